@@ -1,0 +1,32 @@
+import { readdirSync } from 'node:fs';
+
+/** One project per room, so that a run can name the room of each test and its time. */
+const rooms = ['libs', 'services', 'deploy'].flatMap((top) =>
+  readdirSync(new URL(top, import.meta.url), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => `${top}/${entry.name}`),
+);
+
+const project = (room) => ({
+  displayName: room,
+  rootDir: import.meta.dirname,
+  roots: [`<rootDir>/${room}`],
+  testMatch: ['**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '/dist/'],
+  modulePathIgnorePatterns: ['/dist/'],
+  testEnvironment: 'node',
+  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'es6' }, sourceMaps: 'inline' },
+    ],
+  },
+});
+
+export default {
+  projects: rooms.map(project),
+  maxWorkers: 2,
+};

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { ERROR_CATALOGUE, catalogueEntry } from './catalogue.js';
+import type { ErrorCode } from './catalogue.js';
+
+const specification = readFileSync(new URL('../../specification/model-gateway-api.md', import.meta.url), 'utf8');
+
+/** The rows of a table of the specification, as cells, from the header line that starts with the given text. */
+function table(header: string): string[][] {
+  const lines = specification.split('\n');
+  const from = lines.findIndex((line) => line.startsWith(header));
+  if (from < 0) throw new Error(`the specification has no table "${header}"`);
+  const rows: string[][] = [];
+  for (const line of lines.slice(from + 2)) {
+    if (!line.startsWith('|')) break;
+    rows.push(
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+  }
+  return rows;
+}
+
+const specified = table('| Status | Code | Meaning |').flatMap(([statuses = '', codes = '']) =>
+  codes.split(', ').map((code) => ({ code, statuses: statuses.split(' or ') })),
+);
+
+test('the catalogue has exactly the codes of the specification', () => {
+  expect(Object.keys(ERROR_CATALOGUE).sort()).toEqual(specified.map((row) => row.code).sort());
+});
+
+test.each(specified)('$code has the specified status', ({ code, statuses }) => {
+  const entry = catalogueEntry(code as ErrorCode);
+  if (statuses[0] === '5xx') {
+    expect(entry.statuses.every((status) => status >= 500 && status < 600)).toBe(true);
+    return;
+  }
+  // The HTTP parser's own answers (408, 431) share the code of a bad request.
+  const own = entry.statuses.filter((status) => !(code === 'invalid_request' && (status === 408 || status === 431)));
+  expect(own.map(String)).toEqual(statuses);
+});
+
+test('the types are those of the specification', () => {
+  const types = /error\.type \| string \| One of: ([^.|]+)\./.exec(specification)?.[1]?.split(', ') ?? [];
+  expect(types).toHaveLength(8);
+  const used = new Set(Object.values(ERROR_CATALOGUE).map((entry) => entry.chatType));
+  expect([...used].sort()).toEqual([...types].sort());
+});
+
+test('the retry advice is that of the specification', () => {
+  const advice = table('| Retry | Codes |');
+  const rows: Record<string, string> = Object.fromEntries(advice.map(([when = '', codes = '']) => [when, codes]));
+  const codesWith = (retry: string) =>
+    Object.entries(ERROR_CATALOGUE)
+      .filter(([, entry]) => entry.retry === retry)
+      .map(([code]) => code)
+      .sort();
+  expect(codesWith('after_retry_after')).toEqual(rows['Yes, after Retry-After']?.split(', ').sort());
+  expect(codesWith('after_reset')).toEqual(['model_limit_reached', 'window_exhausted']);
+  for (const code of ['upstream_unreachable', 'upstream_error', 'upstream_timeout']) {
+    expect(codesWith('with_backoff')).toContain(code);
+  }
+  for (const [, entry] of Object.entries(ERROR_CATALOGUE)) {
+    if ((entry.statuses as readonly number[]).includes(500) && entry.statuses.length === 1)
+      expect(entry.retry).toBe('with_backoff');
+    if ((entry.statuses[0] ?? 0) < 429) expect(entry.retry).toBe('no');
+  }
+});

@@ -1,0 +1,47 @@
+import { catalogueEntry } from './catalogue.js';
+import type { GatewayError } from './gateway-error.js';
+
+/**
+ * The chat envelope as JSON text. `request_id` is absent on `unsupported_endpoint` only (specification, Error object).
+ */
+export function chatErrorBody(error: GatewayError, requestId: string): string {
+  return JSON.stringify({ error: chatErrorObject(error, requestId) });
+}
+
+/** The inner object of the chat envelope: also the payload of an error event in a cut stream. */
+export function chatErrorObject(error: GatewayError, requestId: string): Record<string, unknown> {
+  return {
+    message: error.message,
+    type: catalogueEntry(error.code).chatType,
+    code: error.code,
+    param: error.param,
+    ...(error.code === 'unsupported_endpoint' ? {} : { request_id: requestId }),
+  };
+}
+
+/** The messages shape as JSON text: type, error with type, message and code, request_id (specification, Errors). */
+export function messagesErrorBody(error: GatewayError, requestId: string): string {
+  return JSON.stringify({
+    type: 'error',
+    error: {
+      type: messagesErrorType(error),
+      message: error.message,
+      code: error.code,
+      details: { error_code: error.code },
+    },
+    request_id: requestId,
+  });
+}
+
+/** Retry-After and x-should-retry, where the error has them. */
+export function errorHeaders(error: GatewayError): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (error.retryAfterSeconds !== undefined) headers['retry-after'] = String(error.retryAfterSeconds);
+  if (error.shouldRetry === false) headers['x-should-retry'] = 'false';
+  return headers;
+}
+
+function messagesErrorType(error: GatewayError): string {
+  if (error.code === 'upstream_error' && (error.status === 503 || error.status === 529)) return 'overloaded_error';
+  return catalogueEntry(error.code).messagesType;
+}

@@ -1,0 +1,143 @@
+import { expect, test } from '@jest/globals';
+import { chatErrorBody, errorHeaders, messagesErrorBody } from './envelope.js';
+import { gatewayError } from './gateway-error.js';
+import { REFUSAL_ROWS, refusalError } from './refusals.js';
+
+const context = {
+  billingLinkUrl: 'https://billing.example/pay',
+  chatBaseUrl: 'https://gateway.example/v1',
+  messagesBaseUrl: 'https://gateway.example',
+};
+
+test('the order of refusals is the documented one', () => {
+  expect(REFUSAL_ROWS.map(({ row, codes }) => `${row} ${codes.join(' ')}`)).toEqual([
+    '1 unsupported_endpoint',
+    '2 anthropic_protocol_disabled',
+    '3 missing_api_key',
+    '4 invalid_api_key',
+    '5 key_inactive key_expired account_suspended',
+    '6 rate_limited',
+    '7 request_entity_too_large',
+    '8 invalid_request',
+    '9 model_not_found',
+    '10 model_not_allowed_on_key',
+    '11 endpoint_not_supported_for_model',
+    '12 model_not_available',
+    '13 model_not_priced',
+    '14 no_upstream_available',
+    '15 outstanding_debt',
+    '16 no_funding',
+    '17 tier_permission_denied',
+    '18 concurrency_limit',
+    '19 window_exhausted',
+    '20 model_limit_reached',
+    '21 insufficient_credits',
+    '22 member_cap_reached',
+    '23 monthly_spend_cap_exceeded',
+  ]);
+  expect(REFUSAL_ROWS.every(({ row }, index) => row === index + 1)).toBe(true);
+});
+
+test.each([15, 16, 17, 21, 22, 23])('row %i carries the billing link', (row) => {
+  expect(refusalError(row, {}, context).message).toContain('https://billing.example/pay');
+});
+
+test.each([
+  ['key_inactive', 403],
+  ['key_expired', 403],
+  ['account_suspended', 403],
+] as const)('row 5 says %s', (state, status) => {
+  expect(refusalError(5, { state }, context)).toMatchObject({ code: state, status });
+});
+
+test('a spend cap says limit, used, held, worst case and reset', () => {
+  const error = refusalError(
+    23,
+    {
+      limit: 10_000_000_000,
+      used: 9_500_000_000,
+      held: 250_000_000,
+      worst: 300_000_001,
+      resetsAt: Date.UTC(2026, 11, 1),
+    },
+    context,
+  );
+  expect(error.message).toBe(
+    "This request could exceed the API key's monthly spend cap. A smaller max_tokens may pass. In numbers: limit $10.00, used $9.50, " +
+      "held by running calls $0.25, this call's worst case $0.300000001. Resets at 2026-12-01T00:00:00.000Z. " +
+      'See https://billing.example/pay',
+  );
+});
+
+test('an exhausted request window counts requests and is not to be retried', () => {
+  const error = refusalError(
+    19,
+    {
+      window: 'weekly',
+      unit: 'requests',
+      limit: 100,
+      used: 100,
+      resetsAt: Date.UTC(2026, 10, 23),
+      retryAfterSeconds: 7,
+    },
+    context,
+  );
+  expect(error.message).toContain('Window weekly: limit 100 requests, used 100 requests.');
+  expect(errorHeaders(error)).toEqual({ 'retry-after': '7', 'x-should-retry': 'false' });
+});
+
+test('an allotment names the date', () => {
+  expect(refusalError(20, { unit: 'usd', resetsAt: Date.UTC(2027, 0, 15) }, context).message).toContain('2027-01-15');
+});
+
+test('the list of allowed models is in the message', () => {
+  expect(refusalError(10, { allowedModels: ['openai/a', 'meta/b'] }, context).message).toContain('openai/a, meta/b');
+});
+
+test('rate_limited speaks of this key and has Retry-After', () => {
+  const error = refusalError(6, { limit: 60, retryAfterSeconds: 17 }, context);
+  expect(error.message).toContain('This key');
+  expect(errorHeaders(error)).toEqual({ 'retry-after': '17' });
+});
+
+test('an unknown path names both base URLs and has no request id in the chat envelope', () => {
+  const error = refusalError(1, {}, context);
+  expect(error.message).toContain('https://gateway.example/v1');
+  expect(JSON.parse(chatErrorBody(error, 'id-1'))).toEqual({
+    error: { message: error.message, type: 'invalid_request_error', code: 'unsupported_endpoint', param: null },
+  });
+  expect(JSON.parse(messagesErrorBody(error, 'id-1'))).toMatchObject({ request_id: 'id-1' });
+});
+
+test('the chat envelope', () => {
+  expect(
+    JSON.parse(chatErrorBody(gatewayError('model_not_found', 'No such model.', { param: 'model' }), 'id-2')),
+  ).toEqual({
+    error: {
+      message: 'No such model.',
+      type: 'invalid_request_error',
+      code: 'model_not_found',
+      param: 'model',
+      request_id: 'id-2',
+    },
+  });
+});
+
+test('the messages shape', () => {
+  expect(JSON.parse(messagesErrorBody(gatewayError('insufficient_credits', 'Too little.'), 'id-3'))).toEqual({
+    type: 'error',
+    error: {
+      type: 'billing_error',
+      message: 'Too little.',
+      code: 'insufficient_credits',
+      details: { error_code: 'insufficient_credits' },
+    },
+    request_id: 'id-3',
+  });
+});
+
+test('a provider status passes through upstream_error; an overloaded one says so on messages', () => {
+  const error = gatewayError('upstream_error', undefined, { status: 529 });
+  expect(error.status).toBe(529);
+  expect(JSON.parse(messagesErrorBody(error, 'id'))).toMatchObject({ error: { type: 'overloaded_error' } });
+});

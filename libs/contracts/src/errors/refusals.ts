@@ -1,0 +1,116 @@
+import { formatUsd } from '@gateway/metering';
+import type { RefusalFacts } from '../messages/admission.js';
+import { catalogueEntry } from './catalogue.js';
+import type { ErrorCode } from './catalogue.js';
+import { gatewayError } from './gateway-error.js';
+import type { GatewayError } from './gateway-error.js';
+
+/** Addresses that the texts name. */
+export interface ErrorContext {
+  readonly billingLinkUrl: string;
+  readonly chatBaseUrl: string;
+  readonly messagesBaseUrl: string;
+}
+
+/** The order in which a call can be refused: the lowest row that applies is the answer (behaviour, section 1). */
+export const REFUSAL_ROWS = [
+  { row: 1, codes: ['unsupported_endpoint'] },
+  { row: 2, codes: ['anthropic_protocol_disabled'] },
+  { row: 3, codes: ['missing_api_key'] },
+  { row: 4, codes: ['invalid_api_key'] },
+  { row: 5, codes: ['key_inactive', 'key_expired', 'account_suspended'] },
+  { row: 6, codes: ['rate_limited'] },
+  { row: 7, codes: ['request_entity_too_large'] },
+  { row: 8, codes: ['invalid_request'] },
+  { row: 9, codes: ['model_not_found'] },
+  { row: 10, codes: ['model_not_allowed_on_key'] },
+  { row: 11, codes: ['endpoint_not_supported_for_model'] },
+  { row: 12, codes: ['model_not_available'] },
+  { row: 13, codes: ['model_not_priced'] },
+  { row: 14, codes: ['no_upstream_available'] },
+  { row: 15, codes: ['outstanding_debt'] },
+  { row: 16, codes: ['no_funding'] },
+  { row: 17, codes: ['tier_permission_denied'] },
+  { row: 18, codes: ['concurrency_limit'] },
+  { row: 19, codes: ['window_exhausted'] },
+  { row: 20, codes: ['model_limit_reached'] },
+  { row: 21, codes: ['insufficient_credits'] },
+  { row: 22, codes: ['member_cap_reached'] },
+  { row: 23, codes: ['monthly_spend_cap_exceeded'] },
+] as const satisfies readonly { row: number; codes: readonly ErrorCode[] }[];
+
+/** The error of a refusal: the code's fixed text, then the numbers that explain it (behaviour, "Refusals help"). */
+export function refusalError(row: number, facts: RefusalFacts, context: ErrorContext): GatewayError {
+  const code = codeOfRow(row, facts);
+  const entry = catalogueEntry(code);
+  const sentences = [entry.text, ...explain(code, facts, context)];
+  if (entry.billingLink) sentences.push(`See ${context.billingLinkUrl}`);
+  return gatewayError(code, sentences.join(' '), {
+    param: PARAM_OF_CODE[code] ?? null,
+    retryAfterSeconds: facts.retryAfterSeconds,
+  });
+}
+
+const PARAM_OF_CODE: Partial<Record<ErrorCode, string>> = {
+  model_not_found: 'model',
+  model_not_allowed_on_key: 'model',
+  endpoint_not_supported_for_model: 'model',
+  model_not_available: 'model',
+};
+
+function codeOfRow(row: number, facts: RefusalFacts): ErrorCode {
+  if (row === 5) return facts.state ?? 'key_inactive';
+  const code = REFUSAL_ROWS[row - 1]?.codes[0];
+  if (code === undefined) throw new RangeError(`there is no row ${row} in the order of refusals`);
+  return code;
+}
+
+function explain(code: ErrorCode, facts: RefusalFacts, context: ErrorContext): string[] {
+  switch (code) {
+    case 'unsupported_endpoint':
+      return [
+        `Chat-completions clients use the base URL ${context.chatBaseUrl}, messages clients ${context.messagesBaseUrl} (without /v1).`,
+      ];
+    case 'rate_limited':
+      return facts.limit === undefined ? [] : [`The limit is ${facts.limit} per minute.`];
+    case 'concurrency_limit':
+      return facts.limit === undefined ? [] : [`${facts.used ?? facts.limit} of ${facts.limit} are running.`];
+    case 'model_not_allowed_on_key':
+      return [`Allowed models: ${(facts.allowedModels ?? []).join(', ')}.`];
+    case 'outstanding_debt':
+    case 'insufficient_credits':
+    case 'member_cap_reached':
+    case 'monthly_spend_cap_exceeded':
+    case 'window_exhausted':
+    case 'model_limit_reached':
+      return amounts(code, facts);
+    default:
+      return [];
+  }
+}
+
+function amounts(code: ErrorCode, facts: RefusalFacts): string[] {
+  const unit = facts.unit ?? 'usd';
+  const known = [
+    ['limit', facts.limit],
+    ['used', facts.used],
+    ['available', facts.available],
+    ['held by running calls', facts.held],
+    ["this call's worst case", facts.worst],
+    ["this call's least cost", facts.least],
+  ] as const;
+  const parts = known.flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${show(value, unit)}`]));
+  const subject = facts.window ? `Window ${facts.window}: ` : 'In numbers: ';
+  const sentences = parts.length > 0 ? [`${subject}${parts.join(', ')}.`] : [];
+  if (facts.resetsAt !== undefined) {
+    const time = new Date(facts.resetsAt).toISOString();
+    sentences.push(
+      code === 'model_limit_reached' ? `It is renewed on ${time.slice(0, 10)} (${time}).` : `Resets at ${time}.`,
+    );
+  }
+  return sentences;
+}
+
+function show(value: number, unit: 'usd' | 'requests'): string {
+  return unit === 'requests' ? `${value} requests` : `$${formatUsd(BigInt(value))}`;
+}

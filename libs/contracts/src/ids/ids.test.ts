@@ -1,0 +1,60 @@
+import { expect, test } from '@jest/globals';
+import {
+  bucketOfAccount,
+  digestOfSecret,
+  hasKeyForm,
+  makeSecret,
+  makeUuidV7,
+  maskSecret,
+  shardOfAccount,
+  shardOfBucket,
+  timeOfUuidV7,
+  UUID_PATTERN,
+} from './index.js';
+
+test('a made secret has the key form and is masked beyond recovery', () => {
+  const secret = makeSecret('mgw_live_');
+  expect(secret).toMatch(/^mgw_live_[0-9a-f]{48}$/);
+  expect(hasKeyForm(secret, ['mgw_live_'])).toBe(true);
+  expect(maskSecret(secret)).toBe(`${secret.slice(0, 13)}…${secret.slice(-4)}`);
+  expect(makeSecret('mgw_live_')).not.toBe(secret);
+});
+
+const hex = 'a'.repeat(48);
+test.each([
+  [`mgw_live_${hex}`, true],
+  [`old_live_${hex}`, true],
+  [`mgw_live_${hex}0`, false],
+  [`mgw_live_${hex.slice(1)}`, false],
+  [`mgw_live_${hex.toUpperCase()}`, false],
+  [`mgw_live_${hex.slice(1)}g`, false],
+  [`mgw_test_${hex}`, false],
+  [` mgw_live_${hex}`, false],
+  [`mgw_live_${hex}\n`, false],
+  ['', false],
+])('%j: key form %p', (text, expected) => {
+  expect(hasKeyForm(text, ['mgw_live_', 'old_live_'])).toBe(expected);
+});
+
+test('the digest depends on secret and pepper', () => {
+  expect(digestOfSecret('s', 'pepper')).toMatch(/^[0-9a-f]{64}$/);
+  expect(digestOfSecret('s', 'pepper')).not.toBe(digestOfSecret('s', 'other'));
+  expect(digestOfSecret('s', 'pepper')).not.toBe(digestOfSecret('t', 'pepper'));
+});
+
+test('ids are UUIDv7 of the given time and never repeat', () => {
+  const now = Date.UTC(2026, 10, 20, 12);
+  const ids = Array.from({ length: 2_000 }, () => makeUuidV7(now));
+  for (const id of ids) {
+    expect(id).toMatch(UUID_PATTERN);
+    expect(timeOfUuidV7(id)).toBe(now);
+  }
+  expect(new Set(ids).size).toBe(2_000);
+});
+
+test('buckets and shards are the CRC32 of the account id (pinned: stored state depends on them)', () => {
+  expect(bucketOfAccount('acc_1')).toBe(213);
+  expect(bucketOfAccount('')).toBe(0);
+  expect([0, 63, 64, 255].map(shardOfBucket)).toEqual([0, 0, 1, 3]);
+  expect(shardOfAccount('acc_1')).toBe(shardOfBucket(bucketOfAccount('acc_1')));
+});

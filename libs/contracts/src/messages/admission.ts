@@ -1,0 +1,228 @@
+import { z } from 'zod';
+import { accountRecord, keyRecord, memberRecord } from './records.js';
+import { accountTerms, callBounds, holdFields, pricedVersion, windowType, windowUnit } from './call.js';
+import { request } from './message.js';
+import {
+  bucket,
+  count,
+  digests,
+  endpoint,
+  epochMs,
+  gateToken,
+  modelId,
+  nanoUsd,
+  nanoUsdPositive,
+  objectId,
+  requestId,
+  traceparent,
+} from './scalars.js';
+import { standingOfAccount } from './standing.js';
+
+/** Entries of each kind in one batch; a fuller event-loop turn is sent as several messages. */
+export const BATCH_ENTRIES_MAX = 256;
+
+const openEntry = z.object({ id: requestId, digests, traceparent });
+
+const admitEntry = z.object({
+  id: requestId,
+  digests,
+  endpoint,
+  /** The model as the client named it; null only beside a `bodyRefusal`. */
+  model: z.string().max(512).nullable(),
+  bounds: callBounds.nullable(),
+  /** What the edge found: row 7 (too large) or 8 (not acceptable) of the order of refusals. */
+  bodyRefusal: z.union([z.literal(7), z.literal(8)]).nullable(),
+  /** Rows 4 to 6 were answered by an *open* before; the minute is not counted again. */
+  opened: z.boolean(),
+  traceparent,
+});
+export type AdmitEntry = z.infer<typeof admitEntry>;
+
+/** The end of a call. A blind release (`hold` null) voids an admission whose answer never came or came too late. */
+export const releaseEntry = z.discriminatedUnion('blind', [
+  z.object({
+    blind: z.literal(false),
+    id: requestId,
+    hold: holdFields,
+    tag: gateToken,
+    outcome: z.enum(['ok', 'void']),
+    amountNanoUsd: nanoUsdPositive,
+  }),
+  z.object({ blind: z.literal(true), id: requestId, digests }),
+]);
+export type ReleaseEntry = z.infer<typeof releaseEntry>;
+
+/** Numbers that explain a refusal; which are present depends on the row. Amounts are in the limit's unit. */
+export const refusalFacts = z.object({
+  limit: nanoUsd.optional(),
+  used: nanoUsd.optional(),
+  held: nanoUsd.optional(),
+  worst: nanoUsd.optional(),
+  least: nanoUsd.optional(),
+  available: nanoUsd.optional(),
+  unit: windowUnit.optional(),
+  window: windowType.optional(),
+  resetsAt: epochMs.optional(),
+  retryAfterSeconds: count.optional(),
+  allowedModels: z.array(z.string()).optional(),
+  model: z.string().optional(),
+  /** Row 5 only: which of its codes. */
+  state: z.enum(['key_inactive', 'key_expired', 'account_suspended']).optional(),
+});
+export type RefusalFacts = z.infer<typeof refusalFacts>;
+
+export const admissionFaultCode = z.enum(['lookup_failed', 'admission_error', 'catalog_error', 'usage_unavailable']);
+export type AdmissionFaultCode = z.infer<typeof admissionFaultCode>;
+
+export const refusedAnswer = z.object({
+  kind: z.literal('refused'),
+  id: requestId,
+  row: z.int().min(4).max(23),
+  facts: refusalFacts,
+});
+const goneAnswer = z.object({ kind: z.literal('gone'), id: requestId });
+const faultAnswer = z.object({ kind: z.literal('fault'), id: requestId, code: admissionFaultCode });
+const openedAnswer = z.object({
+  kind: z.literal('opened'),
+  id: requestId,
+  account: objectId,
+  bucket,
+  token: gateToken,
+});
+const admittedAnswer = z.object({
+  kind: z.literal('admitted'),
+  id: requestId,
+  account: objectId,
+  bucket,
+  token: gateToken,
+  /** Null for endpoints that are not billed: no slot, no hold, no beat, no release. */
+  hold: holdFields.nullable(),
+  price: pricedVersion.nullable(),
+  /** Enabled sources that serve the endpoint, as the deciding catalog revision has them. */
+  sources: z.array(objectId).min(1).max(64),
+  /** A stored answer for a repeated id. */
+  repeated: z.boolean(),
+});
+export type AdmittedAnswer = z.infer<typeof admittedAnswer>;
+
+export const batchAnswer = z.discriminatedUnion('kind', [
+  admittedAnswer,
+  openedAnswer,
+  refusedAnswer,
+  goneAnswer,
+  faultAnswer,
+]);
+export type BatchAnswer = z.infer<typeof batchAnswer>;
+
+export const admissionBatch = request({
+  name: 'admission.batch',
+  subject: 'admission.batch',
+  version: 1,
+  sentBy: ['edge-proxy'],
+  servedBy: ['admission'],
+  perReplica: true,
+  answers: 'many',
+  timeoutMs: 2_000,
+  body: z.object({
+    edge: objectId,
+    opens: z.array(openEntry).max(BATCH_ENTRIES_MAX),
+    admits: z.array(admitEntry).max(BATCH_ENTRIES_MAX),
+    releases: z.array(releaseEntry).max(BATCH_ENTRIES_MAX),
+  }),
+  answer: z.object({
+    replica: objectId,
+    /** Redis time with the test clock's offset; the edge corrects its clock by it. */
+    now: epochMs,
+    answers: z.array(batchAnswer),
+    /** Ids whose release is done with, whatever it did. */
+    released: z.array(requestId),
+  }),
+});
+
+const unauthorized = z.discriminatedUnion('kind', [
+  refusedAnswer,
+  z.object({ kind: z.literal('fault'), id: requestId, code: admissionFaultCode }),
+]);
+
+/** For the model list: rows 4 and 5 and what decides which models are shown. */
+export const admissionAuthorize = request({
+  name: 'admission.authorize',
+  subject: 'admission.authorize',
+  version: 1,
+  sentBy: ['edge-proxy'],
+  servedBy: ['admission'],
+  perReplica: true,
+  answers: 'one',
+  timeoutMs: 2_000,
+  body: z.object({ id: requestId, digests }),
+  answer: z.union([
+    z.object({
+      kind: z.literal('authorized'),
+      account: objectId,
+      key: objectId,
+      allowedModels: z.array(modelId).nullable(),
+      /** Models of the active plan: null all, empty none (also without a plan). */
+      planModels: z.array(modelId).nullable(),
+      walletAboveZero: z.boolean(),
+    }),
+    unauthorized,
+  ]),
+});
+
+/** For the usage endpoint: rows 4 and 5 and the settled numbers of the state that decides. */
+export const admissionUsage = request({
+  name: 'admission.usage',
+  subject: 'admission.usage',
+  version: 1,
+  sentBy: ['edge-proxy'],
+  servedBy: ['admission'],
+  perReplica: true,
+  answers: 'one',
+  timeoutMs: 2_000,
+  body: z.object({ id: requestId, digests }),
+  answer: z.union([
+    z.object({
+      kind: z.literal('usage'),
+      account: objectId,
+      key: objectId,
+      now: epochMs,
+      terms: accountTerms,
+      windows: z.array(
+        z.object({
+          type: windowType,
+          unit: windowUnit,
+          limit: nanoUsd,
+          used: nanoUsd,
+          label: z.string(),
+          resetsAt: epochMs,
+        }),
+      ),
+      /** Null until the wallet's first entry. */
+      walletNanoUsd: nanoUsd.nullable(),
+      keyCapNanoUsd: nanoUsdPositive.nullable(),
+      allowedModels: z.array(modelId).nullable(),
+    }),
+    unauthorized,
+  ]),
+});
+
+/** A change that is answered when admission has it (money and failure, rule 10). */
+export const admissionApply = request({
+  name: 'admission.apply',
+  subject: 'admission.apply',
+  version: 1,
+  sentBy: ['billing', 'accounts'],
+  servedBy: ['admission'],
+  perReplica: false,
+  answers: 'one',
+  timeoutMs: 1_000,
+  body: z.object({
+    /** From billing, with the incarnation of the ledger that they belong to. */
+    standing: z.object({ incarnation: objectId, accounts: z.array(standingOfAccount).min(1).max(100) }).optional(),
+    /** From accounts. */
+    accounts: z.array(accountRecord).max(100).optional(),
+    keys: z.array(keyRecord).max(100).optional(),
+    members: z.array(memberRecord).max(100).optional(),
+  }),
+  answer: z.object({ applied: z.literal(true) }),
+});

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { count, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId } from './scalars.js';
+
+/** What the edge can tell of a call's size without a tokenizer; admission makes worst and least cost of it. */
+export const callBounds = z.object({
+  promptBytes: count,
+  arrayElements: count,
+  attachments: count,
+  /** prompts × max(n, best_of) × the largest of the token limits present, else 8,192; 0 for embeddings. */
+  outputTokensMax: count,
+});
+export type CallBounds = z.infer<typeof callBounds>;
+
+const tierFigures = {
+  inputPerMillion: nanoUsdPositive,
+  cachedInputPerMillion: nanoUsdPositive.nullable(),
+  cacheWritePerMillion: nanoUsdPositive.nullable(),
+  cacheWrite1hPerMillion: nanoUsdPositive.nullable(),
+  outputPerMillion: nanoUsdPositive,
+};
+
+/** Prices in nano-USD per 1,000,000 tokens; null falls back to the input price of the same tier. */
+export const priceFigures = z.object({
+  ...tierFigures,
+  perCall: nanoUsdPositive,
+  tiers: z.array(z.object({ aboveInputTokens: count, ...tierFigures })).max(8),
+});
+export type WirePriceFigures = z.infer<typeof priceFigures>;
+
+/** A price version or a cost version with its figures: events carry it, so that each can be rated alone. */
+export const pricedVersion = z.object({ version: objectId, figures: priceFigures });
+export type PricedVersion = z.infer<typeof pricedVersion>;
+
+/** `input` counts all input tokens, the cached and cache-writing ones among them. */
+export const tokenUsage = z.object({
+  input: count,
+  cachedInput: count,
+  cacheWrite: count,
+  cacheWrite1h: count,
+  output: count,
+});
+export type WireTokenUsage = z.infer<typeof tokenUsage>;
+
+export const WINDOW_TYPES = ['session_5h', 'weekly', 'monthly'] as const;
+export const windowType = z.enum(WINDOW_TYPES);
+export const WINDOW_UNITS = ['usd', 'requests'] as const;
+export const windowUnit = z.enum(WINDOW_UNITS);
+
+/** The periods that a call belongs to, fixed at admission (behaviour, Money). Starts are epoch milliseconds. */
+export const periods = z.object({
+  month,
+  session5h: epochMs.nullable(),
+  weekly: epochMs.nullable(),
+  subscription: z.object({ id: objectId, start: epochMs, end: epochMs }).nullable(),
+});
+export type WirePeriods = z.infer<typeof periods>;
+
+/**
+ * What admission set aside for a call. It travels with the call (answer, beats, release, usage event), so that a
+ * gate that was lost can be filled again without asking anybody else.
+ */
+export const holdFields = z.object({
+  account: objectId,
+  key: objectId,
+  member: objectId,
+  model: modelId,
+  priceVersion: objectId,
+  worstNanoUsd: nanoUsdPositive,
+  /** What the plan pays at most before the wallet does; 0 for wallet-funded calls. */
+  planMaxNanoUsd: nanoUsdPositive,
+  /** Wallet-funded: null, no bound, and the worst case is held. Plan-funded: the wallet's hold. */
+  walletMaxNanoUsd: nanoUsdPositive.nullable(),
+  periods,
+  /** Plan-funded: the windows that the call counts in. */
+  windows: z.array(z.object({ type: windowType, unit: windowUnit })).max(6),
+  /** Plan-funded: the unit of the model's allotment, when the plan has one. */
+  allotment: windowUnit.nullable(),
+  /** Redis time of the admission. */
+  admittedAt: epochMs,
+});
+export type HoldFields = z.infer<typeof holdFields>;
+
+/** The terms under which an account is admitted; billing composes them of plan, subscription and overrides. */
+export const accountTerms = z.object({
+  plan: z.object({ id: objectId, name: z.string(), tier: z.string() }).nullable(),
+  requestsPerMinute: count,
+  concurrency: count,
+  /** Models that the plan pays for; null: all. Without a plan: an empty list. */
+  models: z.array(modelId).nullable(),
+  windows: z.array(z.object({ type: windowType, unit: windowUnit, limit: nanoUsd, label: z.string() })).max(6),
+  allotments: z.array(z.object({ model: modelId, unit: windowUnit, limit: nanoUsd })).max(256),
+  subscription: z.object({ id: objectId, start: epochMs, end: epochMs }).nullable(),
+});
+export type AccountTerms = z.infer<typeof accountTerms>;

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { UUID_PATTERN } from '../ids/uuid-v7.js';
+
+/** Largest amount, balance or held sum on the wire: exact in a double, which is what Redis' Lua has. */
+export const WIRE_NANO_USD_MAX = 9_000_000_000_000_000;
+
+/** An amount in nano-USD (1e-9 USD) as a JSON integer; code turns it into a bigint. */
+export const nanoUsd = z.int().min(-WIRE_NANO_USD_MAX).max(WIRE_NANO_USD_MAX);
+/** An amount that cannot be negative. */
+export const nanoUsdPositive = z.int().min(0).max(WIRE_NANO_USD_MAX);
+/** Epoch milliseconds UTC. */
+export const epochMs = z.int().min(0).max(8.64e15);
+export const count = z.int().min(0);
+
+/** The gateway's id of a client request: lease id, idempotency key and ledger key at once. */
+export const requestId = z.string().regex(UUID_PATTERN);
+/** Ids of accounts, keys, members, users, providers, sources and plans: one plain token. */
+export const objectId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/);
+/** `<publisher>/<model>`. */
+export const modelId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\/[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,127}$/);
+/** HMAC-SHA-256 of a secret in hexadecimal. */
+export const digest = z.string().regex(/^[0-9a-f]{64}$/);
+/** Digests of one presented secret: under the current pepper, then under the previous one if there is one. */
+export const digests = z.array(digest).min(1).max(2);
+export const bucket = z.int().min(0).max(255);
+/** Epoch of a bucket in Redis: run id and random. */
+export const gateToken = z.string().min(1).max(128);
+export const month = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/);
+export const traceparent = z.string().max(64).optional();
+
+/** The model-calling endpoints, named by their paths. */
+export const ENDPOINTS = [
+  '/v1/chat/completions',
+  '/v1/completions',
+  '/v1/messages',
+  '/v1/messages/count_tokens',
+  '/v1/embeddings',
+  '/v1/responses',
+] as const;
+export const endpoint = z.enum(ENDPOINTS);
+export type Endpoint = z.infer<typeof endpoint>;

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { email, label, modelId, objectId, time, usdCap } from './scalars.js';
+
+export const accountCreate = z.object({
+  name: label,
+  email,
+  emailVerified: z.boolean().default(false),
+  type: z.enum(['personal', 'team']).default('personal'),
+});
+export type AccountCreate = z.output<typeof accountCreate>;
+
+export const accountView = z.object({
+  id: objectId,
+  name: z.string(),
+  type: z.enum(['personal', 'team']),
+  state: z.enum(['active', 'suspended']),
+  ownerMemberId: objectId,
+  email: z.string(),
+  emailVerified: z.boolean(),
+  createdAt: time,
+});
+export type AccountView = z.infer<typeof accountView>;
+
+export const keyCreate = z.object({
+  name: label,
+  /** Absent: the account's owner. */
+  memberId: objectId.optional(),
+  /** Null or absent: the plan's default cap if it has one, else none. */
+  monthlySpendCapUsd: usdCap.nullish(),
+  /** Null, absent or empty: every model that the account may use. */
+  allowedModels: z.array(modelId).max(500).nullish(),
+  expiresAt: time.nullish(),
+});
+export type KeyCreate = z.output<typeof keyCreate>;
+
+export const keyView = z.object({
+  id: objectId,
+  accountId: objectId,
+  memberId: objectId,
+  name: z.string(),
+  maskedSecret: z.string(),
+  state: z.enum(['active', 'suspended', 'revoked', 'expired']),
+  monthlySpendCapUsd: z.string().nullable(),
+  allowedModels: z.array(z.string()).nullable(),
+  expiresAt: time.nullable(),
+  createdAt: time,
+});
+export type KeyView = z.infer<typeof keyView>;

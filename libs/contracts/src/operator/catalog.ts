@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { ENDPOINTS } from '../messages/scalars.js';
+import { label, modelId, objectId, time, usdPositive } from './scalars.js';
+
+/** Who serves and invoices. The format decides how answers are read and how its key is sent by default. */
+export const providerSpec = z.object({ name: label, format: z.enum(['openai', 'anthropic']) });
+export type ProviderSpec = z.infer<typeof providerSpec>;
+
+const tier = {
+  inputPerMillion: usdPositive,
+  cachedInputPerMillion: usdPositive.nullish(),
+  cacheWritePerMillion: usdPositive.nullish(),
+  cacheWrite1hPerMillion: usdPositive.nullish(),
+  outputPerMillion: usdPositive,
+};
+
+/** Prices, or a provider's costs, in USD per 1,000,000 tokens. Left out, cached and cache-writing tokens cost as input. */
+export const pricesSpec = z.object({
+  ...tier,
+  perCall: usdPositive.optional(),
+  tiers: z
+    .array(z.object({ aboveInputTokens: z.int().min(1), ...tier }))
+    .max(8)
+    .optional(),
+  /** Absent: from now on. */
+  effectiveFrom: time.optional(),
+});
+export type PricesSpec = z.infer<typeof pricesSpec>;
+
+export const modelSpec = z.object({
+  displayName: label,
+  /** An inactive model is unknown to clients. */
+  active: z.boolean().default(true),
+  /** The operator's switch: false answers `model_not_available`. */
+  available: z.boolean().default(true),
+  kind: z.enum(['chat', 'embedding']),
+  contextLength: z.int().min(1).max(100_000_000).nullish(),
+  maxOutputTokens: z.int().min(1).max(100_000_000).nullish(),
+  /** For the input bound of the worst case: bytes of prompt text per token. */
+  bytesPerToken: z.number().min(0.25).max(16).default(3),
+  /** Absent: unchanged; null: unpriced from now on. */
+  prices: pricesSpec.nullish(),
+});
+export type ModelSpec = z.output<typeof modelSpec>;
+
+const endpointPath = z.enum(ENDPOINTS);
+const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/);
+const headerValue = z.string().regex(/^[\t\x20-\x7e]{0,1024}$/);
+const limitMs = z.int().min(1).max(600_000);
+
+/** One way to reach a model at a provider. */
+export const sourceSpec = z.object({
+  modelId,
+  providerId: objectId,
+  /** Without `/v1`: the address is `baseUrl` and the endpoint's path, unless `paths` says otherwise. */
+  baseUrl: z.url({ protocol: /^https?$/ }).max(2_048),
+  upstreamModel: z.string().min(1).max(512),
+  endpoints: z.array(endpointPath).min(1),
+  paths: z.partialRecord(endpointPath, z.string().regex(/^\/[\x21-\x7e]{0,1023}$/)).optional(),
+  auth: z
+    .discriminatedUnion('type', [
+      z.object({ type: z.literal('bearer') }),
+      z.object({ type: z.literal('header'), header: headerName }),
+    ])
+    .optional(),
+  headers: z.record(headerName, headerValue).optional(),
+  betas: z.union([z.literal('pass'), z.array(z.string().min(1).max(128)).max(64)]).optional(),
+  /** Lower is tried first; equal ones by weight. */
+  priority: z.int().min(0).max(1_000).default(0),
+  weight: z.int().min(1).max(1_000).default(1),
+  enabled: z.boolean().default(true),
+  /** Whether the provider understands `stream_options.include_usage`. */
+  streamUsage: z.boolean().default(true),
+  /** Whether the provider stops charging when a stream is aborted. */
+  cancelStopsBilling: z.boolean().default(false),
+  limits: z
+    .object({
+      headersTimeoutMs: limitMs.optional(),
+      firstEventTimeoutMs: limitMs.optional(),
+      silenceTimeoutMs: limitMs.optional(),
+    })
+    .optional(),
+  /** What the provider charges us; absent: unchanged, null: unknown. */
+  costs: pricesSpec.nullish(),
+});
+export type SourceSpec = z.output<typeof sourceSpec>;

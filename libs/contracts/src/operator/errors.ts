@@ -1,0 +1,29 @@
+import { z } from 'zod';
+
+/** The operator API's error codes with their statuses (interfaces, Operator API). */
+export const OPERATOR_ERRORS = {
+  invalid_request: 400,
+  invalid_operator_token: 401,
+  no_funding: 402,
+  operator_forbidden: 403,
+  email_not_verified: 403,
+  not_found: 404,
+  key_limit_reached: 409,
+  key_not_active: 409,
+  in_use: 409,
+  state_conflict: 409,
+  idempotency_conflict: 409,
+  not_in_force: 503,
+  dependency_unavailable: 503,
+} as const;
+export type OperatorErrorCode = keyof typeof OPERATOR_ERRORS;
+
+/** A refusal of a management verb: a value that travels over the bus and becomes an answer at a door. */
+export const managementRefusal = z.object({
+  refused: z.object({
+    code: z.enum(Object.keys(OPERATOR_ERRORS) as [OperatorErrorCode, ...OperatorErrorCode[]]),
+    message: z.string(),
+    param: z.string().nullable(),
+  }),
+});
+export type ManagementRefusal = z.infer<typeof managementRefusal>;

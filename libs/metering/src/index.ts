@@ -1,0 +1,52 @@
+export {
+  AMOUNT_NANO_USD_MAX,
+  MoneyFormatError,
+  clampAmount,
+  formatUsd,
+  maxAmount,
+  minAmount,
+  parseUsd,
+} from './money.js';
+export type { NanoUsd } from './money.js';
+export { rate } from './price.js';
+export type { PriceFigures, PriceTier, TokenPrices, TokenUsage } from './price.js';
+export {
+  ATTACHMENT_TOKENS_DEFAULT,
+  BYTES_PER_TOKEN_DEFAULT,
+  OUTPUT_TOKENS_DEFAULT,
+  inputTokensBound,
+  leastCost,
+  outputTokensMax,
+  worstCase,
+} from './worst-case.js';
+export type { BoundFigures, CallBounds, OutputRequest } from './worst-case.js';
+export {
+  MINUTE_MS,
+  SESSION_5H_MS,
+  WEEK_MS,
+  minuteOf,
+  monthEnd,
+  monthOf,
+  monthStart,
+  secondsLeftInMinute,
+  secondsUntil,
+  weekStart,
+} from './calendar.js';
+export { windowResetsAt, windowView } from './windows.js';
+export type { Periods, SubscriptionPeriod, WindowType, WindowUnit, WindowView } from './windows.js';
+export { splitFunding } from './split.js';
+export type { FundingSplit } from './split.js';
+export { estimateUsage } from './estimate.js';
+export {
+  PLAN_ROW,
+  WALLET_ROW,
+  allotmentRow,
+  keyMonthRow,
+  memberMonthRow,
+  monthlyWindowRow,
+  parseRowName,
+  rowNamesOfCall,
+  sessionWindowRow,
+  weeklyWindowRow,
+} from './row-names.js';
+export type { RowName, RowsOfCall } from './row-names.js';

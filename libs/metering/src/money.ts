@@ -1,0 +1,69 @@
+/** An amount in 1e-9 USD. Stored and sent amounts lie within ±{@link AMOUNT_NANO_USD_MAX}. */
+export type NanoUsd = bigint;
+
+/**
+ * Largest amount, balance or held sum: 9,000,000 USD. Below 2^53, so that it is exact as a JSON number and as the
+ * double that a Redis script computes with.
+ */
+export const AMOUNT_NANO_USD_MAX: NanoUsd = 9_000_000_000_000_000n;
+
+const NANO_PER_USD = 1_000_000_000n;
+const PLACES_MAX = 9;
+const PLACES_MIN = 2;
+/** More than any amount within the bounds needs; longer texts are refused before they are converted. */
+const TEXT_CHARACTERS_MAX = 32;
+const USD_TEXT = /^(-?)([0-9]+)(?:\.([0-9]{1,9}))?$/;
+
+/** A text that is not an amount of USD: its form is wrong (`syntax`) or it lies beyond the largest amount (`bounds`). */
+export class MoneyFormatError extends Error {
+  override readonly name = 'MoneyFormatError';
+
+  constructor(readonly reason: 'syntax' | 'bounds') {
+    super(
+      reason === 'syntax'
+        ? 'an amount of USD is a decimal string with at most nine places, such as "12.50"'
+        : `an amount of USD lies between -${formatUsd(AMOUNT_NANO_USD_MAX)} and ${formatUsd(AMOUNT_NANO_USD_MAX)}`,
+    );
+  }
+}
+
+/**
+ * Reads a decimal string of USD: digits, at most nine places, an optional leading `-`; no `+`, no exponent, no
+ * spaces, a digit on both sides of the point.
+ * @throws MoneyFormatError
+ */
+export function parseUsd(text: string): NanoUsd {
+  const parts = text.length <= TEXT_CHARACTERS_MAX ? USD_TEXT.exec(text) : null;
+  if (parts === null) throw new MoneyFormatError('syntax');
+  const [, sign, whole = '', places = ''] = parts;
+  const magnitude = BigInt(whole) * NANO_PER_USD + BigInt(places.padEnd(PLACES_MAX, '0'));
+  if (magnitude > AMOUNT_NANO_USD_MAX) throw new MoneyFormatError('bounds');
+  return sign === '-' ? -magnitude : magnitude;
+}
+
+/** The shortest exact decimal with at least two places. Unbounded: sums over many accounts are written with it too. */
+export function formatUsd(amount: NanoUsd): string {
+  const magnitude = amount < 0n ? -amount : amount;
+  const nanos = (magnitude % NANO_PER_USD).toString().padStart(PLACES_MAX, '0');
+  const places = nanos.replace(/0+$/, '').padEnd(PLACES_MIN, '0');
+  return `${amount < 0n ? '-' : ''}${magnitude / NANO_PER_USD}.${places}`;
+}
+
+/** The smallest of the amounts. */
+export function minAmount(first: NanoUsd, ...others: readonly NanoUsd[]): NanoUsd {
+  return others.reduce((least, amount) => (amount < least ? amount : least), first);
+}
+
+/** The largest of the amounts. */
+export function maxAmount(first: NanoUsd, ...others: readonly NanoUsd[]): NanoUsd {
+  return others.reduce((most, amount) => (amount > most ? amount : most), first);
+}
+
+/** The amount, moved to the nearer bound when it lies outside them. Needs `lowest <= highest`. */
+export function clampAmount(
+  amount: NanoUsd,
+  lowest: NanoUsd = -AMOUNT_NANO_USD_MAX,
+  highest: NanoUsd = AMOUNT_NANO_USD_MAX,
+): NanoUsd {
+  return maxAmount(lowest, minAmount(amount, highest));
+}

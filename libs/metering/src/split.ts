@@ -1,0 +1,21 @@
+import { maxAmount, minAmount } from './money.js';
+import type { NanoUsd } from './money.js';
+
+/** Who pays how much of a charge; both at least 0, together the charge. */
+export interface FundingSplit {
+  plan: NanoUsd;
+  wallet: NanoUsd;
+}
+
+/**
+ * Splits a charge (money-and-failure rule 7): the plan pays up to `planMax`, then the wallet up to `walletMax` (`null`:
+ * no bound), then the plan again. Wallet-funded calls have `planMax` 0 and `walletMax` `null`. A bound below 0 counts
+ * as 0.
+ * @throws RangeError for a charge below 0
+ */
+export function splitFunding(actual: NanoUsd, planMax: NanoUsd, walletMax: NanoUsd | null): FundingSplit {
+  if (actual < 0n) throw new RangeError(`a charge is never below 0: ${actual}`);
+  const abovePlan = actual - minAmount(actual, maxAmount(0n, planMax));
+  const wallet = walletMax === null ? abovePlan : minAmount(abovePlan, maxAmount(0n, walletMax));
+  return { plan: actual - wallet, wallet };
+}

@@ -1,0 +1,66 @@
+import { SESSION_5H_MS, WEEK_MS, weekStart } from './calendar.js';
+import { maxAmount, minAmount } from './money.js';
+
+/** The usage windows a plan can have. */
+export type WindowType = 'session_5h' | 'weekly' | 'monthly';
+/** What a window counts: nano-USD or calls. */
+export type WindowUnit = 'usd' | 'requests';
+
+/** One paid period of a subscription, [start, end) in ms since the epoch. Its id contains no `:`. */
+export interface SubscriptionPeriod {
+  id: string;
+  start: number;
+  end: number;
+}
+
+/** The periods that a call belongs to: fixed at admission, they travel with the call (behaviour §2). */
+export interface Periods {
+  /** Calendar month, `YYYY-MM`. */
+  month: string;
+  /** Start of the open session in ms; `null` while none is open, and for wallet-funded calls. */
+  session5h: number | null;
+  /** Monday 00:00 UTC in ms; `null` for wallet-funded calls. */
+  weekly: number | null;
+  /** `null` without a plan. */
+  subscription: SubscriptionPeriod | null;
+}
+
+/** A window as the usage endpoint shows it, in its unit: nano-USD or calls. */
+export interface WindowView {
+  limit: bigint;
+  used: bigint;
+  /** At least 0. */
+  remaining: bigint;
+  /** 0 to 100, rounded down; 100 only when the window is used up. */
+  percentUsed: number;
+}
+
+/**
+ * When a window resets (specification, usage window reset timing): 5 h after the session opened, the next Monday
+ * 00:00 UTC, or the end of the subscription period. A session that is not open, or has ended, shows 5 h from now.
+ * @throws RangeError for `monthly` without a subscription period
+ */
+export function windowResetsAt(type: WindowType, periods: Omit<Periods, 'month'>, now: number): number {
+  switch (type) {
+    case 'session_5h': {
+      const end = periods.session5h === null ? now : periods.session5h + SESSION_5H_MS;
+      return end > now ? end : now + SESSION_5H_MS;
+    }
+    case 'weekly':
+      return (periods.weekly ?? weekStart(now)) + WEEK_MS;
+    case 'monthly':
+      if (periods.subscription === null) throw new RangeError('a monthly window needs a subscription period');
+      return periods.subscription.end;
+  }
+}
+
+/** A window's settled use against its limit. Use above the limit shows as it is, with 0 remaining and 100 percent. */
+export function windowView(limit: bigint, used: bigint): WindowView {
+  const counted = maxAmount(0n, used);
+  return {
+    limit,
+    used: counted,
+    remaining: maxAmount(0n, limit - counted),
+    percentUsed: limit > 0n ? Number(minAmount(100n, (counted * 100n) / limit)) : 100,
+  };
+}

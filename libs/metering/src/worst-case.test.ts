@@ -1,0 +1,140 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { boundFigures, callBounds, priceFigures, usageWithin } from '../test/arbitraries.js';
+import { AMOUNT_NANO_USD_MAX } from './money.js';
+import { rate } from './price.js';
+import type { PriceFigures } from './price.js';
+import {
+  BYTES_PER_TOKEN_DEFAULT,
+  OUTPUT_TOKENS_DEFAULT,
+  inputTokensBound,
+  leastCost,
+  outputTokensMax,
+  worstCase,
+} from './worst-case.js';
+import type { BoundFigures, CallBounds, OutputRequest } from './worst-case.js';
+
+const FIGURES: BoundFigures = { bytesPerToken: 3, attachmentTokens: 1000 };
+const PRICE: PriceFigures = {
+  inputPerMillion: 1_000_000n,
+  cachedInputPerMillion: 100_000n,
+  cacheWritePerMillion: null,
+  cacheWrite1hPerMillion: null,
+  outputPerMillion: 5_000_000n,
+  perCall: 0n,
+  tiers: [],
+};
+const TIER = { ...PRICE, aboveInputTokens: 100, inputPerMillion: 2_000_000n, outputPerMillion: 7_000_000n };
+
+test('the defaults are those of the specification', () => {
+  expect(OUTPUT_TOKENS_DEFAULT).toBe(8192);
+  expect(BYTES_PER_TOKEN_DEFAULT).toBe(3);
+});
+
+test.each<[string, Partial<CallBounds>, number, number]>([
+  ['nothing', {}, 3, 0],
+  ['one byte', { promptBytes: 1 }, 3, 1],
+  ['a full token', { promptBytes: 3 }, 3, 1],
+  ['one byte more', { promptBytes: 4 }, 3, 2],
+  ['half bytes per token', { promptBytes: 5 }, 2.5, 2],
+  ['half bytes per token, rounded up', { promptBytes: 6 }, 2.5, 3],
+  ['a divisor no double holds', { promptBytes: 3 }, 0.1, 30],
+  ['array elements', { arrayElements: 7 }, 3, 7],
+  ['attachments', { attachments: 2 }, 3, 2000],
+  ['all together', { promptBytes: 10, arrayElements: 7, attachments: 2 }, 3, 2011],
+  [
+    'too much to count',
+    { promptBytes: Number.MAX_SAFE_INTEGER, attachments: Number.MAX_SAFE_INTEGER },
+    0.001,
+    Number.MAX_SAFE_INTEGER,
+  ],
+])('input bound of %s', (_name, bounds, bytesPerToken, tokens) => {
+  expect(inputTokensBound(boundsOf(bounds), { ...FIGURES, bytesPerToken })).toBe(tokens);
+});
+
+test.each([0, -3, 0.0001, Number.NaN, Number.POSITIVE_INFINITY])('%p bytes per token are a fault', (bytesPerToken) => {
+  expect(() => inputTokensBound(boundsOf({ promptBytes: 1 }), { ...FIGURES, bytesPerToken })).toThrow(RangeError);
+});
+
+test.each<[string, OutputRequest, number]>([
+  ['no maximum', { prompts: 1, maxTokens: [] }, 8192],
+  ['null is unset', { prompts: 1, n: null, bestOf: null, maxTokens: [null, undefined] }, 8192],
+  ['a maximum', { prompts: 1, maxTokens: [100] }, 100],
+  ['the largest of several', { prompts: 1, maxTokens: [100, null, 300, 200] }, 300],
+  ['n', { prompts: 1, n: 4, maxTokens: [100] }, 400],
+  ['best_of above n', { prompts: 1, n: 2, bestOf: 5, maxTokens: [100] }, 500],
+  ['n above best_of', { prompts: 1, n: 3, bestOf: 2, maxTokens: [100] }, 300],
+  ['best_of of 0 still answers once', { prompts: 1, bestOf: 0, maxTokens: [100] }, 100],
+  ['several prompts without a maximum', { prompts: 3, n: 2, maxTokens: [] }, 49_152],
+  ['no output at all', { prompts: 0, maxTokens: [] }, 0],
+  ['a fraction counts as the next whole', { prompts: 1, bestOf: 1.5, maxTokens: [10.2] }, 22],
+  ['an endless maximum', { prompts: 1, maxTokens: [Number.POSITIVE_INFINITY] }, Number.MAX_SAFE_INTEGER],
+  ['a product too large to count', { prompts: 2 ** 20, n: 4, maxTokens: [2 ** 40] }, Number.MAX_SAFE_INTEGER],
+  ['no prompts of an endless maximum', { prompts: 0, maxTokens: [Number.POSITIVE_INFINITY] }, 0],
+])('output bound of %s', (_name, request, tokens) => {
+  expect(outputTokensMax(request)).toBe(tokens);
+});
+
+test('a request that is not a number is a fault', () => {
+  expect(() => outputTokensMax({ prompts: 1, maxTokens: [Number.NaN] })).toThrow(RangeError);
+});
+
+test.each<[string, Partial<CallBounds>, Partial<PriceFigures>, bigint]>([
+  ['input and output', { promptBytes: 30, outputTokensMax: 100 }, {}, 10n + 500n],
+  ['per call', { promptBytes: 30 }, { perCall: 9n }, 19n],
+  ['a dearer cache write', { promptBytes: 30 }, { cacheWritePerMillion: 1_250_000n }, 13n],
+  ['a dearer 1 h cache write', { promptBytes: 30 }, { cacheWrite1hPerMillion: 2_000_000n }, 20n],
+  ['a dearer cached price', { promptBytes: 30 }, { cachedInputPerMillion: 3_000_000n }, 30n],
+  ['a tier that the input bound reaches', { promptBytes: 303, outputTokensMax: 10 }, { tiers: [TIER] }, 202n + 70n],
+  ['a tier that it does not reach', { promptBytes: 300, outputTokensMax: 10 }, { tiers: [TIER] }, 100n + 50n],
+  ['a cheaper tier leaves the base price', { promptBytes: 303 }, { tiers: [{ ...TIER, inputPerMillion: 1n }] }, 101n],
+  ['rounding up', { promptBytes: 1 }, { inputPerMillion: 1n, cachedInputPerMillion: null }, 1n],
+])('worst case of %s', (_name, bounds, price, amount) => {
+  expect(worstCase(boundsOf(bounds), FIGURES, { ...PRICE, ...price })).toBe(amount);
+});
+
+test.each<[string, number, Partial<PriceFigures>, bigint]>([
+  ['no prompt', 0, {}, 0n],
+  ['cheapest kind', 800, {}, 10n],
+  ['rounding down, once', 799, {}, 9n],
+  ['fewer bytes than a token', 7, { cachedInputPerMillion: 8_000_000n, inputPerMillion: 8_000_000n }, 7n],
+  ['per call', 800, { perCall: 5n }, 15n],
+  ['cheapest tier', 800, { tiers: [{ ...TIER, cachedInputPerMillion: 0n }] }, 0n],
+])('least cost of %s', (_name, promptBytes, price, amount) => {
+  expect(leastCost({ promptBytes }, { ...PRICE, ...price })).toBe(amount);
+});
+
+test('no worst or least cost is above the largest amount', () => {
+  const bounds = boundsOf({ promptBytes: Number.MAX_SAFE_INTEGER, outputTokensMax: Number.MAX_SAFE_INTEGER });
+  const price = { ...PRICE, inputPerMillion: 10n ** 12n, cachedInputPerMillion: null };
+  expect(worstCase(bounds, FIGURES, price)).toBe(AMOUNT_NANO_USD_MAX);
+  expect(leastCost(bounds, price)).toBe(AMOUNT_NANO_USD_MAX);
+});
+
+test('a usage within the bounds is never rated above the worst case', () => {
+  const call = fc.tuple(callBounds, boundFigures).chain(([bounds, figures]) =>
+    fc.record({
+      bounds: fc.constant(bounds),
+      figures: fc.constant(figures),
+      usage: usageWithin(inputTokensBound(bounds, figures), bounds.outputTokensMax),
+    }),
+  );
+  fc.assert(
+    fc.property(call, priceFigures, ({ bounds, figures, usage }, price) => {
+      expect(rate(usage, price)).toBeLessThanOrEqual(worstCase(bounds, figures, price));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('the least cost is never above the worst case', () => {
+  fc.assert(
+    fc.property(callBounds, boundFigures, priceFigures, (bounds, figures, price) => {
+      expect(leastCost(bounds, price)).toBeLessThanOrEqual(worstCase(bounds, figures, price));
+    }),
+  );
+});
+
+function boundsOf(bounds: Partial<CallBounds>): CallBounds {
+  return { promptBytes: 0, arrayElements: 0, attachments: 0, outputTokensMax: 0, ...bounds };
+}

@@ -1,0 +1,118 @@
+import { requireCount, saturate } from './counts.js';
+import { AMOUNT_NANO_USD_MAX, clampAmount, maxAmount, minAmount } from './money.js';
+import type { NanoUsd } from './money.js';
+import { TOKENS_PER_PRICE, inputPrices } from './price.js';
+import type { PriceFigures } from './price.js';
+
+/** Output tokens assumed for a request that sets no maximum (specification, API key rule 5). */
+export const OUTPUT_TOKENS_DEFAULT = 8192;
+/** Bytes of prompt text that make at least one token, where the catalog says nothing else. */
+export const BYTES_PER_TOKEN_DEFAULT = 3;
+/** Input tokens allowed for an attachment (image, file, audio part): above what a large picture costs at the known providers. */
+export const ATTACHMENT_TOKENS_DEFAULT = 2_000;
+/** Bytes of prompt text that no more than one token is expected to cover: the divisor of the least cost. */
+const BYTES_PER_TOKEN_MOST = 8n;
+/** `bytesPerToken` counts in steps of 1/1000, so that the division is exact. */
+const BYTES_PER_TOKEN_SCALE = 1000;
+
+/** What a parsed request shows of its size. Each is a safe non-negative integer. */
+export interface CallBounds {
+  /** UTF-8 bytes of prompt text, without the base64 of attachments. */
+  promptBytes: number;
+  /** Elements of integer arrays: prompts or embedding inputs given as tokens. */
+  arrayElements: number;
+  /** Images, files and audio parts. */
+  attachments: number;
+  /** Result of {@link outputTokensMax}; 0 for embeddings. */
+  outputTokensMax: number;
+}
+
+/** Catalog values of a model that turn sizes into tokens. */
+export interface BoundFigures {
+  /** At least 0.001, in steps of 0.001, for example 3 or 2.5. */
+  bytesPerToken: number;
+  /** Input tokens allowed for each attachment. */
+  attachmentTokens: number;
+}
+
+/** The fields of a request that bound its output. `null` and absent mean unset. */
+export interface OutputRequest {
+  /** Prompts in the request: 1, or the elements of a list of prompts; 0 for endpoints without output tokens. */
+  prompts: number;
+  n?: number | null;
+  bestOf?: number | null;
+  /** `max_tokens`, `max_completion_tokens` and `max_output_tokens` as they came. */
+  maxTokens: readonly (number | null | undefined)[];
+}
+
+/**
+ * Input bound of behaviour §2: bytes ÷ bytesPerToken rounded up, plus array elements, plus the allowance of each
+ * attachment. At most `Number.MAX_SAFE_INTEGER`.
+ * @throws RangeError for a broken count or a `bytesPerToken` below 0.001
+ */
+export function inputTokensBound(bounds: Omit<CallBounds, 'outputTokensMax'>, figures: BoundFigures): number {
+  const textTokens = tokensOfBytes(requireCount(bounds.promptBytes, 'promptBytes'), figures.bytesPerToken);
+  const attachmentTokens = saturate(
+    requireCount(bounds.attachments, 'attachments') * requireCount(figures.attachmentTokens, 'attachmentTokens'),
+  );
+  return saturate(saturate(textTokens + requireCount(bounds.arrayElements, 'arrayElements')) + attachmentTokens);
+}
+
+/** Tokens of a text at that many bytes per token, rounded up; at most `Number.MAX_SAFE_INTEGER`. */
+export function tokensOfBytes(bytes: number, bytesPerToken: number): number {
+  const scaled = Math.round(bytesPerToken * BYTES_PER_TOKEN_SCALE);
+  if (!Number.isSafeInteger(scaled) || scaled < 1)
+    throw new RangeError(`bytesPerToken is out of range: ${bytesPerToken}`);
+  return saturate(Number(divideUp(BigInt(bytes) * BigInt(BYTES_PER_TOKEN_SCALE), BigInt(scaled))));
+}
+
+/**
+ * What the call can cost at most within its bounds (behaviour §2): the dearest input price, any kind and any tier that
+ * the input bound reaches, the dearest output price of those tiers, and the price per call. Rounded up, at most
+ * `AMOUNT_NANO_USD_MAX`. A usage within the bounds is never rated above it.
+ * @throws RangeError as {@link inputTokensBound}
+ */
+export function worstCase(bounds: CallBounds, figures: BoundFigures, price: PriceFigures): NanoUsd {
+  const inputBound = inputTokensBound(bounds, figures);
+  const outputBound = requireCount(bounds.outputTokensMax, 'outputTokensMax');
+  const reachable = [price, ...price.tiers.filter((tier) => tier.aboveInputTokens < inputBound)];
+  const dearestInput = maxAmount(0n, ...reachable.flatMap(inputPrices));
+  const dearestOutput = maxAmount(0n, ...reachable.map((prices) => prices.outputPerMillion));
+  const millionths = BigInt(inputBound) * dearestInput + BigInt(outputBound) * dearestOutput;
+  return clampAmount(divideUp(millionths, TOKENS_PER_PRICE) + price.perCall, 0n, AMOUNT_NANO_USD_MAX);
+}
+
+/**
+ * What a plan-funded call must at least be able to pay (behaviour §2): prompt bytes ÷ 8 at the cheapest input price of
+ * any kind and tier, rounded down, plus the price per call. At most `AMOUNT_NANO_USD_MAX`; not above the worst case
+ * while `bytesPerToken` is at most 8.
+ * @throws RangeError for a broken count
+ */
+export function leastCost(bounds: Pick<CallBounds, 'promptBytes'>, price: PriceFigures): NanoUsd {
+  const cheapestInput = minAmount(...inputPrices(price), ...price.tiers.flatMap(inputPrices));
+  const millionths = BigInt(requireCount(bounds.promptBytes, 'promptBytes')) * cheapestInput;
+  const promptCost = millionths / (BYTES_PER_TOKEN_MOST * TOKENS_PER_PRICE);
+  return clampAmount(promptCost + price.perCall, 0n, AMOUNT_NANO_USD_MAX);
+}
+
+/**
+ * Output bound of behaviour §2: prompts × max(n, best_of) × the largest maximum that is set, else
+ * {@link OUTPUT_TOKENS_DEFAULT}. Numbers too large to count (JSON `1e999`) saturate at `Number.MAX_SAFE_INTEGER`.
+ * @throws RangeError for NaN
+ */
+export function outputTokensMax(request: OutputRequest): number {
+  const set = request.maxTokens.filter((tokens) => tokens !== null && tokens !== undefined);
+  const tokens = set.length === 0 ? OUTPUT_TOKENS_DEFAULT : wholeCount(Math.max(...set));
+  const choices = wholeCount(Math.max(1, request.n ?? 1, request.bestOf ?? 1));
+  return saturate(wholeCount(request.prompts) * saturate(choices * tokens));
+}
+
+/** Fractions count as the next whole number: a bound may be too large, never too small. */
+function wholeCount(value: number): number {
+  if (Number.isNaN(value)) throw new RangeError('not a number');
+  return saturate(Math.ceil(Math.max(0, value)));
+}
+
+function divideUp(dividend: bigint, divisor: bigint): bigint {
+  return (dividend + divisor - 1n) / divisor;
+}
