@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 /** One project per room, so that a run can name the room of each test and its time. */
 const rooms = ['libs', 'services', 'deploy'].flatMap((top) =>
   readdirSync(new URL(top, import.meta.url), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
+    .filter((entry) => entry.isDirectory() && entry.name !== 'check')
     .map((entry) => `${top}/${entry.name}`),
 );
 
@@ -29,4 +29,5 @@ const project = (room) => ({
 export default {
   projects: rooms.map(project),
   maxWorkers: 2,
+  reporters: ['default', './deploy/check/room-times.mjs'],
 };

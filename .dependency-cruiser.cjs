@@ -1,0 +1,120 @@
+/**
+ * The import rules of the architecture. `npm run rules` checks them; a test plants violations and sees them found.
+ * Tests and test support may import more than the code that they test.
+ */
+const test = '(\\.test\\.ts$|/test/)';
+const service = '^services/([^/]+)/src/';
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      comment: 'A cycle has no bottom to start reading at.',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'services-never-import-each-other',
+      severity: 'error',
+      comment: 'Services speak over the bus only.',
+      from: { path: '^services/([^/]+)/' },
+      to: { path: '^services/([^/]+)/', pathNot: '^services/$1/' },
+    },
+    {
+      name: 'libs-never-import-services-or-deploy',
+      severity: 'error',
+      from: { path: '^libs/' },
+      to: { path: '^(services|deploy)/' },
+    },
+    {
+      name: 'services-never-import-deploy',
+      severity: 'error',
+      from: { path: '^services/' },
+      to: { path: '^deploy/' },
+    },
+    {
+      name: 'metering-imports-nothing',
+      severity: 'error',
+      from: { path: '^libs/metering/src/', pathNot: test },
+      to: { pathNot: '^libs/metering/src/' },
+    },
+    {
+      name: 'contracts-import-no-io',
+      severity: 'error',
+      comment: 'Hashing and random ids are all that contracts take from Node.',
+      from: { path: '^libs/contracts/src/', pathNot: [test, 'write-json-schemas\\.ts$'] },
+      to: { pathNot: ['^libs/(contracts|metering)/', 'node_modules/zod/', '^(node:)?(crypto|zlib)$'] },
+    },
+    {
+      name: 'domain-is-pure',
+      severity: 'error',
+      comment: 'A decision is a function of facts, request and now.',
+      from: { path: `${service}domain/`, pathNot: test },
+      to: { pathNot: ['^services/$1/src/domain/', '^libs/(metering|contracts)/'] },
+    },
+    {
+      name: 'verbs-see-ports-not-adapters',
+      severity: 'error',
+      comment: 'Only wire.ts and main.ts see adapters.',
+      from: { path: service, pathNot: [test, `${service}(wire|main)\\.ts$`, `${service}adapters/`] },
+      to: { path: '^services/$1/src/adapters/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'adapters-see-no-verbs',
+      severity: 'error',
+      from: { path: `${service}adapters/`, pathNot: test },
+      to: { path: '^services/$1/src/(?!adapters/|domain/|ports\\.ts|config\\.ts)' },
+    },
+    {
+      name: 'one-importer-of-nats',
+      severity: 'error',
+      from: { pathNot: ['^libs/bus/', test] },
+      to: { path: 'node_modules/nats/' },
+    },
+    {
+      name: 'one-importer-of-knex',
+      severity: 'error',
+      from: { pathNot: ['^libs/postgres/', test] },
+      to: { path: 'node_modules/knex/' },
+    },
+    {
+      name: 'redis-is-admissions',
+      severity: 'error',
+      from: { path: '^(libs|services)/', pathNot: [test, '^services/admission/', '^libs/testkit/'] },
+      to: { path: 'node_modules/ioredis/' },
+    },
+    {
+      name: 'edge-and-admission-touch-no-postgres',
+      severity: 'error',
+      from: { path: '^services/(edge-proxy|admission|dashboard)/', pathNot: test },
+      to: { path: ['^libs/postgres/', 'node_modules/pg/'] },
+    },
+    {
+      name: 'testkit-and-servers-are-not-for-services',
+      severity: 'error',
+      from: { path: '^services/', pathNot: test },
+      to: { path: '^libs/(testkit|servers|provider-simulator)/' },
+    },
+    {
+      name: 'telemetry-sdk-only-in-service-kit',
+      severity: 'error',
+      from: { pathNot: ['^libs/service-kit/', test, '^deploy/'] },
+      to: { path: 'node_modules/@opentelemetry/(?!api/)' },
+    },
+    {
+      name: 'no-unresolved',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(/dist/|/generated/|^deploy/.*\\.mjs$)' },
+    tsConfig: { fileName: 'tsconfig.base.json' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['source', 'import', 'node', 'default', 'types'] },
+  },
+};

@@ -1,0 +1,40 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+
+/** A jest reporter: the time per room at the end, and the counts in a file for whoever started the run. */
+export default class RoomTimes {
+  #rooms = new Map();
+
+  onTestFileResult(test, result) {
+    const room = test.context.config.displayName?.name ?? 'elsewhere';
+    const row = this.#rooms.get(room) ?? { seconds: 0, passed: 0, failed: 0, skipped: 0 };
+    row.seconds += ((result.perfStats?.end ?? 0) - (result.perfStats?.start ?? 0)) / 1000;
+    row.passed += result.numPassingTests;
+    row.failed += result.numFailingTests + (result.testExecError ? 1 : 0);
+    row.skipped += result.numPendingTests + result.numTodoTests;
+    this.#rooms.set(room, row);
+  }
+
+  onRunComplete(_contexts, results) {
+    const rows = [...this.#rooms].sort(([, a], [, b]) => b.seconds - a.seconds);
+    const width = Math.max(4, ...rows.map(([room]) => room.length));
+    console.log(`\n${'room'.padEnd(width)}  seconds  passed  failed  skipped`);
+    for (const [room, row] of rows) {
+      console.log(
+        [
+          room.padEnd(width),
+          row.seconds.toFixed(1).padStart(7),
+          String(row.passed).padStart(6),
+          String(row.failed).padStart(6),
+          String(row.skipped).padStart(7),
+        ].join('  '),
+      );
+    }
+    const counts = {
+      passed: results.numPassedTests,
+      failed: results.numFailedTests + results.numRuntimeErrorTestSuites,
+      skipped: results.numPendingTests + results.numTodoTests,
+    };
+    mkdirSync('.cache', { recursive: true });
+    writeFileSync('.cache/test-counts.json', JSON.stringify(counts));
+  }
+}

@@ -1,0 +1,49 @@
+// `npm run reset [-- --state DIR]`: deletes the local state, unless a system is running on it.
+import { existsSync, readFileSync, readlinkSync, lstatSync, rmSync, readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const at = process.argv.findIndex((arg) => arg === '--state' || arg.startsWith('--state='));
+const given =
+  at < 0
+    ? undefined
+    : process.argv[at].includes('=')
+      ? process.argv[at].slice('--state='.length)
+      : process.argv[at + 1];
+const state = resolve(given ?? fileURLToPath(new URL('../../.state', import.meta.url)));
+
+if (!existsSync(state)) {
+  console.log(`there is no state in ${state}`);
+  process.exit(0);
+}
+if (!existsSync(`${state}/secrets.json`) && !existsSync(`${state}/servers`)) {
+  console.error(`${state} is not a state directory of this project: nothing was deleted`);
+  process.exit(1);
+}
+const starter = runningStarter();
+if (starter !== null) {
+  console.error(`a system is running on ${state} (process ${starter}): stop it first with Ctrl-C`);
+  process.exit(1);
+}
+for (const outside of outsideDirectories(`${state}/servers`)) rmSync(outside, { recursive: true, force: true });
+rmSync(state, { recursive: true, force: true });
+console.log(`deleted ${state}`);
+
+function runningStarter() {
+  try {
+    const pid = JSON.parse(readFileSync(`${state}/running.json`, 'utf8')).pids.starter[0];
+    process.kill(pid, 0);
+    return pid;
+  } catch {
+    return null;
+  }
+}
+
+// Data that the database's own user must be able to reach may lie elsewhere; a link in the state says where.
+function outsideDirectories(directory) {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory)
+    .map((name) => `${directory}/${name}`)
+    .filter((path) => lstatSync(path).isSymbolicLink())
+    .map((path) => resolve(directory, readlinkSync(path)));
+}

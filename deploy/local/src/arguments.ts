@@ -1,0 +1,72 @@
+import { SERVICES } from './processes.js';
+import type { LocalService } from './processes.js';
+
+/** What `npm start -- …` was asked for. A port that is not given is undefined: the default is then only a wish. */
+export interface StartArguments {
+  readonly port: number | undefined;
+  readonly dashboardPort: number | undefined;
+  readonly operatorPort: number | undefined;
+  readonly state: string | undefined;
+  readonly replicas: Readonly<Record<LocalService, number>>;
+  /** Demo data also into servers that were given by URL. */
+  readonly demo: boolean;
+}
+
+/** Replicas of one service that one machine is asked to run. */
+const REPLICAS_MAX = 16;
+const PORT_MAX = 65_535;
+
+/** Reads the command line. All problems are returned at once, as texts for the reader. */
+export function readArguments(args: readonly string[]): StartArguments | { readonly problems: readonly string[] } {
+  const problems: string[] = [];
+  const given = new Map<string, string>();
+  let demo = false;
+  for (let at = 0; at < args.length; at += 1) {
+    const [option = '', inline] = splitOnce(args[at] ?? '', '=');
+    if (option === '--demo') demo = true;
+    else if (OPTIONS.has(option)) {
+      const value = inline ?? args[(at += 1)];
+      if (value === undefined || value.startsWith('--')) problems.push(`${option} needs a value`);
+      else given.set(option, value);
+    } else problems.push(`unknown option "${option}": known are ${[...OPTIONS, '--demo'].join(', ')}`);
+  }
+  const port = (option: string) => readPort(option, given.get(option), problems);
+  const result = {
+    port: port('--port'),
+    dashboardPort: port('--dashboard-port'),
+    operatorPort: port('--operator-port'),
+    state: given.get('--state'),
+    replicas: readReplicas(given.get('--replicas'), problems),
+    demo,
+  };
+  return problems.length > 0 ? { problems } : result;
+}
+
+const OPTIONS = new Set(['--port', '--dashboard-port', '--operator-port', '--state', '--replicas']);
+
+function readPort(option: string, text: string | undefined, problems: string[]): number | undefined {
+  if (text === undefined) return undefined;
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port <= PORT_MAX) return port;
+  problems.push(`${option}: "${text}" is not a port (0 to ${PORT_MAX}; 0 means any)`);
+  return undefined;
+}
+
+function readReplicas(text: string | undefined, problems: string[]): Record<LocalService, number> {
+  const replicas = Object.fromEntries(SERVICES.map((service) => [service, 1])) as Record<LocalService, number>;
+  for (const part of text?.split(',') ?? []) {
+    const [name = '', value] = splitOnce(part.trim(), '=');
+    const count = Number(value);
+    const service = SERVICES.find((known) => known === name);
+    if (!service) problems.push(`--replicas: unknown service "${name}": known are ${SERVICES.join(', ')}`);
+    else if (!Number.isInteger(count) || count < 1 || count > REPLICAS_MAX)
+      problems.push(`--replicas: ${name} needs a number from 1 to ${REPLICAS_MAX}`);
+    else replicas[service] = count;
+  }
+  return replicas;
+}
+
+function splitOnce(text: string, mark: string): [string, string | undefined] {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+}

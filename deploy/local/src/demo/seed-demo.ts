@@ -1,0 +1,106 @@
+import { connectBus } from '@gateway/bus';
+import type { Bus } from '@gateway/bus';
+import { DEFAULT_KEY_PREFIX, digestOfSecret, makeSecret, maskSecret } from '@gateway/contracts/ids';
+import {
+  accountsCreateAccount,
+  accountsCreateKey,
+  accountsListAccounts,
+  billingAddWalletEntry,
+  catalogPutModel,
+  catalogPutProvider,
+  catalogPutSource,
+} from '@gateway/contracts/messages';
+import { Secret, seal } from '@gateway/service-kit';
+import type { LocalSystem } from '../start-system.js';
+import { keepSecrets } from '../secrets.js';
+import { DEMO_MODELS, DEMO_PROVIDERS, demoSource } from './demo-catalog.js';
+
+const ACTOR = 'local-start';
+const DEMO_CREDIT_USD = '25.00';
+
+/** What the seeder found or made. */
+export interface DemoData {
+  readonly seeded: boolean;
+  readonly apiKey: string | null;
+}
+
+/**
+ * Fills an empty system with a catalog, an account, funds and a key, through the verbs of the services that own them. A
+ * system that has accounts is left as it is.
+ */
+export async function seedDemo(system: LocalSystem, stateDirectory: string, force: boolean): Promise<DemoData> {
+  const bus = await connectBus({
+    url: system.addresses.natsUrlOf('dashboard'),
+    service: 'dashboard',
+    replica: 'seeder',
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+  });
+  try {
+    const { total } = await bus.request(accountsListAccounts, { cursor: null, limit: 1 });
+    const given = Object.values(system.servers).some((server) => server.rung === 'url');
+    if (total > 0 || (given && !force)) return { seeded: false, apiKey: system.secrets.demoApiKey };
+    await seedCatalog(bus, system);
+    const apiKey = await seedAccount(bus, system.secrets.keyPepper);
+    keepSecrets(stateDirectory, { ...system.secrets, demoApiKey: apiKey });
+    return { seeded: true, apiKey };
+  } finally {
+    await bus.drain(1_000);
+  }
+}
+
+async function seedCatalog(bus: Bus, system: LocalSystem): Promise<void> {
+  for (const provider of DEMO_PROVIDERS) accepted(await bus.request(catalogPutProvider, { ...provider, actor: ACTOR }));
+  const key = { current: new Secret(Buffer.from(system.secrets.credentialsKey, 'hex')) };
+  const { providerUrls } = system.running();
+  for (const model of DEMO_MODELS) {
+    accepted(await bus.request(catalogPutModel, { id: model.id, spec: model.spec, actor: ACTOR }));
+    for (const listener of [0, 1].slice(0, model.sources) as (0 | 1)[]) {
+      const id = `${model.id.replace(/[^A-Za-z0-9.-]/g, '-')}-${listener === 0 ? 'a' : 'b'}`;
+      accepted(
+        await bus.request(catalogPutSource, {
+          id,
+          spec: demoSource(model, listener, providerUrls[listener] ?? ''),
+          sealedCredential: seal(system.secrets.demoProviderKey, id, key),
+          actor: ACTOR,
+        }),
+      );
+    }
+  }
+}
+
+async function seedAccount(bus: Bus, pepper: string): Promise<string> {
+  const { account } = accepted(
+    await bus.request(accountsCreateAccount, {
+      spec: { name: 'Demo', email: 'demo@example.com', emailVerified: true, type: 'personal' },
+      actor: ACTOR,
+    }),
+  );
+  accepted(
+    await bus.request(billingAddWalletEntry, {
+      account: account.id,
+      spec: {
+        amountUsd: DEMO_CREDIT_USD,
+        kind: 'credit',
+        reason: 'Demo credit',
+        reference: `demo-credit-${account.id}`,
+      },
+      actor: ACTOR,
+    }),
+  );
+  const secret = makeSecret(DEFAULT_KEY_PREFIX);
+  accepted(
+    await bus.request(accountsCreateKey, {
+      account: account.id,
+      spec: { name: 'Demo key' },
+      digest: digestOfSecret(secret, pepper),
+      maskedSecret: maskSecret(secret),
+      actor: ACTOR,
+    }),
+  );
+  return secret;
+}
+
+function accepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
+  if ('refused' in answer) throw new Error(`the demo data was refused: ${JSON.stringify(answer.refused)}`);
+  return answer as Exclude<T, { refused: unknown }>;
+}

@@ -1,0 +1,70 @@
+// `npm run ledger [-- <request id>] [--state DIR]`: what a call cost and how it stands in the ledger of the local system.
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { connectBus } from '@gateway/bus';
+import type { Bus } from '@gateway/bus';
+import {
+  accountsListAccounts,
+  billingUsageRecord,
+  billingUsageRecords,
+  billingWallet,
+} from '@gateway/contracts/messages';
+import type { UsageRecordView } from '@gateway/contracts/operator';
+import type { RunningFile } from './running-file.js';
+import { loadSecrets } from './secrets.js';
+
+const { values, positionals } = parseArgs({ options: { state: { type: 'string' } }, allowPositionals: true });
+const state = resolve(values.state ?? fileURLToPath(new URL('../../../.state', import.meta.url)));
+const wanted = positionals[0];
+
+if (!existsSync(`${state}/running.json`)) {
+  console.error(`no system is running on ${state}: start it with "npm start"`);
+  process.exit(1);
+}
+const bus = await connect();
+const found = wanted === undefined ? await showAccounts(bus) : await showCall(bus, wanted);
+await bus.drain(1_000);
+process.exit(found ? 0 : 1);
+
+async function connect(): Promise<Bus> {
+  const running = JSON.parse(readFileSync(`${state}/running.json`, 'utf8')) as RunningFile;
+  const url = new URL(running.natsUrl);
+  const given = url.username !== 'dashboard';
+  if (!given) url.password = loadSecrets(state).busPasswords.dashboard;
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  return connectBus({ url: url.href, service: 'dashboard', replica: `ledger-${process.pid}`, log });
+}
+
+async function showAccounts(bus: Bus): Promise<boolean> {
+  const { accounts } = await bus.request(accountsListAccounts, { cursor: null, limit: 20 });
+  for (const account of accounts) {
+    const { balanceUsd } = await bus.request(billingWallet, { account: account.id });
+    console.log(`account ${account.id} "${account.name}": wallet ${balanceUsd === null ? 'none' : `$${balanceUsd}`}`);
+    const page = { account: account.id, from: null, to: null, cursor: null, limit: 20 };
+    const { records } = await bus.request(billingUsageRecords, page);
+    for (const record of records) console.log(`  ${summary(record)}`);
+    if (records.length === 0) console.log('  no calls yet');
+  }
+  return true;
+}
+
+async function showCall(bus: Bus, requestId: string): Promise<boolean> {
+  const answer = await bus.request(billingUsageRecord, { requestId });
+  if ('refused' in answer) {
+    console.error(`${answer.refused.message} (a call is recorded when it has ended; refused calls have no record)`);
+    return false;
+  }
+  console.log(JSON.stringify(answer.record, null, 2));
+  for (const transaction of answer.transactions) {
+    console.log(`\nledger transaction ${transaction.id} (${transaction.kind}, ${transaction.at})`);
+    for (const entry of transaction.entries) console.log(`  ${entry.amountUsd.padStart(16)}  ${entry.ledgerAccount}`);
+  }
+  return true;
+}
+
+function summary(record: UsageRecordView): string {
+  const tokens = record.tokens === null ? 'no tokens' : `${record.tokens.input} in, ${record.tokens.output} out`;
+  return `${record.startedAt}  ${record.requestId}  ${record.modelId}  ${tokens}  ${record.outcome}  $${record.chargedUsd}`;
+}

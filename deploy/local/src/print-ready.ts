@@ -1,0 +1,49 @@
+import type { RunningFile } from './running-file.js';
+
+/** What a newcomer needs, with commands to paste; the last line is the one that programs wait for. */
+export function readyText(running: RunningFile, stateDirectory: string): string {
+  const key = running.demoApiKey;
+  const lines = [
+    '',
+    `gateway            ${running.edgeUrls.join('  ')}`,
+    `chat base URL      ${running.chatBaseUrl}`,
+    `messages base URL  ${running.messagesBaseUrl}`,
+    `simulated provider ${running.providerUrls.join('  ')}`,
+    `state and logs     ${stateDirectory}`,
+  ];
+  if (key === null)
+    lines.push(
+      '',
+      'There is no demo key here: the system had accounts, or its servers were given by URL (see --demo).',
+    );
+  else
+    lines.push(
+      `demo API key       ${key}`,
+      '',
+      'Try it:',
+      '',
+      curl(running, key, false),
+      '',
+      curl(running, key, true),
+      '',
+      ledger(),
+    );
+  return [...lines, '', 'Ctrl-C stops everything in order.', `ready: ${running.edgeUrl}`].join('\n');
+}
+
+function curl(running: RunningFile, key: string, stream: boolean): string {
+  const body = {
+    model: 'openai/gpt-4o-mini',
+    messages: [{ role: 'user', content: 'Say hello.' }],
+    ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+  };
+  return [
+    `curl -i${stream ? 'N' : ''} ${running.chatBaseUrl}/chat/completions \\`,
+    `  -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\`,
+    `  -d '${JSON.stringify(body)}'`,
+  ].join('\n');
+}
+
+function ledger(): string {
+  return 'What it cost, by the x-gateway-request-id of the answer (without one: the last calls):\n\nnpm run ledger -- <x-gateway-request-id>';
+}

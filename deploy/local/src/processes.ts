@@ -1,0 +1,53 @@
+import { fileURLToPath } from 'node:url';
+import type { Secrets } from './secrets.js';
+
+/** The services of the local start, in the order in which they are stopped. */
+export const SERVICES = ['edge-proxy', 'admission', 'billing', 'accounts', 'catalog'] as const;
+export type LocalService = (typeof SERVICES)[number];
+/** Services with tables: schema and role are named after them. */
+export const LEDGER_SERVICES = ['billing', 'accounts', 'catalog'] as const;
+export type ProcessName = LocalService | 'provider-simulator';
+
+/** Addresses that the processes are told. */
+export interface Addresses {
+  readonly natsUrlOf: (service: string) => string;
+  readonly postgresUrlOf: (service: (typeof LEDGER_SERVICES)[number]) => string;
+  readonly redisUrl: string;
+  readonly publicUrl: string;
+  readonly dashboardUrl: string;
+}
+
+/** The program of a process. */
+export function programOf(name: ProcessName): string {
+  const room = name === 'provider-simulator' ? 'libs' : 'services';
+  return fileURLToPath(new URL(`../../../${room}/${name}/dist/main.js`, import.meta.url));
+}
+
+/** The environment of a service, the same as in compose and Helm (interfaces, Environment). */
+export function environmentOf(service: LocalService, addresses: Addresses, secrets: Secrets): Record<string, string> {
+  const nats = { GATEWAY_NATS_URL: addresses.natsUrlOf(service) };
+  switch (service) {
+    case 'edge-proxy':
+      return {
+        ...nats,
+        GATEWAY_PUBLIC_URL: addresses.publicUrl,
+        GATEWAY_DASHBOARD_URL: addresses.dashboardUrl,
+        GATEWAY_BILLING_LINK_URL: `${addresses.dashboardUrl}/billing`,
+        GATEWAY_KEY_PEPPER: secrets.keyPepper,
+        GATEWAY_CREDENTIALS_KEY: secrets.credentialsKey,
+        GATEWAY_ALLOW_PRIVATE_SOURCES: 'on',
+      };
+    case 'admission':
+      return { ...nats, GATEWAY_REDIS_URL: addresses.redisUrl };
+    case 'catalog':
+      return {
+        ...nats,
+        GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service),
+        GATEWAY_CREDENTIALS_KEY: secrets.credentialsKey,
+        GATEWAY_ALLOW_PRIVATE_SOURCES: 'on',
+      };
+    case 'billing':
+    case 'accounts':
+      return { ...nats, GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service) };
+  }
+}

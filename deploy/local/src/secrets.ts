@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { SERVICE_NAMES } from '@gateway/contracts/messages';
+import type { ServiceName } from '@gateway/contracts/messages';
+
+/** What the local start keeps secret between two starts, in `<state>/secrets.json`. */
+export interface Secrets {
+  readonly postgresPassword: string;
+  readonly redisPassword: string;
+  readonly busPasswords: Readonly<Record<ServiceName, string>>;
+  readonly rolePasswords: Readonly<Record<'billing' | 'accounts' | 'catalog', string>>;
+  readonly keyPepper: string;
+  /** 32 bytes as hexadecimal. */
+  readonly credentialsKey: string;
+  readonly sessionSecret: string;
+  readonly operatorToken: string;
+  readonly demoProviderKey: string;
+  /** Null until the demo account has its key. */
+  readonly demoApiKey: string | null;
+}
+
+/** Reads the secrets of a state directory, or makes and keeps new ones. The file is readable by its owner only. */
+export function loadSecrets(stateDirectory: string): Secrets {
+  const file = fileOf(stateDirectory);
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Secrets;
+  const secrets = makeSecrets();
+  keepSecrets(stateDirectory, secrets);
+  return secrets;
+}
+
+/** Replaces the file by rename, so that a crash leaves the old one or the new one. */
+export function keepSecrets(stateDirectory: string, secrets: Secrets): void {
+  mkdirSync(stateDirectory, { recursive: true });
+  const file = fileOf(stateDirectory);
+  writeFileSync(`${file}.new`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+
+function makeSecrets(): Secrets {
+  const hex = (bytes: number) => randomBytes(bytes).toString('hex');
+  return {
+    postgresPassword: hex(24),
+    redisPassword: hex(24),
+    busPasswords: Object.fromEntries(SERVICE_NAMES.map((name) => [name, hex(24)])) as Record<ServiceName, string>,
+    rolePasswords: { billing: hex(24), accounts: hex(24), catalog: hex(24) },
+    keyPepper: hex(32),
+    credentialsKey: hex(32),
+    sessionSecret: hex(32),
+    operatorToken: hex(32),
+    demoProviderKey: `sim-${hex(24)}`,
+    demoApiKey: null,
+  };
+}
+
+function fileOf(stateDirectory: string): string {
+  return `${stateDirectory}/secrets.json`;
+}

@@ -1,0 +1,243 @@
+import { mkdirSync } from 'node:fs';
+import { freePort, startServers } from '@gateway/servers';
+import type { RunningServer, ServerName } from '@gateway/servers';
+import { natsAuthorization } from '@gateway/bus';
+import { MESSAGES } from '@gateway/contracts/messages';
+import { Child } from './children/child.js';
+import { migrateAll, postgresUrlOf } from './migrate-all.js';
+import { SERVICES, environmentOf, programOf } from './processes.js';
+import type { Addresses, LocalService, ProcessName } from './processes.js';
+import { removeRunningFile, writeRunningFile } from './running-file.js';
+import type { RunningFile } from './running-file.js';
+import { loadSecrets } from './secrets.js';
+import type { Secrets } from './secrets.js';
+
+export interface SystemOptions {
+  readonly stateDirectory: string;
+  /** Port of the first edge; 0: any. Further replicas take free ones. */
+  readonly port: number;
+  readonly replicas: Readonly<Record<LocalService, number>>;
+  /** Fixed ports of the servers and the simulator; absent or 0: any. */
+  readonly ports?: Partial<Record<ServerName | 'simulatorA' | 'simulatorB', number>>;
+  /** Added to the environment of every service. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** False for tests: a crash of the machine may lose data. */
+  readonly durable: boolean;
+  /** A line for the reader: what was done, with its seconds. */
+  readonly log: (line: string) => void;
+}
+
+export interface LocalSystem {
+  readonly secrets: Secrets;
+  readonly servers: Readonly<Record<ServerName, RunningServer>>;
+  readonly addresses: Addresses;
+  /** The children of a name in replica order. */
+  children(name: ProcessName): readonly Child[];
+  running(): RunningFile;
+  /** Writes `running.json` with the key that a client may use at once. */
+  announce(demoApiKey: string | null): void;
+  /** Edges first (they finish their calls), then what they need, the servers last. A second call ends everything at once. */
+  stop(): Promise<void>;
+}
+
+/** Longest time for the calls of an edge to end when the local system is stopped; after it they are cut. */
+const DRAIN_MS = 10_000;
+const STOP_GRACE_MS = 15_000;
+
+/** Starts servers, migrates, starts all services and the simulator, and waits until each is ready. */
+export async function startSystem(options: SystemOptions): Promise<LocalSystem> {
+  mkdirSync(`${options.stateDirectory}/logs`, { recursive: true, mode: 0o700 });
+  const secrets = loadSecrets(options.stateDirectory);
+  const system: { fail?: (text: string) => void } = {};
+  const servers = await timed(options, 'servers', () =>
+    startOwnServers(options, secrets, (text) => system.fail?.(text)),
+  );
+  try {
+    return await startServices(options, secrets, servers, system);
+  } catch (error) {
+    await Promise.all(Object.values(servers).map((server) => server.stop()));
+    throw error;
+  }
+}
+
+async function startOwnServers(
+  options: SystemOptions,
+  secrets: Secrets,
+  onExit: (text: string) => void,
+): Promise<Record<ServerName, RunningServer>> {
+  return startServers(['postgres', 'nats', 'redis'], {
+    stateDirectory: `${options.stateDirectory}/servers`,
+    durable: options.durable,
+    ports: options.ports ?? {},
+    postgres: { superuserPassword: secrets.postgresPassword },
+    nats: {
+      config: natsAuthorization(secrets.busPasswords, MESSAGES),
+      credentials: { user: 'dashboard', password: secrets.busPasswords.dashboard },
+    },
+    redis: { password: secrets.redisPassword, persist: true },
+    log: (line) => options.log(`  ${line}`),
+    onExit: (name, code) => onExit(`${name} ended unasked (${code ?? 'signal'})`),
+  });
+}
+
+async function startServices(
+  options: SystemOptions,
+  secrets: Secrets,
+  servers: Record<ServerName, RunningServer>,
+  system: { fail?: (text: string) => void },
+): Promise<LocalSystem> {
+  const edgePorts = await edgePortsOf(options);
+  const addresses = addressesOf(servers, secrets, edgePorts[0] ?? 0);
+  await timed(options, 'migrations', () => migrateAll(servers.postgres.url, secrets, options.log));
+
+  let demoApiKey: string | null = secrets.demoApiKey;
+  let announced = false;
+  let stopping: Promise<void> | null = null;
+  const onChange = (text: string) => {
+    options.log(text);
+    if (announced && !stopping) writeRunningFile(options.stateDirectory, running());
+  };
+  system.fail = onChange;
+  const children = await makeChildren(options, addresses, secrets, edgePorts, onChange);
+  const providerUrls = children.simulatorPorts.map((port) => `http://127.0.0.1:${port}`);
+
+  function running(): RunningFile {
+    const all = [...children.byName];
+    const pidsOf = (list: readonly Child[]) => list.flatMap((child) => child.pid ?? []);
+    return {
+      edgeUrl: addresses.publicUrl,
+      edgeUrls: edgePorts.map((port) => `http://127.0.0.1:${port}`),
+      chatBaseUrl: `${addresses.publicUrl}/v1`,
+      messagesBaseUrl: addresses.publicUrl,
+      demoApiKey,
+      providerUrls,
+      natsUrl: servers.nats.url,
+      redisUrl: servers.redis.url,
+      postgresUrl: servers.postgres.url,
+      adminUrls: Object.fromEntries(all.map(([name, list]) => [name, list.map((child) => child.adminUrl)])),
+      pids: {
+        starter: [process.pid],
+        ...Object.fromEntries(
+          Object.values(servers).map((server) => [server.name, server.pid === null ? [] : [server.pid]]),
+        ),
+        ...Object.fromEntries(all.map(([name, list]) => [name, pidsOf(list)])),
+      },
+    };
+  }
+
+  async function stopAll(): Promise<void> {
+    removeRunningFile(options.stateDirectory);
+    for (const name of STOP_ORDER) {
+      await Promise.all((children.byName.get(name) ?? []).map((child) => child.stop(STOP_GRACE_MS)));
+    }
+    await Promise.all(Object.values(servers).map((server) => server.stop()));
+  }
+
+  async function killAll(): Promise<void> {
+    await Promise.all([...children.byName.values()].flat().map((child) => child.stop(0, 'SIGKILL')));
+    await Promise.all(Object.values(servers).map((server) => server.stop()));
+    removeRunningFile(options.stateDirectory);
+  }
+
+  try {
+    await timed(options, 'services', () =>
+      Promise.all([...children.byName.values()].flat().map((child) => child.start())),
+    );
+  } catch (error) {
+    await killAll();
+    throw error;
+  }
+  return {
+    secrets,
+    servers,
+    addresses,
+    children: (name) => children.byName.get(name) ?? [],
+    running,
+    announce(key) {
+      demoApiKey = key;
+      announced = true;
+      writeRunningFile(options.stateDirectory, running());
+    },
+    stop() {
+      if (stopping) return killAll();
+      stopping = stopAll();
+      return stopping;
+    },
+  };
+}
+
+const STOP_ORDER: readonly ProcessName[] = [...SERVICES.slice(0, 1), 'provider-simulator', ...SERVICES.slice(1)];
+
+async function edgePortsOf(options: SystemOptions): Promise<number[]> {
+  const ports = [options.port === 0 ? await freePort() : options.port];
+  while (ports.length < options.replicas['edge-proxy']) ports.push(await freePort());
+  return ports;
+}
+
+function addressesOf(servers: Record<ServerName, RunningServer>, secrets: Secrets, edgePort: number): Addresses {
+  const publicUrl = `http://127.0.0.1:${edgePort}`;
+  return {
+    natsUrlOf: (service) => {
+      // A server given by URL has its own users: its URL is used as it is.
+      if (servers.nats.rung === 'url') return servers.nats.url;
+      const url = new URL(servers.nats.url);
+      url.username = service;
+      url.password = secrets.busPasswords[service as keyof Secrets['busPasswords']];
+      return url.href;
+    },
+    postgresUrlOf: (service) => postgresUrlOf(servers.postgres.url, service, secrets),
+    redisUrl: servers.redis.url,
+    publicUrl,
+    dashboardUrl: publicUrl,
+  };
+}
+
+async function makeChildren(
+  options: SystemOptions,
+  addresses: Addresses,
+  secrets: Secrets,
+  edgePorts: readonly number[],
+  onChange: (text: string) => void,
+): Promise<{ byName: Map<ProcessName, Child[]>; simulatorPorts: [number, number] }> {
+  const simulatorPorts: [number, number] = [
+    options.ports?.simulatorA || (await freePort()),
+    options.ports?.simulatorB || (await freePort()),
+  ];
+  const byName = new Map<ProcessName, Child[]>();
+  const add = async (name: ProcessName, n: number, env: Record<string, string>) => {
+    const adminPort = await freePort();
+    const child = new Child({
+      name,
+      n,
+      program: programOf(name),
+      env: { ...process.env, GATEWAY_ADMIN_PORT: String(adminPort), ...env, ...options.env },
+      adminUrl: `http://127.0.0.1:${adminPort}`,
+      logFile: `${options.stateDirectory}/logs/${name}-${n}.jsonl`,
+      onChange,
+    });
+    byName.set(name, [...(byName.get(name) ?? []), child]);
+  };
+  for (const service of SERVICES) {
+    for (let n = 1; n <= options.replicas[service]; n += 1) {
+      const own = service === 'edge-proxy' ? edgeEnvironment(edgePorts[n - 1] ?? 0) : {};
+      await add(service, n, {
+        ...environmentOf(service, addresses, secrets),
+        ...own,
+        GATEWAY_REPLICA: `${service}-${n}`,
+      });
+    }
+  }
+  await add('provider-simulator', 1, { GATEWAY_SIMULATOR_PORTS: simulatorPorts.join(',') });
+  return { byName, simulatorPorts };
+}
+
+function edgeEnvironment(port: number): Record<string, string> {
+  return { GATEWAY_HOST: '127.0.0.1', GATEWAY_PORT: String(port), GATEWAY_DRAIN_MS: String(DRAIN_MS) };
+}
+
+async function timed<T>(options: SystemOptions, what: string, work: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now();
+  const result = await work();
+  options.log(`${what} ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  return result;
+}
