@@ -1,0 +1,83 @@
+import type { Ask } from './answer.js';
+
+/** Most words of the request that an answer repeats. */
+const ECHO_WORDS_MAX = 8;
+/** Characters of the request that are looked at for the echo: bounds the work for a large prompt. */
+const ECHO_CHARACTERS_MAX = 512;
+const TOKENS_PER_WORD = 1.3;
+const BYTES_PER_TOKEN = 4;
+/** Tokens of a demanded tool call. */
+const TOOL_CALL_TOKENS = 16;
+/** Bytes of one streamed piece of a `-bytes<N>` answer. */
+const PIECE_BYTES = 1024;
+/** Largest N of `-chunks<N>`. */
+export const CHUNKS_MAX = 100_000;
+/** Largest N of `-bytes<N>`: 16 MiB. */
+export const ANSWER_BYTES_MAX = 16_777_216;
+
+const FILLER =
+  'this answer comes from a simulator which writes the same words for the same question and knows nothing about the world'.split(
+    ' ',
+  );
+const FILLER_PIECE = `${FILLER.join(' ')} `.repeat(Math.ceil(PIECE_BYTES / FILLER.length)).slice(0, PIECE_BYTES);
+const SIZE_SUFFIX = /-(chunks|bytes)(\d{1,9})$/;
+
+/** The text of a default answer in pieces, and the output tokens of all its choices. */
+export interface AnswerText {
+  pieces: string[];
+  outputTokens: number;
+}
+
+/**
+ * The same text for the same request. A model name that ends in `-chunks<N>` or `-bytes<N>` sets the size exactly; otherwise
+ * `words` and the request's output limit do, whichever is less. Undefined when N is above its bound.
+ */
+export function writeAnswerText(model: string, ask: Ask, words: number): AnswerText | undefined {
+  if (ask.toolName !== undefined) return { pieces: [], outputTokens: TOOL_CALL_TOKENS * ask.choices };
+  const suffix = SIZE_SUFFIX.exec(model);
+  if (suffix === null) return wordsAnswer(ask, limitWords(words, ask.outputTokensMax), ask.outputTokensMax);
+  const size = Number(suffix[2]);
+  if (suffix[1] === 'bytes') return size > ANSWER_BYTES_MAX ? undefined : bytesAnswer(ask, size);
+  return size > CHUNKS_MAX ? undefined : wordsAnswer(ask, size, undefined);
+}
+
+function limitWords(words: number, tokensMax: number | undefined): number {
+  return tokensMax === undefined ? words : Math.max(1, Math.min(words, Math.floor(tokensMax / TOKENS_PER_WORD)));
+}
+
+function wordsAnswer(ask: Ask, words: number, tokensMax: number | undefined): AnswerText {
+  const echo = echoOf(ask.lastText);
+  const pieces: string[] = [];
+  let next = startOf(ask.lastText);
+  for (let index = 0; index < words; index += 1) {
+    const word = echo[index] ?? (FILLER[next++ % FILLER.length] as string);
+    pieces.push(index === 0 ? word : ` ${word}`);
+  }
+  const tokens = Math.ceil(words * TOKENS_PER_WORD);
+  return { pieces, outputTokens: Math.min(tokens, tokensMax ?? tokens) * ask.choices };
+}
+
+function bytesAnswer(ask: Ask, bytes: number): AnswerText {
+  const pieces: string[] = [];
+  for (let left = bytes; left > 0; left -= PIECE_BYTES) {
+    pieces.push(left >= PIECE_BYTES ? FILLER_PIECE : FILLER_PIECE.slice(0, left));
+  }
+  return { pieces, outputTokens: Math.ceil(bytes / BYTES_PER_TOKEN) * ask.choices };
+}
+
+function echoOf(text: string): string[] {
+  const said = text.slice(0, ECHO_CHARACTERS_MAX).trim();
+  if (said === '') return ['You', 'said', 'nothing:'];
+  const words = said.split(/\s+/, ECHO_WORDS_MAX);
+  words[0] = `"${words[0] as string}`;
+  words[words.length - 1] += '":';
+  return ['You', 'said', ...words];
+}
+
+/** FNV-1a over the looked-at part of the text: different questions get different fillers. */
+function startOf(text: string): number {
+  let hash = 0x811c9dc5;
+  const length = Math.min(text.length, ECHO_CHARACTERS_MAX);
+  for (let index = 0; index < length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return (hash >>> 0) % FILLER.length;
+}

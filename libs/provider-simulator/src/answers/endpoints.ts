@@ -1,0 +1,27 @@
+import type { Endpoint } from './answer.js';
+import { chat } from './chat.js';
+import { completions } from './completions.js';
+import { embeddings } from './embeddings.js';
+import { countTokens, messages } from './messages.js';
+import { responses } from './responses.js';
+
+const byPath: Record<string, Endpoint> = {
+  '/chat/completions': chat,
+  '/completions': completions,
+  '/messages': messages,
+  '/messages/count_tokens': countTokens,
+  '/responses': responses,
+  '/embeddings': embeddings,
+};
+
+const endpoints = new Map(
+  Object.entries(byPath).flatMap(([path, endpoint]) => [
+    [path, endpoint],
+    [`/v1${path}`, endpoint],
+  ]),
+);
+
+/** The endpoint of a path (query removed), with or without `/v1`. */
+export function endpointOf(path: string): Endpoint | undefined {
+  return endpoints.get(path);
+}

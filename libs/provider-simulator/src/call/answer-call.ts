@@ -1,0 +1,61 @@
+import type { ServerResponse } from 'node:http';
+import type { Endpoint, ProviderFormat } from '../answers/answer.js';
+import { providerError } from '../answers/provider-error.js';
+import { isStreamAsked, prepareAnswer } from './parse-call.js';
+import type { ParsedBody } from './parse-call.js';
+import { writeFrames } from './write-frames.js';
+
+/** One call as far as it is known when its body has been read. */
+export interface ModelCall {
+  endpoint: Endpoint;
+  body: ParsedBody | undefined;
+  /** Distinct in this process. */
+  id: string;
+  response: ServerResponse;
+}
+
+/** What default answers look like. */
+export interface AnswerSettings {
+  /** Words of an answer to which nothing else gives a size. */
+  words: number;
+  /** Milliseconds between the events of a stream. */
+  chunkDelayMs: number;
+}
+
+/** Answers as a provider would: the default for every call without a script. */
+export function answerCall(call: ModelCall, settings: AnswerSettings, nowMs: number): void {
+  const { endpoint, body, id, response } = call;
+  const createdSeconds = Math.floor(nowMs / 1000);
+  const answer = prepareAnswer(endpoint, body, { id, createdSeconds, words: settings.words, usage: undefined });
+  if ('message' in answer) return answerError(response, endpoint.format, 400, id, answer);
+  if (endpoint.frames === undefined || !isStreamAsked(endpoint, body)) {
+    return sendJson(response, endpoint.format, 200, id, endpoint.plain(answer));
+  }
+  response.writeHead(200, [...idHeader(endpoint.format, id), 'content-type', STREAM_TYPE, 'cache-control', 'no-cache']);
+  void writeFrames(response, endpoint.frames(answer), settings.chunkDelayMs).then(() => response.end());
+}
+
+/** An error in the provider's format. */
+export function answerError(
+  response: ServerResponse,
+  format: ProviderFormat,
+  status: number,
+  id: string,
+  detail?: { message: string; param: string | null },
+): void {
+  sendJson(response, format, status, id, providerError(format, status, id, detail));
+}
+
+/** Content type of a streamed answer. */
+export const STREAM_TYPE = 'text/event-stream; charset=utf-8';
+
+/** The provider's own request id: name and value. */
+export function idHeader(format: ProviderFormat, id: string): [string, string] {
+  return [format === 'anthropic' ? 'request-id' : 'x-request-id', `req_${id}`];
+}
+
+function sendJson(response: ServerResponse, format: ProviderFormat, status: number, id: string, text: string): void {
+  const length = String(Buffer.byteLength(text));
+  response.writeHead(status, [...idHeader(format, id), 'content-type', 'application/json', 'content-length', length]);
+  response.end(text);
+}

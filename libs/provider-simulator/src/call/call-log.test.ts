@@ -1,0 +1,51 @@
+import { expect, test } from '@jest/globals';
+import { CallLog } from './call-log.js';
+import type { KeptCall } from './call-log.js';
+
+const call = (seq: number, bytes: number, model = 'm'): KeptCall => ({
+  seq,
+  atMs: 1_700_000_000_000,
+  listener: 'a',
+  method: 'POST',
+  path: '/p',
+  rawHeaders: ['A', '1', 'a', '2'],
+  body: Buffer.alloc(bytes, 'x'),
+  model,
+  aborted: false,
+});
+const seqs = (log: CallLog): number[] => log.list({}).map(({ seq }) => seq);
+
+test('the oldest calls go when there are too many, by number or by bytes', () => {
+  const byNumber = new CallLog(3, 1_000_000);
+  for (let seq = 1; seq <= 5; seq += 1) byNumber.add(call(seq, 10));
+  expect(seqs(byNumber)).toEqual([3, 4, 5]);
+  const byBytes = new CallLog(100, 250);
+  for (let seq = 1; seq <= 5; seq += 1) byBytes.add(call(seq, 100));
+  expect(seqs(byBytes)).toEqual([4, 5]);
+  byBytes.add(call(6, 1000));
+  expect(seqs(byBytes)).toEqual([]);
+  byBytes.add(call(7, 100));
+  expect(seqs(byBytes)).toEqual([7]);
+});
+
+test('calls are shown by model and after a number, as they came', () => {
+  const log = new CallLog(10, 10_000);
+  log.add(call(1, 1, 'x'));
+  log.add(call(2, 2, 'y'));
+  log.add(call(3, 3, 'x'));
+  expect(log.list({ model: 'x', after: 1 })).toEqual([
+    {
+      seq: 3,
+      at: '2023-11-14T22:13:20.000Z',
+      listener: 'a',
+      method: 'POST',
+      path: '/p',
+      headers: [
+        ['A', '1'],
+        ['a', '2'],
+      ],
+      bodyBase64: 'eHh4',
+      aborted: false,
+    },
+  ]);
+});

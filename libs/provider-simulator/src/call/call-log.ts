@@ -1,0 +1,97 @@
+import type { ListenerName } from '../scripts/script.js';
+
+/** Most calls kept; the oldest is dropped first. */
+export const CALLS_KEPT_MAX = 10_000;
+/** Most bytes of bodies and headers kept: 128 MiB. */
+export const BYTES_KEPT_MAX = 134_217_728;
+
+/** One received model call, as `GET /__calls` shows it. */
+export interface CallRecord {
+  /** Grows by one with each call of the process, both listeners together. */
+  seq: number;
+  /** When the body was complete, RFC 3339 UTC. */
+  at: string;
+  listener: ListenerName;
+  method: string;
+  /** As received, query included. */
+  path: string;
+  /** Names and values exactly as received, in their order. */
+  headers: [string, string][];
+  bodyBase64: string;
+  /** True when the client closed before the answer, or its own body, had ended. */
+  aborted: boolean;
+}
+
+/** Which calls to show: those of one model, those after a `seq`. */
+export interface CallFilter {
+  model?: string;
+  after?: number;
+}
+
+/** What is kept of a call; strings are made only when somebody asks. */
+export interface KeptCall {
+  seq: number;
+  atMs: number;
+  listener: ListenerName;
+  method: string;
+  path: string;
+  rawHeaders: readonly string[];
+  body: Buffer;
+  model: string | undefined;
+  aborted: boolean;
+}
+
+/** The last calls, bounded by number and by bytes. */
+export class CallLog {
+  readonly #kept = new Map<number, KeptCall>();
+  readonly #callsMax: number;
+  readonly #bytesMax: number;
+  #bytes = 0;
+
+  constructor(callsMax: number, bytesMax: number) {
+    this.#callsMax = callsMax;
+    this.#bytesMax = bytesMax;
+  }
+
+  add(call: KeptCall): void {
+    this.#kept.set(call.seq, call);
+    this.#bytes += sizeOf(call);
+    for (const oldest of this.#kept.values()) {
+      if (this.#kept.size <= this.#callsMax && this.#bytes <= this.#bytesMax) return;
+      this.#kept.delete(oldest.seq);
+      this.#bytes -= sizeOf(oldest);
+    }
+  }
+
+  /** Oldest first. */
+  list(filter: CallFilter): CallRecord[] {
+    const found: CallRecord[] = [];
+    for (const call of this.#kept.values()) {
+      if (filter.after !== undefined && call.seq <= filter.after) continue;
+      if (filter.model !== undefined && call.model !== filter.model) continue;
+      found.push(toRecord(call));
+    }
+    return found;
+  }
+}
+
+function toRecord(call: KeptCall): CallRecord {
+  const headers: [string, string][] = [];
+  for (let index = 0; index + 1 < call.rawHeaders.length; index += 2) {
+    headers.push([call.rawHeaders[index] as string, call.rawHeaders[index + 1] as string]);
+  }
+  return {
+    seq: call.seq,
+    at: new Date(call.atMs).toISOString(),
+    listener: call.listener,
+    method: call.method,
+    path: call.path,
+    headers,
+    bodyBase64: call.body.toString('base64'),
+    aborted: call.aborted,
+  };
+}
+
+function sizeOf(call: KeptCall): number {
+  return call.rawHeaders.reduce((sum, text) => sum + text.length, call.body.length + call.path.length);
+}

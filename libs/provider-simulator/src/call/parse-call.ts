@@ -1,0 +1,65 @@
+import { writeAnswerText } from '../answers/answer-text.js';
+import type { Answer, Ask, Endpoint, JsonObject, Problem } from '../answers/answer.js';
+import { isTokenCounts } from '../scripts/parse-step.js';
+import type { ScriptUsage, TokenCounts } from '../scripts/script.js';
+
+/** Characters of prompt that count as one input token. */
+const CHARACTERS_PER_TOKEN = 4;
+
+/** A body that parsed as JSON. `model` is undefined when it names none: then no script can apply. */
+export interface ParsedBody {
+  fields: JsonObject;
+  model: string | undefined;
+}
+
+/** Undefined when the bytes are not a JSON object. */
+export function parseBody(bytes: Buffer): ParsedBody | undefined {
+  try {
+    const fields: unknown = JSON.parse(bytes.toString('utf8'));
+    if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return undefined;
+    const { model } = fields as JsonObject;
+    return { fields: fields as JsonObject, model: typeof model === 'string' && model !== '' ? model : undefined };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the answer is asked for as a stream, which only some endpoints have. */
+export function isStreamAsked(endpoint: Endpoint, body: ParsedBody | undefined): boolean {
+  return endpoint.frames !== undefined && body?.fields['stream'] === true;
+}
+
+/** The default answer to a body, or the provider's complaint about it. */
+export function prepareAnswer(
+  endpoint: Endpoint,
+  body: ParsedBody | undefined,
+  made: { id: string; createdSeconds: number; words: number; usage: ScriptUsage | undefined },
+): Answer | Problem {
+  if (body === undefined) return { message: 'The body is not a JSON object.', param: null };
+  if (body.model === undefined) return { message: 'You must provide a model parameter.', param: 'model' };
+  const ask = endpoint.read(body.fields);
+  if ('message' in ask) return ask;
+  const text = writeAnswerText(body.model, ask, made.words);
+  if (text === undefined) return { message: 'The size in the model name is above its bound.', param: 'model' };
+  const isOwnForm = made.usage !== undefined && made.usage !== null && !isTokenCounts(made.usage);
+  return {
+    id: made.id,
+    createdSeconds: made.createdSeconds,
+    model: body.model,
+    pieces: text.pieces,
+    choices: ask.choices,
+    toolName: ask.toolName,
+    tokens: countTokens(ask, text.outputTokens, isOwnForm ? undefined : made.usage),
+    usage: made.usage === null || isOwnForm ? (made.usage as JsonObject | null) : undefined,
+    body: body.fields,
+  };
+}
+
+/** Input from the prompt's length, output from the answer's, each replaced by what a script says. */
+function countTokens(ask: Ask, output: number, scripted: ScriptUsage | undefined): TokenCounts {
+  const input = Math.max(1, Math.ceil(ask.promptCharacters / CHARACTERS_PER_TOKEN));
+  const counts: TokenCounts = { input, cachedInput: 0, cacheWrite: 0, output, ...scripted };
+  // A script that names only a part of the input must not make the whole smaller than its parts.
+  counts.input = Math.max(counts.input, counts.cachedInput + counts.cacheWrite);
+  return counts;
+}

@@ -1,0 +1,80 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { post, rawPost, until } from '../../test/clients.js';
+import type { ProviderSimulator } from '../start-provider-simulator.js';
+import { startProviderSimulator } from '../start-provider-simulator.js';
+import { BODY_BYTES_MAX } from './read-body.js';
+
+let simulator: ProviderSimulator;
+
+beforeAll(async () => {
+  simulator = await startProviderSimulator({ chunkDelayMs: 5 });
+});
+afterAll(() => simulator.close());
+
+const messages = [{ role: 'user', content: 'hé' }];
+const callsOf = (model: string): ReturnType<ProviderSimulator['calls']> => simulator.calls({ model });
+
+test('a call is kept byte for byte with its raw headers, its listener and its whole path', async () => {
+  const headers = ['X-Twice: 1', 'x-twice: 2', 'Content-Type:application/json'];
+  const client = await rawPost(simulator.urls[1], '/v1/chat/completions?q=1', { model: 'kept', messages }, headers);
+  await until(() => callsOf('kept').length === 1, 'the call');
+  client.socket.destroy();
+  const [call] = callsOf('kept');
+  expect(call).toMatchObject({ listener: 'b', method: 'POST', path: '/v1/chat/completions?q=1', aborted: false });
+  expect(Buffer.from(call?.bodyBase64 ?? '', 'base64').toString()).toBe(JSON.stringify({ model: 'kept', messages }));
+  expect(call?.headers.slice(2)).toEqual([
+    ['X-Twice', '1'],
+    ['x-twice', '2'],
+    ['Content-Type', 'application/json'],
+  ]);
+  expect(Date.parse(call?.at ?? '')).toBeLessThanOrEqual(Date.now());
+});
+
+test('calls are numbered across both listeners', async () => {
+  const body = { model: 'numbered', messages };
+  for (const url of [...simulator.urls, ...simulator.urls]) await post(`${url}/v1/chat/completions`, body);
+  const calls = callsOf('numbered');
+  expect(calls.map(({ listener }) => listener)).toEqual(['a', 'b', 'a', 'b']);
+  const first = calls[0]?.seq ?? 0;
+  expect(calls.map(({ seq }) => seq - first)).toEqual([0, 1, 2, 3]);
+  expect(simulator.calls({ model: 'numbered', after: first + 1 })).toHaveLength(2);
+});
+
+test('a client that leaves in the middle of a stream is seen', async () => {
+  const body = { model: 'long-chunks10000', messages, stream: true };
+  const client = await rawPost(simulator.urls[0], '/v1/chat/completions', body);
+  await until(() => client.received().includes('"delta"'), 'the first events');
+  expect(callsOf('long-chunks10000')[0]?.aborted).toBe(false);
+  const { aborted } = simulator.counters();
+  client.socket.destroy();
+  await until(() => callsOf('long-chunks10000')[0]?.aborted === true, 'the call marked as aborted');
+  expect(simulator.counters().aborted).toBe(aborted + 1);
+});
+
+test('a client that leaves in the middle of its own body is kept as aborted with what it sent', async () => {
+  const before = simulator.calls().at(-1)?.seq ?? 0;
+  const { hostname, port } = new URL(simulator.urls[0]);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.write('POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"model"', () => socket.end());
+  await until(() => simulator.calls({ after: before }).length === 1, 'the call');
+  socket.destroy();
+  expect(simulator.calls({ after: before })[0]).toMatchObject({ aborted: true, bodyBase64: btoa('{"model"') });
+});
+
+test('a body above the bound is refused', async () => {
+  const response = await post(`${simulator.urls[0]}/v1/chat/completions`, 'x'.repeat(BODY_BYTES_MAX + 1));
+  expect(response.status).toBe(413);
+  expect(response.headers.get('connection')).toBe('close');
+});
+
+test('nothing is kept when recording is off', async () => {
+  const silent = await startProviderSimulator({ recordCalls: false });
+  try {
+    expect((await post(`${silent.urls[0]}/v1/chat/completions`, { model: 'm', messages })).status).toBe(200);
+    expect([silent.calls(), silent.counters().calls.a]).toEqual([[], 1]);
+    expect((await fetch(`${silent.urls[0]}/__calls`)).status).toBe(409);
+  } finally {
+    await silent.close();
+  }
+});

@@ -1,0 +1,108 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ProviderFormat } from '../answers/answer.js';
+import { endpointOf } from '../answers/endpoints.js';
+import type { Listener } from '../listen/listener.js';
+import type { SimulatorState } from '../simulator-state.js';
+import { playScript } from '../scripts/play-script.js';
+import { answerCall, answerError } from './answer-call.js';
+import { BODY_BYTES_MAX, readBody } from './read-body.js';
+import type { BodyOutcome } from './read-body.js';
+import { parseBody } from './parse-call.js';
+import type { ParsedBody } from './parse-call.js';
+
+const BEARER = /^bearer +(.*)$/i;
+
+/** Serves whatever is no control request: reads the body, records the call, and answers by script or by default. */
+export function serveCall(
+  state: SimulatorState,
+  listener: Listener,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  readBody(request, (outcome, bytes) => {
+    const body = outcome === 'complete' ? parseBody(bytes) : undefined;
+    const exchange = noteCall(state, listener, request, response, { bytes, body, outcome });
+    if (outcome !== 'left') answer(state, listener, path, request, response, { body, outcome, exchange });
+  });
+}
+
+/** What is remembered of a call while it is answered. */
+interface Exchange {
+  seq: number;
+  /** The simulator broke the connection itself: the client is not to blame. */
+  isEndedByScript: boolean;
+}
+
+function noteCall(
+  state: SimulatorState,
+  listener: Listener,
+  request: IncomingMessage,
+  response: ServerResponse,
+  read: { bytes: Buffer; body: ParsedBody | undefined; outcome: BodyOutcome },
+): Exchange {
+  const seq = ++state.seq;
+  state.counters.calls[listener.name] += 1;
+  const exchange: Exchange = { seq, isEndedByScript: false };
+  const record = state.log && {
+    seq,
+    atMs: state.now(),
+    listener: listener.name,
+    method: request.method ?? '',
+    path: request.url ?? '',
+    rawHeaders: request.rawHeaders,
+    body: read.bytes,
+    model: read.body?.model,
+    aborted: read.outcome === 'left',
+  };
+  if (record !== undefined) state.log?.add(record);
+  if (read.outcome === 'left') {
+    state.counters.aborted += 1;
+    return exchange;
+  }
+  response.once('close', () => {
+    if (response.writableFinished || exchange.isEndedByScript || !listener.isOpen) return;
+    state.counters.aborted += 1;
+    if (record !== undefined) record.aborted = true;
+  });
+  return exchange;
+}
+
+function answer(
+  state: SimulatorState,
+  listener: Listener,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  call: { body: ParsedBody | undefined; outcome: BodyOutcome; exchange: Exchange },
+): void {
+  const { body, outcome, exchange } = call;
+  const id = `sim${exchange.seq}`;
+  const endpoint = endpointOf(path);
+  const format: ProviderFormat = endpoint?.format ?? 'openai';
+  if (outcome === 'too large') {
+    response.setHeader('connection', 'close');
+    const message = `The body is larger than ${BODY_BYTES_MAX} bytes.`;
+    return answerError(response, format, 413, id, { message, param: null });
+  }
+  if (endpoint === undefined) {
+    return answerError(response, format, 404, id, { message: `Unknown path ${path}.`, param: null });
+  }
+  if (request.method !== 'POST') return answerError(response, format, 405, id);
+  if (state.requireKey !== undefined && !carriesKey(request, state.requireKey)) {
+    return answerError(response, format, 401, id);
+  }
+  const modelCall = { endpoint, body, id, response };
+  const actions = body?.model === undefined ? undefined : state.scripts.take(body.model, listener.name);
+  if (actions === undefined) return answerCall(modelCall, state.settings, state.now());
+  const onOwnEnd = (): void => {
+    exchange.isEndedByScript = true;
+  };
+  void playScript(modelCall, actions, { gates: state.gates, settings: state.settings, now: state.now, onOwnEnd });
+}
+
+/** Both headers are looked at, as a provider of either format gets them. */
+function carriesKey(request: IncomingMessage, key: string): boolean {
+  const bearer = BEARER.exec(request.headers.authorization ?? '')?.[1];
+  return bearer === key || request.headers['x-api-key'] === key;
+}

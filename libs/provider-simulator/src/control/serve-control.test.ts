@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { post, rawPost, until } from '../../test/clients.js';
+import type { Json } from '../../test/clients.js';
+import type { ProviderSimulator } from '../start-provider-simulator.js';
+import { startProviderSimulator } from '../start-provider-simulator.js';
+
+let simulator: ProviderSimulator;
+let a: string;
+let b: string;
+
+beforeAll(async () => {
+  simulator = await startProviderSimulator({ requireKey: 'sk' });
+  [a, b] = simulator.urls;
+});
+afterAll(() => simulator.close());
+
+const body = { model: 'm', messages: [{ role: 'user', content: 'hello' }] };
+const call = (url: string): Promise<Response> => post(`${url}/v1/chat/completions`, body, { 'x-api-key': 'sk' });
+
+test('scripts come in on either listener, without a key, and can be taken back', async () => {
+  const queued = await post(`${b}/__script`, { model: 'm', times: 3, steps: [{ status: 503 }] });
+  expect([queued.status, await queued.json()]).toEqual([201, { queued: 1 }]);
+  expect((await call(a)).status).toBe(503);
+  expect((await fetch(`${a}/__script?model=other`, { method: 'DELETE' })).status).toBe(204);
+  expect((await call(b)).status).toBe(503);
+  expect((await fetch(`${a}/__script`, { method: 'DELETE' })).status).toBe(204);
+  expect((await call(a)).status).toBe(200);
+});
+
+test('a refused key uses up no script', async () => {
+  await post(`${a}/__script`, { model: 'm', steps: [{ status: 503 }] });
+  expect((await post(`${a}/v1/chat/completions`, body)).status).toBe(401);
+  expect((await call(a)).status).toBe(503);
+});
+
+test('calls are read over HTTP, but never the control requests themselves', async () => {
+  await call(a);
+  const all = ((await (await fetch(`${b}/__calls`)).json()) as { data: Json[] }).data;
+  expect(all.every(({ path }) => path === '/v1/chat/completions')).toBe(true);
+  const last = all.at(-1)?.['seq'] as number;
+  await call(b);
+  const after = await (await fetch(`${a}/__calls?model=m&after=${last}`)).json();
+  expect(after).toMatchObject({ data: [{ seq: last + 1, listener: 'b', aborted: false }] });
+  expect(await (await fetch(`${a}/__calls?model=nobody`)).json()).toEqual({ data: [] });
+});
+
+test('a release over HTTP opens a gate', async () => {
+  await post(`${a}/__script`, { model: 'm', steps: [{ waitFor: 'go' }, { chunk: 'gone' }] });
+  const client = await rawPost(a, '/v1/chat/completions', body, ['x-api-key: sk']);
+  expect((await post(`${b}/__release`, { name: 'go' })).status).toBe(204);
+  await until(() => client.received().includes('gone'), 'the chunk');
+  client.socket.destroy();
+});
+
+test.each([
+  ['POST', '/__script', '{', 400, 'the body is not JSON'],
+  [
+    'POST',
+    '/__script',
+    '{"model":"m","steps":[{"status":1}]}',
+    400,
+    'steps[0].status must be an integer from 200 to 599',
+  ],
+  ['POST', '/__script?x=1', '{}', 400, 'the query has an unknown field "x"; known: '],
+  ['POST', '/__release', '{}', 400, 'name must be a string of 1 to 256 characters'],
+  ['POST', '/__release', '{"name":"g","times":0}', 400, 'times must be an integer from 1 to 1000000'],
+  ['DELETE', '/__script?modle=m', undefined, 400, 'the query has an unknown field "modle"; known: model'],
+  ['GET', '/__calls?after=x', undefined, 400, 'after must be the seq of a call'],
+  ['GET', '/__script', undefined, 404, 'known: POST and DELETE /__script, POST /__release, GET /__calls'],
+  ['GET', '/__other', undefined, 404, 'known: POST and DELETE /__script, POST /__release, GET /__calls'],
+])('%s %s %s is refused', async (method, path, text, status, message) => {
+  const response = await fetch(`${a}${path}`, text === undefined ? { method } : { method, body: text });
+  expect([response.status, await response.json()]).toEqual([status, { error: { message } }]);
+  expect(simulator.counters().scriptsQueued).toBe(0);
+});

@@ -1,0 +1,72 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ListenerName } from '../scripts/script.js';
+
+/** How long an idle connection is kept, in milliseconds: longer than any test, so that only scripts break connections. */
+const KEEP_ALIVE_MS = 600_000;
+/** Connections that may wait to be accepted: thousands of streams start at once in the benchmark. */
+const BACKLOG = 4096;
+
+/** One of the two addresses; closing and opening it again keeps its port. */
+export class Listener {
+  readonly name: ListenerName;
+  readonly #host: string;
+  readonly #serve: (listener: Listener, request: IncomingMessage, response: ServerResponse) => void;
+  #port: number;
+  #server: Server | undefined;
+
+  constructor(
+    name: ListenerName,
+    host: string,
+    port: number,
+    serve: (listener: Listener, request: IncomingMessage, response: ServerResponse) => void,
+  ) {
+    this.name = name;
+    this.#host = host;
+    this.#port = port;
+    this.#serve = serve;
+  }
+
+  /** Base URL without `/v1`; known after the first `open`. */
+  get url(): string {
+    return `http://${this.#host.includes(':') ? `[${this.#host}]` : this.#host}:${this.#port}`;
+  }
+
+  get isOpen(): boolean {
+    return this.#server !== undefined;
+  }
+
+  /** Rejects when the port is taken. Does nothing while open. */
+  async open(): Promise<void> {
+    if (this.#server !== undefined) return;
+    const server = createServer({ keepAlive: true, noDelay: true }, (request, response) => {
+      this.#serve(this, request, response);
+    });
+    server.keepAliveTimeout = KEEP_ALIVE_MS;
+    // A client may send its body as slowly as the test wants.
+    server.requestTimeout = 0;
+    this.#server = server;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen({ host: this.#host, port: this.#port, backlog: BACKLOG }, resolve);
+      });
+    } catch (error) {
+      this.#server = undefined;
+      throw error;
+    }
+    this.#port = (server.address() as AddressInfo).port;
+  }
+
+  /** Resolves when connections are refused and the existing ones are destroyed. Does nothing while closed. */
+  async close(): Promise<void> {
+    const server = this.#server;
+    if (server === undefined) return;
+    this.#server = undefined;
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  }
+}

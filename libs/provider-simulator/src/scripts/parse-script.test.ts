@@ -1,0 +1,70 @@
+import { expect, test } from '@jest/globals';
+import { parseScript } from './parse-script.js';
+import { InvalidControlInput } from './script.js';
+
+const wrong: [string, unknown, RegExp][] = [
+  ['no object', [], /^script must be an object$/],
+  ['no model', { steps: [{ status: 500 }] }, /^model must be a string/],
+  ['no steps', { model: 'm' }, /^steps must be an array/],
+  ['empty steps', { model: 'm', steps: [] }, /^steps must be an array of 1 to/],
+  ['an unknown field', { model: 'm', steps: [{ status: 500 }], time: 2 }, /unknown field "time"/],
+  ['times 0', { model: 'm', steps: [{ status: 500 }], times: 0 }, /^times must be an integer from 1/],
+  ['another listener', { model: 'm', steps: [{ status: 500 }], listener: 'c' }, /^listener must be one of "a", "b"$/],
+];
+const wrongSteps: [unknown[], RegExp][] = [
+  [[null], /^steps\[0\] must be an object$/],
+  [[{}], /^steps\[0\] must have one of/],
+  [[{ staus: 500 }], /^steps\[0\] must have one of/],
+  [[{ status: 500, chunk: 'x' }], /^steps\[0\] has an unknown field "status"/],
+  [[{ status: 100 }], /^steps\[0\]\.status must be an integer from 200 to 599$/],
+  [[{ status: '500' }], /^steps\[0\]\.status/],
+  [[{ status: 200, headers: { 'a b': 'x' } }], /^steps\[0\]\.headers\["a b"\]/],
+  [[{ status: 200, headers: { a: 'x\ny' } }], /^steps\[0\]\.headers\["a"\]/],
+  [[{ status: 200, headers: { a: 1 } }], /^steps\[0\]\.headers\["a"\]/],
+  [[{ status: 200, headers: [] }], /^steps\[0\]\.headers must be an object/],
+  [[{ headersDelayMs: -1 }], /^steps\[0\]\.headersDelayMs/],
+  [[{ chunk: 1 }], /^steps\[0\]\.chunk must be a string$/],
+  [[{ chunk: 'x' }, { chunk: 'y', delayMs: 1.5 }], /^steps\[1\]\.delayMs/],
+  [[{ bytesBase64: 'a' }], /^steps\[0\]\.bytesBase64 must be padded base64$/],
+  [[{ usage: 5 }], /^steps\[0\]\.usage must be an object or null$/],
+  [[{ usage: { input: -1 } }], /^steps\[0\]\.usage\.input/],
+  [[{ usage: { input: 1, cachedInput: 2 } }], /are parts of input$/],
+  [[{ waitFor: '' }], /^steps\[0\]\.waitFor/],
+  [[{ end: 'crash' }], /^steps\[0\]\.end must be one of/],
+  [[{ end: 'cut' }, { chunk: 'x' }], /^steps\[0\]: end must be the last step$/],
+  [[{ chunk: 'x' }, { status: 200 }], /^steps\[1\]: the status step must stand before every chunk$/],
+  [[{ status: 200 }, { status: 201 }], /^steps\[1\]: a script has one status step at most$/],
+  [[{ usage: null }, { usage: null }], /^steps\[1\]: a script has one usage step at most$/],
+  [[{ usage: null }, { chunk: 'x' }], /^usage changes the default answer/],
+  [[{ status: 500 }, { usage: null }], /^usage changes the default answer/],
+];
+
+function messageOf(input: unknown): string {
+  try {
+    parseScript(input);
+  } catch (error) {
+    if (error instanceof InvalidControlInput) return error.message;
+    throw error;
+  }
+  return 'accepted';
+}
+
+test.each(wrong)('a script with %s is refused', (_what, input, message) => {
+  expect(messageOf(input)).toMatch(message);
+});
+
+test.each(wrongSteps)('steps %j are refused', (steps, message) => {
+  expect(messageOf({ model: 'm', steps })).toMatch(message);
+});
+
+test('a script becomes a sequence that says everything', () => {
+  const kinds = (steps: unknown[]): string[] => parseScript({ model: 'm', steps }).actions.map((action) => action.kind);
+  expect(kinds([{ status: 429 }])).toEqual(['head', 'error', 'end']);
+  expect(kinds([{ status: 200 }])).toEqual(['head', 'answer', 'end']);
+  expect(kinds([{ status: 302 }])).toEqual(['head', 'end']);
+  expect(kinds([{ end: 'normal' }])).toEqual(['answer', 'end']);
+  expect(kinds([{ end: 'reset' }])).toEqual(['end']);
+  expect(kinds([{ usage: null }, { end: 'reset' }])).toEqual(['answer', 'end']);
+  expect(kinds([{ delayMs: 5 }, { chunk: 'x' }, { waitFor: 'y' }])).toEqual(['pause', 'bytes', 'wait', 'end']);
+  expect(parseScript({ model: 'm', steps: [{ status: 500 }] })).toMatchObject({ times: 1, listener: undefined });
+});

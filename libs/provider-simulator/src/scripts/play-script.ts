@@ -1,0 +1,161 @@
+import { setTimeout as passTime } from 'node:timers/promises';
+import { providerError } from '../answers/provider-error.js';
+import { idHeader, STREAM_TYPE } from '../call/answer-call.js';
+import type { AnswerSettings, ModelCall } from '../call/answer-call.js';
+import { isStreamAsked, prepareAnswer } from '../call/parse-call.js';
+import { writeFrames } from '../call/write-frames.js';
+import type { Gates } from './gates.js';
+import type { ScriptAction, ScriptEnd, ScriptUsage } from './script.js';
+
+/** What playing needs beside the call. `onOwnEnd` is told before the simulator itself breaks the connection. */
+export interface Stage {
+  gates: Gates;
+  settings: AnswerSettings;
+  now: () => number;
+  onOwnEnd: () => void;
+}
+
+/** Answers a call by its script, action by action; stops when the client leaves. Never rejects for a client that left. */
+export async function playScript(call: ModelCall, actions: readonly ScriptAction[], stage: Stage): Promise<void> {
+  const left = new AbortController();
+  const end = actions.at(-1);
+  const play: Play = {
+    call,
+    stage,
+    left: left.signal,
+    status: 200,
+    headers: {},
+    head: 'implied',
+    endsNormally: end?.kind === 'end' && end.how === 'normal',
+    wake: undefined,
+  };
+  call.response.once('close', () => {
+    left.abort();
+    play.wake?.();
+  });
+  for (const action of actions) {
+    if (left.signal.aborted) return;
+    await playAction(play, action);
+  }
+}
+
+interface Play {
+  call: ModelCall;
+  stage: Stage;
+  left: AbortSignal;
+  status: number;
+  headers: Record<string, string | string[]>;
+  /** `due`: a status step was reached, its head goes out with the content or before any wait; `set`: on its way. */
+  head: 'implied' | 'due' | 'set';
+  endsNormally: boolean;
+  /** Ends the write or stall that is being waited for. */
+  wake: (() => void) | undefined;
+}
+
+async function playAction(play: Play, action: ScriptAction): Promise<void> {
+  switch (action.kind) {
+    case 'head':
+      await pause(play, action.delayMs);
+      play.status = action.status;
+      play.headers = action.headers;
+      play.head = 'due';
+      return;
+    case 'bytes':
+      await pause(play, action.delayMs);
+      if (!play.left.aborted) await write(play, action.bytes);
+      return;
+    case 'pause':
+      return pause(play, action.delayMs);
+    case 'wait':
+      await sendDueHead(play);
+      return play.stage.gates.wait(action.gate, play.left);
+    case 'answer':
+      return playAnswer(play, action.usage);
+    case 'error': {
+      const { endpoint, id } = play.call;
+      return writeWhole(play, providerError(endpoint.format, action.status, id));
+    }
+    case 'end':
+      return playEnd(play, action.how);
+  }
+}
+
+/** Everything written so far, the head included, is with the client before the time runs. */
+async function pause(play: Play, delayMs: number): Promise<void> {
+  if (delayMs === 0) return;
+  await sendDueHead(play);
+  await passTime(delayMs, undefined, { signal: play.left }).catch(() => undefined);
+}
+
+async function playAnswer(play: Play, usage: ScriptUsage | undefined): Promise<void> {
+  const { endpoint, body, id, response } = play.call;
+  const { settings, now } = play.stage;
+  const createdSeconds = Math.floor(now() / 1000);
+  const answer = prepareAnswer(endpoint, body, { id, createdSeconds, words: settings.words, usage });
+  if ('message' in answer) {
+    if (play.head === 'implied') play.status = 400;
+    return writeWhole(play, providerError(endpoint.format, 400, id, answer));
+  }
+  if (endpoint.frames === undefined || !isStreamAsked(endpoint, body)) return writeWhole(play, endpoint.plain(answer));
+  setHead(play);
+  await writeFrames(response, endpoint.frames(answer), settings.chunkDelayMs);
+}
+
+async function playEnd(play: Play, how: ScriptEnd): Promise<void> {
+  const { response } = play.call;
+  if (how === 'normal') {
+    setHead(play);
+    response.end();
+    return;
+  }
+  await sendDueHead(play);
+  if (play.left.aborted) return;
+  if (how === 'stall') return untilDone(play, () => undefined);
+  play.stage.onOwnEnd();
+  if (how === 'reset') response.socket?.resetAndDestroy();
+  else response.socket?.destroySoon();
+}
+
+/** A complete body in one piece; its length is announced unless the script wants it to end badly. */
+async function writeWhole(play: Play, text: string): Promise<void> {
+  if (play.endsNormally && play.head !== 'set') {
+    play.call.response.setHeader('content-length', Buffer.byteLength(text));
+  }
+  await write(play, text);
+}
+
+/** Resolves when the bytes are with the operating system, so that consecutive chunks travel apart and none is lost by a cut. */
+async function write(play: Play, bytes: Buffer | string): Promise<void> {
+  setHead(play);
+  if (bytes.length === 0) return;
+  await untilDone(play, (done) => play.call.response.write(bytes, done));
+}
+
+async function sendDueHead(play: Play): Promise<void> {
+  if (play.head === 'implied') return;
+  setHead(play);
+  play.call.response.flushHeaders();
+  await untilDone(play, (done) => play.call.response.socket?.write('', done));
+}
+
+/** Once per answer: the scripted headers over the ones that such an answer has anyway. */
+function setHead(play: Play): void {
+  if (play.head === 'set') return;
+  play.head = 'set';
+  const { response, endpoint, id, body } = play.call;
+  const isStream = play.status < 300 && isStreamAsked(endpoint, body);
+  response.statusCode = play.status;
+  response.setHeader(...idHeader(endpoint.format, id));
+  response.setHeader('content-type', isStream ? STREAM_TYPE : 'application/json');
+  if (isStream) response.setHeader('cache-control', 'no-cache');
+  for (const [name, value] of Object.entries(play.headers)) response.setHeader(name, value);
+}
+
+/** Waits for a callback of the response, or for the client to leave: a left client's callbacks may never come. */
+function untilDone(play: Play, start: (done: () => void) => void): Promise<void> {
+  if (play.left.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    play.wake = resolve;
+    start(() => resolve());
+  });
+}

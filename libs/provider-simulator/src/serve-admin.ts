@@ -1,0 +1,37 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { ProviderSimulator } from './start-provider-simulator.js';
+
+/** Health and metrics on their own localhost address; resolves when it listens. Port 0 is any free one. */
+export async function serveAdmin(simulator: ProviderSimulator, port: number): Promise<Server> {
+  const server = createServer((request, response) => {
+    const page = request.method === 'GET' ? pageOf(request.url ?? '/', simulator) : undefined;
+    response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
+    response.end(page ?? 'not found\n');
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: '127.0.0.1', port }, resolve);
+  });
+  return server;
+}
+
+/** The listeners are open before this address is, so healthy and ready are the same. */
+function pageOf(url: string, simulator: ProviderSimulator): string | undefined {
+  if (url === '/healthz' || url === '/readyz') return 'ok\n';
+  if (url !== '/metrics') return undefined;
+  const { calls, aborted, scriptsQueued } = simulator.counters();
+  return [
+    '# HELP provider_simulator_calls_total Model calls received.',
+    '# TYPE provider_simulator_calls_total counter',
+    `provider_simulator_calls_total{listener="a"} ${calls.a}`,
+    `provider_simulator_calls_total{listener="b"} ${calls.b}`,
+    '# HELP provider_simulator_calls_aborted_total Calls whose client closed before the answer ended.',
+    '# TYPE provider_simulator_calls_aborted_total counter',
+    `provider_simulator_calls_aborted_total ${aborted}`,
+    '# HELP provider_simulator_scripts_queued Scripts that wait for a call.',
+    '# TYPE provider_simulator_scripts_queued gauge',
+    `provider_simulator_scripts_queued ${scriptsQueued}`,
+    '',
+  ].join('\n');
+}

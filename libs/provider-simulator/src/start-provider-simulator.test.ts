@@ -1,0 +1,76 @@
+import { expect, test } from '@jest/globals';
+import { post, rawPost, until } from '../test/clients.js';
+import { readConfig } from './read-config.js';
+import { serveAdmin } from './serve-admin.js';
+import { startProviderSimulator } from './start-provider-simulator.js';
+
+const body = { model: 'm', messages: [{ role: 'user', content: 'hello' }] };
+const chat = '/v1/chat/completions';
+
+test('a closed listener refuses connections and drops running ones, the other goes on, and reopening keeps the port', async () => {
+  const simulator = await startProviderSimulator();
+  try {
+    simulator.script({ model: 'm', steps: [{ chunk: 'x' }, { end: 'stall' }] });
+    const running = await rawPost(simulator.urls[0], chat, body);
+    await until(() => running.received().includes('x'), 'the running answer');
+    await simulator.closeListener('a');
+    await until(() => running.state() !== 'open', 'the end of the running answer');
+    expect(simulator.calls().at(-1)?.aborted).toBe(false);
+    await expect(rawPost(simulator.urls[0], chat, body)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    expect((await post(`${simulator.urls[1]}${chat}`, body)).status).toBe(200);
+    await simulator.reopenListener('a');
+    expect((await post(`${simulator.urls[0]}${chat}`, body)).status).toBe(200);
+  } finally {
+    await simulator.close();
+  }
+  await expect(rawPost(simulator.urls[1], chat, body)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+test('a taken port stops the start and leaves nothing open', async () => {
+  const first = await startProviderSimulator();
+  const taken = Number(new URL(first.urls[1]).port);
+  await expect(startProviderSimulator({ ports: [0, taken] })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await first.close();
+});
+
+test('options outside their bounds are refused', async () => {
+  await expect(startProviderSimulator({ answerWords: 0 })).rejects.toThrow('answerWords must be an integer');
+  await expect(startProviderSimulator({ chunkDelayMs: -1 })).rejects.toThrow('chunkDelayMs must be an integer');
+});
+
+test('the admin address serves health and counts', async () => {
+  const simulator = await startProviderSimulator();
+  const admin = await serveAdmin(simulator, 0);
+  try {
+    const address = admin.address();
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    await post(`${simulator.urls[1]}${chat}`, body);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    expect((await fetch(`${url}/other`)).status).toBe(404);
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).toContain('provider_simulator_calls_total{listener="a"} 0\n');
+    expect(metrics).toContain('provider_simulator_calls_total{listener="b"} 1\n');
+  } finally {
+    admin.closeAllConnections();
+    admin.close();
+    await simulator.close();
+  }
+});
+
+test('the environment is read strictly', () => {
+  expect(readConfig({})).toEqual({ ports: [0, 0], recordCalls: true, chunkDelayMs: 0, adminPort: undefined });
+  const environment = {
+    GATEWAY_SIMULATOR_PORTS: '9101, 9102',
+    GATEWAY_SIMULATOR_RECORD: 'off',
+    GATEWAY_ADMIN_PORT: '0',
+    GATEWAY_SIMULATOR_CHUNK_DELAY_MS: '20',
+  };
+  expect(readConfig(environment)).toEqual({ ports: [9101, 9102], recordCalls: false, chunkDelayMs: 20, adminPort: 0 });
+  expect(() => readConfig({ GATEWAY_SIMULATOR_PORTS: '9101' })).toThrow('GATEWAY_SIMULATOR_PORTS');
+  expect(() => readConfig({ GATEWAY_SIMULATOR_PORTS: '1,2,3' })).toThrow('GATEWAY_SIMULATOR_PORTS');
+  expect(() => readConfig({ GATEWAY_SIMULATOR_PORTS: '1,70000' })).toThrow('"70000" is not a port');
+  expect(() => readConfig({ GATEWAY_SIMULATOR_RECORD: 'yes' })).toThrow('GATEWAY_SIMULATOR_RECORD');
+  expect(() => readConfig({ GATEWAY_SIMULATOR_CHUNK_DELAY_MS: '1.5' })).toThrow('must be milliseconds');
+  expect(() => readConfig({ GATEWAY_ADMIN_PORT: '' })).toThrow('GATEWAY_ADMIN_PORT');
+});
