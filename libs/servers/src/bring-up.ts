@@ -1,0 +1,107 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from './free-port.js';
+import { recordServer } from './left-over-server.js';
+import { send } from './send-signal.js';
+import { ProbeRefused, RungSkipped } from './server-kind.js';
+import type { Launch, Program, ServerKind } from './server-kind.js';
+import type { ServersOptions } from './server.js';
+import { spawnServer } from './spawn-server.js';
+import type { ServerProcess } from './spawn-server.js';
+import { waitUntil } from './wait-until.js';
+
+/** Covers PostgreSQL's recovery after a crash. */
+const READY_MAX_MS = 60_000;
+const PROBE_TIMEOUT_MS = 1_000;
+/** How long a port or shared memory of a killed predecessor may stay taken. */
+const RETRY_MAX_MS = 15_000;
+const RETRY_STEP_MS = 100;
+const SIGNAL_WAIT_MS = 10_000;
+/** What the servers log when something of a predecessor, or a stranger on the port, is in the way. */
+const PASSING_TROUBLE = /address already in use|could not bind|shared memory block|lock file ".*" already exists/i;
+
+export interface UpServer {
+  process: ServerProcess;
+  launch: Launch;
+  port: number;
+  version: string;
+}
+
+/**
+ * Prepares, spawns and waits until the server itself (not another one on its port) answers. `port` 0 is a free one, another
+ * one at each attempt. Throws `RungSkipped` with the last 20 log lines when this program does not come up.
+ */
+export async function bringUp(
+  kind: ServerKind,
+  program: Program,
+  port: number,
+  options: ServersOptions,
+): Promise<UpServer> {
+  const until = performance.now() + RETRY_MAX_MS;
+  for (;;) {
+    const tried = port || (await freePort());
+    const launch = await kind.prepare(program, tried, options);
+    const logFile = join(options.stateDirectory, 'logs', `${kind.name}.log`);
+    const server = await spawnServer(program, launch, logFile).catch((error: Error) => {
+      throw new RungSkipped(`${program.path} cannot be spawned: ${error.message}`);
+    });
+    try {
+      await recordServer(options.stateDirectory, kind.name, {
+        pid: server.pid,
+        starterPid: process.pid,
+        mark: launch.mark,
+      });
+      const version = await waitForAnswer(kind, server, launch, kind.url(tried, options));
+      return { process: server, launch, port: tried, version };
+    } catch (error) {
+      const ended = server.hasExited();
+      await endServer(server, launch);
+      const tail = await server.tail();
+      if (ended && PASSING_TROUBLE.test(tail) && performance.now() < until) {
+        await delay(RETRY_STEP_MS);
+        continue;
+      }
+      if (error instanceof ProbeRefused) {
+        throw new Error(
+          `${kind.title} started on ${options.stateDirectory} but refuses us: ${error.message}. Was its state made with another password?`,
+        );
+      }
+      throw new RungSkipped(`${program.path} ${(error as Error).message}; its last lines:\n${tail}`);
+    }
+  }
+}
+
+/** Ends a server in bounded time: its stop signals, then SIGKILL for it and what it has forked. */
+export async function endServer(server: ServerProcess, launch: Launch): Promise<void> {
+  for (const signal of [...launch.stopSignals, 'SIGKILL' as const]) {
+    if (server.hasExited()) break;
+    send(server.pid, signal);
+    await waitUntil(SIGNAL_WAIT_MS, () => server.hasExited());
+  }
+  send(-server.pid, 'SIGKILL');
+  if (!server.hasExited()) throw new Error(`process ${server.pid} does not end`);
+}
+
+async function waitForAnswer(kind: ServerKind, server: ServerProcess, launch: Launch, url: string): Promise<string> {
+  const identity = launch.identity.replace('{pid}', String(server.pid));
+  const heard: { version?: string; refusal?: ProbeRefused } = {};
+  const settled = await waitUntil(READY_MAX_MS, async () => {
+    if (server.hasExited()) return true;
+    try {
+      const answer = await kind.probe(url, PROBE_TIMEOUT_MS);
+      if (answer.identity === identity) heard.version = answer.version;
+      return answer.identity === identity;
+    } catch (error) {
+      if (error instanceof ProbeRefused) heard.refusal = error;
+      return error instanceof ProbeRefused;
+    }
+  });
+  if (heard.version !== undefined) return heard.version;
+  // A stranger on the port may refuse us while our own server is still on its way to fail for the taken port.
+  if (heard.refusal) {
+    await waitUntil(PROBE_TIMEOUT_MS, () => server.hasExited());
+    if (!server.hasExited()) throw heard.refusal;
+  }
+  if (server.hasExited()) throw new Error(`ended with ${(await server.exited) ?? 'a signal'} before it answered`);
+  throw new Error(settled ? 'gave no version' : `did not answer within ${READY_MAX_MS} ms`);
+}

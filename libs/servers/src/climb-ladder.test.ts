@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { existsSync } from 'node:fs';
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { natsRequest, redis, sql } from '../test/ask-servers.js';
+import { temporaryState } from '../test/temporary-state.js';
+import { defaultCacheDirectory } from './cache-directory.js';
+import type { RunningServer, ServerName, ServersOptions } from './server.js';
+import { SERVER_NAMES } from './server.js';
+import { ServerUnavailable } from './server-unavailable.js';
+import { SERVER_KINDS, startServers } from './start-servers.js';
+
+/** Several servers start in some tests, on a machine that may be busy. */
+jest.setTimeout(120_000);
+const state = temporaryState();
+const lines: string[] = [];
+let servers: Record<ServerName, RunningServer>;
+
+beforeAll(async () => {
+  servers = await startServers(SERVER_NAMES, options(await state.make(), { GATEWAY_SERVERS_RUNGS: 'project' }));
+});
+
+afterAll(async () => {
+  await Promise.all(Object.values(servers ?? {}).map((server) => server.stop()));
+  await state.removeAll();
+});
+
+test('the project rung starts all three and each does its work', async () => {
+  expect(Object.values(servers).map(({ rung }) => rung)).toEqual(['project', 'project', 'project']);
+  expect(await sql(servers.postgres.url, 'SELECT current_setting($$max_connections$$) AS n')).toEqual([{ n: '200' }]);
+  expect(await redis(servers.redis.url, 'CONFIG GET maxmemory-policy')).toContain('noeviction');
+  expect(await natsRequest(servers.nats.url, '$JS.API.INFO', '')).toContain('account_info_response');
+  expect(lines.filter((line) => line.includes('project taken'))).toHaveLength(3);
+  expect(lines).toContain('nats: url skipped: not in GATEWAY_SERVERS_RUNGS');
+});
+
+test('a password is needed', async () => {
+  const { port } = new URL(servers.postgres.url);
+  await expect(sql(`postgres://postgres:wrong@127.0.0.1:${port}/postgres`, 'SELECT 1')).rejects.toThrow('password');
+  const bare = `redis://127.0.0.1:${new URL(servers.redis.url).port}`;
+  expect(await redis(bare, 'PING')).toMatch(/^-NOAUTH/);
+});
+
+test('the url rung uses servers that run elsewhere and leaves them alone', async () => {
+  const env = {
+    GATEWAY_MIGRATION_URL: servers.postgres.url,
+    GATEWAY_NATS_URL: servers.nats.url,
+    GATEWAY_REDIS_URL: servers.redis.url,
+  };
+  const given = await startServers(SERVER_NAMES, options(await state.make(), env));
+  for (const name of SERVER_NAMES) {
+    expect(given[name]).toMatchObject({
+      rung: 'url',
+      pid: null,
+      version: servers[name].version,
+      url: servers[name].url,
+    });
+    expect(given[name].source).not.toMatch(/secret/);
+    expect(given[name].restart).toBeUndefined();
+    await given[name].stop();
+  }
+  expect(await sql(servers.postgres.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+});
+
+test('a url that is set but refuses us stops the start and hides the password', async () => {
+  const { port } = new URL(servers.postgres.url);
+  const env = { GATEWAY_POSTGRES_URL: `postgres://postgres:hidden@127.0.0.1:${port}/postgres` };
+  const start = startServers(['postgres'], options(await state.make(), env));
+  const error = await start.then(fail, (reason: unknown) => reason as Error);
+  expect(error).toBeInstanceOf(ServerUnavailable);
+  expect(error.message).toContain(
+    'GATEWAY_POSTGRES_URL is set, but its server cannot be used: password authentication failed',
+  );
+  expect(error.message).not.toContain('hidden');
+});
+
+test('the binary rung starts what the environment names', async () => {
+  const directory = await state.make();
+  const env: Record<string, string> = { GATEWAY_SERVERS_RUNGS: 'binary' };
+  for (const name of SERVER_NAMES) {
+    const found = await SERVER_KINDS[name].findProject(defaultCacheDirectory(), { fetch: true, log });
+    const program = found.programs[0];
+    if (!program) throw new Error(found.reasons.join());
+    env[SERVER_KINDS[name].binaryVariable] =
+      name === 'redis' ? await wrapper(directory, program.path, program.env) : program.path;
+  }
+  const named = await startServers(SERVER_NAMES, options(directory, env));
+  try {
+    for (const name of SERVER_NAMES) {
+      expect(named[name]).toMatchObject({ rung: 'binary', version: servers[name].version });
+      expect(named[name].source).toContain(SERVER_KINDS[name].binaryVariable);
+    }
+  } finally {
+    await Promise.all(SERVER_NAMES.map((name) => named[name].stop()));
+  }
+});
+
+test('a named binary that is no server is passed over with its reason', async () => {
+  const env = { GATEWAY_NATS_BINARY: '/bin/true', GATEWAY_SERVERS_RUNGS: 'binary,project' };
+  const { nats } = await startServers(['nats'], options(await state.make(), env));
+  await nats.stop();
+  expect(nats.rung).toBe('project');
+  expect(lines).toContain('nats: binary skipped: /bin/true does not tell a version');
+});
+
+const hasEngine = process.env['DOCKER_HOST'] !== undefined || existsSync('/var/run/docker.sock');
+(hasEngine ? test.skip : test)('the docker rung says that no engine answers (success not run here)', async () => {
+  const env = { GATEWAY_SERVERS_RUNGS: 'docker' };
+  const start = startServers(['redis'], options(await state.make(), env));
+  const error = await start.then(fail, (reason: unknown) => reason as Error);
+  expect(error).toBeInstanceOf(ServerUnavailable);
+  expect(error.message).toContain('docker: no Docker engine answers');
+});
+
+test('without any rung the error names three things that the user can do', async () => {
+  const env = { GATEWAY_SERVERS_RUNGS: 'url' };
+  const start = startServers(['postgres'], options(await state.make(), env));
+  const error = await start.then(fail, (reason: unknown) => reason as ServerUnavailable);
+  expect(error.message).toContain('url: GATEWAY_MIGRATION_URL and GATEWAY_POSTGRES_URL not set');
+  expect(error.message).toMatch(/1\. give the address.*GATEWAY_MIGRATION_URL=postgres:\/\//);
+  expect(error.message).toMatch(/2\. install PostgreSQL 14 or newer.*GATEWAY_POSTGRES_BINARY=/);
+  expect(error.message).toMatch(/3\. start a Docker engine/);
+  expect(error.remedies).toHaveLength(3);
+});
+
+test('when one server cannot be had, the others are stopped', async () => {
+  const started: string[] = [];
+  const env = {
+    GATEWAY_SERVERS_RUNGS: 'binary',
+    GATEWAY_REDIS_BINARY: '/bin/true',
+    GATEWAY_NATS_BINARY: await natsPath(),
+  };
+  const directory = await state.make();
+  const start = startServers(['nats', 'redis'], { ...options(directory, env), log: (line) => started.push(line) });
+  await expect(start).rejects.toThrow('Redis could be neither found nor started');
+  expect(started.some((line) => line.startsWith('nats: binary taken'))).toBe(true);
+  expect(existsSync(join(directory, 'pids', 'nats.json'))).toBe(false);
+});
+
+function options(stateDirectory: string, env: Record<string, string>): ServersOptions {
+  return {
+    stateDirectory,
+    env: { PATH: process.env['PATH'], ...env },
+    postgres: { superuserPassword: 'secret ä@/' },
+    nats: {
+      config: 'authorization { user: "bus", password: "secret" }',
+      credentials: { user: 'bus', password: 'secret' },
+    },
+    redis: { password: 'secret' },
+    durable: false,
+    log,
+  };
+}
+
+function log(line: string): void {
+  lines.push(line);
+}
+
+async function natsPath(): Promise<string> {
+  const found = await SERVER_KINDS.nats.findProject(defaultCacheDirectory(), { fetch: true, log });
+  return found.programs[0]?.path ?? '';
+}
+
+/** The unpacked Redis finds its libraries only with a variable that a named binary does not get. */
+async function wrapper(directory: string, path: string, env: Record<string, string>): Promise<string> {
+  const file = join(directory, 'redis-server');
+  await writeFile(file, `#!/bin/sh\nLD_LIBRARY_PATH='${env['LD_LIBRARY_PATH'] ?? ''}' exec '${path}' "$@"\n`);
+  await chmod(file, 0o755);
+  return file;
+}
+
+function fail(): never {
+  throw new Error('the start should have failed');
+}

@@ -1,0 +1,53 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+
+const RECEIVED_MAX_CHARACTERS = 1024 * 1024;
+
+export interface Address {
+  host: string;
+  port: number;
+  tls: boolean;
+}
+
+/**
+ * One short conversation over TCP. `hear` gets everything received so far (once with '' after the connect) and returns the
+ * result, or undefined to hear more; what it throws ends the conversation. Bounded by `timeoutMs` and 1 MiB of answers.
+ */
+export function converse<Result>(
+  address: Address,
+  timeoutMs: number,
+  hear: (received: string, send: (text: string) => void) => Result | undefined,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    let received = '';
+    const socket = open(address);
+    const finish = (act: () => void): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      act();
+    };
+    const listen = (): void => {
+      try {
+        const result = hear(received, (text) => void socket.write(text));
+        if (result !== undefined) finish(() => resolve(result));
+        else if (received.length > RECEIVED_MAX_CHARACTERS) throw new Error('the answer has no end');
+      } catch (error) {
+        finish(() => reject(error));
+      }
+    };
+    const timer = setTimeout(() => finish(() => reject(new Error(`no answer within ${timeoutMs} ms`))), timeoutMs);
+    socket.setEncoding('utf8');
+    socket.once(address.tls ? 'secureConnect' : 'connect', listen);
+    socket.on('data', (text) => {
+      received += String(text);
+      listen();
+    });
+    socket.once('error', (error) => finish(() => reject(error)));
+    socket.once('close', () => finish(() => reject(new Error('the server closed the connection'))));
+  });
+}
+
+function open({ host, port, tls }: Address): Socket {
+  return tls ? connectTls({ host, port, servername: host }) : connect({ host, port });
+}

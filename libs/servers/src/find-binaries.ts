@@ -1,0 +1,84 @@
+import { access, constants, readdir, realpath } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { runCommand } from './run-command.js';
+import { isAtLeast } from './server-kind.js';
+import type { Found, Program, ServerKind } from './server-kind.js';
+
+const VERSION_TIMEOUT_MS = 5_000;
+const COMMON_PLACES = [
+  '/usr/local/sbin',
+  '/usr/local/bin',
+  '/usr/sbin',
+  '/usr/bin',
+  '/opt/homebrew/bin',
+  '/home/linuxbrew/.linuxbrew/bin',
+];
+
+/** The usable server programs of this machine, best first: only the one named in the environment when one is named. */
+export async function findBinaries(kind: ServerKind, env: NodeJS.ProcessEnv): Promise<Found> {
+  const found: Found = { programs: [], reasons: [] };
+  const named = env[kind.binaryVariable];
+  const paths = named ? [named] : await candidates(kind, env);
+  for (const path of paths) {
+    const program = await examineProgram(kind, path, {});
+    if (typeof program === 'string') found.reasons.push(program);
+    else found.programs.push({ ...program, rung: 'binary', source: named ? `${kind.binaryVariable}=${named}` : path });
+  }
+  if (paths.length === 0) found.reasons.push(`${kind.binaryVariable} is not set and no ${kind.programName} was found`);
+  return found;
+}
+
+/**
+ * Runs `path --version`; the answer is a text when the program cannot be used. A link is not
+ * followed here: Debian's redis-server is a link to a program that acts by the name it is called with.
+ */
+export async function examineProgram(
+  kind: ServerKind,
+  path: string,
+  env: Record<string, string>,
+): Promise<Omit<Program, 'rung' | 'source'> | string> {
+  if (!(await isExecutable(path))) return `${path} is not an executable file`;
+  const result = await runCommand(path, ['--version'], { timeoutMs: VERSION_TIMEOUT_MS, env });
+  if (!result.ok) return `${path} does not run: ${result.problem}`;
+  const version = kind.parseVersion(result.stdout);
+  if (version === null) return `${path} does not tell a version`;
+  if (!isAtLeast(version, kind.minimumVersion))
+    return `${path} is ${version}, at least ${kind.minimumVersion} is needed`;
+  const refusal = await kind.refuseProgram(path);
+  return refusal ?? { path, version, env };
+}
+
+/** Existing executables, each real file once. */
+async function candidates(kind: ServerKind, env: NodeJS.ProcessEnv): Promise<string[]> {
+  const onPath = (env['PATH'] ?? '').split(delimiter).filter((directory) => directory.startsWith('/'));
+  const usual = (await Promise.all(kind.usualPlaces.map(expand))).flat();
+  const known = new Map<string, string>();
+  for (const directory of [...onPath, ...COMMON_PLACES, ...usual]) {
+    const path = join(directory, kind.programName);
+    const real = await realpath(path).catch(() => null);
+    if (real === null || known.has(real)) continue;
+    if (await isExecutable(path)) known.set(real, path);
+  }
+  return [...known.values()];
+}
+
+function isExecutable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Directories that match a pattern with `*` in at most one part; higher numbers first. */
+async function expand(pattern: string): Promise<string[]> {
+  const parts = pattern.split('/');
+  const index = parts.findIndex((part) => part.includes('*'));
+  if (index < 0) return [pattern];
+  const parent = parts.slice(0, index).join('/');
+  const [before = '', after = ''] = (parts[index] ?? '').split('*');
+  const names = await readdir(parent).catch(() => []);
+  return names
+    .filter((name) => name.startsWith(before) && name.endsWith(after))
+    .sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
+    .map((name) => join(parent, name, ...parts.slice(index + 1)));
+}

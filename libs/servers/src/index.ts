@@ -1,0 +1,7 @@
+export { doctor } from './doctor.js';
+export { freePort } from './free-port.js';
+export { inspectServers } from './inspect-servers.js';
+export type { Inspection, InspectOptions } from './inspect-servers.js';
+export type { RestartOptions, Rung, RunningServer, ServerName, ServersOptions } from './server.js';
+export { ServerUnavailable } from './server-unavailable.js';
+export { startServers } from './start-servers.js';

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { chown, readFile, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { runCommand } from './run-command.js';
+import { RungSkipped, majorOf } from './server-kind.js';
+import type { Program, ServerUser } from './server-kind.js';
+
+const INITDB_TIMEOUT_MS = 120_000;
+const UNFINISHED = 'new-';
+
+/**
+ * Makes `<home>/data` with initdb unless it is there. Data appears under its name only when complete, so a killed initdb
+ * leaves nothing that a later start would take for data. Data of another major version cannot be served: `RungSkipped`.
+ */
+export async function initializeData(
+  program: Program,
+  home: string,
+  user: ServerUser | null,
+  options: { password: string; durable: boolean },
+): Promise<string> {
+  const data = join(home, 'data');
+  const made = await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => null);
+  if (made !== null) {
+    if (Number(made) === majorOf(program.version)) return data;
+    throw new RungSkipped(
+      `${program.path} is version ${program.version}, but the data in ${data} was made by ${made.trim()} (npm run reset deletes it)`,
+    );
+  }
+  await removeUnfinished(home);
+  const draft = join(home, `${UNFINISHED}${randomBytes(6).toString('hex')}`);
+  const passwordFile = `${draft}.password`;
+  await writeFile(passwordFile, `${options.password}\n`, { mode: 0o600, flag: 'wx' });
+  if (user) await chown(passwordFile, user.uid, user.gid);
+  const args = ['-D', draft, '--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
+  args.push('--encoding=UTF8', '--locale=C', ...(options.durable ? [] : ['--no-sync']));
+  const initdb = await initdbOf(program.path);
+  const result = await runCommand(initdb, args, { timeoutMs: INITDB_TIMEOUT_MS, env: program.env, user });
+  await rm(passwordFile, { force: true });
+  if (!result.ok) {
+    await rm(draft, { recursive: true, force: true });
+    throw new RungSkipped(`${initdb} failed: ${result.problem}`);
+  }
+  await rename(draft, data);
+  return data;
+}
+
+/** initdb lies beside the server itself, not beside a link to it. */
+export async function initdbOf(path: string): Promise<string> {
+  return join(dirname(await realpath(path)), 'initdb');
+}
+
+async function removeUnfinished(home: string): Promise<void> {
+  for (const name of await readdir(home)) {
+    if (name.startsWith(UNFINISHED)) await rm(join(home, name), { recursive: true, force: true });
+  }
+}

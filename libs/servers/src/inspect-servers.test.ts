@@ -1,0 +1,49 @@
+import { afterAll, expect, jest, test } from '@jest/globals';
+import { readdir } from 'node:fs/promises';
+import { temporaryState } from '../test/temporary-state.js';
+import { allowedRungs } from './allowed-rungs.js';
+import { inspectServers } from './inspect-servers.js';
+import { isAtLeast } from './server-kind.js';
+
+jest.setTimeout(60_000);
+const state = temporaryState();
+afterAll(() => state.removeAll());
+
+test('inspection says what would be used, and fetches nothing', async () => {
+  const cacheDirectory = await state.make();
+  const env = { GATEWAY_SERVERS_RUNGS: 'project' };
+  const [postgres, nats, redis] = await inspectServers({ cacheDirectory, env });
+  expect(postgres).toMatchObject({ name: 'postgres', rung: 'project', version: expect.stringMatching(/^18\./) });
+  expect(nats).toMatchObject({ name: 'nats', rung: 'project', version: 'fetched on first start' });
+  expect(redis).toMatchObject({ name: 'redis', rung: 'project', source: 'Debian packages redis-server, redis-tools' });
+  expect(await readdir(cacheDirectory)).toEqual([]);
+});
+
+test('what is missing comes with its reason and three remedies', async () => {
+  const env = {
+    GATEWAY_SERVERS_RUNGS: 'url,binary',
+    GATEWAY_NATS_URL: 'nats://127.0.0.1:1',
+    GATEWAY_REDIS_BINARY: '/nowhere',
+  };
+  const [, nats, redis] = await inspectServers({ env });
+  expect(nats).toMatchObject({ rung: null, problem: expect.stringContaining('GATEWAY_NATS_URL is set') });
+  expect(redis?.problem).toContain('/nowhere is not an executable file');
+  expect(redis?.remedies).toHaveLength(3);
+});
+
+test('rungs keep the order of the ladder and unknown ones are refused', () => {
+  expect(allowedRungs({ GATEWAY_SERVERS_RUNGS: 'docker, url' })).toEqual(['url', 'docker']);
+  expect(allowedRungs({})).toEqual(['url', 'binary', 'project', 'docker']);
+  expect(() => allowedRungs({ GATEWAY_SERVERS_RUNGS: 'podman' })).toThrow('"podman"');
+});
+
+test.each([
+  ['2.10.0', '2.9', true],
+  ['2.9.10', '2.9', true],
+  ['2.8.4', '2.9', false],
+  ['14', '14', true],
+  ['13.22', '14', false],
+  ['7.0.15', '7', true],
+])('version %s is at least %s: %s', (version, minimum, expected) => {
+  expect(isAtLeast(version, minimum)).toBe(expected);
+});

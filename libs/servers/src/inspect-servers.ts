@@ -1,0 +1,83 @@
+import { allowedRungs } from './allowed-rungs.js';
+import { defaultCacheDirectory } from './cache-directory.js';
+import { findBinaries } from './find-binaries.js';
+import type { ServerKind } from './server-kind.js';
+import { remediesFor } from './server-unavailable.js';
+import { SERVER_NAMES } from './server.js';
+import type { Rung, ServerName } from './server.js';
+import { SERVER_KINDS } from './start-servers.js';
+import { urlFrom, useUrl } from './use-url.js';
+
+const URL_WAIT_MS = 2_000;
+
+export interface Inspection {
+  name: ServerName;
+  /** Null when no rung would give the server. */
+  rung: Rung | null;
+  version: string;
+  source: string;
+  problem?: string;
+  remedies?: string[];
+}
+
+export interface InspectOptions {
+  cacheDirectory?: string;
+  env?: NodeJS.ProcessEnv;
+}
+
+/** Says for each server which rung `startServers` would take, without starting, fetching or initializing anything. */
+export function inspectServers(options: InspectOptions): Promise<Inspection[]> {
+  return Promise.all(SERVER_NAMES.map((name) => inspect(SERVER_KINDS[name], options)));
+}
+
+async function inspect(kind: ServerKind, options: InspectOptions): Promise<Inspection> {
+  const problems: string[] = [];
+  for (const rung of allowedRungs(options.env ?? process.env)) {
+    const found = await inspectRung(rung, kind, options);
+    if (typeof found !== 'string') return { name: kind.name, rung, ...found };
+    problems.push(`${rung}: ${found}`);
+    if (rung === 'url' && (await urlFrom(kind, options.env ?? process.env)) !== null) break;
+  }
+  const remedies = remediesFor(kind);
+  return { name: kind.name, rung: null, version: '-', source: '-', problem: problems.join('; '), remedies };
+}
+
+/** What the rung would give, or why it gives nothing. */
+async function inspectRung(
+  rung: Rung,
+  kind: ServerKind,
+  { cacheDirectory = defaultCacheDirectory(), env = process.env }: InspectOptions,
+): Promise<{ version: string; source: string } | string> {
+  switch (rung) {
+    case 'url': {
+      const given = await urlFrom(kind, env);
+      if (given === null) return `${kind.urlVariables.join(' and ')} not set`;
+      return useUrl(kind, given, URL_WAIT_MS).then(pickShown, (error: Error) => error.message);
+    }
+    case 'binary': {
+      const { programs, reasons } = await findBinaries(kind, env);
+      return programs[0] ? pickShown(programs[0]) : reasons.join(', ');
+    }
+    case 'project': {
+      const found = await kind.findProject(cacheDirectory, { fetch: false, log: () => undefined });
+      if (found.programs[0]) return pickShown(found.programs[0]);
+      if (found.fetchable) return { version: 'fetched on first start', source: found.fetchable };
+      return found.reasons.join(', ');
+    }
+    case 'docker':
+      return inspectDocker(kind);
+  }
+}
+
+async function inspectDocker(kind: ServerKind): Promise<{ version: string; source: string } | string> {
+  const { getContainerRuntimeClient } = await import('testcontainers');
+  const { image } = kind.container({ stateDirectory: '', postgres: { superuserPassword: 'unused' } });
+  return getContainerRuntimeClient().then(
+    () => ({ version: 'pulled on first start', source: `container image ${image}` }),
+    (error: Error) => `no Docker engine answers: ${error.message}`,
+  );
+}
+
+function pickShown({ version, source }: { version: string; source: string }): { version: string; source: string } {
+  return { version, source };
+}

@@ -1,0 +1,90 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runCommand } from './run-command.js';
+import { send } from './send-signal.js';
+import { waitUntil } from './wait-until.js';
+import type { ServerName } from './server.js';
+
+const END_WAIT_MS = 10_000;
+const KILL_WAIT_MS = 5_000;
+const PS_TIMEOUT_MS = 5_000;
+
+interface PidRecord {
+  pid: number;
+  starterPid: number;
+  /** An argument of the server's command line. */
+  mark: string;
+}
+
+/** Notes which process serves this state directory, for the next start. */
+export async function recordServer(stateDirectory: string, name: ServerName, record: PidRecord): Promise<void> {
+  await mkdir(join(stateDirectory, 'pids'), { recursive: true });
+  await writeFile(recordFile(stateDirectory, name), JSON.stringify(record), { mode: 0o600 });
+}
+
+export async function forgetServer(stateDirectory: string, name: ServerName): Promise<void> {
+  await rm(recordFile(stateDirectory, name), { force: true });
+}
+
+/**
+ * Makes sure that no earlier server still works on this state directory. One whose starter is gone is told to end, gets
+ * time for it and is killed then; one whose starter lives is an error. A pid that another program has got since is left alone.
+ */
+export async function endLeftOver(stateDirectory: string, name: ServerName): Promise<void> {
+  const record = await readRecord(recordFile(stateDirectory, name));
+  if (record === null || !(await isServing(record))) return;
+  if (isAlive(record.starterPid)) {
+    throw new Error(
+      `the state directory ${stateDirectory} is in use: ${name} runs as process ${record.pid} of process ${record.starterPid}`,
+    );
+  }
+  send(record.pid, 'SIGINT');
+  if (await waitUntil(END_WAIT_MS, async () => !(await isServing(record)))) return;
+  send(record.pid, 'SIGKILL');
+  if (!(await waitUntil(KILL_WAIT_MS, async () => !(await isServing(record))))) {
+    throw new Error(`${name} of an earlier run (process ${record.pid}) does not end`);
+  }
+}
+
+/**
+ * Removes PostgreSQL's lock file when another program has got its pid since: PostgreSQL would take that for itself and refuse
+ * to start. With a dead pid the file stays, because PostgreSQL then looks for left-over backends before it goes on.
+ */
+export async function removeForeignLock(data: string): Promise<void> {
+  const file = join(data, 'postmaster.pid');
+  const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n')[0]);
+  if (pid > 0 && isAlive(pid) && !(await isServing({ pid, mark: data }))) await rm(file, { force: true });
+}
+
+/** Whether `pid` is a process with `mark` in its command line. */
+export async function isServing({ pid, mark }: { pid: number; mark: string }): Promise<boolean> {
+  if (!isAlive(pid)) return false;
+  if (process.platform === 'linux') {
+    const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    return line.split('\0').some((argument) => argument === mark);
+  }
+  const result = await runCommand('/bin/ps', ['-o', 'command=', '-p', String(pid)], { timeoutMs: PS_TIMEOUT_MS });
+  return result.stdout.includes(mark);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+async function readRecord(file: string): Promise<PidRecord | null> {
+  try {
+    const { pid, starterPid, mark } = JSON.parse(await readFile(file, 'utf8')) as Partial<PidRecord>;
+    return pid && starterPid && mark ? { pid, starterPid, mark } : null;
+  } catch {
+    return null;
+  }
+}
+
+function recordFile(stateDirectory: string, name: ServerName): string {
+  return join(stateDirectory, 'pids', `${name}.json`);
+}

@@ -1,0 +1,51 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { temporaryState } from '../test/temporary-state.js';
+import { placeNative } from './place-native.js';
+import { serverUser } from './server-user.js';
+
+const state = temporaryState();
+const asRoot = serverUser() ? test : test.skip;
+
+afterAll(() => state.removeAll());
+
+test('library links that the install script would make are made', async () => {
+  const root = await state.make();
+  await chmod(root, 0o755);
+  const native = await makeNative(root, [{ source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so.5' }]);
+  expect(await placeNative(native, join(root, 'cache'))).toBe(native);
+  expect(await readFile(join(native, 'lib', 'libpq.so.5'), 'utf8')).toBe('library');
+  expect(await placeNative(native, join(root, 'cache'))).toBe(native);
+});
+
+asRoot('binaries that the server’s user cannot reach are copied once, also by two at a time', async () => {
+  const root = await state.make();
+  const native = await makeNative(root, [{ source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so.5' }]);
+  const [first, second] = await Promise.all([
+    placeNative(native, join(root, 'a')),
+    placeNative(native, join(root, 'b')),
+  ]);
+  expect(first).toMatch(/^\/var\/tmp\//);
+  expect(second).toBe(first);
+  expect(await readFile(join(first, 'lib', 'libpq.so.5'), 'utf8')).toBe('library');
+  await rm(dirname(first), { recursive: true });
+});
+
+test('a list of links that leads out of the package is refused', async () => {
+  const root = await state.make();
+  await chmod(root, 0o755);
+  const native = await makeNative(root, [{ source: 'native/../../x', target: 'native/lib/x' }]);
+  await expect(placeNative(native, join(root, 'cache'))).rejects.toThrow('leads out of its package');
+});
+
+async function makeNative(root: string, links: { source: string; target: string }[]): Promise<string> {
+  const native = join(root, 'native');
+  await mkdir(join(native, 'bin'), { recursive: true });
+  await mkdir(join(native, 'lib'));
+  await writeFile(join(root, 'package.json'), '{"version": "18.4.0"}');
+  await writeFile(join(native, 'pg-symlinks.json'), JSON.stringify(links));
+  await writeFile(join(native, 'lib', 'libpq.so.5.18'), 'library');
+  await writeFile(join(native, 'bin', 'postgres'), '#!/bin/sh\necho "postgres (PostgreSQL) 18.4"\n', { mode: 0o755 });
+  return native;
+}

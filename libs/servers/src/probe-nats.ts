@@ -1,0 +1,57 @@
+import { converse } from './converse.js';
+import { ProbeRefused } from './server-kind.js';
+import type { Answer } from './server-kind.js';
+
+const DEFAULT_PORT = 4222;
+const INFO_LINE = /^INFO (\{.*\}) ?\r\n/;
+
+interface Info {
+  version?: string;
+  server_name?: string;
+  jetstream?: boolean;
+  auth_required?: boolean;
+  tls_required?: boolean;
+}
+
+/**
+ * Reads a NATS server's greeting and, when the URL has credentials, waits for its PONG. The URL may list several servers
+ * separated by commas: the first that answers counts. A server without JetStream is refused.
+ */
+export async function probeNats(urls: string, timeoutMs: number): Promise<Answer> {
+  const failures: unknown[] = [];
+  for (const url of urls.split(',')) {
+    try {
+      return await probeOne(new URL(url.trim()), timeoutMs);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  throw failures.find((failure) => failure instanceof ProbeRefused) ?? failures[0];
+}
+
+function probeOne(url: URL, timeoutMs: number): Promise<Answer> {
+  let asked = false;
+  const address = { host: url.hostname, port: Number(url.port) || DEFAULT_PORT, tls: false };
+  return converse(address, timeoutMs, (received, send) => {
+    const line = INFO_LINE.exec(received)?.[1];
+    if (line === undefined) return undefined;
+    const info = JSON.parse(line) as Info;
+    const answer = { version: info.version ?? 'unknown', identity: info.server_name ?? '' };
+    if (info.jetstream !== true) throw new ProbeRefused('JetStream is not enabled on this NATS server');
+    // Beyond the greeting a TLS server speaks only after an upgrade, and one that wants unknown credentials says nothing.
+    if (info.tls_required === true || (info.auth_required === true && url.username === '')) return answer;
+    if (!asked) send(`CONNECT ${JSON.stringify(credentialsOf(url))}\r\nPING\r\n`);
+    asked = true;
+    const refusal = /\r\n-ERR '(.*)'/.exec(received)?.[1];
+    if (refusal !== undefined) throw new ProbeRefused(refusal);
+    return /\r\nPONG\r\n/.test(received) ? answer : undefined;
+  });
+}
+
+function credentialsOf(url: URL): Record<string, unknown> {
+  const name = decodeURIComponent(url.username);
+  const password = decodeURIComponent(url.password);
+  const plain = { verbose: false, pedantic: false, lang: 'gateway-servers', version: '0' };
+  if (name === '') return plain;
+  return password === '' ? { ...plain, auth_token: name } : { ...plain, user: name, pass: password };
+}

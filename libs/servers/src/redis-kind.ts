@@ -1,0 +1,88 @@
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findDebianProgram } from './find-debian-program.js';
+import { probeRedis } from './probe-redis.js';
+import type { ServerKind } from './server-kind.js';
+import type { ServersOptions } from './server.js';
+
+/** Admission stops at 85 % of it; with noeviction Redis refuses writes at 100 %. */
+const MEMORY_MAX = '1gb';
+const CONFIG_FILE = 'redis.conf';
+
+export const redisKind: ServerKind = {
+  name: 'redis',
+  title: 'Redis',
+  urlVariables: ['GATEWAY_REDIS_URL'],
+  urlExample: 'redis://:password@host:6379',
+  binaryVariable: 'GATEWAY_REDIS_BINARY',
+  programName: 'redis-server',
+  minimumVersion: '7',
+  installHint: 'Debian and Ubuntu: apt-get install redis-server; macOS: brew install redis',
+  usualPlaces: ['/snap/bin'],
+  parseVersion: (text) => /\bv=(\d+\.\d+\.\d+)/.exec(text)?.[1] ?? null,
+  refuseProgram: () => Promise.resolve(null),
+  findProject: (cacheDirectory, options) =>
+    findDebianProgram(
+      redisKind,
+      { packages: ['redis-server', 'redis-tools'], program: 'usr/bin/redis-server' },
+      cacheDirectory,
+      options,
+    ),
+  url(port, options) {
+    const password = options.redis?.password;
+    return `redis://${password ? `:${encodeURIComponent(password)}@` : ''}127.0.0.1:${port}`;
+  },
+  probe: probeRedis,
+
+  async prepare(_program, port, options) {
+    const home = join(options.stateDirectory, 'redis');
+    await mkdir(home, { recursive: true, mode: 0o700 });
+    const file = join(home, CONFIG_FILE);
+    const settings = [
+      ['bind', '127.0.0.1'],
+      ['port', String(port)],
+      ['dir', home],
+      ...commonSettings(options),
+      ['daemonize', 'no'],
+      ['logfile', ''],
+      // A rewritten title would hide the file by which a left-over server is told from a stranger.
+      ['set-proc-title', 'no'],
+    ];
+    const lines = settings.map(([name, value]) => `${name} ${quote(value ?? '')}`);
+    await writeFile(file, `${lines.join('\n')}\n`, { mode: 0o600 });
+    return { args: [file], user: null, stopSignals: ['SIGTERM'], deathSignal: 'KILL', mark: file, identity: '{pid}' };
+  },
+
+  async emptyState(options) {
+    const home = join(options.stateDirectory, 'redis');
+    for (const name of await readdir(home)) {
+      if (name !== CONFIG_FILE) await rm(join(home, name), { recursive: true, force: true });
+    }
+  },
+
+  container: (options) => ({
+    image: 'redis:7.4-alpine',
+    port: 6379,
+    environment: {},
+    command: ['redis-server', ...commonSettings(options).flatMap(([name, value]) => [`--${name}`, value ?? ''])],
+    dataDirectory: '/data',
+    files: [],
+  }),
+};
+
+function commonSettings(options: ServersOptions): string[][] {
+  const password = options.redis?.password;
+  return [
+    ['appendonly', options.redis?.persist === true ? 'yes' : 'no'],
+    ['appendfsync', 'everysec'],
+    ['save', ''],
+    ['maxmemory', MEMORY_MAX],
+    ['maxmemory-policy', 'noeviction'],
+    ...(password ? [['requirepass', password]] : []),
+  ];
+}
+
+/** Redis reads double-quoted arguments with C-like escapes. */
+function quote(text: string): string {
+  return `"${text.replace(/[\\"]/g, '\\$&')}"`;
+}

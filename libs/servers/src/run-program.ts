@@ -1,0 +1,71 @@
+import { bringUp, endServer } from './bring-up.js';
+import type { UpServer } from './bring-up.js';
+import { isPortFree } from './free-port.js';
+import { endLeftOver, forgetServer } from './left-over-server.js';
+import { send } from './send-signal.js';
+import type { Program, ServerKind } from './server-kind.js';
+import type { RestartOptions, RunningServer, ServersOptions } from './server.js';
+import { waitUntil } from './wait-until.js';
+
+/** How long a given port may still be held by what ran there before. */
+const PORT_WAIT_MS = 3_000;
+const KILL_WAIT_MS = 5_000;
+
+/** Starts a server program on the state directory and keeps it under control until `stop`. */
+export async function runProgram(kind: ServerKind, program: Program, options: ServersOptions): Promise<RunningServer> {
+  const { stateDirectory } = options;
+  const port = options.ports?.[kind.name] ?? 0;
+  await endLeftOver(stateDirectory, kind.name);
+  if (port !== 0 && !(await waitUntil(PORT_WAIT_MS, () => isPortFree(port)))) {
+    throw new Error(`port ${port} for ${kind.title} is taken by another process`);
+  }
+  let up: UpServer = await bringUp(kind, program, port, options);
+  let changing = false;
+  let queue: Promise<void> = Promise.resolve();
+  const watch = (): void => {
+    const watched = up.process;
+    void watched.exited.then((code) => {
+      if (!changing && watched === up.process) options.onExit?.(kind.name, code);
+    });
+  };
+  /** Stops and restarts follow one another, whoever asks. */
+  const inTurn = (act: () => Promise<void>): Promise<void> => {
+    const next = queue.then(async () => {
+      changing = true;
+      await act();
+    });
+    queue = next.catch(() => undefined);
+    return next;
+  };
+  watch();
+  return {
+    name: kind.name,
+    rung: program.rung,
+    url: kind.url(up.port, options),
+    version: up.version,
+    source: program.source,
+    get pid() {
+      return up.process.pid;
+    },
+    stop: () =>
+      inTurn(async () => {
+        await endServer(up.process, up.launch);
+        await forgetServer(stateDirectory, kind.name);
+      }),
+    restart: (how: RestartOptions = {}) =>
+      inTurn(async () => {
+        await end(up, how.kill === true);
+        if (how.emptyState === true) await kind.emptyState(options);
+        up = await bringUp(kind, program, up.port, options);
+        changing = false;
+        watch();
+      }),
+  };
+}
+
+async function end(up: UpServer, kill: boolean): Promise<void> {
+  if (!kill) return endServer(up.process, up.launch);
+  send(up.process.pid, 'SIGKILL');
+  await waitUntil(KILL_WAIT_MS, () => up.process.hasExited());
+  send(-up.process.pid, 'SIGKILL');
+}

@@ -1,0 +1,36 @@
+import type { ServerKind } from './server-kind.js';
+import type { Rung, ServerName } from './server.js';
+
+export interface RungReason {
+  rung: Rung;
+  reason: string;
+}
+
+/** No rung of the ladder gave this server. The message says why for each rung and names what the user can do. */
+export class ServerUnavailable extends Error {
+  override readonly name = 'ServerUnavailable';
+  readonly server: ServerName;
+  readonly remedies: string[];
+
+  constructor(kind: ServerKind, reasons: RungReason[]) {
+    const remedies = remediesFor(kind);
+    const lines = [
+      `${kind.title} could be neither found nor started:`,
+      ...reasons.map(({ rung, reason }) => `  ${rung}: ${reason}`),
+      'Do one of these:',
+      ...remedies.map((remedy, index) => `  ${index + 1}. ${remedy}`),
+    ];
+    super(lines.join('\n'));
+    this.server = kind.name;
+    this.remedies = remedies;
+  }
+}
+
+/** The three things that help, whatever the reason was. */
+export function remediesFor(kind: ServerKind): string[] {
+  return [
+    `give the address of a running server: ${kind.urlVariables[0]}=${kind.urlExample}`,
+    `install ${kind.title} ${kind.minimumVersion} or newer (${kind.installHint}) or name it: ${kind.binaryVariable}=/path/to/${kind.programName}`,
+    'start a Docker engine that this user may use',
+  ];
+}

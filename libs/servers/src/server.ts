@@ -1,0 +1,60 @@
+/** The servers that the gateway stands on. */
+export type ServerName = 'postgres' | 'nats' | 'redis';
+
+/** Where a server can come from, in the order in which the ladder tries. */
+export type Rung = 'url' | 'binary' | 'project' | 'docker';
+
+export const SERVER_NAMES: readonly ServerName[] = ['postgres', 'nats', 'redis'];
+export const RUNGS: readonly Rung[] = ['url', 'binary', 'project', 'docker'];
+
+export interface RestartOptions {
+  /** SIGKILL instead of an orderly stop. */
+  kill?: boolean;
+  /** Delete the server's data before it starts again. */
+  emptyState?: boolean;
+}
+
+/** A server that has answered. `pid` is the server process itself and changes with each restart. */
+export interface RunningServer {
+  readonly name: ServerName;
+  readonly rung: Rung;
+  /** With credentials: do not log it. */
+  readonly url: string;
+  readonly version: string;
+  readonly pid: number | null;
+  /** Path or text that tells a reader where the server came from; without secrets. */
+  readonly source: string;
+  /** Ends the server if it was started here; a server given by URL is left alone. May be called twice. */
+  stop(): Promise<void>;
+  /** Starts the server again on the same port, on the same data unless `emptyState`; only for rungs binary and project. */
+  restart?(options?: RestartOptions): Promise<void>;
+}
+
+export interface ServersOptions {
+  /** Holds data, configuration, logs and pid files of the started servers; made when absent. */
+  stateDirectory: string;
+  /** Holds fetched programs; default `.infra` in the checkout. */
+  cacheDirectory?: string;
+  /** Default `process.env`. */
+  env?: NodeJS.ProcessEnv;
+  /** 0 or absent: a free port on 127.0.0.1. */
+  ports?: Partial<Record<ServerName, number>>;
+  nats?: {
+    /** Appended to the server's configuration: authorization, accounts. */
+    config?: string;
+    /** Put into the URL and used to see whether the server answers. */
+    credentials?: { user: string; password: string };
+  };
+  /** Needed unless PostgreSQL is given by URL. */
+  postgres?: { superuserPassword: string };
+  redis?: {
+    password?: string;
+    /** Append-only file, fsync every second. Default false. */
+    persist?: boolean;
+  };
+  /** Default true. False is for tests: a crash of the machine may lose the data, a crash of a server may not. */
+  durable?: boolean;
+  log?(line: string): void;
+  /** Called when a started server ends although neither stop nor restart was asked for. */
+  onExit?(name: ServerName, code: number | null): void;
+}

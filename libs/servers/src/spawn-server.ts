@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { mkdir, open, rename, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { bareEnvironment, runCommand } from './run-command.js';
+import type { Launch, Program } from './server-kind.js';
+
+const LOG_KEPT_BYTES = 10 * 1024 * 1024;
+const TAIL_LINES = 20;
+const TAIL_READ_BYTES = 64 * 1024;
+const SETPRIV_TIMEOUT_MS = 5_000;
+
+export interface ServerProcess {
+  readonly pid: number;
+  /** Settles when the process has ended; null when a signal ended it. */
+  readonly exited: Promise<number | null>;
+  hasExited(): boolean;
+  /** The last lines that this process (not an earlier one) has logged. */
+  tail(): Promise<string>;
+}
+
+/**
+ * Starts a server in a session of its own, so that a terminal's Ctrl-C does not reach it, and bound to the life of this
+ * process where the system has setpriv. The log file is appended to; one above 10 MiB is set aside as `.1` first.
+ */
+export async function spawnServer(program: Program, launch: Launch, logFile: string): Promise<ServerProcess> {
+  const bound = await canBindToParent();
+  const command = bound ? 'setpriv' : program.path;
+  const args = bound ? ['--pdeathsig', launch.deathSignal, '--', program.path, ...launch.args] : launch.args;
+  await mkdir(dirname(logFile), { recursive: true });
+  await setAside(logFile);
+  const log = await open(logFile, 'a', 0o600);
+  const { size } = await log.stat();
+  const { user } = launch;
+  const child = spawn(command, args, {
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+    env: { ...bareEnvironment(), ...program.env },
+    ...(user ? { uid: user.uid, gid: user.gid } : {}),
+  });
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const failed = new Promise<never>((_, reject) => child.once('error', reject));
+  const spawned = new Promise<void>((resolve) => child.once('spawn', resolve));
+  try {
+    await Promise.race([spawned, failed]);
+  } finally {
+    await log.close();
+  }
+  child.on('error', () => undefined);
+  child.unref();
+  return {
+    pid: child.pid ?? 0,
+    exited,
+    hasExited: () => child.exitCode !== null || child.signalCode !== null,
+    tail: () => readTail(logFile, size),
+  };
+}
+
+let binding: Promise<boolean> | undefined;
+
+function canBindToParent(): Promise<boolean> {
+  const args = ['--pdeathsig', 'KILL', '--', 'true'];
+  return (binding ??= runCommand('setpriv', args, { timeoutMs: SETPRIV_TIMEOUT_MS }).then((result) => result.ok));
+}
+
+async function setAside(logFile: string): Promise<void> {
+  const size = await stat(logFile).then(
+    (entry) => entry.size,
+    () => 0,
+  );
+  if (size > LOG_KEPT_BYTES) await rename(logFile, `${logFile}.1`);
+}
+
+async function readTail(logFile: string, since: number): Promise<string> {
+  const file = await open(logFile, 'r');
+  try {
+    const { size } = await file.stat();
+    const from = Math.max(since, size - TAIL_READ_BYTES);
+    const { buffer, bytesRead } = await file.read(
+      Buffer.alloc(Math.max(size - from, 0)),
+      0,
+      Math.max(size - from, 0),
+      from,
+    );
+    return buffer.subarray(0, bytesRead).toString('utf8').trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
+  } finally {
+    await file.close();
+  }
+}
