@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   ledgerTransactionView,
+  limitsSpec,
   managementRefusal,
   usageRecordView,
   walletEntryCreate,
@@ -125,4 +126,13 @@ export const billingLedger = request({
   subject: 'billing.ledger',
   body: z.object({ account: objectId, month: month.nullable(), ...page }),
   answer: z.object({ transactions: z.array(ledgerTransactionView), nextCursor: z.string().nullable() }),
+});
+
+/** Replaces the account's overrides as a whole. Answered when admission has the new terms, as with wallet entries. */
+export const billingPutLimits = request({
+  ...management,
+  name: 'billing.put-limits',
+  subject: 'billing.put-limits',
+  body: z.object({ account: objectId, spec: limitsSpec, actor }),
+  answer: z.union([z.object({ limits: limitsSpec }), managementRefusal]),
 });

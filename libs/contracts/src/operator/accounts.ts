@@ -46,3 +46,11 @@ export const keyView = z.object({
   createdAt: time,
 });
 export type KeyView = z.infer<typeof keyView>;
+
+/** Limits of one account that stand in place of its plan's or the defaults; what is absent or null is not overridden. */
+export const limitsSpec = z.object({
+  requestsPerMinute: z.int().min(1).max(1_000_000).nullish(),
+  concurrency: z.int().min(1).max(100_000).nullish(),
+  maxActiveKeys: z.int().min(1).max(10_000).nullish(),
+});
+export type LimitsSpec = z.output<typeof limitsSpec>;
