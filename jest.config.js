@@ -7,7 +7,14 @@ const rooms = ['libs', 'services', 'deploy'].flatMap((top) =>
     .map((entry) => `${top}/${entry.name}`),
 );
 
+/** The end-to-end tests share one running system, started before the first and stopped after the last of them. */
+const system = {
+  globalSetup: '<rootDir>/deploy/e2e/test/global-setup.mjs',
+  globalTeardown: '<rootDir>/deploy/e2e/test/global-teardown.mjs',
+};
+
 const project = (room) => ({
+  ...(room === 'deploy/e2e' ? system : {}),
   displayName: room,
   rootDir: import.meta.dirname,
   roots: [`<rootDir>/${room}`],
@@ -29,5 +36,6 @@ const project = (room) => ({
 export default {
   projects: rooms.map(project),
   maxWorkers: 2,
+  testTimeout: 30_000,
   reporters: ['default', './deploy/check/room-times.mjs'],
 };

@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { parseUsd } from '@gateway/metering';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import type { ProviderSimulator } from '@gateway/provider-simulator';
+import type { Redis } from 'ioredis';
+import { request } from 'undici';
+import { HELLO, chat } from '../test/call.js';
+import { connectRedis, readGate } from '../test/gate.js';
+import { sharedSystem } from '../test/system.js';
+import type { SharedSystem } from '../test/system.js';
+import { until } from '../test/until.js';
+
+const PRICES = { inputPerMillion: '1.00', outputPerMillion: '1000.00' };
+const frame = (content: string) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
+const STREAM_HEAD = { status: 200, headers: { 'content-type': 'text/event-stream' } };
+
+let system: SharedSystem;
+let simulator: ProviderSimulator;
+let redis: Redis;
+beforeAll(async () => {
+  system = await sharedSystem();
+  simulator = await startProviderSimulator();
+  redis = connectRedis(system.redisUrl);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await simulator.close();
+  await system.close();
+});
+
+async function setUp(sources: 1 | 2, source = {}) {
+  const { account, secret } = await system.operator.account('100.00');
+  const model = await system.operator.model(PRICES, simulator.urls.slice(0, sources), source);
+  return { account, secret, model, upstream: `up-${model.id.slice(5)}`, url: `${system.chatBaseUrl}/chat/completions` };
+}
+
+async function expectGateEmpty(account: string): Promise<void> {
+  await until('slot and hold are gone', async () => {
+    const gate = await readGate(redis, account);
+    return gate.slots === 0 && gate.holds === 0;
+  });
+}
+
+test('a closed listener fails over to the other source; both attempts are on the record, the charge is exact', async () => {
+  const { account, secret } = await system.operator.account('100.00');
+  const closed = await startProviderSimulator();
+  const [deadUrl] = closed.urls;
+  await closed.close();
+  const mixed = await system.operator.model(PRICES, [deadUrl, simulator.urls[1]]);
+  simulator.script({ model: `up-${mixed.id.slice(5)}`, steps: [{ usage: { input: 5, output: 7 } }] });
+  const answer = await chat(`${system.chatBaseUrl}/chat/completions`, secret, { model: mixed.id, messages: HELLO });
+  expect(answer.status).toBe(200);
+  const { record } = await system.operator.record(answer.requestId);
+  expect(record.attempts).toEqual([
+    { sourceId: mixed.sources[0], outcome: 'unreachable', status: null, possiblyPaid: false },
+    { sourceId: mixed.sources[1], outcome: 'completed', status: 200, possiblyPaid: true },
+  ]);
+  expect(record).toMatchObject({ outcome: 'settled', sourceId: mixed.sources[1], chargedUsd: '0.007005' });
+  await expectGateEmpty(account);
+});
+
+test.each([429, 502, 503, 504])('a source that answers %i is passed over', async (status) => {
+  const { secret, model, upstream, url } = await setUp(2);
+  simulator.script({ model: upstream, listener: 'a', steps: [{ status }] });
+  const answer = await chat(url, secret, { model: model.id, messages: HELLO, stream: true });
+  expect([answer.status, answer.cut]).toEqual([200, false]);
+  const { record } = await system.operator.record(answer.requestId);
+  expect(record.attempts).toMatchObject([
+    { outcome: 'rejected', status },
+    { outcome: 'completed', status: 200 },
+  ]);
+});
+
+test.each([
+  [[429, 429], 429, 'rate_limit_exceeded'],
+  [[503, 500], 500, 'upstream_error'],
+  [[503, 401], 401, 'upstream_auth_error'],
+  [[502, 404], 404, 'model_not_found'],
+  [[400, 200], 400, 'invalid_request'],
+])('when the sources answer %j the client gets %i %s and pays nothing', async (statuses, status, code) => {
+  const { account, secret, model, upstream, url } = await setUp(2);
+  for (const [index, listener] of (['a', 'b'] as const).entries()) {
+    simulator.script({ model: upstream, listener, steps: [{ status: statuses[index] ?? 200 }] });
+  }
+  const answer = await chat(url, secret, { model: model.id, messages: HELLO });
+  expect([answer.status, JSON.parse(answer.text)]).toMatchObject([
+    status,
+    { error: { code, request_id: answer.requestId } },
+  ]);
+  const { record, transactions } = await system.operator.record(answer.requestId);
+  expect(record).toMatchObject({ outcome: 'voided', chargedUsd: '0.00', evidence: 'none' });
+  expect(transactions).toEqual([]);
+  expect(await system.operator.walletUsd(account)).toBe('100.00');
+  await expectGateEmpty(account);
+  simulator.clearScripts(upstream);
+});
+
+test('no source reached: 502 upstream_unreachable, nothing charged', async () => {
+  const gone = await startProviderSimulator();
+  const urls = gone.urls;
+  await gone.close();
+  const { account, secret } = await system.operator.account('1.00');
+  const model = await system.operator.model(PRICES, urls);
+  const answer = await chat(`${system.chatBaseUrl}/chat/completions`, secret, { model: model.id, messages: HELLO });
+  expect([answer.status, JSON.parse(answer.text)]).toMatchObject([502, { error: { code: 'upstream_unreachable' } }]);
+  expect((await system.operator.record(answer.requestId)).record.attempts).toHaveLength(2);
+  await expectGateEmpty(account);
+});
+
+test.each(['cut', 'reset'] as const)(
+  'a stream that the provider ends by %s never ends like a complete one, and is not billed',
+  async (end) => {
+    const { account, secret, model, upstream, url } = await setUp(2);
+    const gate = `${upstream}-end`;
+    simulator.script({
+      model: upstream,
+      listener: 'a',
+      steps: [STREAM_HEAD, { chunk: frame('half') }, { waitFor: gate }, { end }],
+    });
+    const { body, headers } = await request(url, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: model.id, messages: HELLO, stream: true }),
+    });
+    let text = '';
+    let cut = false;
+    try {
+      for await (const chunk of body) {
+        if (text === '') simulator.release(gate);
+        text += String(chunk);
+      }
+    } catch {
+      cut = true;
+    }
+    expect(cut).toBe(true);
+    expect(text.startsWith(frame('half'))).toBe(true);
+    expect(text).not.toContain('[DONE]');
+    expect(JSON.parse(text.slice(frame('half').length).replace(/^data: /, ''))).toMatchObject({
+      error: { code: 'upstream_timeout' },
+    });
+    expect(simulator.calls({ model: upstream })).toHaveLength(1);
+    const { record } = await system.operator.record(String(headers['x-gateway-request-id']));
+    expect(record).toMatchObject({
+      outcome: 'voided',
+      chargedUsd: '0.00',
+      attempts: [{ outcome: 'broken', possiblyPaid: true }],
+    });
+    await expectGateEmpty(account);
+  },
+);
+
+async function leave(secret: string, model: string, url: string): Promise<string> {
+  const leaving = new AbortController();
+  const answer = await request(url, {
+    method: 'POST',
+    signal: leaving.signal,
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: HELLO, stream: true }),
+  });
+  answer.body.on('error', () => undefined);
+  answer.body.once('data', () => leaving.abort());
+  return String(answer.headers['x-gateway-request-id']);
+}
+
+test('a client that leaves pays what the provider reports: the gateway reads on, the slot stays taken', async () => {
+  const { account, secret, model, upstream, url } = await setUp(1);
+  const usage = { prompt_tokens: 11, completion_tokens: 13, total_tokens: 24 };
+  simulator.script({
+    model: upstream,
+    steps: [
+      STREAM_HEAD,
+      { chunk: frame('one') },
+      { waitFor: `${upstream}-rest` },
+      { chunk: frame('two') },
+      { chunk: `data: ${JSON.stringify({ choices: [], usage })}\n\n` },
+      { chunk: 'data: [DONE]\n\n' },
+      { end: 'normal' },
+    ],
+  });
+  const requestId = await leave(secret, model.id, url);
+  expect((await readGate(redis, account)).slots).toBe(1);
+  simulator.release(`${upstream}-rest`);
+  const { record } = await system.operator.record(requestId);
+  expect(record).toMatchObject({ outcome: 'settled', evidence: 'reported', tokens: { input: 11, output: 13 } });
+  expect(parseUsd(record.chargedUsd)).toBe(13_011_000n);
+  expect(simulator.calls({ model: upstream })[0]?.aborted).toBe(false);
+  await expectGateEmpty(account);
+});
+
+test('where cancelling stops the billing, the provider is cancelled at once and what was delivered is billed', async () => {
+  const { account, secret, model, upstream, url } = await setUp(1, { cancelStopsBilling: true });
+  simulator.script({
+    model: upstream,
+    steps: [STREAM_HEAD, { chunk: frame('some words were delivered') }, { end: 'stall' }],
+  });
+  const requestId = await leave(secret, model.id, url);
+  const { record } = await system.operator.record(requestId);
+  expect(record).toMatchObject({ outcome: 'settled', evidence: 'estimated', attempts: [{ outcome: 'abandoned' }] });
+  expect(parseUsd(record.chargedUsd)).toBeGreaterThan(0n);
+  await until('the provider sees the client gone', () => simulator.calls({ model: upstream })[0]?.aborted);
+  await expectGateEmpty(account);
+});

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { parseUsd, rate } from '@gateway/metering';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import type { ProviderSimulator } from '@gateway/provider-simulator';
+import type { Redis } from 'ioredis';
+import { request } from 'undici';
+import { connectRedis, readGate } from '../test/gate.js';
+import { sharedSystem } from '../test/system.js';
+import type { SharedSystem } from '../test/system.js';
+import { until } from '../test/until.js';
+
+const PRICES = {
+  inputPerMillion: '2.50',
+  cachedInputPerMillion: '1.25',
+  outputPerMillion: '10.00',
+  perCall: '0.000000007',
+};
+const FIGURES = {
+  inputPerMillion: parseUsd('2.50'),
+  cachedInputPerMillion: parseUsd('1.25'),
+  cacheWritePerMillion: null,
+  cacheWrite1hPerMillion: null,
+  outputPerMillion: parseUsd('10.00'),
+  perCall: 7n,
+  tiers: [],
+};
+const USAGE = { input: 1_234, cachedInput: 34, cacheWrite: 0, output: 567 };
+const CHARGE = rate({ ...USAGE, cacheWrite1h: 0 }, FIGURES);
+
+let system: SharedSystem;
+let simulator: ProviderSimulator;
+let redis: Redis;
+beforeAll(async () => {
+  system = await sharedSystem();
+  simulator = await startProviderSimulator();
+  redis = connectRedis(system.redisUrl);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await simulator.close();
+  await system.close();
+});
+
+async function post(body: string, secret: string, edge = 0) {
+  return request(`${system.edgeUrls[edge]}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body,
+  });
+}
+
+async function expectSettled(requestId: string, account: string, creditUsd: string): Promise<void> {
+  const { record, transactions } = await system.operator.record(requestId);
+  expect(record).toMatchObject({
+    outcome: 'settled',
+    evidence: 'reported',
+    tokens: { input: USAGE.input, cachedInput: USAGE.cachedInput, cacheWrite: 0, output: USAGE.output },
+  });
+  expect(parseUsd(record.chargedUsd)).toBe(CHARGE);
+  expect(parseUsd(record.walletUsd)).toBe(CHARGE);
+  const charged = transactions
+    .flatMap(({ entries }) => entries)
+    .filter((entry) => entry.ledgerAccount === `wallet:${account}`);
+  expect(charged.map((entry) => parseUsd(entry.amountUsd))).toEqual([-CHARGE]);
+  for (const { entries } of transactions) {
+    expect(entries.reduce((sum, entry) => sum + parseUsd(entry.amountUsd), 0n)).toBe(0n);
+  }
+  expect(parseUsd((await system.operator.walletUsd(account)) ?? '')).toBe(parseUsd(creditUsd) - CHARGE);
+  await until('slot and hold are gone', async () => {
+    const gate = await readGate(redis, account);
+    return gate.slots === 0 && gate.holds === 0;
+  });
+}
+
+test('a plain call reaches the provider byte for byte, is passed back byte for byte, and is charged exactly', async () => {
+  const { account, secret } = await system.operator.account('5.00');
+  const model = await system.operator.model(PRICES, [simulator.urls[0]]);
+  const upstream = `up-${model.id.slice(5)}`;
+  simulator.script({ model: upstream, steps: [{ usage: USAGE }] });
+  const tail = String.raw`"messages" : [ {"role":"user","content":"caf\u00e9 \ud83d\ude00 1e400","n":12345678901234567890} ],  "vendor_field":{"a":[1.0,2e-7]} }`;
+  const answer = await post(`{ "model" : "${model.id}" , ${tail}`, secret);
+  const body = await answer.body.text();
+  expect([answer.statusCode, body]).toEqual([200, expect.stringContaining('"usage"')]);
+  const requestId = String(answer.headers['x-gateway-request-id']);
+  expect(answer.headers['x-request-id']).toBe(requestId);
+
+  const [call] = simulator.calls({ model: upstream });
+  expect(Buffer.from(call?.bodyBase64 ?? '', 'base64').toString('utf8')).toBe(`{ "model" : "${upstream}" , ${tail}`);
+  const sent = new Map(call?.headers.map(([name, value]) => [name.toLowerCase(), value]));
+  expect(sent.get('authorization')).toBe(`Bearer credential-of-${model.sources[0]}`);
+  expect([...sent.values()].join()).not.toContain(secret);
+  await expectSettled(requestId, account, '5.00');
+});
+
+test('a streamed call passes frame by frame; the usage frame that the gateway asked for does not reach the client', async () => {
+  const { account, secret } = await system.operator.account('5.00');
+  const model = await system.operator.model(PRICES, [simulator.urls[0]]);
+  const upstream = `up-${model.id.slice(5)}`;
+  const frame = (content: string) =>
+    `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content } }] })}\n\n`;
+  const frames = ['one', 'two', 'three', 'four'].map(frame);
+  const usage = {
+    prompt_tokens: 1_234,
+    completion_tokens: 567,
+    total_tokens: 1_801,
+    prompt_tokens_details: { cached_tokens: 34 },
+  };
+  simulator.script({
+    model: upstream,
+    steps: [
+      { status: 200, headers: { 'content-type': 'text/event-stream' } },
+      ...frames.flatMap((chunk, n) => [{ waitFor: `${upstream}-${n}` }, { chunk }]),
+      { chunk: `data: ${JSON.stringify({ id: 'c', choices: [], usage })}\n\n` },
+      { chunk: 'data: [DONE]\n\n' },
+      { end: 'normal' },
+    ],
+  });
+  simulator.release(`${upstream}-0`);
+  const answer = await post(
+    JSON.stringify({ model: model.id, messages: [{ role: 'user', content: 'hi' }], stream: true }),
+    secret,
+    1,
+  );
+  expect(answer.headers['content-type']).toContain('text/event-stream');
+  let received = '';
+  let next = 1;
+  for await (const chunk of answer.body) {
+    received += String(chunk);
+    // The provider sends the next frame only when the client has this one: buffering anywhere would stall here.
+    while (next < frames.length && received.length >= frames.slice(0, next).join('').length) {
+      simulator.release(`${upstream}-${next}`);
+      next += 1;
+    }
+  }
+  expect(received).toBe(`${frames.join('')}data: [DONE]\n\n`);
+  const [call] = simulator.calls({ model: upstream });
+  expect(JSON.parse(Buffer.from(call?.bodyBase64 ?? '', 'base64').toString('utf8'))).toMatchObject({
+    model: upstream,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  await expectSettled(String(answer.headers['x-gateway-request-id']), account, '5.00');
+});

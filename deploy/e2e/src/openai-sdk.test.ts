@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import type { ProviderSimulator } from '@gateway/provider-simulator';
+import OpenAI, { AuthenticationError, NotFoundError, RateLimitError } from 'openai';
+import { sharedSystem } from '../test/system.js';
+import type { SharedSystem } from '../test/system.js';
+
+const PRICES = { inputPerMillion: '1.00', outputPerMillion: '2.00' };
+const messages = [{ role: 'user' as const, content: 'Say hello.' }];
+
+let system: SharedSystem;
+let simulator: ProviderSimulator;
+let model: string;
+let secret: string;
+beforeAll(async () => {
+  system = await sharedSystem();
+  simulator = await startProviderSimulator();
+  ({ id: model } = await system.operator.model(PRICES, [simulator.urls[0]]));
+  ({ secret } = await system.operator.account('5.00'));
+});
+afterAll(async () => {
+  await simulator.close();
+  await system.close();
+});
+
+const client = (apiKey = secret) => new OpenAI({ apiKey, baseURL: system.chatBaseUrl, maxRetries: 0 });
+
+test('a plain chat completion with usage', async () => {
+  const completion = await client().chat.completions.create({ model, messages });
+  expect(completion.choices[0]?.message.content).toEqual(expect.any(String));
+  expect(completion.usage?.total_tokens).toBeGreaterThan(0);
+});
+
+test('a streamed one with and without usage', async () => {
+  for (const include_usage of [true, false]) {
+    const stream = await client().chat.completions.create({
+      model,
+      messages,
+      stream: true,
+      stream_options: { include_usage },
+    });
+    let text = '';
+    const usages: number[] = [];
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta.content ?? '';
+      if (chunk.usage) usages.push(chunk.usage.total_tokens);
+    }
+    expect(text.length).toBeGreaterThan(0);
+    expect(usages).toHaveLength(include_usage ? 1 : 0);
+  }
+});
+
+test('the model list holds the model', async () => {
+  const models = [];
+  for await (const entry of client().models.list()) models.push(entry.id);
+  expect(models).toContain(model);
+});
+
+test('a wrong key, an unknown model and the rate limit are typed errors', async () => {
+  const wrong = `mgw_live_${'0'.repeat(48)}`;
+  await expect(client(wrong).chat.completions.create({ model, messages })).rejects.toBeInstanceOf(AuthenticationError);
+  const unknown = client().chat.completions.create({ model: 'nobody/nothing', messages });
+  await expect(unknown).rejects.toBeInstanceOf(NotFoundError);
+  await expect(unknown).rejects.toMatchObject({ code: 'model_not_found', status: 404 });
+
+  const limited = await system.operator.account('5.00');
+  await system.operator.limits(limited.account, 2, 3);
+  const calls = () => client(limited.secret).chat.completions.create({ model, messages });
+  // Three calls in a row lie in two minutes at the most: of five, one at least is over the limit of two.
+  const results = [];
+  for (let n = 0; n < 5; n += 1) results.push(await calls().catch((error: unknown) => error));
+  const refusal = results.find((result) => result instanceof RateLimitError);
+  expect(refusal).toMatchObject({ code: 'rate_limited', status: 429 });
+});

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import type { ProviderSimulator } from '@gateway/provider-simulator';
+import type { Redis } from 'ioredis';
+import { Agent, request } from 'undici';
+import { connectRedis, readGate } from '../test/gate.js';
+import { sharedSystem } from '../test/system.js';
+import type { SharedSystem } from '../test/system.js';
+import { until } from '../test/until.js';
+
+const CALLS = 200;
+const PAYS_FOR = 20;
+const SLOTS = 500;
+
+let system: SharedSystem;
+let simulator: ProviderSimulator;
+let redis: Redis;
+const agent = new Agent({ connections: CALLS });
+beforeAll(async () => {
+  system = await sharedSystem();
+  simulator = await startProviderSimulator();
+  redis = connectRedis(system.redisUrl);
+});
+afterAll(async () => {
+  await agent.close();
+  redis.disconnect();
+  await simulator.close();
+  await system.close();
+});
+
+test(`${CALLS} parallel calls on a wallet that pays for ${PAYS_FOR}: exactly those that fit, over two edges and two admissions`, async () => {
+  const { account, secret } = await system.operator.account('0.20');
+  await system.operator.limits(account, 100_000, SLOTS);
+  // The price is per call only: worst case and charge are the same cent, whatever the tokens.
+  const model = await system.operator.model({ inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' }, [
+    simulator.urls[0],
+  ]);
+  const upstream = `up-${model.id.slice(5)}`;
+  // Admitted calls stay open until all are decided, so that every one of them is held against the wallet at once.
+  simulator.script({
+    model: upstream,
+    times: CALLS,
+    steps: [{ waitFor: upstream }, { usage: { input: 10, output: 10 } }],
+  });
+  const body = JSON.stringify({ model: model.id, messages: [{ role: 'user', content: 'hello' }] });
+  let refused = 0;
+  const calls = Array.from({ length: CALLS }, async (_, n) => {
+    const answer = await request(`${system.edgeUrls[n % 2]}/v1/chat/completions`, {
+      method: 'POST',
+      dispatcher: agent,
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body,
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode !== 200) {
+      refused += 1;
+      expect([answer.statusCode, JSON.parse(text)]).toMatchObject([402, { error: { code: 'insufficient_credits' } }]);
+    }
+    return { status: answer.statusCode, id: String(answer.headers['x-gateway-request-id']) };
+  });
+  await until('all calls beyond the wallet are refused', () => refused === CALLS - PAYS_FOR);
+  expect((await readGate(redis, account)).slots).toBe(PAYS_FOR);
+  simulator.release(upstream, PAYS_FOR);
+  const answered = (await Promise.all(calls)).filter(({ status }) => status === 200);
+  expect(answered).toHaveLength(PAYS_FOR);
+  expect(simulator.calls({ model: upstream })).toHaveLength(PAYS_FOR);
+  for (const { id } of answered) expect((await system.operator.record(id)).record.chargedUsd).toBe('0.01');
+  expect(await system.operator.walletUsd(account)).toBe('0.00');
+  await until('slots and holds are gone', async () => {
+    const gate = await readGate(redis, account);
+    return gate.slots === 0 && gate.holds === 0;
+  });
+});

@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto';
+import { connectBus } from '@gateway/bus';
+import type { Bus } from '@gateway/bus';
+import { DEFAULT_KEY_PREFIX, digestOfSecret, makeSecret, maskSecret } from '@gateway/contracts/ids';
+import {
+  accountsCreateAccount,
+  accountsCreateKey,
+  billingAddWalletEntry,
+  billingPutLimits,
+  billingUsageRecord,
+  billingWallet,
+  catalogPutModel,
+  catalogPutProvider,
+  catalogPutSource,
+} from '@gateway/contracts/messages';
+import type { LedgerTransactionView, PricesSpec, SourceSpec, UsageRecordView } from '@gateway/contracts/operator';
+import { Secret, seal } from '@gateway/service-kit';
+import { until } from './until.js';
+
+const ACTOR = 'e2e';
+
+export interface OperatorAccess {
+  readonly natsUrl: string;
+  readonly keyPepper: string;
+  /** 32 bytes as hexadecimal. */
+  readonly credentialsKey: string;
+}
+
+export interface TestAccount {
+  readonly account: string;
+  readonly key: string;
+  readonly secret: string;
+}
+
+export interface TestModel {
+  readonly id: string;
+  readonly sources: readonly string[];
+}
+
+/** What the tests do as an operator: over the bus, with the rights of the dashboard, through the services' own verbs. */
+export class TestOperator {
+  readonly #bus: Bus;
+  readonly #access: OperatorAccess;
+
+  private constructor(bus: Bus, access: OperatorAccess) {
+    this.#bus = bus;
+    this.#access = access;
+  }
+
+  static async connect(access: OperatorAccess): Promise<TestOperator> {
+    const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+    const replica = `e2e-${randomBytes(4).toString('hex')}`;
+    return new TestOperator(await connectBus({ url: access.natsUrl, service: 'dashboard', replica, log }), access);
+  }
+
+  async close(): Promise<void> {
+    await this.#bus.drain(1_000);
+  }
+
+  /** An account of its own with that credit and one key. */
+  async account(creditUsd: string, key: { capUsd?: string; allowedModels?: string[] } = {}): Promise<TestAccount> {
+    const name = `e2e-${randomBytes(6).toString('hex')}`;
+    const { account } = accepted(
+      await this.#bus.request(accountsCreateAccount, {
+        spec: { name, email: `${name}@example.com`, emailVerified: true },
+        actor: ACTOR,
+      }),
+    );
+    await this.credit(account.id, creditUsd);
+    return { account: account.id, ...(await this.key(account.id, key)) };
+  }
+
+  async credit(account: string, amountUsd: string): Promise<void> {
+    const spec = { amountUsd, kind: amountUsd.startsWith('-') ? 'adjustment' : 'credit', reason: 'test' } as const;
+    const reference = `e2e-${randomBytes(8).toString('hex')}`;
+    accepted(await this.#bus.request(billingAddWalletEntry, { account, spec: { ...spec, reference }, actor: ACTOR }));
+  }
+
+  /** Lifts what an account without a plan may do in a minute and at once. */
+  async limits(account: string, requestsPerMinute: number, concurrency: number): Promise<void> {
+    accepted(
+      await this.#bus.request(billingPutLimits, { account, spec: { requestsPerMinute, concurrency }, actor: ACTOR }),
+    );
+  }
+
+  async key(
+    account: string,
+    spec: { capUsd?: string; allowedModels?: string[] } = {},
+  ): Promise<{ key: string; secret: string }> {
+    const secret = makeSecret(DEFAULT_KEY_PREFIX);
+    const { key } = accepted(
+      await this.#bus.request(accountsCreateKey, {
+        account,
+        spec: { name: 'e2e', monthlySpendCapUsd: spec.capUsd ?? null, allowedModels: spec.allowedModels ?? null },
+        digest: digestOfSecret(secret, this.#access.keyPepper),
+        maskedSecret: maskSecret(secret),
+        actor: ACTOR,
+      }),
+    );
+    return { key: key.id, secret };
+  }
+
+  /** A model of its own with a source for each of the base URLs, the first one preferred. */
+  async model(
+    prices: PricesSpec | null,
+    baseUrls: readonly string[],
+    source: Partial<SourceSpec> = {},
+  ): Promise<TestModel> {
+    const name = randomBytes(6).toString('hex');
+    const id = `test/${name}`;
+    accepted(
+      await this.#bus.request(catalogPutProvider, { id: 'e2e', spec: { name: 'e2e', format: 'openai' }, actor: ACTOR }),
+    );
+    accepted(
+      await this.#bus.request(catalogPutModel, { id, spec: { displayName: name, kind: 'chat', prices }, actor: ACTOR }),
+    );
+    const key = { current: new Secret(Buffer.from(this.#access.credentialsKey, 'hex')) };
+    const sources: string[] = [];
+    for (const [index, baseUrl] of baseUrls.entries()) {
+      const sourceId = `${name}-${index}`;
+      accepted(
+        await this.#bus.request(catalogPutSource, {
+          id: sourceId,
+          spec: {
+            modelId: id,
+            providerId: 'e2e',
+            baseUrl,
+            upstreamModel: `up-${name}`,
+            endpoints: ['/v1/chat/completions'],
+            priority: index,
+            ...source,
+          },
+          sealedCredential: seal(`credential-of-${sourceId}`, sourceId, key),
+          actor: ACTOR,
+        }),
+      );
+      sources.push(sourceId);
+    }
+    return { id, sources };
+  }
+
+  async walletUsd(account: string): Promise<string | null> {
+    return (await this.#bus.request(billingWallet, { account })).balanceUsd;
+  }
+
+  /** The record of an ended call with its ledger transactions; waits until it is settled. */
+  record(
+    requestId: string,
+    timeoutMs?: number,
+  ): Promise<{ record: UsageRecordView; transactions: LedgerTransactionView[] }> {
+    return until(`the usage record of ${requestId}`, () => this.findRecord(requestId), timeoutMs);
+  }
+
+  async findRecord(
+    requestId: string,
+  ): Promise<{ record: UsageRecordView; transactions: LedgerTransactionView[] } | undefined> {
+    const answer = await this.#bus.request(billingUsageRecord, { requestId });
+    return 'refused' in answer ? undefined : answer;
+  }
+}
+
+function accepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
+  if ('refused' in answer) throw new Error(`refused: ${JSON.stringify(answer.refused)}`);
+  return answer as Exclude<T, { refused: unknown }>;
+}
