@@ -8,12 +8,15 @@ import {
   billingAddWalletEntry,
   billingPutLimits,
   billingUsageRecord,
+  billingUsageRecords,
   billingWallet,
   catalogPutModel,
   catalogPutProvider,
   catalogPutSource,
 } from '@gateway/contracts/messages';
+import type { AnswerOf } from '@gateway/contracts/messages';
 import type { LedgerTransactionView, PricesSpec, SourceSpec, UsageRecordView } from '@gateway/contracts/operator';
+import { parseUsd } from '@gateway/metering';
 import { Secret, seal } from '@gateway/service-kit';
 import { until } from './until.js';
 
@@ -149,6 +152,23 @@ export class TestOperator {
     timeoutMs?: number,
   ): Promise<{ record: UsageRecordView; transactions: LedgerTransactionView[] }> {
     return until(`the usage record of ${requestId}`, () => this.findRecord(requestId), timeoutMs);
+  }
+
+  /** The sum of all charges of an account, each id counted once; throws when an id is listed twice. */
+  async chargedRecords(account: string): Promise<{ count: number; total: bigint }> {
+    const ids = new Set<string>();
+    let total = 0n;
+    for (let cursor: string | null = null, more = true; more; more = cursor !== null) {
+      const page = { account, from: null, to: null, cursor, limit: 200 };
+      const answer: AnswerOf<typeof billingUsageRecords> = await this.#bus.request(billingUsageRecords, page);
+      for (const record of answer.records) {
+        if (ids.has(record.requestId)) throw new Error(`${record.requestId} has two records`);
+        ids.add(record.requestId);
+        total += parseUsd(record.chargedUsd);
+      }
+      cursor = answer.nextCursor;
+    }
+    return { count: ids.size, total };
   }
 
   async findRecord(

@@ -1,0 +1,125 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startSystem } from '@gateway/local';
+import type { LocalSystem, ProcessName } from '@gateway/local';
+import { parseUsd, rate } from '@gateway/metering';
+import { connectRedis, readGate } from '../test/gate.js';
+import { startLoad } from '../test/load.js';
+import type { Seen } from '../test/load.js';
+import { TestOperator } from '../test/operator.js';
+import { until } from '../test/until.js';
+
+const PRICES = { inputPerMillion: '3.00', outputPerMillion: '15.00', perCall: '0.000001' };
+const FIGURES = {
+  inputPerMillion: parseUsd('3.00'),
+  cachedInputPerMillion: null,
+  cacheWritePerMillion: null,
+  cacheWrite1hPerMillion: null,
+  outputPerMillion: parseUsd('15.00'),
+  perCall: 1_000n,
+  tiers: [],
+};
+const ACCOUNTS = 6;
+const CREDIT_USD = '1000.00';
+/** Complete answers between two kills: the load is alive again. */
+const CALLS_BETWEEN = 30;
+/** Durations in force here; the invariants' minutes shrink with them. */
+const DURATIONS = {
+  GATEWAY_LEASE_MS: '2000',
+  GATEWAY_EXPIRY_MS: '5000',
+  GATEWAY_BEAT_MS: '300',
+  GATEWAY_SWEEP_MS: '300',
+};
+
+let stateDirectory: string;
+let system: LocalSystem;
+let operator: TestOperator;
+beforeAll(async () => {
+  stateDirectory = mkdtempSync(join(tmpdir(), 'gateway-kills-'));
+  chmodSync(stateDirectory, 0o711);
+  system = await startSystem({
+    stateDirectory,
+    port: 0,
+    replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1 },
+    durable: true,
+    env: DURATIONS,
+    log: () => undefined,
+  });
+  const { keyPepper, credentialsKey } = system.secrets;
+  operator = await TestOperator.connect({
+    natsUrl: system.addresses.natsUrlOf('dashboard'),
+    keyPepper,
+    credentialsKey,
+  });
+}, 60_000);
+afterAll(async () => {
+  await operator?.close();
+  await system?.stop();
+  rmSync(stateDirectory, { recursive: true, force: true });
+}, 60_000);
+
+test('edge, admission, billing and catalog killed in turn under load: every complete answer is charged once and exactly, nothing stays held', async () => {
+  const callers = await Promise.all(
+    Array.from({ length: ACCOUNTS }, async () => {
+      const account = await operator.account(CREDIT_USD);
+      await operator.limits(account.account, 1_000_000, 50);
+      return account;
+    }),
+  );
+  const { edgeUrls, providerUrls } = system.running();
+  const model = await operator.model(PRICES, providerUrls);
+  const load = startLoad({ urls: edgeUrls, model: model.id, callers, atOnce: 3 });
+
+  for (const name of ['edge-proxy', 'admission', 'billing', 'catalog'] as const satisfies readonly ProcessName[]) {
+    await moreCompleteAnswers(load.seen);
+    const [victim] = system.children(name);
+    const pid = victim?.pid;
+    victim?.kill('SIGKILL');
+    await until(`${name} is another process`, () => victim?.pid != null && victim.pid !== pid);
+    await victim?.ready();
+  }
+  await moreCompleteAnswers(load.seen);
+  const seen = await load.stop();
+
+  await expectExactCharges(seen);
+  const redis = connectRedis(system.servers.redis.url);
+  for (const { account } of callers) {
+    await until(
+      `slots and holds of ${account} are gone`,
+      async () => {
+        const gate = await readGate(redis, account);
+        return gate.slots === 0 && gate.holds === 0;
+      },
+      30_000,
+    );
+    const { total } = await operator.chargedRecords(account);
+    expect(parseUsd((await operator.walletUsd(account)) ?? '')).toBe(parseUsd(CREDIT_USD) - total);
+  }
+  redis.disconnect();
+}, 120_000);
+
+async function moreCompleteAnswers(seen: readonly Seen[]): Promise<void> {
+  const before = seen.filter((call) => call.complete).length;
+  await until(
+    'calls are answered',
+    () => seen.filter((call) => call.complete).length >= before + CALLS_BETWEEN,
+    20_000,
+  );
+}
+
+async function expectExactCharges(seen: readonly Seen[]): Promise<void> {
+  const complete = seen.filter((call) => call.complete);
+  expect(new Set(complete.map((call) => call.requestId)).size).toBe(complete.length);
+  for (const call of complete) {
+    const { record } = await operator.record(call.requestId ?? '', 20_000);
+    const usage = { input: call.usage?.prompt_tokens ?? -1, output: call.usage?.completion_tokens ?? -1 };
+    const charge = rate({ ...usage, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0 }, FIGURES);
+    expect([call.requestId, record.outcome, parseUsd(record.chargedUsd)]).toEqual([call.requestId, 'settled', charge]);
+  }
+  for (const call of seen.filter((other) => !other.complete && other.requestId !== null && other.status !== 200)) {
+    const found = await operator.findRecord(call.requestId ?? '');
+    expect([call.requestId, found?.record.chargedUsd ?? '0.00']).toEqual([call.requestId, '0.00']);
+  }
+}

@@ -1,0 +1,92 @@
+import { Agent, request } from 'undici';
+import { HELLO } from './call.js';
+
+/** What a client saw of one call. */
+export interface Seen {
+  /** Null when the connection broke before a head arrived. */
+  readonly requestId: string | null;
+  readonly status: number | null;
+  /** A 200 whose end was the one of a complete answer. */
+  readonly complete: boolean;
+  /** What the provider said in the answer that it used. */
+  readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number } | null;
+  readonly account: string;
+  readonly body: string;
+}
+
+export interface Caller {
+  readonly account: string;
+  readonly secret: string;
+}
+
+export interface LoadOptions {
+  readonly urls: readonly string[];
+  readonly model: string;
+  readonly callers: readonly Caller[];
+  /** Calls of one caller at a time. */
+  readonly atOnce: number;
+}
+
+/** Keeps every caller calling, plain and streamed in turn, until told to stop; then waits for the last answers. */
+export function startLoad(options: LoadOptions): { seen: readonly Seen[]; stop(): Promise<readonly Seen[]> } {
+  const seen: Seen[] = [];
+  const agent = new Agent({ connections: 64, headersTimeout: 60_000, bodyTimeout: 60_000 });
+  let stopped = false;
+  let n = 0;
+  const lanes = options.callers.flatMap((caller) =>
+    Array.from({ length: options.atOnce }, async () => {
+      while (!stopped) {
+        n += 1;
+        seen.push(await callOnce(options, caller, n, agent));
+      }
+    }),
+  );
+  return {
+    seen,
+    async stop() {
+      stopped = true;
+      await Promise.all(lanes);
+      await agent.close();
+      return seen;
+    },
+  };
+}
+
+async function callOnce(options: LoadOptions, caller: Caller, n: number, agent: Agent): Promise<Seen> {
+  const stream = n % 2 === 0;
+  const url = options.urls[n % options.urls.length] ?? '';
+  let requestId: string | null = null;
+  let status: number | null = null;
+  let body = '';
+  let whole = false;
+  try {
+    const answer = await request(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      dispatcher: agent,
+      headers: { authorization: `Bearer ${caller.secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: options.model,
+        messages: HELLO,
+        ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+      }),
+    });
+    requestId = String(answer.headers['x-gateway-request-id']);
+    status = answer.statusCode;
+    for await (const chunk of answer.body) body += String(chunk);
+    whole = true;
+  } catch {
+    // A killed edge: the connection is refused, reset or cut. A client that cannot connect tries again a little later.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  const complete = whole && status === 200 && (stream ? body.includes('data: [DONE]') : true);
+  return { requestId, status, complete, usage: complete ? usageOf(body, stream) : null, account: caller.account, body };
+}
+
+function usageOf(body: string, stream: boolean): Seen['usage'] {
+  if (!stream) return (JSON.parse(body) as { usage: Seen['usage'] }).usage;
+  const frames = body.split('\n\n').filter((frame) => frame.startsWith('data: {'));
+  const last = frames
+    .map((frame) => JSON.parse(frame.slice(6)) as { usage?: Seen['usage'] })
+    .findLast(({ usage }) => usage);
+  return last?.usage ?? null;
+}
