@@ -1,0 +1,130 @@
+import type { Knex } from 'knex';
+import pg from 'pg';
+import { identifier } from './identifier.js';
+import type { Log } from './log.js';
+import { checkHistory, readMigrationFiles, type AppliedMigration, type MigrationFile } from './migration-files.js';
+import { ensureRole, type RoleSpec } from './roles.js';
+import { CHECKSUM_TABLE, sqlSource } from './sql-source.js';
+
+export interface MigrateOptions {
+  /** A role that may create schemas and roles in the database. */
+  readonly migrationUrl: string;
+  /** Created when missing; new tables without a schema in their name go here. */
+  readonly schema: string;
+  /** Files `NNNN_name.sql`, forward only. `${schema}`, `${role}` and the keys of `readers` are placeholders in them. */
+  readonly directory: URL | string;
+  /** The service's own role: may log in and use the schema. What it may do with each table stands in the files. */
+  readonly role: RoleSpec;
+  /** Further login roles that only read, by placeholder: e.g. `{finance: {…}}` is `${finance}` in the files, which grant. */
+  readonly readers?: Readonly<Record<string, RoleSpec>>;
+  readonly log: Log;
+}
+
+const HISTORY_TABLE = 'migrations';
+const CONNECT_MS = 5_000;
+/** How long a migration waits for another one of the same schema. */
+const LOCK_MS = 120_000;
+
+/**
+ * Brings one schema up to date: creates the schema and the roles, then applies the new files, all in one transaction, so
+ * that a file that fails leaves nothing behind. Only one migration of a schema runs at a time; a second one waits and
+ * then finds nothing to do. Refuses when an applied file was changed or removed. Services never call this.
+ */
+export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
+  const schema = identifier(options.schema, 'the name of a schema');
+  const files = readMigrationFiles(options.directory);
+  const client = await connect(options.migrationUrl);
+  try {
+    await lock(client, schema);
+    await prepare(client, schema, options);
+    checkHistory(files, await readApplied(client, schema));
+    const applied = await applyNew(options, schema, files);
+    options.log.info({ schema, applied }, applied.length === 0 ? 'schema is up to date' : 'schema migrated');
+    return { applied };
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'migrate',
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+  });
+  // A lost connection is reported by the statement that runs into it.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+/** Held by the session until it ends, also when the migrator is killed. */
+async function lock(client: pg.Client, schema: string): Promise<void> {
+  await client.query(`SET lock_timeout = ${LOCK_MS}`);
+  await client.query(`SELECT pg_advisory_lock(hashtextextended('gateway migrate ' || $1, 0))`, [schema]);
+}
+
+async function prepare(client: pg.Client, schema: string, { role, readers }: MigrateOptions): Promise<void> {
+  await ensureRole(client, role);
+  for (const reader of Object.values(readers ?? {})) await ensureRole(client, reader);
+  const { rows } = await client.query<{ database: string }>('SELECT current_database() AS database');
+  const database = pg.escapeIdentifier(rows[0]?.database ?? '');
+  const names = [role, ...Object.values(readers ?? {})].map(({ name }) => identifier(name, 'the name of a role'));
+  await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
+  await client.query(`GRANT CONNECT ON DATABASE ${database} TO ${names.join(', ')}`);
+  await client.query(`GRANT USAGE ON SCHEMA ${schema} TO ${role.name}`);
+  await client.query(`ALTER ROLE ${role.name} IN DATABASE ${database} SET search_path = ${schema}`);
+  for (const { name } of Object.values(readers ?? {})) {
+    await client.query(`ALTER ROLE ${name} IN DATABASE ${database} SET default_transaction_read_only = on`);
+  }
+  await client.query(
+    `CREATE TABLE IF NOT EXISTS ${schema}.${CHECKSUM_TABLE} (name text PRIMARY KEY, checksum text NOT NULL)`,
+  );
+}
+
+async function readApplied(client: pg.Client, schema: string): Promise<AppliedMigration[]> {
+  const { rows } = await client.query<{ history: string | null }>('SELECT to_regclass($1)::text AS history', [
+    `${schema}.${HISTORY_TABLE}`,
+  ]);
+  if (rows[0]?.history === null) return [];
+  const applied = await client.query<AppliedMigration>(
+    `SELECT m.name, c.checksum FROM ${schema}.${HISTORY_TABLE} m LEFT JOIN ${schema}.${CHECKSUM_TABLE} c USING (name)
+      ORDER BY m.id`,
+  );
+  return applied.rows;
+}
+
+async function applyNew(options: MigrateOptions, schema: string, files: readonly MigrationFile[]): Promise<string[]> {
+  const { readers = {}, role } = options;
+  const values = {
+    schema,
+    role: role.name,
+    ...Object.fromEntries(Object.entries(readers).map(([key, reader]) => [key, reader.name])),
+  };
+  // Loaded here only: services use the rest of this package and would pay for it at every start.
+  const { default: knex } = await import('knex');
+  const db = knex({
+    client: 'pg',
+    connection: { connectionString: options.migrationUrl, application_name: 'migrate' },
+    searchPath: [schema],
+    pool: { min: 0, max: 1 },
+    acquireConnectionTimeout: CONNECT_MS,
+    asyncStackTraces: false,
+    log: { warn: (text) => options.log.warn({ schema, text }, 'migration'), deprecate: () => undefined },
+  });
+  const config: Knex.MigratorConfig = {
+    migrationSource: sqlSource(files, schema, values),
+    schemaName: schema,
+    tableName: HISTORY_TABLE,
+    disableTransactions: false,
+  };
+  try {
+    // Left behind by a migrator that was killed: whoever holds the advisory lock is the only one.
+    await db.migrate.forceFreeMigrationsLock(config);
+    const [, names] = (await db.migrate.latest(config)) as [number, string[]];
+    return names;
+  } finally {
+    await db.destroy();
+  }
+}

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { qualifiedIdentifier } from './identifier.js';
+import type { Pool } from './pool.js';
+import { onPool } from './tx.js';
+
+export interface OutboxRow {
+  readonly id: bigint;
+  readonly topic: string;
+  readonly key: string;
+  readonly body: unknown;
+  /** Deliveries of this row that failed so far. */
+  readonly attempts: number;
+}
+
+/** Rows of one key, in order, that this replica alone may deliver until its lease ends. */
+export interface ClaimedRun {
+  readonly claim: string;
+  readonly rows: readonly OutboxRow[];
+}
+
+export interface RunResult {
+  readonly delivered: readonly bigint[];
+  readonly failed: bigint | null;
+  /** For the failed row and those behind it. */
+  readonly retryInMs: number;
+}
+
+/** The statements on an outbox table; each is one short transaction of its own. */
+export interface OutboxRows {
+  claim(keysMax: number, rowsMax: number, leaseMs: number): Promise<ClaimedRun[]>;
+  /** Deletes what was delivered and gives back the rest. Rows that another replica has claimed since are left alone. */
+  finish(run: ClaimedRun, result: RunResult): Promise<void>;
+}
+
+export function outboxRows(pool: Pool, table: string): OutboxRows {
+  const name = qualifiedIdentifier(table, 'the name of an outbox table');
+  const queries = onPool(pool);
+  return {
+    async claim(keysMax, rowsMax, leaseMs) {
+      const claim = randomUUID();
+      const rows = await queries.query<OutboxRow>(claimText(name), [keysMax, rowsMax, leaseMs, claim]);
+      const byKey = new Map<string, OutboxRow[]>();
+      for (const row of rows.sort((a, b) => (a.id < b.id ? -1 : 1))) {
+        const run = byKey.get(row.key);
+        if (run) run.push(row);
+        else byKey.set(row.key, [row]);
+      }
+      return [...byKey.values()].map((run) => ({ claim, rows: run }));
+    },
+
+    async finish({ claim, rows }, { delivered, failed, retryInMs }) {
+      const rest = rows.map(({ id }) => id).filter((id) => !delivered.includes(id));
+      if (delivered.length > 0) {
+        await queries.execute(`DELETE FROM ${name} WHERE id = ANY($1::bigint[]) AND claim = $2`, [delivered, claim]);
+      }
+      if (rest.length === 0) return;
+      await queries.execute(
+        `UPDATE ${name}
+            SET claim = NULL,
+                due_at = clock_timestamp() + $3 * interval '1 millisecond',
+                attempts = attempts + CASE WHEN id = $4 THEN 1 ELSE 0 END
+          WHERE id = ANY($1::bigint[]) AND claim = $2`,
+        [rest, claim, retryInMs, failed],
+      );
+    },
+  };
+}
+
+/**
+ * Takes whole keys: the oldest row of a key stands for it. While that row is taken or waits for its next attempt, nobody
+ * takes a later one. SKIP LOCKED keeps replicas from waiting for each other within this statement; between statements
+ * `due_at` keeps them apart. Of a key whose oldest row failed before, only that row is taken: a receiver that is away
+ * then does not cost writes for all that waits behind it.
+ */
+function claimText(name: string): string {
+  return `WITH head AS (
+      SELECT o.id, o.key, o.attempts
+        FROM ${name} o
+       WHERE o.due_at <= now()
+         AND NOT EXISTS (SELECT FROM ${name} earlier WHERE earlier.key = o.key AND earlier.id < o.id)
+       ORDER BY o.id
+       LIMIT $1
+         FOR UPDATE SKIP LOCKED
+    ), run AS (
+      SELECT taken.id
+        FROM head
+       CROSS JOIN LATERAL (
+               SELECT id FROM ${name}
+                WHERE key = head.key AND (head.attempts = 0 OR id = head.id)
+                ORDER BY id LIMIT $2) taken
+    )
+    UPDATE ${name} o
+       SET due_at = now() + $3 * interval '1 millisecond', claim = $4
+      FROM run
+     WHERE o.id = run.id
+    RETURNING o.id, o.topic, o.key, o.body, o.attempts`;
+}

@@ -1,0 +1,46 @@
+import { identifier, qualifiedIdentifier } from './identifier.js';
+import type { Tx } from './tx.js';
+
+export interface OutboxMessage {
+  readonly topic: string;
+  /** Messages of one key are delivered one after the other, in the order of their ids. */
+  readonly key: string;
+  /** Anything that JSON holds. */
+  readonly body: unknown;
+}
+
+/** Found through the role's search path, in the service's own schema. */
+export const OUTBOX_TABLE = 'outbox';
+
+/**
+ * The statements that make an outbox table, to be copied into a migration file: a migration must not change when this
+ * package does. `${role}` in it is the placeholder of `migrate`.
+ */
+export function outboxTableSql(table = OUTBOX_TABLE): string {
+  const name = identifier(table, 'the name of an outbox table');
+  return `CREATE TABLE ${name} (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  topic text NOT NULL,
+  key text NOT NULL,
+  body jsonb NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  -- Not before: the end of the lease of whoever delivers it, or the time of the next attempt.
+  due_at timestamptz NOT NULL DEFAULT now(),
+  claim uuid,
+  created_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+CREATE INDEX ${name}_key_id ON ${name} (key, id);
+CREATE INDEX ${name}_due_at ON ${name} (due_at);
+GRANT SELECT, INSERT, UPDATE, DELETE ON ${name} TO \${role};
+`;
+}
+
+/**
+ * Puts a message into the outbox within the caller's transaction, so that it is sent if and only if that commits. Ids are
+ * taken when a row is written, not when it is committed: transactions that write messages of one key must lock
+ * something in common first (the account's row), or a later id may be delivered before an earlier one.
+ */
+export async function enqueue(tx: Tx, { topic, key, body }: OutboxMessage, table = OUTBOX_TABLE): Promise<void> {
+  const name = qualifiedIdentifier(table, 'the name of an outbox table');
+  await tx.execute(`INSERT INTO ${name} (topic, key, body) VALUES ($1, $2, $3)`, [topic, key, JSON.stringify(body)]);
+}

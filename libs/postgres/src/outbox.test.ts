@@ -1,0 +1,238 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { recordingLog, startPostgres, testPool, until, type TestServer } from '../test/database.js';
+import {
+  enqueue,
+  inTransaction,
+  onPool,
+  outboxTableSql,
+  startOutbox,
+  type Outbox,
+  type OutboxOptions,
+  type OutboxRow,
+  type Pool,
+} from './index.js';
+
+let server: TestServer;
+let pool: Pool;
+const started: Outbox[] = [];
+
+beforeAll(async () => {
+  server = await startPostgres();
+  pool = testPool(server.url);
+  await pool.query(outboxTableSql().replace('${role}', 'current_user'));
+}, 60_000);
+
+beforeEach(() => pool.query('TRUNCATE outbox'));
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((outbox) => outbox.stop()));
+});
+
+afterAll(async () => {
+  await pool.end();
+  await server.stop();
+});
+
+function start(options: Pick<OutboxOptions, 'deliver'> & Partial<OutboxOptions>): Outbox {
+  const outbox = startOutbox({
+    pool,
+    log: recordingLog(),
+    pollMs: 50,
+    leaseMs: 2_000,
+    deliverMs: 1_000,
+    retryBaseMs: 20,
+    retryMaxMs: 50,
+    ...options,
+  });
+  started.push(outbox);
+  return outbox;
+}
+
+async function put(...messages: readonly (readonly [key: string, body: unknown])[]): Promise<void> {
+  await inTransaction(pool, async (tx) => {
+    for (const [key, body] of messages) await enqueue(tx, { topic: 'changed', key, body });
+  });
+}
+
+async function rowsLeft(): Promise<number> {
+  return (await onPool(pool).one<{ n: number }>('SELECT count(*)::int AS n FROM outbox'))?.n ?? -1;
+}
+
+const empty = () => until(async () => (await rowsLeft()) === 0, 'the outbox is empty');
+
+test('delivers what was committed, with its topic, key and body, and nothing that was rolled back', async () => {
+  const got: OutboxRow[] = [];
+  await inTransaction(pool, async (tx) => {
+    await enqueue(tx, { topic: 'changed', key: 'ghost', body: 1 });
+    throw new Error('rolled back');
+  }).catch(() => undefined);
+  await put(['a', { amountNanoUsd: 12, texts: ['x', null] }]);
+  start({ deliver: async (row) => void got.push(row) });
+  await empty();
+  expect(got).toMatchObject([
+    { topic: 'changed', key: 'a', body: { amountNanoUsd: 12, texts: ['x', null] }, attempts: 0 },
+  ]);
+});
+
+test('a nudge after the commit delivers without waiting for the next poll', async () => {
+  let delivered = 0;
+  const outbox = start({ deliver: async () => void (delivered += 1), pollMs: 3_600_000 });
+  await put(['a', 1]);
+  outbox.nudge();
+  await until(() => delivered === 1, 'the row is delivered');
+});
+
+test('keeps the order within a key, over batches and with several replicas, and shares the keys', async () => {
+  const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const perKey = 40;
+  for (let body = 0; body < perKey; body += 1) await put(...keys.map((key) => [key, body] as const));
+  const orders = new Map<string, unknown[]>(keys.map((key) => [key, []]));
+  const busy = new Set<string>();
+  let overlaps = 0;
+  const byReplica = [0, 0, 0];
+  const pools = byReplica.map(() => testPool(server.url));
+  byReplica.forEach((_count, replica) =>
+    start({
+      pool: pools[replica] as Pool,
+      batchMax: 3,
+      keysMax: 2,
+      deliver: async ({ key, body }) => {
+        if (busy.has(key)) overlaps += 1;
+        busy.add(key);
+        await new Promise((resolve) => setImmediate(resolve));
+        orders.get(key)?.push(body);
+        byReplica[replica] = (byReplica[replica] ?? 0) + 1;
+        busy.delete(key);
+      },
+    }),
+  );
+  await empty();
+  await Promise.all(started.splice(0).map((outbox) => outbox.stop()));
+  await Promise.all(pools.map((own) => own.end()));
+  const expected = Array.from({ length: perKey }, (_value, index) => index);
+  for (const key of keys) expect(orders.get(key)).toEqual(expected);
+  expect(overlaps).toBe(0);
+  expect(byReplica.every((count) => count > 0)).toBe(true);
+}, 30_000);
+
+test('a row that fails is tried again, holds back its key and no other', async () => {
+  const got: string[] = [];
+  const attempts: number[] = [];
+  await put(['a', 1], ['a', 2], ['b', 3]);
+  start({
+    deliver: async (row) => {
+      if (row.body === 1) {
+        attempts.push(row.attempts);
+        if (row.attempts < 3) throw new Error('not now');
+      }
+      got.push(`${row.key}${String(row.body)}`);
+    },
+  });
+  await empty();
+  expect(attempts).toEqual([0, 1, 2, 3]);
+  expect(got).toEqual(['b3', 'a1', 'a2']);
+});
+
+test('a delivery that hangs counts as failed after its bound', async () => {
+  let calls = 0;
+  await put(['a', 1]);
+  start({
+    deliverMs: 30,
+    deliver: () => {
+      calls += 1;
+      return calls === 1 ? new Promise<never>(() => undefined) : Promise.resolve();
+    },
+  });
+  await empty();
+  expect(calls).toBe(2);
+});
+
+test('what a killed replica had taken is delivered by another one when the lease ends, in order', async () => {
+  await put(['a', 1], ['a', 2]);
+  const killed = testPool(server.url);
+  let taken = false;
+  const dying = startOutbox({
+    pool: killed,
+    log: recordingLog(),
+    leaseMs: 400,
+    deliverMs: 200,
+    deliver: async () => {
+      taken = true;
+      // From here on the dying replica cannot reach the database any more, so it never deletes what it took.
+      void killed.end();
+      throw new Error('killed');
+    },
+  });
+  await until(() => taken, 'the first replica has taken the rows');
+  await dying.stop();
+  const got: unknown[] = [];
+  start({ deliver: async ({ body }) => void got.push(body) });
+  expect(got).toEqual([]);
+  await empty();
+  expect(got).toEqual([1, 2]);
+});
+
+test('no connection is held while a delivery runs', async () => {
+  let release: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  let running = 0;
+  await put(['a', 1], ['b', 2], ['c', 3]);
+  start({
+    deliver: async () => {
+      running += 1;
+      await held;
+    },
+  });
+  await until(() => running === 3, 'three deliveries run');
+  const active = await onPool(pool).one<{ n: number }>(
+    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' AND datname = current_database()",
+  );
+  expect(active?.n).toBe(0);
+  await until(() => pool.idleCount === pool.totalCount, 'every connection is back in the pool');
+  release();
+  await empty();
+});
+
+test('stop waits for the delivery under way and takes nothing more', async () => {
+  let release: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const got: unknown[] = [];
+  await put(['a', 1]);
+  const outbox = start({
+    deliver: async ({ body }) => {
+      got.push(body);
+      await held;
+    },
+  });
+  await until(() => got.length === 1, 'the delivery has begun');
+  const stopped = outbox.stop();
+  await put(['b', 2]);
+  outbox.nudge();
+  release();
+  await stopped;
+  expect(got).toEqual([1]);
+  expect(await rowsLeft()).toBe(1);
+});
+
+test('goes on by itself after the database was away, and says so once', async () => {
+  const log = recordingLog();
+  const own = testPool(server.url);
+  const got: unknown[] = [];
+  await pool.query('ALTER TABLE outbox RENAME TO outbox_away');
+  try {
+    start({ pool: own, log, deliver: async ({ body }) => void got.push(body) });
+    await until(() => log.lines.length > 0, 'the fault is logged');
+  } finally {
+    await pool.query('ALTER TABLE outbox_away RENAME TO outbox');
+  }
+  await put(['a', 1]);
+  await empty();
+  expect(got).toEqual([1]);
+  expect(log.lines.map(({ text }) => text)).toEqual(['the outbox cannot be read; trying on']);
+  await Promise.all(started.splice(0).map((outbox) => outbox.stop()));
+  await own.end();
+});
+
+test('a lease that is too short for a delivery is refused', () => {
+  expect(() => start({ leaseMs: 100, deliverMs: 60, deliver: async () => undefined })).toThrow('twice the bound');
+});

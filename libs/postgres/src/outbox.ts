@@ -1,0 +1,131 @@
+import type { Log } from './log.js';
+import { deliverInOrder } from './deliver-run.js';
+import { outboxRows, type ClaimedRun, type OutboxRow } from './outbox-rows.js';
+import { OUTBOX_TABLE } from './outbox-table.js';
+import type { Pool } from './pool.js';
+
+export interface OutboxOptions {
+  readonly pool: Pool;
+  /** OUTBOX_TABLE when absent. */
+  readonly table?: string;
+  /** Resolves when the row has arrived. May be called again for the same row: receivers must know repeats. */
+  readonly deliver: (row: OutboxRow) => Promise<void>;
+  readonly log: Log;
+  /** Keys that this replica delivers at the same time; KEYS_MAX when absent. */
+  readonly keysMax?: number;
+  /** Rows of one key taken at once; BATCH_MAX when absent. */
+  readonly batchMax?: number;
+  /** Time between two looks at the table when nobody nudges; POLL_MS when absent. */
+  readonly pollMs?: number;
+  /** How long taken rows are kept from other replicas; LEASE_MS when absent. */
+  readonly leaseMs?: number;
+  /** Bound of one delivery, well below the lease; DELIVER_MS when absent. */
+  readonly deliverMs?: number;
+  /** Delay after the first failure of a row, doubling up to `retryMaxMs`; RETRY_BASE_MS and RETRY_MAX_MS when absent. */
+  readonly retryBaseMs?: number;
+  readonly retryMaxMs?: number;
+}
+
+export interface Outbox {
+  /** Looks at the table now; for the moment after a commit that wrote to it. Never throws. */
+  nudge(): void;
+  /** Takes no more rows and waits for the deliveries under way, each within its bound. */
+  stop(): Promise<void>;
+}
+
+const KEYS_MAX = 16;
+const BATCH_MAX = 50;
+const POLL_MS = 1_000;
+const LEASE_MS = 30_000;
+const DELIVER_MS = 10_000;
+const RETRY_BASE_MS = 200;
+const RETRY_MAX_MS = 30_000;
+
+/**
+ * Delivers what `enqueue` wrote: at least once, the rows of one key in order, different keys side by side. A row is taken
+ * by one statement with a lease and deleted by another, so no transaction and no connection is held while `deliver`
+ * runs, and several replicas share one table. A row that fails is tried again for ever, later each time, and holds
+ * back its key only. What a killed replica had taken is delivered by another one when the lease ends.
+ */
+export function startOutbox(options: OutboxOptions): Outbox {
+  const settings = settingsOf(options);
+  const rows = outboxRows(options.pool, options.table ?? OUTBOX_TABLE);
+  const underWay = new Set<Promise<void>>();
+  let stopped = false;
+  let looking: Promise<void> | null = null;
+  let lookAgain = false;
+  let reachable = true;
+
+  const look = async (): Promise<void> => {
+    try {
+      const keys = settings.keysMax - underWay.size;
+      if (keys <= 0) return;
+      const begunMs = performance.now();
+      const runs = await rows.claim(keys, settings.batchMax, settings.leaseMs);
+      reachable = true;
+      for (const run of runs) follow(deliverRun(run, begunMs));
+    } catch (err) {
+      if (reachable) options.log.warn({ err }, 'the outbox cannot be read; trying on');
+      reachable = false;
+    }
+  };
+
+  const deliverRun = async (run: ClaimedRun, begunMs: number): Promise<void> => {
+    const result = await deliverInOrder(run, begunMs + settings.leaseMs - settings.deliverMs, {
+      ...settings,
+      deliver: options.deliver,
+      log: options.log,
+    });
+    await rows.finish(run, result).catch((err: unknown) => {
+      options.log.warn({ err }, 'delivered outbox rows could not be deleted; they will be delivered again');
+    });
+    if (result.failed !== null) setTimeout(nudge, result.retryInMs).unref();
+  };
+
+  const follow = (delivery: Promise<void>): void => {
+    const followed = delivery.finally(() => {
+      underWay.delete(followed);
+      nudge();
+    });
+    underWay.add(followed);
+  };
+
+  const nudge = (): void => {
+    if (stopped) return;
+    lookAgain = true;
+    looking ??= (async () => {
+      while (lookAgain && !stopped) {
+        lookAgain = false;
+        await look();
+      }
+      looking = null;
+    })();
+  };
+
+  const timer = setInterval(nudge, settings.pollMs);
+  nudge();
+  return {
+    nudge,
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      await looking;
+      await Promise.all(underWay);
+    },
+  };
+}
+
+function settingsOf(options: OutboxOptions) {
+  const settings = {
+    keysMax: options.keysMax ?? KEYS_MAX,
+    batchMax: options.batchMax ?? BATCH_MAX,
+    pollMs: options.pollMs ?? POLL_MS,
+    leaseMs: options.leaseMs ?? LEASE_MS,
+    deliverMs: options.deliverMs ?? DELIVER_MS,
+    retryBaseMs: options.retryBaseMs ?? RETRY_BASE_MS,
+    retryMaxMs: options.retryMaxMs ?? RETRY_MAX_MS,
+  };
+  if (settings.deliverMs * 2 > settings.leaseMs)
+    throw new Error('the lease of an outbox must be twice the bound of a delivery');
+  return settings;
+}

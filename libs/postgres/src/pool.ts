@@ -1,0 +1,77 @@
+import pg from 'pg';
+import type { Log } from './log.js';
+
+export type Pool = pg.Pool;
+
+export interface PoolOptions {
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string;
+  /** Most connections at once; CONNECTIONS_MAX when absent. */
+  readonly max?: number;
+  /** Longest time that one statement may run; STATEMENT_MS when absent. */
+  readonly statementTimeoutMs?: number;
+  readonly log: Log;
+}
+
+const CONNECTIONS_MAX = 10;
+const CONNECT_MS = 5_000;
+const STATEMENT_MS = 30_000;
+/** Added to the statement's time before the client gives up by itself: for a server that no longer answers at all. */
+const UNANSWERED_MS = 5_000;
+const IDLE_MS = 60_000;
+const IDLE_IN_TRANSACTION_MS = 60_000;
+const KEEP_ALIVE_AFTER_MS = 10_000;
+/** Connections are replaced after half an hour, so that they follow a moved address and a server's memory is freed. */
+const LIFETIME_SECONDS = 1_800;
+
+/**
+ * A pool of connections. int8 arrives as bigint, timestamptz as Date, numeric, date and timestamp as text (a Date would
+ * put them into the machine's time zone). The session's time zone is UTC. A fault of a connection is logged and the
+ * connection replaced; it never ends the process. Nothing connects before the first query.
+ */
+export function createPool(url: string, { applicationName, max, statementTimeoutMs, log }: PoolOptions): Pool {
+  const statementMs = statementTimeoutMs ?? STATEMENT_MS;
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: applicationName,
+    max: max ?? CONNECTIONS_MAX,
+    min: 0,
+    connectionTimeoutMillis: CONNECT_MS,
+    idleTimeoutMillis: IDLE_MS,
+    maxLifetimeSeconds: LIFETIME_SECONDS,
+    statement_timeout: statementMs,
+    query_timeout: statementMs + UNANSWERED_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+    allowExitOnIdle: false,
+    options: '-c TimeZone=UTC',
+    types: { getTypeParser },
+  });
+  // For the life of the connection: the driver reports a fault to the query and as an event, and an event that nobody
+  // hears ends the process.
+  pool.on('connect', (client) => client.on('error', (err) => log.warn({ err }, 'a database connection failed')));
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+const INT8 = 20;
+const INT8_ARRAY = 1016;
+const DATE = 1082;
+const TIMESTAMP = 1114;
+
+/** Of this pool only: the driver's own table is shared by everything in the process. */
+function getTypeParser(oid: number, format?: 'text' | 'binary') {
+  if (format !== 'binary') {
+    if (oid === INT8) return BigInt;
+    if (oid === INT8_ARRAY) return readInt8Array;
+    if (oid === DATE || oid === TIMESTAMP) return String;
+  }
+  return pg.types.getTypeParser(oid, format ?? 'text') as (text: string) => unknown;
+}
+
+/** One dimension only: anything else fails loudly in BigInt. */
+function readInt8Array(text: string): (bigint | null)[] {
+  const items = text.slice(1, -1);
+  return items === '' ? [] : items.split(',').map((item) => (item === 'NULL' ? null : BigInt(item)));
+}

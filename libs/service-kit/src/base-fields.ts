@@ -1,0 +1,27 @@
+import { COMMON_FIELDS } from './common-fields.js';
+import type { ConfigFields, ConfigOf } from './config.js';
+
+/** Read for every service, beside its own fields. */
+export const BASE_FIELDS = {
+  GATEWAY_LOG_LEVEL: COMMON_FIELDS.GATEWAY_LOG_LEVEL,
+  GATEWAY_ADMIN_HOST: COMMON_FIELDS.GATEWAY_ADMIN_HOST,
+  GATEWAY_ADMIN_PORT: COMMON_FIELDS.GATEWAY_ADMIN_PORT,
+  GATEWAY_REPLICA: COMMON_FIELDS.GATEWAY_REPLICA,
+  GATEWAY_TEST_CONTROLS: COMMON_FIELDS.GATEWAY_TEST_CONTROLS,
+  GATEWAY_TRACE_RATIO: COMMON_FIELDS.GATEWAY_TRACE_RATIO,
+  OTEL_EXPORTER_OTLP_ENDPOINT: COMMON_FIELDS.OTEL_EXPORTER_OTLP_ENDPOINT,
+};
+
+/** What a service finds in its configuration: its own fields and the base fields. */
+export type ServiceConfig<S extends ConfigFields> = ConfigOf<S> & ConfigOf<typeof BASE_FIELDS>;
+
+/** Test controls shift the clock that money depends on (money and failure, Rules): never on a reachable address. */
+export function testControlProblems(config: ConfigOf<typeof BASE_FIELDS>): string[] {
+  if (!config.GATEWAY_TEST_CONTROLS || isLoopback(config.GATEWAY_ADMIN_HOST)) return [];
+  return ['GATEWAY_TEST_CONTROLS can be on only while GATEWAY_ADMIN_HOST is a loopback address'];
+}
+
+/** Whether a listener on `host` is reached from this machine only. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}

@@ -1,0 +1,146 @@
+import type { ConfigField } from './config.js';
+import { plain, problem, readNumber, shown, type Absent, type Defaulted, type Doc } from './plain-field.js';
+import { readKey, readSecret, readSecretUrl, type KeyOptions, type SecretOptions } from './read-secret.js';
+import { rotatable, secretField } from './secret-field.js';
+import type { Rotatable, Secret } from './secret.js';
+
+interface StringOptions extends Defaulted<string> {
+  readonly pattern?: RegExp;
+  /** Says in words what `pattern` asks for. */
+  readonly patternText?: string;
+}
+
+interface UrlOptions extends Defaulted<string> {
+  /** Accepted schemes without the colon, e.g. `['http', 'https']`. */
+  readonly schemes: readonly string[];
+}
+
+interface NumberOptions extends Defaulted<number> {
+  readonly min: number;
+  readonly max: number;
+}
+
+interface ListOptions extends Defaulted<readonly string[]> {
+  readonly pattern?: RegExp;
+  readonly patternText?: string;
+}
+
+interface ChoiceOptions<T extends string> extends Defaulted<T> {
+  readonly choices: readonly T[];
+}
+
+const LIST_ITEMS_MAX = 1_000;
+/** The longest delay that a Node timer can hold (2^31 - 1); a longer one would fire at once. */
+const TIMER_MAX_MS = 2_147_483_647;
+
+/** Makers of configuration fields. The key under which a field stands is the name of its environment variable. */
+export const field = {
+  string<const O extends StringOptions>(options: O): ConfigField<string | Absent<O>> {
+    return plain(options, (text) => {
+      if (options.pattern && !options.pattern.test(text)) {
+        return problem(`must be ${options.patternText ?? `of the form ${options.pattern.source}`}, not ${shown(text)}`);
+      }
+      return { value: text };
+    });
+  },
+
+  /** An absolute URL without credentials, kept as text. For one with a password use `secretUrl`. */
+  url<const O extends UrlOptions>(options: O): ConfigField<string | Absent<O>> {
+    return plain(options, (text) => {
+      const url = URL.canParse(text) ? new URL(text) : null;
+      if (!url || !options.schemes.includes(url.protocol.slice(0, -1))) {
+        return problem(
+          `must be a URL that begins with ${options.schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
+        );
+      }
+      return url.username || url.password ? problem('must not hold a user or password') : { value: text };
+    });
+  },
+
+  integer<const O extends NumberOptions>(options: O): ConfigField<number | Absent<O>> {
+    return plain(options, (text) => readNumber(text, /^-?\d+$/, 'a whole number', options));
+  },
+
+  number<const O extends NumberOptions>(options: O): ConfigField<number | Absent<O>> {
+    return plain(options, (text) => readNumber(text, /^-?\d+(\.\d+)?$/, 'a number', options));
+  },
+
+  /** Whole milliseconds, 1 to 2^31 - 1 unless `min` or `max` say otherwise. */
+  durationMs<const O extends Defaulted<number> & { readonly min?: number; readonly max?: number }>(
+    options: O,
+  ): ConfigField<number | Absent<O>> {
+    const bounds = { min: options.min ?? 1, max: options.max ?? TIMER_MAX_MS };
+    return plain(options, (text) => readNumber(text, /^\d+$/, 'a whole number of milliseconds', bounds));
+  },
+
+  boolean<const O extends Defaulted<boolean>>(options: O): ConfigField<boolean | Absent<O>> {
+    return plain(
+      options,
+      (text) => {
+        if (['on', 'true', '1'].includes(text.toLowerCase())) return { value: true };
+        if (['off', 'false', '0'].includes(text.toLowerCase())) return { value: false };
+        return problem(`must be on or off (true, false, 1 and 0 also do), not ${shown(text)}`);
+      },
+      (value) => (value ? 'on' : 'off'),
+    );
+  },
+
+  choice<const T extends string, const O extends ChoiceOptions<T>>(
+    options: O & ChoiceOptions<T>,
+  ): ConfigField<O['choices'][number] | Absent<O>> {
+    return plain<O['choices'][number], O>(options, (text) => {
+      const choice = options.choices.find((candidate) => candidate === text);
+      return choice === undefined
+        ? problem(`must be one of ${options.choices.join(', ')}, not ${shown(text)}`)
+        : { value: choice };
+    });
+  },
+
+  /** Items separated by commas; spaces around them and empty items are dropped. */
+  list<const O extends ListOptions>(options: O): ConfigField<readonly string[] | Absent<O>> {
+    return plain<readonly string[], O>(
+      options,
+      (text) => {
+        const items = text
+          .split(',')
+          .map((item) => item.trim())
+          .filter((item) => item !== '');
+        if (items.length === 0) return problem('holds no item');
+        if (items.length > LIST_ITEMS_MAX)
+          return problem(`holds ${items.length} items, at most ${LIST_ITEMS_MAX} are read`);
+        const wrong = items.find((item) => options.pattern && !options.pattern.test(item));
+        if (wrong !== undefined) {
+          return problem(
+            `holds ${shown(wrong)}; an item must be ${options.patternText ?? `of the form ${options.pattern?.source}`}`,
+          );
+        }
+        return { value: items };
+      },
+      (items) => items.join(','),
+    );
+  },
+
+  /** Read from NAME, or from the file that NAME_FILE names. */
+  secret<const O extends Doc & SecretOptions>(
+    options: O,
+  ): ConfigField<Secret | (O extends { readonly optional: true } ? null : never)> {
+    return secretField(options, (name, env) => readSecret(name, env, options));
+  },
+
+  /** As `secret`; the text must be a URL. For addresses that carry a password. */
+  secretUrl<const O extends Doc & SecretOptions & { readonly schemes: readonly string[] }>(
+    options: O,
+  ): ConfigField<Secret | (O extends { readonly optional: true } ? null : never)> {
+    return secretField(options, (name, env) => readSecretUrl(name, env, options));
+  },
+
+  /** NAME(_FILE), and NAME_PREVIOUS(_FILE) while the old one must still be accepted. */
+  rotatableSecret(options: Doc & Omit<SecretOptions, 'optional'>): ConfigField<Rotatable> {
+    return rotatable(options, (name, env, optional) => readSecret(name, env, { ...options, optional }));
+  },
+
+  /** A key of exactly `bytes` bytes, written as hex or base64 (also base64url), with its previous one. */
+  rotatableKey(options: Doc & KeyOptions): ConfigField<Rotatable<Buffer>> {
+    return rotatable(options, (name, env, optional) => readKey(name, env, { ...options, optional }));
+  },
+};

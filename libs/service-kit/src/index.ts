@@ -1,0 +1,33 @@
+export { BASE_FIELDS, isLoopback, type ServiceConfig } from './base-fields.js';
+export { nextDelayMs, type BackoffOptions } from './backoff.js';
+export { systemClock, type Clock } from './clock.js';
+export { COMMON_FIELDS, portField } from './common-fields.js';
+export {
+  ConfigurationError,
+  describeConfig,
+  printConfig,
+  readConfig,
+  type ConfigDescription,
+  type ConfigField,
+  type ConfigFields,
+  type ConfigOf,
+} from './config.js';
+export { field } from './field.js';
+export { Secret, type Rotatable } from './secret.js';
+export { createLogger, type Logger, type LoggerOptions, type LogLevel } from './log.js';
+export { ReadyChecks, type ReadyCheck, type ReadyReport } from './ready-checks.js';
+export { startAdmin, type AdminOptions, type AdminServer } from './admin.js';
+export { counter, gauge, histogram, type GaugeOptions, type GaugeReading } from './metrics.js';
+export { type Counter, type Family, type Histogram, type LabelSet, type LabelsOf } from './metric-cells.js';
+export { startTelemetry, type Telemetry, type TelemetryOptions } from './telemetry.js';
+export {
+  decideTrace,
+  startSpan,
+  traceparentOf,
+  NO_SPAN,
+  type Span,
+  type SpanOptions,
+  type TraceDecision,
+} from './tracing.js';
+export { runService, type RunningService, type ServiceContext, type ServiceDefinition } from './run.js';
+export { keyIdOf, open, reseal, seal, SealError } from './sealed-credential.js';

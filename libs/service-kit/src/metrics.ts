@@ -1,0 +1,101 @@
+import { Counter, Family, Histogram, type LabelSet } from './metric-cells.js';
+
+/** One value, or several that differ in one label. */
+export type GaugeReading = number | Iterable<readonly [labelValue: string, value: number]>;
+
+export interface GaugeOptions {
+  /** Name of the label that tells the values of one reading apart. */
+  readonly label?: string;
+}
+
+export interface Registered<C> {
+  readonly help: string;
+  readonly family: Family<C, LabelSet>;
+}
+
+export interface RegisteredGauge {
+  readonly help: string;
+  readonly label: string;
+  readonly read: () => GaugeReading;
+}
+
+/** Series that the declared labels of one metric may make. */
+const SERIES_MAX = 500;
+const NAME_FORM = /^gateway_[a-z0-9]+(_[a-z0-9]+)*$/;
+
+/** Everything that this process counts; read by `collectMetrics`. */
+export const registry = {
+  counters: new Map<string, Registered<Counter>>(),
+  histograms: new Map<string, Registered<Histogram>>(),
+  gauges: new Map<string, RegisteredGauge>(),
+};
+
+/**
+ * A counter of this process. The name begins with `gateway_` and ends with `_total`; asking again for a name gives the
+ * same counter. With `labels` the answer is a family: `.of({outcome: 'settled'})` gives the counter of one combination.
+ */
+export function counter(name: string, help: string): Counter;
+export function counter<const L extends LabelSet>(name: string, help: string, labels: L): Family<Counter, L>;
+export function counter(name: string, help: string, labels: LabelSet = {}): Counter | Family<Counter, LabelSet> {
+  if (!name.endsWith('_total')) throw new Error(`metric ${name}: the name of a counter ends with _total`);
+  const family = register(registry.counters, name, help, labels, () => new Counter());
+  return isUnlabelled(labels) ? family.of({}) : family;
+}
+
+/** A histogram over `buckets` (ascending upper bounds, in the unit that ends the name, e.g. `_seconds`). */
+export function histogram(name: string, help: string, buckets: readonly number[]): Histogram;
+export function histogram<const L extends LabelSet>(
+  name: string,
+  help: string,
+  buckets: readonly number[],
+  labels: L,
+): Family<Histogram, L>;
+export function histogram(
+  name: string,
+  help: string,
+  buckets: readonly number[],
+  labels: LabelSet = {},
+): Histogram | Family<Histogram, LabelSet> {
+  if (buckets.some((bound, index) => index > 0 && bound <= (buckets[index - 1] as number))) {
+    throw new Error(`metric ${name}: buckets must ascend`);
+  }
+  const family = register(registry.histograms, name, help, labels, () => new Histogram(buckets));
+  return isUnlabelled(labels) ? family.of({}) : family;
+}
+
+/** A value read when the metrics are collected. A later gauge of the same name takes its place. */
+export function gauge(name: string, help: string, read: () => GaugeReading, options: GaugeOptions = {}): void {
+  checkName(name, registry.gauges);
+  registry.gauges.set(name, { help, label: options.label ?? 'name', read });
+}
+
+function register<C>(
+  own: Map<string, Registered<C>>,
+  name: string,
+  help: string,
+  labels: LabelSet,
+  make: () => C,
+): Family<C, LabelSet> {
+  const existing = own.get(name);
+  if (existing && JSON.stringify(existing.family.declared) === JSON.stringify(labels)) return existing.family;
+  if (existing) throw new Error(`metric ${name} was registered with other labels`);
+  checkName(name, own);
+  const series = Object.values(labels).reduce((product, values) => product * (values.length + 1), 1);
+  if (series > SERIES_MAX) {
+    throw new Error(`metric ${name} declares ${series} series, at most ${SERIES_MAX} are allowed`);
+  }
+  const family = new Family(labels, make);
+  own.set(name, { help, family });
+  return family;
+}
+
+function checkName(name: string, own: ReadonlyMap<string, unknown>): void {
+  if (!NAME_FORM.test(name)) throw new Error(`metric ${name}: names are gateway_ and lower-case words joined by _`);
+  if (Object.values(registry).some((kind) => kind !== own && kind.has(name))) {
+    throw new Error(`metric ${name} was registered as another kind`);
+  }
+}
+
+function isUnlabelled(labels: LabelSet): boolean {
+  return Object.keys(labels).length === 0;
+}

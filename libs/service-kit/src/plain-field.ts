@@ -1,0 +1,63 @@
+import type { ConfigField, FieldFacts, Outcome } from './config.js';
+
+export interface Doc {
+  /** What the variable is for: shown in the table of variables and beside a problem. */
+  readonly doc: string;
+}
+
+/** Without a default a variable must be set; with `default: null` it may be absent and reads as null. */
+export interface Defaulted<T> extends Doc {
+  readonly default?: T | null;
+}
+
+export type Absent<O> = O extends { readonly default: infer D } ? (null extends D ? null : never) : never;
+
+/** A field whose value may be shown. `print` gives a value as one would write it in the environment. */
+export function plain<T, O extends Defaulted<T>>(
+  options: O,
+  parse: (text: string) => Outcome<T>,
+  print: (value: T) => string = String,
+): ConfigField<T | Absent<O>> {
+  const fallback = options.default;
+  const facts: FieldFacts = {
+    doc: options.doc,
+    secret: false,
+    rotatable: false,
+    required: fallback === undefined,
+    default: fallback === undefined || fallback === null ? null : print(fallback),
+  };
+  return {
+    ...facts,
+    read(name, env) {
+      const text = env[name]?.trim() ?? '';
+      if (text !== '') return parse(text);
+      if (fallback === undefined) return problem('is not set');
+      return { value: fallback as T | Absent<O> };
+    },
+    print: (value) => (value === null ? null : print(value as T)),
+  };
+}
+
+export function readNumber(
+  text: string,
+  form: RegExp,
+  formText: string,
+  { min, max }: { readonly min: number; readonly max: number },
+): Outcome<number> {
+  const value = form.test(text) ? Number(text) : Number.NaN;
+  return value >= min && value <= max
+    ? { value }
+    : problem(`must be ${formText} from ${min} to ${max}, not ${shown(text)}`);
+}
+
+export function problem(text: string): { problem: string } {
+  return { problem: text };
+}
+
+const SHOWN_CHARACTERS_MAX = 64;
+
+/** What stands in a variable that is no secret, short and on one line. Text that looks like a URL with a password is left out. */
+export function shown(text: string): string {
+  if (text.includes('@')) return 'what it holds';
+  return JSON.stringify(text.length > SHOWN_CHARACTERS_MAX ? `${text.slice(0, SHOWN_CHARACTERS_MAX)}...` : text);
+}

@@ -1,0 +1,40 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { gauge } from './metrics.js';
+
+const RESOLUTION_MS = 20;
+const NANOSECONDS_PER_SECOND = 1e9;
+const RESOLUTION_NANOSECONDS = RESOLUTION_MS * 1e6;
+
+/**
+ * Gauges of the process itself: how late the event loop is (since the last reading), memory and processor time. Gives
+ * the function that stops the measuring.
+ */
+export function startProcessMetrics(): () => void {
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delay.enable();
+  gauge(
+    'gateway_event_loop_delay_seconds',
+    'How late the event loop was since the last reading, by quantile',
+    () => {
+      // What is measured is the time between two ticks of a timer, so an idle loop measures the timer's own period.
+      const seconds = (nanoseconds: number) =>
+        Math.max(0, nanoseconds - RESOLUTION_NANOSECONDS) / NANOSECONDS_PER_SECOND;
+      const reading = [
+        ['0.5', seconds(delay.percentile(50))],
+        ['0.99', seconds(delay.percentile(99))],
+        ['1', seconds(delay.max)],
+      ] as const;
+      delay.reset();
+      return reading;
+    },
+    { label: 'quantile' },
+  );
+  gauge('gateway_process_resident_memory_bytes', 'Resident memory', () => process.memoryUsage.rss());
+  gauge('gateway_process_heap_used_bytes', 'Used JavaScript heap', () => process.memoryUsage().heapUsed);
+  gauge('gateway_process_cpu_seconds', 'Processor time since the start, user and system', () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+  gauge('gateway_process_uptime_seconds', 'Time since the start', () => process.uptime());
+  return () => delay.disable();
+}

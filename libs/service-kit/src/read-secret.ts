@@ -1,0 +1,93 @@
+import { readFileSync, statSync } from 'node:fs';
+import type { Outcome } from './config.js';
+import { Secret } from './secret.js';
+
+export interface SecretOptions {
+  /** Fewest bytes of UTF-8; 1 when absent. */
+  readonly minBytes?: number;
+  readonly optional?: boolean;
+}
+
+export interface KeyOptions {
+  /** Exact length of the key. */
+  readonly bytes: number;
+}
+
+type Optional = { readonly optional: boolean };
+
+const SECRET_FILE_BYTES_MAX = 65_536;
+
+/** Texts of problems name sizes and forms, never a value. */
+export function readSecret(name: string, env: NodeJS.ProcessEnv, options: SecretOptions): Outcome<Secret | null> {
+  const found = secretText(name, env);
+  if ('problem' in found) return found;
+  if (found.value === null) return options.optional === true ? { value: null } : { problem: notSet(name) };
+  const bytes = Buffer.byteLength(found.value);
+  const minBytes = options.minBytes ?? 1;
+  if (bytes < minBytes) return { problem: `holds ${bytes} bytes, at least ${minBytes} are needed` };
+  return { value: new Secret(found.value) };
+}
+
+export function readSecretUrl(
+  name: string,
+  env: NodeJS.ProcessEnv,
+  options: SecretOptions & { readonly schemes: readonly string[] },
+): Outcome<Secret | null> {
+  const read = readSecret(name, env, options);
+  if ('problem' in read || read.value === null) return read;
+  const wrong = splitUrls(read.value.reveal()).some(
+    (url) => !URL.canParse(url) || !options.schemes.includes(new URL(url).protocol.slice(0, -1)),
+  );
+  if (!wrong) return read;
+  return { problem: `must be a URL that begins with ${options.schemes.map((scheme) => `${scheme}://`).join(' or ')}` };
+}
+
+export function readKey(
+  name: string,
+  env: NodeJS.ProcessEnv,
+  options: KeyOptions & Optional,
+): Outcome<Secret<Buffer> | null> {
+  const found = secretText(name, env);
+  if ('problem' in found) return found;
+  if (found.value === null) return options.optional ? { value: null } : { problem: notSet(name) };
+  const key = decodeKey(found.value);
+  if (key === null) return { problem: `must be ${options.bytes} bytes written as hex or base64` };
+  if (key.length !== options.bytes)
+    return { problem: `holds a key of ${key.length} bytes, exactly ${options.bytes} are needed` };
+  return { value: new Secret(key) };
+}
+
+/** The text of NAME, or of the file that NAME_FILE names without its last line end. Null when neither is set. */
+function secretText(name: string, env: NodeJS.ProcessEnv): Outcome<string | null> {
+  const direct = env[name] ?? '';
+  const file = env[`${name}_FILE`] ?? '';
+  if (direct !== '' && file !== '') return { problem: `is set twice; keep either ${name} or ${name}_FILE` };
+  if (direct !== '') return { value: direct };
+  if (file === '') return { value: null };
+  try {
+    if (statSync(file).size > SECRET_FILE_BYTES_MAX) {
+      return { problem: `names a file of more than ${SECRET_FILE_BYTES_MAX} bytes`, name: `${name}_FILE` };
+    }
+    const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    return text === '' ? { problem: 'names an empty file', name: `${name}_FILE` } : { value: text };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return { problem: `names a file that cannot be read (${code ?? 'unknown reason'})`, name: `${name}_FILE` };
+  }
+}
+
+/** Hex is tried first: a text of hex digits only is also base64, but of another length. */
+function decodeKey(text: string): Buffer | null {
+  if (/^([0-9a-fA-F]{2})+$/.test(text)) return Buffer.from(text, 'hex');
+  if (/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return Buffer.from(text, 'base64');
+  return null;
+}
+
+/** Cluster addresses come as several URLs separated by commas. */
+function splitUrls(text: string): string[] {
+  return text.split(',').map((url) => url.trim());
+}
+
+function notSet(name: string): string {
+  return `is not set; set ${name}, or ${name}_FILE to the path of a file that holds it`;
+}

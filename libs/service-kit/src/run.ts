@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto';
+import { startAdmin } from './admin.js';
+import { systemClock, type Clock } from './clock.js';
+import { BASE_FIELDS, testControlProblems, type ServiceConfig } from './base-fields.js';
+import { ConfigurationError, printConfig, readConfig, type ConfigFields } from './config.js';
+import { createLogger, type Logger } from './log.js';
+import { startProcessMetrics } from './process-metrics.js';
+import { ReadyChecks } from './ready-checks.js';
+import { awaitStopSignal, type StopSignal } from './stop-signal.js';
+import { startTelemetry } from './telemetry.js';
+
+export interface ServiceContext<S extends ConfigFields> {
+  readonly config: ServiceConfig<S>;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly replica: string;
+  readonly ready: ReadyChecks;
+  /** Aborted by the first SIGTERM or SIGINT: a start that waits for something gives up. */
+  readonly stopping: AbortSignal;
+}
+
+export interface RunningService {
+  /** Ends accepted work, then closes what `start` opened. Called once. */
+  stop(): Promise<void>;
+}
+
+export interface ServiceDefinition<S extends ConfigFields> {
+  readonly name: string;
+  readonly version?: string;
+  readonly fields: S;
+  /** Problems between fields, as texts that begin with the name of a variable; reported like those of one field. */
+  check?(config: ServiceConfig<S>): readonly string[];
+  /** Longest time that `stop()` may take, in milliseconds; STOP_MS when absent. */
+  stopMs?(config: ServiceConfig<S>): number;
+  /** Opens everything and resolves when the service takes work. A rejection ends the process. */
+  start(context: ServiceContext<S>): Promise<RunningService>;
+}
+
+const EXIT_OK = 0;
+const EXIT_FAULT = 1;
+/** EX_CONFIG of sysexits.h: a supervisor can tell it from a crash, as a restart would not help. */
+const EXIT_CONFIGURATION = 78;
+const STOP_MS = 10_000;
+const REPLICA_BYTES = 4;
+
+/**
+ * The whole life of a service process. Configuration, log, telemetry and the admin address come first, so that probes are
+ * answered while `start` still waits; then `start`, then ready. SIGTERM or SIGINT: not ready at once, `stop()` within
+ * its bound, telemetry sent, exit 0. A wrong configuration: one text on standard error, exit 78. A rejected start, an
+ * overdue stop, an uncaught exception or an unhandled rejection: one log line, exit 1.
+ */
+export async function runService<S extends ConfigFields>(definition: ServiceDefinition<S>): Promise<void> {
+  const config = readOrExit(definition);
+  const replica = config.GATEWAY_REPLICA ?? randomBytes(REPLICA_BYTES).toString('hex');
+  const log = createLogger({ service: definition.name, replica, level: config.GATEWAY_LOG_LEVEL });
+  exitOnFaults(log);
+  const signal = awaitStopSignal();
+  const telemetry = startTelemetry({
+    service: definition.name,
+    replica,
+    version: definition.version ?? 'unknown',
+    otlpEndpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
+  });
+  const stopProcessMetrics = startProcessMetrics();
+
+  let phase: 'starting' | 'running' = 'starting';
+  const ready = new ReadyChecks();
+  ready.add('process', () => (signal.received ? 'stopping' : phase === 'running' || phase));
+  const admin = await startAdmin({
+    host: config.GATEWAY_ADMIN_HOST,
+    port: config.GATEWAY_ADMIN_PORT,
+    ready,
+    metrics: telemetry.metrics,
+  }).catch((err: unknown) => exitWith(log, { err }, 'the admin address cannot be opened'));
+
+  const context = { config, log, clock: systemClock, replica, ready, stopping: signal.aborted };
+  const running = await startOrExit(definition, context, signal);
+  phase = 'running';
+  const facts = printConfig({ ...BASE_FIELDS, ...definition.fields }, config);
+  log.info({ adminUrl: admin.url, pid: process.pid, config: facts }, 'started');
+
+  const name = await signal.first;
+  log.info({ signal: name }, 'stopping');
+  await stopOrExit(running, definition.stopMs?.(config) ?? STOP_MS, log);
+  stopProcessMetrics();
+  await Promise.all([admin.stop(), telemetry.shutdown()]);
+  log.info({}, 'stopped');
+  process.exit(EXIT_OK);
+}
+
+function readOrExit<S extends ConfigFields>(definition: ServiceDefinition<S>): ServiceConfig<S> {
+  try {
+    const config = readConfig({ ...BASE_FIELDS, ...definition.fields }, process.env) as ServiceConfig<S>;
+    const problems = [...testControlProblems(config), ...(definition.check?.(config) ?? [])];
+    if (problems.length > 0) throw new ConfigurationError(problems);
+    return config;
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    process.stderr.write(`${definition.name}: ${error.message}\n`);
+    process.exit(EXIT_CONFIGURATION);
+  }
+}
+
+function exitOnFaults(log: Logger): void {
+  process.on('uncaughtException', (err) => exitWith(log, { err }, 'uncaught exception'));
+  process.on('unhandledRejection', (err) => exitWith(log, { err }, 'unhandled rejection'));
+}
+
+/** A start that a signal interrupts and that does not give up within STOP_MS is left behind: it has taken no work. */
+async function startOrExit<S extends ConfigFields>(
+  definition: ServiceDefinition<S>,
+  context: ServiceContext<S>,
+  signal: StopSignal,
+): Promise<RunningService> {
+  const { log } = context;
+  const overdue = signal.first.then(async () => {
+    await within(new Promise<never>(() => undefined), STOP_MS).catch(() => undefined);
+    return null;
+  });
+  try {
+    const running = await Promise.race([definition.start(context), overdue]);
+    if (running) return running;
+    log.warn({}, 'stopped before the start was complete');
+    return process.exit(EXIT_OK);
+  } catch (err) {
+    if (!signal.received) return exitWith(log, { err }, 'start failed');
+    log.info({ err }, 'start was given up');
+    return process.exit(EXIT_OK);
+  }
+}
+
+async function stopOrExit(running: RunningService, stopMs: number, log: Logger): Promise<void> {
+  try {
+    await within(running.stop(), stopMs);
+  } catch (err) {
+    exitWith(log, { err, stopMs }, 'stop failed');
+  }
+}
+
+function exitWith(log: Logger, facts: object, text: string): never {
+  log.error(facts, text);
+  process.exit(EXIT_FAULT);
+}
+
+async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const overdue = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`not done within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([work, overdue]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

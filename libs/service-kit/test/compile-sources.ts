@@ -1,0 +1,32 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { transformSync } from '@swc/core';
+
+const ROOM = fileURLToPath(new URL('..', import.meta.url));
+
+export interface CompiledSources {
+  /** Holds the compiled package; a script written here imports it as `./index.js`. */
+  readonly directory: string;
+  remove(): void;
+}
+
+/**
+ * Compiles this room's sources for a plain Node process, so that a test of a whole process does not depend on an earlier
+ * build. Lies inside the room, where the packages that the sources import are found.
+ */
+export function compileSources(): CompiledSources {
+  const cache = join(ROOM, '.cache');
+  mkdirSync(cache, { recursive: true });
+  const directory = mkdtempSync(join(cache, 'compiled-'));
+  const sources = readdirSync(join(ROOM, 'src')).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
+  for (const name of sources) {
+    const { code } = transformSync(readFileSync(join(ROOM, 'src', name), 'utf8'), {
+      filename: name,
+      jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
+      module: { type: 'es6' },
+    });
+    writeFileSync(join(directory, name.replace(/\.ts$/, '.js')), code);
+  }
+  return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
+}
