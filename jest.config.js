@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 /** One project per room, so that a run can name the room of each test and its time. */
 const rooms = ['libs', 'services', 'deploy'].flatMap((top) =>
   readdirSync(new URL(top, import.meta.url), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && entry.name !== 'check')
+    .filter((entry) => entry.isDirectory())
     .map((entry) => `${top}/${entry.name}`),
 );
 
