@@ -55,7 +55,11 @@ export class Checkout {
 
   async install() {
     const { code, output } = await this.command(['npm', 'ci'], { limitMs: INSTALL_LIMIT_MS });
-    expect(code === 0, '"npm ci" to end with 0', lastLines(output));
+    expect(
+      code === 0,
+      '"npm ci" to end with 0',
+      `${output.split('\n').slice(0, LOG_LINES).join('\n')}\n…\n${lastLines(output)}`,
+    );
     return `${this.megabytes(this.path)} MB`;
   }
 

@@ -1,16 +1,13 @@
-import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '@gateway/servers';
 import { readArguments } from './arguments.js';
-import type { StartArguments } from './arguments.js';
 import { watchParents } from './children/watch-parents.js';
 import { seedDemo } from './demo/seed-demo.js';
+import { choosePorts } from './ports.js';
 import { readyText } from './print-ready.js';
 import { startSystem } from './start-system.js';
 import type { LocalSystem } from './start-system.js';
 
-const DEFAULT_PORT = 8080;
 const DEFAULT_STATE = fileURLToPath(new URL('../../../.state', import.meta.url));
 
 const args = readArguments(process.argv.slice(2));
@@ -25,7 +22,7 @@ watchParents(() => void onSignal('the end of npm'));
 try {
   system = await startSystem({
     stateDirectory,
-    port: await edgePort(args),
+    ...(await choosePorts(stateDirectory, args.port, (line) => console.log(line))),
     replicas: args.replicas,
     durable: true,
     log: (line) => console.log(line),
@@ -55,23 +52,6 @@ async function end(started: LocalSystem): Promise<never> {
   await started.stop();
   console.log('stopped');
   process.exit(0);
-}
-
-/** A given port is kept whatever it is; the default one gives way to a free one when it is taken. */
-async function edgePort({ port }: StartArguments): Promise<number> {
-  if (port !== undefined) return port === 0 ? freePort() : port;
-  if (await isFree(DEFAULT_PORT)) return DEFAULT_PORT;
-  const other = await freePort();
-  console.log(`port ${DEFAULT_PORT} is taken: using ${other} (--port chooses another)`);
-  return other;
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((answer) => {
-    const server = createServer();
-    server.once('error', () => answer(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => answer(true)));
-  });
 }
 
 function fail(text: string): never {

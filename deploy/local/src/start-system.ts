@@ -9,6 +9,7 @@ import { SERVICES, environmentOf, programOf } from './processes.js';
 import type { Addresses, LocalService, ProcessName } from './processes.js';
 import { removeRunningFile, writeRunningFile } from './running-file.js';
 import type { RunningFile } from './running-file.js';
+import type { InnerPort } from './ports.js';
 import { loadSecrets } from './secrets.js';
 import type { Secrets } from './secrets.js';
 
@@ -17,8 +18,8 @@ export interface SystemOptions {
   /** Port of the first edge; 0: any. Further replicas take free ones. */
   readonly port: number;
   readonly replicas: Readonly<Record<LocalService, number>>;
-  /** Fixed ports of the servers and the simulator; absent or 0: any. */
-  readonly ports?: Partial<Record<ServerName | 'simulatorA' | 'simulatorB', number>>;
+  /** Ports of the servers and of the simulator's listeners; absent or 0: any. */
+  readonly ports?: Partial<Record<InnerPort, number>>;
   /** Added to the environment of every service. */
   readonly env?: Readonly<Record<string, string>>;
   /** False for tests: a crash of the machine may lose data. */
@@ -200,8 +201,8 @@ async function makeChildren(
   onChange: (text: string) => void,
 ): Promise<{ byName: Map<ProcessName, Child[]>; simulatorPorts: [number, number] }> {
   const simulatorPorts: [number, number] = [
-    options.ports?.simulatorA || (await freePort()),
-    options.ports?.simulatorB || (await freePort()),
+    options.ports?.['simulator-a'] || (await freePort()),
+    options.ports?.['simulator-b'] || (await freePort()),
   ];
   const byName = new Map<ProcessName, Child[]>();
   const add = async (name: ProcessName, n: number, env: Record<string, string>) => {

@@ -38,6 +38,7 @@ export async function seedDemo(system: LocalSystem, stateDirectory: string, forc
   try {
     const { total } = await bus.request(accountsListAccounts, { cursor: null, limit: 1 });
     const given = Object.values(system.servers).some((server) => server.rung === 'url');
+    if (total > 0 && system.secrets.demoApiKey !== null) await pointSources(bus, system);
     if (total > 0 || (given && !force)) return { seeded: false, apiKey: system.secrets.demoApiKey };
     await seedCatalog(bus, system);
     const apiKey = await seedAccount(bus, system.secrets.keyPepper);
@@ -50,22 +51,30 @@ export async function seedDemo(system: LocalSystem, stateDirectory: string, forc
 
 async function seedCatalog(bus: Bus, system: LocalSystem): Promise<void> {
   for (const provider of DEMO_PROVIDERS) accepted(await bus.request(catalogPutProvider, { ...provider, actor: ACTOR }));
-  const key = { current: new Secret(Buffer.from(system.secrets.credentialsKey, 'hex')) };
-  const { providerUrls } = system.running();
   for (const model of DEMO_MODELS) {
     accepted(await bus.request(catalogPutModel, { id: model.id, spec: model.spec, actor: ACTOR }));
-    for (const listener of [0, 1].slice(0, model.sources) as (0 | 1)[]) {
-      const id = `${model.id.replace(/[^A-Za-z0-9.-]/g, '-')}-${listener === 0 ? 'a' : 'b'}`;
-      accepted(
-        await bus.request(catalogPutSource, {
-          id,
-          spec: demoSource(model, listener, providerUrls[listener] ?? ''),
-          sealedCredential: seal(system.secrets.demoProviderKey, id, key),
-          actor: ACTOR,
-        }),
-      );
-    }
   }
+  const key = { current: new Secret(Buffer.from(system.secrets.credentialsKey, 'hex')) };
+  for (const { id, spec } of demoSources(system)) {
+    const sealedCredential = seal(system.secrets.demoProviderKey, id, key);
+    accepted(await bus.request(catalogPutSource, { id, spec, sealedCredential, actor: ACTOR }));
+  }
+}
+
+/** The simulator has other ports than last time when its own were taken: the demo's sources follow it. */
+async function pointSources(bus: Bus, system: LocalSystem): Promise<void> {
+  for (const { id, spec } of demoSources(system))
+    accepted(await bus.request(catalogPutSource, { id, spec, actor: ACTOR }));
+}
+
+function demoSources(system: LocalSystem): { id: string; spec: ReturnType<typeof demoSource> }[] {
+  const { providerUrls } = system.running();
+  return DEMO_MODELS.flatMap((model) =>
+    ([0, 1] as const).slice(0, model.sources).map((listener) => ({
+      id: `${model.id.replace(/[^A-Za-z0-9.-]/g, '-')}-${listener === 0 ? 'a' : 'b'}`,
+      spec: demoSource(model, listener, providerUrls[listener] ?? ''),
+    })),
+  );
 }
 
 async function seedAccount(bus: Bus, pepper: string): Promise<string> {

@@ -1,0 +1,107 @@
+import pg from 'pg';
+
+/** What the ledger says about all calls so far. */
+export interface BookFacts {
+  readonly records: number;
+  /** Records of calls that were charged by the provider's reported usage; every call of the benchmark is one. */
+  readonly charged: number;
+  /** Events that could not become a record. */
+  readonly setAside: number;
+  /** Accounts whose wallet is not the credit less the charges, by standing or by ledger entries. */
+  readonly wrongWallets: number;
+  /** Sum of all ledger entries, in nano-USD. */
+  readonly trialBalance: bigint;
+}
+
+const STATEMENT_TIMEOUT_MS = 60_000;
+
+const COUNT = 'SELECT count(*)::int AS records FROM billing.usage_records';
+
+const FACTS = `
+WITH charges AS (
+  SELECT account, sum(wallet_nano_usd) AS charged FROM billing.usage_records GROUP BY account
+), wallets AS (
+  SELECT substr(ledger_account, length('wallet:') + 1) AS account, abs(sum(amount_nano_usd)) AS balance
+    FROM billing.ledger_entries WHERE ledger_account LIKE 'wallet:%' GROUP BY 1
+)
+SELECT
+  (SELECT count(*) FROM billing.usage_records)::int AS records,
+  (SELECT count(*) FROM billing.usage_records
+    WHERE outcome = 'settled' AND evidence = 'reported' AND charged_nano_usd > 0)::int AS charged,
+  (SELECT count(*) FROM billing.set_aside_events)::int AS set_aside,
+  (SELECT count(*) FROM unnest($1::text[]) AS given(account)
+     LEFT JOIN charges USING (account)
+     LEFT JOIN wallets USING (account)
+     LEFT JOIN billing.standing_rows standing ON standing.account = given.account AND standing.name = 'wallet'
+    WHERE standing.value IS DISTINCT FROM $2::bigint - coalesce(charges.charged, 0)
+       OR wallets.balance IS DISTINCT FROM $2::bigint - coalesce(charges.charged, 0))::int AS wrong_wallets,
+  (SELECT coalesce(sum(amount_nano_usd), 0) FROM billing.ledger_entries)::text AS trial_balance`;
+
+/** Reads billing's tables as an auditor: not through the service whose work is to be proven. */
+export class Books {
+  readonly #client: pg.Client;
+  /** The database process that serves the audit: its CPU is not the gateway's. */
+  readonly backendPid: number;
+
+  private constructor(client: pg.Client, backendPid: number) {
+    this.#client = client;
+    this.backendPid = backendPid;
+  }
+
+  static async open(postgresUrl: string): Promise<Books> {
+    const client = new pg.Client({
+      connectionString: postgresUrl,
+      application_name: 'bench',
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      query_timeout: STATEMENT_TIMEOUT_MS,
+    });
+    // The server goes away before this connection when a run is broken off.
+    client.on('error', () => undefined);
+    await client.connect();
+    // Without workers of its own, whose CPU would count as the gateway's.
+    await client.query('SET max_parallel_workers_per_gather = 0');
+    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    return new Books(client, rows[0]?.pid ?? 0);
+  }
+
+  async records(): Promise<number> {
+    const { rows } = await this.#client.query<{ records: number }>(COUNT);
+    return rows[0]?.records ?? 0;
+  }
+
+  async facts(accounts: readonly string[], creditNanoUsd: bigint): Promise<BookFacts> {
+    const { rows } = await this.#client.query<FactsRow>(FACTS, [accounts, creditNanoUsd.toString()]);
+    const row = rows[0];
+    if (row === undefined) throw new Error('the books gave no answer');
+    return {
+      records: row.records,
+      charged: row.charged,
+      setAside: row.set_aside,
+      wrongWallets: row.wrong_wallets,
+      trialBalance: BigInt(row.trial_balance),
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#client.end();
+  }
+}
+
+interface FactsRow {
+  readonly records: number;
+  readonly charged: number;
+  readonly set_aside: number;
+  readonly wrong_wallets: number;
+  readonly trial_balance: string;
+}
+
+/** What is wrong with the books after `answered` complete answers; empty when every call is billed exactly once. */
+export function problemsOf(facts: BookFacts, answered: number): string[] {
+  const problems: string[] = [];
+  if (facts.records !== answered) problems.push(`${facts.records} usage records for ${answered} answered calls`);
+  if (facts.charged !== answered) problems.push(`${facts.charged} charged records for ${answered} answered calls`);
+  if (facts.setAside > 0) problems.push(`${facts.setAside} events were set aside`);
+  if (facts.wrongWallets > 0) problems.push(`${facts.wrongWallets} wallets are not credit less charges`);
+  if (facts.trialBalance !== 0n) problems.push(`the ledger's entries sum to ${facts.trialBalance}`);
+  return problems;
+}

@@ -1,0 +1,23 @@
+import { connectBus } from '@gateway/bus';
+import type { Bus } from '@gateway/bus';
+import type { LocalSystem } from '@gateway/local';
+
+/** Who did it, in the services' records. */
+export const ACTOR = 'bench';
+
+/** The bus with the rights of the dashboard: everything is prepared through the services' own verbs. */
+export function connectOperator(system: LocalSystem): Promise<Bus> {
+  const silent = () => undefined;
+  return connectBus({
+    url: system.addresses.natsUrlOf('dashboard'),
+    service: 'dashboard',
+    replica: 'bench',
+    log: { info: silent, warn: silent, error: silent },
+  });
+}
+
+/** The answer, or an error with the reason of the refusal. */
+export function accepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
+  if ('refused' in answer) throw new Error(`preparing the benchmark was refused: ${JSON.stringify(answer.refused)}`);
+  return answer as Exclude<T, { refused: unknown }>;
+}

@@ -1,0 +1,41 @@
+import type { Bus } from '@gateway/bus';
+import { catalogPutModel, catalogPutProvider, catalogPutSource } from '@gateway/contracts/messages';
+import { Secret, seal } from '@gateway/service-kit';
+import type { LocalSystem } from '@gateway/local';
+import { PROVIDER_MODELS } from '../peers/peer.js';
+import type { CallKind } from '../peers/peer.js';
+import { ACTOR, accepted } from './operator-bus.js';
+
+const PROVIDER = 'bench';
+const PRICES = { inputPerMillion: '0.15', outputPerMillion: '0.60' };
+
+/** The ids under which the gateway knows the provider's models. */
+export const GATEWAY_MODELS: Readonly<Record<CallKind, string>> = { plain: 'bench/plain', streamed: 'bench/streamed' };
+
+/** Two priced models, each with one source: the simulator that every row is measured against. */
+export async function prepareCatalog(bus: Bus, system: LocalSystem, providerUrl: string): Promise<void> {
+  const provider = { id: PROVIDER, spec: { name: 'Simulated provider', format: 'openai' }, actor: ACTOR } as const;
+  accepted(await bus.request(catalogPutProvider, provider));
+  const key = { current: new Secret(Buffer.from(system.secrets.credentialsKey, 'hex')) };
+  for (const kind of ['plain', 'streamed'] as const) {
+    const model = GATEWAY_MODELS[kind];
+    const spec = { displayName: model, kind: 'chat', contextLength: 128_000, prices: PRICES } as const;
+    accepted(await bus.request(catalogPutModel, { id: model, spec, actor: ACTOR }));
+    const id = `bench-${kind}`;
+    accepted(
+      await bus.request(catalogPutSource, {
+        id,
+        spec: {
+          modelId: model,
+          providerId: PROVIDER,
+          baseUrl: providerUrl,
+          upstreamModel: PROVIDER_MODELS[kind],
+          endpoints: ['/v1/chat/completions'],
+          streamUsage: true,
+        },
+        sealedCredential: seal(`credential-of-${id}`, id, key),
+        actor: ACTOR,
+      }),
+    );
+  }
+}

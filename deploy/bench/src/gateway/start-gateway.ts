@@ -1,0 +1,94 @@
+import { startSystem } from '@gateway/local';
+import type { LocalSystem } from '@gateway/local';
+import type { Ending } from '../ending.js';
+import type { ProcessGroups } from '../machine/read-cpu.js';
+import type { Peer } from '../peers/peer.js';
+import type { Provider } from '../peers/start-provider.js';
+import { Books, problemsOf } from './books.js';
+import { connectOperator } from './operator-bus.js';
+import { CREDIT_NANO_USD, prepareAccounts } from './prepare-accounts.js';
+import { GATEWAY_MODELS, prepareCatalog } from './prepare-catalog.js';
+
+/** Longest time from the last answer to its settled record. */
+const SETTLE_MS_MAX = 60_000;
+const SETTLE_POLL_MS = 50;
+const DRAIN_MS = 1_000;
+
+/** The gateway as a peer, with what only it has: accounts and books. */
+export interface GatewayPeer extends Peer {
+  readonly secrets: readonly string[];
+  /** @throws Error unless every answered call has its record and every wallet is exact. */
+  audit(): Promise<void>;
+}
+
+/** The whole system on servers of its own, everything on, with accounts that have a credit and a key each. */
+export async function startGateway(
+  provider: Provider,
+  directory: string,
+  accountsTotal: number,
+  ending: Ending,
+  log: (line: string) => void,
+): Promise<GatewayPeer> {
+  const system = await startSystem({
+    stateDirectory: `${directory}/gateway`,
+    port: 0,
+    replicas: { 'edge-proxy': 1, admission: 1, billing: 1, accounts: 1, catalog: 1 },
+    env: { NODE_ENV: 'production', GATEWAY_SIMULATOR_RECORD: 'off' },
+    durable: true,
+    log,
+  });
+  ending.add('the gateway', () => system.stop());
+  const startedAt = performance.now();
+  const bus = await connectOperator(system);
+  const prepared = await (async () => {
+    try {
+      await prepareCatalog(bus, system, provider.url);
+      return await prepareAccounts(bus, system.secrets.keyPepper, accountsTotal);
+    } finally {
+      await bus.drain(DRAIN_MS);
+    }
+  })();
+  log(`${accountsTotal} accounts prepared in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  const books = await Books.open(system.servers.postgres.url);
+  ending.add('the auditor', () => books.close());
+  const accounts = prepared.map(({ account }) => account);
+  let answeredTotal = 0;
+  return {
+    id: 'gateway',
+    title: 'this gateway, everything on',
+    version: serversOf(system),
+    port: Number(new URL(system.addresses.publicUrl).port),
+    headers: [],
+    models: GATEWAY_MODELS,
+    keyed: true,
+    processes: groupsOf(system),
+    except: [books.backendPid],
+    secrets: prepared.map(({ secret }) => secret),
+    async settle(answered) {
+      answeredTotal += answered;
+      const until = Date.now() + SETTLE_MS_MAX;
+      for (let records = await books.records(); records < answeredTotal; records = await books.records()) {
+        if (Date.now() > until)
+          throw new Error(`only ${records} of ${answeredTotal} answered calls were settled in time`);
+        await new Promise((resolve) => setTimeout(resolve, SETTLE_POLL_MS));
+      }
+    },
+    async audit() {
+      const problems = problemsOf(await books.facts(accounts, CREDIT_NANO_USD), answeredTotal);
+      if (problems.length > 0) throw new Error(`the books are wrong: ${problems.join('; ')}`);
+    },
+  };
+}
+
+/** All processes but the starter, which supervises, and the system's own simulator, which gets no call. */
+function groupsOf(system: LocalSystem): ProcessGroups {
+  const { pids } = system.running();
+  const { starter: _starter, 'provider-simulator': _simulator, ...groups } = pids;
+  return groups;
+}
+
+function serversOf(system: LocalSystem): string {
+  return Object.values(system.servers)
+    .map((server) => `${server.name} ${server.version}`)
+    .join(', ');
+}

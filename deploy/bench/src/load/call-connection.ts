@@ -1,0 +1,91 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { AnswerReader } from './answer-reader.js';
+import type { Expected } from './load-job.js';
+
+/** One call as its client saw it; times in milliseconds of `performance.now()`. */
+export interface CallOutcome {
+  /** Null: a complete answer as expected. */
+  readonly failure: string | null;
+  readonly startedAt: number;
+  readonly firstByteAt: number;
+  readonly endedAt: number;
+}
+
+/** One keep-alive connection with one call at a time; it connects again after a failure or when the server closed it. */
+export class CallConnection {
+  readonly #port: number;
+  readonly #expected: Expected;
+  readonly #reader = new AnswerReader();
+  #socket: Socket | null = null;
+  #done: ((outcome: CallOutcome) => void) | null = null;
+  #startedAt = 0;
+  #firstByteAt = 0;
+
+  constructor(port: number, expected: Expected) {
+    this.#port = port;
+    this.#expected = expected;
+  }
+
+  /** Sends the bytes of a request; `done` is called exactly once. */
+  call(request: Buffer, done: (outcome: CallOutcome) => void): void {
+    this.#done = done;
+    this.#reader.begin();
+    this.#firstByteAt = 0;
+    const socket = (this.#socket ??= this.#open());
+    this.#startedAt = performance.now();
+    socket.write(request);
+  }
+
+  /** Fails a call that has run longer than `limitMs`. */
+  expire(now: number, limitMs: number): void {
+    if (this.#done !== null && now - this.#startedAt > limitMs) this.#fail('no complete answer in time');
+  }
+
+  close(): void {
+    this.#socket?.destroy();
+    this.#socket = null;
+  }
+
+  #open(): Socket {
+    const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true });
+    socket.on('data', (bytes: Buffer) => this.#onData(bytes));
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (this.#socket === socket) this.#fail(error.code ?? error.message);
+    });
+    socket.on('close', () => {
+      if (this.#socket === socket) this.#fail('closed before the end of the answer');
+    });
+    return socket;
+  }
+
+  #onData(bytes: Buffer): void {
+    if (this.#firstByteAt === 0) this.#firstByteAt = performance.now();
+    try {
+      if (!this.#reader.push(bytes)) return;
+    } catch (error) {
+      this.#fail(error instanceof Error ? error.message : String(error));
+      return;
+    }
+    if (this.#reader.closes) this.close();
+    this.#finish(this.#judge());
+  }
+
+  #judge(): string | null {
+    const { status, bodyBytes, tail } = this.#reader;
+    if (status !== 200) return `status ${status}`;
+    if (bodyBytes < this.#expected.bytesMin) return 'a body that is too short';
+    return tail.endsWith(this.#expected.endsWith) ? null : 'another end of the body';
+  }
+
+  #fail(reason: string): void {
+    this.close();
+    this.#finish(reason);
+  }
+
+  #finish(failure: string | null): void {
+    const done = this.#done;
+    this.#done = null;
+    done?.({ failure, startedAt: this.#startedAt, firstByteAt: this.#firstByteAt, endedAt: performance.now() });
+  }
+}

@@ -1,0 +1,40 @@
+/** What a complete answer looks like; anything else is a failure. */
+export interface Expected {
+  readonly bytesMin: number;
+  /** White space after it is not looked at. */
+  readonly endsWith: string;
+}
+
+/** One run of the load: `connections` connections, each with one call after the other. */
+export interface LoadJob {
+  readonly port: number;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: string;
+  /** Calls carry the keys that the load was given, in turn; else all carry the same made-up one. */
+  readonly keyed: boolean;
+  readonly connections: number;
+  /** No new call after these seconds, or after this many calls; running calls are waited for. */
+  readonly until: { readonly seconds: number } | { readonly calls: number };
+  readonly expected: Expected;
+}
+
+/** Milliseconds. */
+export interface Spread {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+export interface LoadResult {
+  /** Answered completely and as expected; nothing else is in the figures. */
+  readonly calls: number;
+  /** Failed calls by reason. */
+  readonly failures: Readonly<Record<string, number>>;
+  /** From the first call's start to the last one's end. */
+  readonly elapsedMs: number;
+  readonly firstByteMs: Spread;
+  readonly completeMs: Spread;
+}
+
+export function failuresTotal(result: LoadResult): number {
+  return Object.values(result.failures).reduce((sum, count) => sum + count, 0);
+}

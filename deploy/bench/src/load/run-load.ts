@@ -1,0 +1,132 @@
+import { percentile } from '../results/statistics.js';
+import { CallConnection } from './call-connection.js';
+import type { CallOutcome } from './call-connection.js';
+import type { KeyTurns } from './key-turns.js';
+import type { LoadJob, LoadResult, Spread } from './load-job.js';
+
+/** Longest time for one call. */
+const CALL_MS_MAX = 30_000;
+const EXPIRY_CHECK_MS = 500;
+/** A job is given up when this many calls have failed: figures of a broken peer are of no use. */
+const FAILURES_MAX = 1_000;
+const CHAT_PATH = '/v1/chat/completions';
+/** Sent by calls without keys, so that all requests are of one size. */
+const NO_KEY = `mgw_live_${'0'.repeat(48)}`;
+
+/** Keys of the load: their secrets, and whose turn it is. */
+export interface LoadKeys {
+  readonly secrets: readonly string[];
+  readonly turns: KeyTurns;
+}
+
+/** Runs one job to its end. @throws Error when keys are asked for and used up: waiting would spoil the figures. */
+export async function runLoad(job: LoadJob, keys: LoadKeys | null): Promise<LoadResult> {
+  if (job.keyed && keys === null) throw new Error('the load was given no keys');
+  const used = job.keyed ? keys : null;
+  const requests = (used?.secrets ?? [NO_KEY]).map((secret) => requestOf(job, secret));
+  const tally = new Tally();
+  const startedAt = performance.now();
+  const endAt = 'seconds' in job.until ? startedAt + job.until.seconds * 1000 : Number.POSITIVE_INFINITY;
+  const connections = Array.from({ length: job.connections }, () => new CallConnection(job.port, job.expected));
+  const expiry = setInterval(() => {
+    const now = performance.now();
+    for (const connection of connections) connection.expire(now, CALL_MS_MAX);
+  }, EXPIRY_CHECK_MS);
+  try {
+    await Promise.all(
+      connections.map((connection, index) => {
+        const callsMax = 'calls' in job.until ? Math.ceil((job.until.calls - index) / job.connections) : Infinity;
+        return runConnection(connection, { index, of: job.connections, callsMax, endAt, requests, used, tally });
+      }),
+    );
+  } finally {
+    clearInterval(expiry);
+    for (const connection of connections) connection.close();
+  }
+  return tally.result(startedAt);
+}
+
+interface ConnectionRun {
+  readonly index: number;
+  readonly of: number;
+  readonly callsMax: number;
+  readonly endAt: number;
+  readonly requests: readonly Buffer[];
+  readonly used: LoadKeys | null;
+  readonly tally: Tally;
+}
+
+function runConnection(connection: CallConnection, run: ConnectionRun): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let started = 0;
+    const next = (): void => {
+      if (started >= run.callsMax || run.tally.failed >= FAILURES_MAX || performance.now() >= run.endAt) {
+        resolve();
+        return;
+      }
+      started += 1;
+      const sentMs = Date.now();
+      const key = run.used === null ? 0 : run.used.turns.take(run.index, run.of, sentMs);
+      const request = key === null ? undefined : run.requests[key];
+      if (key === null || request === undefined) {
+        reject(new Error('every account has used up its calls of this minute: prepare more of them'));
+        return;
+      }
+      connection.call(request, (outcome) => {
+        run.used?.turns.ended(key, sentMs, Date.now());
+        run.tally.note(outcome);
+        // A failure may be told within `call`: a turn of its own keeps the stack flat.
+        if (outcome.failure === null) next();
+        else setImmediate(next);
+      });
+    };
+    next();
+  });
+}
+
+class Tally {
+  failed = 0;
+  readonly #failures: Record<string, number> = {};
+  readonly #firstByteMs: number[] = [];
+  readonly #completeMs: number[] = [];
+  #lastEndedAt = 0;
+
+  note(outcome: CallOutcome): void {
+    if (outcome.failure !== null) {
+      this.failed += 1;
+      this.#failures[outcome.failure] = (this.#failures[outcome.failure] ?? 0) + 1;
+      return;
+    }
+    this.#firstByteMs.push(outcome.firstByteAt - outcome.startedAt);
+    this.#completeMs.push(outcome.endedAt - outcome.startedAt);
+    this.#lastEndedAt = outcome.endedAt;
+  }
+
+  result(startedAt: number): LoadResult {
+    return {
+      calls: this.#completeMs.length,
+      failures: this.#failures,
+      elapsedMs: Math.max(0, this.#lastEndedAt - startedAt),
+      firstByteMs: spreadOf(this.#firstByteMs),
+      completeMs: spreadOf(this.#completeMs),
+    };
+  }
+}
+
+function spreadOf(values: readonly number[]): Spread {
+  if (values.length === 0) return { p50: 0, p99: 0 };
+  const sorted = Float64Array.from(values).sort();
+  return { p50: percentile(sorted, 50), p99: percentile(sorted, 99) };
+}
+
+function requestOf(job: LoadJob, secret: string): Buffer {
+  const headers = [
+    ['host', `127.0.0.1:${job.port}`],
+    ['authorization', `Bearer ${secret}`],
+    ['content-type', 'application/json'],
+    ...job.headers,
+    ['content-length', String(Buffer.byteLength(job.body))],
+  ];
+  const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  return Buffer.from(`POST ${CHAT_PATH} HTTP/1.1\r\n${head}\r\n${job.body}`);
+}

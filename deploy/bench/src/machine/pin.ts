@@ -1,0 +1,32 @@
+import { execFileSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { pidsOf } from './read-cpu.js';
+
+const TASKSET_TIMEOUT_MS = 5_000;
+/** Where what is measured runs, and where the load, the provider and the measuring run. */
+const CORES = { measured: 0, load: 1 } as const;
+export type Place = keyof typeof CORES;
+
+/** How the processes were placed, for the reader of the results. */
+export type Pinning = { readonly pinned: true } | { readonly pinned: false; readonly reason: string };
+
+/** Whether processes can be kept apart here: two cores and `taskset` are needed. */
+export function examinePinning(): Pinning {
+  if (availableParallelism() < 2) return { pinned: false, reason: 'the machine has one core' };
+  try {
+    taskset(['-V']);
+    return { pinned: true };
+  } catch {
+    return { pinned: false, reason: 'there is no taskset' };
+  }
+}
+
+/** Puts processes with their descendants and all threads on one core; what they start later inherits it. */
+export function pin(pinning: Pinning, roots: readonly number[], place: Place): void {
+  if (!pinning.pinned) return;
+  for (const pid of pidsOf(roots)) taskset(['-a', '-c', '-p', String(CORES[place]), String(pid)]);
+}
+
+function taskset(args: readonly string[]): void {
+  execFileSync('taskset', args, { stdio: 'ignore', timeout: TASKSET_TIMEOUT_MS });
+}

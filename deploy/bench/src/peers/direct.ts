@@ -1,0 +1,19 @@
+import { PROVIDER_MODELS, settlesAtOnce } from './peer.js';
+import type { Peer } from './peer.js';
+import type { Provider } from './start-provider.js';
+
+/** The call without anything between: what the others are compared with. */
+export function directCall(provider: Provider): Peer {
+  return {
+    id: 'direct',
+    title: 'direct call to the provider simulator',
+    version: '',
+    port: provider.port,
+    headers: [],
+    models: PROVIDER_MODELS,
+    keyed: false,
+    processes: {},
+    except: [],
+    settle: settlesAtOnce,
+  };
+}

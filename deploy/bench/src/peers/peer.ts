@@ -1,0 +1,39 @@
+import type { ProcessGroups } from '../machine/read-cpu.js';
+
+export const PEER_IDS = ['direct', 'nginx', 'relay', 'portkey', 'gateway'] as const;
+export type PeerId = (typeof PEER_IDS)[number];
+
+/** The kinds of calls that are measured. */
+export type CallKind = 'plain' | 'streamed';
+
+/** Something between the client and the provider, running and ready. */
+export interface Peer {
+  readonly id: PeerId;
+  readonly title: string;
+  /** For the reader: version and where it came from. */
+  readonly version: string;
+  readonly port: number;
+  /** Beside those that every call has. */
+  readonly headers: readonly (readonly [string, string])[];
+  /** Model names by which it sends the two kinds of calls to the provider. */
+  readonly models: Readonly<Record<CallKind, string>>;
+  /** Calls carry keys of prepared accounts. */
+  readonly keyed: boolean;
+  /** What its CPU is read from; empty for the direct call. */
+  readonly processes: ProcessGroups;
+  /** Processes within these that only serve the measuring. */
+  readonly except: readonly number[];
+  /** Notes calls answered since the last time and waits until all work that they caused is done. */
+  settle(answered: number): Promise<void>;
+}
+
+/** The provider's models: the simulator reads the size of the answer from the name. */
+export const PROVIDER_MODELS: Readonly<Record<CallKind, string>> = {
+  plain: 'bench-bytes1000',
+  streamed: 'bench-chunks100',
+};
+/** Content chunks of a streamed answer. */
+export const STREAM_CHUNKS = 100;
+
+/** For peers whose work ends with the answer. */
+export const settlesAtOnce = (): Promise<void> => Promise.resolve();

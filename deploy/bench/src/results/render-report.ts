@@ -1,0 +1,128 @@
+import { STREAM_CHUNKS } from '../peers/peer.js';
+import { FULL_LOAD } from '../scenarios.js';
+import { isMet } from './aims.js';
+import type { Ratio } from './aims.js';
+import { figure, renderTable } from './render-table.js';
+import type { Report } from './report.js';
+import type { Summary } from './summarise.js';
+
+/** From this share of a core on, load and provider are said to be the bound. */
+const LOAD_BOUND_SHARE = 0.9;
+const LOAD_BOUND_MARK = ' †';
+
+/** The page for people. */
+export function renderReport(report: Report): string {
+  const sections = [
+    '# Benchmark: this gateway and its peers',
+    'Ratios carry over to other machines, absolute figures do not. Medians over the rounds; every round measures every peer.',
+    renderTable(['', ''], report.facts),
+    ...report.scenarios.map((scenario) => {
+      const summaries = report.summaries.filter((summary) => summary.scenario === scenario.id);
+      const title = scenario.kind === 'plain' ? `Plain calls, 1 KB in and 1 KB out, ${scenario.title}` : 'Streams';
+      return `## ${title}\n\n${scenario.kind === 'plain' ? plainTable(report, summaries) : streamTable(report, summaries)}`;
+    }),
+    `## CPU of the gateway by process, µs per call\n\n${processTable(report)}`,
+    `## Ratios\n\n${ratioTable(report.ratios)}`,
+    `## How to read it\n\n${READING.join('\n')}`,
+    ...(report.notes.length === 0 ? [] : [`## Not measured\n\n${report.notes.map((note) => `- ${note}`).join('\n')}`]),
+  ];
+  return `${sections.join('\n\n')}\n`;
+}
+
+const READING = [
+  '- CPU is user and system time of every process of a peer with its children, read before and after; for the gateway the second reading',
+  '  waits until the calls are settled in the ledger, and accounts, catalog and idle work of all processes are in it. In brackets the least and the greatest round.',
+  '- Added latency is the median over the rounds of (peer − direct call of the same round and scenario), by percentile; with more than one',
+  '  connection a closed loop measures mostly the queue that it makes itself.',
+  `-${LOAD_BOUND_MARK}: load generator and provider used ${LOAD_BOUND_SHARE * 100} % of their core or more: calls/s are theirs, CPU per call is still the peer's.`,
+  '- Failed calls are in no figure.',
+];
+
+function plainTable(report: Report, summaries: readonly Summary[]): string {
+  const head = [
+    '',
+    'CPU µs per call',
+    'calls/s',
+    'first byte p50 / p99 ms',
+    'complete p50 / p99 ms',
+    'added p50 / p99 ms',
+    'failed',
+  ];
+  return renderTable(
+    head,
+    summaries.map((summary) => [
+      titleOf(report, summary),
+      cpu(summary, 1),
+      figure(summary.callsPerSecond) + (summary.loadShare >= LOAD_BOUND_SHARE ? LOAD_BOUND_MARK : ''),
+      pair(summary.firstByteMs),
+      pair(summary.completeMs),
+      summary.peer === 'direct' ? '' : pair(summary.addedCompleteMs),
+      summary.failed === 0 ? '' : String(summary.failed),
+    ]),
+  );
+}
+
+function streamTable(report: Report, summaries: readonly Summary[]): string {
+  const head = [
+    '',
+    'CPU µs per chunk',
+    'edge alone',
+    'chunks/s',
+    'added first byte p50 / p99 ms',
+    'added complete p50 / p99 ms',
+    'failed',
+  ];
+  return renderTable(
+    head,
+    summaries.map((summary) => {
+      const edge = summary.cpuByProcess['edge-proxy'];
+      return [
+        titleOf(report, summary),
+        cpu(summary, STREAM_CHUNKS),
+        edge === undefined ? '' : figure(edge / STREAM_CHUNKS),
+        figure(summary.callsPerSecond * STREAM_CHUNKS) + (summary.loadShare >= LOAD_BOUND_SHARE ? LOAD_BOUND_MARK : ''),
+        summary.peer === 'direct' ? '' : pair(summary.addedFirstByteMs),
+        summary.peer === 'direct' ? '' : pair(summary.addedCompleteMs),
+        summary.failed === 0 ? '' : String(summary.failed),
+      ];
+    }),
+  );
+}
+
+function processTable(report: Report): string {
+  const ours = report.summaries.filter((summary) => summary.peer === 'gateway');
+  const order = ours.find((summary) => summary.scenario === FULL_LOAD)?.cpuByProcess ?? ours[0]?.cpuByProcess ?? {};
+  const names = Object.keys(order).sort((a, b) => (order[b] ?? 0) - (order[a] ?? 0));
+  const titles = ours.map(({ scenario }) => report.scenarios.find(({ id }) => id === scenario)?.title ?? scenario);
+  return renderTable(
+    ['', ...titles],
+    [
+      ...names.map((name) => [name, ...ours.map((summary) => figure(summary.cpuByProcess[name] ?? 0))]),
+      ['all', ...ours.map((summary) => figure(summary.cpuPerCall?.median ?? NaN))],
+    ],
+  );
+}
+
+function ratioTable(ratios: readonly Ratio[]): string {
+  return renderTable(
+    ['', 'measured', 'aim', 'met'],
+    ratios.map((ratio) => {
+      const met = isMet(ratio);
+      const aim = ratio.aim === null ? '' : 'atMost' in ratio.aim ? `≤ ${ratio.aim.atMost}` : `≥ ${ratio.aim.atLeast}`;
+      return [ratio.what, figure(ratio.measured), aim, met === null ? '' : met ? 'yes' : 'no'];
+    }),
+  );
+}
+
+function titleOf(report: Report, summary: Summary): string {
+  return report.peers.find(({ id }) => id === summary.peer)?.title ?? summary.peer;
+}
+
+function cpu({ cpuPerCall }: Summary, per: number): string {
+  if (cpuPerCall === null) return '';
+  return `${figure(cpuPerCall.median / per)} (${figure(cpuPerCall.min / per)} to ${figure(cpuPerCall.max / per)})`;
+}
+
+function pair({ p50, p99 }: { p50: number; p99: number }): string {
+  return `${figure(p50)} / ${figure(p99)}`;
+}

@@ -1,0 +1,19 @@
+import type { PeerId } from '../peers/peer.js';
+import type { Ratio } from './aims.js';
+import type { Sample } from './sample.js';
+import type { Summary } from './summarise.js';
+
+/** Everything that the result files say. */
+export interface Report {
+  readonly command: string;
+  readonly startedAt: string;
+  /** Name and text, in the order of the page. */
+  readonly facts: readonly (readonly [string, string])[];
+  readonly peers: readonly { readonly id: PeerId; readonly title: string; readonly version: string }[];
+  readonly scenarios: readonly { readonly id: string; readonly title: string; readonly kind: 'plain' | 'streamed' }[];
+  /** What could not be measured, and why. */
+  readonly notes: readonly string[];
+  readonly summaries: readonly Summary[];
+  readonly ratios: readonly Ratio[];
+  readonly samples: readonly Sample[];
+}

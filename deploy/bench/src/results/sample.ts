@@ -1,0 +1,16 @@
+import type { LoadResult } from '../load/load-job.js';
+import type { PeerId } from '../peers/peer.js';
+
+/** One measurement of one peer in one scenario and round. */
+export interface Sample {
+  readonly round: number;
+  readonly scenario: string;
+  readonly peer: PeerId;
+  readonly result: LoadResult;
+  /** Failed calls, those of the warm-up included. */
+  readonly failed: number;
+  /** By process, in microseconds. */
+  readonly cpuMicros: Readonly<Record<string, number>>;
+  /** Of load and provider together, in microseconds. */
+  readonly loadMicros: number;
+}

@@ -1,0 +1,61 @@
+import { createServer } from 'node:net';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { freePort } from '@gateway/servers';
+
+/** What listens beside the edge. The documented ports; one that is taken gives way to a free one, which is kept. */
+export const INNER_PORTS = {
+  postgres: 15_432,
+  nats: 14_222,
+  redis: 16_379,
+  'simulator-a': 18_181,
+  'simulator-b': 18_182,
+} as const;
+export type InnerPort = keyof typeof INNER_PORTS;
+
+export const EDGE_PORT = 8_080;
+
+export interface ChosenPorts {
+  readonly port: number;
+  readonly ports: Record<InnerPort, number>;
+}
+
+/**
+ * The ports of this start: for the edge the given one whatever it is (0: any), else 8080 or a free one; for the rest those
+ * of the last start on this state if they are free, so that what was stored about them stays true.
+ */
+export async function choosePorts(
+  stateDirectory: string,
+  given: number | undefined,
+  log: (line: string) => void,
+): Promise<ChosenPorts> {
+  const file = `${stateDirectory}/ports.json`;
+  const last = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<Record<InnerPort, number>>) : {};
+  const ports = { ...INNER_PORTS } as Record<InnerPort, number>;
+  for (const name of Object.keys(INNER_PORTS) as InnerPort[])
+    ports[name] = await firstFree(last[name], INNER_PORTS[name]);
+  mkdirSync(stateDirectory, { recursive: true });
+  writeFileSync(`${file}.new`, JSON.stringify(ports));
+  renameSync(`${file}.new`, file);
+  return { port: await edgePort(given, log), ports };
+}
+
+async function edgePort(given: number | undefined, log: (line: string) => void): Promise<number> {
+  if (given !== undefined) return given === 0 ? freePort() : given;
+  if (await isFree(EDGE_PORT)) return EDGE_PORT;
+  const other = await freePort();
+  log(`port ${EDGE_PORT} is taken: using ${other} (--port chooses another)`);
+  return other;
+}
+
+async function firstFree(...wishes: readonly (number | undefined)[]): Promise<number> {
+  for (const port of wishes) if (port !== undefined && (await isFree(port))) return port;
+  return freePort();
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((answer) => {
+    const server = createServer();
+    server.once('error', () => answer(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => answer(true)));
+  });
+}

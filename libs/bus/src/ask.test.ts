@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { eventually, faultCode, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
+import { countUp, echo, echoLoose, echoNext, echoOdd, unserved } from '../test/messages.js';
+import { BusFault, type Bus } from './index.js';
+import { WAITING_MAX } from './reply-inbox.js';
+
+jest.setTimeout(TEST_TIMEOUT_MS);
+
+let world: BusWorld;
+let edge: Bus;
+let admission: Bus;
+let second: Bus;
+
+beforeAll(async () => {
+  world = await startBusWorld();
+  [edge, admission, second] = await Promise.all([
+    world.connect('edge-proxy'),
+    world.connect('admission', { replica: 'first' }),
+    world.connect('admission', { replica: 'second' }),
+  ]);
+  for (const bus of [admission, second]) {
+    bus.serve(echo, async ({ text, wait }) => {
+      if (text === 'refuse') throw new BusFault('not_today', 'closed\r\non Sundays');
+      if (text === 'crash') throw new Error('password 123');
+      if (text === 'large') return { text: 'x'.repeat(1_000_001), replica: bus.replica };
+      if (wait !== undefined) await new Promise((resolve) => setTimeout(resolve, wait));
+      return { text, replica: bus.replica };
+    });
+    bus.serveMany(countUp, ({ to }, reply) => {
+      if (to > 1_000) throw new BusFault('too_far', 'too far');
+      for (let n = 1; n <= to; n += 1) reply({ n });
+    });
+  }
+});
+afterAll(() => world.stop());
+
+test('a request is answered by one replica', async () => {
+  const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => edge.request(echo, { text: `ä${n}` })));
+  expect(answers.map(({ text }) => text)).toEqual(Array.from({ length: 200 }, (_, n) => `ä${n}`));
+  expect(new Set(answers.map(({ replica }) => replica))).toEqual(new Set(['first', 'second']));
+});
+
+test('a request to a replica reaches that replica only', async () => {
+  for (const replica of ['first', 'second']) {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => edge.request(echo, { text: 'a' }, { replica })));
+    expect(answers.every((answer) => answer.replica === replica)).toBe(true);
+  }
+  expect(await faultCode(edge.request(echo, { text: 'a' }, { replica: 'gone' }))).toBe('no_responders');
+  expect(await faultCode(edge.request(countUp, { to: 1 }, { replica: 'first' }))).toBe('fault');
+});
+
+test('a late answer is a time-out, after about the stated time, and is dropped', async () => {
+  const began = performance.now();
+  expect(await faultCode(edge.request(echo, { text: 'slow', wait: 400 }, { timeoutMs: 100 }))).toBe('timeout');
+  const tookMs = performance.now() - began;
+  expect(tookMs).toBeGreaterThanOrEqual(100);
+  expect(tookMs).toBeLessThan(390);
+  expect((await edge.request(echo, { text: 'next' })).text).toBe('next');
+});
+
+test('a subject that nobody serves fails at once', async () => {
+  const began = performance.now();
+  expect(await faultCode(edge.request(unserved, {}))).toBe('no_responders');
+  expect(performance.now() - began).toBeLessThan(1_000);
+});
+
+test('faults of the handler reach the asker, internals do not', async () => {
+  await expect(edge.request(echo, { text: 'refuse' })).rejects.toMatchObject({
+    code: 'not_today',
+    message: 'closed on Sundays',
+  });
+  const crash = await edge.request(echo, { text: 'crash' }).catch((error: unknown) => error as BusFault);
+  expect(crash).toMatchObject({ code: 'fault', message: 'test.echo: the handler failed' });
+  expect(world.log.some(({ text }) => text === 'the handler of a request failed')).toBe(true);
+});
+
+test('an invalid body, another version and an unreadable answer are invalid messages', async () => {
+  await expect(edge.request(echoLoose, { text: 7 })).rejects.toMatchObject({
+    code: 'invalid_message',
+    message: expect.stringContaining('text'),
+  });
+  await expect(edge.request(echoNext, { text: 'a' })).rejects.toMatchObject({
+    code: 'invalid_message',
+    message: expect.stringContaining('version is not 3'),
+  });
+  await expect(edge.request(echoOdd, { text: 'a' })).rejects.toMatchObject({
+    code: 'invalid_message',
+    message: expect.stringContaining('answer to test.echo'),
+  });
+  expect((await edge.request(echoLoose, { text: 'a', unknown: true })).text).toBe('a');
+});
+
+test('a message above the size limit is refused on both sides', async () => {
+  expect(await faultCode(edge.request(echo, { text: 'x'.repeat(1_000_001) }))).toBe('too_large');
+  expect(await faultCode(edge.request(echo, { text: 'large' }))).toBe('too_large');
+});
+
+test('a request can have many answers', async () => {
+  const numbers: number[] = [];
+  const faults: string[] = [];
+  const call = edge.requestMany(
+    countUp,
+    { to: 100 },
+    { answer: ({ n }) => void numbers.push(n), fault: ({ code }) => void faults.push(code) },
+  );
+  await eventually('all answers', () => numbers.length === 100);
+  call.close();
+  expect(numbers).toEqual(Array.from({ length: 100 }, (_, n) => n + 1));
+  expect(faults).toEqual([]);
+});
+
+test('after a fault or a close nothing more comes', async () => {
+  const heard: string[] = [];
+  const on = { answer: () => void heard.push('answer'), fault: ({ code }: BusFault) => void heard.push(code) };
+  edge.requestMany(countUp, { to: 1_001 }, on);
+  await eventually('a fault', () => heard.length > 0);
+  expect(heard).toEqual(['too_far']);
+
+  heard.length = 0;
+  edge.requestMany(countUp, { to: 3 }, on, { timeoutMs: 50 });
+  await eventually('the time-out', () => heard.includes('timeout'));
+  expect(heard).toEqual(['answer', 'answer', 'answer', 'timeout']);
+
+  heard.length = 0;
+  edge.requestMany(countUp, { to: 3 }, on, { timeoutMs: 50 }).close();
+  edge.requestMany(unserved, {}, on);
+  expect(heard).toEqual([]);
+  await eventually('no responders', () => heard.length > 0);
+  expect(heard).toEqual(['no_responders']);
+});
+
+test('a receiver that throws harms no other call', async () => {
+  let failed = false;
+  const call = edge.requestMany(
+    countUp,
+    { to: 2 },
+    {
+      answer: () => {
+        failed = true;
+        throw new Error('a mistake');
+      },
+      fault: () => undefined,
+    },
+  );
+  await eventually('the answer', () => failed);
+  call.close();
+  expect((await edge.request(echo, { text: 'still' })).text).toBe('still');
+});
+
+test('calls above the limit of waiting calls fail at once, and the others are not harmed', async () => {
+  let failed = 0;
+  const calls = Array.from({ length: WAITING_MAX }, () =>
+    edge.requestMany(
+      countUp,
+      { to: 0 },
+      { answer: () => undefined, fault: () => (failed += 1) },
+      { timeoutMs: 60_000 },
+    ),
+  );
+  expect(await faultCode(edge.request(echo, { text: 'one more' }))).toBe('overloaded');
+  expect(failed).toBe(0);
+  for (const call of calls) call.close();
+  await eventually('served', async () => (await faultCode(edge.request(echo, { text: 'again' }))) === 'no fault');
+});

@@ -1,0 +1,98 @@
+import { subjectOf, type AnswerOf, type BodyOf } from '@gateway/contracts/messages';
+import type { Msg } from 'nats';
+import { asBusFault, BusFault } from './bus-fault.js';
+import type { AnyRequest, Bus, RequestOptions } from './bus.js';
+import type { Link } from './connection.js';
+import type { ReplyInbox, Waiting } from './reply-inbox.js';
+import { traceHeaders } from './trace-context.js';
+import { decodeObject, encodeBody } from './wire.js';
+
+/** Headers of an answer that is an error (NATS ADR-32); the asker always looks at them. */
+export const ERROR_CODE_HEADER = 'Nats-Service-Error-Code';
+export const ERROR_TEXT_HEADER = 'Nats-Service-Error';
+
+/** The asking side of requests. */
+export function makeAsk(link: Link, inbox: ReplyInbox): Pick<Bus, 'request' | 'requestMany'> {
+  const request = async <M extends AnyRequest>(
+    message: M,
+    body: BodyOf<M>,
+    options?: RequestOptions,
+  ): Promise<AnswerOf<M>> => {
+    try {
+      const data = encodeBody(message, body);
+      return readAnswer(message, await inbox.exchange(callOf(message, options), data, traceHeaders()));
+    } catch (error) {
+      throw counted(message, error);
+    }
+  };
+
+  const requestMany: Bus['requestMany'] = (message, body, on, options) => {
+    let open = true;
+    let token: string | undefined;
+    const close = (): void => {
+      open = false;
+      if (token !== undefined) inbox.close(token);
+    };
+    const fail = (error: unknown): void => {
+      if (!open) return;
+      close();
+      guarded(() => on.fault(counted(message, error)));
+    };
+    const answered = (reply: Msg): void => {
+      try {
+        const answer = readAnswer(message, reply);
+        guarded(() => on.answer(answer));
+      } catch (error) {
+        fail(error);
+      }
+    };
+    try {
+      token = inbox.send(encodeBody(message, body), traceHeaders(), {
+        ...callOf(message, options),
+        answered,
+        failed: fail,
+      });
+    } catch (error) {
+      queueMicrotask(() => fail(error));
+    }
+    return { close };
+  };
+
+  /** The caller's callback runs inside the library's read loop, which an exception would end. */
+  const guarded = (call: () => void): void => {
+    try {
+      call();
+    } catch (error) {
+      link.log.error({ error }, 'the receiver of an answer failed');
+    }
+  };
+  const counted = (message: AnyRequest, error: unknown): BusFault => {
+    const fault = asBusFault(error);
+    link.counters.failed(message.name, fault.code);
+    return fault;
+  };
+  return { request, requestMany };
+}
+
+function callOf(message: AnyRequest, options: RequestOptions | undefined): Omit<Waiting, 'answered' | 'failed'> {
+  return {
+    subject: subjectFor(message, options),
+    answeredAs: message.subject,
+    timeoutMs: options?.timeoutMs ?? message.timeoutMs,
+  };
+}
+
+function subjectFor(message: AnyRequest, options: RequestOptions | undefined): string {
+  if (options?.replica === undefined) return subjectOf(message, {});
+  if (!message.perReplica) throw new BusFault('fault', `${message.name} is not served per replica`);
+  return subjectOf({ subject: `${message.subject}.{replica}` }, { replica: options.replica });
+}
+
+/** Throws the BusFault that an error answer tells, or `invalid_message`. */
+function readAnswer<M extends AnyRequest>(message: M, reply: Msg): AnswerOf<M> {
+  const code = reply.headers?.get(ERROR_CODE_HEADER);
+  if (code) throw new BusFault(code, reply.headers?.get(ERROR_TEXT_HEADER) || code);
+  const decoded = decodeObject(message, message.answer, reply.data);
+  if (!decoded.ok) throw new BusFault('invalid_message', `answer to ${decoded.problem}`);
+  return decoded.body as AnswerOf<M>;
+}

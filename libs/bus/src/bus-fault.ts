@@ -1,0 +1,31 @@
+/**
+ * Why a bus call did not succeed. Codes made here: `timeout`, `no_responders`, `disconnected`, `overloaded`, `forbidden`,
+ * `too_large`, `invalid_message`, `fault`, `stream_full`, `stream_missing`, `stream_refused`, `conflict`. A remote
+ * handler may answer any other short code by throwing a BusFault of its own.
+ */
+export class BusFault extends Error {
+  override readonly name: string = 'BusFault';
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** An error of the JetStream API, with the number by which the server tells its errors apart. */
+export class JetStreamFault extends BusFault {
+  override readonly name = 'JetStreamFault';
+  readonly errorNumber: number;
+
+  constructor(code: string, message: string, errorNumber: number) {
+    super(code, message);
+    this.errorNumber = errorNumber;
+  }
+}
+
+/** Anything that was thrown, as a BusFault. */
+export function asBusFault(thrown: unknown): BusFault {
+  if (thrown instanceof BusFault) return thrown;
+  return new BusFault('fault', thrown instanceof Error ? thrown.message : String(thrown));
+}

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { eventually, faultCode, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
+import { echo, job, recorded } from '../test/messages.js';
+import { connectBus } from './index.js';
+
+jest.setTimeout(TEST_TIMEOUT_MS);
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+let world: BusWorld;
+
+beforeAll(async () => {
+  world = await startBusWorld();
+});
+afterAll(() => world.stop());
+
+test('a server that is not there is a clear fault after the stated time', async () => {
+  const began = performance.now();
+  const connecting = connectBus({
+    url: 'nats://edge-proxy:x@127.0.0.1:1',
+    service: 'edge-proxy',
+    replica: 'r',
+    log: silent,
+    waitForFirstConnectMs: 300,
+  });
+  await expect(connecting).rejects.toThrow('127.0.0.1:1 was not reachable for 300 ms');
+  expect(performance.now() - began).toBeLessThan(3_000);
+});
+
+test('a wrong password is a clear fault and is not tried for ever', async () => {
+  const url = world.urlFor('edge-proxy').replace(/:[^:@]*@/, ':wrong@');
+  const connecting = connectBus({ url, service: 'edge-proxy', replica: 'r', log: silent });
+  await expect(connecting).rejects.toThrow('NATS refuses the user edge-proxy');
+});
+
+test('while the server is away calls fail at once, and afterwards everything works again', async () => {
+  const [edge, admission] = await Promise.all([world.connect('edge-proxy'), world.connect('admission')]);
+  let asked = 0;
+  admission.serve(echo, async ({ text, wait }) => {
+    asked += 1;
+    if (wait !== undefined) await new Promise((resolve) => setTimeout(resolve, wait));
+    return { text, replica: 'r' };
+  });
+  expect((await edge.request(echo, { text: 'before' })).text).toBe('before');
+
+  const events: string[] = [];
+  const unlisten = edge.onDisconnect(() => void events.push('gone'));
+  edge.onReconnect(() => void events.push('back'));
+  const held = faultCode(edge.request(echo, { text: 'held', wait: 2_000 }));
+  await eventually('the question is being handled', () => asked === 2);
+  const restarting = world.restart({ kill: true });
+  expect(await held).toBe('disconnected');
+  expect(edge.connected()).toBe(false);
+  expect(await faultCode(edge.request(echo, { text: 'now' }))).toBe('disconnected');
+  expect(await faultCode(edge.store(recorded, { shard: 0 }, { n: 1 }))).toBe('disconnected');
+  expect(edge.publish(job, {}, { n: 1 })).toBe(false);
+  await restarting;
+
+  await eventually('reconnected', () => edge.connected() && admission.connected());
+  expect(events).toEqual(['gone', 'back']);
+  unlisten();
+  await eventually('served again', async () => (await faultCode(edge.request(echo, { text: 'after' }))) === 'no fault');
+});

@@ -1,0 +1,74 @@
+import { makeAsk } from './ask.js';
+import type { Bus, BusOptions } from './bus.js';
+import { openConnection, type Link } from './connection.js';
+import { startConsumer } from './consume.js';
+import { readDelivery } from './delivery.js';
+import { Doors } from './doors.js';
+import { loadLast } from './load-last.js';
+import { startMirror } from './mirror-bucket.js';
+import { makePublish } from './publish.js';
+import { makePublishBucket } from './publish-bucket.js';
+import { ReplyInbox } from './reply-inbox.js';
+import { makeServe } from './serve.js';
+import { makeStore } from './store.js';
+import { makeStreams } from './streams.js';
+import { decodeMessage, encodeBody } from './wire.js';
+
+/**
+ * Connects a process to the bus. Rejects with a BusFault when NATS is not reachable within `waitForFirstConnectMs` or
+ * refuses the user; later the connection is restored for ever.
+ */
+export async function connectBus(options: BusOptions): Promise<Bus> {
+  const link = await openConnection(options);
+  const inbox = new ReplyInbox(link);
+  const doors = new Doors(link);
+  const readers = new Set<{ stop(): Promise<void> }>();
+  const kept = <T extends { stop(): Promise<void> }>(reader: T): T => {
+    readers.add(reader);
+    return reader;
+  };
+  let draining: Promise<void> | undefined;
+
+  return {
+    service: link.service,
+    replica: link.replica,
+    connected: link.connected,
+    onReconnect: link.onReconnect,
+    onDisconnect: link.onDisconnect,
+    ...makeAsk(link, inbox),
+    ...makePublish(link, doors),
+    ...makeStore(link, inbox),
+    ...makeServe(link, doors),
+    ...makeStreams(inbox),
+    ...makePublishBucket(link, inbox, options.bucketReplicas ?? 1),
+    encode: encodeBody,
+    decode: decodeMessage,
+    consume: (consumption) => kept(startConsumer(link, inbox, consumption)),
+    lastPerSubject: async (stream, filterSubject) =>
+      (await loadLast(link, inbox, stream, filterSubject)).map(readDelivery),
+    mirrorBucket: (bucket, onSwap) => kept(startMirror(link, inbox, bucket, onSwap)),
+    drain: (timeoutMs) => (draining ??= drain(link, inbox, doors, readers, timeoutMs)),
+  };
+}
+
+async function drain(
+  link: Link,
+  inbox: ReplyInbox,
+  doors: Doors,
+  readers: ReadonlySet<{ stop(): Promise<void> }>,
+  timeoutMs: number,
+): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), timeoutMs);
+  });
+  const quiet = (async () => {
+    await Promise.all([doors.close(), ...[...readers].map((reader) => reader.stop())]);
+    if (link.connected()) await link.nats.flush();
+  })();
+  const end = await Promise.race([quiet.catch((error: unknown) => error), late]);
+  clearTimeout(timer);
+  if (end !== undefined) link.log.warn({ end, timeoutMs }, 'the bus was not drained');
+  inbox.stop();
+  await link.nats.close();
+}

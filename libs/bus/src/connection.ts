@@ -1,0 +1,167 @@
+import type { ServiceName } from '@gateway/contracts/messages';
+import { connect, Events, type NatsConnection, type Status } from 'nats';
+import { BusFault } from './bus-fault.js';
+import type { BusLog, BusOptions } from './bus.js';
+import { makeCounters, type Counters } from './counters.js';
+
+const FIRST_CONNECT_MS = 30_000;
+/** One attempt to connect, handshake included. */
+const DIAL_MS = 3_000;
+const RECONNECT_WAIT_MS = 100;
+/** Added at random, so that all processes do not return at the same moment. */
+const RECONNECT_JITTER_MS = 150;
+/** Two unanswered pings in a row end the connection (money and failure, rule 18). */
+const PING_INTERVAL_MS = 2_000;
+const PINGS_UNANSWERED_MAX = 2;
+/** So many refused handshakes before the first success mean a wrong user or password. */
+const HANDSHAKES_REFUSED_MAX = 3;
+
+/** At most one line in this time about what the server refuses; a wrong permission would otherwise flood the log. */
+const ERROR_LOG_EVERY_MS = 1_000;
+
+/** The connection as the parts of the bus see it. */
+export interface Link {
+  readonly nats: NatsConnection;
+  readonly service: ServiceName;
+  readonly replica: string;
+  readonly log: BusLog;
+  readonly counters: Counters;
+  connected(): boolean;
+  onReconnect(listener: () => void): () => void;
+  onDisconnect(listener: () => void): () => void;
+  /** The server refused a publication to this subject. */
+  onForbidden(listener: (subject: string) => void): () => void;
+}
+
+/** The subject below which all reply inboxes of a service lie; permissions follow it. */
+export function inboxPrefix(service: ServiceName): string {
+  return `_INBOX_${service}`;
+}
+
+/** Connects, and stays connected until it is closed. Rejects when the first connection takes too long. */
+export async function openConnection(options: BusOptions): Promise<Link> {
+  const nats = await firstConnect(options);
+  const reconnect = makeListeners<void>(options.log);
+  const disconnect = makeListeners<void>(options.log);
+  const forbidden = makeListeners<string>(options.log);
+  let connected = true;
+  let errorLoggedAt = -Infinity;
+
+  const follow = (status: Status): void => {
+    if (status.type === Events.Disconnect && connected) {
+      connected = false;
+      options.log.warn({ server: status.data }, 'bus disconnected');
+      disconnect.call();
+    } else if (status.type === Events.Reconnect) {
+      connected = true;
+      options.log.info({ server: status.data }, 'bus reconnected');
+      reconnect.call();
+    } else if (status.type === Events.Error) {
+      const refused = status.permissionContext;
+      const now = performance.now();
+      if (now - errorLoggedAt >= ERROR_LOG_EVERY_MS) {
+        errorLoggedAt = now;
+        options.log.error({ error: status.data, ...refused }, 'bus error');
+      }
+      if (refused?.operation === 'publish') forbidden.call(refused.subject);
+    }
+  };
+  void (async () => {
+    for await (const status of nats.status()) follow(status);
+    connected = false;
+    disconnect.call();
+  })();
+
+  return {
+    nats,
+    service: options.service,
+    replica: options.replica,
+    log: options.log,
+    counters: makeCounters(),
+    connected: () => connected && !nats.isClosed(),
+    onReconnect: reconnect.add,
+    onDisconnect: disconnect.add,
+    onForbidden: forbidden.add,
+  };
+}
+
+async function firstConnect(options: BusOptions): Promise<NatsConnection> {
+  const { servers, user, password, tls } = readUrl(options.url);
+  const waitMs = options.waitForFirstConnectMs ?? FIRST_CONNECT_MS;
+  const deadline = performance.now() + waitMs;
+  let everConnected = false;
+  let handshakes = 0;
+
+  /** Runs before each attempt; throwing is the library's only way out of its endless first attempts. */
+  const reconnectDelayHandler = (): number => {
+    if (!everConnected) {
+      if (handshakes >= HANDSHAKES_REFUSED_MAX) throw new BusFault('forbidden', `NATS refuses the user ${user}`);
+      if (performance.now() > deadline) {
+        throw new BusFault('disconnected', `NATS at ${servers.join(', ')} was not reachable for ${waitMs} ms`);
+      }
+    }
+    return RECONNECT_WAIT_MS + Math.random() * RECONNECT_JITTER_MS;
+  };
+
+  const nats = await connect({
+    servers,
+    name: `${options.service}.${options.replica}`,
+    authenticator: () => {
+      if (!everConnected) handshakes += 1;
+      return { user, pass: password };
+    },
+    ...(tls ? { tls: {} } : {}),
+    inboxPrefix: inboxPrefix(options.service),
+    noAsyncTraces: true,
+    timeout: DIAL_MS,
+    waitOnFirstConnect: true,
+    reconnect: true,
+    maxReconnectAttempts: -1,
+    ignoreAuthErrorAbort: true,
+    reconnectDelayHandler,
+    pingInterval: PING_INTERVAL_MS,
+    maxPingOut: PINGS_UNANSWERED_MAX,
+    noRandomize: false,
+    noEcho: false,
+    pedantic: false,
+    verbose: false,
+  });
+  everConnected = true;
+  return nats;
+}
+
+function readUrl(url: string): { servers: string[]; user: string; password: string; tls: boolean } {
+  const match = /^(nats|tls):\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^@/]+)\/?$/.exec(url);
+  if (match === null) throw new BusFault('fault', 'the bus URL is not nats://user:password@host:port[,host:port…]');
+  const [, scheme, user, password, hosts] = match;
+  return {
+    servers: (hosts ?? '').split(','),
+    user: decodeURIComponent(user ?? ''),
+    password: decodeURIComponent(password ?? ''),
+    tls: scheme === 'tls',
+  };
+}
+
+interface Listeners<T> {
+  add(listener: (value: T) => void): () => void;
+  call(value: T): void;
+}
+
+function makeListeners<T>(log: BusLog): Listeners<T> {
+  const listeners = new Set<(value: T) => void>();
+  return {
+    add: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    call: (value) => {
+      for (const listener of [...listeners]) {
+        try {
+          listener(value);
+        } catch (error) {
+          log.error({ error }, 'a listener of the bus connection failed');
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,217 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import {
+  eventually,
+  faultCode,
+  startBusWorld,
+  USAGE_SETTINGS,
+  TEST_TIMEOUT_MS,
+  type BusWorld,
+} from '../test/bus-world.js';
+import { recorded } from '../test/messages.js';
+import type { Bus, ConsumeOptions, StoredDelivery } from './index.js';
+
+jest.setTimeout(TEST_TIMEOUT_MS);
+
+let world: BusWorld;
+let edge: Bus;
+let billing: Bus;
+
+beforeEach(async () => {
+  world = await startBusWorld();
+  [edge, billing] = await Promise.all([world.connect('edge-proxy'), world.connect('billing')]);
+});
+afterEach(() => world.stop());
+
+function options(handler: ConsumeOptions['handler'], changed: Partial<ConsumeOptions> = {}): ConsumeOptions {
+  return {
+    stream: 'USAGE',
+    durable: 'shard-0',
+    filterSubject: 'test.recorded.0',
+    batchMax: 50,
+    maxAckPending: 500,
+    ackWaitMs: 30_000,
+    handler,
+    ...changed,
+  };
+}
+
+function numberIn(delivery: StoredDelivery): number {
+  const decoded = billing.decode(recorded, delivery.data);
+  if (!decoded.ok) throw new Error(decoded.problem);
+  return decoded.body.n;
+}
+
+async function storeNumbers(from: number, to: number): Promise<void> {
+  await Promise.all(
+    Array.from({ length: to - from }, (_, index) => edge.store(recorded, { shard: 0 }, { n: from + index })),
+  );
+}
+
+test('a consumer that starts before its stream gets everything of its subject, in batches, in order', async () => {
+  const batches: number[][] = [];
+  billing.consume(
+    options(async (batch) => {
+      batches.push(batch.map(numberIn));
+      for (const delivery of batch) delivery.ack();
+    }),
+  );
+  await eventually('it is waiting', () => world.log.some(({ text }) => text === 'a stream cannot be read yet'));
+  await billing.ensureStream(USAGE_SETTINGS);
+  await storeNumbers(0, 500);
+  await edge.store(recorded, { shard: 1 }, { n: -1 });
+  await eventually('all', () => batches.flat().length >= 500);
+  expect(batches.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 500 }, (_, n) => n));
+  expect(Math.max(...batches.map((batch) => batch.length))).toBeLessThanOrEqual(50);
+  expect(batches.length).toBeLessThan(250);
+});
+
+test('a batch is what arrived while the handler was busy', async () => {
+  await billing.ensureStream(USAGE_SETTINGS);
+  const sizes: number[] = [];
+  let release: () => void = () => undefined;
+  const open = new Promise<void>((resolve) => (release = resolve));
+  billing.consume(
+    options(async (batch) => {
+      sizes.push(batch.length);
+      if (sizes.length === 1) await open;
+      for (const delivery of batch) delivery.ack();
+    }),
+  );
+  await storeNumbers(0, 1);
+  await eventually('the first', () => sizes.length === 1);
+  await storeNumbers(1, 31);
+  release();
+  await eventually('all', () => sizes.reduce((sum, size) => sum + size, 0) === 31);
+  expect(sizes[0]).toBe(1);
+  expect(sizes.length).toBeLessThanOrEqual(3);
+});
+
+test('what a failing handler did not acknowledge is delivered again, poison cannot be decoded but passes', async () => {
+  await billing.ensureStream(USAGE_SETTINGS);
+  const seen: { n: number; deliveryCount: number }[] = [];
+  const poison: string[] = [];
+  let failing = true;
+  billing.consume(
+    options(async (batch) => {
+      for (const delivery of batch) {
+        const decoded = billing.decode(recorded, delivery.data);
+        if (!decoded.ok) poison.push(decoded.problem);
+        else seen.push({ n: decoded.body.n, deliveryCount: delivery.deliveryCount });
+        if (failing && decoded.ok && decoded.body.n === 1) {
+          failing = false;
+          throw new Error('a mistake');
+        }
+        delivery.ack();
+      }
+    }),
+  );
+  await edge.store(recorded, { shard: 0 }, { n: 0 });
+  await edge.store(recorded, { shard: 0 }, Buffer.from('no json'));
+  await edge.store(recorded, { shard: 0 }, { n: 1 });
+  await eventually('delivered again', () => seen.some(({ deliveryCount }) => deliveryCount === 2));
+  expect(seen.filter(({ n }) => n === 0)).toHaveLength(1);
+  expect(seen.filter(({ n }) => n === 1).map(({ deliveryCount }) => deliveryCount)).toEqual([1, 2]);
+  expect(poison).toEqual(['test.recorded: no JSON']);
+});
+
+test('retryAfter delivers again, after about the stated time', async () => {
+  await billing.ensureStream(USAGE_SETTINGS);
+  const at: number[] = [];
+  billing.consume(
+    options(async ([delivery]) => {
+      at.push(performance.now());
+      if (at.length === 1) delivery?.retryAfter(300);
+      else delivery?.ack();
+    }),
+  );
+  await storeNumbers(0, 1);
+  await eventually('twice', () => at.length === 2);
+  expect(Number(at[1]) - Number(at[0])).toBeGreaterThanOrEqual(290);
+});
+
+test('nothing is lost over a kill of the server, and a missing consumer is made again', async () => {
+  await billing.ensureStream(USAGE_SETTINGS);
+  const seen = new Set<number>();
+  billing.consume(
+    options(
+      async (batch) => {
+        for (const delivery of batch) {
+          seen.add(numberIn(delivery));
+          delivery.ack();
+        }
+      },
+      { ackWaitMs: 2_000 },
+    ),
+  );
+  await storeNumbers(0, 200);
+  await eventually('the first part', () => seen.size === 200);
+
+  const stored: number[] = [];
+  let sending = true;
+  const sender = (async () => {
+    for (let n = 200; sending || n < 700; n += 1) {
+      if ((await faultCode(edge.store(recorded, { shard: 0 }, { n }))) === 'no fault') stored.push(n);
+      else await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  })();
+  try {
+    await world.restart({ kill: true });
+    const backAt = performance.now();
+    await eventually('consuming again', () => stored.some((n) => n > 400 && seen.has(n)));
+    // Silence alone would be noticed after three seconds.
+    expect(performance.now() - backAt).toBeLessThan(2_500);
+  } finally {
+    sending = false;
+    await sender;
+  }
+  await eventually('all that was stored', () => stored.every((n) => seen.has(n)));
+
+  seen.clear();
+  await world.restart({ kill: true, emptyState: true });
+  await eventually('connected', () => edge.connected() && billing.connected());
+  await billing.ensureStream(USAGE_SETTINGS);
+  await storeNumbers(0, 20);
+  await eventually('the new stream', () => seen.size === 20);
+});
+
+test('stop awaits the handler, leaves no message behind with it and nothing open at the server', async () => {
+  await billing.ensureStream(USAGE_SETTINGS);
+  let release: () => void = () => undefined;
+  const open = new Promise<void>((resolve) => (release = resolve));
+  const first: number[] = [];
+  const consumer = billing.consume(
+    options(
+      async (batch) => {
+        for (const delivery of batch) {
+          first.push(numberIn(delivery));
+          delivery.ack();
+        }
+        await open;
+      },
+      { batchMax: 1 },
+    ),
+  );
+  await storeNumbers(0, 3);
+  await eventually('the first', () => first.length === 1);
+  let stopped = false;
+  const stopping = consumer.stop().then(() => (stopped = true));
+  await billing.streamState('USAGE');
+  expect(stopped).toBe(false);
+  release();
+  await stopping;
+  expect(first).toHaveLength(1);
+
+  const second: number[] = [];
+  const began = performance.now();
+  billing.consume(
+    options(async (batch) => {
+      for (const delivery of batch) {
+        second.push(numberIn(delivery));
+        delivery.ack();
+      }
+    }),
+  );
+  await eventually('the rest', () => second.length === 2);
+  expect(performance.now() - began).toBeLessThan(5_000);
+  expect([...first, ...second].sort()).toEqual([0, 1, 2]);
+});

@@ -1,0 +1,89 @@
+import type { Bus, ConsumeOptions } from './bus.js';
+import type { Link } from './connection.js';
+import { openDelivery, type OpenDelivery } from './delivery.js';
+import { askApi, NANOSECONDS_PER_MS } from './jetstream.js';
+import { Pull } from './pull.js';
+import type { ReplyInbox } from './reply-inbox.js';
+
+/** After a failed batch its messages come again so much later. */
+const FAILED_RETRY_MS = 1_000;
+
+/** A durable pull consumer, made when it is missing. */
+export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOptions): ReturnType<Bus['consume']> {
+  const { stream, durable, batchMax } = options;
+  let waiting: OpenDelivery[] = [];
+  let handling: Promise<void> | undefined;
+  let scheduled = false;
+  let stopping: Promise<void> | undefined;
+
+  const pull = new Pull(link, {
+    label: `${stream}/${durable}`,
+    prepare: async () => {
+      await askApi(inbox, `CONSUMER.DURABLE.CREATE.${stream}.${durable}`, {
+        stream_name: stream,
+        config: configurationOf(options),
+      });
+      return { stream, consumer: durable };
+    },
+    room: () => batchMax - waiting.length,
+    deliver: (message) => {
+      waiting.push(openDelivery(link, message));
+      schedule();
+    },
+  });
+
+  /** After what came in the same read has been added: a batch is whatever has arrived. */
+  const schedule = (): void => {
+    if (scheduled || handling !== undefined) return;
+    scheduled = true;
+    queueMicrotask(() => {
+      scheduled = false;
+      next();
+    });
+  };
+
+  const next = (): void => {
+    if (stopping !== undefined || handling !== undefined || waiting.length === 0) return;
+    const batch = waiting.slice(0, batchMax);
+    waiting = waiting.slice(batchMax);
+    pull.more();
+    handling = handle(batch).finally(() => {
+      handling = undefined;
+      next();
+    });
+  };
+
+  const handle = async (batch: OpenDelivery[]): Promise<void> => {
+    try {
+      await options.handler(batch.map(({ delivery }) => delivery));
+    } catch (error) {
+      link.log.error({ error, stream, durable, messages: batch.length }, 'the handler of a stream failed');
+      for (const { delivery, settled } of batch) if (!settled()) delivery.retryAfter(FAILED_RETRY_MS);
+    }
+  };
+
+  const stop = async (): Promise<void> => {
+    await pull.stop();
+    // Another replica shall have these now, not after the acknowledgement's time.
+    for (const { delivery } of waiting.splice(0)) delivery.retryAfter(0);
+    await handling;
+  };
+
+  return {
+    stop: () => (stopping ??= stop()),
+  };
+}
+
+function configurationOf(options: ConsumeOptions): object {
+  return {
+    durable_name: options.durable,
+    filter_subject: options.filterSubject,
+    deliver_policy: 'all',
+    replay_policy: 'instant',
+    ack_policy: 'explicit',
+    ack_wait: options.ackWaitMs * NANOSECONDS_PER_MS,
+    max_ack_pending: options.maxAckPending,
+    // A finite number would leave a message undelivered for good (stack).
+    max_deliver: -1,
+  };
+}

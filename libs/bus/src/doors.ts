@@ -1,0 +1,63 @@
+import type { Msg, Subscription } from 'nats';
+import type { MessageContext } from './bus.js';
+import type { Link } from './connection.js';
+import { traceparentOf } from './trace-context.js';
+
+/** At most one log line per message name and reason in this time. */
+const LOG_EVERY_MS = 1_000;
+
+/** All subscriptions that hand messages to handlers, and how many handlers run: what a drain has to wait for. */
+export class Doors {
+  readonly #link: Link;
+  readonly #subscriptions: Subscription[] = [];
+  readonly #loggedAt = new Map<string, number>();
+  #running = 0;
+  #whenIdle: (() => void)[] = [];
+
+  constructor(link: Link) {
+    this.#link = link;
+  }
+
+  /** `receive` must not throw: it runs inside the library's read loop. */
+  open(subject: string, queue: string | undefined, receive: (message: Msg) => void): void {
+    const callback = (error: Error | null, message: Msg): void => {
+      if (error !== null) this.#link.log.error({ error, subject }, 'a subscription was refused');
+      else receive(message);
+    };
+    const options = queue === undefined ? { callback } : { callback, queue };
+    this.#subscriptions.push(this.#link.nats.subscribe(subject, options));
+  }
+
+  /** Runs a handler to its end, counted; what it throws goes to `failed`. Neither callback may throw. */
+  async run<T>(handler: () => Promise<T> | T, ended: (result: T) => void, failed: (error: unknown) => void) {
+    this.#running += 1;
+    try {
+      ended(await handler());
+    } catch (error) {
+      failed(error);
+    } finally {
+      this.#running -= 1;
+      if (this.#running === 0) for (const idle of this.#whenIdle.splice(0)) idle();
+    }
+  }
+
+  /** Counts a message that is not handed on, and logs it now and then. */
+  refuse(name: string, reason: string, problem: string): void {
+    this.#link.counters.refused(name, reason);
+    const key = `${name} ${reason}`;
+    const now = performance.now();
+    if (now - (this.#loggedAt.get(key) ?? -Infinity) < LOG_EVERY_MS) return;
+    this.#loggedAt.set(key, now);
+    this.#link.log.warn({ message: name, reason, problem }, 'a message was refused');
+  }
+
+  /** Receives nothing new; resolves when what was received is handled. */
+  async close(): Promise<void> {
+    await Promise.all(this.#subscriptions.splice(0).map((subscription) => subscription.drain().catch(() => undefined)));
+    if (this.#running > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+  }
+}
+
+export function contextOf(message: Msg): MessageContext {
+  return { subject: message.subject, traceparent: traceparentOf(message) };
+}

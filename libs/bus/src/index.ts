@@ -1,0 +1,24 @@
+export type {
+  AnyPublished,
+  AnyRequest,
+  AnyStored,
+  BucketHead,
+  BucketMirror,
+  BucketSwap,
+  Bus,
+  BusLog,
+  BusOptions,
+  ConsumeOptions,
+  MessageContext,
+  RequestOptions,
+  ServeOptions,
+  StoredDelivery,
+  StreamSettings,
+  StreamState,
+  SubscribeOptions,
+  Words,
+} from './bus.js';
+export { BusFault } from './bus-fault.js';
+export { connectBus } from './connect-bus.js';
+export { natsAuthorization, permissionsOf, type BucketRights, type Permissions } from './permissions.js';
+export { MESSAGE_BYTES_MAX } from './wire.js';

@@ -1,0 +1,51 @@
+import { BusFault, JetStreamFault } from './bus-fault.js';
+import type { ReplyInbox } from './reply-inbox.js';
+
+export const API_TIMEOUT_MS = 5_000;
+export const NANOSECONDS_PER_MS = 1_000_000;
+
+/** Numbers of JetStream API errors that the bus acts on. */
+export const ERROR_NUMBER = {
+  streamNameInUse: 10_058,
+  streamNotFound: 10_059,
+  noMessageFound: 10_037,
+  wrongLastSequence: 10_071,
+  streamBytesExceeded: 10_054,
+  streamStoreFailed: 10_077,
+} as const;
+
+/** Asks the JetStream API. Rejects with a JetStreamFault when it answers with an error. */
+export async function askApi<T>(inbox: ReplyInbox, operation: string, question: object, timeoutMs = API_TIMEOUT_MS) {
+  const subject = `$JS.API.${operation}`;
+  const answer = await inbox.exchange({ subject, timeoutMs }, Buffer.from(JSON.stringify(question)));
+  return readApiAnswer<T>(subject, answer.data);
+}
+
+/** The API's answer, or its error as a JetStreamFault. */
+export function readApiAnswer<T>(subject: string, data: Uint8Array): T {
+  let answer: { error?: { err_code?: number; description?: string } };
+  try {
+    answer = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8'));
+  } catch {
+    throw new BusFault('invalid_message', `no JetStream answer from ${subject}`);
+  }
+  if (answer.error === undefined) return answer as T;
+  const { err_code: errorNumber = 0, description = 'unknown error' } = answer.error;
+  throw new JetStreamFault(codeOf(errorNumber, description), `${subject}: ${description}`, errorNumber);
+}
+
+function codeOf(errorNumber: number, description: string): string {
+  switch (errorNumber) {
+    case ERROR_NUMBER.streamNotFound:
+      return 'stream_missing';
+    case ERROR_NUMBER.wrongLastSequence:
+      return 'conflict';
+    case ERROR_NUMBER.streamBytesExceeded:
+      return 'stream_full';
+    case ERROR_NUMBER.streamStoreFailed:
+      // The number covers every failure to store; only the text tells a full stream from a broken disk.
+      return /maximum (bytes|messages)/.test(description) ? 'stream_full' : 'stream_refused';
+    default:
+      return 'stream_refused';
+  }
+}

@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { BEATS_SETTINGS, faultCode, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
+import { pulse } from '../test/messages.js';
+import type { Bus } from './index.js';
+
+jest.setTimeout(TEST_TIMEOUT_MS);
+
+let world: BusWorld;
+let edge: Bus;
+let admission: Bus;
+
+beforeAll(async () => {
+  world = await startBusWorld();
+  [edge, admission] = await Promise.all([world.connect('edge-proxy'), world.connect('admission')]);
+});
+afterAll(() => world.stop());
+
+test('the last message of each subject is read, over more than one batch', async () => {
+  expect(await faultCode(admission.lastPerSubject('BEATS', 'test.pulse.*'))).toBe('stream_missing');
+  await admission.ensureStream(BEATS_SETTINGS);
+  expect(await admission.lastPerSubject('BEATS', 'test.pulse.*')).toEqual([]);
+  for (const n of [1, 2]) {
+    await Promise.all(
+      Array.from({ length: 600 }, (_, edgeNumber) =>
+        edge.store(pulse, { edge: `e${edgeNumber}` }, { n: n * edgeNumber }),
+      ),
+    );
+  }
+  const last = await admission.lastPerSubject('BEATS', 'test.pulse.*');
+  const bodies = last.map(({ subject, data }) => [subject, admission.decode(pulse, data)]);
+  expect(new Map(bodies as [string, unknown][])).toEqual(
+    new Map(Array.from({ length: 600 }, (_, n) => [`test.pulse.e${n}`, { ok: true, body: { n: 2 * n } }])),
+  );
+  expect(last).toHaveLength(600);
+  expect(last.every(({ storedAtMs, sequence }) => sequence > 600 && Math.abs(Date.now() - storedAtMs) < 60_000)).toBe(
+    true,
+  );
+});

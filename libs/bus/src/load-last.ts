@@ -1,0 +1,74 @@
+import { createInbox, type Msg } from 'nats';
+import { BusFault } from './bus-fault.js';
+import { inboxPrefix, type Link } from './connection.js';
+import { placeOf } from './delivery.js';
+import { API_TIMEOUT_MS, askApi, NANOSECONDS_PER_MS } from './jetstream.js';
+import type { ReplyInbox } from './reply-inbox.js';
+
+/** All of them together: the longest that reading the last messages of all subjects may take. */
+const LOAD_MAX_MS = 15_000;
+const BATCH = 256;
+/** The server forgets a consumer that nobody has asked for so long. */
+const INACTIVE_MS = 30_000;
+
+/** Makes a consumer that first brings the last message of each subject, then what follows; it needs no acknowledgements. */
+export async function createLastConsumer(
+  inbox: ReplyInbox,
+  stream: string,
+  filterSubject: string,
+): Promise<{ name: string; pending: number }> {
+  const { name, num_pending: pending } = await askApi<{ name: string; num_pending: number }>(
+    inbox,
+    `CONSUMER.CREATE.${stream}`,
+    {
+      stream_name: stream,
+      config: {
+        filter_subject: filterSubject,
+        deliver_policy: 'last_per_subject',
+        replay_policy: 'instant',
+        ack_policy: 'none',
+        max_deliver: -1,
+        mem_storage: true,
+        inactive_threshold: INACTIVE_MS * NANOSECONDS_PER_MS,
+      },
+    },
+  );
+  return { name, pending };
+}
+
+/** The last message of each subject of a stream, in stream order. Rejects with `stream_missing`, `timeout`… */
+export async function loadLast(link: Link, inbox: ReplyInbox, stream: string, filterSubject: string): Promise<Msg[]> {
+  const { name, pending } = await createLastConsumer(inbox, stream, filterSubject);
+  if (pending === 0) return [];
+  const loaded: Msg[] = [];
+  const replies = createInbox(inboxPrefix(link.service));
+  const ask = (): void => {
+    const body = JSON.stringify({ batch: BATCH, expires: API_TIMEOUT_MS * NANOSECONDS_PER_MS });
+    link.nats.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, body, { reply: replies });
+  };
+  let end: (fault?: BusFault) => void = () => undefined;
+  const finished = new Promise<void>((resolve, reject) => {
+    end = (fault) => (fault === undefined ? resolve() : reject(fault));
+  });
+  const subscription = link.nats.subscribe(replies, {
+    callback: (error, message) => {
+      if (error !== null) return end(new BusFault('forbidden', error.message));
+      if (message.subject === replies)
+        return end(new BusFault('stream_refused', `${stream}: ${message.headers?.status}`));
+      loaded.push(message);
+      if (placeOf(message).pending === 0) end();
+      else if (loaded.length % BATCH === 0) ask();
+    },
+  });
+  const timer = setTimeout(() => end(new BusFault('timeout', `${stream} was not read in time`)), LOAD_MAX_MS);
+  const unlisten = link.onDisconnect(() => end(new BusFault('disconnected', 'the bus was disconnected')));
+  try {
+    ask();
+    await finished;
+  } finally {
+    clearTimeout(timer);
+    unlisten();
+    if (!link.nats.isClosed()) subscription.unsubscribe();
+  }
+  return loaded;
+}

@@ -1,0 +1,199 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { connect, headers } from 'nats';
+import { eventually, faultCode, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
+import type { BucketHead, BucketMirror, Bus } from './index.js';
+
+jest.setTimeout(TEST_TIMEOUT_MS);
+
+interface Seen {
+  mirror: BucketMirror;
+  entries: ReadonlyMap<string, string>;
+  head: BucketHead | undefined;
+  swaps: (readonly string[])[];
+}
+
+let world: BusWorld;
+let catalog: Bus;
+let edge: Bus;
+
+beforeEach(async () => {
+  world = await startBusWorld();
+  [catalog, edge] = await Promise.all([world.connect('catalog'), world.connect('edge-proxy')]);
+});
+afterEach(() => world.stop());
+
+function watch(bus: Bus): Seen {
+  const seen: Seen = { mirror: undefined as never, entries: new Map(), head: undefined, swaps: [] };
+  seen.mirror = bus.mirrorBucket('catalog', (entries, head, changed) => {
+    seen.entries = entries;
+    seen.head = head;
+    seen.swaps.push([...changed].sort());
+  });
+  return seen;
+}
+
+function models(count: number, text = 'price'): Map<string, string> {
+  return new Map(
+    Array.from({ length: count }, (_, n) => [`openai/gpt-4.${n}:free@x ü`, `{"n":${n},"text":"${text}"}`]),
+  );
+}
+
+/** Writes behind the bus's back, as an operator could: an empty text removes, `empty` leaves nothing else in the bucket. */
+async function asOperator(act: (request: (subject: string, body: string) => Promise<void>) => Promise<void>) {
+  const url = new URL(world.urlFor('catalog'));
+  const nats = await connect({
+    servers: url.host,
+    user: 'catalog',
+    pass: decodeURIComponent(url.password),
+    inboxPrefix: '_INBOX_catalog',
+  });
+  await act(async (subject, body) => {
+    const named = headers();
+    if (body === '') named.set('KV-Operation', 'DEL');
+    if (body === 'empty') named.set('Nats-Rollup', 'all');
+    await nats.request(subject, body, { timeout: 2_000, headers: named });
+  });
+  await nats.close();
+}
+
+test('a mirror loads, follows changes and deletions, and names what changed', async () => {
+  const seen = watch(edge);
+  expect(seen.mirror.ready()).toBe(false);
+  expect(seen.mirror.ageMs(Date.now())).toBe(Infinity);
+  const entries = models(1_000);
+  await catalog.publishBucket('catalog', entries, 1);
+  await eventually('the first load', () => seen.mirror.ready());
+  expect(seen.entries).toEqual(entries);
+  expect(seen.head).toEqual(await catalog.bucketHead('catalog'));
+  expect(seen.mirror.revision()).toBe(1);
+
+  const changed = new Map(entries).set('openai/gpt-4.7:free@x ü', 'dearer').set('new/model', 'x');
+  changed.delete('openai/gpt-4.9:free@x ü');
+  await catalog.publishBucket('catalog', changed, 2);
+  await eventually('the change', () => seen.mirror.revision() === 2);
+  expect(seen.entries).toEqual(changed);
+  expect(seen.swaps).toHaveLength(2);
+  expect(seen.swaps[1]).toEqual(['new/model', 'openai/gpt-4.7:free@x ü', 'openai/gpt-4.9:free@x ü']);
+  await eventually('the server was heard', () => seen.mirror.ageMs(Date.now()) < 1_500);
+
+  const late = watch(edge);
+  await eventually('a second mirror', () => late.mirror.ready());
+  expect(late.entries).toEqual(changed);
+});
+
+test('publishing the same again changes nothing, a new revision alone is told', async () => {
+  const entries = models(10);
+  await catalog.publishBucket('catalog', entries, 1);
+  const seen = watch(edge);
+  await eventually('the first load', () => seen.mirror.ready());
+  await catalog.publishBucket('catalog', entries, 1);
+  await catalog.publishBucket('catalog', entries, 5);
+  await eventually('the revision', () => seen.mirror.revision() === 5);
+  expect(seen.swaps.map((changed) => changed.length)).toEqual([10, 0]);
+  expect(await catalog.bucketHead('catalog')).toMatchObject({ revision: 5, count: 10 });
+});
+
+test('two publications at once end with a complete bucket', async () => {
+  const seen = watch(edge);
+  await Promise.all([
+    catalog.publishBucket('catalog', models(50, 'a'), 1),
+    catalog.publishBucket('catalog', models(40, 'b'), 2),
+  ]);
+  await eventually('the last', () => seen.mirror.revision() === 2);
+  expect(seen.entries).toEqual(models(40, 'b'));
+});
+
+test('of two publishing processes one is told, and its repetition completes the bucket', async () => {
+  const seen = watch(edge);
+  const other = await world.connect('catalog');
+  const codes = await Promise.all([
+    faultCode(catalog.publishBucket('catalog', models(50, 'a'), 1)),
+    faultCode(other.publishBucket('catalog', models(40, 'b'), 2)),
+  ]);
+  expect(codes.filter((code) => code === 'no fault').length).toBeGreaterThan(0);
+  expect(codes.every((code) => code === 'no fault' || code === 'conflict')).toBe(true);
+  await other.publishBucket('catalog', models(40, 'b'), 2);
+  await eventually('the last', () => seen.mirror.revision() === 2);
+  expect(seen.entries).toEqual(models(40, 'b'));
+});
+
+test('a bucket that is emptied under a running mirror leaves it as it is, and is read anew when it is published', async () => {
+  await catalog.publishBucket('catalog', models(20), 1);
+  const seen = watch(edge);
+  await eventually('the first load', () => seen.mirror.ready());
+  await asOperator((request) => request('$KV.catalog.head', 'empty'));
+  expect(await catalog.bucketHead('catalog')).toBeNull();
+  expect((await catalog.lastPerSubject('KV_catalog' as never, '$KV.catalog.>')).length).toBe(1);
+  expect(seen.entries).toEqual(models(20));
+  await catalog.publishBucket('catalog', models(10), 2);
+  await eventually('the smaller bucket', () => seen.mirror.revision() === 2);
+  expect(seen.entries).toEqual(models(10));
+});
+
+test('an entry above 64 KiB is refused, and nothing is written', async () => {
+  const entries = models(3).set('large', 'ü'.repeat(32 * 1024 + 1));
+  expect(await faultCode(catalog.publishBucket('catalog', entries, 1))).toBe('too_large');
+  expect(await catalog.bucketHead('catalog')).toBeNull();
+});
+
+test('a bucket without a head, half written or emptied leaves the mirror as it is', async () => {
+  const entries = models(20);
+  await catalog.publishBucket('catalog', entries, 1);
+  const seen = watch(edge);
+  await eventually('the first load', () => seen.mirror.ready());
+
+  await asOperator((request) => request('$KV.catalog.entry.stray', 'half written'));
+  const later = watch(edge);
+  await catalog.publishBucket('catalog', entries, 2);
+  await eventually('the stray entry is gone', () => seen.mirror.revision() === 2 && later.mirror.ready());
+  expect(later.swaps).toHaveLength(1);
+  expect(later.entries).toEqual(entries);
+
+  await asOperator((request) => request('$KV.catalog.head', ''));
+  expect(await catalog.bucketHead('catalog')).toBeNull();
+  const headless = watch(edge);
+  await asOperator(async (request) => {
+    for (const n of [1, 2, 3]) await request(`$KV.catalog.entry.e${n}`, '');
+  });
+  await world.restart({ kill: true });
+  await eventually('connected', () => edge.connected() && catalog.connected());
+  await eventually('aged', () => seen.mirror.ageMs(Date.now()) > 1_500);
+  expect(seen.entries).toEqual(entries);
+  expect(seen.mirror.ready()).toBe(true);
+  expect(headless.mirror.ready()).toBe(false);
+
+  await catalog.publishBucket('catalog', entries, 3);
+  await eventually('all again', () => seen.mirror.revision() === 3 && headless.mirror.ready());
+  expect(headless.entries).toEqual(entries);
+});
+
+test('after a kill of the server a change is seen within seconds', async () => {
+  await catalog.publishBucket('catalog', models(100), 1);
+  const seen = watch(edge);
+  await eventually('the first load', () => seen.mirror.ready());
+  await world.restart({ kill: true });
+  await eventually('connected', () => edge.connected() && catalog.connected());
+  const began = performance.now();
+  await catalog.publishBucket('catalog', models(100, 'new'), 2);
+  await eventually('the change', () => seen.mirror.revision() === 2);
+  // Silence alone would be noticed after three seconds.
+  expect(performance.now() - began).toBeLessThan(2_500);
+  expect(seen.entries).toEqual(models(100, 'new'));
+});
+
+test('a server with an empty store keeps the mirror until the catalog is published again', async () => {
+  const entries = models(100);
+  await catalog.publishBucket('catalog', entries, 4);
+  const seen = watch(edge);
+  await eventually('the first load', () => seen.mirror.ready());
+  await world.restart({ kill: true, emptyState: true });
+  await eventually('connected', () => edge.connected() && catalog.connected());
+  expect(await catalog.bucketHead('catalog')).toBeNull();
+  expect(seen.entries).toEqual(entries);
+  entries.set('another', 'x');
+  await catalog.publishBucket('catalog', entries, 5);
+  await eventually('published again', () => seen.mirror.revision() === 5);
+  expect(seen.entries).toEqual(entries);
+  expect(seen.swaps.at(-1)).toEqual(['another']);
+  await seen.mirror.stop();
+});

@@ -1,0 +1,100 @@
+import type { BucketHead, BucketMirror, BucketSwap } from './bus.js';
+import { applyMessage, bucketStream, bucketSubjects, emptyContent, isComplete } from './bucket.js';
+import type { Link } from './connection.js';
+import { placeOf } from './delivery.js';
+import { createLastConsumer } from './load-last.js';
+import { Pull } from './pull.js';
+import type { ReplyInbox } from './reply-inbox.js';
+
+const READ_AHEAD = 256;
+/** A head that does not cover what was staged: the bucket is read anew, after at least and at most so long. */
+const REREAD_FIRST_MS = 200;
+const REREAD_MAX_MS = 10_000;
+
+/**
+ * A read copy of a bucket. What arrives is staged beside the copy that is shown; only a head that covers all of it swaps
+ * the two, so an emptied, missing or half-written bucket never replaces a good copy (stack, KV mirror).
+ */
+export function startMirror(link: Link, inbox: ReplyInbox, bucket: string, onSwap: BucketSwap): BucketMirror {
+  let staged = emptyContent();
+  /** The consumer whose messages are staged; one of an earlier reading may still be sending. */
+  let reading = '';
+  let shown: { entries: ReadonlyMap<string, string>; head: BucketHead } | undefined;
+  let confirmedAt: number | undefined;
+  /** The shown copy is what the bucket had when it was last heard. */
+  let current = false;
+  /** What the bucket had when the reading began has not all arrived. */
+  let loading = true;
+  let rereadMs = REREAD_FIRST_MS;
+  let rereadTimer: NodeJS.Timeout | undefined;
+
+  const confirm = (): void => {
+    if (current) confirmedAt = Date.now();
+  };
+
+  const compare = (): void => {
+    if (staged.head === null) return;
+    if (isComplete(staged)) {
+      rereadMs = REREAD_FIRST_MS;
+      clearTimeout(rereadTimer);
+      current = true;
+      confirm();
+      swap(staged.head);
+      return;
+    }
+    current = false;
+    clearTimeout(rereadTimer);
+    rereadTimer = setTimeout(() => pull.restart(), rereadMs).unref();
+    rereadMs = Math.min(rereadMs * 2, REREAD_MAX_MS);
+  };
+
+  const swap = (head: BucketHead): void => {
+    if (shown?.head.revision === head.revision && shown.head.hash === head.hash) return;
+    const before = shown?.entries ?? new Map<string, string>();
+    const entries = new Map(staged.entries);
+    shown = { entries, head };
+    try {
+      onSwap(entries, head, changedKeys(before, entries));
+    } catch (error) {
+      link.log.error({ error, bucket }, 'the receiver of a mirror failed');
+    }
+  };
+
+  const pull = new Pull(link, {
+    label: bucketStream(bucket),
+    prepare: async () => {
+      const { name } = await createLastConsumer(inbox, bucketStream(bucket), bucketSubjects(bucket));
+      staged = emptyContent();
+      reading = name;
+      loading = true;
+      return { stream: bucketStream(bucket), consumer: name };
+    },
+    room: () => READ_AHEAD,
+    deliver: (message) => {
+      const { consumer, sequence, pending } = placeOf(message);
+      if (consumer !== reading) return;
+      const isHead = applyMessage(staged, bucket, message, sequence);
+      if (!isHead) current = false;
+      if (loading && pending > 0) return;
+      // An entry that changes later is covered by the head that follows it.
+      if (isHead || loading) compare();
+      loading = false;
+    },
+    quiet: confirm,
+  });
+
+  return {
+    ready: () => shown !== undefined,
+    revision: () => shown?.head.revision ?? 0,
+    ageMs: (now) => (confirmedAt === undefined ? Infinity : Math.max(0, now - confirmedAt)),
+    stop: async () => {
+      await pull.stop();
+      clearTimeout(rereadTimer);
+    },
+  };
+}
+
+function changedKeys(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
+  const changed = [...after.keys()].filter((key) => before.get(key) !== after.get(key));
+  return changed.concat([...before.keys()].filter((key) => !after.has(key)));
+}

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { MESSAGES, SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';
+import { connect, type NatsConnection } from 'nats';
+import { eventually, startBusWorld, USAGE_SETTINGS, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
+import { TEST_BUCKETS, TEST_MESSAGES, unserved } from '../test/messages.js';
+import { natsAuthorization, permissionsOf } from './index.js';
+
+jest.setTimeout(TEST_TIMEOUT_MS);
+
+let world: BusWorld;
+const raw: NatsConnection[] = [];
+
+beforeAll(async () => {
+  world = await startBusWorld();
+  const [billing, catalog] = await Promise.all([world.connect('billing'), world.connect('catalog')]);
+  await billing.ensureStream(USAGE_SETTINGS);
+  await catalog.publishBucket('catalog', new Map([['a', 'b']]), 1);
+});
+afterAll(async () => {
+  await Promise.all(raw.map((nats) => nats.close()));
+  await world.stop();
+});
+
+/** A connection of a service, without the manners of the bus, and what the server refused it. */
+async function intruder(service: ServiceName): Promise<{ nats: NatsConnection; refused: string[] }> {
+  const url = new URL(world.urlFor(service));
+  const nats = await connect({ servers: url.host, user: service, pass: decodeURIComponent(url.password) });
+  raw.push(nats);
+  const refused: string[] = [];
+  void (async () => {
+    for await (const { permissionContext } of nats.status()) {
+      if (permissionContext) refused.push(`${permissionContext.operation} ${permissionContext.subject}`);
+    }
+  })();
+  return { nats, refused };
+}
+
+const FORBIDDEN: readonly [ServiceName, 'publish' | 'subscription', string][] = [
+  ['edge-proxy', 'subscription', '_INBOX_admission.>'],
+  ['edge-proxy', 'subscription', '_INBOX_*.>'],
+  ['edge-proxy', 'subscription', '_INBOX.>'],
+  ['edge-proxy', 'subscription', '>'],
+  ['edge-proxy', 'subscription', 'test.echo'],
+  ['edge-proxy', 'subscription', 'test.recorded.0'],
+  ['edge-proxy', 'subscription', '$KV.catalog.>'],
+  ['edge-proxy', 'publish', '_INBOX_admission.abc.1'],
+  ['edge-proxy', 'publish', 'test.notice.e0'],
+  ['edge-proxy', 'publish', '$KV.catalog.head'],
+  ['edge-proxy', 'publish', '$JS.API.STREAM.CREATE.USAGE'],
+  ['edge-proxy', 'publish', '$JS.API.STREAM.DELETE.USAGE'],
+  ['edge-proxy', 'publish', '$JS.API.STREAM.PURGE.USAGE'],
+  ['edge-proxy', 'publish', '$JS.API.STREAM.CREATE.MINE'],
+  ['edge-proxy', 'publish', '$JS.API.STREAM.MSG.GET.USAGE'],
+  ['edge-proxy', 'publish', '$JS.API.DIRECT.GET.USAGE'],
+  ['edge-proxy', 'publish', '$JS.API.CONSUMER.CREATE.USAGE'],
+  ['edge-proxy', 'publish', '$JS.API.CONSUMER.DURABLE.CREATE.USAGE.shard-0'],
+  ['edge-proxy', 'publish', '$JS.API.CONSUMER.MSG.NEXT.USAGE.shard-0'],
+  ['edge-proxy', 'publish', '$JS.ACK.USAGE.shard-0.1.1.1.1.0'],
+  ['edge-proxy', 'publish', '$JS.API.CONSUMER.CREATE.BEATS'],
+  ['edge-proxy', 'publish', '$JS.API.STREAM.PURGE.KV_catalog'],
+  ['admission', 'publish', '$KV.catalog.entry.a'],
+  ['admission', 'publish', '$JS.API.STREAM.PURGE.USAGE'],
+  ['admission', 'publish', '$JS.API.CONSUMER.MSG.NEXT.USAGE.shard-0'],
+  ['admission', 'publish', '_INBOX_edge-proxy.abc.1'],
+  ['billing', 'publish', 'test.recorded.0'],
+  ['billing', 'publish', '$JS.API.CONSUMER.DELETE.USAGE.shard-0'],
+  ['billing', 'publish', '$JS.API.STREAM.PURGE.BEATS'],
+  ['billing', 'publish', '$JS.API.CONSUMER.CREATE.KV_catalog'],
+  ['catalog', 'publish', '$JS.API.STREAM.CREATE.KV_other'],
+  ['catalog', 'publish', '$JS.API.STREAM.INFO.USAGE'],
+  ['accounts', 'publish', 'test.echo'],
+  ['dashboard', 'publish', '$KV.catalog.head'],
+];
+
+test('accounts has no rights in this table but its inbox, which must not mean every right', () => {
+  expect(permissionsOf('accounts', TEST_MESSAGES, TEST_BUCKETS)).toEqual({
+    publish: [],
+    subscribe: ['_INBOX_accounts.>'],
+  });
+});
+
+test.each(FORBIDDEN)('%s is refused: %s of %s', async (service, operation, subject) => {
+  const { nats, refused } = await intruder(service);
+  if (operation === 'publish') nats.publish(subject, 'x');
+  else nats.subscribe(subject, { callback: () => undefined });
+  await nats.flush();
+  await eventually('refused', () => refused.length > 0);
+  expect(refused).toEqual([`${operation} ${subject}`]);
+});
+
+test('a forbidden request fails at once and says so', async () => {
+  const dashboard = await world.connect('dashboard');
+  const began = performance.now();
+  await expect(dashboard.streamState('USAGE')).rejects.toMatchObject({ code: 'forbidden' });
+  expect(performance.now() - began).toBeLessThan(1_000);
+});
+
+test('nobody can answer for another service', async () => {
+  const edge = await world.connect('edge-proxy');
+  const [admission, billing] = [await intruder('admission'), await intruder('billing')];
+  const inboxes: string[] = [];
+  billing.nats.subscribe('test.unserved', { callback: (_error, message) => void inboxes.push(String(message.reply)) });
+  await billing.nats.flush();
+  const asked = edge.request(unserved, {}, { timeoutMs: 10_000 });
+  await eventually('asked', () => inboxes.length === 1);
+  const inbox = String(inboxes[0]);
+  const answer = JSON.stringify({ who: 'admission', v: 1 });
+
+  admission.nats.publish(inbox, answer);
+  await eventually('refused', () => admission.refused.length > 0);
+  expect(admission.refused).toEqual([`publish ${inbox}`]);
+  // With the end of a message that it does serve it may publish, but that is not what the asker waits for.
+  admission.nats.publish(inbox.replace(/test\.unserved$/, 'test.echo'), answer);
+  await admission.nats.flush();
+  expect(admission.refused).toHaveLength(1);
+
+  billing.nats.publish(inbox, JSON.stringify({ who: 'billing', v: 1 }));
+  expect(await asked).toEqual({ who: 'billing' });
+});
+
+test('no service may do everything, delete a stream or a consumer, or read an inbox that is not its own', () => {
+  for (const messages of [MESSAGES, TEST_MESSAGES]) {
+    for (const service of SERVICE_NAMES) {
+      const { publish, subscribe } = permissionsOf(service, messages);
+      expect(publish.filter((subject) => /^[>*]|DELETE|^\$JS\.API\.>|^\$SYS|^_INBOX.*>/.test(subject))).toEqual([]);
+      expect(subscribe.filter((subject) => subject.startsWith('_INBOX'))).toEqual([`_INBOX_${service}.>`]);
+      expect(subscribe.filter((subject) => /^[>*$]/.test(subject))).toEqual([]);
+    }
+  }
+});
+
+test('the rights of a service are exactly those that its messages need', () => {
+  expect(permissionsOf('edge-proxy', TEST_MESSAGES, TEST_BUCKETS)).toEqual({
+    publish: [
+      '$JS.API.CONSUMER.CREATE.KV_catalog',
+      '$JS.API.CONSUMER.MSG.NEXT.KV_catalog.*',
+      '$JS.API.STREAM.INFO.BEATS',
+      '$JS.API.STREAM.INFO.USAGE',
+      '$JS.API.STREAM.MSG.GET.KV_catalog',
+      '_INBOX_admission.*.*.test.look-up',
+      'test.count',
+      'test.echo',
+      'test.echo.*',
+      'test.pulse.*',
+      'test.recorded.*',
+      'test.unserved',
+    ],
+    subscribe: ['_INBOX_edge-proxy.>', 'test.job', 'test.look-up', 'test.notice.*'],
+  });
+  expect(permissionsOf('billing', TEST_MESSAGES, TEST_BUCKETS)).toEqual({
+    publish: [
+      '$JS.ACK.USAGE.>',
+      '$JS.API.CONSUMER.CREATE.USAGE',
+      '$JS.API.CONSUMER.DURABLE.CREATE.USAGE.*',
+      '$JS.API.CONSUMER.MSG.NEXT.USAGE.*',
+      '$JS.API.STREAM.CREATE.USAGE',
+      '$JS.API.STREAM.INFO.USAGE',
+      '$JS.API.STREAM.PURGE.USAGE',
+      '$JS.API.STREAM.UPDATE.USAGE',
+      '_INBOX_edge-proxy.*.*.test.unserved',
+    ],
+    subscribe: ['_INBOX_billing.>', 'test.recorded.*', 'test.unserved'],
+  });
+});
+
+test('a password that the configuration cannot carry is refused', () => {
+  const passwords = Object.fromEntries(SERVICE_NAMES.map((name) => [name, 'line\nbreak'])) as Record<
+    ServiceName,
+    string
+  >;
+  expect(() => natsAuthorization(passwords, TEST_MESSAGES)).toThrow('printable');
+});

@@ -1,0 +1,146 @@
+import { headers } from 'nats';
+import { BusFault, JetStreamFault } from './bus-fault.js';
+import type { Bus, BucketHead } from './bus.js';
+import {
+  applyMessage,
+  bucketStream,
+  bucketSubjects,
+  emptyContent,
+  ENTRIES_MAX,
+  ENTRY_BYTES_MAX,
+  entrySubject,
+  hashOf,
+  headSubject,
+  parseHead,
+  type BucketContent,
+} from './bucket.js';
+import type { Link } from './connection.js';
+import { placeOf } from './delivery.js';
+import { API_TIMEOUT_MS, askApi, ERROR_NUMBER } from './jetstream.js';
+import { loadLast } from './load-last.js';
+import type { ReplyInbox } from './reply-inbox.js';
+import { storeBytes } from './store.js';
+import { ensureConfiguration } from './streams.js';
+
+const BUCKET_BYTES_MAX = 256 * 1024 * 1024;
+/** Writes sent before their acknowledgements are awaited. */
+const WRITES_AT_ONCE = 64;
+const NO_DATA = new Uint8Array(0);
+
+/** The writing side of KV buckets. */
+export function makePublishBucket(
+  link: Link,
+  inbox: ReplyInbox,
+  replicas: number,
+): Pick<Bus, 'publishBucket' | 'bucketHead'> {
+  const publishing = new Map<string, Promise<void>>();
+  return {
+    publishBucket: (bucket, entries, revision) => {
+      // One at a time, or the head of one would be written between the entries of another.
+      const before = publishing.get(bucket) ?? Promise.resolve();
+      const published = before
+        .catch(() => undefined)
+        .then(() => writeBucket(link, inbox, bucket, entries, revision, replicas));
+      publishing.set(bucket, published);
+      return published;
+    },
+    bucketHead: (bucket) => readHead(inbox, bucket),
+  };
+}
+
+async function writeBucket(
+  link: Link,
+  inbox: ReplyInbox,
+  bucket: string,
+  entries: ReadonlyMap<string, string>,
+  revision: number,
+  replicas: number,
+): Promise<void> {
+  assertEntries(bucket, entries);
+  await ensureConfiguration(inbox, bucketConfiguration(bucket, replicas));
+  const present = await readContent(link, inbox, bucket);
+  const head: BucketHead = { revision, count: entries.size, hash: hashOf(entries) };
+
+  const changed = [...entries].filter(([key, value]) => present.entries.get(key) !== value);
+  const gone = [...present.entries.keys()].filter((key) => !entries.has(key));
+  await inGroups(changed, ([key, value]) => write(inbox, entrySubject(bucket, key), Buffer.from(value, 'utf8')));
+  await inGroups(gone, (key) => write(inbox, entrySubject(bucket, key), NO_DATA, { 'KV-Operation': 'DEL' }));
+  if (changed.length === 0 && gone.length === 0 && sameHead(present.head, head)) return;
+  // A second writer that has written its head in between is told apart here.
+  await write(inbox, headSubject(bucket), Buffer.from(JSON.stringify(head)), {
+    'Nats-Expected-Last-Subject-Sequence': String(present.headSequence),
+  });
+}
+
+async function readContent(link: Link, inbox: ReplyInbox, bucket: string): Promise<BucketContent> {
+  const content = emptyContent();
+  for (const message of await loadLast(link, inbox, bucketStream(bucket), bucketSubjects(bucket))) {
+    applyMessage(content, bucket, message, placeOf(message).sequence);
+  }
+  return content;
+}
+
+async function write(inbox: ReplyInbox, subject: string, data: Uint8Array, named: Record<string, string> = {}) {
+  const sent = headers();
+  for (const [name, value] of Object.entries(named)) sent.set(name, value);
+  await storeBytes(inbox, subject, data, API_TIMEOUT_MS, Object.keys(named).length > 0 ? sent : undefined);
+}
+
+async function inGroups<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
+  for (let from = 0; from < items.length; from += WRITES_AT_ONCE) {
+    await Promise.all(items.slice(from, from + WRITES_AT_ONCE).map(act));
+  }
+}
+
+async function readHead(inbox: ReplyInbox, bucket: string): Promise<BucketHead | null> {
+  try {
+    const question = { last_by_subj: headSubject(bucket) };
+    const { message } = await askApi<{ message: { data?: string } }>(
+      inbox,
+      `STREAM.MSG.GET.${bucketStream(bucket)}`,
+      question,
+    );
+    return parseHead(Buffer.from(message.data ?? '', 'base64'));
+  } catch (error) {
+    if (!(error instanceof JetStreamFault)) throw error;
+    if (error.errorNumber === ERROR_NUMBER.streamNotFound || error.errorNumber === ERROR_NUMBER.noMessageFound)
+      return null;
+    throw error;
+  }
+}
+
+function assertEntries(bucket: string, entries: ReadonlyMap<string, string>): void {
+  if (entries.size > ENTRIES_MAX) throw new BusFault('too_large', `${bucket}: more than ${ENTRIES_MAX} entries`);
+  for (const [key, value] of entries) {
+    const bytes = Buffer.byteLength(value, 'utf8');
+    if (bytes > ENTRY_BYTES_MAX) {
+      throw new BusFault('too_large', `${bucket}: entry ${key} has ${bytes} bytes, more than ${ENTRY_BYTES_MAX}`);
+    }
+  }
+}
+
+function sameHead(one: BucketHead | null, other: BucketHead): boolean {
+  return one?.revision === other.revision && one.count === other.count && one.hash === other.hash;
+}
+
+/** What a NATS KV bucket with history 1 is underneath. */
+function bucketConfiguration(bucket: string, replicas: number): { name: string } & Record<string, unknown> {
+  return {
+    name: bucketStream(bucket),
+    subjects: [bucketSubjects(bucket)],
+    storage: 'file',
+    retention: 'limits',
+    discard: 'new',
+    max_bytes: BUCKET_BYTES_MAX,
+    max_msgs: -1,
+    max_msg_size: -1,
+    max_consumers: -1,
+    max_age: 0,
+    max_msgs_per_subject: 1,
+    num_replicas: replicas,
+    allow_rollup_hdrs: true,
+    deny_delete: true,
+    deny_purge: false,
+    allow_direct: true,
+  };
+}

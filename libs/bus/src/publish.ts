@@ -1,0 +1,70 @@
+import { subjectOf, subjectPattern } from '@gateway/contracts/messages';
+import type { Msg } from 'nats';
+import { asBusFault } from './bus-fault.js';
+import type { AnyPublished, AnyStored, Bus, SubscribeOptions } from './bus.js';
+import type { Link } from './connection.js';
+import { contextOf, type Doors } from './doors.js';
+import { traceHeaders } from './trace-context.js';
+import { decodeMessage, encodeBody } from './wire.js';
+
+const CONCURRENCY_MAX = 4_096;
+
+/** Messages without an answer: sending and receiving them. */
+export function makePublish(link: Link, doors: Doors): Pick<Bus, 'publish' | 'subscribe'> {
+  return {
+    publish: (message, words, body) => {
+      const subject = subjectOf(message, words);
+      const data = encodeBody(message, body);
+      if (!link.connected()) return false;
+      const headers = traceHeaders();
+      try {
+        link.nats.publish(subject, data, headers === undefined ? {} : { headers });
+      } catch (error) {
+        link.log.warn({ error: asBusFault(error), message: message.name }, 'a message was not published');
+        return false;
+      }
+      return true;
+    },
+
+    subscribe: (message, handler, options) => {
+      const concurrencyMax = options?.concurrencyMax ?? CONCURRENCY_MAX;
+      let running = 0;
+      const receive = (received: Msg): void => {
+        if (running >= concurrencyMax) {
+          doors.refuse(message.name, 'overloaded', `${running} are being handled`);
+          return;
+        }
+        const decoded = decodeMessage(message, received.data);
+        if (!decoded.ok) {
+          doors.refuse(message.name, 'invalid_message', decoded.problem);
+          return;
+        }
+        running += 1;
+        void doors.run(
+          () => handler(decoded.body, contextOf(received)),
+          () => {
+            running -= 1;
+          },
+          (error) => {
+            running -= 1;
+            link.log.error({ error, message: message.name }, 'the handler of a message failed');
+          },
+        );
+      };
+      doors.open(subscriptionSubject(message, options?.words), queueOf(link, message, options), receive);
+    },
+  };
+}
+
+/** The message's subject with the given words fixed and all others open. */
+function subscriptionSubject(message: AnyPublished | AnyStored, words: Readonly<Record<string, string>> = {}): string {
+  const fixed = message.subject.replace(/\{(\w+)\}/g, (open, word: string) =>
+    word in words ? subjectOf({ subject: open }, words) : open,
+  );
+  return subjectPattern({ subject: fixed });
+}
+
+function queueOf(link: Link, message: AnyPublished | AnyStored, options?: SubscribeOptions): string | undefined {
+  const queue = message.kind === 'published' ? message.reaches === 'one' : options?.queue === true;
+  return queue ? link.service : undefined;
+}

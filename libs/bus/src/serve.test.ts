@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { eventually, faultCode, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
+import { echo, lookUp } from '../test/messages.js';
+import type { Bus } from './index.js';
+
+jest.setTimeout(TEST_TIMEOUT_MS);
+
+let world: BusWorld;
+let edge: Bus;
+
+beforeAll(async () => {
+  world = await startBusWorld();
+  edge = await world.connect('edge-proxy');
+});
+afterAll(() => world.stop());
+
+test('requests above the concurrency limit are answered overloaded', async () => {
+  const admission = await world.connect('admission');
+  let release: () => void = () => undefined;
+  const open = new Promise<void>((resolve) => (release = resolve));
+  let running = 0;
+  admission.serve(
+    echo,
+    async ({ text }) => {
+      running += 1;
+      await open;
+      return { text, replica: '' };
+    },
+    { concurrencyMax: 2 },
+  );
+  await eventually(
+    'served',
+    async () => (await faultCode(edge.request(echo, { text: 'a' }, { timeoutMs: 50 }))) === 'timeout',
+  );
+  const held = edge.request(echo, { text: 'b' });
+  await eventually('both running', () => running === 2);
+  expect(await faultCode(edge.request(echo, { text: 'c' }))).toBe('overloaded');
+  release();
+  expect((await held).text).toBe('b');
+  expect((await edge.request(echo, { text: 'd' })).text).toBe('d');
+  await admission.drain(1_000);
+});
+
+test('drain awaits running handlers, which may still ask, and their answers arrive', async () => {
+  const admission = await world.connect('admission', { replica: 'drained' });
+  edge.serve(lookUp, async () => ({ found: 'asked while draining' }));
+  let release: () => void = () => undefined;
+  const open = new Promise<void>((resolve) => (release = resolve));
+  const received: string[] = [];
+  admission.serve(echo, async ({ text }) => {
+    received.push(text);
+    await open;
+    return { text, replica: (await admission.request(lookUp, {})).found };
+  });
+  await eventually('served', async () => {
+    await edge.request(echo, { text: 'first' }, { replica: 'drained', timeoutMs: 50 }).catch(() => undefined);
+    return received.length > 0;
+  });
+  const asked = edge.request(echo, { text: 'last' }, { replica: 'drained' });
+  await eventually('being handled', () => received.includes('last'));
+  let ended = false;
+  const drained = admission.drain(5_000).then(() => (ended = true));
+  await eventually(
+    'no longer served',
+    async () =>
+      (await faultCode(edge.request(echo, { text: 'new' }, { replica: 'drained', timeoutMs: 50 }))) === 'no_responders',
+  );
+  expect(ended).toBe(false);
+  release();
+  expect((await asked).replica).toBe('asked while draining');
+  await drained;
+  expect(admission.connected()).toBe(false);
+});
+
+test('drain ends after its time although a handler hangs', async () => {
+  const admission = await world.connect('admission', { replica: 'hanging' });
+  let running = false;
+  admission.serve(echo, () => {
+    running = true;
+    return new Promise(() => undefined);
+  });
+  await eventually('running', async () => {
+    await edge.request(echo, { text: 'a' }, { replica: 'hanging', timeoutMs: 50 }).catch(() => undefined);
+    return running;
+  });
+  const began = performance.now();
+  await admission.drain(200);
+  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(world.log.some(({ text }) => text === 'the bus was not drained')).toBe(true);
+});

@@ -1,0 +1,51 @@
+import { subjectOf } from '@gateway/contracts/messages';
+import { headers, type MsgHdrs } from 'nats';
+import { asBusFault } from './bus-fault.js';
+import type { Bus } from './bus.js';
+import type { Link } from './connection.js';
+import { readApiAnswer } from './jetstream.js';
+import type { ReplyInbox } from './reply-inbox.js';
+import { traceHeaders } from './trace-context.js';
+import { assertSendable, encodeBody } from './wire.js';
+
+const STORE_TIMEOUT_MS = 2_000;
+
+export interface StoreAcknowledgement {
+  sequence: number;
+  duplicate: boolean;
+}
+
+/** Messages that a stream keeps. */
+export function makeStore(link: Link, inbox: ReplyInbox): Pick<Bus, 'store'> {
+  return {
+    store: async (message, words, body, options) => {
+      try {
+        const data = body instanceof Uint8Array ? body : encodeBody(message, body);
+        assertSendable(message, data);
+        let sent = traceHeaders();
+        if (options?.messageId !== undefined) {
+          sent ??= headers();
+          sent.set('Nats-Msg-Id', options.messageId);
+        }
+        return await storeBytes(inbox, subjectOf(message, words), data, options?.timeoutMs ?? STORE_TIMEOUT_MS, sent);
+      } catch (error) {
+        const fault = asBusFault(error);
+        link.counters.failed(message.name, fault.code);
+        throw fault;
+      }
+    },
+  };
+}
+
+/** Resolves when the stream that listens on the subject has stored the bytes. */
+export async function storeBytes(
+  inbox: ReplyInbox,
+  subject: string,
+  data: Uint8Array,
+  timeoutMs: number,
+  sent?: MsgHdrs,
+): Promise<StoreAcknowledgement> {
+  const answer = await inbox.exchange({ subject, timeoutMs }, data, sent);
+  const { seq, duplicate } = readApiAnswer<{ seq: number; duplicate?: boolean }>(subject, answer.data);
+  return { sequence: seq, duplicate: duplicate === true };
+}

@@ -1,0 +1,74 @@
+import { JetStreamFault } from './bus-fault.js';
+import type { Bus, StreamSettings } from './bus.js';
+import { askApi, ERROR_NUMBER, NANOSECONDS_PER_MS } from './jetstream.js';
+import type { ReplyInbox } from './reply-inbox.js';
+
+/** What the server knows of a stream, as far as the bus reads it. */
+interface StreamAnswer {
+  state: {
+    messages: number;
+    bytes: number;
+    first_seq: number;
+    last_seq: number;
+    first_ts: string;
+    last_ts: string;
+  };
+}
+
+/** Making and looking after streams. */
+export function makeStreams(inbox: ReplyInbox): Pick<Bus, 'ensureStream' | 'streamState' | 'purgeStream'> {
+  return {
+    ensureStream: (settings) => ensureConfiguration(inbox, configurationOf(settings)),
+    streamState: async (stream) => {
+      const { state } = await askApi<StreamAnswer>(inbox, `STREAM.INFO.${stream}`, {});
+      const empty = state.messages === 0;
+      return {
+        messages: state.messages,
+        bytes: state.bytes,
+        firstSequence: state.first_seq,
+        lastSequence: state.last_seq,
+        firstAt: empty ? null : Date.parse(state.first_ts),
+        lastAt: empty ? null : Date.parse(state.last_ts),
+      };
+    },
+    purgeStream: async (stream, upToSequence) => {
+      // The server's bound is the first message that stays; its 0 would mean everything.
+      if (upToSequence < 1) return;
+      await askApi(inbox, `STREAM.PURGE.${stream}`, { seq: upToSequence + 1 });
+    },
+  };
+}
+
+/** Creates the stream, or changes one of the same name to this configuration. */
+export async function ensureConfiguration(inbox: ReplyInbox, configuration: { name: string }): Promise<void> {
+  try {
+    await askApi(inbox, `STREAM.CREATE.${configuration.name}`, configuration);
+  } catch (error) {
+    if (!(error instanceof JetStreamFault) || error.errorNumber !== ERROR_NUMBER.streamNameInUse) throw error;
+    await askApi(inbox, `STREAM.UPDATE.${configuration.name}`, configuration);
+  }
+}
+
+function configurationOf(settings: StreamSettings): { name: string } & Record<string, unknown> {
+  return {
+    name: settings.stream,
+    subjects: settings.subjects,
+    storage: 'file',
+    // Work-queue retention with a limit and discard old deletes what nobody has consumed (stack).
+    retention: 'limits',
+    discard: settings.discard,
+    max_bytes: settings.bytesMax,
+    max_msgs: -1,
+    max_msg_size: -1,
+    max_consumers: -1,
+    max_age: settings.ageMaxMs * NANOSECONDS_PER_MS,
+    max_msgs_per_subject: settings.messagesPerSubjectMax ?? -1,
+    duplicate_window: settings.duplicateWindowMs * NANOSECONDS_PER_MS,
+    num_replicas: settings.replicas,
+    no_ack: false,
+    deny_delete: false,
+    deny_purge: false,
+    allow_rollup_hdrs: false,
+    allow_direct: false,
+  };
+}

@@ -1,0 +1,46 @@
+import { expect, test } from '@jest/globals';
+import { published } from '@gateway/contracts/messages';
+import { z } from 'zod';
+import { decodeMessage, encodeBody, MESSAGE_BYTES_MAX } from './wire.js';
+
+const strict = published({
+  name: 'test.strict',
+  subject: 'test.strict',
+  version: 2,
+  sentBy: [],
+  servedBy: [],
+  reaches: 'all',
+  body: z.strictObject({ text: z.string().optional(), n: z.int().default(7) }),
+});
+
+const bytes = (text: string): Uint8Array => Buffer.from(text);
+
+test('the version travels as the last member and is taken off before validation', () => {
+  expect(Buffer.from(encodeBody(strict, {})).toString()).toBe('{"v":2}');
+  expect(Buffer.from(encodeBody(strict, { text: 'ü"}' })).toString()).toBe('{"text":"ü\\"}","v":2}');
+  expect(decodeMessage(strict, encodeBody(strict, { text: 'ü' }))).toEqual({ ok: true, body: { text: 'ü', n: 7 } });
+});
+
+test.each([
+  ['', 'no JSON'],
+  ['{', 'no JSON'],
+  ['null', 'no version'],
+  ['[]', 'no version'],
+  ['"v"', 'no version'],
+  ['{}', 'no version'],
+  ['{"v":1}', 'version is not 2'],
+  ['{"v":"2"}', 'version is not 2'],
+  ['{"v":2,"n":"secret"}', 'n: '],
+  ['{"v":2,"other":1}', 'Unrecognized'],
+])('%s is a problem that is told without its values', (text, problem) => {
+  const decoded = decodeMessage(strict, bytes(text));
+  expect(decoded).toEqual({ ok: false, problem: expect.stringContaining(problem) });
+  expect(JSON.stringify(decoded)).not.toContain('secret');
+});
+
+test('only objects within the size limit can be sent', () => {
+  for (const body of [null, [], 'text', 7, undefined]) expect(() => encodeBody(strict, body)).toThrow('no JSON object');
+  const overhead = encodeBody(strict, { text: '' }).length;
+  expect(encodeBody(strict, { text: 'x'.repeat(MESSAGE_BYTES_MAX - overhead) })).toHaveLength(MESSAGE_BYTES_MAX);
+  expect(() => encodeBody(strict, { text: 'x'.repeat(MESSAGE_BYTES_MAX - overhead + 1) })).toThrow('1000001 bytes');
+});

@@ -1,0 +1,63 @@
+import type { AnyMessage, ReceivedOf } from '@gateway/contracts/messages';
+import { BusFault } from './bus-fault.js';
+
+/** Largest body on the bus. The server's `max_payload` is 1 MiB; the rest is room for headers. */
+export const MESSAGE_BYTES_MAX = 1_000_000;
+/** Length of the text that says why a message was not accepted. */
+const PROBLEM_CHARS_MAX = 300;
+const PROBLEM_ISSUES_MAX = 3;
+
+export type Schema = AnyMessage['body'];
+export type Decoded<T> = { ok: true; body: T } | { ok: false; problem: string };
+
+/** What both ends need to know of a message to write or read a body of it. */
+export interface WireForm {
+  readonly name: string;
+  readonly version: number;
+}
+
+/**
+ * The JSON object with its version as last member `v`: the receiver takes it off again, and taking off the last member
+ * keeps the object's fast form. Throws `too_large`, and `invalid_message` on anything but an object.
+ */
+export function encodeBody(form: WireForm, body: unknown): Uint8Array {
+  const json: string | undefined = JSON.stringify(body);
+  if (json === undefined || !json.startsWith('{')) {
+    throw new BusFault('invalid_message', `${form.name}: the body is no JSON object`);
+  }
+  const version = `"v":${form.version}}`;
+  const bytes = Buffer.from(json === '{}' ? `{${version}` : `${json.slice(0, -1)},${version}`, 'utf8');
+  assertSendable(form, bytes);
+  return bytes;
+}
+
+/** Throws `too_large` on bytes that the server would cut the connection for. */
+export function assertSendable(form: WireForm, bytes: Uint8Array): void {
+  if (bytes.length <= MESSAGE_BYTES_MAX) return;
+  throw new BusFault('too_large', `${form.name}: ${bytes.length} bytes are more than ${MESSAGE_BYTES_MAX}`);
+}
+
+/** A message's body, as its door hands it on. Never throws; `problem` names fields and rules, no values. */
+export function decodeMessage<M extends AnyMessage>(message: M, data: Uint8Array): Decoded<ReceivedOf<M>> {
+  return decodeObject(message, message.body, data) as Decoded<ReceivedOf<M>>;
+}
+
+/** Reads and validates a body or an answer. */
+export function decodeObject(form: WireForm, schema: Schema, data: Uint8Array): Decoded<unknown> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8'));
+  } catch {
+    return { ok: false, problem: `${form.name}: no JSON` };
+  }
+  if (typeof parsed !== 'object' || parsed === null || !('v' in parsed)) {
+    return { ok: false, problem: `${form.name}: no version` };
+  }
+  if (parsed.v !== form.version) return { ok: false, problem: `${form.name}: version is not ${form.version}` };
+  delete parsed.v;
+  const result = schema.safeParse(parsed);
+  if (result.success) return { ok: true, body: result.data };
+  const issues = result.error.issues.slice(0, PROBLEM_ISSUES_MAX);
+  const problem = issues.map((issue) => `${issue.path.map(String).join('.')}: ${issue.message}`).join('; ');
+  return { ok: false, problem: `${form.name}: ${problem}`.slice(0, PROBLEM_CHARS_MAX) };
+}

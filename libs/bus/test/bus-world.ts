@@ -1,0 +1,117 @@
+import { SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';
+import { startServers, type RestartOptions } from '@gateway/servers';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connectBus, natsAuthorization, type Bus, type BusOptions, type StreamSettings } from '../src/index.js';
+import { TEST_BUCKETS, TEST_MESSAGES } from './messages.js';
+
+/** Longer than any wait inside a test, which then says what did not happen. */
+export const TEST_TIMEOUT_MS = 60_000;
+const DEADLINE_MS = 15_000;
+const STEP_MS = 5;
+const DRAIN_MS = 5_000;
+const PASSWORDS = Object.fromEntries(SERVICE_NAMES.map((name) => [name, `pass-${name}-$2 "x`])) as Record<
+  ServiceName,
+  string
+>;
+
+export interface LogLine {
+  level: 'info' | 'warn' | 'error';
+  fields: object;
+  text: string;
+}
+
+/** A NATS server of its own with one user per service, and buses on it. */
+export interface BusWorld {
+  readonly log: LogLine[];
+  urlFor(service: ServiceName): string;
+  connect(service: ServiceName, options?: Partial<BusOptions>): Promise<Bus>;
+  restart(options: RestartOptions): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startBusWorld(): Promise<BusWorld> {
+  const stateDirectory = await mkdtemp(join(tmpdir(), 'bus-test-'));
+  const { nats } = await startServers(['nats'], {
+    stateDirectory,
+    // A server of its own: it is killed, emptied and given permissions.
+    env: { ...process.env, GATEWAY_NATS_URL: '' },
+    durable: false,
+    nats: {
+      config: natsAuthorization(PASSWORDS, TEST_MESSAGES, TEST_BUCKETS),
+      credentials: { user: 'catalog', password: PASSWORDS.catalog },
+    },
+  });
+  const port = new URL(nats.url).port;
+  const buses: Bus[] = [];
+  const log: LogLine[] = [];
+  const write = (level: LogLine['level']) => (fields: object, text: string) => void log.push({ level, fields, text });
+  const urlFor = (service: ServiceName): string =>
+    `nats://${service}:${encodeURIComponent(PASSWORDS[service])}@127.0.0.1:${port}`;
+  return {
+    log,
+    urlFor,
+    connect: async (service, options) => {
+      const bus = await connectBus({
+        url: urlFor(service),
+        service,
+        replica: `r${buses.length}`,
+        log: { info: write('info'), warn: write('warn'), error: write('error') },
+        ...options,
+      });
+      buses.push(bus);
+      return bus;
+    },
+    restart: async (options) => {
+      if (nats.restart === undefined) throw new Error('this NATS server cannot be restarted');
+      await nats.restart(options);
+    },
+    stop: async () => {
+      await Promise.all(buses.map((bus) => bus.drain(DRAIN_MS)));
+      await nats.stop();
+      await rm(stateDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Polls until the condition holds; fails with its description after 15 s. */
+export async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const until = performance.now() + DEADLINE_MS;
+  while (!(await holds())) {
+    if (performance.now() > until) throw new Error(`did not become true: ${what}`);
+    await delay(STEP_MS);
+  }
+}
+
+/** The code of the BusFault that a promise is rejected with. */
+export async function faultCode(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+  } catch (error) {
+    return (error as { code?: string }).code ?? String(error);
+  }
+  return 'no fault';
+}
+
+export const USAGE_SETTINGS: StreamSettings = {
+  stream: 'USAGE',
+  subjects: ['test.recorded.*'],
+  discard: 'new',
+  bytesMax: 64 * 1024 * 1024,
+  ageMaxMs: 3_600_000,
+  duplicateWindowMs: 120_000,
+  replicas: 1,
+};
+
+export const BEATS_SETTINGS: StreamSettings = {
+  stream: 'BEATS',
+  subjects: ['test.pulse.*'],
+  discard: 'old',
+  bytesMax: 64 * 1024 * 1024,
+  ageMaxMs: 3_600_000,
+  messagesPerSubjectMax: 1,
+  duplicateWindowMs: 120_000,
+  replicas: 1,
+};

@@ -1,0 +1,109 @@
+import { published, request, stored, type AnyMessage } from '@gateway/contracts/messages';
+import { z } from 'zod';
+import type { BucketRights } from '../src/index.js';
+
+/** A question with one answer, also served per replica. */
+export const echo = request({
+  name: 'test.echo',
+  subject: 'test.echo',
+  version: 3,
+  sentBy: ['edge-proxy'],
+  servedBy: ['admission'],
+  answers: 'one',
+  timeoutMs: 2_000,
+  perReplica: true,
+  body: z.object({ text: z.string(), wait: z.int().optional() }),
+  answer: z.object({ text: z.string(), replica: z.string() }),
+});
+
+/** The same question as another version of the program knows it. */
+export const echoNext = { ...echo, version: 4 };
+/** The same question with a body that the door does not accept. */
+export const echoLoose = { ...echo, body: z.looseObject({}) };
+/** The same question with an answer that the asker does not accept. */
+export const echoOdd = { ...echo, answer: z.object({ number: z.int() }) };
+
+export const countUp = request({
+  name: 'test.count',
+  subject: 'test.count',
+  version: 1,
+  sentBy: ['edge-proxy'],
+  servedBy: ['admission'],
+  answers: 'many',
+  timeoutMs: 2_000,
+  perReplica: false,
+  body: z.object({ to: z.int() }),
+  answer: z.object({ n: z.int() }),
+});
+
+export const unserved = request({
+  name: 'test.unserved',
+  subject: 'test.unserved',
+  version: 1,
+  sentBy: ['edge-proxy'],
+  servedBy: ['billing'],
+  answers: 'one',
+  timeoutMs: 2_000,
+  perReplica: false,
+  body: z.object({}),
+  answer: z.object({ who: z.string().optional() }),
+});
+
+/** What a handler may ask while it runs. */
+export const lookUp = request({
+  name: 'test.look-up',
+  subject: 'test.look-up',
+  version: 1,
+  sentBy: ['admission'],
+  servedBy: ['edge-proxy'],
+  answers: 'one',
+  timeoutMs: 2_000,
+  perReplica: false,
+  body: z.object({}),
+  answer: z.object({ found: z.string() }),
+});
+
+export const notice = published({
+  name: 'test.notice',
+  subject: 'test.notice.{to}',
+  version: 1,
+  sentBy: ['admission'],
+  servedBy: ['edge-proxy'],
+  reaches: 'all',
+  body: z.object({ n: z.int() }),
+});
+
+export const job = published({
+  name: 'test.job',
+  subject: 'test.job',
+  version: 1,
+  sentBy: ['admission'],
+  servedBy: ['edge-proxy'],
+  reaches: 'one',
+  body: z.object({ n: z.int() }),
+});
+
+export const recorded = stored({
+  name: 'test.recorded',
+  subject: 'test.recorded.{shard}',
+  version: 1,
+  sentBy: ['edge-proxy', 'admission'],
+  servedBy: ['billing'],
+  stream: 'USAGE',
+  body: z.object({ n: z.int(), fill: z.string().optional() }),
+});
+
+export const pulse = stored({
+  name: 'test.pulse',
+  subject: 'test.pulse.{edge}',
+  version: 1,
+  sentBy: ['edge-proxy'],
+  servedBy: ['admission'],
+  stream: 'BEATS',
+  body: z.object({ n: z.int() }),
+});
+
+export const TEST_MESSAGES: readonly AnyMessage[] = [echo, countUp, unserved, lookUp, notice, job, recorded, pulse];
+export const TEST_BUCKETS: BucketRights = {
+  catalog: { writtenBy: 'catalog', readBy: ['edge-proxy', 'admission', 'dashboard'] },
+};

@@ -1,0 +1,62 @@
+/** Objects of this service as verbs see them. Times are epoch milliseconds. */
+
+export interface User {
+  readonly id: string;
+  /** In lower case. */
+  readonly email: string;
+  readonly emailVerified: boolean;
+}
+
+export interface Account {
+  readonly id: string;
+  readonly name: string;
+  readonly type: 'personal' | 'team';
+  readonly state: 'active' | 'suspended';
+  readonly version: number;
+  readonly createdAt: number;
+}
+
+export interface Member {
+  readonly id: string;
+  readonly account: string;
+  readonly user: string;
+  readonly role: 'owner' | 'admin' | 'member';
+  /** Per calendar month; null: none. */
+  readonly capNanoUsd: bigint | null;
+  readonly version: number;
+}
+
+/** What is stored of a key's state; that it has expired follows from its expiry. */
+export type StoredKeyState = 'active' | 'suspended' | 'revoked';
+
+export interface ApiKey {
+  readonly id: string;
+  readonly account: string;
+  readonly member: string;
+  readonly kind: 'api' | 'playground';
+  readonly name: string;
+  /** HMAC-SHA-256 of the secret; leaves this service only for admission. */
+  readonly digest: string;
+  readonly maskedSecret: string;
+  readonly state: StoredKeyState;
+  readonly expiresAt: number | null;
+  /** Per calendar month; null: none. */
+  readonly capNanoUsd: bigint | null;
+  /** Never empty; null: every model that the account may use. */
+  readonly allowedModels: readonly string[] | null;
+  readonly version: number;
+  readonly createdAt: number;
+}
+
+/** An account with its owner. */
+export interface OwnedAccount {
+  readonly account: Account;
+  readonly owner: Member;
+  readonly user: User;
+}
+
+/** A user in an account. */
+export interface Membership {
+  readonly member: Member;
+  readonly user: User;
+}

@@ -1,0 +1,63 @@
+import { formatUsd } from '@gateway/metering';
+import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
+import type { AccountView, KeyView } from '@gateway/contracts/operator';
+import { keyState } from './key-state.js';
+import type { Account, ApiKey, Member, OwnedAccount } from './objects.js';
+
+/** What an operator sees. */
+export function toAccountView({ account, owner, user }: OwnedAccount): AccountView {
+  return {
+    id: account.id,
+    name: account.name,
+    type: account.type,
+    state: account.state,
+    ownerMemberId: owner.id,
+    email: user.email,
+    emailVerified: user.emailVerified,
+    createdAt: timeText(account.createdAt),
+  };
+}
+
+/** Without the digest. */
+export function toKeyView(key: ApiKey, nowMs: number): KeyView {
+  return {
+    id: key.id,
+    accountId: key.account,
+    memberId: key.member,
+    name: key.name,
+    maskedSecret: key.maskedSecret,
+    state: keyState(key, nowMs),
+    monthlySpendCapUsd: key.capNanoUsd === null ? null : formatUsd(key.capNanoUsd),
+    allowedModels: key.allowedModels && [...key.allowedModels],
+    expiresAt: key.expiresAt === null ? null : timeText(key.expiresAt),
+    createdAt: timeText(key.createdAt),
+  };
+}
+
+/** What admission knows. */
+export function toAccountRecord({ id, state, version }: Account): AccountRecord {
+  return { account: id, state, version };
+}
+
+export function toKeyRecord(key: ApiKey): KeyRecord {
+  return {
+    account: key.account,
+    key: key.id,
+    member: key.member,
+    kind: key.kind,
+    digest: key.digest,
+    state: key.state,
+    expiresAt: key.expiresAt,
+    capNanoUsd: key.capNanoUsd === null ? null : Number(key.capNanoUsd),
+    allowedModels: key.allowedModels && [...key.allowedModels],
+    version: key.version,
+  };
+}
+
+export function toMemberRecord({ id, account, capNanoUsd, version }: Member): MemberRecord {
+  return { account, member: id, capNanoUsd: capNanoUsd === null ? null : Number(capNanoUsd), version };
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}

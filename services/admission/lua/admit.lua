@@ -1,0 +1,262 @@
+#!lua
+-- uses: gate
+-- One decision (money and failure, rule 2; behaviour §1). Checks first, writes last: Lua has no rollback. Not allowed
+-- when Redis is out of memory: a refusal to run is a fault, never a half-made hold.
+--
+-- KEYS  tok, due, a:<account>, h:<account>, k:<key>
+-- ARGV  see src/domain/admit-script.ts, which also reads the replies.
+local MINUTE_MS = 60000
+local MINUTE_KEY_SECONDS = 120
+local SESSION_MS = 18000000
+local ID_SKEW_MS = 30000
+local AMOUNT_MAX = 9000000000000000
+
+local mode, id, shape, shape_text = ARGV[3], ARGV[6], ARGV[20], ARGV[21]
+local now = redis_now()
+local token, state, caught_up = gate_token()
+if not token then
+  return { 'lost', int(now) }
+end
+if state ~= 'open' then
+  return { 'restoring', int(now) }
+end
+if math.abs(now - tonumber(ARGV[7])) > ID_SKEW_MS then
+  return { 'late', int(now) }
+end
+
+-- Everything that the decision reads, in one call each for account and key.
+local WINDOWS = tonumber(ARGV[29])
+local FIELDS = 32 + WINDOWS
+local account = redis.call('HMGET', KEYS[3], unpack(ARGV, FIELDS, #ARGV))
+local loaded_token, loaded_at, account_state, slots, terms_version = account[1], account[2], account[3], account[4], account[5]
+local key = redis.call('HMGET', KEYS[5], 't', 'v')
+if loaded_token ~= token or key[1] ~= token then
+  return { 'load', int(now), token, caught_up, loaded_token == token and '0' or '1', key[1] == token and '0' or '1', '' }
+end
+if key[2] ~= ARGV[10] or terms_version ~= ARGV[11] then
+  return {
+    'know', int(now), key[2], redis.call('HGET', KEYS[5], 'j'), terms_version, redis.call('HGET', KEYS[3], 'tt') or '',
+  }
+end
+-- Within an account time never goes back.
+now = math.max(now, tonumber(account[7] or 0))
+if now < tonumber(ARGV[8]) or now >= tonumber(ARGV[9]) then
+  return { 'clock', int(now) }
+end
+loaded_at = tonumber(loaded_at)
+slots = tonumber(slots or 0)
+
+if mode ~= 'count' then
+  local known = redis.call('HGET', KEYS[4], id)
+  if known then
+    local known_shape = string.match(known, '^o (%S+) ')
+    if known_shape then
+      return { 'repeated', int(now), token, known, redis.call('HGET', KEYS[4], 's:' .. known_shape) }
+    end
+    return { 'gone', int(now) }
+  end
+end
+
+-- Rows of periods. One that began after the account was loaded starts at 0; any other missing one is loaded (rule 13).
+local missing = {}
+local function settled(index, name, period_start)
+  local value = account[index]
+  if value then
+    return tonumber(value) or 0
+  end
+  if tonumber(period_start) <= loaded_at then
+    missing[#missing + 1] = name
+  end
+  return 0
+end
+
+local plan_funded = ARGV[16] == 'plan'
+local key_month, member_month = 0, 0
+local windows, session, session_running = {}, 0, 0
+local allotment = nil
+if mode == 'admit' then
+  if ARGV[26] ~= '' then
+    key_month = settled(13, ARGV[27], ARGV[25])
+  end
+  if account[12] and account[12] ~= '' then
+    member_month = settled(15, ARGV[28], ARGV[25])
+  end
+  if plan_funded then
+    for index = 1, WINDOWS do
+      local unit, limit, start, resets, row = string.match(ARGV[29 + index], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
+      local at = 17 + (index - 1) * 2
+      windows[index] = {
+        index = index, usd = unit == 'usd', limit = tonumber(limit), resets = tonumber(resets),
+        used = settled(at, row, start), running = tonumber(account[at + 1] or 0), field = 'h:' .. row,
+      }
+    end
+    if ARGV[30 + WINDOWS] ~= '' then
+      local unit, limit, start, resets, row = string.match(ARGV[30 + WINDOWS], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
+      local at = 17 + WINDOWS * 2
+      allotment = {
+        usd = unit == 'usd', limit = tonumber(limit), resets = tonumber(resets),
+        used = settled(at, row, start), running = tonumber(account[at + 1] or 0), field = 'h:' .. row,
+      }
+    end
+    if ARGV[31 + WINDOWS] ~= '' then
+      session = tonumber(account[6] or 0)
+      local opens = session + SESSION_MS <= now
+      if opens then
+        session = now
+      else
+        session_running = tonumber(redis.call('HGET', KEYS[3], 'h:session:' .. int(session)) or 0)
+      end
+      for unit, limit in string.gmatch(ARGV[31 + WINDOWS], '(%S+) (%S+)') do
+        local row = 'w:session_5h:' .. unit .. ':' .. int(session)
+        local value = not opens and redis.call('HGET', KEYS[3], 'v:' .. row)
+        if not opens and not value and session <= loaded_at then
+          missing[#missing + 1] = row
+        end
+        windows[#windows + 1] = {
+          index = 0, usd = unit == 'usd', limit = tonumber(limit), resets = session + SESSION_MS,
+          used = tonumber(value or 0) or 0, running = session_running,
+        }
+      end
+    end
+  end
+  if #missing > 0 then
+    return { 'load', int(now), token, caught_up, '0', '0', table.concat(missing, ' ') }
+  end
+end
+
+-- The list of refusals. Rows that need the catalog, the key's record or the request come as arguments.
+local function refused(row, ...)
+  return { 'refused', int(now), token, int(row), ... }
+end
+
+if ARGV[12] ~= '0' then
+  return refused(ARGV[12])
+end
+if account_state ~= 'active' then
+  return refused(5, 'account')
+end
+if ARGV[4] == '0' then
+  local minute = ARGV[13] .. int(math.floor(now / MINUTE_MS))
+  local count = redis.call('INCR', minute)
+  if count == 1 then
+    redis.call('EXPIRE', minute, MINUTE_KEY_SECONDS)
+  end
+  if count > tonumber(ARGV[14]) then
+    return refused(6)
+  end
+end
+if ARGV[15] ~= '0' then
+  return refused(ARGV[15])
+end
+if mode == 'open' then
+  return { 'opened', int(now), token }
+end
+
+local wallet = tonumber(account[9] or 0) or 0
+if wallet < 0 then
+  return refused(15, int(wallet))
+end
+if wallet == 0 and ARGV[16] == 'none' then
+  return refused(16, int(wallet))
+end
+if wallet == 0 and not plan_funded then
+  return refused(17, int(wallet))
+end
+if mode == 'count' then
+  return { 'counted', int(now), token }
+end
+
+if slots >= tonumber(ARGV[17]) then
+  return refused(18, int(slots))
+end
+
+local used_up = nil
+for _, window in ipairs(windows) do
+  local running = window.usd and 0 or window.running
+  if window.used + running >= window.limit and (not used_up or window.resets > used_up.resets) then
+    used_up = window
+  end
+end
+if used_up then
+  return refused(
+    19, int(used_up.index), used_up.usd and 'usd' or 'requests', int(used_up.limit), int(used_up.used),
+    int(used_up.running), int(used_up.resets)
+  )
+end
+if allotment and allotment.used + (allotment.usd and 0 or allotment.running) >= allotment.limit then
+  return refused(
+    20, allotment.usd and 'usd' or 'requests', int(allotment.limit), int(allotment.used), int(allotment.running),
+    int(allotment.resets)
+  )
+end
+
+local worst, least = tonumber(ARGV[18]), tonumber(ARGV[19])
+local held_wallet = tonumber(account[10] or 0)
+local available = wallet - held_wallet
+local plan_max, wallet_max, wallet_hold = 0, -1, worst
+if plan_funded then
+  plan_max = AMOUNT_MAX
+  for _, window in ipairs(windows) do
+    if window.usd then
+      plan_max = math.min(plan_max, window.limit - window.used)
+    end
+  end
+  local spendable = math.max(0, available)
+  if plan_max + spendable < least then
+    return refused(21, int(available), int(held_wallet))
+  end
+  wallet_max = math.min(math.max(0, worst - plan_max), spendable)
+  wallet_hold = wallet_max
+elseif available < worst then
+  return refused(21, int(available), int(held_wallet))
+end
+
+-- Without a cap the sums still stay within what a double holds exactly.
+local held_key, held_member = tonumber(account[14] or 0), tonumber(account[16] or 0)
+local member_cap = tonumber(account[12] or '') or AMOUNT_MAX
+if member_month + held_member + worst > member_cap then
+  return refused(22, int(member_cap), int(member_month), int(held_member))
+end
+local key_cap = tonumber(ARGV[26]) or AMOUNT_MAX
+if key_month + held_key + worst > key_cap then
+  return refused(23, int(key_cap), int(key_month), int(held_key))
+end
+
+local lease, due = now + tonumber(ARGV[23]), now + tonumber(ARGV[24])
+local set = {
+  'n', int(slots + 1), 'lt', int(now), 'h:wallet', int(held_wallet + wallet_hold),
+  'c:' .. shape, int(tonumber(account[11] or 0) + 1),
+  'h:' .. ARGV[27], int(held_key + worst), 'h:' .. ARGV[28], int(held_member + worst),
+}
+local function count(field, running)
+  set[#set + 1] = field
+  set[#set + 1] = int(running + 1)
+end
+for _, window in ipairs(windows) do
+  if window.index > 0 and not window.usd then
+    count(window.field, window.running)
+  end
+end
+if allotment and not allotment.usd then
+  count(allotment.field, allotment.running)
+end
+if session > 0 then
+  count('h:session:' .. int(session), session_running)
+  set[#set + 1] = 'ss'
+  set[#set + 1] = int(session)
+end
+local hold = table.concat({
+  'o', shape, int(now), ARGV[18], int(plan_max), int(wallet_max), int(session), '0', '1', int(lease), int(due), '0', ARGV[22],
+}, ' ')
+if account[11] then
+  redis.call('HSET', KEYS[4], id, hold)
+else
+  redis.call('HSET', KEYS[4], id, hold, 's:' .. shape, shape_text)
+end
+redis.call('HSET', KEYS[3], unpack(set))
+redis.call('ZADD', KEYS[2], int(math.min(lease, due)), ARGV[5] .. '|' .. id)
+if account[8] then
+  redis.call('HDEL', KEYS[3], 'x')
+  redis.call('PERSIST', KEYS[3])
+end
+return { 'admitted', int(now), token, int(now), int(plan_max), int(wallet_max), int(session) }

@@ -1,0 +1,113 @@
+#!lua flags=allow-oom
+-- uses: gate holds
+-- What the owners say of one account: records, rows, terms, closed ids (money and failure, rules 8, 10, 11). Each part is
+-- written if it is newer, loaded or not; rows come first, then the closed ids.
+--
+-- KEYS  tok, due, a:<account>, h:<account>
+-- ARGV  3 account, 4 prefix of key records (k:), 5 incarnation ('' none),
+--       6 token of a load ('' no load), 7 start of the load, 8 '1' the account is complete, 9 '1' billing has caught up,
+--       10 account state ('' none), 11 its version, 12 terms version ('' none), 13 terms,
+--       14 rows, 15 members, 16 keys, 17 closed ids; then row name, value, version; member, cap, version;
+--       key, version, record; ids
+local LOAD_MS = 5000
+
+local now = redis_now()
+local token, state, caught_up, since = gate_token()
+if not token then
+  return { 'lost', int(now) }
+end
+local account_key, hold_key = KEYS[3], KEYS[4]
+local loading = ARGV[6] ~= ''
+if loading and (ARGV[6] ~= token or now - tonumber(ARGV[7]) > LOAD_MS) then
+  return { 'void', int(now) }
+end
+local existed = redis.call('EXISTS', account_key) == 1
+
+-- Another incarnation of the ledger counts versions anew: what was known is asked again (rule 17).
+if ARGV[5] ~= '' then
+  local incarnation = redis.call('HGET', account_key, 'in')
+  if incarnation and incarnation ~= ARGV[5] then
+    local stale = { 't', 'tv', 'tt', 'ss' }
+    for _, field in ipairs(redis.call('HKEYS', account_key)) do
+      local kind = string.sub(field, 1, 2)
+      if kind == 'v:' or kind == 'u:' then
+        stale[#stale + 1] = field
+      end
+    end
+    redis.call('HDEL', account_key, unpack(stale))
+  end
+  if incarnation ~= ARGV[5] then
+    redis.call('HSET', account_key, 'in', ARGV[5])
+  end
+end
+
+local function newer(field, version)
+  local known = redis.call('HGET', account_key, field)
+  return not known or tonumber(version) > tonumber(known)
+end
+
+if ARGV[10] ~= '' and newer('sv', ARGV[11]) then
+  redis.call('HSET', account_key, 's', ARGV[10], 'sv', ARGV[11])
+end
+if ARGV[12] ~= '' and newer('tv', ARGV[12]) then
+  redis.call('HSET', account_key, 'tv', ARGV[12], 'tt', ARGV[13])
+end
+
+local at = 18
+local session = tonumber(redis.call('HGET', account_key, 'ss') or 0)
+for _ = 1, tonumber(ARGV[14]) do
+  local name, value, version = ARGV[at], ARGV[at + 1], ARGV[at + 2]
+  if newer('u:' .. name, version) then
+    redis.call('HSET', account_key, 'v:' .. name, value, 'u:' .. name, version)
+    local start = tonumber(string.match(name, '^w:session_5h:%a+:(%d+)$') or '')
+    if start and start + SESSION_MS > now and session + SESSION_MS <= now and (tonumber(value) or 0) > 0 then
+      session = start
+      redis.call('HSET', account_key, 'ss', int(start))
+    end
+  end
+  at = at + 3
+end
+for _ = 1, tonumber(ARGV[15]) do
+  if newer('mv:' .. ARGV[at], ARGV[at + 2]) then
+    redis.call('HSET', account_key, 'mc:' .. ARGV[at], ARGV[at + 1], 'mv:' .. ARGV[at], ARGV[at + 2])
+  end
+  at = at + 3
+end
+for _ = 1, tonumber(ARGV[16]) do
+  local key = ARGV[4] .. ARGV[at]
+  local known = redis.call('HGET', key, 'v')
+  if not known or tonumber(ARGV[at + 1]) > tonumber(known) then
+    redis.call('HSET', key, 'v', ARGV[at + 1], 'j', ARGV[at + 2])
+  end
+  if loading then
+    redis.call('HSET', key, 't', token)
+  end
+  redis.call('EXPIRE', key, KEY_SECONDS)
+  at = at + 3
+end
+
+if loading and ARGV[8] == '1' then
+  if not redis.call('HGET', account_key, 'tv') then
+    redis.call('HSET', account_key, 'tv', '0')
+  end
+  redis.call('HSET', account_key, 't', token, 'at', ARGV[7])
+end
+if loading and ARGV[9] == '1' and caught_up ~= '1' then
+  redis.call('SET', KEYS[1], token .. ' ' .. state .. ' ' .. since .. ' 1')
+end
+
+for _ = 1, tonumber(ARGV[17]) do
+  local id = ARGV[at]
+  local known = redis.call('HGET', hold_key, id)
+  if known then
+    local hold = parse_hold(known)
+    if hold.state ~= 'g' then
+      end_hold(account_key, hold_key, ARGV[3] .. '|' .. id, id, hold, shape_of(hold_key, hold), now)
+    end
+  end
+  at = at + 1
+end
+if loading or not existed then
+  keep_while_held(account_key, hold_key)
+end
+return { 'applied', int(now), token }

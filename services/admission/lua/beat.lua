@@ -1,0 +1,65 @@
+#!lua flags=allow-oom
+-- uses: gate holds
+-- One edge's running calls of one bucket (money and failure, rule 5). A hold that is present and open lives on; an absent
+-- one that was held under another token was lost: its place is named, so that it is created anew.
+--
+-- KEYS  tok, due
+-- ARGV  3 prefix of accounts (a:), 4 prefix of holds (h:), 5 lease ms, 6 expiry ms, 7 '1' while the bucket is restored;
+--       then for each account: account, number of calls, id and tag of each
+-- Replies {state, now, token, number of lost, ids of the lost, ids to abort}
+local now = redis_now()
+local token, state = gate_token()
+if not token then
+  return { 'lost', int(now) }
+end
+local lease, due = now + tonumber(ARGV[5]), now + tonumber(ARGV[6])
+local lost, abort = {}, {}
+local at = 8
+while at <= #ARGV do
+  local account, calls = ARGV[at], tonumber(ARGV[at + 1])
+  local account_key, hold_key = ARGV[3] .. account, ARGV[4] .. account
+  local ids = {}
+  for call = 1, calls do
+    ids[call] = ARGV[at + call * 2]
+  end
+  local holds = redis.call('HMGET', hold_key, unpack(ids))
+  local suspended = redis.call('HGET', account_key, 's') == 'suspended'
+  local set, scores = {}, {}
+  for call, id in ipairs(ids) do
+    if not holds[call] then
+      if ARGV[at + call * 2 + 1] ~= token then
+        lost[#lost + 1] = id
+      end
+    else
+      local hold = parse_hold(holds[call])
+      if hold.state == 'o' then
+        if ARGV[7] == '1' and hold.slot == 0 then
+          adjust(account_key, hold, shape_of(hold_key, hold), 0, 0, 0, 1, 0)
+          hold.slot = 1
+        end
+        hold.due = due
+        hold.lease = hold.slot == 1 and lease or 0
+        set[#set + 1] = id
+        set[#set + 1] = hold_text(hold)
+        scores[#scores + 1] = int(hold.slot == 1 and math.min(lease, due) or due)
+        scores[#scores + 1] = account .. '|' .. id
+      end
+    end
+    if suspended then
+      abort[#abort + 1] = id
+    end
+  end
+  if #set > 0 then
+    redis.call('HSET', hold_key, unpack(set))
+    redis.call('ZADD', KEYS[2], unpack(scores))
+  end
+  at = at + 2 + calls * 2
+end
+local reply = { state, int(now), token, int(#lost) }
+for _, id in ipairs(lost) do
+  reply[#reply + 1] = id
+end
+for _, id in ipairs(abort) do
+  reply[#reply + 1] = id
+end
+return reply

@@ -1,0 +1,21 @@
+#!lua flags=allow-oom
+-- uses: gate holds
+-- Holds a running call again whose gate was lost (money and failure, rules 5 and 12). No limit is asked: it was admitted.
+--
+-- KEYS  tok, due, a:<account>, h:<account>
+-- ARGV  3 account, 4 id, 5 tag, 6 edge, 7 lease ms, 8 expiry ms,
+--       9 admitted, 10 worst, 11 planMax, 12 walletMax, 13 session, 14 shape id, 15 shape text
+local now = redis_now()
+local token = gate_token()
+if not token then
+  return { 'lost', int(now) }
+end
+if ARGV[5] ~= token and redis.call('HEXISTS', KEYS[4], ARGV[4]) == 0 then
+  local lease, due = now + tonumber(ARGV[7]), now + tonumber(ARGV[8])
+  create_hold(KEYS[3], KEYS[4], ARGV[3] .. '|' .. ARGV[4], ARGV[4], {
+    state = 'o', shape = ARGV[14], admitted = tonumber(ARGV[9]), worst = tonumber(ARGV[10]),
+    plan_max = tonumber(ARGV[11]), wallet_max = tonumber(ARGV[12]), session = tonumber(ARGV[13]), amount = 0,
+    slot = 1, lease = lease, due = due, tries = 0, edge = ARGV[6],
+  }, ARGV[15], math.min(lease, due), now)
+end
+return { 'created', int(now), token }

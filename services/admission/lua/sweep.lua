@@ -1,0 +1,59 @@
+#!lua flags=allow-oom
+-- uses: gate holds
+-- What has fallen due in one bucket (money and failure, rule 9): a lapsed lease frees its slot, tombstones are deleted,
+-- open holds past due become expiring, and of those and the done ones the owner is asked.
+--
+-- KEYS  tok, due
+-- ARGV  3 prefix of accounts (a:), 4 prefix of holds (h:), 5 entries at most
+-- Replies {state, now, token, caught up, entries seen, slots freed, then account, id, hold, shape of each to ask for}
+local ASK_MS = 5000
+local ASK_MAX_MS = 60000
+
+local now = redis_now()
+local token, state, caught_up = gate_token()
+if not token then
+  return { 'lost', int(now) }
+end
+if state ~= 'open' then
+  return { 'restoring', int(now), token }
+end
+local members = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', int(now), 'LIMIT', 0, tonumber(ARGV[5]))
+local freed = 0
+local asks = {}
+for _, member in ipairs(members) do
+  local account, id = string.match(member, '^([^|]*)|(.*)$')
+  local account_key, hold_key = ARGV[3] .. account, ARGV[4] .. account
+  local known = redis.call('HGET', hold_key, id)
+  local hold = known and parse_hold(known)
+  if not hold or hold.state == 'g' then
+    redis.call('HDEL', hold_key, id)
+    redis.call('ZREM', KEYS[2], member)
+    keep_while_held(account_key, hold_key)
+  else
+    local shape_text = shape_of(hold_key, hold)
+    if hold.state == 'o' and hold.slot == 1 and hold.lease <= now then
+      adjust(account_key, hold, shape_text, 0, 0, 0, -1, 0)
+      hold.slot, hold.lease = 0, 0
+      freed = freed + 1
+    end
+    local next_at = hold.due
+    if hold.due <= now or hold.state ~= 'o' then
+      if hold.state == 'o' then
+        if hold.slot == 1 then
+          adjust(account_key, hold, shape_text, 0, 0, 0, -1, 0)
+          hold.slot, hold.lease = 0, 0
+        end
+        hold.state, hold.edge = 'x', '-'
+      end
+      next_at = now + math.min(ASK_MAX_MS, ASK_MS * 2 ^ hold.tries)
+      hold.tries = math.min(hold.tries + 1, 9)
+      asks[#asks + 1] = account
+      asks[#asks + 1] = id
+      asks[#asks + 1] = hold_text(hold)
+      asks[#asks + 1] = shape_text
+    end
+    redis.call('HSET', hold_key, id, hold_text(hold))
+    redis.call('ZADD', KEYS[2], int(next_at), member)
+  end
+end
+return { 'open', int(now), token, caught_up, int(#members), int(freed), unpack(asks) }

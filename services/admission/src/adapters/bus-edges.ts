@@ -1,0 +1,40 @@
+import type { Bus } from '@gateway/bus';
+import { edgeBeat, edgeReport, edgeVerdict, subjectPattern } from '@gateway/contracts/messages';
+import type { Edges, Log } from '../ports.js';
+
+const MEBIBYTE = 1024 * 1024;
+const DAY_MS = 86_400_000;
+/** One message per edge and part; 500 calls are about 300 KB. */
+const BEATS_BYTES_MAX = 512 * MEBIBYTE;
+const BEATS_AGE_MAX_MS = 7 * DAY_MS;
+const DUPLICATE_WINDOW_MS = 1_000;
+
+export function busEdges(bus: Bus, log: Log): Edges {
+  return {
+    async lastBeats() {
+      const kept = await bus.lastPerSubject(edgeBeat.stream, subjectPattern(edgeBeat));
+      return kept.flatMap(({ data, storedAtMs, subject }) => {
+        const decoded = bus.decode(edgeBeat, data);
+        if (decoded.ok) return [{ beat: decoded.body, storedAtMs }];
+        log.error({ subject, problem: decoded.problem }, 'a kept beat cannot be read');
+        return [];
+      });
+    },
+    verdict: (edge, verdict) => void bus.publish(edgeVerdict, { edge }, verdict),
+    report: (tokens) => void bus.publish(edgeReport, {}, { tokens: [...tokens] }),
+  };
+}
+
+/** Admission owns the stream of beats: the last message of each edge and part. */
+export function ensureBeats(bus: Bus, replicas: number): Promise<void> {
+  return bus.ensureStream({
+    stream: edgeBeat.stream,
+    subjects: [subjectPattern(edgeBeat)],
+    discard: 'old',
+    bytesMax: BEATS_BYTES_MAX,
+    ageMaxMs: BEATS_AGE_MAX_MS,
+    messagesPerSubjectMax: 1,
+    duplicateWindowMs: DUPLICATE_WINDOW_MS,
+    replicas,
+  });
+}

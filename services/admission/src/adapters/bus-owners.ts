@@ -1,0 +1,18 @@
+import type { Bus } from '@gateway/bus';
+import { accountsFind, accountsLoad, billingLoad } from '@gateway/contracts/messages';
+import type { Owners } from '../ports.js';
+
+/** Shorter than an entry's own deadline, so that a silent owner is told as such. */
+const ANSWER_MS = 1_500;
+
+export function busOwners(bus: Bus): Owners {
+  return {
+    async find(digests) {
+      const { found } = await bus.request(accountsFind, { digests: [...digests] }, { timeoutMs: ANSWER_MS });
+      return found;
+    },
+    loadAccount: (account, key) => bus.request(accountsLoad, { account, key }, { timeoutMs: ANSWER_MS }),
+    loadStanding: ({ account, names, ids, afterLoss }) =>
+      bus.request(billingLoad, { account, names: [...names], ids: [...ids], afterLoss }, { timeoutMs: ANSWER_MS }),
+  };
+}

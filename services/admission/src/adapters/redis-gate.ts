@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { nextDelayMs } from '@gateway/service-kit';
+import { routeKey } from '../domain/gate-keys.js';
+import type { ScriptCall, ScriptReply } from '../domain/script-call.js';
+import { timeOfReply } from '../domain/script-call.js';
+import { AdmissionFault } from '../ports.js';
+import type { Gate, Log } from '../ports.js';
+import { loadScripts } from './load-scripts.js';
+import type { RedisClock } from './redis-clock.js';
+
+const CONNECT_TIMEOUT_MS = 2_000;
+const RECONNECT_FIRST_MS = 50;
+const RECONNECT_MAX_MS = 1_000;
+const KEEP_ALIVE_MS = 10_000;
+/** Routes of keys that nobody uses are forgotten; the owner is asked again. */
+const ROUTE_SECONDS = 30 * 86_400;
+const TOKEN_BYTES = 8;
+
+/** How full Redis is: used bytes and the limit, 0 for none. */
+export interface RedisMemory {
+  readonly usedBytes: number;
+  readonly maxBytes: number;
+}
+
+/**
+ * The connection to Redis. It is used only after a handshake that reads the server's run id and loads all scripts, so that
+ * no token of another run is ever taken for this one's (money and failure, rule 12). Nothing is queued while it is
+ * away, and nothing is sent again by itself.
+ */
+export class RedisGate implements Gate {
+  readonly #redis: Redis;
+  readonly #scripts = loadScripts();
+  #runId: string | null = null;
+
+  constructor(
+    url: string,
+    private readonly clock: RedisClock,
+    private readonly log: Log,
+  ) {
+    this.#redis = new Redis(url, {
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      enableAutoPipelining: false,
+      enableReadyCheck: true,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      keepAlive: KEEP_ALIVE_MS,
+      noDelay: true,
+      connectionName: 'gateway-admission',
+      retryStrategy: (attempt) =>
+        nextDelayMs(attempt - 1, { baseMs: RECONNECT_FIRST_MS, maxMs: RECONNECT_MAX_MS, random: Math.random }),
+    });
+    this.#redis.on('ready', () => void this.#shakeHands());
+    this.#redis.on('close', () => this.#lose());
+    this.#redis.on('error', (err) => this.log.warn({ err }, 'redis connection'));
+  }
+
+  /** Begins to connect; goes on trying until {@link close}. */
+  open(): void {
+    this.#redis.connect().catch(() => undefined);
+  }
+
+  close(): void {
+    this.#runId = null;
+    this.#redis.disconnect();
+  }
+
+  usable(): boolean {
+    return this.#runId !== null;
+  }
+
+  async run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | AdmissionFault)[]> {
+    if (calls.length === 0) return [];
+    const runId = this.#handshaken();
+    const offset = this.clock.offsetMs();
+    const pipeline = this.#redis.pipeline();
+    for (const { script, keys, args } of calls) {
+      pipeline.evalsha(this.#scripts[script].sha, keys.length, ...keys, runId, offset, ...args);
+    }
+    const results = await pipeline.exec();
+    return calls.map((_call, index) => this.#readResult(results?.[index]));
+  }
+
+  async routes(digests: readonly string[]): Promise<readonly (string | null)[]> {
+    this.#handshaken();
+    const pipeline = this.#redis.pipeline();
+    for (const digest of digests) pipeline.get(routeKey(digest));
+    const results = (await pipeline.exec()) ?? [];
+    return digests.map((_digest, index) => {
+      const [error, route] = results[index] ?? [new Error('no reply'), null];
+      if (error) throw fault(error);
+      return typeof route === 'string' ? route : null;
+    });
+  }
+
+  async setRoute(digest: string, route: string): Promise<void> {
+    this.#handshaken();
+    await this.#redis.set(routeKey(digest), route, 'EX', ROUTE_SECONDS).catch(throwFault);
+  }
+
+  async dropRoute(digest: string): Promise<void> {
+    this.#handshaken();
+    await this.#redis.del(routeKey(digest)).catch(throwFault);
+  }
+
+  newToken(): string {
+    return `${this.#handshaken()}.${randomBytes(TOKEN_BYTES).toString('hex')}`;
+  }
+
+  async dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {
+    this.#handshaken();
+    return [
+      await this.#redis.hgetall(accountKey).catch(throwFault),
+      await this.#redis.hgetall(holdsKey).catch(throwFault),
+    ];
+  }
+
+  async memory(): Promise<RedisMemory> {
+    this.#handshaken();
+    const facts = await this.#redis.info('memory').catch(throwFault);
+    const read = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(facts)?.[1] ?? 0);
+    return { usedBytes: read('used_memory'), maxBytes: read('maxmemory') };
+  }
+
+  async #shakeHands(): Promise<void> {
+    try {
+      const facts = await this.#redis.info('server');
+      const runId = /^run_id:([0-9a-f]{40})/m.exec(facts)?.[1];
+      if (runId === undefined) throw new Error('the server does not tell its run id');
+      for (const { text } of Object.values(this.#scripts)) await this.#redis.script('LOAD', text);
+      this.clock.forget();
+      this.#runId = runId;
+      this.log.info({ runId }, 'redis is in use');
+    } catch (err) {
+      this.log.warn({ err }, 'redis handshake failed');
+      this.#redis.disconnect(true);
+    }
+  }
+
+  #lose(): void {
+    if (this.#runId !== null) this.log.warn({}, 'redis connection lost');
+    this.#runId = null;
+  }
+
+  #handshaken(): string {
+    if (this.#runId === null) throw new AdmissionFault('admission_error', 'redis is not connected');
+    return this.#runId;
+  }
+
+  #readResult(result: [Error | null, unknown] | undefined): ScriptReply | AdmissionFault {
+    const [error, reply] = result ?? [new Error('no reply'), null];
+    if (error) {
+      // Somebody flushed the scripts: a new connection loads them again.
+      if (error.message.startsWith('NOSCRIPT')) this.#redis.disconnect(true);
+      return fault(error);
+    }
+    const texts = reply as ScriptReply;
+    this.clock.observe(timeOfReply(texts));
+    return texts;
+  }
+}
+
+function fault(cause: Error): AdmissionFault {
+  return cause instanceof AdmissionFault
+    ? cause
+    : new AdmissionFault('admission_error', `redis: ${cause.message}`, { cause });
+}
+
+function throwFault(cause: Error): never {
+  throw fault(cause);
+}

@@ -1,0 +1,92 @@
+import type { AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
+import type { admissionApply, admissionAuthorize, admissionUsage, billingStanding } from '@gateway/contracts/messages';
+import { BatchDesk } from './admit/admit-batch.js';
+import type { Batch, BatchReply } from './admit/admit-batch.js';
+import type { Decider } from './admit/settle-entry.js';
+import { answerBeat } from './beat/answer-beat.js';
+import { Known } from './load/known.js';
+import { AccountLoader } from './load/load-account.js';
+import type { Beat, Ports } from './ports.js';
+import { authorize } from './read/authorize.js';
+import { readAccount } from './read/read-account.js';
+import type { AccountDump } from './read/read-account.js';
+import { usage } from './read/usage.js';
+import { Recovery } from './recover/recover-buckets.js';
+import { applyNews, applyStanding } from './settle/apply-news.js';
+import { SweepTimer } from './sweep/sweep-timer.js';
+
+/** One replica of admission, whatever its doors are. */
+export class Admission {
+  readonly #decider: Decider;
+  readonly #desk: BatchDesk;
+  readonly #recovery: Recovery;
+  readonly #sweeper: SweepTimer;
+
+  constructor(private readonly ports: Ports) {
+    const known = new Known();
+    this.#recovery = new Recovery(ports, known);
+    const noticeLoss = (bucket: number): void => this.#recovery.notice(bucket);
+    this.#decider = { ports, known, loader: new AccountLoader(ports), noticeLoss };
+    this.#desk = new BatchDesk(this.#decider);
+    this.#sweeper = new SweepTimer(ports, noticeLoss);
+  }
+
+  /** Begins to sweep; lost buckets are found by the first sweep. */
+  start(): void {
+    this.#sweeper.start();
+  }
+
+  /** Ends what runs by itself. What came through a door is waited for by the bus. */
+  async stop(): Promise<void> {
+    await Promise.all([this.#sweeper.stop(), this.#recovery.stop()]);
+  }
+
+  batch(batch: Batch, reply: BatchReply): Promise<void> {
+    return this.#desk.handle(batch, reply);
+  }
+
+  authorize(question: ReceivedOf<typeof admissionAuthorize>): Promise<AnswerBodyOf<typeof admissionAuthorize>> {
+    return authorize(this.#decider, question);
+  }
+
+  usage(question: ReceivedOf<typeof admissionUsage>): Promise<AnswerBodyOf<typeof admissionUsage>> {
+    return usage(this.#decider, question);
+  }
+
+  apply(news: ReceivedOf<typeof admissionApply>): Promise<void> {
+    return applyNews(this.ports, news, this.#decider.noticeLoss);
+  }
+
+  standing(standing: ReceivedOf<typeof billingStanding>): Promise<void> {
+    return applyStanding(this.ports, standing, this.#decider.noticeLoss);
+  }
+
+  beat(beat: Beat): Promise<void> {
+    return answerBeat(this.ports, this.#decider.known, beat, this.#decider.noticeLoss);
+  }
+
+  /** One sweep of all buckets now, beside the timer's. */
+  sweep(): Promise<void> {
+    return this.#sweeper.sweepNow();
+  }
+
+  /** What Redis has of an account: for operations and tests. */
+  readAccount(account: string): Promise<AccountDump> {
+    return readAccount(this.ports.gate, account);
+  }
+
+  /** Entries that wait for a decision now. */
+  inFlight(): number {
+    return this.#desk.inFlight();
+  }
+
+  /** Buckets that this process knows to be lost or restoring. */
+  bucketsPending(): number {
+    return this.#recovery.pending();
+  }
+
+  /** Whether all buckets were once looked at. */
+  swept(): boolean {
+    return this.#sweeper.swept();
+  }
+}

@@ -1,0 +1,110 @@
+import { timeOfUuidV7 } from '@gateway/contracts/ids';
+import type { AdmitEntry, BatchAnswer } from '@gateway/contracts/messages';
+import type { AdmitOutcome } from '../domain/admit-reply.js';
+import type { AdmitTarget } from '../domain/admit-script.js';
+import { priceOfVersion } from '../domain/catalog-view.js';
+import type { KnownAccount, PreparedCall } from '../domain/prepare-call.js';
+import { prepareCall, prepareOpen } from '../domain/prepare-call.js';
+import type { Route } from '../load/known.js';
+import { AdmissionFault } from '../ports.js';
+import type { Ports } from '../ports.js';
+
+/** One entry of a batch: a whole call, or only its opening (rows 4 to 6). */
+export type Entry =
+  | { readonly kind: 'admit'; readonly edge: string; readonly body: AdmitEntry }
+  | {
+      readonly kind: 'open';
+      readonly edge: string;
+      readonly body: Pick<AdmitEntry, 'id' | 'digests' | 'traceparent'>;
+    };
+
+/** A hold's slot waits so long for the first beat (money and failure, rule 2). */
+const FIRST_LEASE_MS = 10_000;
+
+/** @throws AdmissionFault `catalog_error` while there is no catalog */
+export function prepareEntry(ports: Ports, entry: Entry, known: KnownAccount): PreparedCall {
+  const now = ports.clock.now();
+  if (entry.kind === 'open') return prepareOpen(entry.body.digests, known, now);
+  return prepareCall(entry.body, known, catalogOf(ports), now);
+}
+
+export function targetOf(ports: Ports, entry: Entry, route: Route): AdmitTarget {
+  return {
+    keys: route.keys,
+    account: route.account,
+    key: route.key,
+    id: entry.body.id,
+    idTime: timeOfUuidV7(entry.body.id),
+    edge: entry.edge,
+    counted: entry.kind === 'admit' && entry.body.opened,
+    firstLeaseMs: Math.min(FIRST_LEASE_MS, ports.durations.leaseMs),
+    expiryMs: ports.durations.expiryMs,
+  };
+}
+
+/** The answer of an outcome, or null when something is missing and the decision has to be made again. */
+export function answerOf(
+  ports: Ports,
+  entry: Entry,
+  route: Route,
+  prepared: PreparedCall | null,
+  outcome: AdmitOutcome,
+): BatchAnswer | null {
+  const { id } = entry.body;
+  const { account } = route;
+  const { bucket } = route.keys;
+  switch (outcome.kind) {
+    case 'admitted': {
+      const funded = prepared?.funded;
+      const price = funded?.billed?.price ?? null;
+      const sources = [...(funded?.sources ?? [])];
+      return { kind: 'admitted', id, account, bucket, token: outcome.token, hold: outcome.hold, price, sources, repeated: false };
+    }
+    case 'counted': {
+      const sources = [...(prepared?.funded?.sources ?? [])];
+      return { kind: 'admitted', id, account, bucket, token: outcome.token, hold: null, price: null, sources, repeated: false };
+    }
+    case 'repeated':
+      return repeatedAnswer(ports, entry, route, outcome);
+    case 'opened':
+      return { kind: 'opened', id, account, bucket, token: outcome.token };
+    case 'refused':
+      return { kind: 'refused', id, row: outcome.row, facts: outcome.facts };
+    case 'gone':
+      return { kind: 'gone', id };
+    case 'late':
+      throw new AdmissionFault('admission_error', 'the id is more than 30 s from Redis time');
+    case 'lost':
+    case 'restoring':
+      throw new AdmissionFault('admission_error', `the bucket ${bucket} is ${outcome.kind}`);
+    case 'load':
+    case 'know':
+    case 'clock':
+      return null;
+  }
+}
+
+/** The stored answer: what was held then, with the sources of now. */
+function repeatedAnswer(
+  ports: Ports,
+  entry: Entry,
+  route: Route,
+  outcome: Extract<AdmitOutcome, { kind: 'repeated' }>,
+): BatchAnswer {
+  const { id } = entry.body;
+  if (entry.kind === 'open') return { kind: 'gone', id };
+  const { hold, token } = outcome;
+  const view = catalogOf(ports);
+  const price = priceOfVersion(view, hold.model, hold.priceVersion);
+  const sources = [...(view.get(hold.model)?.enabledSources.get(entry.body.endpoint) ?? [])];
+  if (price === null || sources.length === 0) {
+    throw new AdmissionFault('admission_error', 'the catalog has changed since the call was admitted');
+  }
+  return { kind: 'admitted', id, account: route.account, bucket: route.keys.bucket, token, hold, price, sources, repeated: true };
+}
+
+function catalogOf(ports: Ports) {
+  const view = ports.catalog.view();
+  if (view === null) throw new AdmissionFault('catalog_error', 'no catalog has arrived yet');
+  return view;
+}

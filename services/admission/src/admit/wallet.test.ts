@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { ReleaseEntry } from '@gateway/contracts/messages';
+import { PRICE, admitEntry, batch, makeAccount, makeWorld, release } from '../../test/world.js';
+import type { Admitted, Replica, World } from '../../test/world.js';
+
+let world: World;
+let replicas: Replica[];
+
+beforeAll(async () => {
+  world = await makeWorld();
+  replicas = [await world.replica(), await world.replica(), await world.replica()];
+});
+afterAll(() => world.stop());
+
+/** Sends that many calls of one key at once, spread over the replicas in batches of mixed size. */
+async function admitMany(digest: string, calls: number): Promise<{ admitted: Admitted[]; rows: number[] }> {
+  const work: Promise<Awaited<ReturnType<typeof batch>>>[] = [];
+  for (let sent = 0; sent < calls; ) {
+    const size = Math.min(calls - sent, 1 + (sent % 23));
+    const replica = replicas[work.length % replicas.length]!;
+    work.push(batch(replica, { admits: Array.from({ length: size }, () => admitEntry(replica.clock, [digest])) }));
+    sent += size;
+  }
+  const answers = (await Promise.all(work)).flatMap((result) => [...result.answers.values()]);
+  expect(answers).toHaveLength(calls);
+  return {
+    admitted: answers.filter((answer) => answer.kind === 'admitted') as Admitted[],
+    rows: answers.flatMap((answer) => (answer.kind === 'refused' ? [answer.row] : answer.kind === 'admitted' ? [] : [-1])),
+  };
+}
+
+test('of 1,000 calls at once through three replicas exactly those that the wallet covers are admitted', async () => {
+  const account = makeAccount(world, { wallet: 137 * PRICE + PRICE / 2 });
+  const { admitted, rows } = await admitMany(account.digest, 1_000);
+  expect(admitted).toHaveLength(137);
+  expect(new Set(rows)).toEqual(new Set([21]));
+  const running = await replicas[0]!.admission.readAccount(account.account);
+  expect(running.slots).toBe(137);
+  expect(running.held['wallet']).toBe(137 * PRICE);
+  // Three replicas loaded the account at most once each, in spite of a thousand calls without any.
+  expect(world.owners.asked.loadStanding.filter(({ account: asked }) => asked === account.account).length).toBeLessThanOrEqual(3);
+});
+
+test('of 1,000 calls at once exactly as many run as there are slots', async () => {
+  const account = makeAccount(world, { wallet: 10_000 * PRICE, terms: { concurrency: 7 } });
+  const { admitted, rows } = await admitMany(account.digest, 1_000);
+  expect(admitted).toHaveLength(7);
+  expect(new Set(rows)).toEqual(new Set([18]));
+});
+
+test('of 1,000 calls at once exactly as many pass as the minute allows', async () => {
+  const account = makeAccount(world, { wallet: 10_000 * PRICE, terms: { requestsPerMinute: 61 } });
+  const before = Math.floor(replicas[0]!.clock.now() / 60_000);
+  const { admitted, rows } = await admitMany(account.digest, 1_000);
+  const minutes = Math.floor(replicas[0]!.clock.now() / 60_000) - before + 1;
+  expect(admitted.length).toBe(61 * minutes);
+  expect(new Set(rows)).toEqual(new Set([6]));
+});
+
+test('key and member caps hold under concurrency, whoever pays', async () => {
+  const account = makeAccount(world, { wallet: 10_000 * PRICE, key: { capNanoUsd: 41 * PRICE }, memberCap: 50 * PRICE });
+  const { admitted, rows } = await admitMany(account.digest, 300);
+  expect(admitted).toHaveLength(41);
+  expect(new Set(rows)).toEqual(new Set([23]));
+});
+
+test('held sums and slots are zero again after all ends, in any order', async () => {
+  const account = makeAccount(world, { wallet: 200 * PRICE, key: { capNanoUsd: 500 * PRICE }, memberCap: 500 * PRICE });
+  const { admitted } = await admitMany(account.digest, 150);
+  expect(admitted).toHaveLength(150);
+  const voided = admitted.slice(0, 50);
+  const released = admitted.slice(50, 100);
+  const closedWithoutRelease = admitted.slice(100);
+  const spent = 100 * PRICE;
+  const standing = (ids: Admitted[]) => ({
+    incarnation: 'ledger-1',
+    accounts: [
+      {
+        account: account.account,
+        rows: [
+          { name: 'wallet', value: 200 * PRICE - spent, version: 2 },
+          { name: `km:${account.key}:${admitted[0]!.hold.periods.month}`, value: spent, version: 2 },
+          { name: `mm:${account.member}:${admitted[0]!.hold.periods.month}`, value: spent, version: 2 },
+        ],
+        closed: ids.map(({ id }) => id),
+      },
+    ],
+  });
+  const releases: ReleaseEntry[] = [
+    ...voided.map((call) => release(call, 'void')),
+    ...released.map((call) => release(call, 'ok', PRICE)),
+  ];
+  await Promise.all([
+    batch(replicas[0]!, { releases: releases.slice(0, 60) }),
+    replicas[1]!.admission.standing(standing(closedWithoutRelease)),
+    batch(replicas[2]!, { releases: releases.slice(60).reverse() }),
+    replicas[0]!.admission.standing(standing(released.slice(0, 25))),
+  ]);
+  await replicas[2]!.admission.standing(standing(released));
+  const ended = await replicas[1]!.admission.readAccount(account.account);
+  expect(ended.slots).toBe(0);
+  expect(ended.held).toEqual({});
+  expect(ended.shapes).toEqual({});
+  expect(ended.rows['wallet']).toEqual({ value: 100 * PRICE, version: 2 });
+  const { admitted: next, rows } = await admitMany(account.digest, 200);
+  expect(next).toHaveLength(100);
+  expect(new Set(rows)).toEqual(new Set([21]));
+});

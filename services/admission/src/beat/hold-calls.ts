@@ -1,0 +1,66 @@
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import type { BeatCall } from '@gateway/contracts/messages';
+import { beatCall, createCall, readBeatReply } from '../domain/beat-script.js';
+import { bucketKeys } from '../domain/gate-keys.js';
+import { AdmissionFault } from '../ports.js';
+import type { Ports } from '../ports.js';
+
+export interface HeldCalls {
+  /** Tokens of the buckets whose calls are all held now. */
+  readonly tokens: { bucket: number; token: string }[];
+  readonly abort: string[];
+  /** Buckets whose calls could not be held; the next beat brings them again. */
+  readonly failed: number[];
+}
+
+/**
+ * Keeps the holds of running calls alive and creates those that were lost with another gate (money and failure, rule 5).
+ * @param restoring a lapsed lease takes its slot again (rule 12)
+ */
+export async function holdCalls(
+  ports: Pick<Ports, 'gate' | 'durations'>,
+  edge: string,
+  calls: readonly BeatCall[],
+  restoring: boolean,
+): Promise<HeldCalls> {
+  const held: HeldCalls = { tokens: [], abort: [], failed: [] };
+  const byBucket = [...callsByBucket(calls)];
+  const replies = await ports.gate.run(
+    byBucket.map(([bucket, own]) => beatCall(bucketKeys(bucket), own, ports.durations, restoring)),
+  );
+  for (const [index, [bucket, own]] of byBucket.entries()) {
+    const reply = replies[index];
+    const outcome = reply === undefined || reply instanceof AdmissionFault ? null : readBeatReply(reply);
+    if (outcome === null || outcome.state === 'lost') {
+      held.failed.push(bucket);
+      continue;
+    }
+    held.abort.push(...outcome.abort);
+    const lost = own.filter(({ id }) => outcome.lost.has(id));
+    if (await createLost(ports, bucket, edge, lost)) held.tokens.push({ bucket, token: outcome.token });
+    else held.failed.push(bucket);
+  }
+  return held;
+}
+
+export function callsByBucket(calls: readonly BeatCall[]): Map<number, BeatCall[]> {
+  const byBucket = new Map<number, BeatCall[]>();
+  for (const call of calls) {
+    const bucket = bucketOfAccount(call.hold.account);
+    const known = byBucket.get(bucket);
+    if (known) known.push(call);
+    else byBucket.set(bucket, [call]);
+  }
+  return byBucket;
+}
+
+async function createLost(
+  { gate, durations }: Pick<Ports, 'gate' | 'durations'>,
+  bucket: number,
+  edge: string,
+  lost: readonly BeatCall[],
+): Promise<boolean> {
+  if (lost.length === 0) return true;
+  const replies = await gate.run(lost.map((call) => createCall(bucketKeys(bucket), edge, call, durations)));
+  return replies.every((reply) => !(reply instanceof AdmissionFault) && reply[0] === 'created');
+}

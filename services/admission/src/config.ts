@@ -1,0 +1,46 @@
+import { COMMON_FIELDS, field } from '@gateway/service-kit';
+import type { ServiceConfig } from '@gateway/service-kit';
+
+const MEBIBYTE = 1024 * 1024;
+/** A day: more is no test of periods, and a wrong clock would be money. */
+const CLOCK_OFFSET_MAX_MS = 400 * 86_400_000;
+
+export const ADMISSION_FIELDS = {
+  GATEWAY_NATS_URL: COMMON_FIELDS.GATEWAY_NATS_URL,
+  GATEWAY_REDIS_URL: COMMON_FIELDS.GATEWAY_REDIS_URL,
+  GATEWAY_LEASE_MS: COMMON_FIELDS.GATEWAY_LEASE_MS,
+  GATEWAY_EXPIRY_MS: COMMON_FIELDS.GATEWAY_EXPIRY_MS,
+  GATEWAY_SWEEP_MS: COMMON_FIELDS.GATEWAY_SWEEP_MS,
+  GATEWAY_USAGE_STREAM_BYTES: field.integer({
+    doc: 'largest size of the stream of usage events; a full stream stops new calls',
+    min: 16 * MEBIBYTE,
+    max: Number.MAX_SAFE_INTEGER,
+    default: 4_096 * MEBIBYTE,
+  }),
+  GATEWAY_STREAM_REPLICAS: field.integer({
+    doc: 'copies of each stream in a NATS cluster: 1 on a single server, 3 in a cluster',
+    min: 1,
+    max: 5,
+    default: 1,
+  }),
+  GATEWAY_CLOCK_OFFSET_MS: field.integer({
+    doc: 'shift of the clock that decides; only with GATEWAY_TEST_CONTROLS',
+    min: 0,
+    max: CLOCK_OFFSET_MAX_MS,
+    default: 0,
+  }),
+};
+
+export type AdmissionConfig = ServiceConfig<typeof ADMISSION_FIELDS>;
+
+/** Problems between fields, each beginning with the name of a variable. */
+export function checkConfig(config: AdmissionConfig): string[] {
+  const problems: string[] = [];
+  if (config.GATEWAY_CLOCK_OFFSET_MS !== 0 && !config.GATEWAY_TEST_CONTROLS) {
+    problems.push('GATEWAY_CLOCK_OFFSET_MS is a test control: it needs GATEWAY_TEST_CONTROLS=on');
+  }
+  if (config.GATEWAY_EXPIRY_MS < config.GATEWAY_LEASE_MS) {
+    problems.push('GATEWAY_EXPIRY_MS must not be shorter than GATEWAY_LEASE_MS: a call would expire with its slot taken');
+  }
+  return problems;
+}

@@ -1,0 +1,55 @@
+import type { AccountRecord, KeyRecord, MemberRecord, StandingOfAccount } from '@gateway/contracts/messages';
+import type { BucketKeys } from './gate-keys.js';
+import type { ScriptCall } from './script-call.js';
+
+/** What the owners say of one account, as far as they said anything. */
+export interface AccountNews {
+  readonly account: string;
+  readonly incarnation?: string;
+  readonly record?: AccountRecord;
+  readonly standing?: StandingOfAccount;
+  readonly members?: readonly MemberRecord[];
+  readonly keyRecords?: readonly KeyRecord[];
+}
+
+/** Under which token something was asked for, and when (Redis time, ms). */
+export interface LoadStamp {
+  readonly token: string;
+  readonly startedAt: number;
+  /** Account record and standing are both here: the account counts as loaded. */
+  readonly complete: boolean;
+  /** Billing has settled all that was stored before the load began. */
+  readonly caughtUp: boolean;
+}
+
+/** The order of the arguments is the one of `lua/apply.lua`. */
+export function applyCall(keys: BucketKeys, news: AccountNews, load: LoadStamp | null): ScriptCall {
+  const { standing, record, members = [], keyRecords = [] } = news;
+  const rows = standing?.rows ?? [];
+  const closed = standing?.closed ?? [];
+  return {
+    script: 'apply',
+    keys: [keys.token, keys.due, keys.accounts + news.account, keys.holds + news.account],
+    args: [
+      news.account,
+      keys.keyRecords,
+      news.incarnation ?? '',
+      load?.token ?? '',
+      load?.startedAt ?? 0,
+      load?.complete ? '1' : '0',
+      load?.caughtUp ? '1' : '0',
+      record?.state ?? '',
+      record?.version ?? '',
+      standing?.terms?.version ?? '',
+      standing?.terms ? JSON.stringify(standing.terms.value) : '',
+      rows.length,
+      members.length,
+      keyRecords.length,
+      closed.length,
+      ...rows.flatMap(({ name, value, version }) => [name, value ?? '', version]),
+      ...members.flatMap(({ member, capNanoUsd, version }) => [member, capNanoUsd ?? '', version]),
+      ...keyRecords.flatMap((key) => [key.key, key.version, JSON.stringify(key)]),
+      ...closed,
+    ],
+  };
+}

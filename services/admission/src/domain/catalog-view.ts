@@ -1,0 +1,98 @@
+import type { CatalogModel, CatalogSource, Endpoint, PricedVersion } from '@gateway/contracts/messages';
+
+/** A model with what its sources serve. */
+export interface ServedModel {
+  readonly model: CatalogModel;
+  /** Sources of any state. */
+  readonly hasSources: boolean;
+  /** Endpoints that some source serves, disabled ones included. */
+  readonly endpoints: ReadonlySet<Endpoint>;
+  /** Ids of the enabled sources that serve an endpoint. */
+  readonly enabledSources: ReadonlyMap<Endpoint, readonly string[]>;
+}
+
+export type CatalogView = ReadonlyMap<string, ServedModel>;
+
+/** What the catalog says of one call: rows 9 and 11 to 14 of behaviour §1. */
+export interface ModelFacts {
+  /** The lowest of rows 9, 11, 12, 13 and 14 that applies; 0: none does. */
+  readonly row: 0 | 9 | 11 | 12 | 13 | 14;
+  /** Null on endpoints that are not billed and on unpriced models. */
+  readonly price: PricedVersion | null;
+  readonly bytesPerToken: number;
+  readonly sources: readonly string[];
+  /** The facts hold within [from, until) of Redis time. */
+  readonly from: number;
+  readonly until: number;
+}
+
+const FOR_EVER = 8.64e15;
+const UNKNOWN_MODEL: ModelFacts = { row: 9, price: null, bytesPerToken: 3, sources: [], from: 0, until: FOR_EVER };
+
+export function buildCatalogView(models: Iterable<CatalogModel>, sources: Iterable<CatalogSource>): CatalogView {
+  const sourcesOf = new Map<string, CatalogSource[]>();
+  for (const source of sources) {
+    const known = sourcesOf.get(source.model);
+    if (known) known.push(source);
+    else sourcesOf.set(source.model, [source]);
+  }
+  return new Map(Array.from(models, (model) => [model.id, serve(model, sourcesOf.get(model.id) ?? [])]));
+}
+
+/** `now` is Redis time: the price is the one in force then (`effectiveFrom`). */
+export function modelFacts(
+  view: CatalogView,
+  modelName: string,
+  endpoint: Endpoint,
+  billed: boolean,
+  now: number,
+): ModelFacts {
+  const served = view.get(modelName);
+  if (served === undefined || !served.model.active) return UNKNOWN_MODEL;
+  const { price, from, until } = billed ? priceAt(served.model, now) : { price: null, from: 0, until: FOR_EVER };
+  const sources = served.enabledSources.get(endpoint) ?? [];
+  const row = lowestRow(served, endpoint, billed && price === null, sources.length);
+  return { row, price, bytesPerToken: served.model.bytesPerToken, sources, from, until };
+}
+
+/** A price version that is in force or was not yet removed, for the stored answer of a repeated id. */
+export function priceOfVersion(view: CatalogView, modelName: string, version: string): PricedVersion | null {
+  const dated = view.get(modelName)?.model.prices.find((candidate) => candidate.version === version);
+  return dated?.figures ? { version, figures: dated.figures } : null;
+}
+
+function lowestRow(served: ServedModel, endpoint: Endpoint, unpriced: boolean, enabled: number): ModelFacts['row'] {
+  if (served.hasSources && !served.endpoints.has(endpoint)) return 11;
+  if (!served.model.available) return 12;
+  if (unpriced) return 13;
+  return enabled === 0 ? 14 : 0;
+}
+
+function priceAt(model: CatalogModel, now: number): { price: PricedVersion | null; from: number; until: number } {
+  let from = 0;
+  let price: PricedVersion | null = null;
+  for (const { version, effectiveFrom, figures } of model.prices) {
+    if (effectiveFrom > now) return { price, from, until: effectiveFrom };
+    from = effectiveFrom;
+    price = figures === null ? null : { version, figures };
+  }
+  return { price, from, until: FOR_EVER };
+}
+
+function serve(model: CatalogModel, sources: readonly CatalogSource[]): ServedModel {
+  const enabledSources = new Map<Endpoint, string[]>();
+  for (const source of sources) {
+    if (!source.enabled) continue;
+    for (const endpoint of source.endpoints) {
+      const ids = enabledSources.get(endpoint);
+      if (ids) ids.push(source.id);
+      else enabledSources.set(endpoint, [source.id]);
+    }
+  }
+  return {
+    model,
+    hasSources: sources.length > 0,
+    endpoints: new Set(sources.flatMap((source) => source.endpoints)),
+    enabledSources,
+  };
+}

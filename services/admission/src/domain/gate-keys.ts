@@ -1,0 +1,41 @@
+/** Names of the Redis keys of one bucket. The hash tag puts all of them into one slot. */
+export interface BucketKeys {
+  readonly bucket: number;
+  readonly token: string;
+  readonly due: string;
+  /** Prefixes: the account's or the key's id follows. */
+  readonly accounts: string;
+  readonly holds: string;
+  readonly keyRecords: string;
+  /** Prefixes: `<account>:<minute>` follows. */
+  readonly minutes: string;
+  readonly playgroundMinutes: string;
+}
+
+const BUCKETS = Array.from({ length: 256 }, (_unused, bucket) => makeKeys(bucket));
+
+/** @throws RangeError for a bucket outside 0 to 255 */
+export function bucketKeys(bucket: number): BucketKeys {
+  const keys = BUCKETS[bucket];
+  if (keys === undefined) throw new RangeError(`not a bucket: ${bucket}`);
+  return keys;
+}
+
+/** A route lies outside the buckets: the account is not known before it is read. */
+export function routeKey(digest: string): string {
+  return `d:${digest}`;
+}
+
+function makeKeys(bucket: number): BucketKeys {
+  const tag = `{${bucket}}`;
+  return {
+    bucket,
+    token: `${tag}tok`,
+    due: `${tag}due`,
+    accounts: `${tag}a:`,
+    holds: `${tag}h:`,
+    keyRecords: `${tag}k:`,
+    minutes: `${tag}m:`,
+    playgroundMinutes: `${tag}p:`,
+  };
+}

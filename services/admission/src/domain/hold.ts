@@ -1,0 +1,86 @@
+import type { HoldFields } from '@gateway/contracts/messages';
+import type { HoldShape } from './shape.js';
+
+/** `open` and `expiring` hold the worst case, `done` the amount, `gone` nothing. */
+export type HoldState = 'open' | 'expiring' | 'done' | 'gone';
+
+/** One field of `h:<account>`. Times in milliseconds of Redis time, amounts in nano-USD. */
+export interface StoredHold {
+  readonly state: HoldState;
+  readonly shape: string;
+  readonly admittedAt: number;
+  readonly worst: number;
+  readonly planMax: number;
+  readonly walletMax: number | null;
+  /** Start of the session that it counts in, null outside one. */
+  readonly session: number | null;
+  /** Of a done hold. */
+  readonly amount: number;
+  readonly slot: boolean;
+  readonly lease: number;
+  /** When it fell or falls due for the first time. */
+  readonly due: number;
+  /** How often the owner was asked. */
+  readonly tries: number;
+  readonly edge: string | null;
+}
+
+const STATES: Readonly<Record<string, HoldState>> = { o: 'open', x: 'expiring', d: 'done', g: 'gone' };
+const PARTS = 13;
+
+/** Reads what the scripts wrote (`lua/shared/holds.lua`). @throws RangeError for another text */
+export function readHold(text: string): StoredHold {
+  const parts = text.split(' ');
+  const state = STATES[parts[0] ?? ''];
+  if (state === undefined || (state !== 'gone' && parts.length !== PARTS)) throw new RangeError(`not a hold: ${text}`);
+  const at = (index: number): number => Number(parts[index] ?? 0);
+  return {
+    state,
+    shape: parts[1] ?? '',
+    admittedAt: at(2),
+    worst: at(3),
+    planMax: at(4),
+    walletMax: at(5) < 0 ? null : at(5),
+    session: at(6) === 0 ? null : at(6),
+    amount: at(7),
+    slot: at(8) === 1,
+    lease: at(9),
+    due: at(10),
+    tries: at(11),
+    edge: parts[12] === undefined || parts[12] === '-' ? null : parts[12],
+  };
+}
+
+/** The fields that travel with the call. */
+export function holdFieldsOf(account: string, hold: StoredHold, shape: HoldShape): HoldFields {
+  return {
+    account,
+    key: shape.key,
+    member: shape.member,
+    model: shape.model,
+    priceVersion: shape.priceVersion,
+    worstNanoUsd: hold.worst,
+    planMaxNanoUsd: hold.planMax,
+    walletMaxNanoUsd: hold.walletMax,
+    periods: {
+      month: shape.month,
+      session5h: hold.session,
+      weekly: shape.weekly,
+      subscription: shape.subscription,
+    },
+    windows: shape.windows,
+    allotment: shape.allotment,
+    admittedAt: hold.admittedAt,
+  };
+}
+
+/** Numbers of a hold as the scripts take them: admitted, worst, planMax, walletMax, session. */
+export function holdNumbers(hold: HoldFields): number[] {
+  return [
+    hold.admittedAt,
+    hold.worstNanoUsd,
+    hold.planMaxNanoUsd,
+    hold.walletMaxNanoUsd ?? -1,
+    hold.periods.session5h ?? 0,
+  ];
+}

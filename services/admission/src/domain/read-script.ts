@@ -1,0 +1,67 @@
+import type { AccountTerms, KeyRecord } from '@gateway/contracts/messages';
+import type { LoadNeeds } from './admit-reply.js';
+import type { BucketKeys } from './gate-keys.js';
+import type { ScriptCall, ScriptReply } from './script-call.js';
+import { timeOfReply } from './script-call.js';
+import { TERMS_WITHOUT_PLAN } from './terms.js';
+
+/** The state that decides, read without taking anything. Amounts in nano-USD, counts in calls. */
+export interface ReadState {
+  readonly now: number;
+  readonly token: string;
+  readonly caughtUp: boolean;
+  readonly key: KeyRecord;
+  readonly suspended: boolean;
+  readonly terms: AccountTerms;
+  readonly loadedAt: number;
+  /** Start of the last opened session, null before the first. */
+  readonly session: number | null;
+  /** Rows by name: null was never written, undefined is not loaded. */
+  readonly rows: ReadonlyMap<string, number | null | undefined>;
+}
+
+export type ReadOutcome =
+  | { readonly kind: 'read'; readonly state: ReadState }
+  | { readonly kind: 'load'; readonly now: number; readonly needs: LoadNeeds }
+  | { readonly kind: 'lost' | 'restoring' };
+
+/** Parts of a reply before the rows. */
+const FIXED = 12;
+
+export function readCall(keys: BucketKeys, account: string, key: string, rows: readonly string[]): ScriptCall {
+  return {
+    script: 'read',
+    keys: [keys.token, keys.due, keys.accounts + account, keys.keyRecords + key],
+    args: [...rows.map((row) => `v:${row}`)],
+  };
+}
+
+/** @param rows as given to {@link readCall} */
+export function readReadReply(reply: ScriptReply, rows: readonly string[]): ReadOutcome {
+  if (reply[0] !== 'open') return { kind: reply[0] === 'restoring' ? 'restoring' : 'lost' };
+  const now = timeOfReply(reply);
+  const text = (index: number): string => reply[index] ?? '';
+  const token = text(2);
+  const caughtUp = text(3) === '1';
+  const missing = { account: text(4) !== '1', key: text(5) !== '1' };
+  if (missing.account || missing.key) return { kind: 'load', now, needs: { token, caughtUp, ...missing, rows: [] } };
+  return {
+    kind: 'read',
+    state: {
+      now,
+      token,
+      caughtUp,
+      key: JSON.parse(text(6)) as KeyRecord,
+      suspended: text(7) !== 'active',
+      terms: text(9) === '' ? TERMS_WITHOUT_PLAN : (JSON.parse(text(9)) as AccountTerms),
+      loadedAt: Number(text(10)),
+      session: text(11) === '0' ? null : Number(text(11)),
+      rows: new Map(rows.map((row, index) => [row, valueOf(reply[FIXED + index])])),
+    },
+  };
+}
+
+function valueOf(text: string | undefined): number | null | undefined {
+  if (text === undefined || text === '-') return undefined;
+  return text === '' ? null : Number(text);
+}

@@ -1,0 +1,34 @@
+import type { HoldFields } from '@gateway/contracts/messages';
+import type { BucketKeys } from './gate-keys.js';
+import { holdNumbers } from './hold.js';
+import type { ScriptCall } from './script-call.js';
+import { shapeOfHold, storeShape } from './shape.js';
+
+/** The end of a call whose hold its edge knows. */
+export interface KnownRelease {
+  readonly id: string;
+  readonly hold: HoldFields;
+  readonly tag: string;
+  readonly outcome: 'ok' | 'void';
+  readonly amountNanoUsd: number;
+}
+
+/** The order of the arguments is the one of `lua/release.lua`. @param idTime epoch ms inside the id */
+export function releaseCall(keys: BucketKeys, release: KnownRelease, idTime: number): ScriptCall {
+  const { id, hold, tag, outcome, amountNanoUsd } = release;
+  const shape = storeShape(shapeOfHold(hold, null));
+  return call(keys, hold.account, [id, idTime, outcome, amountNanoUsd, tag, ...holdNumbers(hold), shape.id, shape.text]);
+}
+
+/** Voids an admission whose answer never came: only the id and the account are known. */
+export function blindReleaseCall(keys: BucketKeys, account: string, id: string, idTime: number): ScriptCall {
+  return call(keys, account, [id, idTime, 'void', 0, '', 0, 0, 0, 0, 0, '', '']);
+}
+
+function call(keys: BucketKeys, account: string, args: (string | number)[]): ScriptCall {
+  return {
+    script: 'release',
+    keys: [keys.token, keys.due, keys.accounts + account, keys.holds + account],
+    args: [account, ...args],
+  };
+}

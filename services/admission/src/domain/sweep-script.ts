@@ -1,0 +1,76 @@
+import type { UsageEvent } from '@gateway/contracts/messages';
+import type { BucketKeys } from './gate-keys.js';
+import { holdFieldsOf, readHold } from './hold.js';
+import type { StoredHold } from './hold.js';
+import type { ScriptCall, ScriptReply } from './script-call.js';
+import { timeOfReply } from './script-call.js';
+import { readShape } from './shape.js';
+import type { HoldShape } from './shape.js';
+
+/** Due entries that one run of the script takes from a bucket; the rest is for the next run. */
+export const SWEEP_ENTRIES_MAX = 200;
+
+/** A hold whose end the ledger is asked for. */
+export interface DueHold {
+  readonly account: string;
+  readonly id: string;
+  readonly hold: StoredHold;
+  readonly shape: HoldShape;
+}
+
+export interface SweepOutcome {
+  readonly state: 'open' | 'restoring' | 'lost';
+  readonly now: number;
+  readonly token: string;
+  readonly caughtUp: boolean;
+  /** Entries that were due; {@link SWEEP_ENTRIES_MAX} when there may be more. */
+  readonly seen: number;
+  readonly slotsFreed: number;
+  readonly asks: readonly DueHold[];
+}
+
+export function sweepCall(keys: BucketKeys): ScriptCall {
+  return { script: 'sweep', keys: [keys.token, keys.due], args: [keys.accounts, keys.holds, SWEEP_ENTRIES_MAX] };
+}
+
+export function readSweepReply(reply: ScriptReply): SweepOutcome {
+  const asks: DueHold[] = [];
+  for (let at = 6; at + 3 < reply.length; at += 4) {
+    const [account = '', id = '', hold = '', shape = ''] = reply.slice(at, at + 4);
+    asks.push({ account, id, hold: readHold(hold), shape: readShape(shape) });
+  }
+  return {
+    state: reply[0] === 'open' || reply[0] === 'restoring' ? reply[0] : 'lost',
+    now: timeOfReply(reply),
+    token: reply[2] ?? '',
+    caughtUp: reply[3] === '1',
+    seen: Number(reply[4] ?? 0),
+    slotsFreed: Number(reply[5] ?? 0),
+    asks,
+  };
+}
+
+/**
+ * The record of a call whose edge vanished: charged 0. Every replica writes the same content, since events of one rank
+ * that differ are set aside.
+ */
+export function expiredEvent({ account, id, hold, shape }: DueHold): UsageEvent {
+  return {
+    id,
+    rank: 1,
+    outcome: 'expired',
+    hold: holdFieldsOf(account, hold, shape),
+    endpoint: shape.endpoint,
+    streamed: false,
+    startedAt: hold.admittedAt,
+    endedAt: hold.due,
+    firstByteAt: null,
+    status: null,
+    source: null,
+    usage: null,
+    evidence: 'none',
+    price: null,
+    amountNanoUsd: 0,
+    attempts: [],
+  };
+}

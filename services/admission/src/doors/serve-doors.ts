@@ -1,0 +1,36 @@
+import type { Bus } from '@gateway/bus';
+import {
+  admissionApply,
+  admissionAuthorize,
+  admissionBatch,
+  admissionUsage,
+  billingStanding,
+  edgeBeat,
+} from '@gateway/contracts/messages';
+import type { Admission } from '../admission.js';
+import type { Log } from '../ports.js';
+
+/** Batches handled at once; the desk bounds the entries. */
+const BATCHES_MAX = 2_048;
+
+/** Opens every door of the bus. Bodies are validated by the bus against the contracts. */
+export function serveDoors(bus: Bus, admission: Admission, log: Log): void {
+  bus.serveMany(admissionBatch, (batch, reply) => admission.batch(batch, reply), { concurrencyMax: BATCHES_MAX });
+  bus.serve(admissionAuthorize, (question) => admission.authorize(question));
+  bus.serve(admissionUsage, (question) => admission.usage(question));
+  bus.serve(admissionApply, async (news) => {
+    await admission.apply(news);
+    return { applied: true as const };
+  });
+  bus.subscribe(billingStanding, async (standing) => {
+    // A standing that is lost costs a question when its holds fall due.
+    await admission.standing(standing).catch((err: unknown) => log.warn({ err }, 'a standing was not applied'));
+  });
+  bus.subscribe(
+    edgeBeat,
+    async (beat) => {
+      await admission.beat(beat).catch((err: unknown) => log.warn({ err, edge: beat.edge }, 'a beat was not taken'));
+    },
+    { queue: true },
+  );
+}

@@ -1,0 +1,52 @@
+import { AdmissionFault } from '../ports.js';
+import type { Ports } from '../ports.js';
+import type { Known, Route } from './known.js';
+
+export interface FoundRoute {
+  readonly route: Route;
+  /** The owner of keys named it just now: its digest is the key's current one. */
+  readonly fresh: boolean;
+}
+
+/**
+ * Where the digests lead: this process, then Redis, then the owner of keys. Null: to no key (row 4); that is never
+ * remembered. @throws AdmissionFault `lookup_failed` when it cannot be known
+ */
+export async function findRoute(
+  { gate, owners }: Pick<Ports, 'gate' | 'owners'>,
+  known: Known,
+  digests: readonly string[],
+): Promise<FoundRoute | null> {
+  const remembered = known.route(digests) ?? (await storedRoute(gate, known, digests));
+  if (remembered !== null) return { route: remembered, fresh: false };
+  const found = await owners.find(digests).catch((cause: unknown) => {
+    throw new AdmissionFault('lookup_failed', 'accounts did not answer which key it is', { cause });
+  });
+  if (found === null) return null;
+  const route = known.keepRoute(found.digest, found.account, found.key);
+  await gate.setRoute(found.digest, routeText(found.account, found.key));
+  return { route, fresh: true };
+}
+
+/** The route that Redis has, without asking the owner. */
+export async function storedRoute(gate: Ports['gate'], known: Known, digests: readonly string[]): Promise<Route | null> {
+  const stored = await gate.routes(digests);
+  for (const [index, text] of stored.entries()) {
+    const [account, key] = text?.split('|') ?? [];
+    const digest = digests[index];
+    if (account && key && digest) return known.keepRoute(digest, account, key);
+  }
+  return null;
+}
+
+/** A key that its owner does not know is forgotten everywhere. */
+export async function forgetRoute(gate: Ports['gate'], known: Known, digests: readonly string[]): Promise<void> {
+  for (const digest of digests) {
+    known.dropRoute(digest);
+    await gate.dropRoute(digest);
+  }
+}
+
+function routeText(account: string, key: string): string {
+  return `${account}|${key}`;
+}

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import { keyMonthRow, monthOf } from '@gateway/metering';
+import { applyCall } from '../domain/apply-script.js';
+import { bucketKeys } from '../domain/gate-keys.js';
+import { PRICE, admit, admitEntry, makeAccount, makeWorld, mustAdmit } from '../../test/world.js';
+import type { Replica, TestAccount, World } from '../../test/world.js';
+
+let world: World;
+let one: Replica;
+
+beforeAll(async () => {
+  world = await makeWorld();
+  one = await world.replica();
+});
+afterAll(() => world.stop());
+
+const asksOf = (account: TestAccount) =>
+  world.owners.asked.loadStanding.filter(({ account: asked }) => asked === account.account);
+
+test('the calls of an unloaded account share one load', async () => {
+  const account = makeAccount(world, { wallet: 1_000 * PRICE });
+  const before = world.owners.asked.loadAccount;
+  const answers = await Promise.all(Array.from({ length: 50 }, () => admit(one, admitEntry(one.clock, [account.digest]))));
+  expect(answers.every(({ kind }) => kind === 'admitted')).toBe(true);
+  expect(asksOf(account)).toHaveLength(1);
+  expect(world.owners.asked.loadAccount - before).toBe(1);
+});
+
+test('a silent accounts is lookup_failed, a silent billing admission_error, and neither for a loaded account', async () => {
+  const loaded = makeAccount(world, { wallet: 1_000 * PRICE });
+  const unknown = makeAccount(world, { wallet: 1_000 * PRICE });
+  await mustAdmit(one, admitEntry(one.clock, [loaded.digest]));
+  world.owners.accountsDown = true;
+  expect(await admit(one, admitEntry(one.clock, [unknown.digest]))).toMatchObject({ kind: 'fault', code: 'lookup_failed' });
+  expect(await admit(one, admitEntry(one.clock, [loaded.digest]))).toMatchObject({ kind: 'admitted' });
+  world.owners.accountsDown = false;
+  world.owners.billingDown = true;
+  expect(await admit(one, admitEntry(one.clock, [unknown.digest]))).toMatchObject({ kind: 'fault', code: 'admission_error' });
+  expect(await admit(one, admitEntry(one.clock, [loaded.digest]))).toMatchObject({ kind: 'admitted' });
+  world.owners.billingDown = false;
+  expect(await admit(one, admitEntry(one.clock, [unknown.digest]))).toMatchObject({ kind: 'admitted' });
+});
+
+test('until billing has once caught up since the token was set it is asked to, then no more', async () => {
+  const accounts = Array.from({ length: 2_000 }, () => makeAccount(world, { wallet: PRICE }));
+  const sameBucket = (account: TestAccount) => bucketOfAccount(account.account) === 77;
+  const [first, second] = accounts.filter(sameBucket);
+  if (!first || !second) throw new Error('no two accounts in one bucket');
+  await mustAdmit(one, admitEntry(one.clock, [first.digest]));
+  await mustAdmit(one, admitEntry(one.clock, [second.digest]));
+  expect(asksOf(first)[0]).toMatchObject({ afterLoss: true });
+  expect(asksOf(second)[0]).toMatchObject({ afterLoss: false });
+});
+
+test('a key that its owner no longer knows is row 4, and forgotten', async () => {
+  const account = makeAccount(world, { wallet: PRICE });
+  account.state.keys.clear();
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'refused', row: 4 });
+  expect(await one.gate.routes([account.digest])).toEqual([null]);
+});
+
+test('a load is written only under the token it was made under, and within five seconds of its start', async () => {
+  const account = makeAccount(world, { wallet: 3 * PRICE });
+  const { token } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const keys = bucketKeys(bucketOfAccount(account.account));
+  const standing = { account: account.account, rows: [{ name: 'wallet', value: 9, version: 9 }], closed: [] };
+  const write = async (under: string, startedAt: number) => {
+    const stamp = { token: under, startedAt, complete: false, caughtUp: false };
+    const [reply] = await one.gate.run([applyCall(keys, { account: account.account, standing }, stamp)]);
+    return Array.isArray(reply) ? reply[0] : reply;
+  };
+  expect(await write(`${token}x`, one.clock.now())).toBe('void');
+  expect(await write(token, one.clock.now() - 5_100)).toBe('void');
+  expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 3 * PRICE, version: 1 });
+  expect(await write(token, one.clock.now() - 4_000)).toBe('applied');
+  expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 9, version: 9 });
+});
+
+test('a load never overwrites a newer row that was applied while it was under way', async () => {
+  const account = makeAccount(world, { wallet: 3 * PRICE });
+  await one.admission.standing({
+    incarnation: 'ledger-1',
+    accounts: [{ account: account.account, rows: [{ name: 'wallet', value: PRICE, version: 7 }], closed: [] }],
+  });
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: PRICE, version: 7 });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'refused', row: 21 });
+});
+
+test('a month that began before the load is loaded, one that began after it starts at 0', async () => {
+  const account = makeAccount(world, { wallet: 100 * PRICE, key: { capNanoUsd: 5 * PRICE } });
+  const month = monthOf(one.clock.now());
+  account.state.rows.set(keyMonthRow(account.key, month), { value: 4 * PRICE, version: 1 });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
+  expect(asksOf(account).at(-1)?.names).toEqual([keyMonthRow(account.key, month)]);
+  const refused = await admit(one, admitEntry(one.clock, [account.digest]));
+  expect(refused).toMatchObject({ row: 23, facts: { limit: 5 * PRICE, used: 4 * PRICE, held: PRICE, worst: PRICE } });
+  const asked = asksOf(account).length;
+  world.advance(32 * 86_400_000);
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
+  expect(asksOf(account)).toHaveLength(asked);
+});
+
+test('a restored ledger, told by its incarnation, is asked anew', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  account.state.rows.set('wallet', { value: 10 * PRICE, version: 50 });
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  account.state.incarnation = 'ledger-2';
+  account.state.rows.set('wallet', { value: 2 * PRICE, version: 3 });
+  const standing = { account: account.account, rows: [], closed: [] };
+  await one.admission.standing({ incarnation: 'ledger-2', accounts: [standing] });
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 2 * PRICE, version: 3 });
+  account.state.incarnation = 'ledger-1';
+});

@@ -1,0 +1,162 @@
+import { applyCall } from '../domain/apply-script.js';
+import type { LoadNeeds } from '../domain/admit-reply.js';
+import { AdmissionFault } from '../ports.js';
+import type { Ports } from '../ports.js';
+import type { Route } from './known.js';
+import { loadsTotal } from './load-metrics.js';
+
+/** What one decision lacks. `startedAt`: Redis time in ms before anything was asked. */
+export interface LoadRequest extends LoadNeeds {
+  readonly startedAt: number;
+}
+
+/** Rows asked for in one load; a decision needs at most 16. */
+const ROWS_MAX = 100;
+
+interface MergedRequest {
+  readonly route: Route;
+  readonly token: string;
+  startedAt: number;
+  caughtUp: boolean;
+  account: boolean;
+  readonly keys: Set<string>;
+  readonly rows: Set<string>;
+}
+
+interface Flight {
+  readonly request: MergedRequest;
+  readonly running: Promise<ReadonlySet<string>>;
+  /** What came while it ran; flown together afterwards. */
+  next: { readonly request: MergedRequest; readonly done: Promise<ReadonlySet<string>> } | null;
+}
+
+/**
+ * Loads what decisions lack from the owners (money and failure, rule 11). One load of an account is in flight; what comes
+ * meanwhile is joined into the next one.
+ */
+export class AccountLoader {
+  readonly #flights = new Map<string, Flight>();
+
+  constructor(private readonly ports: Pick<Ports, 'gate' | 'owners'>) {}
+
+  /**
+   * Resolves when the load has been written, or was void (the decision is made again and says what is still missing).
+   * The answer names the keys that their owner does not know.
+   * @throws AdmissionFault `lookup_failed` (accounts) or `admission_error` (billing, Redis)
+   */
+  load(route: Route, request: LoadRequest): Promise<ReadonlySet<string>> {
+    const merged = mergeRequest(null, route, request);
+    const flight = this.#flights.get(route.account);
+    if (flight === undefined) return this.#fly(merged);
+    if (covers(flight.request, merged)) return flight.running;
+    if (flight.next !== null) {
+      mergeRequest(flight.next.request, route, request);
+      return flight.next.done;
+    }
+    const done = flight.running.then(
+      () => this.#fly(merged),
+      () => this.#fly(merged),
+    );
+    flight.next = { request: merged, done };
+    return done;
+  }
+
+  #fly(request: MergedRequest): Promise<ReadonlySet<string>> {
+    const { account } = request.route;
+    const flight: Flight = {
+      request,
+      next: null,
+      running: this.#loadOnce(request).finally(() => {
+        if (flight.next === null) this.#flights.delete(account);
+      }),
+    };
+    this.#flights.set(account, flight);
+    return flight.running;
+  }
+
+  async #loadOnce(request: MergedRequest): Promise<ReadonlySet<string>> {
+    const { route, token, startedAt, keys } = request;
+    const wantsRecords = request.account || keys.size > 0;
+    const wantsStanding = request.account || request.rows.size > 0;
+    const [records, standing] = await Promise.all([
+      wantsRecords ? this.#askAccounts(request) : null,
+      wantsStanding ? this.#askBilling(request) : null,
+    ]);
+    const record = records?.find((answer) => answer.account !== null)?.account ?? undefined;
+    const keyRecords = records?.flatMap(({ key }) => (key ? [key] : [])) ?? [];
+    const members = records?.flatMap(({ member }) => (member ? [member] : [])) ?? [];
+    const missing = new Set([...keys].filter((key) => !keyRecords.some((known) => known.key === key)));
+    if (request.account && record === undefined) return keys;
+    const [reply] = await this.ports.gate.run([
+      applyCall(
+        route.keys,
+        {
+          account: route.account,
+          ...(record && { record }),
+          ...(standing && { incarnation: standing.incarnation, standing: standing.standing }),
+          members,
+          keyRecords,
+        },
+        {
+          token,
+          startedAt,
+          complete: record !== undefined && standing !== null,
+          caughtUp: standing !== null && !request.caughtUp,
+        },
+      ),
+    ]);
+    if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
+    loadsTotal.of({ outcome: reply[0] === 'applied' ? 'loaded' : 'void' }).add();
+    return missing;
+  }
+
+  async #askAccounts({ route, keys }: MergedRequest) {
+    try {
+      const asked = keys.size > 0 ? [...keys] : [null];
+      return await Promise.all(asked.map((key) => this.ports.owners.loadAccount(route.account, key)));
+    } catch (cause) {
+      loadsTotal.of({ outcome: 'accounts_failed' }).add();
+      throw new AdmissionFault('lookup_failed', 'accounts did not answer a load', { cause });
+    }
+  }
+
+  async #askBilling({ route, rows, caughtUp }: MergedRequest) {
+    try {
+      const names = [...rows].slice(0, ROWS_MAX);
+      // Until billing has once caught up since the token was set, what it says may lack events of the lost gate.
+      return await this.ports.owners.loadStanding({ account: route.account, names, ids: [], afterLoss: !caughtUp });
+    } catch (cause) {
+      loadsTotal.of({ outcome: 'billing_failed' }).add();
+      throw new AdmissionFault('admission_error', 'billing did not answer a load', { cause });
+    }
+  }
+}
+
+/** Whether a load that is in flight brings all that another one asks for. */
+function covers(flying: MergedRequest, wanted: MergedRequest): boolean {
+  return (
+    flying.token === wanted.token &&
+    (flying.account || !wanted.account) &&
+    [...wanted.keys].every((key) => flying.keys.has(key)) &&
+    [...wanted.rows].every((row) => flying.rows.has(row))
+  );
+}
+
+/** Adds a request to one that waits; the earliest start counts, as what is read must not be older than it says. */
+function mergeRequest(into: MergedRequest | null, route: Route, request: LoadRequest): MergedRequest {
+  const merged = into ?? {
+    route,
+    token: request.token,
+    startedAt: request.startedAt,
+    caughtUp: request.caughtUp,
+    account: false,
+    keys: new Set<string>(),
+    rows: new Set<string>(),
+  };
+  merged.startedAt = Math.min(merged.startedAt, request.startedAt);
+  merged.caughtUp &&= request.caughtUp;
+  merged.account ||= request.account;
+  if (request.key) merged.keys.add(route.key);
+  for (const row of request.rows) merged.rows.add(row);
+  return merged;
+}

@@ -1,0 +1,119 @@
+import type {
+  AccountRecord,
+  AdmissionFaultCode,
+  BodyOf,
+  KeyRecord,
+  MemberRecord,
+  ReceivedOf,
+  StandingOfAccount,
+  UsageEvent,
+  edgeBeat,
+  edgeVerdict,
+} from '@gateway/contracts/messages';
+import type { CatalogView } from './domain/catalog-view.js';
+import type { ScriptCall, ScriptReply } from './domain/script-call.js';
+
+/** Why something could not be decided: told to the edge, never a refusal. */
+export class AdmissionFault extends Error {
+  override readonly name = 'AdmissionFault';
+
+  constructor(
+    readonly code: AdmissionFaultCode,
+    message: string,
+    options?: { cause: unknown },
+  ) {
+    super(message, options);
+  }
+}
+
+/** Redis, as far as it decides. Everything rejects with an AdmissionFault while no connection has shaken hands. */
+export interface Gate {
+  usable(): boolean;
+  /** One pipeline; each script fails alone. Reports the Redis time of its replies to the clock. */
+  run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | AdmissionFault)[]>;
+  /** What the digests lead to, in their order. */
+  routes(digests: readonly string[]): Promise<readonly (string | null)[]>;
+  setRoute(digest: string, route: string): Promise<void>;
+  dropRoute(digest: string): Promise<void>;
+  /** A new token for a bucket of this server run. */
+  newToken(): string;
+  /** All fields of an account and of its holds, for operations and tests. */
+  dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]>;
+}
+
+/** Redis time as this process knows it, in milliseconds, with the test clock's offset. */
+export interface GateClock {
+  now(): number;
+  /** Monotonic milliseconds of this process, for deadlines. */
+  monotonic(): number;
+  /** Wall-clock milliseconds of this process, for comparison with other servers' clocks. */
+  wall(): number;
+}
+
+/** What accounts and billing are asked. Rejects when they cannot answer. */
+export interface Owners {
+  find(digests: readonly string[]): Promise<{ account: string; key: string; digest: string } | null>;
+  loadAccount(
+    account: string,
+    key: string | null,
+  ): Promise<{ account: AccountRecord | null; key: KeyRecord | null; member: MemberRecord | null }>;
+  loadStanding(question: {
+    account: string;
+    names: readonly string[];
+    ids: readonly string[];
+    afterLoss: boolean;
+  }): Promise<{ incarnation: string; standing: StandingOfAccount; caughtUpTo: number }>;
+}
+
+export type Beat = ReceivedOf<typeof edgeBeat>;
+
+/** The last beats that the stream keeps, and what is said to edges. */
+export interface Edges {
+  lastBeats(): Promise<readonly { beat: Beat; storedAtMs: number }[]>;
+  verdict(edge: string, verdict: BodyOf<typeof edgeVerdict>): void;
+  report(tokens: readonly { bucket: number; token: string }[]): void;
+}
+
+/** The stream of usage events. */
+export interface Journal {
+  /** Resolves when the stream has the events; all are of accounts of this shard. */
+  store(shard: number, events: readonly UsageEvent[]): Promise<void>;
+}
+
+/** The catalog mirror; null before the first complete copy. */
+export interface Catalog {
+  view(): CatalogView | null;
+}
+
+/** Conditions under which no call is admitted although the gate could (money and failure, rules 14 and 15). */
+export interface Brakes {
+  /** Why nothing is admitted, or null. */
+  engaged(): string | null;
+}
+
+export interface Log {
+  debug(facts: object, text: string): void;
+  info(facts: object, text: string): void;
+  warn(facts: object, text: string): void;
+  error(facts: object, text: string): void;
+}
+
+/** Durations of the deployment in milliseconds (interfaces, Environment). */
+export interface Durations {
+  readonly leaseMs: number;
+  readonly expiryMs: number;
+  readonly sweepMs: number;
+}
+
+export interface Ports {
+  readonly gate: Gate;
+  readonly clock: GateClock;
+  readonly owners: Owners;
+  readonly edges: Edges;
+  readonly journal: Journal;
+  readonly catalog: Catalog;
+  readonly brakes: Brakes;
+  readonly log: Log;
+  readonly durations: Durations;
+  readonly replica: string;
+}

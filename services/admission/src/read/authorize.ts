@@ -1,0 +1,24 @@
+import { WALLET_ROW } from '@gateway/metering';
+import type { AnswerBodyOf, admissionAuthorize } from '@gateway/contracts/messages';
+import type { Decider } from '../admit/settle-entry.js';
+import { activeSubscription } from '../domain/terms.js';
+import { readState } from './read-state.js';
+import type { ReadQuestion } from './read-state.js';
+
+/** What decides which models a key is shown (behaviour §5). */
+export async function authorize(
+  decider: Decider,
+  question: ReadQuestion,
+): Promise<AnswerBodyOf<typeof admissionAuthorize>> {
+  const read = await readState(decider, question, () => [], 'admission_error');
+  if (read.kind !== 'authorized') return read;
+  const { key, terms, now, rows } = read.state;
+  return {
+    kind: 'authorized',
+    account: read.account,
+    key: read.key,
+    allowedModels: key.allowedModels,
+    planModels: activeSubscription(terms, now) === null ? [] : terms.models,
+    walletAboveZero: (rows.get(WALLET_ROW) ?? 0) > 0,
+  };
+}

@@ -1,0 +1,56 @@
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import { bucketKeys } from '../domain/gate-keys.js';
+import { readHold } from '../domain/hold.js';
+import type { StoredHold } from '../domain/hold.js';
+import { readShape } from '../domain/shape.js';
+import type { HoldShape } from '../domain/shape.js';
+import type { Gate } from '../ports.js';
+
+/** What Redis has of one account. Amounts in nano-USD, counts in calls. */
+export interface AccountDump {
+  readonly loadedUnder: string | null;
+  readonly slots: number;
+  /** By row name; `session:<start>` counts the holds of a session. */
+  readonly held: Readonly<Record<string, number>>;
+  /** Settled rows; null was never written. */
+  readonly rows: Readonly<Record<string, { readonly value: number | null; readonly version: number }>>;
+  readonly session: number | null;
+  readonly holds: readonly { readonly id: string; readonly hold: StoredHold; readonly shape: HoldShape | null }[];
+  /** How many holds each shape is said to have. */
+  readonly shapes: Readonly<Record<string, number>>;
+  /** Bytes of the largest field of each state, for the bound of rule 14. */
+  readonly bytesOf: Readonly<Record<string, number>>;
+}
+
+export async function readAccount(gate: Gate, account: string): Promise<AccountDump> {
+  const keys = bucketKeys(bucketOfAccount(account));
+  const [fields, stored] = await gate.dump(keys.accounts + account, keys.holds + account);
+  const withPrefix = (prefix: string): [string, string][] =>
+    Object.entries(fields).flatMap(([field, value]) =>
+      field.startsWith(prefix) ? [[field.slice(prefix.length), value] as [string, string]] : [],
+    );
+  const numbers = (prefix: string) => Object.fromEntries(withPrefix(prefix).map(([name, value]) => [name, Number(value)]));
+  const bytesOf: Record<string, number> = {};
+  const holds = Object.entries(stored).flatMap(([id, text]) => {
+    if (id.startsWith('s:')) return [];
+    const hold = readHold(text);
+    const shape = stored[`s:${hold.shape}`];
+    bytesOf[hold.state] = Math.max(bytesOf[hold.state] ?? 0, text.length);
+    return [{ id, hold, shape: shape === undefined ? null : readShape(shape) }];
+  });
+  return {
+    loadedUnder: fields['t'] ?? null,
+    slots: Number(fields['n'] ?? 0),
+    held: numbers('h:'),
+    rows: Object.fromEntries(
+      withPrefix('v:').map(([name, value]) => [
+        name,
+        { value: value === '' ? null : Number(value), version: Number(fields[`u:${name}`] ?? 0) },
+      ]),
+    ),
+    session: fields['ss'] === undefined ? null : Number(fields['ss']),
+    holds,
+    shapes: numbers('c:'),
+    bytesOf,
+  };
+}

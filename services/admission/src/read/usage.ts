@@ -1,0 +1,90 @@
+import {
+  SESSION_5H_MS,
+  WALLET_ROW,
+  monthlyWindowRow,
+  sessionWindowRow,
+  weekStart,
+  weeklyWindowRow,
+  windowResetsAt,
+} from '@gateway/metering';
+import type { AnswerBodyOf, AccountTerms, admissionUsage } from '@gateway/contracts/messages';
+import type { Decider } from '../admit/settle-entry.js';
+import type { ReadState } from '../domain/read-script.js';
+import { activeSubscription } from '../domain/terms.js';
+import { readState } from './read-state.js';
+import type { PeriodRow, ReadQuestion } from './read-state.js';
+
+/** The settled numbers of the state that decides, without holds (behaviour §5). */
+export async function usage(decider: Decider, question: ReadQuestion): Promise<AnswerBodyOf<typeof admissionUsage>> {
+  const read = await readState(decider, question, neededRows, 'usage_unavailable');
+  if (read.kind !== 'authorized') return read;
+  const { state } = read;
+  return {
+    kind: 'usage',
+    account: read.account,
+    key: read.key,
+    now: state.now,
+    terms: state.terms,
+    windows: windowsOf(state),
+    walletNanoUsd: state.rows.get(WALLET_ROW) ?? null,
+    keyCapNanoUsd: state.key.capNanoUsd,
+    allowedModels: state.key.allowedModels,
+  };
+}
+
+type Window = AccountTerms['windows'][number];
+
+function neededRows(state: ReadState): PeriodRow[] {
+  return activeWindows(state).flatMap((window) => {
+    const { row, start } = periodOf(state, window);
+    return row === null ? [] : [{ row, start }];
+  });
+}
+
+function windowsOf(state: ReadState) {
+  const subscription = activeSubscription(state.terms, state.now);
+  return activeWindows(state).map((window) => {
+    const { type, unit, limit, label } = window;
+    const session = openSession(state);
+    const resetsAt = windowResetsAt(
+      type,
+      { session5h: session, weekly: weekStart(state.now), subscription },
+      state.now,
+    );
+    return { type, unit, limit, label, used: usedIn(state, window), resetsAt };
+  });
+}
+
+function activeWindows(state: ReadState): Window[] {
+  return activeSubscription(state.terms, state.now) === null ? [] : state.terms.windows;
+}
+
+function usedIn(state: ReadState, window: Window): number {
+  const { row } = periodOf(state, window);
+  if (row === null) return 0;
+  return state.rows.get(row) ?? 0;
+}
+
+/** The row of the running period and when that began; no row while no session is open. */
+function periodOf(state: ReadState, { type, unit }: Window): { row: string | null; start: number } {
+  switch (type) {
+    case 'session_5h': {
+      const session = openSession(state);
+      return { row: session === null ? null : sessionWindowRow(unit, session), start: session ?? 0 };
+    }
+    case 'weekly': {
+      const start = weekStart(state.now);
+      return { row: weeklyWindowRow(unit, start), start };
+    }
+    case 'monthly': {
+      const { subscription } = state.terms;
+      return subscription === null
+        ? { row: null, start: 0 }
+        : { row: monthlyWindowRow(unit, subscription.id), start: subscription.start };
+    }
+  }
+}
+
+function openSession({ session, now }: ReadState): number | null {
+  return session !== null && session + SESSION_5H_MS > now ? session : null;
+}

@@ -1,0 +1,146 @@
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import { settleReleases } from '../beat/answer-beat.js';
+import { callsByBucket, holdCalls } from '../beat/hold-calls.js';
+import { bucketKeys } from '../domain/gate-keys.js';
+import { hasReported, lastBeats } from '../domain/last-beats.js';
+import type { LastBeat } from '../domain/last-beats.js';
+import type { Known } from '../load/known.js';
+import { AdmissionFault } from '../ports.js';
+import type { Ports } from '../ports.js';
+import { bucketsOpened } from './recover-metrics.js';
+
+/** How often edges are asked to report (money and failure, message table). */
+const REPORT_MS = 300;
+/** An edge whose last beat is older is not waited for. */
+const LIVE_BEAT_MS = 10_000;
+/** After so long a silent edge counts with its last beat. */
+const WAIT_MAX_MS = 12_000;
+
+interface Restoring {
+  readonly token: string;
+  /** Monotonic milliseconds of this process. */
+  readonly since: number;
+}
+
+/**
+ * Gives lost buckets a new token and opens them when every live edge has said what it runs (money and failure, rule 12). Any
+ * number of replicas may do it at once: each step is repeatable.
+ */
+export class Recovery {
+  readonly #noticed = new Set<number>();
+  readonly #restoring = new Map<number, Restoring>();
+  #running: Promise<void> | null = null;
+  #stopped = false;
+  #wake: () => void = () => undefined;
+
+  constructor(
+    private readonly ports: Ports,
+    private readonly known: Known,
+  ) {}
+
+  /** Takes up buckets that were found without a token or restoring. Returns at once. */
+  notice(bucket: number): void {
+    if (this.#stopped || this.#restoring.has(bucket)) return;
+    this.#noticed.add(bucket);
+    this.#running ??= this.#work().finally(() => {
+      this.#running = null;
+    });
+  }
+
+  /** Buckets that are not open yet, as far as this process knows. */
+  pending(): number {
+    return this.#noticed.size + this.#restoring.size;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#wake();
+    await this.#running;
+  }
+
+  async #work(): Promise<void> {
+    while (!this.#stopped && this.pending() > 0) {
+      try {
+        await this.#begin();
+        await this.#advance();
+      } catch (err) {
+        this.ports.log.warn({ err, buckets: this.pending() }, 'buckets cannot be restored yet');
+      }
+      if (this.pending() > 0) await this.#pause();
+    }
+  }
+
+  /** Sets a token where there is none; takes over what another replica began. */
+  async #begin(): Promise<void> {
+    const buckets = [...this.#noticed];
+    const { gate, clock, log } = this.ports;
+    const replies = await gate.run(
+      buckets.map((bucket) => ({
+        script: 'token',
+        keys: [bucketKeys(bucket).token, bucketKeys(bucket).due],
+        args: ['restore', gate.newToken()],
+      })),
+    );
+    for (const [index, bucket] of buckets.entries()) {
+      const reply = replies[index];
+      if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
+      this.#noticed.delete(bucket);
+      if (reply[0] === 'restoring') this.#restoring.set(bucket, { token: reply[2] ?? '', since: clock.monotonic() });
+    }
+    if (buckets.length > 0) log.info({ buckets: buckets.length }, 'buckets are being restored');
+  }
+
+  async #advance(): Promise<void> {
+    if (this.#restoring.size === 0) return;
+    const { edges, clock } = this.ports;
+    edges.report(Array.from(this.#restoring, ([bucket, { token }]) => ({ bucket, token })));
+    const beats = lastBeats(await edges.lastBeats());
+    const live = beats.filter(({ storedAtMs }) => clock.wall() - storedAtMs < LIVE_BEAT_MS);
+    const ready = [...this.#restoring].filter(
+      ([bucket, { token, since }]) =>
+        clock.monotonic() - since > WAIT_MAX_MS || live.every((beat) => hasReported(beat, bucket, token)),
+    );
+    if (ready.length > 0) await this.#open(new Map(ready), beats);
+  }
+
+  /** Holds what all edges run, dead ones too, then opens. */
+  async #open(ready: ReadonlyMap<number, Restoring>, beats: readonly LastBeat[]): Promise<void> {
+    const failed = new Set<number>();
+    for (const beat of beats) {
+      const calls = [...callsByBucket(beat.calls)].flatMap(([bucket, own]) => (ready.has(bucket) ? own : []));
+      const held = await holdCalls(this.ports, beat.edge, calls, true);
+      for (const bucket of held.failed) failed.add(bucket);
+      const releases = beat.releases.filter(
+        (release) => !release.blind && ready.has(bucketOfAccount(release.hold.account)),
+      );
+      await settleReleases(this.ports, this.known, releases, (bucket) => failed.add(bucket));
+    }
+    const whole = [...ready].filter(([bucket]) => !failed.has(bucket));
+    const replies = await this.ports.gate.run(
+      whole.map(([bucket, { token }]) => ({
+        script: 'token',
+        keys: [bucketKeys(bucket).token, bucketKeys(bucket).due],
+        args: ['open', token],
+      })),
+    );
+    for (const [index, [bucket]] of whole.entries()) {
+      const reply = replies[index];
+      if (reply === undefined || reply instanceof AdmissionFault) continue;
+      this.#restoring.delete(bucket);
+      // Lost again, or restored anew by another replica under another token: from the beginning.
+      if (reply[0] === 'open') bucketsOpened.add();
+      else this.#noticed.add(bucket);
+    }
+    if (this.pending() === 0) this.ports.log.info({ buckets: whole.length }, 'all buckets are open');
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, REPORT_MS);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,101 @@
+import { connectBus } from '@gateway/bus';
+import { gauge, nextDelayMs } from '@gateway/service-kit';
+import type { Logger, ReadyChecks, RunningService } from '@gateway/service-kit';
+import { Admission } from './admission.js';
+import { busEdges, ensureBeats } from './adapters/bus-edges.js';
+import { busJournal } from './adapters/bus-journal.js';
+import { busOwners } from './adapters/bus-owners.js';
+import { startCatalogMirror } from './adapters/catalog-mirror.js';
+import { RedisClock } from './adapters/redis-clock.js';
+import { RedisGate } from './adapters/redis-gate.js';
+import { watchStores } from './adapters/store-watch.js';
+import { serveDoors } from './doors/serve-doors.js';
+import type { Durations } from './ports.js';
+
+export interface AdmissionOptions {
+  readonly natsUrl: string;
+  readonly redisUrl: string;
+  readonly replica: string;
+  readonly durations: Durations;
+  readonly usageBytesMax: number;
+  readonly streamReplicas: number;
+  /** Shift of the test clock in milliseconds; 0 in production. */
+  readonly clockOffsetMs: number;
+  readonly log: Logger;
+  readonly ready: ReadyChecks;
+  readonly stopping: AbortSignal;
+}
+
+/** A running replica. `admission` and `clock` are for tests in the same process. */
+export interface StartedAdmission extends RunningService {
+  readonly admission: Admission;
+  readonly clock: RedisClock;
+}
+
+const DRAIN_MS = 5_000;
+const RETRY_FIRST_MS = 100;
+const RETRY_MAX_MS = 2_000;
+
+/**
+ * Opens Redis, the bus, the catalog mirror and the doors. The doors open at once: until the catalog has arrived and the
+ * buckets are open, calls are answered with a fault, and the replica is not ready.
+ */
+export async function startAdmission(options: AdmissionOptions): Promise<StartedAdmission> {
+  const { log, ready, replica, durations, stopping } = options;
+  const clock = new RedisClock(options.clockOffsetMs);
+  const gate = new RedisGate(options.redisUrl, clock, log);
+  gate.open();
+  const bus = await connectBus({ url: options.natsUrl, service: 'admission', replica, log });
+  await untilDone(() => ensureBeats(bus, options.streamReplicas), log, stopping);
+  const catalog = startCatalogMirror(bus, log);
+  const brakes = watchStores(gate, bus, options.usageBytesMax, log);
+  const admission = new Admission({
+    gate,
+    clock,
+    owners: busOwners(bus),
+    edges: busEdges(bus, log),
+    journal: busJournal(bus),
+    catalog,
+    brakes,
+    log,
+    durations,
+    replica,
+  });
+  addReadyChecks(ready, admission, catalog.view);
+  gauge('gateway_admission_entries_in_flight', 'Entries that wait for a decision', () => admission.inFlight());
+  gauge('gateway_admission_buckets_pending', 'Buckets that are not open yet', () => admission.bucketsPending());
+  admission.start();
+  serveDoors(bus, admission, log);
+  return {
+    admission,
+    clock,
+    async stop() {
+      await Promise.all([admission.stop(), brakes.stop(), catalog.stop()]);
+      await bus.drain(DRAIN_MS).catch((err: unknown) => log.warn({ err }, 'the bus was not drained'));
+      gate.close();
+    },
+  };
+}
+
+/** True once and then for good: a later fault of a shared server must not take every replica out at once. */
+function addReadyChecks(ready: ReadyChecks, admission: Admission, view: () => unknown): void {
+  let opened = false;
+  ready.add('catalog', () => view() !== null || 'no catalog has arrived yet');
+  ready.add('buckets', () => {
+    opened ||= admission.swept() && admission.bucketsPending() === 0;
+    return opened || 'the buckets are not open yet';
+  });
+}
+
+async function untilDone(work: () => Promise<void>, log: Logger, stopping: AbortSignal): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (err) {
+      stopping.throwIfAborted();
+      log.warn({ err }, 'the stream of beats cannot be made yet');
+      const delay = nextDelayMs(attempt, { baseMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS, random: Math.random });
+      await new Promise((resolve) => setTimeout(resolve, delay));
+    }
+  }
+}

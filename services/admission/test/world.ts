@@ -1,0 +1,426 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type {
+  AccountTerms,
+  AdmitEntry,
+  BatchAnswer,
+  CatalogModel,
+  CatalogSource,
+  Endpoint,
+  HoldFields,
+  KeyRecord,
+  MemberRecord,
+  ReleaseEntry,
+  StandingRow,
+  UsageEvent,
+} from '@gateway/contracts/messages';
+import { startServers } from '@gateway/servers';
+import type { RunningServer } from '@gateway/servers';
+import { RedisClock } from '../src/adapters/redis-clock.js';
+import { RedisGate } from '../src/adapters/redis-gate.js';
+import { Admission } from '../src/admission.js';
+import { buildCatalogView } from '../src/domain/catalog-view.js';
+import type { CatalogView } from '../src/domain/catalog-view.js';
+import type { KeptBeat } from '../src/domain/last-beats.js';
+import type { Beat, Durations, Edges, Log, Ports } from '../src/ports.js';
+
+/** Nano-USD per call of the test models: a price per call and nothing per token keeps amounts readable. */
+export const PRICE = 1_000_000;
+export const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+export const NO_PLAN: AccountTerms = {
+  plan: null,
+  requestsPerMinute: 1_000_000,
+  concurrency: 1_000_000,
+  models: [],
+  windows: [],
+  allotments: [],
+  subscription: null,
+};
+
+/** What accounts and billing would answer; a test changes it at will. */
+export interface OwnerState {
+  readonly accounts: Map<string, AccountState>;
+  readonly digests: Map<string, { account: string; key: string }>;
+  /** Set: the owner does not answer. */
+  accountsDown: boolean;
+  billingDown: boolean;
+  caughtUpTo: () => number;
+  readonly asked: { find: number; loadAccount: number; loadStanding: { account: string; names: readonly string[]; ids: readonly string[]; afterLoss: boolean }[] };
+}
+
+export interface AccountState {
+  state: 'active' | 'suspended';
+  version: number;
+  readonly keys: Map<string, KeyRecord>;
+  readonly members: Map<string, MemberRecord>;
+  terms: { value: AccountTerms; version: number };
+  readonly rows: Map<string, { value: number | null; version: number }>;
+  readonly records: Set<string>;
+  incarnation: string;
+}
+
+export interface World {
+  readonly server: RunningServer;
+  readonly owners: OwnerState;
+  readonly events: UsageEvent[];
+  readonly verdicts: { edge: string; verdict: Parameters<Edges['verdict']>[1] }[];
+  readonly reports: { bucket: number; token: string }[][];
+  readonly kept: Map<string, KeptBeat>;
+  catalog: CatalogView | null;
+  brake: string | null;
+  /** Moves the clock of all replicas forward. */
+  advance(ms: number): void;
+  /** One more replica on the same Redis. */
+  replica(options?: { durations?: Partial<Durations>; log?: Log }): Promise<Replica>;
+  stop(): Promise<void>;
+}
+
+export interface Replica {
+  readonly admission: Admission;
+  readonly clock: RedisClock;
+  readonly gate: RedisGate;
+  readonly ports: Ports;
+  stop(): Promise<void>;
+}
+
+export async function makeWorld(): Promise<World> {
+  const directory = await mkdtemp(join(tmpdir(), 'gateway-admission-'));
+  const { redis } = await startServers(['redis'], { stateDirectory: directory, env: {}, durable: false });
+  const owners: OwnerState = {
+    accounts: new Map(),
+    digests: new Map(),
+    accountsDown: false,
+    billingDown: false,
+    caughtUpTo: () => Date.now(),
+    asked: { find: 0, loadAccount: 0, loadStanding: [] },
+  };
+  const replicas: Replica[] = [];
+  let offsetMs = 0;
+  const world: World = {
+    server: redis,
+    owners,
+    events: [],
+    verdicts: [],
+    reports: [],
+    kept: new Map(),
+    catalog: testCatalog(),
+    brake: null,
+    advance(ms) {
+      offsetMs += ms;
+      for (const replica of replicas) replica.clock.shift(offsetMs);
+    },
+    async replica(options = {}) {
+      const replica = await startReplica(world, `replica${replicas.length}`, offsetMs, options);
+      replicas.push(replica);
+      return replica;
+    },
+    async stop() {
+      for (const replica of replicas) await replica.stop();
+      await redis.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+  return world;
+}
+
+async function startReplica(
+  world: World,
+  name: string,
+  offsetMs: number,
+  options: { durations?: Partial<Durations>; log?: Log },
+): Promise<Replica> {
+  const log = options.log ?? SILENT;
+  const clock = new RedisClock(offsetMs);
+  const gate = new RedisGate(world.server.url, clock, log);
+  gate.open();
+  const ports: Ports = {
+    gate,
+    clock,
+    owners: ownersOf(world.owners),
+    edges: {
+      lastBeats: async () => [...world.kept.values()],
+      verdict: (edge, verdict) => void world.verdicts.push({ edge, verdict }),
+      report: (tokens) => void world.reports.push([...tokens]),
+    },
+    journal: { store: async (_shard, events) => void world.events.push(...events) },
+    catalog: { view: () => world.catalog },
+    brakes: { engaged: () => world.brake },
+    log,
+    durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: 1_000, ...options.durations },
+    replica: name,
+  };
+  const admission = new Admission(ports);
+  await until(() => gate.usable());
+  await admission.sweep();
+  await until(() => admission.bucketsPending() === 0);
+  return {
+    admission,
+    clock,
+    gate,
+    ports,
+    async stop() {
+      await admission.stop();
+      gate.close();
+    },
+  };
+}
+
+function ownersOf(state: OwnerState): Ports['owners'] {
+  return {
+    async find(digests) {
+      state.asked.find += 1;
+      if (state.accountsDown) throw new Error('no responders');
+      for (const digest of digests) {
+        const found = state.digests.get(digest);
+        if (found) return { ...found, digest };
+      }
+      return null;
+    },
+    async loadAccount(account, key) {
+      state.asked.loadAccount += 1;
+      if (state.accountsDown) throw new Error('no responders');
+      const known = state.accounts.get(account);
+      const record = (key === null ? null : known?.keys.get(key)) ?? null;
+      return {
+        account: known ? { account, state: known.state, version: known.version } : null,
+        key: record,
+        member: record ? (known?.members.get(record.member) ?? null) : null,
+      };
+    },
+    async loadStanding({ account, names, ids, afterLoss }) {
+      state.asked.loadStanding.push({ account, names, ids, afterLoss });
+      if (state.billingDown) throw new Error('no responders');
+      const known = state.accounts.get(account);
+      if (!known) throw new Error(`no account ${account}`);
+      const rows = new Map<string, StandingRow>();
+      for (const name of ['wallet', ...names]) {
+        const row = known.rows.get(name) ?? { value: name === 'wallet' ? null : 0, version: 0 };
+        rows.set(name, { name, ...row });
+      }
+      for (const [name, row] of known.rows) if (name.startsWith('w:')) rows.set(name, { name, ...row });
+      return {
+        incarnation: known.incarnation,
+        standing: { account, rows: [...rows.values()], terms: known.terms, closed: ids.filter((id) => known.records.has(id)) },
+        caughtUpTo: state.caughtUpTo(),
+      };
+    },
+  };
+}
+
+let accounts = 0;
+
+/** A new account with one key, as its owners have it. */
+export interface TestAccount {
+  readonly account: string;
+  readonly key: string;
+  readonly digest: string;
+  readonly member: string;
+  readonly state: AccountState;
+  keyRecord(): KeyRecord;
+  changeKey(change: Partial<KeyRecord>): KeyRecord;
+}
+
+export function makeAccount(
+  world: World,
+  options: { wallet?: number | null; terms?: Partial<AccountTerms>; key?: Partial<KeyRecord>; memberCap?: number } = {},
+): TestAccount {
+  accounts += 1;
+  const name = `acc-${process.pid}-${accounts}`;
+  const key = `key-${process.pid}-${accounts}`;
+  const member = `mem-${accounts}`;
+  const digest = accounts.toString(16).padStart(8, '0').repeat(8);
+  const record: KeyRecord = {
+    account: name,
+    key,
+    member,
+    kind: 'api',
+    digest,
+    state: 'active',
+    expiresAt: null,
+    capNanoUsd: null,
+    allowedModels: null,
+    version: 1,
+    ...options.key,
+  };
+  const state: AccountState = {
+    state: 'active',
+    version: 1,
+    keys: new Map([[key, record]]),
+    members: new Map([
+      [member, { account: name, member, capNanoUsd: options.memberCap ?? null, version: 1 }],
+    ]),
+    terms: { value: { ...NO_PLAN, ...options.terms }, version: 1 },
+    rows: new Map(),
+    records: new Set(),
+    incarnation: 'ledger-1',
+  };
+  if (options.wallet !== undefined && options.wallet !== null) state.rows.set('wallet', { value: options.wallet, version: 1 });
+  world.owners.accounts.set(name, state);
+  world.owners.digests.set(record.digest, { account: name, key });
+  return {
+    account: name,
+    key,
+    digest,
+    member,
+    state,
+    keyRecord: () => state.keys.get(key) ?? record,
+    changeKey(change) {
+      const changed = { ...(state.keys.get(key) ?? record), ...change, version: (state.keys.get(key) ?? record).version + 1 };
+      state.keys.set(key, changed);
+      return changed;
+    },
+  };
+}
+
+export function admitEntry(clock: RedisClock, digests: readonly string[], change: Partial<AdmitEntry> = {}): AdmitEntry {
+  return {
+    id: makeUuidV7(clock.now()),
+    digests: [...digests],
+    endpoint: '/v1/chat/completions',
+    model: 'acme/fixed',
+    bounds: { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: 10 },
+    bodyRefusal: null,
+    opened: false,
+    traceparent: undefined,
+    ...change,
+  };
+}
+
+/** Sends one batch and returns all answers by id, with the released ids. */
+export async function batch(
+  replica: Replica,
+  body: { opens?: { id: string; digests: string[] }[]; admits?: AdmitEntry[]; releases?: ReleaseEntry[]; edge?: string },
+): Promise<{ answers: Map<string, BatchAnswer>; released: string[]; replies: number }> {
+  const answers = new Map<string, BatchAnswer>();
+  const released: string[] = [];
+  let replies = 0;
+  await replica.admission.batch(
+    {
+      edge: body.edge ?? 'edge1',
+      opens: (body.opens ?? []).map((open) => ({ ...open, traceparent: undefined })),
+      admits: body.admits ?? [],
+      releases: body.releases ?? [],
+    },
+    (reply) => {
+      replies += 1;
+      for (const answer of reply.answers) answers.set(answer.id, answer as BatchAnswer);
+      released.push(...reply.released);
+    },
+  );
+  return { answers, released, replies };
+}
+
+export async function admit(replica: Replica, entry: AdmitEntry): Promise<BatchAnswer> {
+  const { answers } = await batch(replica, { admits: [entry] });
+  const answer = answers.get(entry.id);
+  if (answer === undefined) throw new Error('no answer');
+  return answer;
+}
+
+export type Admitted = Extract<BatchAnswer, { kind: 'admitted' }> & { hold: HoldFields };
+
+export async function mustAdmit(replica: Replica, entry: AdmitEntry): Promise<Admitted> {
+  const answer = await admit(replica, entry);
+  if (answer.kind !== 'admitted' || answer.hold === null) throw new Error(`not admitted: ${JSON.stringify(answer)}`);
+  return answer as Admitted;
+}
+
+export function release(admitted: Admitted, outcome: 'ok' | 'void', amountNanoUsd = 0): ReleaseEntry {
+  return { blind: false, id: admitted.id, hold: admitted.hold, tag: admitted.token, outcome, amountNanoUsd };
+}
+
+/** A beat of one part, kept as the stream would. */
+export function beatOf(world: World, edge: string, n: number, change: Partial<Beat> = {}, storedAtMs = Date.now()): Beat {
+  const beat: Beat = { edge, n, chunk: 0, chunks: 1, tokens: [], calls: [], releases: [], last: false, ...change };
+  world.kept.set(`${edge}.${beat.chunk}`, { beat, storedAtMs });
+  return beat;
+}
+
+export function testCatalog(): CatalogView {
+  return buildCatalogView(
+    [
+      model('acme/fixed', {}),
+      model('acme/inactive', { active: false }),
+      model('acme/switched-off', { available: false }),
+      model('acme/unpriced', { prices: [] }),
+      model('acme/no-source', {}),
+      model('acme/disabled', {}),
+      model('acme/tokens', {
+        prices: [{ version: 'pt', effectiveFrom: 0, figures: figures({ inputPerMillion: 3_000_000, outputPerMillion: 9_000_000 }) }],
+      }),
+    ],
+    ['fixed', 'inactive', 'switched-off', 'unpriced', 'tokens']
+      .map((name) => source(`acme/${name}`, { enabled: true }))
+      .concat(source('acme/disabled', { enabled: false })),
+  );
+}
+
+export function model(id: string, change: Partial<CatalogModel>): CatalogModel {
+  return {
+    v: 1,
+    id,
+    displayName: id,
+    active: true,
+    available: true,
+    kind: 'chat',
+    contextLength: null,
+    maxOutputTokens: null,
+    bytesPerToken: 3,
+    createdAt: 0,
+    prices: [{ version: 'p1', effectiveFrom: 0, figures: figures({ perCall: PRICE }) }],
+    ...change,
+  };
+}
+
+export function figures(change: Partial<NonNullable<CatalogModel['prices'][number]['figures']>>) {
+  return {
+    inputPerMillion: 0,
+    cachedInputPerMillion: null,
+    cacheWritePerMillion: null,
+    cacheWrite1hPerMillion: null,
+    outputPerMillion: 0,
+    perCall: 0,
+    tiers: [],
+    ...change,
+  };
+}
+
+export function source(modelId: string, change: Partial<CatalogSource>): CatalogSource {
+  const endpoints: Endpoint[] = ['/v1/chat/completions', '/v1/messages', '/v1/messages/count_tokens'];
+  return {
+    v: 1,
+    id: `src-${modelId.replace('/', '-')}`,
+    model: modelId,
+    provider: 'prov',
+    baseUrl: 'http://127.0.0.1:1',
+    upstreamModel: 'm',
+    endpoints,
+    paths: {},
+    auth: { type: 'bearer' },
+    sealedCredential: null,
+    headers: {},
+    betas: 'pass',
+    priority: 1,
+    weight: 1,
+    enabled: true,
+    streamUsage: true,
+    cancelStopsBilling: false,
+    limits: { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null },
+    costs: [],
+    ...change,
+  };
+}
+
+const POLL_MS = 5;
+
+/** Waits until the condition holds. @throws when it does not within `deadlineMs` */
+export async function until(condition: () => boolean | Promise<boolean>, deadlineMs = 10_000): Promise<void> {
+  const end = performance.now() + deadlineMs;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`not so within ${deadlineMs} ms: ${condition}`);
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}

@@ -1,0 +1,95 @@
+import { parseRowName, SESSION_5H_MS, sessionWindowRow, WALLET_ROW, weeklyWindowRow, weekStart } from '@gateway/metering';
+import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
+import type { StandingRow } from '@gateway/contracts/messages';
+import { toStandingRow, type BalanceRow } from '../domain/facts.js';
+import type { Subscription } from '../domain/terms.js';
+import type { AccountSnapshot, LoadStore, SnapshotRequest } from '../ports.js';
+import { settledPosition } from './progress-store.js';
+import { readSubscription } from './subscription-rows.js';
+
+/** Rows of windows and allotments that one load carries; the newest names win. */
+const RUNNING_ROWS_MAX = 600;
+
+export function makeLoadStore(pool: Pool): LoadStore {
+  const queries = onPool(pool);
+  return {
+    settledPosition: () => settledPosition(queries),
+    snapshot: (request) =>
+      inTransaction(pool, (tx) => snapshot(tx, request), { isolation: 'repeatable read', readOnly: true }),
+  };
+}
+
+async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): Promise<AccountSnapshot> {
+  const state = await tx.one<{ incarnation: string; version: bigint | null; terms_version: bigint | null }>(
+    `SELECT ledger_state.incarnation, accounts.version, accounts.terms_version
+       FROM ledger_state LEFT JOIN accounts ON accounts.account = $1`,
+    [account],
+    { name: 'load_state' },
+  );
+  if (state === null) throw new Error('the ledger has no incarnation');
+  const subscription = await readSubscription(tx, account, now);
+  return {
+    incarnation: state.incarnation,
+    version: Number(state.version ?? 0n),
+    termsVersion: Number(state.terms_version ?? 0n),
+    subscription,
+    rows: await rowsOf(tx, account, names, subscription, now),
+    closed: await closedIds(tx, ids),
+  };
+}
+
+/** The wallet, what was asked for, and all windows and allotments that may run, whoever's clock is ahead of ours. */
+async function rowsOf(
+  tx: Tx,
+  account: string,
+  names: readonly string[],
+  subscription: Subscription | null,
+  now: number,
+): Promise<StandingRow[]> {
+  const wanted = [...new Set([WALLET_ROW, ...names])];
+  const period = subscription?.id ?? '';
+  const found = await tx.query<BalanceRow>(
+    `SELECT account, name, value, version FROM standing_rows WHERE account = $1 AND name = ANY ($2::text[])
+     UNION
+     (SELECT account, name, value, version FROM standing_rows
+       WHERE account = $1 AND name >= 'w:' AND name < 'w;'
+         AND (name LIKE 'w:session\\_5h:%' AND split_part(name, ':', 4) >= $3
+           OR name LIKE 'w:weekly:%' AND split_part(name, ':', 4) >= $4
+           OR name LIKE 'w:monthly:%' AND split_part(name, ':', 4) = $5)
+       ORDER BY name DESC LIMIT ${RUNNING_ROWS_MAX})
+     UNION
+     (SELECT account, name, value, version FROM standing_rows
+       WHERE account = $1 AND name >= 'al:' AND name < 'al;' AND right(name, length($5) + 1) = ':' || $5
+       ORDER BY name DESC LIMIT ${RUNNING_ROWS_MAX})`,
+    [account, wanted, lastPart(sessionWindowRow('usd', sessionsSince(now))), lastPart(weeklyWindowRow('usd', weekStart(now))), period],
+    { name: 'load_rows' },
+  );
+  const written = new Set(found.map(({ name }) => name));
+  const never = wanted.filter((name) => !written.has(name));
+  return [...found.map(toStandingRow), ...never.map(neverWritten)];
+}
+
+/** A wallet without an entry is no wallet of zero (specification, Usage). */
+function neverWritten(name: string): StandingRow {
+  return { name, value: parseRowName(name)?.kind === 'wallet' ? null : 0, version: 0 };
+}
+
+async function closedIds(tx: Tx, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const rows = await tx.query<{ id: string }>(
+    `SELECT id FROM usage_records WHERE id = ANY ($1::uuid[])
+     UNION SELECT request_id FROM set_aside_events WHERE request_id = ANY ($1::uuid[])`,
+    [ids],
+    { name: 'load_closed' },
+  );
+  return rows.map(({ id }) => id);
+}
+
+function sessionsSince(now: number): number {
+  return Math.max(0, now - SESSION_5H_MS);
+}
+
+/** Starts have 13 digits until the year 2286: as text they sort like numbers. */
+function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf(':') + 1);
+}

@@ -1,0 +1,172 @@
+import type { Tx } from '@gateway/postgres';
+import type { BalanceRow, LedgerTransaction, SetAside, UsageRecord } from '../domain/facts.js';
+import type { AppliedMessage } from '../ports.js';
+import { arrayLiteral } from './array-literal.js';
+import { attemptsJson, RECORD_COLUMNS, RECORD_SELECTION, recordFromRow, type RecordRow } from './record-columns.js';
+
+/**
+ * Makes accounts that are not known yet. In sorted order and before any lock, so that two workers that meet wait for each
+ * other in one direction only.
+ */
+export async function addMissingAccounts(tx: Tx, accounts: readonly string[]): Promise<void> {
+  await tx.execute(
+    `INSERT INTO accounts (account)
+     SELECT wanted.account FROM unnest($1::text[]) AS wanted (account)
+      WHERE NOT EXISTS (SELECT FROM accounts known WHERE known.account = wanted.account)
+      ORDER BY wanted.account COLLATE "C"
+     ON CONFLICT DO NOTHING`,
+    [arrayLiteral(accounts)],
+    { name: 'add_missing_accounts' },
+  );
+}
+
+/** Locks the accounts until the end of the transaction and gives their versions. */
+export async function lockAccounts(tx: Tx, accounts: readonly string[]): Promise<Map<string, bigint>> {
+  const rows = await tx.query<{ account: string; version: bigint }>(
+    'SELECT account, version FROM accounts WHERE account = ANY ($1::text[]) ORDER BY account FOR UPDATE',
+    [arrayLiteral(accounts)],
+    { name: 'lock_accounts' },
+  );
+  return new Map(rows.map(({ account, version }) => [account, version]));
+}
+
+export async function readRecords(tx: Tx, ids: readonly string[]): Promise<Map<string, UsageRecord>> {
+  const rows = await tx.query<RecordRow>(
+    `SELECT ${RECORD_SELECTION} FROM usage_records WHERE id = ANY ($1::uuid[])`,
+    [arrayLiteral(ids)],
+    { name: 'read_records' },
+  );
+  return new Map(rows.map((row) => [row.id, recordFromRow(row)]));
+}
+
+export async function readRows(
+  tx: Tx,
+  wanted: ReadonlyMap<string, ReadonlySet<string>>,
+): Promise<BalanceRow[]> {
+  const pairs = [...wanted].flatMap(([account, names]) => [...names].map((name) => ({ account, name })));
+  if (pairs.length === 0) return [];
+  return tx.query<BalanceRow>(
+    `SELECT account, name, value, version FROM standing_rows
+       JOIN unnest($1::text[], $2::text[]) AS wanted (account, name) USING (account, name)`,
+    [arrayLiteral(pairs.map(({ account }) => account)), arrayLiteral(pairs.map(({ name }) => name))],
+    { name: 'read_rows' },
+  );
+}
+
+const NAMES = RECORD_COLUMNS.map(({ name }) => name).join(', ');
+const STORED = RECORD_COLUMNS.map(({ name, stored }) => stored?.(`item.${name}`) ?? `item.${name}`).join(', ');
+const ARRAYS = RECORD_COLUMNS.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ');
+const ITEMS = `ROWS FROM (unnest(${ARRAYS}), jsonb_array_elements($${RECORD_COLUMNS.length + 1}::jsonb))
+       AS item (${NAMES}, attempts)`;
+const INSERT_RECORDS = `INSERT INTO usage_records (${NAMES}, attempts) SELECT ${STORED}, item.attempts FROM ${ITEMS}`;
+const REPLACED = RECORD_COLUMNS.filter(({ name }) => name !== 'id')
+  .map(({ name, stored }) => `${name} = ${stored?.(`item.${name}`) ?? `item.${name}`}`)
+  .join(', ');
+const REPLACE_RECORDS = `UPDATE usage_records record SET ${REPLACED}, attempts = item.attempts, recorded_at = now()
+       FROM ${ITEMS} WHERE record.id = item.id`;
+
+export async function insertRecords(tx: Tx, records: readonly UsageRecord[]): Promise<void> {
+  if (records.length === 0) return;
+  await tx.execute(INSERT_RECORDS, recordValues(records), { name: 'insert_records' });
+}
+
+/** Records of a lower rank give way; the database refuses any other change. */
+export async function replaceRecords(tx: Tx, records: readonly UsageRecord[]): Promise<void> {
+  if (records.length === 0) return;
+  await tx.execute(REPLACE_RECORDS, recordValues(records), { name: 'replace_records' });
+}
+
+export async function insertTransactions(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<void> {
+  if (transactions.length === 0) return;
+  await tx.execute(
+    `INSERT INTO ledger_transactions (id, kind, account, request_id, corrects)
+     SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::uuid[])`,
+    [
+      arrayLiteral(transactions.map(({ id }) => id)),
+      arrayLiteral(transactions.map(({ kind }) => kind)),
+      arrayLiteral(transactions.map(({ account }) => account)),
+      arrayLiteral(transactions.map(({ requestId }) => requestId)),
+      arrayLiteral(transactions.map(({ corrects }) => corrects)),
+    ],
+    { name: 'insert_transactions' },
+  );
+  const entries = transactions.flatMap(({ id, entries }) => entries.map((entry, index) => ({ id, index, ...entry })));
+  await tx.execute(
+    `INSERT INTO ledger_entries (transaction_id, ordinal, ledger_account, amount_nano_usd)
+     SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::bigint[])`,
+    [
+      arrayLiteral(entries.map(({ id }) => id)),
+      arrayLiteral(entries.map(({ index }) => index + 1)),
+      arrayLiteral(entries.map(({ ledgerAccount }) => ledgerAccount)),
+      arrayLiteral(entries.map(({ amountNanoUsd }) => amountNanoUsd)),
+    ],
+    { name: 'insert_entries' },
+  );
+}
+
+export async function writeRows(tx: Tx, rows: readonly BalanceRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.execute(
+    `INSERT INTO standing_rows (account, name, value, version)
+     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
+     ON CONFLICT (account, name) DO UPDATE SET value = excluded.value, version = excluded.version`,
+    [
+      arrayLiteral(rows.map(({ account }) => account)),
+      arrayLiteral(rows.map(({ name }) => name)),
+      arrayLiteral(rows.map(({ value }) => value)),
+      arrayLiteral(rows.map(({ version }) => version)),
+    ],
+    { name: 'write_rows' },
+  );
+}
+
+export async function writeVersions(tx: Tx, versions: ReadonlyMap<string, bigint>): Promise<void> {
+  if (versions.size === 0) return;
+  await tx.execute(
+    `UPDATE accounts SET version = changed.version
+       FROM unnest($1::text[], $2::bigint[]) AS changed (account, version) WHERE accounts.account = changed.account`,
+    [arrayLiteral([...versions.keys()]), arrayLiteral([...versions.values()])],
+    { name: 'write_versions' },
+  );
+}
+
+export async function insertSetAside(tx: Tx, events: readonly SetAside[]): Promise<void> {
+  for (const event of events) {
+    await tx.execute(
+      `INSERT INTO set_aside_events
+         (content_hash, request_id, account, shard, stream_sequence, reason, detail, event)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
+      [
+        event.contentHash,
+        event.requestId,
+        event.account,
+        event.origin.shard,
+        event.origin.sequence,
+        event.reason,
+        event.detail,
+        event.event,
+      ],
+      { name: 'insert_set_aside' },
+    );
+  }
+}
+
+export async function insertApplied(tx: Tx, messages: readonly AppliedMessage[]): Promise<void> {
+  if (messages.length === 0) return;
+  await tx.execute(
+    `INSERT INTO applied_messages (sequence, stored_at, shard)
+     SELECT sequence, timestamptz 'epoch' + stored_ms * interval '1 millisecond', shard
+       FROM unnest($1::bigint[], $2::bigint[], $3::smallint[]) AS message (sequence, stored_ms, shard)
+     ON CONFLICT DO NOTHING`,
+    [
+      arrayLiteral(messages.map(({ sequence }) => sequence)),
+      arrayLiteral(messages.map(({ storedAtMs }) => storedAtMs)),
+      arrayLiteral(messages.map(({ shard }) => shard)),
+    ],
+    { name: 'insert_applied' },
+  );
+}
+
+function recordValues(records: readonly UsageRecord[]): unknown[] {
+  return [...RECORD_COLUMNS.map(({ value }) => arrayLiteral(records.map(value))), attemptsJson(records)];
+}

@@ -1,0 +1,50 @@
+import type { WindowType, WindowUnit } from '@gateway/metering';
+import type { Tx } from '@gateway/postgres';
+import type { PlanSpec, Subscription } from '../domain/terms.js';
+
+/** A plan version as jsonb: limits are safe integers, so JSON numbers hold them exactly. */
+export interface StoredPlan extends Omit<PlanSpec, 'windows' | 'allotments' | 'defaultKeyCapNanoUsd'> {
+  readonly windows: readonly { type: WindowType; unit: WindowUnit; limit: number; label: string }[];
+  readonly allotments: readonly { model: string; unit: WindowUnit; limit: number }[];
+  readonly defaultKeyCapNanoUsd: number | null;
+}
+
+interface SubscriptionRow {
+  id: string;
+  plan_id: string;
+  period_start: Date;
+  period_end: Date;
+  spec: StoredPlan;
+}
+
+/** The subscription period that runs at `now` (epoch milliseconds); of several the one that began last. */
+export async function readSubscription(tx: Tx, account: string, now: number): Promise<Subscription | null> {
+  const [row] = await tx.query<SubscriptionRow>(
+    `SELECT period.id, period.plan_id, period.period_start, period.period_end, plan.spec
+       FROM subscription_periods period
+       JOIN plan_versions plan ON plan.plan_id = period.plan_id AND plan.version = period.plan_version
+      WHERE period.account = $1 AND period.ended_at IS NULL
+        AND period.period_start <= timestamptz 'epoch' + $2::bigint * interval '1 millisecond'
+        AND period.period_end > timestamptz 'epoch' + $2::bigint * interval '1 millisecond'
+      ORDER BY period.period_start DESC LIMIT 1`,
+    [account, now],
+    { name: 'read_subscription' },
+  );
+  if (row === undefined) return null;
+  return {
+    id: row.id,
+    start: row.period_start.getTime(),
+    end: row.period_end.getTime(),
+    planId: row.plan_id,
+    plan: planFromStored(row.spec),
+  };
+}
+
+function planFromStored(spec: StoredPlan): PlanSpec {
+  return {
+    ...spec,
+    windows: spec.windows.map((window) => ({ ...window, limit: BigInt(window.limit) })),
+    allotments: spec.allotments.map((allotment) => ({ ...allotment, limit: BigInt(allotment.limit) })),
+    defaultKeyCapNanoUsd: spec.defaultKeyCapNanoUsd === null ? null : BigInt(spec.defaultKeyCapNanoUsd),
+  };
+}

@@ -1,0 +1,63 @@
+import { BusFault, type Bus, type StoredDelivery } from '@gateway/bus';
+import { SHARDS_TOTAL } from '@gateway/contracts/ids';
+import { subjectOf, usageRecorded } from '@gateway/contracts/messages';
+import type { Stream } from '../ports.js';
+
+/** How long a message is kept at most; trimmed earlier once it is settled (rule 15). */
+const AGE_MAX_MS = 14 * 24 * 3_600_000;
+/** Unacknowledged messages of one shard, of all replicas together. */
+const ACK_PENDING_MAX = 1_000;
+/** A message that is not acknowledged for so long is delivered again: a killed worker's messages wait this long. */
+const ACK_WAIT_MS = 15_000;
+/** Messages handed over at once; a message holds up to 100 events. */
+const BATCH_MESSAGES_MAX = 100;
+
+/** The stream of usage events, which billing owns: it makes, consumes and trims it. */
+export interface UsageStream extends Stream {
+  ensure(): Promise<void>;
+  /** Only the owner of the shard calls it; two owners are slower and no less right. */
+  consume(shard: number, handler: (batch: StoredDelivery[]) => Promise<void>): { stop(): Promise<void> };
+}
+
+export function makeUsageStream(bus: Bus, bytesMax: number, replicas: number): UsageStream {
+  const { stream } = usageRecorded;
+
+  // One subject per shard and no others: every message is some shard's, so that sequences have no gaps when all is settled.
+  const subjects = Array.from({ length: SHARDS_TOTAL }, (_, shard) => subjectOf(usageRecorded, { shard }));
+
+  const ensure = (): Promise<void> =>
+    bus.ensureStream({
+      stream,
+      subjects,
+      discard: 'new',
+      bytesMax,
+      ageMaxMs: AGE_MAX_MS,
+      // Repetitions are known by their ids for ever, not by the stream for minutes; JetStream has no zero.
+      duplicateWindowMs: 1_000,
+      replicas,
+    });
+
+  return {
+    ensure,
+    async facts() {
+      const state = await bus.streamState(stream).catch(async (error: unknown) => {
+        if (!(error instanceof BusFault) || error.code !== 'stream_missing') throw error;
+        await ensure();
+        return bus.streamState(stream);
+      });
+      const { firstSequence, lastSequence, firstAt, lastAt } = state;
+      return { firstSequence, lastSequence, firstAtMs: firstAt, lastAtMs: lastAt };
+    },
+    trim: (upToSequence) => bus.purgeStream(stream, upToSequence),
+    consume: (shard, handler) =>
+      bus.consume({
+        stream,
+        durable: `billing-${shard}`,
+        filterSubject: subjectOf(usageRecorded, { shard }),
+        batchMax: BATCH_MESSAGES_MAX,
+        maxAckPending: ACK_PENDING_MAX,
+        ackWaitMs: ACK_WAIT_MS,
+        handler,
+      }),
+  };
+}

@@ -1,0 +1,123 @@
+import { UUID_PATTERN } from '@gateway/contracts/ids';
+import { enqueue, inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
+import { WALLET_ROW } from '@gateway/metering';
+import { toStandingRow, type BalanceRow } from '../domain/facts.js';
+import type { WalletEntryKind, WalletFacts } from '../domain/wallet-entry.js';
+import type { WalletEntryRow, WalletRequest, WalletStore } from '../ports.js';
+import { addMissingAccounts, insertTransactions, lockAccounts, writeRows, writeVersions } from './settle-rows.js';
+
+/** Outbox messages that become an `admission.apply` with a standing. */
+export const STANDING_TOPIC = 'standing';
+
+interface EntryRow {
+  reference: string;
+  transaction_id: string;
+  account: string;
+  kind: WalletEntryKind;
+  amount_nano_usd: bigint;
+  balance_nano_usd: bigint;
+  reason: string;
+  relates_to: string | null;
+  actor: string;
+}
+
+export function makeWalletStore(pool: Pool): WalletStore {
+  const queries = onPool(pool);
+  return {
+    addEntry: (request) => inTransaction(pool, (tx) => addEntry(tx, request)),
+    async isDelivered(account, transactionId) {
+      const row = await queries.one<{ waiting: boolean }>(
+        `SELECT EXISTS (SELECT FROM outbox WHERE key = $1 AND body ->> 'transaction' = $2) AS waiting`,
+        [account, transactionId],
+      );
+      return row?.waiting === false;
+    },
+  };
+}
+
+async function addEntry(tx: Tx, request: WalletRequest): ReturnType<WalletStore['addEntry']> {
+  const { entry, transactionId, decide } = request;
+  await addMissingAccounts(tx, [entry.account]);
+  const version = (await lockAccounts(tx, [entry.account])).get(entry.account) ?? 0n;
+  const earlier = await readEntry(tx, entry.reference);
+  const facts: WalletFacts = {
+    earlier,
+    relatedFound: await isRelatedFound(tx, entry),
+    balanceNanoUsd: await readBalance(tx, entry.account),
+  };
+  const decision = decide(facts);
+  if (decision.kind !== 'write') return { decision, written: decision.kind === 'repeated' ? earlier : null };
+  const { account } = entry;
+  const written: WalletEntryRow = { ...entry, transactionId, balanceNanoUsd: decision.balanceNanoUsd };
+  const row: BalanceRow = { account, name: WALLET_ROW, value: decision.balanceNanoUsd, version: version + 1n };
+  await insertTransactions(tx, [
+    { id: transactionId, kind: entry.kind, account, requestId: null, corrects: null, entries: decision.entries },
+  ]);
+  await insertEntry(tx, written);
+  await writeRows(tx, [row]);
+  await writeVersions(tx, new Map([[account, row.version]]));
+  await enqueue(tx, {
+    topic: STANDING_TOPIC,
+    key: account,
+    body: { transaction: transactionId, standing: { account, rows: [toStandingRow(row)], closed: [] } },
+  });
+  return { decision, written };
+}
+
+async function readEntry(tx: Tx, reference: string): Promise<WalletEntryRow | null> {
+  const row = await tx.one<EntryRow>(
+    `SELECT reference, transaction_id, account, kind, amount_nano_usd, balance_nano_usd, reason, relates_to, actor
+       FROM wallet_entries WHERE reference = $1`,
+    [reference],
+  );
+  if (row === null) return null;
+  return {
+    reference: row.reference,
+    transactionId: row.transaction_id,
+    account: row.account,
+    kind: row.kind,
+    amountNanoUsd: row.amount_nano_usd,
+    balanceNanoUsd: row.balance_nano_usd,
+    reason: row.reason,
+    relatesTo: row.relates_to,
+    actor: row.actor,
+  };
+}
+
+/** The first charge of a call has the call's own id, so a request id is found here too. */
+async function isRelatedFound(tx: Tx, { account, relatesTo }: WalletRequest['entry']): Promise<boolean> {
+  if (relatesTo === null) return true;
+  if (!UUID_PATTERN.test(relatesTo)) return false;
+  const row = await tx.one<{ found: boolean }>(
+    'SELECT EXISTS (SELECT FROM ledger_transactions WHERE id = $1 AND account = $2) AS found',
+    [relatesTo, account],
+  );
+  return row?.found === true;
+}
+
+async function readBalance(tx: Tx, account: string): Promise<bigint> {
+  const row = await tx.one<{ value: bigint }>('SELECT value FROM standing_rows WHERE account = $1 AND name = $2', [
+    account,
+    WALLET_ROW,
+  ]);
+  return row?.value ?? 0n;
+}
+
+async function insertEntry(tx: Tx, entry: WalletEntryRow): Promise<void> {
+  await tx.execute(
+    `INSERT INTO wallet_entries
+       (reference, transaction_id, account, kind, amount_nano_usd, balance_nano_usd, reason, relates_to, actor)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      entry.reference,
+      entry.transactionId,
+      entry.account,
+      entry.kind,
+      entry.amountNanoUsd,
+      entry.balanceNanoUsd,
+      entry.reason,
+      entry.relatesTo,
+      entry.actor,
+    ],
+  );
+}

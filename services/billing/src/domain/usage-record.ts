@@ -1,0 +1,67 @@
+import type { UsageEvent } from '@gateway/contracts/messages';
+import { splitFunding } from '@gateway/metering';
+import { rateWire } from './check-event.js';
+import type { AttemptOutcome, UsageFact, UsageRecord } from './facts.js';
+
+/** The record that an accepted event asks for. Plan and wallet parts come from the event alone (rule 7). */
+export function recordOf({ event, contentHash }: UsageFact): UsageRecord {
+  const { hold } = event;
+  const { periods } = hold;
+  const charged = BigInt(event.amountNanoUsd);
+  const split = splitFunding(charged, BigInt(hold.planMaxNanoUsd), bigintOrNull(hold.walletMaxNanoUsd));
+  const attempts = event.attempts.map(attemptOf);
+  return {
+    id: event.id,
+    rank: event.rank,
+    contentHash,
+    account: hold.account,
+    key: hold.key,
+    member: hold.member,
+    model: hold.model,
+    source: event.source,
+    endpoint: event.endpoint,
+    streamed: event.streamed,
+    outcome: event.outcome,
+    evidence: event.evidence,
+    status: event.status,
+    startedAt: event.startedAt,
+    firstByteAt: event.firstByteAt,
+    endedAt: event.endedAt,
+    usage: event.usage,
+    priceVersion: event.price === null ? null : event.price.version,
+    chargedNanoUsd: charged,
+    planNanoUsd: split.plan,
+    walletNanoUsd: split.wallet,
+    costNanoUsd: totalCost(attempts),
+    admittedAt: hold.admittedAt,
+    worstNanoUsd: BigInt(hold.worstNanoUsd),
+    planMaxNanoUsd: BigInt(hold.planMaxNanoUsd),
+    walletMaxNanoUsd: bigintOrNull(hold.walletMaxNanoUsd),
+    month: periods.month,
+    session5h: periods.session5h,
+    weekly: periods.weekly,
+    subscriptionPeriod: periods.subscription === null ? null : periods.subscription.id,
+    windows: hold.windows,
+    allotment: hold.allotment,
+    attempts,
+  };
+}
+
+/** Unknown while the usage or the cost version is: a probable cost is not a cost. */
+function attemptOf({ cost, ...attempt }: UsageEvent['attempts'][number]): AttemptOutcome {
+  return {
+    ...attempt,
+    costVersion: cost === null ? null : cost.version,
+    costNanoUsd: cost === null || attempt.usage === null ? null : rateWire(attempt.usage, cost),
+  };
+}
+
+function totalCost(attempts: readonly AttemptOutcome[]): bigint | null {
+  let total: bigint | null = null;
+  for (const { costNanoUsd } of attempts) if (costNanoUsd !== null) total = (total ?? 0n) + costNanoUsd;
+  return total;
+}
+
+function bigintOrNull(value: number | null): bigint | null {
+  return value === null ? null : BigInt(value);
+}

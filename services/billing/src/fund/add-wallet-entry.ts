@@ -1,0 +1,89 @@
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { AnswerBodyOf, billingAddWalletEntry, ReceivedOf } from '@gateway/contracts/messages';
+import type { OperatorErrorCode } from '@gateway/contracts/operator';
+import { formatUsd, MoneyFormatError, monthOf, parseUsd } from '@gateway/metering';
+import { decideWalletEntry, type WalletDecision } from '../domain/wallet-entry.js';
+import type { ShowStore, WalletEntryRow, WalletStore } from '../ports.js';
+import type { Months } from '../settle/ensure-months.js';
+import { toTransactionView } from '../show/views.js';
+
+/** How long the answer waits until admission has the change (rule 10). */
+export const IN_FORCE_MS = 5_000;
+const LOOK_FIRST_MS = 5;
+const LOOK_MAX_MS = 100;
+
+export interface AddWalletEntryDeps {
+  readonly store: WalletStore;
+  readonly show: Pick<ShowStore, 'transaction'>;
+  readonly months: Months;
+  /** Delivers the outbox now. */
+  readonly nudge: () => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+type Request = ReceivedOf<typeof billingAddWalletEntry>;
+type Answer = AnswerBodyOf<typeof billingAddWalletEntry>;
+
+/**
+ * Puts money into a wallet or takes it out, once per reference, and answers when admission has it. After five seconds the answer is
+ * `not_in_force`; the entry stands and the outbox goes on until it is.
+ */
+export async function addWalletEntry(deps: AddWalletEntryDeps, request: Request): Promise<Answer> {
+  const amountNanoUsd = readAmount(request.spec.amountUsd);
+  if (amountNanoUsd === null) return refusal('invalid_request', 'the amount is beyond 9,000,000 USD', 'amountUsd');
+  const now = deps.now();
+  const { kind, reason, reference, relatesTo } = request.spec;
+  const entry = { account: request.account, amountNanoUsd, kind, reason, reference, relatesTo: relatesTo ?? null, actor: request.actor };
+  await deps.months.has(monthOf(now));
+  const { decision, written } = await deps.store.addEntry({
+    entry,
+    transactionId: makeUuidV7(now),
+    decide: (facts) => decideWalletEntry(entry, facts),
+  });
+  if (decision.kind === 'refused' || written === null) return refusalOf(decision);
+  deps.nudge();
+  if (!(await isInForce(deps, written)))
+    return refusal('not_in_force', 'the entry is written and will be in force as soon as admission answers', null);
+  return answerOf(deps, written, decision.kind === 'repeated');
+}
+
+async function isInForce({ store }: AddWalletEntryDeps, { account, transactionId }: WalletEntryRow): Promise<boolean> {
+  const untilMs = performance.now() + IN_FORCE_MS;
+  for (let lookMs = LOOK_FIRST_MS; ; lookMs = Math.min(LOOK_MAX_MS, lookMs * 2)) {
+    if (await store.isDelivered(account, transactionId)) return true;
+    if (performance.now() + lookMs > untilMs) return false;
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+  }
+}
+
+async function answerOf(deps: AddWalletEntryDeps, written: WalletEntryRow, repeated: boolean): Promise<Answer> {
+  const transaction = await deps.show.transaction(written.transactionId);
+  if (transaction === null) throw new Error(`ledger transaction ${written.transactionId} of a wallet entry is missing`);
+  return { transaction: toTransactionView(transaction), balanceUsd: formatUsd(written.balanceNanoUsd), repeated };
+}
+
+function readAmount(text: string): bigint | null {
+  try {
+    return parseUsd(text);
+  } catch (error) {
+    if (error instanceof MoneyFormatError) return null;
+    throw error;
+  }
+}
+
+function refusalOf(decision: WalletDecision): Answer {
+  if (decision.kind !== 'refused') throw new Error(`a wallet entry was ${decision.kind} and not found`);
+  switch (decision.why) {
+    case 'reference_taken':
+      return refusal('idempotency_conflict', 'the reference belongs to another entry', 'reference');
+    case 'related_unknown':
+      return refusal('invalid_request', 'relatesTo is no ledger transaction of this account', 'relatesTo');
+    case 'bounds':
+      return refusal('invalid_request', 'the balance would lie beyond 9,000,000 USD', 'amountUsd');
+  }
+}
+
+function refusal(code: OperatorErrorCode, message: string, param: string | null): Answer {
+  return { refused: { code, message, param } };
+}

@@ -1,0 +1,137 @@
+import type { StandingOfAccount, StandingRow } from '@gateway/contracts/messages';
+import type { BooksRead } from './domain/books.js';
+import type { BatchDecision } from './domain/decide-batch.js';
+import type { LedgerTransaction, UsageRecord } from './domain/facts.js';
+import type { Subscription } from './domain/terms.js';
+import type { WalletDecision, WalletEntry, WalletFacts } from './domain/wallet-entry.js';
+
+/** A message of the stream, with all its events settled by the transaction that records it. */
+export interface AppliedMessage {
+  readonly sequence: number;
+  readonly storedAtMs: number;
+  readonly shard: number;
+}
+
+export interface SettleRequest {
+  readonly accounts: ReadonlySet<string>;
+  readonly ids: readonly string[];
+  /** The rows to read, once the records of the ids are known: names by account. */
+  readonly rowsOf: (known: ReadonlyMap<string, UsageRecord>) => ReadonlyMap<string, ReadonlySet<string>>;
+  /** Pure; may be called again when the transaction is repeated. */
+  readonly decide: (read: BooksRead) => BatchDecision;
+  readonly applied: readonly AppliedMessage[];
+}
+
+export interface SettleStore {
+  /** One database transaction: lock the accounts in sorted order, read, decide, write, commit. */
+  settle(request: SettleRequest): Promise<BatchDecision>;
+  /** False: the month was dropped or is not real; its events cannot be kept. Repeatable. */
+  ensureMonth(month: string): Promise<boolean>;
+}
+
+export interface WalletEntryRow extends WalletEntry {
+  readonly transactionId: string;
+  readonly balanceNanoUsd: bigint;
+}
+
+export interface WalletRequest {
+  readonly entry: WalletEntry;
+  /** Key of the ledger transaction if one is written. */
+  readonly transactionId: string;
+  readonly decide: (facts: WalletFacts) => WalletDecision;
+}
+
+export interface WalletStore {
+  /** One database transaction: lock the account, read, decide, write entry, row, version and outbox, commit. */
+  addEntry(request: WalletRequest): Promise<{ decision: WalletDecision; written: WalletEntryRow | null }>;
+  /** Whether admission has been told of the entry. */
+  isDelivered(account: string, transactionId: string): Promise<boolean>;
+}
+
+/** How far the stream is settled: every message up to `sequence` is. */
+export interface SettledPosition {
+  readonly sequence: number;
+  /** When that message was stored, epoch milliseconds; 0 when none is settled. */
+  readonly storedAtMs: number;
+}
+
+/** Everything that a load answers, of one snapshot. */
+export interface AccountSnapshot {
+  readonly incarnation: string;
+  readonly version: number;
+  readonly termsVersion: number;
+  readonly subscription: Subscription | null;
+  readonly rows: readonly StandingRow[];
+  readonly closed: readonly string[];
+}
+
+export interface SnapshotRequest {
+  readonly account: string;
+  readonly names: readonly string[];
+  readonly ids: readonly string[];
+  /** Which windows and subscription run, epoch milliseconds. */
+  readonly now: number;
+}
+
+export interface LoadStore {
+  snapshot(request: SnapshotRequest): Promise<AccountSnapshot>;
+  settledPosition(): Promise<SettledPosition>;
+}
+
+export interface FundingFacts {
+  readonly walletNanoUsd: bigint | null;
+  readonly subscription: Subscription | null;
+}
+
+export interface RecordsQuery {
+  readonly account: string | null;
+  /** Bounds on the time inside the id, epoch milliseconds: [from, to). */
+  readonly from: number | null;
+  readonly to: number | null;
+  /** Only ids below it. */
+  readonly before: string | null;
+  readonly limit: number;
+}
+
+export type PostedTransaction = LedgerTransaction & { readonly postedAt: Date };
+
+/** What people look at; each is read in one statement or one snapshot. */
+export interface ShowStore {
+  funding(account: string, now: number): Promise<FundingFacts>;
+  record(requestId: string): Promise<{ record: UsageRecord; transactions: PostedTransaction[] } | null>;
+  /** Newest first. */
+  records(query: RecordsQuery): Promise<UsageRecord[]>;
+  /** Newest first. */
+  transactions(query: RecordsQuery & { readonly account: string }): Promise<PostedTransaction[]>;
+  transaction(id: string): Promise<PostedTransaction | null>;
+}
+
+export interface StreamFacts {
+  readonly firstSequence: number;
+  readonly lastSequence: number;
+  /** When the oldest and the newest message were stored, epoch milliseconds; null while there is none. */
+  readonly firstAtMs: number | null;
+  readonly lastAtMs: number | null;
+}
+
+/** The times of one message, from a delivery and from the stream's state, may be rounded to milliseconds differently. */
+export const STORED_AT_ROUNDING_MS = 2;
+
+export interface Stream {
+  facts(): Promise<StreamFacts>;
+  trim(upToSequence: number): Promise<void>;
+}
+
+export interface ProgressStore extends Pick<LoadStore, 'settledPosition'> {
+  /** Moves the floor over what is settled without a gap; finds out that the stream was made anew. */
+  advance(stream: StreamFacts): Promise<{ position: SettledPosition; restarted: boolean }>;
+  /** Remembers that everything up to `sequence` was stored before now and is settled. */
+  mark(sequence: number): Promise<void>;
+  /** The newest position marked at least so long ago, null when there is none; forgets older marks. */
+  markedBefore(ageMs: number): Promise<number | null>;
+}
+
+export interface Announcer {
+  /** False: not sent, because the bus is disconnected. */
+  standing(accounts: StandingOfAccount[]): boolean;
+}

@@ -1,0 +1,38 @@
+import { monthEnd, monthOf } from '@gateway/metering';
+import type { SettleStore } from '../ports.js';
+
+/** Months made ahead, the current one included. */
+const MONTHS_AHEAD = 3;
+/** Known months that are remembered; a ledger that keeps more asks the database again. */
+const REMEMBERED_MAX = 1_200;
+
+/** Which months have a place in the ledger. */
+export interface Months {
+  /** Makes the month's partitions when they are missing; false when the ledger does not keep it. */
+  has(month: string): Promise<boolean>;
+  /** Makes the current month and the next ones, so that no event has to wait for it. */
+  makeAhead(now: number): Promise<void>;
+}
+
+export function makeMonths(store: Pick<SettleStore, 'ensureMonth'>): Months {
+  const known = new Set<string>();
+
+  const has = async (month: string): Promise<boolean> => {
+    if (known.has(month)) return true;
+    const kept = await store.ensureMonth(month);
+    if (known.size >= REMEMBERED_MAX) known.clear();
+    if (kept) known.add(month);
+    return kept;
+  };
+
+  return {
+    has,
+    async makeAhead(now) {
+      let month = monthOf(now);
+      for (let ahead = 0; ahead < MONTHS_AHEAD; ahead += 1) {
+        await has(month);
+        month = monthOf(monthEnd(month));
+      }
+    },
+  };
+}

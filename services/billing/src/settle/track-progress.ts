@@ -1,0 +1,38 @@
+import type { ProgressStore, SettledPosition, Stream, StreamFacts } from '../ports.js';
+
+/** How often the floor is moved. */
+export const TRACK_MS = 250;
+/** How often the stream is trimmed (rule 15). */
+export const TRIM_MS = 10_000;
+/** Settled messages younger than this stay in the stream, so that they can be replayed into a restored ledger. */
+export const REPLAY_RESERVE_MS = 3_600_000;
+
+export interface Progress {
+  readonly position: SettledPosition;
+  readonly stream: StreamFacts;
+}
+
+/** Moves the floor over everything that is settled without a gap. */
+export async function trackProgress(
+  store: ProgressStore,
+  stream: Stream,
+  log: { warn(facts: object, text: string): void },
+): Promise<Progress> {
+  const facts = await stream.facts();
+  const { position, restarted } = await store.advance(facts);
+  if (restarted) log.warn({ position, stream: facts }, 'the usage stream was made anew; its messages are counted afresh');
+  return { position, stream: facts };
+}
+
+/**
+ * Deletes from the stream what is settled and older than the replay reserve: what a mark of that age names was stored before
+ * the mark. Nothing unsettled is ever deleted, whatever the clocks say.
+ */
+export async function trimStream(store: ProgressStore, stream: Stream, reserveMs = REPLAY_RESERVE_MS): Promise<number> {
+  const { sequence } = await store.settledPosition();
+  await store.mark(sequence);
+  const marked = await store.markedBefore(reserveMs);
+  const upTo = marked === null ? 0 : Math.min(marked, sequence);
+  if (upTo > 0) await stream.trim(upTo);
+  return upTo;
+}

@@ -1,0 +1,30 @@
+import type { AnswerBodyOf, billingFunding, billingWallet } from '@gateway/contracts/messages';
+import { formatUsd } from '@gateway/metering';
+import { ACTIVE_KEYS_DEFAULT } from '../domain/terms.js';
+import type { ShowStore } from '../ports.js';
+
+/** What the key rules ask of an account's money. */
+export async function showFunding(
+  store: Pick<ShowStore, 'funding'>,
+  account: string,
+  now: number,
+): Promise<AnswerBodyOf<typeof billingFunding>> {
+  const { walletNanoUsd, subscription } = await store.funding(account, now);
+  const cap = subscription?.plan.defaultKeyCapNanoUsd ?? null;
+  return {
+    walletNanoUsd: walletNanoUsd === null ? null : Number(walletNanoUsd),
+    planActive: subscription !== null,
+    activeKeysMax: subscription?.plan.activeKeysMax ?? ACTIVE_KEYS_DEFAULT,
+    defaultKeyCapNanoUsd: cap === null ? null : Number(cap),
+  };
+}
+
+/** The settled balance; null until the wallet's first entry. */
+export async function showWallet(
+  store: Pick<ShowStore, 'funding'>,
+  account: string,
+  now: number,
+): Promise<AnswerBodyOf<typeof billingWallet>> {
+  const { walletNanoUsd } = await store.funding(account, now);
+  return { balanceUsd: walletNanoUsd === null ? null : formatUsd(walletNanoUsd) };
+}

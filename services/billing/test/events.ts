@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { HoldFields, PricedVersion, UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
+import { monthOf, weekStart } from '@gateway/metering';
+import { factOf } from '../src/settle/read-delivery.js';
+import type { UsageFact } from '../src/domain/facts.js';
+
+export const START = Date.UTC(2026, 10, 20, 12);
+
+/** One nano-USD per token, in and out: the amount is the number of tokens. */
+export const PLAIN_PRICE: PricedVersion = {
+  version: 'p1',
+  figures: {
+    inputPerMillion: 1_000_000,
+    cachedInputPerMillion: null,
+    cacheWritePerMillion: null,
+    cacheWrite1hPerMillion: null,
+    outputPerMillion: 1_000_000,
+    perCall: 0,
+    tiers: [],
+  },
+};
+
+export const PERIOD = { id: 'sub-1', start: START - 86_400_000, end: START + 86_400_000 };
+
+export function holdFor(account: string, changes: Partial<HoldFields> = {}): HoldFields {
+  return {
+    account,
+    key: `key-${account}`,
+    member: `member-${account}`,
+    model: 'acme/one',
+    priceVersion: PLAIN_PRICE.version,
+    worstNanoUsd: 10_000,
+    planMaxNanoUsd: 0,
+    walletMaxNanoUsd: null,
+    periods: { month: monthOf(START), session5h: null, weekly: null, subscription: null },
+    windows: [],
+    allotment: null,
+    admittedAt: START,
+    ...changes,
+  };
+}
+
+/** Plan-funded: all three windows in USD, a weekly one of requests beside, an allotment of requests. */
+export function planHoldFor(account: string, planMax: number, walletMax: number): HoldFields {
+  return holdFor(account, {
+    planMaxNanoUsd: planMax,
+    walletMaxNanoUsd: walletMax,
+    periods: { month: monthOf(START), session5h: START - 60_000, weekly: weekStart(START), subscription: PERIOD },
+    windows: [
+      { type: 'session_5h', unit: 'usd' },
+      { type: 'weekly', unit: 'usd' },
+      { type: 'weekly', unit: 'requests' },
+      { type: 'monthly', unit: 'usd' },
+    ],
+    allotment: 'requests',
+  });
+}
+
+export function tokens(input: number, output = 0): WireTokenUsage {
+  return { input, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output };
+}
+
+/** A settled call that costs `amount` nano-USD. */
+export function settled(hold: HoldFields, amount: number, changes: Partial<UsageEvent> = {}): UsageEvent {
+  return {
+    id: makeUuidV7(START),
+    rank: 2,
+    outcome: 'settled',
+    hold,
+    endpoint: '/v1/chat/completions',
+    streamed: false,
+    startedAt: START,
+    endedAt: START + 1_000,
+    firstByteAt: START + 500,
+    status: 200,
+    source: 'source-1',
+    usage: tokens(amount),
+    evidence: 'reported',
+    price: PLAIN_PRICE,
+    amountNanoUsd: amount,
+    attempts: [
+      {
+        source: 'source-1',
+        provider: 'provider-1',
+        outcome: 'completed',
+        status: 200,
+        possiblyPaid: true,
+        usage: tokens(amount),
+        cost: PLAIN_PRICE,
+      },
+    ],
+    ...changes,
+  };
+}
+
+export function voided(event: UsageEvent): UsageEvent {
+  return { ...event, outcome: 'voided', usage: null, evidence: 'none', amountNanoUsd: 0, status: 502, attempts: [] };
+}
+
+/** What the sweeper says of the same call. */
+export function expired(event: UsageEvent): UsageEvent {
+  return {
+    ...event,
+    rank: 1,
+    outcome: 'expired',
+    usage: null,
+    evidence: 'none',
+    price: null,
+    amountNanoUsd: 0,
+    status: null,
+    source: null,
+    firstByteAt: null,
+    attempts: [],
+  };
+}
+
+export function factsOf(...events: UsageEvent[]): UsageFact[] {
+  return events.map((event) => factOf(event, { shard: 0, sequence: 1 }));
+}
+
+/** A message of the stream as the edge writes it. */
+export function messageOf(events: readonly unknown[]): Uint8Array {
+  return Buffer.from(JSON.stringify({ events, v: 1 }), 'utf8');
+}
+
+/** Random numbers in [0, 1) that follow from the seed. */
+export function seededRandom(seed: number): () => number {
+  let counter = 0;
+  return () => {
+    counter += 1;
+    return createHash('sha256').update(`${seed}/${counter}`).digest().readUInt32BE(0) / 2 ** 32;
+  };
+}

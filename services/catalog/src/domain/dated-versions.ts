@@ -1,0 +1,59 @@
+import type { PriceFigures } from '@gateway/metering';
+import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { sameFigures } from './figures.js';
+import type { DatedFigures } from './objects.js';
+import { refuse } from './refusal.js';
+
+/**
+ * Versions that may wait for their time, of one model or source. With the one in force they fit an entry of the bucket
+ * (64 KiB), each with eight tiers.
+ */
+export const VERSIONS_AHEAD_MAX = 12;
+
+/** What a PUT asks for. `effectiveFrom` (epoch milliseconds) null: from now on. `figures` null: unpriced. */
+export interface WantedFigures {
+  readonly figures: PriceFigures | null;
+  readonly effectiveFrom: number | null;
+}
+
+/** A version to be written. */
+export type NewFigures = Omit<DatedFigures, 'version'>;
+
+/** The version that counts at a time. `versions` ascend by time, those of one time in the order of writing. */
+export function versionAt(versions: readonly DatedFigures[], atMs: number): DatedFigures | null {
+  return versions.findLast(({ effectiveFrom }) => effectiveFrom <= atMs) ?? null;
+}
+
+/**
+ * The version that a PUT makes, or null when what it asks for already holds at that time. A time that has passed is
+ * refused, unless the figures in force have held since then: so that the same document can be applied again later.
+ */
+export function planVersion(
+  versions: readonly DatedFigures[],
+  { figures, effectiveFrom }: WantedFigures,
+  nowMs: number,
+  param: 'prices' | 'costs',
+): NewFigures | null | ManagementRefusal {
+  const fromMs = effectiveFrom ?? nowMs;
+  if (fromMs < nowMs) {
+    const inForce = versionAt(versions, nowMs);
+    if (inForce && inForce.effectiveFrom <= fromMs && sameFigures(inForce.figures, figures)) return null;
+    return refuse('invalid_request', `${param} cannot change in the past`, `${param}.effectiveFrom`);
+  }
+  const before = versionAt(versions, fromMs);
+  if (sameFigures(before?.figures ?? null, figures)) return null;
+  const ahead = shownVersions(versions, nowMs).filter((version) => version.effectiveFrom > nowMs);
+  const replaces = ahead.some((version) => version.effectiveFrom === fromMs);
+  if (fromMs > nowMs && !replaces && ahead.length >= VERSIONS_AHEAD_MAX)
+    return refuse('state_conflict', `${VERSIONS_AHEAD_MAX} versions of ${param} are waiting for their time`, param);
+  return { effectiveFrom: fromMs, figures };
+}
+
+/** The version in force and those to come, one for each time: of two with one time the later written counts. */
+export function shownVersions(versions: readonly DatedFigures[], nowMs: number): DatedFigures[] {
+  const inForce = versionAt(versions, nowMs);
+  const ahead = versions.filter(
+    ({ effectiveFrom }, index) => effectiveFrom > nowMs && versions[index + 1]?.effectiveFrom !== effectiveFrom,
+  );
+  return inForce ? [inForce, ...ahead] : ahead;
+}

@@ -1,0 +1,39 @@
+import { modelEntryKey } from '@gateway/contracts/messages';
+import type { CatalogModel, CatalogProvider, CatalogSource, DatedVersion } from '@gateway/contracts/messages';
+import { shownVersions } from './dated-versions.js';
+import { toWireFigures } from './figures.js';
+import type { CatalogSnapshot, DatedFigures, Provider, Source } from './objects.js';
+
+/** The bucket's entries of a snapshot: the same snapshot always gives the same texts. */
+export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string> {
+  const { nowMs, prices, costs } = snapshot;
+  const providers = new Map(snapshot.providers.map((provider) => [provider.id, provider]));
+  const entries = new Map<string, string>();
+  for (const provider of snapshot.providers) {
+    const entry: CatalogProvider = { v: 1, ...provider };
+    entries.set(`provider.${provider.id}`, JSON.stringify(entry));
+  }
+  for (const { createdAt, ...model } of snapshot.models) {
+    const entry: CatalogModel = { v: 1, ...model, createdAt, prices: datedVersions(prices.get(model.id), nowMs) };
+    entries.set(modelEntryKey(model.id), JSON.stringify(entry));
+  }
+  for (const source of snapshot.sources) {
+    const auth = source.auth ?? defaultAuth(providers.get(source.provider));
+    const entry: CatalogSource = { v: 1, ...source, auth, costs: datedVersions(costs.get(source.id), nowMs) };
+    entries.set(`source.${source.id}`, JSON.stringify(entry));
+  }
+  return entries;
+}
+
+function datedVersions(versions: readonly DatedFigures[] | undefined, nowMs: number): DatedVersion[] {
+  return shownVersions(versions ?? [], nowMs).map(({ version, effectiveFrom, figures }) => ({
+    version,
+    effectiveFrom,
+    figures: figures === null ? null : toWireFigures(figures),
+  }));
+}
+
+/** How the provider's format sends a key where the source says nothing. */
+function defaultAuth(provider: Provider | undefined): NonNullable<Source['auth']> {
+  return provider?.format === 'anthropic' ? { type: 'header', header: 'x-api-key' } : { type: 'bearer' };
+}

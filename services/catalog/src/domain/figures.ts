@@ -1,0 +1,120 @@
+import { MoneyFormatError, parseUsd } from '@gateway/metering';
+import type { PriceFigures, TokenPrices } from '@gateway/metering';
+import type { WirePriceFigures } from '@gateway/contracts/messages';
+import type { ManagementRefusal, PricesSpec } from '@gateway/contracts/operator';
+import { refuse } from './refusal.js';
+
+/** What the least cost divides prompt bytes by (metering): the bytes that no more than one token is expected to cover. */
+const LEAST_COST_BYTES_PER_TOKEN = 8;
+
+/**
+ * Prices as an operator wrote them, in nano-USD, tiers by size. Refused: an amount beyond the largest one, and two tiers
+ * for one size.
+ */
+export function figuresOf(spec: PricesSpec, param: 'prices' | 'costs'): PriceFigures | ManagementRefusal {
+  const tiers = [...(spec.tiers ?? [])].sort((a, b) => a.aboveInputTokens - b.aboveInputTokens);
+  const twice = tiers.find((tier, index) => tiers[index + 1]?.aboveInputTokens === tier.aboveInputTokens);
+  if (twice)
+    return refuse('invalid_request', `two tiers begin above ${twice.aboveInputTokens} tokens`, `${param}.tiers`);
+  try {
+    return {
+      ...tokenPrices(spec),
+      perCall: parseUsd(spec.perCall ?? '0'),
+      tiers: tiers.map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...tokenPrices(tier) })),
+    };
+  } catch (error) {
+    if (error instanceof MoneyFormatError) return refuse('invalid_request', error.message, param);
+    throw error;
+  }
+}
+
+type TierSpec = Pick<
+  PricesSpec,
+  'inputPerMillion' | 'cachedInputPerMillion' | 'cacheWritePerMillion' | 'cacheWrite1hPerMillion' | 'outputPerMillion'
+>;
+
+function tokenPrices(spec: TierSpec): TokenPrices {
+  return {
+    inputPerMillion: parseUsd(spec.inputPerMillion),
+    cachedInputPerMillion: optionalUsd(spec.cachedInputPerMillion),
+    cacheWritePerMillion: optionalUsd(spec.cacheWritePerMillion),
+    cacheWrite1hPerMillion: optionalUsd(spec.cacheWrite1hPerMillion),
+    outputPerMillion: parseUsd(spec.outputPerMillion),
+  };
+}
+
+function optionalUsd(text: string | null | undefined): bigint | null {
+  return text === null || text === undefined ? null : parseUsd(text);
+}
+
+/** Amounts as JSON integers; they are exact because none is above metering's largest amount. */
+export function toWireFigures(figures: PriceFigures): WirePriceFigures {
+  return {
+    ...toWirePrices(figures),
+    perCall: Number(figures.perCall),
+    tiers: figures.tiers.map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...toWirePrices(tier) })),
+  };
+}
+
+export function fromWireFigures(wire: WirePriceFigures): PriceFigures {
+  return {
+    ...fromWirePrices(wire),
+    perCall: BigInt(wire.perCall),
+    tiers: wire.tiers.map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...fromWirePrices(tier) })),
+  };
+}
+
+type WirePrices = Omit<WirePriceFigures, 'perCall' | 'tiers'>;
+
+function toWirePrices(prices: TokenPrices): WirePrices {
+  return {
+    inputPerMillion: Number(prices.inputPerMillion),
+    cachedInputPerMillion: optional(prices.cachedInputPerMillion, Number),
+    cacheWritePerMillion: optional(prices.cacheWritePerMillion, Number),
+    cacheWrite1hPerMillion: optional(prices.cacheWrite1hPerMillion, Number),
+    outputPerMillion: Number(prices.outputPerMillion),
+  };
+}
+
+function fromWirePrices(prices: WirePrices): TokenPrices {
+  return {
+    inputPerMillion: BigInt(prices.inputPerMillion),
+    cachedInputPerMillion: optional(prices.cachedInputPerMillion, BigInt),
+    cacheWritePerMillion: optional(prices.cacheWritePerMillion, BigInt),
+    cacheWrite1hPerMillion: optional(prices.cacheWrite1hPerMillion, BigInt),
+    outputPerMillion: BigInt(prices.outputPerMillion),
+  };
+}
+
+function optional<A, B>(value: A | null, convert: (value: A) => B): B | null {
+  return value === null ? null : convert(value);
+}
+
+/** Equal figures, tiers in the same order; a null price differs from the same number written out. */
+export function sameFigures(a: PriceFigures | null, b: PriceFigures | null): boolean {
+  if (a === null || b === null) return a === b;
+  return JSON.stringify(toWireFigures(a)) === JSON.stringify(toWireFigures(b));
+}
+
+/**
+ * Whether the least cost of some call would exceed its worst case (metering's least cost takes 8 bytes per token and the
+ * cheapest input price of any tier; the worst case the model's bytes per token and, for a short prompt, the dearest
+ * base price). No call of such a model could be judged.
+ */
+export function leastExceedsWorst(bytesPerToken: number, figures: PriceFigures): boolean {
+  const cheapest = inputPrices(figures)
+    .concat(figures.tiers.flatMap(inputPrices))
+    .reduce((a, b) => (b < a ? b : a));
+  const dearestBase = inputPrices(figures).reduce((a, b) => (b > a ? b : a));
+  return (
+    BigInt(Math.round(bytesPerToken * 1_000)) * cheapest > BigInt(LEAST_COST_BYTES_PER_TOKEN * 1_000) * dearestBase
+  );
+}
+
+function inputPrices(prices: TokenPrices): bigint[] {
+  const { inputPerMillion, cachedInputPerMillion, cacheWritePerMillion, cacheWrite1hPerMillion } = prices;
+  return [
+    inputPerMillion,
+    ...[cachedInputPerMillion, cacheWritePerMillion, cacheWrite1hPerMillion].map((price) => price ?? inputPerMillion),
+  ];
+}

@@ -1,0 +1,31 @@
+import type { PriceFigures } from '@gateway/metering';
+import type { CatalogModel, CatalogProvider, CatalogSource } from '@gateway/contracts/messages';
+
+/** Objects of the catalog as they are compared and stored: complete, in one order of fields, without their history. */
+export type Provider = Omit<CatalogProvider, 'v'>;
+export type Model = Omit<CatalogModel, 'v' | 'createdAt' | 'prices'>;
+export type Source = Omit<CatalogSource, 'v' | 'costs' | 'auth'> & {
+  /** Null: as the provider's format has it. */
+  readonly auth: CatalogSource['auth'] | null;
+};
+
+/** Prices of a model or costs of a source from `effectiveFrom` (epoch milliseconds) on; `figures` null: unpriced. */
+export interface DatedFigures {
+  readonly version: string;
+  readonly effectiveFrom: number;
+  readonly figures: PriceFigures | null;
+}
+
+/** The whole catalog at one revision; versions of the past are left out, except the one in force. */
+export interface CatalogSnapshot {
+  readonly revision: number;
+  /** Time of the database, epoch milliseconds. */
+  readonly nowMs: number;
+  readonly providers: readonly Provider[];
+  readonly models: readonly (Model & { readonly createdAt: number })[];
+  readonly sources: readonly Source[];
+  /** By model, ascending by time and order of writing. */
+  readonly prices: ReadonlyMap<string, readonly DatedFigures[]>;
+  /** By source, in the same order. */
+  readonly costs: ReadonlyMap<string, readonly DatedFigures[]>;
+}

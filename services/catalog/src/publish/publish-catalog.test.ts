@@ -1,0 +1,164 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { Bus } from '@gateway/bus';
+import { catalogPutModel, catalogPutProvider, catalogPutSource } from '@gateway/contracts/messages';
+import type { CatalogProvider, CatalogSource } from '@gateway/contracts/messages';
+import { keyIdOf, seal, Secret } from '@gateway/service-kit';
+import { ACTOR, modelSpec, providerSpec, sourceSpec } from '../../test/specs.js';
+import { eventually, startCatalogWorld, type CatalogWorld, type Replica } from '../../test/catalog-world.js';
+
+let world: CatalogWorld;
+let dashboard: Bus;
+let reader: Bus;
+let entries: ReadonlyMap<string, string> = new Map();
+/** Revisions in the order in which a mirror was shown them. */
+const revisions: number[] = [];
+const replicas: Replica[] = [];
+
+beforeAll(async () => {
+  world = await startCatalogWorld();
+  dashboard = await world.connect('dashboard');
+  reader = await world.connect('admission');
+  reader.mirrorBucket('catalog', (shown, head) => {
+    entries = shown;
+    revisions.push(head.revision);
+  });
+}, 60_000);
+
+afterEach(async () => {
+  await Promise.all(replicas.splice(0).map((replica) => replica.stop()));
+});
+
+afterAll(() => world.stop());
+
+async function start(options?: Parameters<CatalogWorld['start']>[0]): Promise<Replica> {
+  const replica = await world.start(options);
+  replicas.push(replica);
+  await eventually('ready', () => replica.ready.report().ready);
+  return replica;
+}
+
+const putProvider = (id: string, name = 'A provider') =>
+  dashboard.request(catalogPutProvider, { id, spec: providerSpec({ name }), actor: ACTOR });
+const provider = (id: string) => JSON.parse(entries.get(`provider.${id}`) ?? 'null') as CatalogProvider | null;
+const databaseRevision = async () =>
+  Number((await world.sql.one<{ revision: bigint }>('SELECT revision FROM catalog_state'))?.revision);
+
+test('ready when the catalog is published, an empty one as well', async () => {
+  expect(await reader.bucketHead('catalog')).toBeNull();
+  await start();
+  expect(await reader.bucketHead('catalog')).toMatchObject({ revision: 0, count: 0 });
+});
+
+test('what was changed while the service was away is published at its start', async () => {
+  await world.sql.execute("INSERT INTO providers (id, name, format) VALUES ('early', 'Early', 'openai')");
+  await world.sql.execute('UPDATE catalog_state SET revision = revision + 1');
+  await start();
+  await eventually('mirrored', () => provider('early')?.name === 'Early');
+});
+
+test('a change that another replica has not announced is found by looking at the head', async () => {
+  await start();
+  await world.sql.execute("UPDATE providers SET name = 'Changed' WHERE id = 'early'");
+  await world.sql.execute('UPDATE catalog_state SET revision = revision + 1');
+  await eventually('mirrored', () => provider('early')?.name === 'Changed');
+});
+
+test('two replicas that publish at once end with the newest catalog, and no mirror is shown an older one', async () => {
+  await Promise.all([start(), start()]);
+  const shownBefore = revisions.length;
+  await Promise.all(Array.from({ length: 60 }, (_, n) => putProvider(`p${n % 12}`, `Name ${n}`)));
+  const newest = await databaseRevision();
+  await eventually('the newest is mirrored', () => revisions.at(-1) === newest);
+  const names = await world.sql.query<{ id: string; name: string }>('SELECT id, name FROM providers');
+  for (const { id, name } of names) expect(provider(id)?.name).toBe(name);
+  const shown = revisions.slice(shownBefore);
+  expect(shown).toEqual([...shown].sort((a, b) => a - b));
+}, 30_000);
+
+test('after the store of the bus was lost, the catalog is published again by itself', async () => {
+  await start();
+  const newest = await databaseRevision();
+  await world.nats.restart?.({ kill: true, emptyState: true });
+  await eventually(
+    'published again',
+    async () => (await reader.bucketHead('catalog').catch(() => null))?.revision === newest,
+  );
+}, 40_000);
+
+test('a bucket that a crashed writer left half written is repaired', async () => {
+  const writer = await world.connect('catalog');
+  await start({ times: { checkMs: 20, verifyMs: 100 } });
+  const head = await reader.bucketHead('catalog');
+  await writer.publishBucket('catalog', new Map([['provider.stray', '{}']]), head?.revision ?? 0);
+  await eventually('repaired', async () => (await reader.bucketHead('catalog'))?.hash === head?.hash);
+});
+
+test('a database that was restored from before the last publication goes on above it', async () => {
+  const before = (await reader.bucketHead('catalog'))?.revision ?? 0;
+  await world.sql.execute('UPDATE catalog_state SET revision = 1');
+  const replica = await start();
+  expect(await databaseRevision()).toBe(before + 1);
+  expect(await reader.bucketHead('catalog')).toMatchObject({ revision: before + 1 });
+  expect(replica.log.filter(({ level }) => level === 'error')).toHaveLength(1);
+  expect(await putProvider('after', 'After')).toEqual({ change: 'created', revision: before + 2 });
+});
+
+test('a change is answered after two seconds when it cannot be published, and published later', async () => {
+  await start();
+  const begun = performance.now();
+  // A table that cannot be read stands for any fault between the commit and the bucket.
+  await world.sql.execute('REVOKE SELECT ON cost_versions FROM gateway_catalog');
+  let saved;
+  try {
+    saved = await putProvider('late', 'Late');
+  } finally {
+    await world.sql.execute('GRANT SELECT ON cost_versions TO gateway_catalog');
+  }
+  expect(saved).toMatchObject({ change: 'created' });
+  expect(performance.now() - begun).toBeGreaterThan(1_900);
+  await eventually('published', () => provider('late')?.name === 'Late');
+}, 20_000);
+
+test('while PostgreSQL is away a change is answered as such, and works again afterwards', async () => {
+  await start();
+  await world.postgres.restart?.({ kill: true });
+  await eventually('a change is saved', async () => {
+    const answer = await putProvider('again', `Again ${performance.now()}`).catch(
+      (error: { code?: string }) => error.code,
+    );
+    if (typeof answer === 'string') expect(answer).toBe('dependency_unavailable');
+    return typeof answer === 'object';
+  });
+}, 30_000);
+
+test('credentials under the previous key are sealed again at the start; lost ones are named and stay', async () => {
+  const [oldKey, newKey, lostKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2), Buffer.alloc(32, 3)].map(
+    (bytes) => new Secret(bytes),
+  );
+  if (!oldKey || !newKey || !lostKey) throw new Error('three keys');
+  const hex = (key: Secret<Buffer>) => key.reveal().toString('hex');
+  const first = await start({ env: { GATEWAY_CREDENTIALS_KEY: hex(oldKey) } });
+  await putProvider('acme');
+  await dashboard.request(catalogPutModel, { id: 'acme/one', spec: modelSpec(), actor: ACTOR });
+  for (const id of ['kept', 'lost'])
+    await dashboard.request(catalogPutSource, {
+      id,
+      spec: sourceSpec(),
+      sealedCredential: seal('sk-upstream', id, { current: oldKey }),
+      actor: ACTOR,
+    });
+  await first.stop();
+  const lost = seal('sk-upstream', 'lost', { current: lostKey });
+  await world.sql.execute("UPDATE sources SET sealed_credential = $1 WHERE id = 'lost'", [lost]);
+  const second = await start({
+    env: { GATEWAY_CREDENTIALS_KEY: hex(newKey), GATEWAY_CREDENTIALS_KEY_PREVIOUS: hex(oldKey) },
+  });
+  const source = (id: string) => JSON.parse(entries.get(`source.${id}`) ?? '{}') as CatalogSource;
+  await eventually('resealed', () => source('kept').sealedCredential?.includes(keyIdOf(newKey)) === true);
+  expect(source('lost').sealedCredential).toBe(lost);
+  expect(second.log.filter(({ level }) => level === 'error')).toMatchObject([{ facts: { sources: ['lost'] } }]);
+  await second.stop();
+  const revision = await databaseRevision();
+  await start({ env: { GATEWAY_CREDENTIALS_KEY: hex(newKey), GATEWAY_CREDENTIALS_KEY_PREVIOUS: hex(oldKey) } });
+  expect(await databaseRevision()).toBe(revision);
+});

@@ -1,0 +1,98 @@
+import { expect, test } from '@jest/globals';
+import { eventually } from '../../test/catalog-world.js';
+import { startPublisher, type PublisherPorts } from './publisher.js';
+
+const NEVER_MS = 3_600_000;
+const TIMES = { checkMs: NEVER_MS, verifyMs: NEVER_MS };
+
+function ports(more: Partial<PublisherPorts>): PublisherPorts {
+  return {
+    publish: () => Promise.resolve(1),
+    isStale: () => Promise.resolve(false),
+    log: { info: () => undefined, warn: () => undefined },
+    onTry: () => undefined,
+    retryDelayMs: () => 1,
+    ...more,
+  };
+}
+
+test('changes announced while a publication runs are covered by one more', async () => {
+  const runs: (() => void)[] = [];
+  let revision = 0;
+  const publisher = startPublisher(
+    ports({ publish: () => new Promise((resolve) => runs.push(() => resolve((revision += 1)))) }),
+    TIMES,
+  );
+  await eventually('the first one runs', () => runs.length === 1);
+  for (let n = 0; n < 50; n += 1) publisher.announce();
+  runs[0]?.();
+  await eventually('one more runs', () => runs.length === 2);
+  runs[1]?.();
+  expect(await publisher.published(2, 5_000)).toBe(true);
+  const stopped = publisher.stop();
+  await stopped;
+  expect(runs).toHaveLength(2);
+});
+
+test('a failed publication is repeated, later each time, until it succeeds', async () => {
+  const attempts: number[] = [];
+  const outcomes: string[] = [];
+  let left = 4;
+  const publisher = startPublisher(
+    ports({
+      publish: () => (left-- > 0 ? Promise.reject(new Error('away')) : Promise.resolve(7)),
+      onTry: (outcome) => outcomes.push(outcome),
+      retryDelayMs: (attempt) => attempts.push(attempt),
+    }),
+    TIMES,
+  );
+  expect(publisher.revision()).toBeNull();
+  expect(await publisher.published(7, 5_000)).toBe(true);
+  expect(publisher.revision()).toBe(7);
+  expect(attempts).toEqual([0, 1, 2, 3]);
+  expect(outcomes).toEqual(['failed', 'failed', 'failed', 'failed', 'published']);
+  await publisher.stop();
+});
+
+test('waking ends the wait for the next try', async () => {
+  let tries = 0;
+  const publisher = startPublisher(
+    ports({
+      publish: () => ((tries += 1) === 1 ? Promise.reject(new Error('away')) : Promise.resolve(1)),
+      retryDelayMs: () => NEVER_MS,
+    }),
+    TIMES,
+  );
+  await eventually('the first try failed', () => tries === 1);
+  publisher.wake();
+  expect(await publisher.published(1, 5_000)).toBe(true);
+  await publisher.stop();
+});
+
+test('waiting for a revision ends after its time, and when the publisher stops', async () => {
+  const publisher = startPublisher(ports({}), TIMES);
+  expect(await publisher.published(2, 1)).toBe(false);
+  const waiting = publisher.published(2, NEVER_MS);
+  await publisher.stop();
+  expect(await waiting).toBe(false);
+});
+
+test('what is stale, or was not verified for long, is published again', async () => {
+  let tries = 0;
+  let stale = false;
+  const stalePublisher = startPublisher(
+    ports({ publish: () => Promise.resolve((tries += 1)), isStale: () => Promise.resolve(stale) }),
+    { checkMs: 1, verifyMs: NEVER_MS },
+  );
+  await stalePublisher.published(1, 5_000);
+  stale = true;
+  expect(await stalePublisher.published(2, 5_000)).toBe(true);
+  await stalePublisher.stop();
+  tries = 0;
+  const verifying = startPublisher(ports({ publish: () => Promise.resolve((tries += 1)) }), {
+    checkMs: 1,
+    verifyMs: 5,
+  });
+  expect(await verifying.published(3, 5_000)).toBe(true);
+  await verifying.stop();
+});

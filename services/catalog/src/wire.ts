@@ -1,0 +1,90 @@
+import { connectBus } from '@gateway/bus';
+import { createPool } from '@gateway/postgres';
+import { counter, gauge, histogram, nextDelayMs } from '@gateway/service-kit';
+import type { RunningService, ServiceContext } from '@gateway/service-kit';
+import { makeCatalogBucket } from './adapters/catalog-bucket.js';
+import { makeCatalogStore } from './adapters/catalog-store.js';
+import { makeCredentialSeal } from './adapters/credential-seal.js';
+import { resealCredentials } from './change/reseal-credentials.js';
+import type { CONFIG_FIELDS } from './config.js';
+import { openDoors } from './doors/open-doors.js';
+import { publishCatalog } from './publish/publish-catalog.js';
+import { PUBLISHER_TIMES, startPublisher, type PublisherTimes } from './publish/publisher.js';
+
+const POOL_CONNECTIONS_MAX = 8;
+/** Answers wait up to two seconds for the publication; beyond this a stop does not wait for them. */
+const DRAIN_MS = 6_000;
+const RETRY_BASE_MS = 50;
+const RETRY_MAX_MS = 5_000;
+const PUBLICATION_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+const publications = counter('gateway_catalog_publications_total', 'Tries to publish the catalog', {
+  outcome: ['published', 'failed'],
+});
+const seconds = histogram('gateway_catalog_publication_seconds', 'Time of a publication', PUBLICATION_SECONDS);
+
+/** The whole service: adapters, the publisher, then the doors. */
+export async function startCatalog(
+  { config, log, replica, ready }: ServiceContext<typeof CONFIG_FIELDS>,
+  times: PublisherTimes = PUBLISHER_TIMES,
+): Promise<RunningService> {
+  const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'catalog', replica, log });
+  const pool = createPool(config.GATEWAY_POSTGRES_URL.reveal(), {
+    applicationName: `catalog ${replica}`,
+    max: POOL_CONNECTIONS_MAX,
+    log,
+  });
+  const store = makeCatalogStore(pool);
+  const bucket = makeCatalogBucket(bus);
+  const seal = makeCredentialSeal(config.GATEWAY_CREDENTIALS_KEY);
+
+  let unreadable: readonly string[] = [];
+  let resealed = false;
+  const resealOnce = async (): Promise<void> => {
+    if (resealed) return;
+    const result = await resealCredentials(store, seal);
+    resealed = true;
+    unreadable = result.unreadable;
+    if (result.resealed > 0) log.info({ sources: result.resealed }, 'credentials sealed under the current key');
+    if (unreadable.length > 0) log.error({ sources: unreadable }, 'credentials that no key at hand opens');
+  };
+
+  const publisher = startPublisher(
+    {
+      log,
+      async publish() {
+        await resealOnce();
+        return publishCatalog({
+          store,
+          bucket,
+          onOlderDatabase: (facts) => log.error(facts, 'the database is older than the published catalog: restored?'),
+        });
+      },
+      isStale: async () => ((await bucket.publishedRevision()) ?? -1) < (await store.revision()),
+      onTry(outcome, tookSeconds) {
+        publications.of({ outcome }).add();
+        if (outcome === 'published') seconds.observe(tookSeconds);
+      },
+      retryDelayMs: (attempt) =>
+        nextDelayMs(attempt, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random: Math.random }),
+    },
+    times,
+  );
+  bus.onReconnect(() => publisher.wake());
+  gauge(
+    'gateway_catalog_published_revision',
+    'Newest revision that this replica published',
+    () => publisher.revision() ?? 0,
+  );
+  gauge('gateway_catalog_unreadable_credentials', 'Sources whose credential does not open', () => unreadable.length);
+  ready.add('catalog', () => publisher.revision() !== null || 'not published yet');
+
+  openDoors(bus, { store, announcer: publisher, seal, privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES });
+  return {
+    async stop() {
+      await bus.drain(DRAIN_MS);
+      await publisher.stop();
+      await pool.end();
+    },
+  };
+}

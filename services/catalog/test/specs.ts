@@ -1,0 +1,28 @@
+import type { BodyOf, catalogPutModel, catalogPutProvider, catalogPutSource } from '@gateway/contracts/messages';
+
+export const ACTOR = 'operator:test';
+
+type ProviderSpec = BodyOf<typeof catalogPutProvider>['spec'];
+type ModelSpec = BodyOf<typeof catalogPutModel>['spec'];
+type SourceSpec = BodyOf<typeof catalogPutSource>['spec'];
+
+export function providerSpec(more: Partial<ProviderSpec> = {}): ProviderSpec {
+  return { name: 'A provider', format: 'openai', ...more };
+}
+
+export function modelSpec(more: Partial<ModelSpec> = {}): ModelSpec {
+  return { displayName: 'A model', kind: 'chat', ...more };
+}
+
+export function sourceSpec(more: Partial<SourceSpec> = {}): SourceSpec {
+  return {
+    modelId: 'acme/one',
+    providerId: 'acme',
+    baseUrl: 'https://api.acme.example',
+    upstreamModel: 'one',
+    endpoints: ['/v1/chat/completions'],
+    ...more,
+  };
+}
+
+export const PRICES = { inputPerMillion: '2.50', outputPerMillion: '10.00', cachedInputPerMillion: '1.25' };

@@ -1,0 +1,35 @@
+import type { Bus } from '@gateway/bus';
+import {
+  admissionAuthorize,
+  admissionBatch,
+  admissionUsage,
+  edgeBeat,
+  usageRecorded,
+} from '@gateway/contracts/messages';
+import type { BusLine } from '../ports.js';
+
+/** How long one try to store a usage event may take; the journal repeats it. */
+const STORE_USAGE_MS = 2_000;
+/** A beat is followed by the next one: nothing waits for it longer. */
+const STORE_BEAT_MS = 1_500;
+
+/** The edge's side of the message table over the bus. */
+export function makeBusLine(bus: Bus): BusLine {
+  return {
+    askAdmission: (batch, on, { replica, timeoutMs }) =>
+      bus.requestMany(
+        admissionBatch,
+        batch,
+        { answer: (answer) => on.answer(answer), fault: (fault) => on.fault(fault.code) },
+        replica === undefined ? { timeoutMs } : { replica, timeoutMs },
+      ),
+    authorize: (question) => bus.request(admissionAuthorize, question),
+    usage: (question) => bus.request(admissionUsage, question),
+    storeUsage: async (shard, message) => {
+      await bus.store(usageRecorded, { shard }, message, { timeoutMs: STORE_USAGE_MS });
+    },
+    storeBeat: async (beat) => {
+      await bus.store(edgeBeat, { edge: beat.edge, chunk: beat.chunk }, beat, { timeoutMs: STORE_BEAT_MS });
+    },
+  };
+}

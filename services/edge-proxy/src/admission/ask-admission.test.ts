@@ -1,0 +1,225 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import { BATCH_ENTRIES_MAX, type AdmitEntry } from '@gateway/contracts/messages';
+import { admittedUnder, FakeLine } from '../../test/fake-line.js';
+import { AdmissionDesk, DESK_SWEEP_MS } from './ask-admission.js';
+import { EdgeClock } from './edge-clock.js';
+import { GateTokens } from './gate-tokens.js';
+
+let nowMs: number;
+let line: FakeLine;
+let clock: EdgeClock;
+let mayAdmit: boolean;
+let desk: AdmissionDesk;
+
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'performance'] });
+  nowMs = 0;
+  mayAdmit = true;
+  line = new FakeLine();
+  clock = new EdgeClock({ nowMs: () => nowMs });
+  desk = new AdmissionDesk({
+    edge: 'e0',
+    bus: line,
+    clock,
+    tokens: new GateTokens(),
+    monotonicMs: () => nowMs,
+    mayAdmit: () => mayAdmit,
+  });
+});
+afterEach(() => {
+  desk.stop();
+  jest.useRealTimers();
+});
+
+/** Lets the time pass in the steps in which the desk looks at it. */
+function advance(ms: number): void {
+  for (let passed = 0; passed < ms; passed += DESK_SWEEP_MS) {
+    nowMs += DESK_SWEEP_MS;
+    jest.advanceTimersByTime(DESK_SWEEP_MS);
+  }
+}
+
+const entry = (id = makeUuidV7(Date.now())): AdmitEntry => ({
+  id,
+  digests: ['0'.repeat(64)],
+  endpoint: '/v1/chat/completions',
+  model: 'pub/model',
+  bounds: null,
+  bodyRefusal: null,
+  opened: false,
+});
+const flush = (): void => void jest.advanceTimersByTime(0);
+const fault = { kind: 'fault', code: 'admission_error' };
+
+test('what one turn asks travels as one message, whatever its kind', async () => {
+  const [one, two] = [entry(), entry()];
+  const open = desk.open({ id: makeUuidV7(0), digests: one.digests });
+  const admits = [desk.admit(one, true), desk.admit(two, true)];
+  desk.release({ blind: true, id: makeUuidV7(1), digests: one.digests }, null);
+  expect(line.sent).toHaveLength(0);
+  flush();
+  expect(line.sent).toHaveLength(1);
+  const [sent] = line.sent;
+  expect([sent?.batch.opens.length, sent?.batch.admits.length, sent?.batch.releases.length]).toEqual([1, 2, 1]);
+  sent?.answer({ answers: [admittedUnder('t1', two.id)] });
+  expect(await admits[1]).toMatchObject({ kind: 'admitted', id: two.id });
+  expect(sent?.isClosed).toBe(false);
+  const openId = sent?.batch.opens[0]?.id ?? '';
+  sent?.answer({
+    answers: [
+      { kind: 'refused', id: one.id, row: 6, facts: { retryAfterSeconds: 3 } },
+      { kind: 'opened', id: openId, account: 'acc', bucket: 3, token: 't' },
+    ],
+    released: [sent.batch.releases[0]?.id ?? ''],
+  });
+  expect(await admits[0]).toEqual({ kind: 'refused', row: 6, facts: { retryAfterSeconds: 3 } });
+  expect(await open).toMatchObject({ kind: 'opened' });
+  expect(sent?.isClosed).toBe(true);
+  expect(desk.unansweredReleases()).toEqual([]);
+});
+
+test('a burst is sent in messages of at most 256 entries of a kind', () => {
+  for (let count = 0; count < BATCH_ENTRIES_MAX * 2 + 1; count += 1) void desk.admit(entry(), true);
+  flush();
+  expect(line.sent.map(({ batch }) => batch.admits.length)).toEqual([256, 256, 1]);
+});
+
+test("after 250 ms of silence another replica's own subject is asked, with the same id", async () => {
+  const [warm, asked] = [entry(), entry()];
+  void desk.admit(warm, true);
+  flush();
+  line.sent[0]?.answer({ replica: 'hung', answers: [] });
+  advance(25);
+  line.sent[0]?.answer({ replica: 'alive', answers: [admittedUnder('t1', warm.id)] });
+  const outcome = desk.admit(asked, true);
+  flush();
+  advance(200);
+  expect(line.sent).toHaveLength(2);
+  advance(75);
+  expect(line.sent).toHaveLength(3);
+  expect(line.sent[2]).toMatchObject({ replica: 'alive', batch: { admits: [{ id: asked.id }] } });
+  line.sent[2]?.answer({ answers: [admittedUnder('t1', asked.id)] });
+  expect(await outcome).toMatchObject({ kind: 'admitted' });
+  // The first message's answer comes too: the call runs, so nothing is released.
+  line.sent[1]?.answer({ answers: [admittedUnder('t1', asked.id)] });
+  flush();
+  expect(desk.unansweredReleases()).toEqual([]);
+});
+
+test('a retry that meets silence again goes to a replica that was not asked yet', () => {
+  const [warm, asked] = [entry(), entry()];
+  void desk.admit(warm, true);
+  flush();
+  for (const replica of ['a', 'b', 'hung']) {
+    line.sent[0]?.answer({ replica });
+    advance(25);
+  }
+  line.sent[0]?.answer({ replica: 'hung', answers: [admittedUnder('t1', warm.id)] });
+  void desk.admit(asked, true);
+  flush();
+  advance(1_000);
+  expect(line.sent.slice(1).map(({ replica }) => replica)).toEqual([undefined, 'hung', 'b', 'a']);
+});
+
+test('after 2 s in all the call is a fault, and what may have been admitted is released blind until it is answered', async () => {
+  const asked = entry();
+  const outcome = desk.admit(asked, true);
+  flush();
+  advance(2_025);
+  expect(await outcome).toEqual(fault);
+  expect(line.sent.filter(({ batch }) => batch.admits.length > 0)).toHaveLength(4);
+  expect(desk.unansweredReleases()).toEqual([{ blind: true, id: asked.id, digests: asked.digests }]);
+  line.sent[0]?.answer({ answers: [admittedUnder('t1', asked.id)] });
+  flush();
+  expect(line.sent.at(-1)?.batch.releases).toMatchObject([{ id: asked.id, blind: true }]);
+  desk.releasesAnswered([asked.id]);
+  expect(desk.unansweredReleases()).toEqual([]);
+});
+
+test('an endpoint that holds nothing leaves nothing to release', async () => {
+  const outcome = desk.admit(entry(), false);
+  flush();
+  advance(2_025);
+  expect(await outcome).toEqual(fault);
+  expect(desk.unansweredReleases()).toEqual([]);
+});
+
+test('nobody serves admission: one retry, then a fault, and nothing to release', async () => {
+  const outcome = desk.admit(entry(), true);
+  flush();
+  line.sent[0]?.fault('no_responders');
+  advance(275);
+  line.sent[1]?.fault('no_responders');
+  expect(await outcome).toEqual(fault);
+  expect(desk.unansweredReleases()).toEqual([]);
+});
+
+test('a lost connection is a fault at once', async () => {
+  const outcome = desk.admit(entry(), true);
+  flush();
+  line.sent[0]?.fault('disconnected');
+  expect(await outcome).toEqual(fault);
+});
+
+test('an answer under a superseded token is void: the same id is asked again', async () => {
+  const [before, after, asked] = [entry(), entry(), entry()];
+  void desk.admit(before, true);
+  void desk.admit(after, true);
+  flush();
+  line.sent[0]?.answer({ answers: [admittedUnder('old', before.id)] });
+  line.sent[0]?.answer({ answers: [admittedUnder('new', after.id)] });
+  const outcome = desk.admit(asked, true);
+  flush();
+  line.sent[1]?.answer({ answers: [admittedUnder('old', asked.id)] });
+  flush();
+  expect(line.sent[2]?.batch.admits).toMatchObject([{ id: asked.id }]);
+  line.sent[2]?.answer({ answers: [admittedUnder('new', asked.id)] });
+  expect(await outcome).toMatchObject({ kind: 'admitted', token: 'new' });
+});
+
+test('an answer older than 5 s is not acted on: its hold is given back', async () => {
+  const asked = entry();
+  const outcome = desk.admit(asked, true);
+  flush();
+  // The event loop was held up: the sweep has not run when the answer comes.
+  nowMs += 5_001;
+  line.sent[0]?.answer({ answers: [admittedUnder('t1', asked.id)] });
+  expect(await outcome).toEqual(fault);
+  expect(desk.unansweredReleases()).toMatchObject([{ blind: false, id: asked.id, outcome: 'void', tag: 't1' }]);
+});
+
+test.each(['gone', 'fault'] as const)('the answer %s is a fault', async (kind) => {
+  const asked = entry();
+  const outcome = desk.admit(asked, true);
+  flush();
+  line.sent[0]?.answer({
+    answers: [kind === 'gone' ? { kind, id: asked.id } : { kind, id: asked.id, code: 'lookup_failed' }],
+  });
+  expect(await outcome).toEqual({ kind: 'fault', code: kind === 'gone' ? 'admission_error' : 'lookup_failed' });
+});
+
+test('nothing is asked while the edge may not admit', async () => {
+  mayAdmit = false;
+  expect(await desk.admit(entry(), true)).toEqual(fault);
+  flush();
+  expect(line.sent).toHaveLength(0);
+});
+
+test('a release is kept until it is answered, and its waiter is told once', () => {
+  let told = 0;
+  const id = makeUuidV7(0);
+  desk.release({ blind: true, id, digests: ['0'.repeat(64)] }, () => (told += 1));
+  flush();
+  expect(desk.unansweredReleases()).toHaveLength(1);
+  line.sent[0]?.answer({ released: [id] });
+  line.sent[0]?.answer({ released: [id] });
+  expect([told, desk.unansweredReleases().length]).toEqual([1, 0]);
+});
+
+test("the clock follows the gate's", () => {
+  void desk.admit(entry(), true);
+  flush();
+  line.sent[0]?.answer({ now: 7_000 });
+  expect(clock.nowMs()).toBe(7_000);
+});

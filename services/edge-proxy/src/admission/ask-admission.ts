@@ -1,0 +1,342 @@
+import {
+  BATCH_ENTRIES_MAX,
+  type AdmissionFaultCode,
+  type AdmitEntry,
+  type AdmittedAnswer,
+  type BatchAnswer,
+  type RefusalFacts,
+  type ReleaseEntry,
+} from '@gateway/contracts/messages';
+import type { AdmissionBatch, AdmissionBatchAnswer, BusLine } from '../ports.js';
+import type { EdgeClock } from './edge-clock.js';
+import type { GateTokens } from './gate-tokens.js';
+import { KnownReplicas } from './known-replicas.js';
+
+/** Silence after which another replica is asked (money and failure, rule 3). */
+const SILENCE_MS = 250;
+/** How long a call waits for admission in all. */
+const WAIT_MS_MAX = 2_000;
+/** An older answer is not acted on: its hold may have lapsed. */
+const ANSWER_AGE_MS_MAX = 5_000;
+/**
+ * Each silence is answered by a try at another replica. The first try names none, so a replica that hangs may be the one
+ * heard last, and the retry may meet it again: one retry alone would not be enough.
+ */
+const TRIES_MAX = 4;
+/** Nobody serves admission: asked once more after the silence, as one may just be starting. */
+const UNSERVED_TRIES_MAX = 2;
+/** Questions and unanswered releases of one edge; above, calls are answered `admission_error`. */
+const QUESTIONS_MAX = 10_000;
+const RELEASES_MAX = 20_000;
+/** How exactly the times above are kept. */
+export const DESK_SWEEP_MS = 25;
+
+type OpenEntry = AdmissionBatch['opens'][number];
+
+export interface Opened {
+  readonly kind: 'opened';
+}
+export interface Refused {
+  readonly kind: 'refused';
+  readonly row: number;
+  readonly facts: RefusalFacts;
+}
+export interface Faulted {
+  readonly kind: 'fault';
+  readonly code: AdmissionFaultCode;
+}
+export type AdmitOutcome = AdmittedAnswer | Refused | Faulted;
+export type OpenOutcome = Opened | Refused | Faulted;
+
+interface Question {
+  readonly entry: OpenEntry | AdmitEntry;
+  readonly isAdmit: boolean;
+  /** An admission leaves a hold behind that somebody must give back. */
+  readonly holds: boolean;
+  readonly askedAt: number;
+  readonly settle: (outcome: AdmittedAnswer | Opened | Refused | Faulted) => void;
+  sentAt: number;
+  tries: number;
+  /** Replicas that were asked by name. */
+  readonly asked: string[];
+  /** Somebody may have got it. */
+  mayHaveArrived: boolean;
+  message: SentBatch | null;
+}
+
+interface PendingRelease {
+  readonly entry: ReleaseEntry;
+  answered: (() => void) | null;
+}
+
+interface SentBatch {
+  readonly sentAt: number;
+  unanswered: number;
+  close(): void;
+}
+
+const ADMISSION_FAULT: Faulted = { kind: 'fault', code: 'admission_error' };
+
+export interface DeskParts {
+  readonly edge: string;
+  readonly bus: Pick<BusLine, 'askAdmission'>;
+  readonly clock: EdgeClock;
+  readonly tokens: GateTokens;
+  /** Monotonic milliseconds. */
+  readonly monotonicMs: () => number;
+  /** False while usage events wait too long to be stored. */
+  readonly mayAdmit: () => boolean;
+}
+
+/**
+ * Everything that the edge asks of admission for calls. What one turn of the event loop asks travels as one message;
+ * answers are matched by id (money and failure, rules 1 and 3). A release that nobody answered is kept for the beats.
+ */
+export class AdmissionDesk {
+  readonly #parts: DeskParts;
+  readonly #questions = new Map<string, Question>();
+  readonly #releases = new Map<string, PendingRelease>();
+  readonly #replicas = new KnownReplicas();
+  #queued: AdmissionBatch;
+  #isFlushing = false;
+  readonly #sweeper: NodeJS.Timeout;
+
+  constructor(parts: DeskParts) {
+    this.#parts = parts;
+    this.#queued = this.#emptyBatch();
+    // Sweeping after the poll phase: answers that arrived while the loop was held up count as in time.
+    this.#sweeper = setInterval(() => {
+      if (this.#questions.size > 0) setImmediate(() => this.#sweep());
+    }, DESK_SWEEP_MS).unref();
+  }
+
+  /** Rows 4 to 6 of the order of refusals, for a body that is read afterwards. */
+  open(entry: OpenEntry): Promise<OpenOutcome> {
+    return this.#ask(entry, false, false) as Promise<OpenOutcome>;
+  }
+
+  /** `holds`: the endpoint is billed, so an admission takes a slot and a hold. */
+  admit(entry: AdmitEntry, holds: boolean): Promise<AdmitOutcome> {
+    return this.#ask(entry, true, holds) as Promise<AdmitOutcome>;
+  }
+
+  /** Sends the release in this turn's message and keeps it until it is answered. */
+  release(entry: ReleaseEntry, answered: (() => void) | null): void {
+    this.#releases.set(entry.id, { entry, answered });
+    this.#queued.releases.push(entry);
+    this.#flushSoon();
+  }
+
+  /** Releases without an answer: each beat repeats them. */
+  unansweredReleases(): ReleaseEntry[] {
+    return Array.from(this.#releases.values(), ({ entry }) => entry);
+  }
+
+  releasesAnswered(ids: readonly string[]): void {
+    for (const id of ids) {
+      const pending = this.#releases.get(id);
+      if (pending === undefined) continue;
+      this.#releases.delete(id);
+      pending.answered?.();
+    }
+  }
+
+  get releasesWaiting(): number {
+    return this.#releases.size;
+  }
+
+  get waiting(): number {
+    return this.#questions.size;
+  }
+
+  /** Ends the sweep; questions that still wait are answered as faults. */
+  stop(): void {
+    clearInterval(this.#sweeper);
+    for (const question of this.#questions.values()) this.#giveUp(question);
+  }
+
+  #ask(
+    entry: OpenEntry | AdmitEntry,
+    isAdmit: boolean,
+    holds: boolean,
+  ): Promise<AdmittedAnswer | Opened | Refused | Faulted> {
+    const isFull = this.#questions.size >= QUESTIONS_MAX || this.#releases.size >= RELEASES_MAX;
+    if (isFull || !this.#parts.mayAdmit()) return Promise.resolve(ADMISSION_FAULT);
+    return new Promise((settle) => {
+      const now = this.#parts.monotonicMs();
+      const question: Question = {
+        entry,
+        isAdmit,
+        holds,
+        askedAt: now,
+        settle,
+        sentAt: now,
+        tries: 0,
+        asked: [],
+        mayHaveArrived: false,
+        message: null,
+      };
+      this.#questions.set(entry.id, question);
+      this.#enqueue(question);
+    });
+  }
+
+  #enqueue(question: Question): void {
+    if (question.isAdmit) this.#queued.admits.push(question.entry as AdmitEntry);
+    else this.#queued.opens.push(question.entry);
+    this.#flushSoon();
+  }
+
+  #flushSoon(): void {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#isFlushing = false;
+    const queued = this.#queued;
+    this.#queued = this.#emptyBatch();
+    this.#sendAll(queued, undefined);
+  }
+
+  /** As many messages as the bound on entries asks for: one, except after a burst. */
+  #sendAll(all: AdmissionBatch, replica: string | undefined): void {
+    const most = Math.max(all.opens.length, all.admits.length, all.releases.length);
+    if (most <= BATCH_ENTRIES_MAX) {
+      if (most > 0) this.#send(all, replica);
+      return;
+    }
+    for (let from = 0; from < most; from += BATCH_ENTRIES_MAX) {
+      const until = from + BATCH_ENTRIES_MAX;
+      const part: AdmissionBatch = {
+        edge: this.#parts.edge,
+        opens: all.opens.slice(from, until),
+        admits: all.admits.slice(from, until),
+        releases: all.releases.slice(from, until),
+      };
+      this.#send(part, replica);
+    }
+  }
+
+  #send(batch: AdmissionBatch, replica: string | undefined): void {
+    const now = this.#parts.monotonicMs();
+    const message: SentBatch = {
+      sentAt: now,
+      unanswered: batch.opens.length + batch.admits.length + batch.releases.length,
+      close: () => undefined,
+    };
+    const noteSent = (id: string): void => {
+      const question = this.#questions.get(id);
+      if (question === undefined) return;
+      question.message = message;
+      if (replica !== undefined) question.asked.push(replica);
+      question.sentAt = now;
+      question.tries += 1;
+    };
+    for (const { id } of batch.opens) noteSent(id);
+    for (const { id } of batch.admits) noteSent(id);
+    const handle = this.#parts.bus.askAdmission(
+      batch,
+      {
+        answer: (answer) => this.#answered(message, answer),
+        fault: (code) => this.#faulted(message, batch, code),
+      },
+      { replica, timeoutMs: WAIT_MS_MAX },
+    );
+    message.close = () => handle.close();
+  }
+
+  #answered(message: SentBatch, answer: AdmissionBatchAnswer): void {
+    const now = this.#parts.monotonicMs();
+    this.#parts.clock.correct(answer.now, now - message.sentAt);
+    this.#replicas.heard(answer.replica, now);
+    message.unanswered -= answer.answers.length + answer.released.length;
+    if (message.unanswered <= 0) message.close();
+    for (const one of answer.answers) this.#settleOne(one, now);
+    this.releasesAnswered(answer.released);
+  }
+
+  /** An answer that nobody waits for any more needs nothing: whoever gave up has sent a release. */
+  #settleOne(answer: BatchAnswer, now: number): void {
+    const question = this.#questions.get(answer.id);
+    if (question === undefined) return;
+    switch (answer.kind) {
+      case 'admitted':
+      case 'opened':
+        if (!this.#parts.tokens.note(answer.bucket, answer.token)) return this.#askAgain(question);
+        if (now - question.askedAt > ANSWER_AGE_MS_MAX) return this.#declineLate(question, answer);
+        return this.#close(question, answer);
+      case 'refused':
+        return this.#close(question, { kind: 'refused', row: answer.row, facts: answer.facts });
+      case 'gone':
+        return this.#close(question, ADMISSION_FAULT);
+      case 'fault':
+        return this.#close(question, { kind: 'fault', code: answer.code });
+    }
+  }
+
+  #askAgain(question: Question): void {
+    if (question.tries >= TRIES_MAX) return this.#giveUp(question);
+    this.#enqueue(question);
+  }
+
+  #declineLate(question: Question, answer: Extract<BatchAnswer, { kind: 'admitted' | 'opened' }>): void {
+    this.#close(question, ADMISSION_FAULT);
+    if (answer.kind !== 'admitted' || answer.hold === null) return;
+    const { id, hold, token: tag } = answer;
+    this.release({ blind: false, id, hold, tag, outcome: 'void', amountNanoUsd: 0 }, null);
+  }
+
+  #faulted(message: SentBatch, batch: AdmissionBatch, code: string): void {
+    for (const entries of [batch.opens, batch.admits]) {
+      for (const { id } of entries) {
+        const question = this.#questions.get(id);
+        if (question?.message !== message) continue;
+        question.message = null;
+        if (code !== 'no_responders') question.mayHaveArrived = true;
+        if (code === 'disconnected' || question.tries >= (code === 'no_responders' ? UNSERVED_TRIES_MAX : TRIES_MAX))
+          this.#giveUp(question);
+      }
+    }
+  }
+
+  #sweep(): void {
+    const now = this.#parts.monotonicMs();
+    const retries = new Map<string | undefined, AdmissionBatch>();
+    for (const question of this.#questions.values()) {
+      if (now - question.askedAt >= WAIT_MS_MAX) this.#giveUp(question);
+      else if (isSilent(question, now)) this.#collectRetry(question, retries);
+    }
+    for (const [replica, batch] of retries) this.#sendAll(batch, replica);
+  }
+
+  #collectRetry(question: Question, retries: Map<string | undefined, AdmissionBatch>): void {
+    if (question.message !== null) question.mayHaveArrived = true;
+    const replica = this.#replicas.other(question.asked, this.#parts.monotonicMs());
+    let batch = retries.get(replica);
+    if (batch === undefined) retries.set(replica, (batch = this.#emptyBatch()));
+    if (question.isAdmit) batch.admits.push(question.entry as AdmitEntry);
+    else batch.opens.push(question.entry);
+  }
+
+  #giveUp(question: Question): void {
+    const mayHold = question.holds && (question.mayHaveArrived || question.message !== null);
+    this.#close(question, ADMISSION_FAULT);
+    if (mayHold) this.release({ blind: true, id: question.entry.id, digests: question.entry.digests }, null);
+  }
+
+  #close(question: Question, outcome: AdmittedAnswer | Opened | Refused | Faulted): void {
+    this.#questions.delete(question.entry.id);
+    question.settle(outcome);
+  }
+
+  #emptyBatch(): AdmissionBatch {
+    return { edge: this.#parts.edge, opens: [], admits: [], releases: [] };
+  }
+}
+
+/** 0 tries: it waits for the end of this turn. */
+function isSilent({ tries, sentAt }: Question, now: number): boolean {
+  return tries > 0 && tries < TRIES_MAX && now - sentAt >= SILENCE_MS;
+}

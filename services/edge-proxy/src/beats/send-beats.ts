@@ -1,0 +1,106 @@
+import { BEAT_CALLS_MAX } from '@gateway/contracts/messages';
+import type { BucketTokens } from '@gateway/contracts/messages';
+import type { AdmissionDesk } from '../admission/ask-admission.js';
+import type { EdgeClock } from '../admission/edge-clock.js';
+import type { GateTokens } from '../admission/gate-tokens.js';
+import type { Beat, BusLine, Verdict } from '../ports.js';
+import type { HeldCall, RunningCalls } from './running-calls.js';
+
+/** Beats whose verdict may still come. */
+const REMEMBERED_BEATS_MAX = 8;
+
+export interface BeatsParts {
+  readonly edge: string;
+  readonly everyMs: number;
+  readonly bus: Pick<BusLine, 'storeBeat'>;
+  readonly clock: EdgeClock;
+  readonly tokens: GateTokens;
+  readonly desk: AdmissionDesk;
+  readonly running: RunningCalls;
+  readonly monotonicMs: () => number;
+  readonly onFailed: () => void;
+}
+
+interface SentBeat {
+  readonly at: number;
+  /** The calls of each chunk. */
+  readonly chunks: readonly (readonly HeldCall[])[];
+}
+
+/** Tells admission what runs here, every `everyMs`, when idle too, and takes its verdicts (money and failure, rule 5). */
+export class Beats {
+  readonly #parts: BeatsParts;
+  readonly #sent = new Map<number, SentBeat>();
+  readonly #timer: NodeJS.Timeout;
+  #n = 0;
+  #isLast = false;
+
+  constructor(parts: BeatsParts) {
+    this.#parts = parts;
+    this.#timer = setInterval(() => void this.beat(), parts.everyMs).unref();
+  }
+
+  /** Resolves when all chunks are stored or have failed; a failed beat is followed by the next one. */
+  async beat(): Promise<void> {
+    const { parts, chunks } = this.#compose();
+    const stores = parts.map((part) => this.#parts.bus.storeBeat(part).catch(() => this.#parts.onFailed()));
+    this.#remember({ at: this.#parts.monotonicMs(), chunks });
+    await Promise.all(stores);
+  }
+
+  /** Admission restores buckets and asks for a beat that quotes their new tokens. */
+  report(tokens: BucketTokens): void {
+    for (const { bucket, token } of tokens) this.#parts.tokens.note(bucket, token);
+    if (!this.#isLast) void this.beat();
+  }
+
+  verdict(verdict: Verdict): void {
+    const beat = this.#sent.get(verdict.n);
+    if (beat !== undefined) this.#parts.clock.correct(verdict.now, this.#parts.monotonicMs() - beat.at);
+    const tags = new Map<number, string>();
+    for (const { bucket, token } of verdict.tokens) {
+      if (this.#parts.tokens.note(bucket, token)) tags.set(bucket, token);
+    }
+    for (const call of beat?.chunks[verdict.chunk] ?? []) call.tag = tags.get(call.bucket) ?? call.tag;
+    for (const id of verdict.abort) this.#parts.running.abort(id, 'verdict');
+    this.#parts.desk.releasesAnswered(verdict.released);
+  }
+
+  /** The last beat of this edge. It calls itself that only if nothing runs and nothing is unreleased. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#isLast = true;
+    await this.beat();
+  }
+
+  #compose(): { parts: Beat[]; chunks: HeldCall[][] } {
+    const calls = this.#parts.running.all();
+    const releases = this.#parts.desk.unansweredReleases();
+    const count = Math.max(1, Math.ceil(calls.length / BEAT_CALLS_MAX), Math.ceil(releases.length / BEAT_CALLS_MAX));
+    const tokens = this.#parts.tokens.all();
+    this.#n += 1;
+    const chunks: HeldCall[][] = [];
+    const parts: Beat[] = [];
+    for (let chunk = 0; chunk < count; chunk += 1) {
+      const [from, until] = [chunk * BEAT_CALLS_MAX, (chunk + 1) * BEAT_CALLS_MAX];
+      const own = calls.slice(from, until);
+      chunks.push(own);
+      parts.push({
+        edge: this.#parts.edge,
+        n: this.#n,
+        chunk,
+        chunks: count,
+        tokens,
+        calls: own.map(({ id, hold, tag, endpoint }) => ({ id, hold, tag, endpoint })),
+        releases: releases.slice(from, until),
+        last: this.#isLast && calls.length === 0 && releases.length === 0,
+      });
+    }
+    return { parts, chunks };
+  }
+
+  #remember(beat: SentBeat): void {
+    this.#sent.set(this.#n, beat);
+    this.#sent.delete(this.#n - REMEMBERED_BEATS_MAX);
+  }
+}

@@ -1,0 +1,121 @@
+import { gatewayError, refusalError, type GatewayError } from '@gateway/contracts/errors';
+import { digestOfSecret, hasKeyForm } from '@gateway/contracts/ids';
+import type { AdmitEntry, AdmittedAnswer } from '@gateway/contracts/messages';
+import type { AdmitOutcome, OpenOutcome, Refused } from '../admission/ask-admission.js';
+import { BODY_BYTES_MAX, bodyTooLarge, parseCall, type BodyFinding, type ParsedCall } from '../domain/parse-call.js';
+import type { ClientHeaders } from '../ports.js';
+import type { Call, Edge, EdgeSettings } from './call.js';
+import { presentedKey } from './present-key.js';
+
+/** A body announced with at most so many bytes is read before admission is asked once (behaviour §1). */
+const BODY_BYTES_BEFORE_ADMIT = 256 * 1024;
+
+/** A call is admitted, refused with an error, or its client has gone. */
+export type Admission =
+  | { readonly kind: 'admitted'; readonly answer: AdmittedAnswer; readonly parsed: ParsedCall; readonly body: Buffer }
+  | { readonly kind: 'error'; readonly error: GatewayError }
+  | { readonly kind: 'gone' };
+
+type KeyDigests =
+  { readonly kind: 'digests'; readonly digests: string[] } | { readonly kind: 'error'; readonly error: GatewayError };
+
+/** Rows 3 and 4 of the order of refusals, as far as they need nobody else. */
+export function digestsOfKey(headers: ClientHeaders, settings: EdgeSettings): KeyDigests {
+  const presented = presentedKey(headers);
+  if (presented.kind === 'missing') return { kind: 'error', error: refusalError(3, {}, settings.errors) };
+  if (presented.kind === 'ambiguous' || !hasKeyForm(presented.key, settings.keyPrefixes)) {
+    return { kind: 'error', error: refusalError(4, {}, settings.errors) };
+  }
+  const digests = [digestOfSecret(presented.key, settings.pepper.current.reveal())];
+  if (settings.pepper.previous) digests.push(digestOfSecret(presented.key, settings.pepper.previous.reveal()));
+  return { kind: 'digests', digests };
+}
+
+/**
+ * Reads the body and asks admission: once for a small announced body; for others *open* comes before reading, so that
+ * nobody without a key makes the edge read 10 MB.
+ */
+export async function admitCall(edge: Edge, call: Call): Promise<Admission> {
+  const announced = call.request.headers.contentLength;
+  if (announced !== null && announced > BODY_BYTES_MAX) return admit(edge, call, bodyTooLarge(), false);
+  const opensFirst = announced === null || announced > BODY_BYTES_BEFORE_ADMIT;
+  if (opensFirst) {
+    const opened = await edge.desk.open({ id: call.id, digests: call.digests, ...traceOf(call) });
+    if (opened.kind !== 'opened') return { kind: 'error', error: errorOf(edge, opened, null) };
+  }
+  const read = await call.request.readBody(BODY_BYTES_MAX);
+  switch (read.kind) {
+    case 'gone':
+      return { kind: 'gone' };
+    case 'overload':
+      return { kind: 'error', error: gatewayError('admission_error') };
+    case 'too_large':
+      return admit(edge, call, bodyTooLarge(), opensFirst);
+    case 'complete': {
+      const { contentType, contentEncoding } = call.request.headers;
+      const result = parseCall(call.row, { contentType, contentEncoding }, read.body);
+      return result.ok
+        ? admitParsed(edge, call, result.call, read.body, opensFirst)
+        : admit(edge, call, result.finding, opensFirst);
+    }
+  }
+}
+
+/** The edge's finding travels to admission, so that one list decides what is wrong first. */
+async function admit(edge: Edge, call: Call, finding: BodyFinding, opened: boolean): Promise<Admission> {
+  const outcome = await ask(edge, call, { model: null, bounds: null, bodyRefusal: finding.row, opened });
+  if (outcome.kind !== 'admitted') return { kind: 'error', error: errorOf(edge, outcome, finding) };
+  edge.log.error({ requestId: call.id }, 'a call without an acceptable body was admitted');
+  releaseVoid(edge, outcome);
+  return { kind: 'error', error: gatewayError('admission_error') };
+}
+
+async function admitParsed(
+  edge: Edge,
+  call: Call,
+  parsed: ParsedCall,
+  body: Buffer,
+  opened: boolean,
+): Promise<Admission> {
+  const { model, bounds } = parsed;
+  const outcome = await ask(edge, call, { model, bounds, bodyRefusal: null, opened });
+  if (outcome.kind !== 'admitted') return { kind: 'error', error: errorOf(edge, outcome, null) };
+  if (!call.request.answer.isGone) return { kind: 'admitted', answer: outcome, parsed, body };
+  releaseVoid(edge, outcome);
+  return { kind: 'gone' };
+}
+
+function ask(
+  edge: Edge,
+  call: Call,
+  fields: Pick<AdmitEntry, 'model' | 'bounds' | 'bodyRefusal' | 'opened'>,
+): Promise<AdmitOutcome> {
+  const { id, digests, row } = call;
+  return edge.desk.admit({ id, digests, endpoint: row.path, ...fields, ...traceOf(call) }, row.billed);
+}
+
+/** Gives back an admission that nothing was sent under: no record is written for it. */
+export function releaseVoid(edge: Pick<Edge, 'desk'>, { id, hold, token: tag }: AdmittedAnswer): void {
+  if (hold === null) return;
+  edge.desk.release({ blind: false, id, hold, tag, outcome: 'void', amountNanoUsd: 0 }, null);
+}
+
+function errorOf(
+  edge: Edge,
+  outcome: Exclude<AdmitOutcome | OpenOutcome, { kind: 'admitted' | 'opened' }>,
+  finding: BodyFinding | null,
+): GatewayError {
+  if (outcome.kind === 'fault') return gatewayError(outcome.code);
+  return findingError(outcome, finding) ?? refusalError(outcome.row, outcome.facts, edge.settings.errors);
+}
+
+/** Rows 7 and 8 say what the edge found: admission only knows that it found something. */
+function findingError({ row }: Refused, finding: BodyFinding | null): GatewayError | null {
+  if (finding === null || finding.row !== row) return null;
+  const code = row === 7 ? 'request_entity_too_large' : 'invalid_request';
+  return gatewayError(code, finding.message, { param: finding.param });
+}
+
+function traceOf({ span }: Call): { traceparent?: string } {
+  return span.traceparent === undefined ? {} : { traceparent: span.traceparent };
+}

@@ -1,0 +1,168 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { IncomingMessage } from 'node:http';
+import { begin, chat, send } from '../../test/client.js';
+import { eventually, sourceEntry, startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
+import { sendVerdict } from '../../test/fake-admission.js';
+
+const PATH = '/v1/chat/completions';
+const MODEL = 'upstream-model';
+const READS_ON = 'pub/reads-on';
+const STOPS = 'pub/stops';
+
+let world: EdgeWorld;
+beforeAll(async () => {
+  world = await startEdgeWorld({ env: { GATEWAY_READ_ON_MS: '1000' } });
+  const [a] = world.provider.urls;
+  await world.publishCatalog((entries) => {
+    entries.sources.push(sourceEntry('reads-on', a, { model: READS_ON }));
+    entries.sources.push(sourceEntry('stops', a, { model: STOPS, cancelStopsBilling: true }));
+  });
+  world.gate.sources.set(READS_ON, ['reads-on']).set(STOPS, ['stops']);
+  await eventually('the catalog is with the edge', async () => {
+    const answer = await send(world.edge.url, PATH, chat({ model: STOPS }));
+    return answer.status === 200;
+  });
+}, 60_000);
+afterAll(() => world.stop(), 60_000);
+afterEach(() => world.provider.clearScripts());
+
+const delta = (content: string): string =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`;
+const USAGE = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 100, completion_tokens: 200 } })}\n\n`;
+const idOf = (answer: IncomingMessage): string => String(answer.headers['x-gateway-request-id']);
+
+/** A stream whose client has seen its first event. */
+async function startStream(model: string): Promise<IncomingMessage> {
+  const answer = await begin(world.edge.url, PATH, chat({ model, stream: true }));
+  answer.on('error', () => undefined);
+  let seen = '';
+  answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+  await eventually('the first event is with the client', () => seen === delta('first'));
+  return answer;
+}
+
+test('a client that leaves is read on for, and pays what the provider reports', async () => {
+  world.provider.script({
+    model: MODEL,
+    steps: [
+      { chunk: delta('first') },
+      { waitFor: 'left' },
+      { chunk: delta('more') },
+      { chunk: USAGE },
+      { chunk: 'data: [DONE]\n\n' },
+    ],
+  });
+  const answer = await startStream(READS_ON);
+  answer.destroy();
+  await eventually(
+    'the edge still holds the call',
+    () => world.gate.beats.at(-1)?.calls.some(({ id }) => id === idOf(answer)) === true,
+  );
+  expect(world.gate.releases.some(({ id }) => id === idOf(answer))).toBe(false);
+  world.provider.release('left');
+  expect(await world.eventOf(idOf(answer))).toMatchObject({
+    outcome: 'settled',
+    evidence: 'reported',
+    usage: { input: 100, output: 200 },
+    amountNanoUsd: 500_000,
+  });
+  expect(world.provider.calls({ model: MODEL }).at(-1)?.aborted).toBe(false);
+});
+
+test('reading on ends after its time, and what was delivered is estimated', async () => {
+  world.provider.script({ model: MODEL, steps: [{ chunk: delta('first') }, { end: 'stall' }] });
+  const answer = await startStream(READS_ON);
+  answer.destroy();
+  expect(await world.eventOf(idOf(answer))).toMatchObject({
+    outcome: 'settled',
+    evidence: 'estimated',
+    attempts: [{ outcome: 'abandoned', possiblyPaid: true }],
+  });
+  await eventually(
+    'the provider was hung up on',
+    () => world.provider.calls({ model: MODEL }).at(-1)?.aborted === true,
+  );
+});
+
+test('where a cancel stops the billing, the provider is hung up on at once and what was delivered is billed', async () => {
+  world.provider.script({ model: MODEL, steps: [{ chunk: delta('first') }, { end: 'stall' }] });
+  const answer = await startStream(STOPS);
+  answer.destroy();
+  await eventually(
+    'the provider was hung up on',
+    () => world.provider.calls({ model: MODEL }).at(-1)?.aborted === true,
+  );
+  const event = await world.eventOf(idOf(answer));
+  expect(event).toMatchObject({ outcome: 'settled', evidence: 'estimated', usage: { output: 2 } });
+  expect(event.endedAt - event.startedAt).toBeLessThan(1_000);
+});
+
+test('a client that leaves before the answer of a plain call pays what the provider reports', async () => {
+  world.provider.script({ model: MODEL, steps: [{ waitFor: 'plain' }, { usage: { input: 10, output: 20 } }] });
+  const before = world.gate.admits.length;
+  const pending = new AbortController();
+  const call = fetchAndLeave(chat({ model: READS_ON }), pending.signal);
+  await eventually(
+    'the provider has the call',
+    () => world.provider.calls({ model: MODEL }).at(-1)?.aborted === false && world.gate.admits.length > before,
+  );
+  const id = world.gate.admits.at(-1)?.entry.id ?? '';
+  pending.abort();
+  await call;
+  world.provider.release('plain');
+  expect(await world.eventOf(id)).toMatchObject({
+    outcome: 'settled',
+    evidence: 'reported',
+    amountNanoUsd: 50_000,
+    status: null,
+  });
+});
+
+test("admission's verdict ends a stream, which costs nothing", async () => {
+  world.provider.script({ model: MODEL, steps: [{ chunk: delta('first') }, { end: 'stall' }] });
+  const answer = await startStream(READS_ON);
+  let seen = '';
+  answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+  const id = idOf(answer);
+  await eventually(
+    'a beat names the call',
+    () => world.gate.beats.at(-1)?.calls.some((call) => call.id === id) === true,
+  );
+  const beat = world.gate.beats.at(-1);
+  const [bus] = world.admissionBuses;
+  if (beat === undefined || bus === undefined) throw new Error('there is no beat');
+  sendVerdict(bus, world.gate, beat, { abort: [id] });
+  await eventually('the stream is cut', () => answer.destroyed);
+  expect(answer.complete).toBe(false);
+  expect(seen).toContain('account_suspended');
+  expect(await world.eventOf(id)).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
+});
+
+test('a slow client slows the provider down and loses nothing', async () => {
+  const word = 'x'.repeat(64 * 1024);
+  world.provider.script({
+    model: MODEL,
+    steps: [
+      ...Array.from({ length: 200 }, () => ({ chunk: delta(word) })),
+      { chunk: USAGE },
+      { chunk: 'data: [DONE]\n\n' },
+    ],
+  });
+  const answer = await begin(world.edge.url, PATH, chat({ model: READS_ON, stream: true }));
+  let bytes = 0;
+  answer.pause();
+  await eventually('the provider has begun', () => world.provider.counters().calls.a > 0);
+  answer.on('data', (chunk: Buffer) => (bytes += chunk.length));
+  answer.resume();
+  await eventually('the stream is complete', () => answer.complete);
+  expect(bytes).toBe(200 * delta(word).length + 'data: [DONE]\n\n'.length);
+});
+
+async function fetchAndLeave(call: ReturnType<typeof chat>, signal: AbortSignal): Promise<void> {
+  await fetch(new URL(PATH, world.edge.url), {
+    method: 'POST',
+    headers: { ...(call.headers as Record<string, string>), authorization: `Bearer ${TEST_KEY}` },
+    body: String(call.body),
+    signal,
+  }).catch(() => undefined);
+}

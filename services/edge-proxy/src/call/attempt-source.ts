@@ -1,0 +1,344 @@
+import type { GatewayError } from '@gateway/contracts/errors';
+import { addsStreamUsage } from '../domain/forward-body.js';
+import { READERS } from '../domain/formats/readers.js';
+import { ERROR_BODY_BYTES_MAX, judgeAttempt, type AttemptResult, type JudgedAttempt } from '../domain/judge-attempt.js';
+import type { OpenedSource, SourceExchange, SourceFailure, SourceReader } from '../ports.js';
+import type { AdmittedCall, Edge } from './call.js';
+import type { Deadline } from './deadlines.js';
+import type { AnswerRelay, Delivery, RelayEvents } from './delivery.js';
+import { PlainRelay } from './relay-plain.js';
+import { StreamRelay } from './relay-stream.js';
+import { sourceRequest } from './source-request.js';
+
+/** How one try of one source has ended: with an answer that was relayed, or with a judgement only. */
+export interface Tried {
+  readonly judged: JudgedAttempt;
+  readonly delivery: Delivery | null;
+}
+
+/** After an answer was judged, so much of its rest is read to keep the connection; then it is closed. */
+const REST_BYTES_MAX = 64 * 1024;
+const REST_MS_MAX = 5_000;
+
+type SourceHeaders = Readonly<Record<string, string | string[] | undefined>>;
+type Limit = Extract<AttemptResult, { kind: 'timed_out' }>['limit'];
+
+/**
+ * One try of one source. A usable answer is relayed while it comes; the promise resolves when nothing but its last piece
+ * is left, or when the try has failed. Never rejects.
+ */
+export function attemptSource(
+  edge: Edge,
+  call: AdmittedCall,
+  body: Buffer,
+  opened: OpenedSource,
+  freshConnection: boolean,
+): Promise<Tried> {
+  return new Promise((resolve) => {
+    const attempt = new Attempt(edge, call, opened, resolve);
+    attempt.start(body, freshConnection);
+  });
+}
+
+type Phase = 'head' | 'error_body' | 'relay' | 'rest' | 'over';
+
+class Attempt implements SourceReader, RelayEvents {
+  readonly #edge: Edge;
+  readonly #call: AdmittedCall;
+  readonly #opened: OpenedSource;
+  readonly #resolve: (tried: Tried) => void;
+  readonly #startedAt: number;
+  #exchange: SourceExchange | null = null;
+  #phase: Phase = 'head';
+  #isSent = false;
+  #isPaused = false;
+  #deadline: Deadline | null = null;
+  #heardAt = 0;
+  #relay: AnswerRelay | null = null;
+  /** Of the head; of what cut the answer, if anything did. */
+  #judged: JudgedAttempt | null = null;
+  #head: { status: number; headers: SourceHeaders } | null = null;
+  #rest: Buffer[] = [];
+  #restBytes = 0;
+
+  constructor(edge: Edge, call: AdmittedCall, opened: OpenedSource, resolve: (tried: Tried) => void) {
+    this.#edge = edge;
+    this.#call = call;
+    this.#opened = opened;
+    this.#resolve = resolve;
+    this.#startedAt = edge.deadlines.nowMs();
+  }
+
+  start(body: Buffer, freshConnection: boolean): void {
+    this.#watchHead();
+    this.#call.request.answer.onGone(() => this.#clientLeft());
+    this.#call.onEnded = (error) => this.#stop(error);
+    const exchange = this.#edge.sources.send(sourceRequest(this.#call, body, this.#opened, freshConnection), this);
+    if (this.#phase === 'over') exchange.abort();
+    else this.#exchange = exchange;
+  }
+
+  sent(): void {
+    this.#isSent = true;
+  }
+
+  head(status: number, headers: SourceHeaders): void {
+    if (this.#phase !== 'head') return;
+    this.#head = { status, headers };
+    const judged = this.#judge(this.#answered(Buffer.alloc(0)));
+    if (status === 200 && judged.error === null) return this.#relayBody(judged, headers);
+    if (status !== 200 && judged.step === 'final') {
+      this.#phase = 'error_body';
+      return;
+    }
+    this.#conclude(judged, null);
+    this.#readRest();
+  }
+
+  data(chunk: Buffer): void {
+    switch (this.#phase) {
+      case 'relay':
+        this.#heardAt = this.#edge.deadlines.nowMs();
+        return this.#relay?.data(chunk);
+      case 'error_body':
+        this.#rest.push(chunk);
+        this.#restBytes += chunk.length;
+        if (this.#restBytes >= ERROR_BODY_BYTES_MAX) this.#concludeErrorBody();
+        return;
+      case 'rest':
+        this.#restBytes += chunk.length;
+        if (this.#restBytes > REST_BYTES_MAX) this.#hangUp();
+        return;
+      case 'head':
+      case 'over':
+        return;
+    }
+  }
+
+  end(): void {
+    const phase = this.#phase;
+    this.#exchange = null;
+    if (phase === 'relay') this.#relay?.end();
+    else if (phase === 'error_body') this.#concludeErrorBody();
+    if (this.#phase === 'rest') this.#hangUp();
+  }
+
+  failed(failure: SourceFailure): void {
+    const phase = this.#phase;
+    this.#exchange = null;
+    if (phase === 'rest' || phase === 'over') return this.#hangUp();
+    if (phase === 'error_body') return this.#concludeErrorBody();
+    this.#edge.log.debug({ requestId: this.#call.id, source: this.#opened.source.id, ...failure }, 'an attempt broke');
+    this.#breakOff(resultOfFailure(failure));
+  }
+
+  begun(): void {
+    this.#call.body = null;
+    if (!this.#call.request.answer.isGone) this.#call.firstByteAt = this.#edge.clock.nowMs();
+    this.#watchSilence();
+  }
+
+  ended(delivery: Delivery): void {
+    const isGone = this.#call.request.answer.isGone;
+    const ended = isGone ? { ...delivery, ended: 'client_left' as const } : delivery;
+    this.#conclude(this.#judgeEnd(delivery, isGone), ended);
+    if (delivery.ended === 'complete') this.#readRest();
+    else this.#hangUp();
+  }
+
+  unusable(): void {
+    this.#breakOff({ kind: 'broken_in_body' });
+  }
+
+  pause(): void {
+    if (this.#isPaused || this.#exchange === null) return;
+    this.#isPaused = true;
+    this.#exchange.pause();
+  }
+
+  /** The client has read what it was sent. */
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#heardAt = this.#edge.deadlines.nowMs();
+    this.#exchange?.resume();
+  }
+
+  #relayBody(judged: JudgedAttempt, headers: SourceHeaders): void {
+    this.#judged = judged;
+    this.#phase = 'relay';
+    this.#heardAt = this.#edge.deadlines.nowMs();
+    const { answer } = this.#call.request;
+    const reader = READERS[this.#call.row.format];
+    answer.onDrain(() => this.resume());
+    if (this.#call.parsed.stream) {
+      const dropUsageFrame = addsStreamUsage(this.#call.parsed, this.#opened.source.streamUsage);
+      const metering = { dropUsageFrame, choices: this.#call.parsed.choices };
+      this.#relay = new StreamRelay({ answer, headers: streamHeaders(headers), reader, metering, events: this });
+      this.#watchFirstEvent();
+    } else {
+      const contentLength = lengthOf(headers['content-length']);
+      this.#relay = new PlainRelay({ answer, headers: plainHeaders(headers), contentLength, reader, events: this });
+    }
+  }
+
+  #clientLeft(): void {
+    if (this.#phase === 'over' || this.#phase === 'rest') return;
+    if (this.#opened.source.cancelStopsBilling || !this.#isSent) return this.#abandon();
+    this.resume();
+    this.#limit(this.#edge.deadlines.nowMs() + this.#edge.settings.readOnMs, () => this.#abandon());
+  }
+
+  #abandon(): void {
+    if (this.#relay !== null) return this.#relay.stop('client_left', null);
+    this.#conclude(this.#judge({ kind: 'abandoned', sent: this.#isSent }), null);
+    this.#hangUp();
+  }
+
+  /** The call is ended from outside. */
+  #stop(error: GatewayError): void {
+    if (this.#phase === 'over' || this.#phase === 'rest') return;
+    this.#breakOff({ kind: 'broken_in_body' }, error);
+  }
+
+  /** Ends the attempt without a complete answer. */
+  #breakOff(result: AttemptResult, error?: GatewayError): void {
+    const judged = this.#judge(result);
+    const because = error ?? judged.error;
+    if (this.#relay?.hasBegun === true) {
+      this.#judged = judged;
+      this.#relay.stop('cut', because);
+    } else this.#conclude(error === undefined ? judged : { ...judged, step: 'final', error }, null);
+    this.#hangUp();
+  }
+
+  #concludeErrorBody(): void {
+    const judged = this.#judge(this.#answered(Buffer.concat(this.#rest).subarray(0, ERROR_BODY_BYTES_MAX)));
+    this.#conclude(judged, null);
+    if (this.#exchange === null) this.#hangUp();
+    else this.#readRest();
+  }
+
+  #conclude(judged: JudgedAttempt, delivery: Delivery | null): void {
+    if (this.#phase === 'over' || this.#phase === 'rest') return;
+    this.#deadline?.cancel();
+    this.#phase = 'rest';
+    this.#call.onEnded = null;
+    this.#relay = null;
+    this.#resolve({ judged, delivery });
+  }
+
+  /** Lets the provider finish what it is sending, within bounds, so that the connection can be used again. */
+  #readRest(): void {
+    if (this.#exchange === null) return this.#hangUp();
+    this.#restBytes = 0;
+    this.#rest = [];
+    if (this.#isPaused) this.#exchange.resume();
+    this.#deadline = this.#edge.deadlines.in(REST_MS_MAX, () => this.#hangUp());
+  }
+
+  #hangUp(): void {
+    this.#phase = 'over';
+    this.#deadline?.cancel();
+    this.#exchange?.abort();
+    this.#exchange = null;
+  }
+
+  #watchHead(): void {
+    const { headersTimeoutMs } = this.#opened.source.limits;
+    const ownLimitAt = headersTimeoutMs === null ? Infinity : this.#startedAt + headersTimeoutMs;
+    if (ownLimitAt < this.#call.deadlineAt) this.#limit(ownLimitAt, () => this.#timeOut('headers'));
+    else this.#limit(this.#call.deadlineAt, () => this.#timeOut('deadline'));
+  }
+
+  #watchFirstEvent(): void {
+    const { firstEventTimeoutMs } = this.#opened.source.limits;
+    if (firstEventTimeoutMs === null) return this.#watchSilence();
+    this.#limit(this.#startedAt + firstEventTimeoutMs, () => this.#timeOut('first_event'));
+  }
+
+  /** From the head of a stream, or from the first byte of a relayed body on. */
+  #watchSilence(): void {
+    if (this.#call.request.answer.isGone) return;
+    const limitMs = this.#opened.source.limits.silenceTimeoutMs ?? this.#edge.settings.upstreamDeadlineMs;
+    this.#limit(this.#heardAt + limitMs, () => {
+      const isSilent = this.#edge.deadlines.nowMs() - this.#heardAt >= limitMs;
+      if (!isSilent) this.#watchSilence();
+      else if (this.#isPaused) this.#abandon();
+      else this.#timeOut('silence');
+    });
+  }
+
+  #limit(atMs: number, expired: () => void): void {
+    this.#deadline?.cancel();
+    this.#deadline = this.#edge.deadlines.at(atMs, expired);
+  }
+
+  #timeOut(limit: Limit): void {
+    this.#breakOff({ kind: 'timed_out', limit });
+  }
+
+  #answered(bodyStart: Buffer): AttemptResult {
+    const { status, headers } = this.#head ?? { status: 0, headers: {} };
+    return {
+      kind: 'answered',
+      status,
+      retryAfter: one(headers['retry-after']),
+      contentType: one(headers['content-type']),
+      contentEncoding: one(headers['content-encoding']),
+      bodyStart,
+    };
+  }
+
+  #judge(result: AttemptResult): JudgedAttempt {
+    const facts = {
+      style: this.#call.row.style,
+      streamed: this.#call.parsed.stream,
+      nowMs: this.#edge.clock.nowMs(),
+    };
+    return judgeAttempt(result, facts);
+  }
+
+  #judgeEnd({ ended }: Delivery, isGone: boolean): JudgedAttempt {
+    if (ended !== 'complete' && isGone) return this.#judge({ kind: 'abandoned', sent: true });
+    if (ended === 'cut' && this.#judged?.outcome === 'completed') return this.#judge({ kind: 'broken_in_body' });
+    return this.#judged ?? this.#judge({ kind: 'broken_in_body' });
+  }
+}
+
+function resultOfFailure({ kind, reused }: SourceFailure): AttemptResult {
+  switch (kind) {
+    case 'unreachable':
+      return { kind: 'unreachable' };
+    case 'unanswered':
+      return { kind: 'broken_before_head', reusedConnection: reused };
+    case 'broken':
+      return { kind: 'broken_in_body' };
+  }
+}
+
+function streamHeaders(headers: SourceHeaders): string[] {
+  return [
+    'content-type',
+    one(headers['content-type']) ?? 'text/event-stream',
+    'cache-control',
+    one(headers['cache-control']) ?? 'no-cache',
+    'x-accel-buffering',
+    'no',
+  ];
+}
+
+function plainHeaders(headers: SourceHeaders): string[] {
+  const kept = ['content-type', one(headers['content-type']) ?? 'application/json'];
+  const cacheControl = one(headers['cache-control']);
+  return cacheControl === undefined ? kept : [...kept, 'cache-control', cacheControl];
+}
+
+function lengthOf(value: string | string[] | undefined): number | null {
+  const text = one(value);
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+function one(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : value?.[0];
+}

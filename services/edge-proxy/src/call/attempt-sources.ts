@@ -1,0 +1,99 @@
+import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
+import type { AttemptRecord } from '@gateway/contracts/messages';
+import { startSpan } from '@gateway/service-kit';
+import { finalError, type JudgedAttempt } from '../domain/judge-attempt.js';
+import { noteOutcome, noteStart, orderSources } from '../domain/source-order.js';
+import type { OpenedSource } from '../ports.js';
+import { attemptSource, type Tried } from './attempt-source.js';
+import type { AdmittedCall, Edge } from './call.js';
+import type { Delivery } from './delivery.js';
+import { versionAt } from './version-at.js';
+
+/** What trying the sources of a call has come to. */
+export type CallResult =
+  /** An answer was relayed; its last piece is left. */
+  | { readonly kind: 'delivered'; readonly delivery: Delivery; readonly source: OpenedSource }
+  /** No answer: the client gets the error. */
+  | { readonly kind: 'failed'; readonly error: GatewayError }
+  | { readonly kind: 'gone' };
+
+/**
+ * Tries the call's sources one after the other until one of them decides (behaviour §3). The decision after each attempt is
+ * the domain's; the record of each goes into `call.attempts`.
+ */
+export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<CallResult> {
+  const judgements: JudgedAttempt[] = [];
+  for (const opened of orderedSources(edge, call)) {
+    let freshConnection = false;
+    for (;;) {
+      if (call.request.answer.isGone) return { kind: 'gone' };
+      if (call.ended !== null) return { kind: 'failed', error: call.ended };
+      const { judged, delivery } = await tryOnce(edge, call, opened, freshConnection);
+      if (delivery !== null) return { kind: 'delivered', delivery, source: opened };
+      judgements.push(judged);
+      if (judged.step === 'final') return finish(call, judgements);
+      if (judged.step === 'next_source' || freshConnection) break;
+      freshConnection = true;
+    }
+  }
+  // Admission knows sources that this edge has not heard of yet: the catalog is on its way.
+  if (judgements.length === 0) return { kind: 'failed', error: gatewayError('catalog_error') };
+  return finish(call, judgements);
+}
+
+function finish(call: AdmittedCall, judgements: readonly JudgedAttempt[]): CallResult {
+  if (call.request.answer.isGone) return { kind: 'gone' };
+  return { kind: 'failed', error: call.ended ?? finalError(judgements) };
+}
+
+function orderedSources(edge: Edge, call: AdmittedCall): OpenedSource[] {
+  const known = call.sourceIds.flatMap((id) => edge.catalog.source(id) ?? []);
+  if (known.length < 2) return known;
+  const sources = known.map(({ source }) => source);
+  const ordered = orderSources(sources, edge.health, edge.clock.nowMs(), edge.random);
+  return ordered.flatMap(({ id }) => edge.catalog.source(id) ?? []);
+}
+
+async function tryOnce(edge: Edge, call: AdmittedCall, opened: OpenedSource, freshConnection: boolean): Promise<Tried> {
+  const { source } = opened;
+  const span = startSpan(`chat ${source.upstreamModel}`, {
+    parent: call.span.traceparent,
+    attributes: {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': source.provider,
+      'gen_ai.request.model': source.upstreamModel,
+      'gateway.source.id': source.id,
+    },
+  });
+  setHealth(edge, source.id, noteStart(edge.health.get(source.id), edge.clock.nowMs()));
+  const tried = await attemptSource(edge, call, call.body ?? Buffer.alloc(0), opened, freshConnection);
+  const { judged } = tried;
+  setHealth(edge, source.id, noteOutcome(edge.health.get(source.id), judged, edge.clock.nowMs()));
+  call.attempts.push(recordOf(judged, opened, call.startedAt));
+  edge.metrics.attemptEnded(judged.outcome);
+  if (judged.alarm) {
+    edge.log.error(
+      { source: source.id, provider: source.provider, status: judged.status, requestId: call.id },
+      'a provider refuses our credentials',
+    );
+  }
+  span.set({ 'gateway.attempt.outcome': judged.outcome, 'http.response.status_code': judged.status ?? 0 });
+  span.end();
+  return tried;
+}
+
+function setHealth(edge: Edge, id: string, health: ReturnType<typeof noteOutcome>): void {
+  edge.health.set(id, health);
+}
+
+function recordOf(judged: JudgedAttempt, { source }: OpenedSource, atMs: number): AttemptRecord {
+  return {
+    source: source.id,
+    provider: source.provider,
+    outcome: judged.outcome,
+    status: judged.status,
+    possiblyPaid: judged.possiblyPaid,
+    usage: null,
+    cost: versionAt(source.costs, atMs),
+  };
+}

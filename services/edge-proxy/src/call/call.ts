@@ -1,0 +1,73 @@
+import type { ErrorContext, GatewayError } from '@gateway/contracts/errors';
+import type { AttemptRecord, PricedVersion } from '@gateway/contracts/messages';
+import type { Clock, Logger, Rotatable, Span } from '@gateway/service-kit';
+import type { AdmissionDesk } from '../admission/ask-admission.js';
+import type { HeldCall, RunningCalls } from '../beats/running-calls.js';
+import type { EndpointRow } from '../domain/endpoints.js';
+import type { ParsedCall } from '../domain/parse-call.js';
+import type { SourceHealth } from '../domain/source-order.js';
+import type { UsageJournal } from '../journal/store-usage.js';
+import type { BusLine, Catalog, ClientRequest, SourceSender } from '../ports.js';
+import type { Deadlines } from './deadlines.js';
+import type { EdgeMetrics } from './edge-metrics.js';
+
+/** What the verbs of a call work with; made once, in wire.ts. */
+export interface Edge {
+  readonly settings: EdgeSettings;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: EdgeMetrics;
+  readonly bus: Pick<BusLine, 'authorize' | 'usage'>;
+  readonly catalog: Catalog;
+  readonly desk: AdmissionDesk;
+  readonly journal: Pick<UsageJournal, 'append'>;
+  readonly running: RunningCalls;
+  readonly sources: SourceSender;
+  /** Of this edge; an absent source has shown nothing bad. */
+  readonly health: Map<string, SourceHealth>;
+}
+
+export interface EdgeSettings {
+  readonly errors: ErrorContext;
+  readonly keyPrefixes: readonly string[];
+  readonly pepper: Rotatable;
+  /** Share of the calls that are traced. */
+  readonly traceRatio: number;
+  /** From admission to the response head, of a plain answer to its end; then the longest silence. */
+  readonly upstreamDeadlineMs: number;
+  readonly readOnMs: number;
+}
+
+/** One call to a model endpoint: everything that its phases know of it. */
+export interface Call {
+  readonly request: ClientRequest;
+  readonly id: string;
+  readonly row: EndpointRow;
+  /** Of the presented key: under the current pepper, then under the previous one. */
+  readonly digests: string[];
+  /** Redis time. */
+  readonly startedAt: number;
+  readonly span: Span;
+}
+
+/** A call that admission let pass. */
+export interface AdmittedCall extends Call {
+  readonly parsed: ParsedCall;
+  /** Dropped when an answer has begun: it is not needed for another source then. */
+  body: Buffer | null;
+  /** Monotonic end of the time to the response head. */
+  readonly deadlineAt: number;
+  readonly sourceIds: readonly string[];
+  /** Null on endpoints that are not billed. */
+  readonly held: HeldCall | null;
+  readonly price: PricedVersion | null;
+  readonly attempts: AttemptRecord[];
+  /** Redis time of the first byte to the client. */
+  firstByteAt: number | null;
+  /** Why the call is to end, told from outside. */
+  ended: GatewayError | null;
+  /** Tells the running attempt that the call is to end. */
+  onEnded: ((error: GatewayError) => void) | null;
+}

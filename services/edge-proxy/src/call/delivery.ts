@@ -1,0 +1,36 @@
+import type { GatewayError } from '@gateway/contracts/errors';
+import type { CallEnd } from '../domain/charge.js';
+import type { MeterResult } from '../domain/formats/meter.js';
+
+/** How an answer that a source began has ended, with everything but its last piece sent. */
+export interface Delivery {
+  readonly ended: CallEnd;
+  readonly meter: MeterResult | null;
+  /** Bytes that wait for the record; null: only the end of the body does. Nothing is sent of a cut answer. */
+  readonly lastPiece: Buffer | null;
+  /** Why the answer was cut, null when the provider has said so itself or it was not cut. */
+  readonly error: GatewayError | null;
+}
+
+/** What takes the body of a usable answer, from its head on. */
+export interface AnswerRelay {
+  /** The client has got the first bytes. */
+  readonly hasBegun: boolean;
+  data(chunk: Buffer): void;
+  /** The provider ended its answer as HTTP says. */
+  end(): void;
+  /** The answer stops here. `client_left`: nobody reads it any more; `cut`: with the error that tells the client why. */
+  stop(how: 'client_left' | 'cut', error: GatewayError | null): void;
+}
+
+/** What a relay tells the attempt that feeds it. */
+export interface RelayEvents {
+  /** The first event of a stream, or the first byte of any other body, goes to the client. */
+  begun(): void;
+  /** Called once. */
+  ended(delivery: Delivery): void;
+  /** The body is no answer: it is judged as broken, and if the client has got nothing, answered with an error. */
+  unusable(): void;
+  /** The client reads slower than the provider writes. */
+  pause(): void;
+}

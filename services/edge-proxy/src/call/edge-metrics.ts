@@ -1,0 +1,54 @@
+import { ERROR_CATALOGUE, type ErrorCode } from '@gateway/contracts/errors';
+import { ATTEMPT_OUTCOMES, ENDPOINTS, type AttemptRecord, type Endpoint } from '@gateway/contracts/messages';
+import { counter, histogram } from '@gateway/service-kit';
+
+const STATUS_CLASSES = ['2xx', '4xx', '5xx', 'none'] as const;
+const TIME_TO_FIRST_BYTE_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600];
+const ERROR_CODES = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
+
+/** What the edge counts. Labels come from closed lists: nothing that a client sends becomes one. */
+export interface EdgeMetrics {
+  /** `status` null: the client got none. */
+  callEnded(endpoint: Endpoint, status: number | null): void;
+  errorAnswered(code: ErrorCode): void;
+  attemptEnded(outcome: AttemptRecord['outcome']): void;
+  firstByte(seconds: number): void;
+  /** The last piece went out without the record's acknowledgement or the release's answer. */
+  lastPieceUnconfirmed(waitedFor: 'record' | 'release'): void;
+  storeFailed(): void;
+  beatFailed(): void;
+}
+
+export function makeEdgeMetrics(): EdgeMetrics {
+  const calls = counter('gateway_edge_calls_total', 'Calls to model endpoints by status class', {
+    endpoint: ENDPOINTS,
+    status: STATUS_CLASSES,
+  });
+  const errors = counter('gateway_edge_errors_total', 'Errors answered, by code', { code: ERROR_CODES });
+  const attempts = counter('gateway_edge_attempts_total', 'Tries of sources by outcome', { outcome: ATTEMPT_OUTCOMES });
+  const firstByte = histogram(
+    'gateway_edge_first_byte_seconds',
+    'Time from the request to the first byte of a successful answer',
+    TIME_TO_FIRST_BYTE_S,
+  );
+  const unconfirmed = counter('gateway_edge_last_piece_unconfirmed_total', 'Answers ended before a confirmation came', {
+    waited_for: ['record', 'release'],
+  });
+  const storesFailed = counter('gateway_edge_usage_store_failures_total', 'Failed tries to store usage events');
+  const beatsFailed = counter('gateway_edge_beat_failures_total', 'Beats that were not stored');
+  return {
+    callEnded: (endpoint, status) => calls.of({ endpoint, status: classOf(status) }).add(),
+    errorAnswered: (code) => errors.of({ code }).add(),
+    attemptEnded: (outcome) => attempts.of({ outcome }).add(),
+    firstByte: (seconds) => firstByte.observe(seconds),
+    lastPieceUnconfirmed: (waited_for) => unconfirmed.of({ waited_for }).add(),
+    storeFailed: () => storesFailed.add(),
+    beatFailed: () => beatsFailed.add(),
+  };
+}
+
+function classOf(status: number | null): (typeof STATUS_CLASSES)[number] {
+  if (status === null) return 'none';
+  if (status < 400) return '2xx';
+  return status < 500 ? '4xx' : '5xx';
+}

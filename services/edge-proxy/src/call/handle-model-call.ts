@@ -1,0 +1,163 @@
+import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
+import { decideTrace, startSpan, NO_SPAN, type Span } from '@gateway/service-kit';
+import type { HeldCall } from '../beats/running-calls.js';
+import { READERS } from '../domain/formats/readers.js';
+import type { EndpointRow } from '../domain/endpoints.js';
+import type { ClientRequest } from '../ports.js';
+import { admitCall, digestsOfKey, type Admission } from './admit-call.js';
+import { attemptSources, type CallResult } from './attempt-sources.js';
+import type { AdmittedCall, Call, Edge } from './call.js';
+import { settleCall, type CallEnding } from './settle-call.js';
+import { writeError } from './write-error.js';
+
+/**
+ * One call, from its head to its last piece. The phases stand here in their order; what was admitted is always settled,
+ * whatever happens between.
+ */
+export async function handleModelCall(edge: Edge, row: EndpointRow, request: ClientRequest): Promise<void> {
+  const begunAt = edge.deadlines.nowMs();
+  const key = digestsOfKey(request.headers, edge.settings);
+  if (key.kind === 'error') return refuse(edge, row, request, key.error);
+  const span = startCallSpan(edge, row, request);
+  const call: Call = { request, id: request.id, row, digests: key.digests, startedAt: edge.clock.nowMs(), span };
+  let status: number | null = null;
+  try {
+    const admission = await admitWithSpan(edge, call);
+    if (admission.kind === 'gone') return edge.metrics.callEnded(row.path, null);
+    if (admission.kind === 'error') {
+      status = admission.error.status;
+      return refuse(edge, row, request, admission.error);
+    }
+    status = await serveAdmitted(edge, admittedCall(edge, call, admission), begunAt);
+  } finally {
+    span.set({ 'http.response.status_code': status ?? 0 });
+    span.end();
+  }
+}
+
+/** Attempt, relay, settle, last piece. Gives the status that the client got. */
+async function serveAdmitted(edge: Edge, call: AdmittedCall, begunAt: number): Promise<number | null> {
+  const { answer } = call.request;
+  if (call.held !== null) edge.running.add(call.held);
+  let result: CallResult;
+  try {
+    result = await attemptSources(edge, call);
+  } catch (err) {
+    edge.log.error({ err, requestId: call.id }, 'a call failed inside the edge');
+    result = { kind: 'failed', error: gatewayError('admission_error') };
+  }
+  const ending = endingOf(call, result);
+  const settlement = settleCall(edge, call, ending);
+  if (call.firstByteAt !== null) edge.metrics.firstByte(Math.max(0, call.firstByteAt - call.startedAt) / 1000);
+  edge.metrics.callEnded(call.row.path, ending.status);
+  switch (result.kind) {
+    case 'gone':
+      break;
+    case 'failed':
+      await settlement.released;
+      answerError(edge, call, result.error);
+      break;
+    case 'delivered':
+      if (result.delivery.ended === 'cut') {
+        answer.cut(cutEnding(call, result.delivery.error));
+        break;
+      }
+      await Promise.all([settlement.recorded, settlement.released]);
+      answer.end(result.delivery.lastPiece);
+      break;
+  }
+  edge.log.debug({ requestId: call.id, ending: ending.ended, ms: edge.deadlines.nowMs() - begunAt }, 'call ended');
+  return ending.status;
+}
+
+function admittedCall(edge: Edge, call: Call, admission: Extract<Admission, { kind: 'admitted' }>): AdmittedCall {
+  const { answer, parsed, body } = admission;
+  const { hold, price, bucket, token, sources } = answer;
+  const held: HeldCall | null =
+    hold === null
+      ? null
+      : {
+          id: call.id,
+          endpoint: call.row.path,
+          hold,
+          bucket,
+          tag: token,
+          abort: (why) => endFromOutside(admitted, why),
+        };
+  const admitted: AdmittedCall = {
+    ...call,
+    parsed,
+    body,
+    deadlineAt: edge.deadlines.nowMs() + edge.settings.upstreamDeadlineMs,
+    sourceIds: sources,
+    held,
+    price,
+    attempts: [],
+    firstByteAt: null,
+    ended: null,
+    onEnded: null,
+  };
+  return admitted;
+}
+
+function endFromOutside(call: AdmittedCall, why: 'verdict' | 'drain'): void {
+  const error =
+    why === 'verdict'
+      ? gatewayError(
+          'account_suspended',
+          'This call was ended: the account is suspended, or an operator took its slot.',
+        )
+      : gatewayError('admission_error', 'The gateway was stopped before this answer was complete. Try again.');
+  call.ended ??= error;
+  call.onEnded?.(error);
+}
+
+function endingOf(call: AdmittedCall, result: CallResult): CallEnding {
+  switch (result.kind) {
+    case 'delivered': {
+      const { ended, meter } = result.delivery;
+      return { ended, meter, status: call.firstByteAt === null ? null : 200, source: result.source.source.id };
+    }
+    case 'failed':
+      return { ended: 'failed', meter: null, status: result.error.status, source: null };
+    case 'gone':
+      return { ended: 'client_left', meter: null, status: null, source: null };
+  }
+}
+
+function cutEnding(call: AdmittedCall, error: GatewayError | null): Buffer | null {
+  return error === null || !call.parsed.stream ? null : READERS[call.row.format].cutEnding(error, call.id);
+}
+
+function answerError(edge: Edge, call: AdmittedCall, error: GatewayError): void {
+  edge.metrics.errorAnswered(error.code);
+  writeError(call.request.answer, error, call.id, call.row.style);
+}
+
+function refuse(edge: Edge, row: EndpointRow, request: ClientRequest, error: GatewayError): void {
+  edge.metrics.callEnded(row.path, error.status);
+  edge.metrics.errorAnswered(error.code);
+  writeError(request.answer, error, request.id, row.style);
+}
+
+/** Whether the call is traced is decided first; nothing is made for one that is not (performance, point 8). */
+function startCallSpan(edge: Edge, row: EndpointRow, request: ClientRequest): Span {
+  const { sampled, parent } = decideTrace(request.headers.traceparent, edge.settings.traceRatio, edge.random);
+  if (!sampled) return NO_SPAN;
+  return startSpan(`POST ${row.path}`, {
+    parent,
+    sampled,
+    attributes: { 'http.request.method': 'POST', 'http.route': row.path, 'gateway.request_id': request.id },
+  });
+}
+
+async function admitWithSpan(edge: Edge, call: Call): Promise<Admission> {
+  const span = startSpan('admit', { parent: call.span.traceparent });
+  try {
+    const admission = await admitCall(edge, call);
+    span.set({ 'gateway.admission': admission.kind });
+    return admission;
+  } finally {
+    span.end();
+  }
+}

@@ -1,0 +1,92 @@
+import type { GatewayError } from '@gateway/contracts/errors';
+import type { AnswerReader, MeterResult } from '../domain/formats/meter.js';
+import type { ClientAnswer } from '../ports.js';
+import type { AnswerRelay, RelayEvents } from './delivery.js';
+
+/** A plain body is held until it is complete up to this size; a larger one is relayed (behaviour §3). */
+const HELD_BYTES_MAX = 1024 * 1024;
+/** Bytes of a relayed body that are kept to be read for its usage; of a longer one the usage is estimated. */
+const METERED_BYTES_MAX = 32 * 1024 * 1024;
+
+export interface PlainRelayParts {
+  readonly answer: ClientAnswer;
+  /** Name, value, name, value; without a length. */
+  readonly headers: readonly string[];
+  /** As the provider announced it, null when it did not. */
+  readonly contentLength: number | null;
+  readonly reader: AnswerReader;
+  readonly events: RelayEvents;
+}
+
+/**
+ * Takes a plain answer. Nothing goes to the client before the body is complete or has become too large to be held, so that
+ * a break is an error and no truncated 200. The last byte is the last piece: it waits for the record.
+ */
+export class PlainRelay implements AnswerRelay {
+  readonly #parts: PlainRelayParts;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  /** The last byte so far of a relayed body. */
+  #tail: Buffer | null = null;
+  #isOver = false;
+  hasBegun = false;
+
+  constructor(parts: PlainRelayParts) {
+    this.#parts = parts;
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#isOver || chunk.length === 0) return;
+    this.#bytes += chunk.length;
+    if (this.#bytes <= METERED_BYTES_MAX) this.#chunks.push(chunk);
+    else this.#chunks = [];
+    if (this.hasBegun) return this.#relay(chunk);
+    if (this.#bytes <= HELD_BYTES_MAX) return;
+    this.#begin(this.#parts.contentLength);
+    this.#relay(Buffer.concat(this.#chunks));
+  }
+
+  end(): void {
+    if (this.#isOver) return;
+    const meter = this.#read();
+    if (!meter.finished) return this.#parts.events.unusable();
+    this.#isOver = true;
+    if (!this.hasBegun) {
+      const body = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
+      this.#begin(body.length);
+      this.#relay(body);
+    }
+    this.#parts.events.ended({ ended: 'complete', meter, lastPiece: this.#tail, error: null });
+  }
+
+  stop(how: 'client_left' | 'cut', error: GatewayError | null): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const meter = { usage: null, problem: 'absent', deliveredBytes: this.#bytes, finished: false } as const;
+    this.#parts.events.ended({ ended: how, meter, lastPiece: null, error });
+  }
+
+  #begin(length: number | null): void {
+    this.hasBegun = true;
+    const { answer, headers, events } = this.#parts;
+    answer.begin(200, length === null ? headers : [...headers, 'content-length', String(length)]);
+    events.begun();
+  }
+
+  /** Writes what is known not to be the end. */
+  #relay(chunk: Buffer): void {
+    const head = chunk.subarray(0, -1);
+    const bytes = this.#tail === null ? head : Buffer.concat([this.#tail, head]);
+    this.#tail = chunk.subarray(-1);
+    if (bytes.length > 0 && !this.#parts.answer.write(bytes)) this.#parts.events.pause();
+  }
+
+  #read(): MeterResult {
+    if (this.#bytes > METERED_BYTES_MAX) {
+      return { usage: null, problem: 'absent', deliveredBytes: this.#bytes, finished: true };
+    }
+    const body = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
+    this.#chunks = [body];
+    return this.#parts.reader.readPlain(body);
+  }
+}

@@ -1,0 +1,122 @@
+import { shardOfBucket } from '@gateway/contracts/ids';
+import type { UsageEvent } from '@gateway/contracts/messages';
+import { ATTACHMENT_TOKENS_DEFAULT, BYTES_PER_TOKEN_DEFAULT, type BoundFigures } from '@gateway/metering';
+import { chargeOf, type CallEnd, type Charge } from '../domain/charge.js';
+import type { MeterResult } from '../domain/formats/meter.js';
+import { priceFromWire } from '../domain/price.js';
+import type { AdmittedCall, Edge } from './call.js';
+
+/** How long the last piece waits for its record, and for its slot to be given back (behaviour §3). */
+const RECORD_WAIT_MS = 2_000;
+const RELEASE_WAIT_MS = 200;
+
+/** How a call that was admitted has ended. */
+export interface CallEnding {
+  readonly ended: CallEnd;
+  readonly meter: MeterResult | null;
+  /** The status that the client got, null if none. */
+  readonly status: number | null;
+  /** The source whose answer was relayed. */
+  readonly source: string | null;
+}
+
+/** What an answer's last piece waits for. */
+export interface Settlement {
+  /** Resolves when the stream has the event, at the latest after {@link RECORD_WAIT_MS}. */
+  readonly recorded: Promise<void>;
+  /** Resolves when the slot is given back, at the latest after {@link RELEASE_WAIT_MS}. */
+  readonly released: Promise<void>;
+}
+
+const NOTHING_TO_WAIT_FOR: Settlement = { recorded: Promise.resolve(), released: Promise.resolve() };
+
+/**
+ * The one record of a call: its event is frozen and published, its hold released, both at once (money and failure, rule 4).
+ * A call that was sent to no source leaves no record; its hold is released void.
+ */
+export function settleCall(edge: Edge, call: AdmittedCall, ending: CallEnding): Settlement {
+  const { held, price } = call;
+  if (held === null || price === null) return NOTHING_TO_WAIT_FOR;
+  if (call.attempts.length === 0) {
+    edge.running.remove(call.id);
+    return { ...NOTHING_TO_WAIT_FOR, released: release(edge, call, 'void', 0) };
+  }
+  const charge = chargeOf({
+    ended: ending.ended,
+    meter: ending.meter,
+    bounds: call.parsed.bounds,
+    figures: figuresOf(edge, call),
+    price: priceFromWire(price.figures),
+    hold: { worstNanoUsd: BigInt(held.hold.worstNanoUsd) },
+  });
+  const event = eventOf(edge, call, ending, charge);
+  const recorded = waitAtMost(edge, RECORD_WAIT_MS, 'record', (done) => {
+    edge.journal.append(shardOfBucket(held.bucket), event, () => {
+      edge.running.remove(call.id);
+      done();
+    });
+  });
+  const outcome = charge.outcome === 'settled' ? 'ok' : 'void';
+  return { recorded, released: release(edge, call, outcome, event.amountNanoUsd) };
+}
+
+function release(edge: Edge, call: AdmittedCall, outcome: 'ok' | 'void', amountNanoUsd: number): Promise<void> {
+  const { held } = call;
+  if (held === null) return Promise.resolve();
+  const { id, hold, tag } = held;
+  return waitAtMost(edge, RELEASE_WAIT_MS, 'release', (done) => {
+    edge.desk.release({ blind: false, id, hold, tag, outcome, amountNanoUsd }, done);
+  });
+}
+
+function eventOf(edge: Edge, call: AdmittedCall, ending: CallEnding, charge: Charge): UsageEvent {
+  const { held, price } = call;
+  if (held === null || price === null) throw new Error('only a call with a hold and a price has a record');
+  const last = call.attempts.at(-1);
+  const attempts = call.attempts.map((attempt) =>
+    attempt === last ? { ...attempt, usage: charge.probableUsage } : attempt,
+  );
+  const event: UsageEvent = {
+    id: call.id,
+    rank: 2,
+    outcome: charge.outcome,
+    hold: held.hold,
+    endpoint: call.row.path,
+    streamed: call.parsed.stream,
+    startedAt: call.startedAt,
+    endedAt: Math.max(call.startedAt, edge.clock.nowMs()),
+    firstByteAt: call.firstByteAt,
+    status: ending.status,
+    source: ending.source,
+    usage: charge.usage,
+    evidence: charge.evidence,
+    price,
+    amountNanoUsd: Number(charge.amountNanoUsd),
+    attempts,
+  };
+  return call.span.traceparent === undefined ? event : { ...event, traceparent: call.span.traceparent };
+}
+
+function figuresOf(edge: Edge, call: AdmittedCall): BoundFigures {
+  const bytesPerToken = edge.catalog.model(call.parsed.model)?.bytesPerToken ?? BYTES_PER_TOKEN_DEFAULT;
+  return { bytesPerToken, attachmentTokens: ATTACHMENT_TOKENS_DEFAULT };
+}
+
+/** Resolves when `start`'s callback is called, or after `ms`, which is counted. */
+function waitAtMost(
+  edge: Edge,
+  ms: number,
+  what: 'record' | 'release',
+  start: (done: () => void) => void,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const deadline = edge.deadlines.in(ms, () => {
+      edge.metrics.lastPieceUnconfirmed(what);
+      resolve();
+    });
+    start(() => {
+      deadline.cancel();
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,64 @@
+import type { Endpoint } from '@gateway/contracts/messages';
+import { addsStreamUsage, forwardBody } from '../domain/forward-body.js';
+import type { ClientHeaders, OpenedSource, SourceRequest } from '../ports.js';
+import type { AdmittedCall } from './call.js';
+
+/** The one query parameter that is passed on (behaviour §1, Paths). */
+const BETA_PARAMETER = /(?:^|&)(beta=[A-Za-z0-9._~-]{0,64})(?=&|$)/;
+
+/** What is sent to a source: the allow-listed headers, the source's own, and the body with its model replaced. */
+export function sourceRequest(
+  call: AdmittedCall,
+  body: Buffer,
+  opened: OpenedSource,
+  freshConnection: boolean,
+): SourceRequest {
+  const { source, origin, headers } = opened;
+  const addStreamUsage = addsStreamUsage(call.parsed, source.streamUsage);
+  return {
+    origin,
+    path: pathOf(opened, call.row.path, call.request.query),
+    headers: mergeHeaders(forwardedHeaders(call.request.headers, opened), headers),
+    body: forwardBody(call.parsed, body, { upstreamModel: source.upstreamModel, addStreamUsage }),
+    freshConnection,
+  };
+}
+
+function pathOf({ source, basePath }: OpenedSource, endpoint: Endpoint, query: string): string {
+  const path = basePath + (source.paths[endpoint] ?? endpoint);
+  const beta = query === '' ? undefined : BETA_PARAMETER.exec(query)?.[1];
+  if (beta === undefined) return path;
+  return path + (path.includes('?') ? '&' : '?') + beta;
+}
+
+/** The allow-list (behaviour §3, Request headers). Everything else of the client stays here, its key first of all. */
+function forwardedHeaders(client: ClientHeaders, { source }: OpenedSource): string[] {
+  const headers = ['content-type', client.contentType ?? 'application/json', 'accept-encoding', 'identity'];
+  if (client.accept !== undefined) headers.push('accept', client.accept);
+  if (client.openaiBeta !== undefined) headers.push('openai-beta', client.openaiBeta);
+  if (client.anthropicVersion !== undefined) headers.push('anthropic-version', client.anthropicVersion);
+  const betas = allowedBetas(client.anthropicBeta, source.betas);
+  if (betas !== '') headers.push('anthropic-beta', betas);
+  return headers;
+}
+
+function allowedBetas(sent: string | undefined, rule: 'pass' | readonly string[]): string {
+  if (sent === undefined) return '';
+  if (rule === 'pass') return sent;
+  const betas = sent.split(',').map((beta) => beta.trim());
+  return betas.filter((beta) => rule.includes(beta)).join(',');
+}
+
+/** The source's own headers replace the client's of the same name. */
+function mergeHeaders(client: readonly string[], own: readonly string[]): string[] {
+  const merged: string[] = [];
+  for (let at = 0; at < client.length; at += 2) {
+    if (!hasName(own, client[at] as string)) merged.push(client[at] as string, client[at + 1] as string);
+  }
+  return merged.concat(own);
+}
+
+function hasName(headers: readonly string[], name: string): boolean {
+  for (let at = 0; at < headers.length; at += 2) if (headers[at] === name) return true;
+  return false;
+}

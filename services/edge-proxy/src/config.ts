@@ -1,0 +1,28 @@
+import { COMMON_FIELDS, field, portField, type ConfigOf } from '@gateway/service-kit';
+
+/**
+ * What the edge reads of its environment (interfaces, Environment). It listens on every address of its host unless
+ * GATEWAY_HOST says otherwise: it is the one service that strangers reach.
+ */
+export const EDGE_FIELDS = {
+  GATEWAY_HOST: field.string({ doc: 'address on which the public port listens', default: '0.0.0.0' }),
+  GATEWAY_PORT: portField('public port of the gateway', 8_080),
+  GATEWAY_NATS_URL: COMMON_FIELDS.GATEWAY_NATS_URL,
+  GATEWAY_PUBLIC_URL: COMMON_FIELDS.GATEWAY_PUBLIC_URL,
+  GATEWAY_BILLING_LINK_URL: COMMON_FIELDS.GATEWAY_BILLING_LINK_URL,
+  GATEWAY_DASHBOARD_URL: field.url({
+    doc: 'address of the dashboard: the link to billing when GATEWAY_BILLING_LINK_URL is not set',
+    schemes: ['http', 'https'],
+    default: null,
+  }),
+  GATEWAY_KEY_PREFIXES: COMMON_FIELDS.GATEWAY_KEY_PREFIXES,
+  GATEWAY_KEY_PEPPER: COMMON_FIELDS.GATEWAY_KEY_PEPPER,
+  GATEWAY_CREDENTIALS_KEY: COMMON_FIELDS.GATEWAY_CREDENTIALS_KEY,
+  GATEWAY_MESSAGES_ENABLED: COMMON_FIELDS.GATEWAY_MESSAGES_ENABLED,
+  GATEWAY_BEAT_MS: COMMON_FIELDS.GATEWAY_BEAT_MS,
+  GATEWAY_READ_ON_MS: COMMON_FIELDS.GATEWAY_READ_ON_MS,
+  GATEWAY_DRAIN_MS: COMMON_FIELDS.GATEWAY_DRAIN_MS,
+  GATEWAY_UPSTREAM_DEADLINE_MS: COMMON_FIELDS.GATEWAY_UPSTREAM_DEADLINE_MS,
+} as const;
+
+export type EdgeConfig = ConfigOf<typeof EDGE_FIELDS>;

@@ -1,0 +1,128 @@
+import { expect, test } from '@jest/globals';
+import { rate, worstCase } from '@gateway/metering';
+import type { BoundFigures, CallBounds, PriceFigures, TokenUsage } from '@gateway/metering';
+import fc from 'fast-check';
+import { chargeOf } from './charge.js';
+import type { CallEnd, ChargeFacts } from './charge.js';
+import type { MeterResult } from './formats/meter.js';
+import { priceFromWire } from './price.js';
+
+const BOUNDS: CallBounds = { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: 100 };
+const FIGURES: BoundFigures = { bytesPerToken: 3, attachmentTokens: 1_000 };
+const PRICE: PriceFigures = {
+  inputPerMillion: 1_000_000n,
+  cachedInputPerMillion: 100_000n,
+  cacheWritePerMillion: null,
+  cacheWrite1hPerMillion: null,
+  outputPerMillion: 2_000_000n,
+  perCall: 7n,
+  tiers: [],
+};
+const USAGE: TokenUsage = { input: 1_000, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 500 };
+const ZERO: TokenUsage = { input: 0, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 0 };
+const WORST = worstCase(BOUNDS, FIGURES, PRICE);
+
+const reported = (usage: TokenUsage): MeterResult => ({ usage, problem: null, deliveredBytes: 9, finished: true });
+const silent: MeterResult = { usage: null, problem: 'absent', deliveredBytes: 60, finished: true };
+const broken: MeterResult = { ...silent, problem: 'malformed' };
+/** 30 bytes of prompt and 60 of text at 3 bytes a token. */
+const ESTIMATE: TokenUsage = { ...ZERO, input: 10, output: 20 };
+
+test.each<[CallEnd, string, MeterResult | null, string, string, bigint, TokenUsage | null]>([
+  ['complete', 'reported', reported(USAGE), 'settled', 'reported', 2_007n, USAGE],
+  ['complete', 'reported zero', reported(ZERO), 'settled', 'reported', 7n, ZERO],
+  ['complete', 'absent', silent, 'settled', 'estimated', 57n, ESTIMATE],
+  ['complete', 'malformed', broken, 'settled', 'estimated', 57n, ESTIMATE],
+  ['client_left', 'reported', reported(USAGE), 'settled', 'reported', 2_007n, USAGE],
+  ['client_left', 'absent', silent, 'settled', 'estimated', 57n, ESTIMATE],
+  ['client_left', 'no answer yet', null, 'voided', 'none', 0n, null],
+  ['cut', 'reported', reported(USAGE), 'voided', 'none', 0n, null],
+  ['cut', 'absent', silent, 'voided', 'none', 0n, null],
+  ['failed', 'no answer', null, 'voided', 'none', 0n, null],
+  ['failed', 'reported', reported(USAGE), 'voided', 'none', 0n, null],
+])('%s, usage %s', (ended, _name, meter, outcome, evidence, amountNanoUsd, usage) => {
+  expect(chargeOf(facts({ ended, meter }))).toMatchObject({ outcome, evidence, amountNanoUsd, usage });
+});
+
+test('what a provider probably charges is known also of a voided call', () => {
+  expect(chargeOf(facts({ ended: 'cut', meter: reported(USAGE) })).probableUsage).toEqual(USAGE);
+  expect(chargeOf(facts({ ended: 'cut', meter: silent })).probableUsage).toEqual(ESTIMATE);
+  expect(chargeOf(facts({ ended: 'failed', meter: null })).probableUsage).toBeNull();
+});
+
+test('a reported usage is charged in full, above the hold too', () => {
+  const { amountNanoUsd } = chargeOf(facts({ ended: 'complete', meter: reported(USAGE) }));
+  expect(amountNanoUsd).toBeGreaterThan(WORST);
+});
+
+test('an estimate is at most the output bound', () => {
+  const meter = { ...silent, deliveredBytes: 1_000_000 };
+  expect(chargeOf(facts({ ended: 'complete', meter })).usage?.output).toBe(100);
+});
+
+const price = fc
+  .record({
+    inputPerMillion: fc.bigInt(0n, 10n ** 10n),
+    cachedInputPerMillion: fc.option(fc.bigInt(0n, 10n ** 10n)),
+    outputPerMillion: fc.bigInt(0n, 10n ** 10n),
+    perCall: fc.bigInt(0n, 10n ** 9n),
+    tier: fc.option(
+      fc.record({ above: fc.nat(10_000), input: fc.bigInt(0n, 10n ** 10n), output: fc.bigInt(0n, 10n ** 10n) }),
+    ),
+  })
+  .map(({ tier, ...prices }): PriceFigures => {
+    const flat = { ...prices, cacheWritePerMillion: null, cacheWrite1hPerMillion: null };
+    const dear = tier && {
+      ...flat,
+      aboveInputTokens: tier.above,
+      inputPerMillion: tier.input,
+      outputPerMillion: tier.output,
+    };
+    return { ...flat, tiers: dear === null ? [] : [dear] };
+  });
+const bounds = fc.record({
+  promptBytes: fc.nat(100_000),
+  arrayElements: fc.nat(10),
+  attachments: fc.nat(3),
+  outputTokensMax: fc.nat(10_000),
+});
+const figures = fc.record({ bytesPerToken: fc.integer({ min: 1, max: 8 }), attachmentTokens: fc.nat(2_000) });
+
+test('an estimate is never above the hold, also when admission held by other figures, and is rated again alike', () => {
+  fc.assert(
+    fc.property(bounds, figures, figures, price, fc.nat(100_000), (size, ours, theirs, prices, deliveredBytes) => {
+      const hold = { worstNanoUsd: worstCase(size, theirs, prices) };
+      const meter = { ...silent, deliveredBytes };
+      const charge = chargeOf({ ended: 'complete', meter, bounds: size, figures: ours, price: prices, hold });
+      expect(charge.amountNanoUsd).toBeLessThanOrEqual(hold.worstNanoUsd);
+      expect(charge.amountNanoUsd).toBe(rate(charge.usage ?? ZERO, prices));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('figures of a message become figures for arithmetic', () => {
+  const prices = {
+    inputPerMillion: 1,
+    cachedInputPerMillion: null,
+    cacheWritePerMillion: 2,
+    cacheWrite1hPerMillion: 3,
+    outputPerMillion: 9_000_000_000_000_000,
+  };
+  const expected = {
+    inputPerMillion: 1n,
+    cachedInputPerMillion: null,
+    cacheWritePerMillion: 2n,
+    cacheWrite1hPerMillion: 3n,
+    outputPerMillion: 9_000_000_000_000_000n,
+  };
+  expect(priceFromWire({ ...prices, perCall: 4, tiers: [{ aboveInputTokens: 5, ...prices }] })).toEqual({
+    ...expected,
+    perCall: 4n,
+    tiers: [{ aboveInputTokens: 5, ...expected }],
+  });
+});
+
+function facts(given: Pick<ChargeFacts, 'ended' | 'meter'>): ChargeFacts {
+  return { bounds: BOUNDS, figures: FIGURES, price: PRICE, hold: { worstNanoUsd: WORST }, ...given };
+}

@@ -1,0 +1,78 @@
+import { estimateUsage, rate } from '@gateway/metering';
+import type { BoundFigures, CallBounds, NanoUsd, PriceFigures, TokenUsage } from '@gateway/metering';
+import type { MeterResult } from './formats/meter.js';
+
+/** How a dispatched call ended. `client_left`: before its end; `cut`: by provider or network; `failed`: no answer. */
+export type CallEnd = 'complete' | 'client_left' | 'cut' | 'failed';
+
+export interface ChargeFacts {
+  readonly ended: CallEnd;
+  /** Null when no usable response head arrived. */
+  readonly meter: MeterResult | null;
+  readonly bounds: CallBounds;
+  readonly figures: BoundFigures;
+  /** The version pinned at admission. */
+  readonly price: PriceFigures;
+  readonly hold: { readonly worstNanoUsd: NanoUsd };
+}
+
+/** What a call is charged, and why. */
+export interface Charge {
+  readonly outcome: 'settled' | 'voided';
+  /** Null when voided. */
+  readonly usage: TokenUsage | null;
+  readonly evidence: 'reported' | 'estimated' | 'none';
+  /** Exactly what `usage` costs at the price; 0 when voided. */
+  readonly amountNanoUsd: NanoUsd;
+  /** What the provider probably counts, for the attempt's record, also of a voided call; null if no answer began. */
+  readonly probableUsage: TokenUsage | null;
+}
+
+/**
+ * The charge of a call that has ended (behaviour §2). A complete answer and one that the client left cost what the
+ * provider reported (an explicit zero is zero), else an estimate of what was delivered, which is never above the hold.
+ * What provider or network ended costs nothing, and so does a call that the client left before an answer began.
+ */
+export function chargeOf(facts: ChargeFacts): Charge {
+  const { ended, meter, price } = facts;
+  if (meter === null) return { ...VOIDED, probableUsage: null };
+  const estimate = meter.usage === null ? estimateWithinHold(facts, meter.deliveredBytes) : null;
+  const usage = meter.usage ?? estimate;
+  if (usage === null || ended === 'cut' || ended === 'failed') return { ...VOIDED, probableUsage: usage };
+  return {
+    outcome: 'settled',
+    usage,
+    evidence: estimate === null ? 'reported' : 'estimated',
+    amountNanoUsd: rate(usage, price),
+    probableUsage: usage,
+  };
+}
+
+const VOIDED = { outcome: 'voided', usage: null, evidence: 'none', amountNanoUsd: 0n } as const;
+
+/**
+ * An estimate whose price is at most the hold. It always is when admission and edge know the same figures of the model;
+ * when they differ for a moment, the estimate shrinks, and not only its amount: whoever rates it again gets the same.
+ */
+function estimateWithinHold({ bounds, figures, price, hold }: ChargeFacts, deliveredBytes: number): TokenUsage {
+  const estimate = estimateUsage(bounds, figures, deliveredBytes);
+  const fits = (usage: TokenUsage): boolean => rate(usage, price) <= hold.worstNanoUsd;
+  if (fits(estimate)) return estimate;
+  const output = largest(estimate.output, (tokens) => fits({ ...estimate, output: tokens }));
+  if (output !== null) return { ...estimate, output };
+  const input = largest(estimate.input, (tokens) => fits({ ...estimate, input: tokens, output: 0 }));
+  return { ...estimate, input: input ?? 0, output: 0 };
+}
+
+/** A count up to `most` that fits, the largest if a smaller one always fits too; null if 0 does not fit. */
+function largest(most: number, fits: (count: number) => boolean): number | null {
+  if (!fits(0)) return null;
+  let low = 0;
+  let high = most;
+  while (low < high) {
+    const middle = low + Math.ceil((high - low) / 2);
+    if (fits(middle)) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

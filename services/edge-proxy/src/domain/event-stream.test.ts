@@ -1,0 +1,211 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { FRAME_BYTES_MAX, FrameOverflow, FrameSplitter } from './event-stream.js';
+import type { Frame } from './event-stream.js';
+
+type Event = [event: string | null, data: string | null];
+
+test.each<[string, string, Event[]]>([
+  ['one event', 'data: a\n\n', [[null, 'a']]],
+  [
+    'CRLF',
+    'data: a\r\n\r\ndata: b\r\n\r\n',
+    [
+      [null, 'a'],
+      [null, 'b'],
+    ],
+  ],
+  [
+    'CR',
+    'data: a\r\rdata: b\r\r',
+    [
+      [null, 'a'],
+      [null, 'b'],
+    ],
+  ],
+  [
+    'mixed line ends',
+    'data: a\r\n\ndata: b\n\rdata: c\r\r\n',
+    [
+      [null, 'a'],
+      [null, 'b'],
+      [null, 'c'],
+    ],
+  ],
+  ['a named event', 'event: ping\ndata: {}\n\n', [['ping', '{}']]],
+  ['the last name counts', 'event: a\nevent: b\ndata: x\n\n', [['b', 'x']]],
+  ['several data lines', 'data: a\ndata: b\ndata\ndata:c\n\n', [[null, 'a\nb\n\nc']]],
+  ['one space is taken, not two', 'data:  a\ndata:b \n\n', [[null, ' a\nb ']]],
+  ['an empty data line', 'data:\n\n', [[null, '']]],
+  ['a data line of one space', 'data: \n\n', [[null, '']]],
+  ['a field without colon', 'data\n\n', [[null, '']]],
+  ['comments, ids and other fields', ': note\nid: 7\nretry: 1\ndatas: x\ndat: y\ndata: a\n\n', [[null, 'a']]],
+  [
+    'a comment alone',
+    ': keep-alive\n\ndata: a\n\n',
+    [
+      [null, null],
+      [null, 'a'],
+    ],
+  ],
+  ['an event without data', 'event: ping\n\n', [['ping', null]]],
+  [
+    'blank lines between events',
+    '\n\ndata: a\n\n\n',
+    [
+      [null, null],
+      [null, null],
+      [null, 'a'],
+      [null, null],
+    ],
+  ],
+  [
+    'a byte order mark',
+    '\ufeffdata: a\n\ndata: b\n\n',
+    [
+      [null, 'a'],
+      [null, 'b'],
+    ],
+  ],
+  [
+    'a byte order mark later is none',
+    'data: a\n\n\ufeffdata: b\n\n',
+    [
+      [null, 'a'],
+      [null, null],
+    ],
+  ],
+  [
+    'an unfinished end',
+    'data: a\n\ndata: [DONE]',
+    [
+      [null, 'a'],
+      [null, '[DONE]'],
+    ],
+  ],
+])('%s', (_name, text, events) => {
+  const frames = split([Buffer.from(text)]);
+  expect(frames.map(eventOf)).toEqual(events);
+  expect(joined(frames)).toBe(text);
+});
+
+test('a frame that is one chunk is that chunk, uncopied', () => {
+  const chunk = Buffer.from('data: {"a":1}\n\n');
+  const [frame] = new FrameSplitter().push(chunk);
+  expect(frame?.bytes.buffer).toBe(chunk.buffer);
+  expect(frame?.bytes.byteOffset).toBe(chunk.byteOffset);
+  expect(frame?.data?.buffer).toBe(chunk.buffer);
+});
+
+test('a frame is given out with its blank line, not with the byte after it', () => {
+  for (const end of ['\n\n', '\r\r', '\r\n\r\n', '\r\n\r']) {
+    expect(new FrameSplitter().push(Buffer.from(`data: a${end}`)).map(eventOf)).toEqual([[null, 'a']]);
+  }
+});
+
+const SAMPLE = ': hi\r\n\r\ndata: {"t":"é€😀"}\n\nevent: x\r\ndata: 1\r\ndata: 2\r\n\r\ndata: cr\r\rdata: [DONE]\n\n';
+const SAMPLE_EVENTS: Event[] = [
+  [null, '{"t":"é€😀"}'],
+  ['x', '1\n2'],
+  [null, 'cr'],
+  [null, '[DONE]'],
+];
+
+test('two cuts at any positions change neither bytes nor events', () => {
+  const bytes = Buffer.from(SAMPLE);
+  for (let one = 0; one <= bytes.length; one += 1) {
+    for (let two = one; two <= bytes.length; two += 1) {
+      const frames = split([bytes.subarray(0, one), bytes.subarray(one, two), bytes.subarray(two)]);
+      expect(joined(frames)).toBe(SAMPLE);
+      expect(withData(frames)).toEqual(SAMPLE_EVENTS);
+    }
+  }
+});
+
+test('byte by byte it is the same', () => {
+  const bytes = Buffer.from(SAMPLE);
+  const frames = split(Array.from(bytes, (_byte, i) => bytes.subarray(i, i + 1)));
+  expect(joined(frames)).toBe(SAMPLE);
+  expect(withData(frames)).toEqual(SAMPLE_EVENTS);
+});
+
+test('any stream cut anyhow gives the events that a plain reading of the whole gives', () => {
+  const line = fc.oneof(
+    fc.constantFrom('', '', ': c', 'data', 'data:', 'data: x', 'event: e', 'event:', 'id: 1', 'dataa: x', ' data: x'),
+    fc.string({ unit: 'binary' }).map((text) => `data: ${text.replace(/[\r\n\ufeff\ud800-\udfff]/g, '')}`),
+  );
+  const stream = fc
+    .array(fc.tuple(line, fc.constantFrom('\n', '\r', '\r\n')), { maxLength: 20 })
+    .map((lines) => `${lines.map(([text, end]) => text + end).join('')}data: last\n\n`);
+  fc.assert(
+    fc.property(stream, fc.array(fc.nat(), { maxLength: 8 }), (text, cuts) => {
+      const bytes = Buffer.from(text);
+      const places = [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((one, other) => one - other);
+      const frames = split(places.map((place, i) => bytes.subarray(places[i - 1] ?? 0, place)));
+      expect(Buffer.concat(frames.map((frame) => frame.bytes)).equals(bytes)).toBe(true);
+      expect(withData(frames)).toEqual(plainEvents(text));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test.each([[[10]], [[5, 5]], [[4, 4, 4]]])('a frame above the bound is a fault, in chunks of %j', (sizes) => {
+  const splitter = new FrameSplitter(9);
+  const chunks = sizes.map((size) => Buffer.alloc(size, 'x'));
+  expect(() => chunks.forEach((chunk) => splitter.push(chunk))).toThrow(FrameOverflow);
+});
+
+test('frames at the bound pass, however many', () => {
+  const splitter = new FrameSplitter(9);
+  expect(splitter.push(Buffer.from('data: a\n\n'.repeat(3)))).toHaveLength(3);
+  expect(() => splitter.push(Buffer.from('data: ab\n\n'))).toThrow(FrameOverflow);
+});
+
+test('the bound of a frame is 8 MiB', () => {
+  expect(FRAME_BYTES_MAX).toBe(8_388_608);
+});
+
+test('nothing is left of a stream that ends with a blank line', () => {
+  const splitter = new FrameSplitter();
+  splitter.push(Buffer.from('data: a\n\n'));
+  expect(splitter.end()).toBeNull();
+});
+
+function split(chunks: readonly Buffer[]): Frame[] {
+  const splitter = new FrameSplitter();
+  const frames = chunks.flatMap((chunk) => splitter.push(chunk));
+  const last = splitter.end();
+  return last === null ? frames : [...frames, last];
+}
+
+function eventOf({ event, data }: Frame): Event {
+  return [event, data === null ? null : data.toString()];
+}
+
+/** Where a CRLF was cut, a frame more without data may come out. */
+function withData(frames: readonly Frame[]): Event[] {
+  return frames.map(eventOf).filter(([, data]) => data !== null);
+}
+
+function joined(frames: readonly Frame[]): string {
+  return Buffer.concat(frames.map(({ bytes }) => bytes)).toString();
+}
+
+/** The events of a whole text, by the words of the standard, with no thought for speed. */
+function plainEvents(text: string): Event[] {
+  const blocks: string[][] = [[]];
+  for (const line of text.split(/\r\n|\r|\n/)) {
+    if (line === '') blocks.push([]);
+    else blocks.at(-1)?.push(line);
+  }
+  return blocks
+    .map((lines): Event => {
+      const read = (name: string): string[] =>
+        lines
+          .filter((line) => line === name || line.startsWith(`${name}:`))
+          .map((line) => line.slice(name.length + 1).replace(/^ /, ''));
+      const data = read('data');
+      return [read('event').at(-1) ?? null, data.length === 0 ? null : data.join('\n')];
+    })
+    .filter(([, data]) => data !== null);
+}

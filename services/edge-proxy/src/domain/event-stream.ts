@@ -1,0 +1,139 @@
+/** Bytes of one frame; a longer one is a {@link FrameOverflow}. Room for an event that carries a whole image. */
+export const FRAME_BYTES_MAX = 8 * 1024 * 1024;
+
+const LF = 0x0a;
+const CR = 0x0d;
+const COLON = 0x3a;
+const SPACE = 0x20;
+const BOM_BYTES = 3;
+
+/** One event of a server-sent event stream with its exact bytes. */
+export interface Frame {
+  /** As received, with line ends and the blank line: the bytes of all frames together are those of the stream. */
+  readonly bytes: Buffer;
+  /** The last `event` field; null when there is none. */
+  readonly event: string | null;
+  /** The data lines, joined by LF; null when there is none (a comment, an empty frame). */
+  readonly data: Buffer | null;
+}
+
+/** A provider's frame exceeds its bound: the stream counts as cut. */
+export class FrameOverflow extends Error {
+  override readonly name = 'FrameOverflow';
+}
+
+/**
+ * Splits the bytes of a server-sent event stream into frames, however they are cut into chunks. A frame is given out
+ * as soon as its blank line is complete: when a CRLF is cut in two there, its LF becomes the first byte of the next
+ * frame, where it means nothing. Bytes are not copied while a frame lies in one chunk.
+ */
+export class FrameSplitter {
+  /** Earlier chunks' bytes of the frame that has begun. */
+  private pending: Buffer[] = [];
+  private pendingBytes = 0;
+  /** No byte of the current line has come. */
+  private lineIsEmpty = true;
+  /** The last byte was CR: an LF that follows belongs to it. */
+  private afterCr = false;
+  private isFirst = true;
+
+  constructor(private readonly frameBytesMax = FRAME_BYTES_MAX) {}
+
+  /** The frames that the chunk completes. @throws FrameOverflow, after which nothing more may be pushed */
+  push(chunk: Buffer): Frame[] {
+    const frames: Frame[] = [];
+    let frameStart = 0;
+    let i = this.afterCr && chunk[0] === LF ? 1 : 0;
+    if (chunk.length > 0) this.afterCr = false;
+    for (; i < chunk.length; i += 1) {
+      const byte = chunk[i];
+      if (byte !== LF && byte !== CR) {
+        this.lineIsEmpty = false;
+        continue;
+      }
+      if (byte === CR) {
+        if (chunk[i + 1] === LF) i += 1;
+        else this.afterCr = i + 1 === chunk.length;
+      }
+      if (this.lineIsEmpty) {
+        frames.push(this.take(chunk.subarray(frameStart, i + 1)));
+        frameStart = i + 1;
+      }
+      this.lineIsEmpty = true;
+    }
+    if (frameStart < chunk.length) this.keep(chunk.subarray(frameStart));
+    return frames;
+  }
+
+  /**
+   * What came after the last blank line, if anything. Of a stream that ended properly it is read as a frame, as clients
+   * do; of a broken one it is a fragment, not to be relayed.
+   */
+  end(): Frame | null {
+    return this.pendingBytes === 0 ? null : this.take(Buffer.alloc(0));
+  }
+
+  private keep(rest: Buffer): void {
+    this.pending.push(rest);
+    this.pendingBytes += rest.length;
+    this.requireBound(this.pendingBytes);
+  }
+
+  private take(last: Buffer): Frame {
+    this.requireBound(this.pendingBytes + last.length);
+    const bytes = this.pendingBytes === 0 ? last : Buffer.concat([...this.pending, last]);
+    this.pending = [];
+    this.pendingBytes = 0;
+    const hasBom = this.isFirst && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+    this.isFirst = false;
+    return readFrame(bytes, hasBom ? BOM_BYTES : 0);
+  }
+
+  private requireBound(bytes: number): void {
+    if (bytes > this.frameBytesMax) throw new FrameOverflow(`a frame exceeds ${this.frameBytesMax} bytes`);
+  }
+}
+
+function readFrame(bytes: Buffer, start: number): Frame {
+  let event: string | null = null;
+  let data: Buffer | null = null;
+  let more: Buffer[] | null = null;
+  let lineStart = start;
+  while (lineStart < bytes.length) {
+    const lineEnd = endOfLine(bytes, lineStart);
+    if (startsField(bytes, lineStart, lineEnd, 'data')) {
+      const value = valueOf(bytes, lineStart + 4, lineEnd);
+      if (data === null) data = value;
+      else (more ??= []).push(LF_BYTES, value);
+    } else if (startsField(bytes, lineStart, lineEnd, 'event')) {
+      event = valueOf(bytes, lineStart + 5, lineEnd).toString();
+    }
+    lineStart = lineEnd + 1;
+  }
+  return { bytes, event, data: data === null || more === null ? data : Buffer.concat([data, ...more]) };
+}
+
+const LF_BYTES = Buffer.from('\n');
+
+/** The LF of a CRLF counts as an empty line of its own, which means nothing within a frame. */
+function endOfLine(bytes: Buffer, start: number): number {
+  let i = start;
+  for (; i < bytes.length; i += 1) {
+    const byte = bytes[i];
+    if (byte === LF || byte === CR) break;
+  }
+  return i;
+}
+
+function startsField(bytes: Buffer, start: number, end: number, name: string): boolean {
+  const nameEnd = start + name.length;
+  if (nameEnd > end) return false;
+  for (let i = 0; i < name.length; i += 1) if (bytes[start + i] !== name.charCodeAt(i)) return false;
+  return nameEnd === end || bytes[nameEnd] === COLON;
+}
+
+/** The value after a field's name: without the colon and one space. */
+function valueOf(bytes: Buffer, nameEnd: number, end: number): Buffer {
+  const afterColon = Math.min(nameEnd + 1, end);
+  return bytes.subarray(bytes[afterColon] === SPACE && afterColon < end ? afterColon + 1 : afterColon, end);
+}

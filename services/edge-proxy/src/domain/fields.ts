@@ -1,0 +1,157 @@
+import { CHOICES_MAX } from './endpoints.js';
+import type { EndpointRow, FieldRule } from './endpoints.js';
+import { kindOf } from './json-scanner.js';
+import type { Member, Span } from './json-scanner.js';
+import { JsonText } from './json-text.js';
+
+/** Longest model name that is looked up, in UTF-16 units; the bus carries no longer one. */
+export const MODEL_NAME_LENGTH_MAX = 512;
+
+/** The value of `stream_options`: an object or null. */
+export interface StreamOptions extends Span {
+  readonly isNull: boolean;
+  /** The object has no members. */
+  readonly isEmpty: boolean;
+  /** Where the value of `include_usage` is; null when absent. */
+  readonly includeUsageSpan: Span | null;
+  readonly includeUsage: boolean;
+}
+
+/** The fields that the gateway reads, checked. */
+export interface Fields {
+  readonly model: string;
+  readonly modelSpan: Span;
+  readonly stream: boolean;
+  /** Null when absent. */
+  readonly streamOptions: StreamOptions | null;
+  /** `n`, `best_of` and the token limits; those that are absent or null are missing. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+export type FieldsResult =
+  | { readonly ok: true; readonly fields: Fields }
+  | { readonly ok: false; readonly message: string; readonly param: string };
+
+/** Checks the members by the endpoint's rules, in the order of the rules, and reads the fields. */
+export function readFields(row: EndpointRow, body: Buffer, members: readonly Member[]): FieldsResult {
+  const present = new Map<string, Member>();
+  const counts = new Map<string, number>();
+  for (const rule of row.fields) {
+    const member = members.find(({ name }) => name === rule.name);
+    if (members.some((other) => other !== member && other.name === rule.name)) {
+      return refuse(rule.name, `"${rule.name}" occurs more than once.`);
+    }
+    const isUnset = member === undefined || (member.kind === 'null' && !rule.required);
+    if (isUnset && rule.required) return refuse(rule.name, `"${rule.name}" is required: ${demandOf(rule)}.`);
+    if (!isUnset && !isAcceptable(rule, body, member)) {
+      return refuse(rule.name, `"${rule.name}" must be ${demandOf(rule)}.`);
+    }
+    if (member !== undefined) present.set(rule.name, member);
+    if (!isUnset && isCount(rule)) counts.set(rule.name, numberOf(body, member));
+  }
+  const options = present.get('stream_options');
+  const streamOptions = options === undefined ? null : readStreamOptions(body, options);
+  if (typeof streamOptions === 'string') return refuse('stream_options.include_usage', streamOptions);
+  const model = present.get('model');
+  if (model === undefined) throw new TypeError(`the rules of ${row.path} do not require a model`);
+  const stream = present.get('stream');
+  return {
+    ok: true,
+    fields: {
+      model: textOf(body, model),
+      modelSpan: { start: model.start, end: model.end },
+      stream: stream !== undefined && isTrue(body, stream),
+      streamOptions,
+      counts,
+    },
+  };
+}
+
+function refuse(param: string, message: string): FieldsResult {
+  return { ok: false, message, param };
+}
+
+function isAcceptable(rule: FieldRule, body: Buffer, member: Member): boolean {
+  switch (rule.type) {
+    case 'model': {
+      const text = member.kind === 'string' ? textOf(body, member) : '';
+      return text !== '' && text.length <= MODEL_NAME_LENGTH_MAX;
+    }
+    case 'objects':
+      return member.onlyObjects;
+    case 'flag':
+      return member.kind === 'boolean';
+    case 'object':
+      return member.kind === 'object';
+    case 'choices':
+    case 'count': {
+      const value = member.kind === 'number' ? numberOf(body, member) : 0;
+      return Number.isInteger(value) && value >= 1 && (rule.type === 'count' || value <= CHOICES_MAX);
+    }
+  }
+}
+
+function demandOf(rule: FieldRule): string {
+  switch (rule.type) {
+    case 'model':
+      return 'the id of a model, a string of 1 to 512 characters';
+    case 'objects':
+      return 'an array of objects';
+    case 'flag':
+      return 'true or false';
+    case 'object':
+      return 'an object';
+    case 'choices':
+      return `an integer from 1 to ${CHOICES_MAX}`;
+    case 'count':
+      return 'an integer of at least 1';
+  }
+}
+
+function isCount(rule: FieldRule): boolean {
+  return rule.type === 'choices' || rule.type === 'count';
+}
+
+/**
+ * Reads the one option that decides which frames the client gets. It must not occur twice either: the provider's
+ * parser might read the other one. @returns what is wrong, as a text
+ */
+function readStreamOptions(body: Buffer, options: Member): StreamOptions | string {
+  const { start, end } = options;
+  if (options.kind === 'null') {
+    return { start, end, isNull: true, isEmpty: true, includeUsageSpan: null, includeUsage: false };
+  }
+  const text = new JsonText(body);
+  const found: Span[] = [];
+  let isEmpty = true;
+  text.eachMember(start, (nameStart, nameEnd, valueStart) => {
+    isEmpty = false;
+    const valueEnd = text.valueEnd(valueStart);
+    if (text.text(nameStart, nameEnd) === 'include_usage') found.push({ start: valueStart, end: valueEnd });
+    return valueEnd;
+  });
+  const [span = null] = found;
+  if (found.length > 1) return '"stream_options.include_usage" occurs more than once.';
+  const kind = span === null ? 'null' : kindOf(body[span.start]);
+  if (kind !== 'boolean' && kind !== 'null') return '"stream_options.include_usage" must be true or false.';
+  return {
+    start,
+    end,
+    isNull: false,
+    isEmpty,
+    includeUsageSpan: span,
+    includeUsage: span !== null && isTrue(body, span),
+  };
+}
+
+function textOf(body: Buffer, span: Span): string {
+  return new JsonText(body).text(span.start, span.end);
+}
+
+function numberOf(body: Buffer, span: Span): number {
+  return Number(body.toString('latin1', span.start, span.end));
+}
+
+function isTrue(body: Buffer, span: Span): boolean {
+  return body[span.start] === 0x74;
+}

@@ -1,0 +1,237 @@
+import { expect, test } from '@jest/globals';
+import { gatewayError } from '@gateway/contracts/errors';
+import fc from 'fast-check';
+import { FrameSplitter } from '../event-stream.js';
+import { chatCutEnding, chatStreamMeter, readPlainChat } from './chat.js';
+import type { MeterResult, SeenFrame, StreamMeterOptions } from './meter.js';
+
+const USAGE = {
+  prompt_tokens: 12,
+  completion_tokens: 34,
+  total_tokens: 46,
+  prompt_tokens_details: { cached_tokens: 5 },
+  completion_tokens_details: { reasoning_tokens: 30 },
+};
+const READ = { input: 12, cachedInput: 5, cacheWrite: 0, cacheWrite1h: 0, output: 34 };
+
+const delta = (content: string, more: object = {}): object => ({
+  id: 'c1',
+  object: 'chat.completion.chunk',
+  model: 'up',
+  choices: [{ index: 0, delta: { role: 'assistant', content }, finish_reason: null }],
+  ...more,
+});
+const finish = (index = 0, more: object = {}): object => ({
+  choices: [{ index, delta: {}, finish_reason: 'stop' }],
+  ...more,
+});
+const usageFrame = (usage: unknown): object => ({ id: 'c1', choices: [], usage });
+
+test('a stream is metered: text, finish, usage, marker', () => {
+  const { seen, result } = meter([delta('Hé'), delta('llo'), finish(), usageFrame(USAGE), '[DONE]']);
+  expect(seen).toEqual(['pass', 'pass', 'pass', 'pass', 'final']);
+  expect(result).toEqual({ usage: READ, problem: null, deliveredBytes: 6, finished: true });
+});
+
+test('the frame that only the gateway asked for is taken out, and no other', () => {
+  const frames = [
+    { choices: [], prompt_filter_results: [] },
+    delta('a', { usage: null }),
+    delta('b', { usage: USAGE }),
+    { choices: [], usage: null },
+    finish(0, { usage: USAGE }),
+    usageFrame(USAGE),
+    '[DONE]',
+  ];
+  const passed = ['pass', 'pass', 'pass', 'pass', 'pass'];
+  expect(meter(frames, { dropUsageFrame: true }).seen).toEqual([...passed, 'drop', 'final']);
+  expect(meter(frames, { dropUsageFrame: false }).seen).toEqual([...passed, 'pass', 'final']);
+});
+
+test.each<[string, unknown, MeterResult['usage'], MeterResult['problem']]>([
+  ['absent', undefined, null, 'absent'],
+  ['null', null, null, 'absent'],
+  ['zero', { prompt_tokens: 0, completion_tokens: 0 }, { ...READ, input: 0, cachedInput: 0, output: 0 }, null],
+  [
+    'without details',
+    { prompt_tokens: 3, completion_tokens: 4 },
+    { ...READ, input: 3, cachedInput: 0, output: 4 },
+    null,
+  ],
+  ['null details', { ...USAGE, prompt_tokens_details: null }, { ...READ, cachedInput: 0 }, null],
+  ['null cached', { ...USAGE, prompt_tokens_details: { cached_tokens: null } }, { ...READ, cachedInput: 0 }, null],
+  [
+    'the largest count',
+    { ...USAGE, prompt_tokens: Number.MAX_SAFE_INTEGER },
+    { ...READ, input: Number.MAX_SAFE_INTEGER },
+    null,
+  ],
+  ['empty', {}, null, 'malformed'],
+  ['without input', { completion_tokens: 4 }, null, 'malformed'],
+  ['without output', { prompt_tokens: 4 }, null, 'malformed'],
+  ['null output', { prompt_tokens: 4, completion_tokens: null }, null, 'malformed'],
+  ['negative', { ...USAGE, completion_tokens: -1 }, null, 'malformed'],
+  ['a fraction', { ...USAGE, prompt_tokens: 1.5 }, null, 'malformed'],
+  ['a string', { ...USAGE, prompt_tokens: '12' }, null, 'malformed'],
+  ['too large', { ...USAGE, completion_tokens: 2 ** 53 }, null, 'malformed'],
+  ['negative cached', { ...USAGE, prompt_tokens_details: { cached_tokens: -5 } }, null, 'malformed'],
+  ['details of another kind', { ...USAGE, prompt_tokens_details: 5 }, null, 'malformed'],
+  ['a number', 46, null, 'malformed'],
+  ['an array', [1], null, 'malformed'],
+  ['false', false, null, 'malformed'],
+])('usage %s', (_name, usage, read, problem) => {
+  const streamed = meter([delta('a'), usageFrame(usage), '[DONE]']).result;
+  expect(streamed).toMatchObject({ usage: read, problem });
+  const plain = readPlainChat(Buffer.from(JSON.stringify({ id: 'c1', choices: [], usage })));
+  expect(plain).toMatchObject({ usage: read, problem, finished: true });
+});
+
+test('the last usage counts, not the sum; a null does not take it back; a malformed one does', () => {
+  const early = { prompt_tokens: 12, completion_tokens: 1 };
+  expect(meter([delta('a', { usage: early }), finish(0, { usage: USAGE })]).result.usage).toEqual(READ);
+  expect(meter([finish(0, { usage: USAGE }), { choices: [], usage: null }]).result.usage).toEqual(READ);
+  const spoiled = meter([delta('a', { usage: early }), usageFrame({ prompt_tokens: -1 })]).result;
+  expect(spoiled).toMatchObject({ usage: null, problem: 'malformed' });
+});
+
+test('a stream is finished by the marker or by the finish reasons of all choices', () => {
+  expect(meter([delta('a')]).result.finished).toBe(false);
+  expect(meter([delta('a'), '[DONE]']).result.finished).toBe(true);
+  expect(meter([delta('a'), finish()]).result.finished).toBe(true);
+  expect(meter([finish(0), finish(0)], { choices: 2 }).result.finished).toBe(false);
+  expect(meter([finish(0), finish(1)], { choices: 2 }).result.finished).toBe(true);
+});
+
+test.each([
+  ['an error object', { error: { message: 'x' } }, 'error'],
+  ['an error beside choices', { ...delta('a'), error: { code: 500 } }, 'error'],
+  ['an error as a text', { error: 'overloaded' }, 'error'],
+  ['error null', { ...delta('a'), error: null }, 'pass'],
+  ['an error that the model writes', delta('{"error":{"message":"x"}}'), 'pass'],
+  ['an error inside', { choices: [{ delta: { error: 'x' } }] }, 'pass'],
+])('%s: %s', (_name, frame, as) => {
+  expect(meter([frame]).seen).toEqual([as]);
+});
+
+test('an error event is one whatever its data is', () => {
+  for (const text of ['event: error\ndata: {"x":1}\n\n', 'event: error\ndata: nonsense\n\n', 'event: error\n\n']) {
+    expect(meterText(text).seen).toEqual(['error']);
+  }
+});
+
+test.each([
+  'data: nonsense "usage" "error"\n\n',
+  'data: {"choices":[{"delta":{"content":"ab\n\n',
+  ': note\n\n',
+  'data:\n\n',
+  'data: 7\n\n',
+])('%j passes unread', (text) => {
+  const { seen, result } = meterText(text);
+  expect(seen).toEqual(['pass']);
+  expect(result).toMatchObject({ usage: null, problem: 'absent', finished: false });
+});
+
+test.each(['data: [DONE]\n\n', 'data:[DONE]\n\n', 'data:  [DONE] \n\n', 'data: [DONE]'])(
+  '%j is the final marker',
+  (text) => {
+    expect(meterText(text).seen).toEqual(['final']);
+  },
+);
+
+test.each<[string, object, number]>([
+  ['content', { role: 'assistant', content: 'abc' }, 3],
+  ['reasoning', { reasoning_content: 'abcd', content: null }, 4],
+  ['a refusal', { refusal: 'no' }, 2],
+  [
+    'a tool call',
+    { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'fn', arguments: '{"a":1}' } }] },
+    9,
+  ],
+  ['audio without its data', { audio: { id: 'a', data: 'AAAA', transcript: 'hi' } }, 2],
+  ['nothing', {}, 0],
+])('text of %s counts', (_name, generated, bytes) => {
+  expect(meter([{ choices: [{ index: 0, delta: generated, finish_reason: null }] }]).result.deliveredBytes).toBe(bytes);
+  const plain = { choices: [{ index: 0, message: generated, finish_reason: 'stop' }] };
+  expect(readPlainChat(Buffer.from(JSON.stringify(plain, null, 2))).deliveredBytes).toBe(bytes);
+});
+
+test('text of all choices counts, in its decoded bytes, whatever is in it', () => {
+  const text = fc.string({ unit: 'binary' }).map((string) => Buffer.from(string).toString());
+  const escape = (json: string): string =>
+    json.replace(/[^\p{ASCII}]/gu, (character) =>
+      Array.from(
+        { length: character.length },
+        (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`,
+      ).join(''),
+    );
+  fc.assert(
+    fc.property(
+      fc.array(text, { maxLength: 4 }),
+      fc.boolean(),
+      fc.constantFrom(undefined, 1),
+      (texts, escaped, indent) => {
+        const choices = texts.map((content, index) => ({ index, delta: { content }, finish_reason: null }));
+        const json = JSON.stringify({ choices }, null, indent);
+        const frame = `data: ${(escaped ? escape(json) : json).replaceAll('\n', '\ndata: ')}\n\n`;
+        const expected = texts.reduce((sum, content) => sum + Buffer.byteLength(content), 0);
+        expect(meterText(frame).result.deliveredBytes).toBe(expected);
+      },
+    ),
+    { numRuns: 1_000 },
+  );
+});
+
+test('no frame that JSON can make is a fault, and only what JSON.parse sees is seen', () => {
+  const name = fc.constantFrom('usage', 'error', 'choices', 'delta', 'finish_reason', 'x');
+  const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom('"usage"', '"delta":{', 'x\\"error"', '\\'));
+  fc.assert(
+    fc.property(fc.dictionary(name, value), (chunk) => {
+      const { seen, result } = meter([chunk]);
+      const hasError = chunk['error'] !== undefined && chunk['error'] !== null;
+      expect(seen).toEqual([hasError ? 'error' : 'pass']);
+      if (chunk['usage'] === undefined) expect(result.problem).toBe('absent');
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test.each([
+  ['no JSON', '<html>', { usage: null, problem: 'malformed', deliveredBytes: 0, finished: false }],
+  ['cut', '{"choices":[', { usage: null, problem: 'malformed', deliveredBytes: 0, finished: false }],
+  ['an array', '[]', { usage: null, problem: 'malformed', deliveredBytes: 0, finished: false }],
+  ['an error', '{"error":{"message":"x"}}', { usage: null, problem: 'absent', deliveredBytes: 0, finished: false }],
+  ['error null', '{"error":null}', { usage: null, problem: 'absent', deliveredBytes: 0, finished: true }],
+])('a plain body that is %s', (_name, body, result) => {
+  expect(readPlainChat(Buffer.from(body))).toEqual(result);
+});
+
+test('a cut stream ends with an error event, not with the marker', () => {
+  const [frame] = new FrameSplitter().push(chatCutEnding(gatewayError('upstream_timeout'), 'r-1'));
+  expect(JSON.parse(String(frame?.data))).toMatchObject({ error: { code: 'upstream_timeout', request_id: 'r-1' } });
+  expect(String(frame?.bytes)).not.toContain('[DONE]');
+});
+
+type Seen = 'pass' | 'drop' | 'final' | 'error';
+
+function meter(
+  frames: readonly (object | string)[],
+  options: Partial<StreamMeterOptions> = {},
+): ReturnType<typeof meterText> {
+  const text = frames.map((frame) => `data: ${typeof frame === 'string' ? frame : JSON.stringify(frame)}\n\n`).join('');
+  return meterText(text, options);
+}
+
+function meterText(text: string, options: Partial<StreamMeterOptions> = {}): { seen: Seen[]; result: MeterResult } {
+  const splitter = new FrameSplitter();
+  const frames = splitter.push(Buffer.from(text));
+  const rest = splitter.end();
+  const streamMeter = chatStreamMeter({ dropUsageFrame: false, choices: 1, ...options });
+  const seen = [...frames, ...(rest === null ? [] : [rest])].map((frame) => nameOf(streamMeter.see(frame)));
+  return { seen, result: streamMeter.result() };
+}
+
+function nameOf({ pass, final, providerError }: SeenFrame): Seen {
+  if (!pass) return 'drop';
+  if (providerError) return 'error';
+  return final ? 'final' : 'pass';
+}

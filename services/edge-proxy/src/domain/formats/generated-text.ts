@@ -1,0 +1,15 @@
+/** Members beside the generated text that are none of it: names, ids and base64. */
+const NOT_GENERATED: ReadonlySet<string> = new Set(['role', 'type', 'id', 'format', 'data', 'url']);
+/** Levels of a message or delta that are looked at: `tool_calls` → call → `function` → `arguments`, and some to spare. */
+const LEVELS_MAX = 8;
+
+/** UTF-8 bytes of the text in a message or a delta: content, reasoning, refusals, names and arguments of tool calls. */
+export function generatedTextBytes(value: unknown, levels = LEVELS_MAX): number {
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  if (typeof value !== 'object' || value === null || levels === 0) return 0;
+  let bytes = 0;
+  for (const [name, inner] of Object.entries(value)) {
+    if (!NOT_GENERATED.has(name)) bytes += generatedTextBytes(inner, levels - 1);
+  }
+  return bytes;
+}

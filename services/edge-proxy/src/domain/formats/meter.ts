@@ -1,0 +1,48 @@
+import type { TokenUsage } from '@gateway/metering';
+import type { GatewayError } from '@gateway/contracts/errors';
+import type { Frame } from '../event-stream.js';
+
+/** What an answer showed of its use. */
+export interface MeterResult {
+  /** The provider's own count; null if there is none that can be used. An explicit zero is a usage. */
+  readonly usage: TokenUsage | null;
+  /** Why there is none: not sent, or not readable as counts. Null when there is one. */
+  readonly problem: 'absent' | 'malformed' | null;
+  /** UTF-8 bytes of generated text in what was seen: an estimate is made of them. */
+  readonly deliveredBytes: number;
+  /**
+   * Streams: the final marker, or a finish reason of every choice, was seen. Plain: the body is an answer, not an error
+   * object and not something that is no JSON object.
+   */
+  readonly finished: boolean;
+}
+
+/** What a frame means for the relay. */
+export interface SeenFrame {
+  /** False for the usage frame that only the gateway asked for: it is not relayed. */
+  readonly pass: boolean;
+  /** The final marker (`[DONE]`): it waits for the record. */
+  readonly final: boolean;
+  /** The provider reports an error inside the stream: relayed, and the stream counts as cut. */
+  readonly providerError: boolean;
+}
+
+/** Reads one stream, frame by frame, in order. */
+export interface StreamMeter {
+  see(frame: Frame): SeenFrame;
+  result(): MeterResult;
+}
+
+export interface StreamMeterOptions {
+  /** The gateway added `stream_options.include_usage`: the extra frame is taken out again. */
+  readonly dropUsageFrame: boolean;
+  /** Answers asked for (`ParsedCall.choices`). */
+  readonly choices: number;
+}
+
+/** How answers of one format are read, and how a cut stream of it ends. */
+export interface AnswerReader {
+  readonly streamMeter: (options: StreamMeterOptions) => StreamMeter;
+  readonly readPlain: (body: Buffer) => MeterResult;
+  readonly cutEnding: (error: GatewayError, requestId: string) => Buffer;
+}

@@ -1,0 +1,213 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { MEMBERS_MAX, NESTING_MAX, scanObject } from './json-scanner.js';
+import type { ScanResult } from './json-scanner.js';
+
+test('members are found in their order with the spans of their values', () => {
+  const body = Buffer.from(' {"a" : 1 ,"b":[ {} , {"c":2} ],"d":"x\\"y","e":{},"f":[],"g":null,"h":true,"i":[1]}\n');
+  const result = scanObject(body);
+  expect(namesAndTexts(body, result)).toEqual([
+    ['a', 'number', '1'],
+    ['b', 'array', '[ {} , {"c":2} ]'],
+    ['d', 'string', '"x\\"y"'],
+    ['e', 'object', '{}'],
+    ['f', 'array', '[]'],
+    ['g', 'null', 'null'],
+    ['h', 'boolean', 'true'],
+    ['i', 'array', '[1]'],
+  ]);
+  expect(
+    result.ok && result.members.map(({ elements, onlyObjects, levels }) => [elements, onlyObjects, levels]),
+  ).toEqual([
+    [0, false, 0],
+    [2, true, 2],
+    [0, false, 0],
+    [0, false, 1],
+    [0, true, 1],
+    [0, false, 0],
+    [0, false, 0],
+    [1, false, 1],
+  ]);
+});
+
+test.each([
+  ['"mod\\u0065l"', 'model'],
+  ['"\\ud83d\\ude00"', '😀'],
+  ['"\\ud800"', '\ud800'],
+  ['"a\\/b"', 'a/b'],
+  ['"名"', '名'],
+  ['""', ''],
+  ['"__proto__"', '__proto__'],
+])('the name %s is read as %j', (name, text) => {
+  const result = scanObject(Buffer.from(`{${name}:1}`));
+  expect(result.ok && result.members.map((member) => member.name)).toEqual([text]);
+});
+
+test('repeated names are all found', () => {
+  const body = Buffer.from('{"a":1,"\\u0061":2}');
+  expect(namesAndTexts(body, scanObject(body))).toEqual([
+    ['a', 'number', '1'],
+    ['a', 'number', '2'],
+  ]);
+});
+
+test.each([
+  ['', 'not_object', 0],
+  ['  ', 'not_object', 2],
+  ['[]', 'not_object', 0],
+  ['"x"', 'not_object', 0],
+  ['null', 'not_object', 0],
+  ['{', 'syntax', 1],
+  ['{}x', 'syntax', 2],
+  ['{} {}', 'syntax', 3],
+  ['{,}', 'syntax', 1],
+  ['{"a":1,}', 'syntax', 7],
+  ['{"a"}', 'syntax', 4],
+  ['{"a":}', 'syntax', 5],
+  ["{'a':1}", 'syntax', 1],
+  ['{a:1}', 'syntax', 1],
+  ['{"a":[1,]}', 'syntax', 8],
+  ['{"a":[1}', 'syntax', 7],
+  ['{"a":{"b":1]}', 'syntax', 11],
+  ['{"a":01}', 'syntax', 6],
+  ['{"a":1.}', 'syntax', 7],
+  ['{"a":.5}', 'syntax', 5],
+  ['{"a":+1}', 'syntax', 5],
+  ['{"a":-}', 'syntax', 6],
+  ['{"a":1e}', 'syntax', 7],
+  ['{"a":NaN}', 'syntax', 5],
+  ['{"a":tru}', 'syntax', 8],
+  ['{"a":"\n"}', 'syntax', 6],
+  ['{"a":"\\x"}', 'syntax', 7],
+  ['{"a":"\\u12g4"}', 'syntax', 10],
+  ['{"a":"', 'syntax', 6],
+  ['{"a":"\\', 'syntax', 7],
+  ['{"a":"\\u00', 'syntax', 10],
+  ['{"a":1 /* c */}', 'syntax', 7],
+  ['\ufeff{}', 'bom', 0],
+])('%j is refused: %s at %i', (text, problem, at) => {
+  expect(scanObject(Buffer.from(text))).toEqual({ ok: false, problem, at });
+});
+
+test.each([
+  ['a lone continuation byte', [0x80]],
+  ['an overlong form', [0xc0, 0xaf]],
+  ['a surrogate', [0xed, 0xa0, 0x80]],
+  ['beyond the last code point', [0xf4, 0x90, 0x80, 0x80]],
+  ['a cut character', [0xe2, 0x82]],
+])('%s is not UTF-8', (_name, bytes) => {
+  const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]);
+  expect(scanObject(body)).toEqual({ ok: false, problem: 'utf8', at: 0 });
+});
+
+test('nesting is read up to its limit and refused above it, however deep', () => {
+  const nested = (levels: number): Buffer => Buffer.from(`{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`);
+  expect(scanObject(nested(NESTING_MAX))).toMatchObject({ ok: true, members: [{ levels: NESTING_MAX }] });
+  expect(scanObject(nested(NESTING_MAX + 1))).toEqual({ ok: false, problem: 'depth', at: 5 + NESTING_MAX });
+  expect(scanObject(nested(100_000))).toMatchObject({ ok: false, problem: 'depth' });
+  expect(scanObject(Buffer.from(`{"a":${'{"b":'.repeat(100_000)}`))).toMatchObject({ ok: false, problem: 'depth' });
+});
+
+test('as many members as the limit are read, one more is refused', () => {
+  const wide = (count: number): Buffer => Buffer.from(`{${Array.from({ length: count }, () => '"a":1').join(',')}}`);
+  const most = scanObject(wide(MEMBERS_MAX));
+  expect(most.ok && most.members.length).toBe(MEMBERS_MAX);
+  expect(scanObject(wide(MEMBERS_MAX + 1))).toMatchObject({ ok: false, problem: 'members' });
+});
+
+const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.stringMatching(/^[\\"/a\n\u0001]{0,12}$/));
+const json = fc.jsonValue({ stringUnit: 'binary', maxDepth: 5 });
+const document = fc
+  .tuple(fc.array(fc.tuple(text, json), { maxLength: 8 }), fc.constantFrom(undefined, 1, '\t'))
+  .map(([entries, indent]) => {
+    const members = entries.map(([name, value]) => `${JSON.stringify(name)} :${JSON.stringify(value, null, indent)}`);
+    return `\r\n{${members.join(' ,\t')} }`;
+  });
+
+test('every JSON object is read as JSON.parse reads it', () => {
+  fc.assert(
+    fc.property(document, fc.nat(7), (source, offset) => {
+      const body = at(Buffer.from(source), offset);
+      const result = scanObject(body);
+      if (!result.ok) throw new Error(`refused: ${result.problem} at ${result.at}`);
+      const read = Object.fromEntries(result.members.map(({ name, start, end }) => [name, parse(body, start, end)]));
+      expect(read).toEqual(JSON.parse(source));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('a document with one byte changed, added or taken away is accepted exactly when JSON.parse accepts it as an object', () => {
+  const change = fc.record({ place: fc.nat(), byte: fc.nat(0x7f), kind: fc.constantFrom('change', 'add', 'take') });
+  fc.assert(
+    fc.property(document, change, fc.nat(7), (source, { place, byte, kind }, offset) => {
+      const whole = Buffer.from(source);
+      const i = place % whole.length;
+      const head = whole.subarray(0, i);
+      const middle = kind === 'take' ? Buffer.alloc(0) : Buffer.from([byte]);
+      const body = at(Buffer.concat([head, middle, whole.subarray(kind === 'add' ? i : i + 1)]), offset);
+      expect(scanObject(body).ok).toBe(isParsedObject(body));
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+test('arbitrary JSON-like bytes are accepted exactly when JSON.parse accepts them as an object', () => {
+  const token = fc.constantFrom(
+    ...[
+      '{',
+      '}',
+      '[',
+      ']',
+      ':',
+      ',',
+      ' ',
+      '"a"',
+      '"\\u00e9"',
+      '"\\',
+      '1',
+      '-0',
+      '0.5',
+      '1e+9',
+      'true',
+      'null',
+      '\n',
+      '\\',
+    ],
+  );
+  const source = fc.array(token, { maxLength: 12 }).map((tokens) => `{"x":${tokens.join('')}`);
+  fc.assert(
+    fc.property(source, (candidate) => {
+      const body = Buffer.from(candidate);
+      expect(scanObject(body).ok).toBe(isParsedObject(body));
+    }),
+    { numRuns: 10_000 },
+  );
+});
+
+function namesAndTexts(body: Buffer, result: ScanResult): unknown {
+  return (
+    result.ok && result.members.map(({ name, kind, start, end }) => [name, kind, body.toString('utf8', start, end)])
+  );
+}
+
+function parse(body: Buffer, start: number, end: number): unknown {
+  return JSON.parse(body.toString('utf8', start, end));
+}
+
+/** The same bytes at another place in memory: words are read at aligned places only. */
+function at(body: Buffer, offset: number): Buffer {
+  const moved = Buffer.alloc(body.length + offset, 0x22).subarray(offset);
+  body.copy(moved);
+  return moved;
+}
+
+function isParsedObject(body: Buffer): boolean {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}

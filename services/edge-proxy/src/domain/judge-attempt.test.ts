@@ -1,0 +1,262 @@
+import { expect, test } from '@jest/globals';
+import { COOL_DOWN_DEFAULT_MS, COOL_DOWN_MS_MAX, finalError, judgeAttempt } from './judge-attempt.js';
+import type { AttemptFacts, AttemptResult, JudgedAttempt } from './judge-attempt.js';
+
+const NOW = Date.UTC(2026, 10, 20, 12);
+const FACTS: AttemptFacts = { style: 'chat', streamed: false, nowMs: NOW };
+const GENERIC = "The model's provider rejected the request body.";
+
+test.each<[number, JudgedAttempt['step'], number, string]>([
+  [400, 'final', 400, 'invalid_request'],
+  [401, 'final', 401, 'upstream_auth_error'],
+  [402, 'final', 403, 'upstream_auth_error'],
+  [403, 'final', 403, 'upstream_auth_error'],
+  [404, 'final', 404, 'model_not_found'],
+  [405, 'final', 400, 'invalid_request'],
+  [408, 'final', 504, 'upstream_timeout'],
+  [409, 'final', 400, 'invalid_request'],
+  [413, 'final', 413, 'request_entity_too_large'],
+  [418, 'final', 400, 'invalid_request'],
+  [422, 'final', 400, 'invalid_request'],
+  [425, 'final', 504, 'upstream_timeout'],
+  [429, 'next_source', 429, 'rate_limit_exceeded'],
+  [451, 'final', 400, 'invalid_request'],
+  [500, 'final', 500, 'upstream_error'],
+  [501, 'final', 501, 'upstream_error'],
+  [502, 'next_source', 502, 'upstream_error'],
+  [503, 'next_source', 503, 'upstream_error'],
+  [504, 'next_source', 504, 'upstream_error'],
+  [524, 'final', 524, 'upstream_error'],
+  [529, 'next_source', 529, 'upstream_error'],
+  [599, 'final', 599, 'upstream_error'],
+  [600, 'final', 502, 'upstream_error'],
+  [301, 'final', 502, 'upstream_error'],
+  [302, 'final', 502, 'upstream_error'],
+  [307, 'final', 502, 'upstream_error'],
+  [204, 'final', 502, 'upstream_error'],
+  [206, 'final', 502, 'upstream_error'],
+])('a provider that answers %i: %s, the client would get %i %s', (status, step, clientStatus, code) => {
+  const judged = judge(answered({ status }));
+  expect(judged).toMatchObject({
+    step,
+    status,
+    outcome: 'rejected',
+    reached: true,
+    error: { status: clientStatus, code },
+  });
+});
+
+test.each<[string, AttemptResult, Partial<JudgedAttempt>, string | null]>([
+  [
+    'unreachable',
+    { kind: 'unreachable' },
+    { step: 'next_source', outcome: 'unreachable', possiblyPaid: false, reached: false, countsAsFailure: true },
+    'upstream_unreachable',
+  ],
+  [
+    'no head in its time',
+    { kind: 'timed_out', limit: 'headers' },
+    { step: 'next_source', outcome: 'timed_out', possiblyPaid: true, reached: true, countsAsFailure: true },
+    'upstream_timeout',
+  ],
+  [
+    'no first event in its time',
+    { kind: 'timed_out', limit: 'first_event' },
+    { step: 'next_source', outcome: 'timed_out', possiblyPaid: true, countsAsFailure: true },
+    'upstream_timeout',
+  ],
+  [
+    'silent',
+    { kind: 'timed_out', limit: 'silence' },
+    { step: 'final', outcome: 'timed_out', possiblyPaid: true, countsAsFailure: true },
+    'upstream_timeout',
+  ],
+  [
+    'beyond 600 s',
+    { kind: 'timed_out', limit: 'deadline' },
+    { step: 'final', outcome: 'timed_out', possiblyPaid: true, countsAsFailure: true },
+    'upstream_timeout',
+  ],
+  [
+    'broken on a reused connection',
+    { kind: 'broken_before_head', reusedConnection: true },
+    { step: 'fresh_connection', outcome: 'broken', possiblyPaid: true, countsAsFailure: false },
+    'upstream_timeout',
+  ],
+  [
+    'broken on a fresh connection',
+    { kind: 'broken_before_head', reusedConnection: false },
+    { step: 'next_source', outcome: 'broken', possiblyPaid: true, reached: true, countsAsFailure: true },
+    'upstream_timeout',
+  ],
+  [
+    'broken in the body',
+    { kind: 'broken_in_body' },
+    { step: 'final', outcome: 'broken', possiblyPaid: true, countsAsFailure: true },
+    'upstream_timeout',
+  ],
+  [
+    'left by the client',
+    { kind: 'abandoned', sent: true },
+    { step: 'final', outcome: 'abandoned', possiblyPaid: true, countsAsFailure: false },
+    null,
+  ],
+  [
+    'left before it was sent',
+    { kind: 'abandoned', sent: false },
+    { step: 'final', outcome: 'abandoned', possiblyPaid: false, reached: false, countsAsFailure: false },
+    null,
+  ],
+])('%s', (_name, result, expected, code) => {
+  const judged = judge(result);
+  expect(judged).toMatchObject(expected);
+  expect(judged.error?.code ?? null).toBe(code);
+});
+
+test('a usable answer is final and without error', () => {
+  expect(judge(answered({ status: 200 }))).toEqual({
+    step: 'final',
+    outcome: 'completed',
+    status: 200,
+    possiblyPaid: false,
+    error: null,
+    coolDownMs: null,
+    countsAsFailure: false,
+    reached: true,
+    alarm: false,
+  });
+});
+
+test.each<[boolean, string | undefined, string | undefined, boolean]>([
+  [false, 'application/json', undefined, true],
+  [false, 'Application/JSON; charset=utf-8', 'identity', true],
+  [false, 'application/vnd.api+json', '', true],
+  [false, 'text/html', undefined, false],
+  [false, 'text/event-stream', undefined, false],
+  [false, undefined, undefined, false],
+  [false, 'application/json', 'gzip', false],
+  [true, 'text/event-stream; charset=utf-8', undefined, true],
+  [true, 'application/json', undefined, false],
+  [true, 'text/event-stream', 'br', false],
+])('streamed %p, content-type %j, content-encoding %j: usable %p', (streamed, contentType, contentEncoding, usable) => {
+  const judged = judge(answered({ status: 200, contentType, contentEncoding }), { streamed });
+  if (usable) expect(judged).toMatchObject({ outcome: 'completed', error: null });
+  else
+    expect(judged).toMatchObject({
+      outcome: 'broken',
+      possiblyPaid: true,
+      countsAsFailure: true,
+      error: { status: 502, code: 'upstream_error' },
+    });
+});
+
+test.each([
+  [undefined, undefined, COOL_DOWN_DEFAULT_MS],
+  ['7', 7, 7_000],
+  ['0', 1, 1_000],
+  ['1.2', 2, 2_000],
+  ['3600', 3600, COOL_DOWN_MS_MAX],
+  ['Fri, 20 Nov 2026 12:00:30 GMT', 30, 30_000],
+  ['soon', undefined, COOL_DOWN_DEFAULT_MS],
+  ['-5', undefined, COOL_DOWN_DEFAULT_MS],
+])('429 with Retry-After %j: the client gets %p, the source rests %i ms', (retryAfter, seconds, coolDownMs) => {
+  const judged = judge(answered({ status: 429, retryAfter }));
+  expect(judged).toMatchObject({ coolDownMs, countsAsFailure: false });
+  expect(judged.error?.retryAfterSeconds).toBe(seconds);
+});
+
+test('only a 429 has Retry-After and a cool-down', () => {
+  for (const status of [400, 413, 500, 503, 529]) {
+    const judged = judge(answered({ status, retryAfter: '7' }));
+    expect(judged.coolDownMs).toBeNull();
+    expect(judged.error?.retryAfterSeconds).toBeUndefined();
+  }
+});
+
+test.each([
+  [400, false, false],
+  [401, true, true],
+  [402, true, true],
+  [403, false, true],
+  [404, false, false],
+  [500, true, false],
+  [503, true, false],
+  [302, true, false],
+])('%i counts as failure %p, is an alarm %p', (status, countsAsFailure, alarm) => {
+  expect(judge(answered({ status }))).toMatchObject({ countsAsFailure, alarm });
+});
+
+test("only 400 and 422 on chat-style endpoints carry the provider's text", () => {
+  const bodyStart = Buffer.from('{"error":{"message":"temperature is too hot"}}');
+  for (let status = 200; status <= 599; status += 1) {
+    for (const style of ['chat', 'messages'] as const) {
+      const message = judge(answered({ status, bodyStart, contentType: 'text/plain' }), { style }).error?.message;
+      const shows = style === 'chat' && (status === 400 || status === 422);
+      expect(message?.includes('too hot')).toBe(shows);
+    }
+  }
+});
+
+test.each([
+  ['no JSON', 'bad request'],
+  ['cut JSON', '{"error":{"message":"temperature'],
+  ['no message', '{"error":{"code":1}}'],
+  ['a message of another type', '{"error":{"message":{"a":1}}}'],
+  ['an empty message', '{"error":{"message":"  "}}'],
+  ['nothing', ''],
+])('a 400 whose body is %s gets our text', (_name, body) => {
+  expect(judge(answered({ status: 400, bodyStart: Buffer.from(body) })).error?.message).toBe(GENERIC);
+});
+
+test('an encoded error body is not read', () => {
+  const bodyStart = Buffer.from('{"error":{"message":"hot"}}');
+  expect(judge(answered({ status: 400, bodyStart, contentEncoding: 'gzip' })).error?.message).toBe(GENERIC);
+});
+
+test.each([
+  ["This model's maximum context length is 8192 tokens.", 'prompt is too long for this model'],
+  ['prompt is too long: 210000 tokens > 200000 maximum', 'prompt is too long for this model'],
+  ['temperature is too hot', GENERIC],
+])('on messages endpoints %j reads %j', (message, text) => {
+  const bodyStart = Buffer.from(JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } }));
+  expect(judge(answered({ status: 400, bodyStart }), { style: 'messages' }).error?.message).toBe(text);
+});
+
+test('the text of a 413 does not claim the limit of the gateway', () => {
+  expect(judge(answered({ status: 413 })).error?.message).not.toContain('10 MB');
+});
+
+test('the text for refused credentials says nothing of the provider', () => {
+  const bodyStart = Buffer.from('{"error":{"message":"Incorrect API key provided: sk-abc123"}}');
+  expect(judge(answered({ status: 401, bodyStart })).error?.message).toMatch(/Your API key is fine/);
+});
+
+test('the answer is that of the last attempt that reached a provider', () => {
+  const unreachable = judge({ kind: 'unreachable' });
+  const limited = judge(answered({ status: 429, retryAfter: '3' }));
+  const down = judge(answered({ status: 503 }));
+  const broken = judge({ kind: 'broken_before_head', reusedConnection: false });
+  expect(finalError([])).toMatchObject({ status: 502, code: 'upstream_unreachable' });
+  expect(finalError([unreachable, unreachable])).toMatchObject({ status: 502, code: 'upstream_unreachable' });
+  expect(finalError([limited, unreachable])).toMatchObject({ code: 'rate_limit_exceeded', retryAfterSeconds: 3 });
+  expect(finalError([limited, down, unreachable])).toMatchObject({ status: 503, code: 'upstream_error' });
+  expect(finalError([down, limited])).toMatchObject({ code: 'rate_limit_exceeded' });
+  expect(finalError([unreachable, broken, unreachable])).toMatchObject({ status: 504, code: 'upstream_timeout' });
+});
+
+function judge(result: AttemptResult, facts: Partial<AttemptFacts> = {}): JudgedAttempt {
+  return judgeAttempt(result, { ...FACTS, ...facts });
+}
+
+type Answered = Extract<AttemptResult, { kind: 'answered' }>;
+
+function answered(answer: Partial<Answered> & { status: number }): Answered {
+  return {
+    kind: 'answered',
+    retryAfter: undefined,
+    contentType: 'application/json',
+    contentEncoding: undefined,
+    bodyStart: Buffer.alloc(0),
+    ...answer,
+  };
+}

@@ -1,0 +1,119 @@
+import type { CallBounds } from '@gateway/metering';
+import { outputTokensMax } from '@gateway/metering';
+import type { EndpointRow } from './endpoints.js';
+import { readFields } from './fields.js';
+import type { Fields, StreamOptions } from './fields.js';
+import { scanObject } from './json-scanner.js';
+import type { ScanProblem, Span } from './json-scanner.js';
+import { promptBounds } from './prompt-bounds.js';
+
+/** Largest request body (specification, Limits, rule 4): 10 MB. */
+export const BODY_BYTES_MAX = 10_485_760;
+
+/** What the request's headers say of its body. */
+export interface RequestContentHeaders {
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+}
+
+/** Why a body is refused: row 7 (too large) or 8 (not acceptable) of the order of refusals. */
+export interface BodyFinding {
+  readonly row: 7 | 8;
+  readonly message: string;
+  /** The field at fault. */
+  readonly param: string | null;
+}
+
+/** Where the body is changed when it is forwarded. */
+export interface SpliceSpans {
+  /** The value of `model`. */
+  readonly model: Span;
+  /** Null: the body has no `stream_options`. */
+  readonly streamOptions: StreamOptions | null;
+}
+
+/** A request body that passed row 8. It refers to the body by position and keeps no bytes of it. */
+export interface ParsedCall {
+  readonly row: EndpointRow;
+  readonly model: string;
+  readonly stream: boolean;
+  /** The client itself asked for the usage frame. */
+  readonly includeUsage: boolean;
+  /** Answers asked for: `n`, else 1. */
+  readonly choices: number;
+  readonly bounds: CallBounds;
+  readonly spans: SpliceSpans;
+}
+
+export type ParseResult =
+  { readonly ok: true; readonly call: ParsedCall } | { readonly ok: false; readonly finding: BodyFinding };
+
+/**
+ * Reads a call (behaviour §1, rows 7 and 8, and Fields): the first rule that the request breaks is the finding. What
+ * the gateway does not read is neither looked at nor kept from the provider.
+ */
+export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body: Buffer): ParseResult {
+  if (body.length > BODY_BYTES_MAX) return { ok: false, finding: bodyTooLarge() };
+  const headerProblem = contentProblem(headers);
+  if (headerProblem !== null) return refuse(headerProblem);
+  const scanned = scanObject(body);
+  if (!scanned.ok) return refuse(scanText(scanned.problem, scanned.at));
+  const read = readFields(row, body, scanned.members);
+  if (!read.ok) return refuse(read.message, read.param);
+  const { fields } = read;
+  return {
+    ok: true,
+    call: {
+      row,
+      model: fields.model,
+      stream: fields.stream,
+      includeUsage: fields.streamOptions?.includeUsage ?? false,
+      choices: fields.counts.get('n') ?? 1,
+      bounds: { ...promptBounds(body, scanned.members), outputTokensMax: outputBound(fields) },
+      spans: { model: fields.modelSpan, streamOptions: fields.streamOptions },
+    },
+  };
+}
+
+/** The finding for a body that was announced or counted above {@link BODY_BYTES_MAX}. */
+export function bodyTooLarge(): BodyFinding {
+  return { row: 7, message: 'The request body is larger than 10 MB.', param: null };
+}
+
+function refuse(message: string, param: string | null = null): ParseResult {
+  return { ok: false, finding: { row: 8, message, param } };
+}
+
+function contentProblem({ contentType, contentEncoding }: RequestContentHeaders): string | null {
+  const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase();
+  if (mediaType !== 'application/json') return 'The Content-Type must be application/json.';
+  const encoding = contentEncoding?.trim().toLowerCase() ?? '';
+  return encoding === '' || encoding === 'identity' ? null : 'A request body with a Content-Encoding is not accepted.';
+}
+
+function scanText(problem: ScanProblem, at: number): string {
+  switch (problem) {
+    case 'bom':
+      return 'The request body must not begin with a byte order mark.';
+    case 'utf8':
+      return 'The request body is not valid UTF-8.';
+    case 'not_object':
+      return 'The request body must be a JSON object.';
+    case 'syntax':
+      return `The request body is not valid JSON (at byte ${at}).`;
+    case 'depth':
+      return `The request body is nested too deeply (at byte ${at}).`;
+    case 'members':
+      return 'The request body has too many fields.';
+  }
+}
+
+function outputBound(fields: Fields): number {
+  const { counts } = fields;
+  return outputTokensMax({
+    prompts: 1,
+    n: counts.get('n') ?? null,
+    bestOf: counts.get('best_of') ?? null,
+    maxTokens: [counts.get('max_tokens'), counts.get('max_completion_tokens'), counts.get('max_output_tokens')],
+  });
+}

@@ -1,0 +1,163 @@
+import { expect, test } from '@jest/globals';
+import type { CatalogSource } from '@gateway/contracts/messages';
+import fc from 'fast-check';
+import { BREAKER_FAILURES, BREAKER_OPEN_MS, isResting, noteOutcome, noteStart, orderSources } from './source-order.js';
+import type { SourceHealth } from './source-order.js';
+
+const NOW = 1_000_000;
+const FAILURE = { step: 'final', outcome: 'broken', coolDownMs: null, countsAsFailure: true } as const;
+const SUCCESS = { step: 'final', outcome: 'completed', coolDownMs: null, countsAsFailure: false } as const;
+const LIMITED = { step: 'next_source', outcome: 'rejected', coolDownMs: 5_000, countsAsFailure: false } as const;
+const LEFT = { step: 'final', outcome: 'abandoned', coolDownMs: null, countsAsFailure: false } as const;
+const FRESH = { step: 'fresh_connection', outcome: 'broken', coolDownMs: null, countsAsFailure: false } as const;
+const RESTING: SourceHealth = { failures: 0, coolUntilMs: NOW + 1, openUntilMs: 0 };
+const OPEN: SourceHealth = { failures: 5, coolUntilMs: 0, openUntilMs: NOW + 1 };
+
+test('priority decides, the lowest first', () => {
+  expect(order([source('c', 2), source('a', 0), source('b', 1)])).toEqual(['a', 'b', 'c']);
+});
+
+test('what rests comes last, whatever its priority, but is not left out', () => {
+  const health = new Map([
+    ['a', RESTING],
+    ['b', OPEN],
+  ]);
+  expect(order([source('a', 0), source('b', 1), source('c', 2)], health)).toEqual(['c', 'a', 'b']);
+  expect(order([source('a', 0)], health)).toEqual(['a']);
+});
+
+test('rest over is rest over, to the millisecond', () => {
+  const over = new Map([
+    ['a', { ...RESTING, coolUntilMs: NOW }],
+    ['b', { ...OPEN, openUntilMs: NOW }],
+  ]);
+  expect(order([source('b', 1), source('a', 0), source('c', 2)], over)).toEqual(['a', 'b', 'c']);
+});
+
+test('at most eight sources are tried, and a resting one is dropped before a healthy one', () => {
+  const sources = Array.from({ length: 10 }, (_, i) => source(`s${i}`, 0));
+  const health = new Map([
+    ['s0', RESTING],
+    ['s1', RESTING],
+  ]);
+  const ids = order(sources, health);
+  expect(ids).toHaveLength(8);
+  expect(ids).not.toContain('s0');
+  expect(ids).not.toContain('s1');
+});
+
+test('within a priority the share of first places follows the weights', () => {
+  const random = seeded(20261120);
+  const sources = [source('a', 0, 1), source('b', 0, 3), source('c', 1, 1000)];
+  const firsts = { a: 0, b: 0, c: 0 } as Record<string, number>;
+  const rounds = 20_000;
+  for (let round = 0; round < rounds; round += 1) {
+    const first = orderSources(sources, new Map(), NOW, random)[0]?.id ?? '';
+    firsts[first] = (firsts[first] ?? 0) + 1;
+  }
+  expect(firsts['c']).toBe(0);
+  expect((firsts['b'] ?? 0) / rounds).toBeGreaterThan(0.73);
+  expect((firsts['b'] ?? 0) / rounds).toBeLessThan(0.77);
+});
+
+test('every order has each source once, for any random numbers, and leaves the list alone', () => {
+  const sources = fc.uniqueArray(
+    fc.record({ id: fc.string(), priority: fc.nat(3), weight: fc.integer({ min: 1, max: 1000 }) }),
+    {
+      maxLength: 8,
+      selector: ({ id }) => id,
+    },
+  );
+  const number = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+  fc.assert(
+    fc.property(sources, fc.infiniteStream(number), (list, numbers) => {
+      const given = Object.freeze(list.map(({ id, priority, weight }) => source(id, priority, weight)));
+      const ordered = orderSources(given, new Map(), NOW, () => numbers.next().value as number);
+      expect(ordered.map(({ id }) => id).sort()).toEqual(list.map(({ id }) => id).sort());
+      const priorities = ordered.map(({ priority }) => priority);
+      expect(priorities).toEqual([...priorities].sort((one, other) => one - other));
+    }),
+  );
+});
+
+test('five failures in a row open the breaker for 30 s', () => {
+  expect([BREAKER_FAILURES, BREAKER_OPEN_MS]).toEqual([5, 30_000]);
+  const four = fold([FAILURE, FAILURE, FAILURE, FAILURE]);
+  expect(isResting(four, NOW)).toBe(false);
+  const five = noteOutcome(four, FAILURE, NOW);
+  expect(five).toEqual({ failures: 5, coolUntilMs: 0, openUntilMs: NOW + 30_000 });
+  expect(isResting(five, NOW + 29_999)).toBe(true);
+  expect(isResting(five, NOW + 30_000)).toBe(false);
+});
+
+test('an answer ends the row; a 429, a client that left and a stale connection do not', () => {
+  expect(fold([FAILURE, FAILURE, FAILURE, FAILURE, SUCCESS, FAILURE])).toMatchObject({ failures: 1, openUntilMs: 0 });
+  expect(fold([FAILURE, FAILURE, LIMITED, LEFT, FRESH])).toMatchObject({ failures: 2 });
+  expect(fold([FAILURE, FAILURE, LIMITED, FAILURE, LEFT, FAILURE, FRESH, FAILURE])).toMatchObject({ failures: 5 });
+});
+
+test('after the breaker one probe goes, others wait; its success closes, its failure opens again', () => {
+  const open = fold([FAILURE, FAILURE, FAILURE, FAILURE, FAILURE]);
+  const later = NOW + BREAKER_OPEN_MS;
+  expect(isResting(open, later)).toBe(false);
+  const probing = noteStart(open, later);
+  expect(isResting(probing, later)).toBe(true);
+  expect(noteStart(probing, later)).toEqual(probing);
+  expect(isResting(noteOutcome(probing, SUCCESS, later + 10), later + 10)).toBe(false);
+  expect(noteOutcome(probing, FAILURE, later + 10).openUntilMs).toBe(later + 10 + BREAKER_OPEN_MS);
+  expect(isResting(probing, later + BREAKER_OPEN_MS)).toBe(false);
+});
+
+test('starting at a healthy source changes nothing', () => {
+  expect(isResting(noteStart(undefined, NOW), NOW)).toBe(false);
+  expect(noteStart(RESTING, NOW)).toEqual(RESTING);
+});
+
+test('a cool-down lasts as long as told, and a shorter one does not shorten it', () => {
+  const long = noteOutcome(undefined, { ...LIMITED, coolDownMs: 60_000 }, NOW);
+  expect(long).toEqual({ failures: 0, coolUntilMs: NOW + 60_000, openUntilMs: 0 });
+  expect(noteOutcome(long, LIMITED, NOW).coolUntilMs).toBe(NOW + 60_000);
+});
+
+function source(id: string, priority: number, weight = 1): CatalogSource {
+  return {
+    v: 1,
+    id,
+    model: 'lab/one',
+    provider: 'p',
+    baseUrl: 'http://provider.test',
+    upstreamModel: 'up',
+    endpoints: ['/v1/chat/completions'],
+    paths: {},
+    auth: { type: 'bearer' },
+    sealedCredential: null,
+    headers: {},
+    betas: 'pass',
+    priority,
+    weight,
+    enabled: true,
+    streamUsage: true,
+    cancelStopsBilling: false,
+    limits: { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null },
+    costs: [],
+  };
+}
+
+function order(sources: CatalogSource[], health: ReadonlyMap<string, SourceHealth> = new Map()): string[] {
+  return orderSources(sources, health, NOW, () => 0.5).map(({ id }) => id);
+}
+
+type Judged = Parameters<typeof noteOutcome>[1];
+
+function fold(outcomes: readonly Judged[]): SourceHealth | undefined {
+  return outcomes.reduce<SourceHealth | undefined>((health, judged) => noteOutcome(health, judged, NOW), undefined);
+}
+
+/** A small generator of numbers in [0, 1) that is the same in every run. */
+function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

@@ -1,0 +1,81 @@
+import { SOURCES_PER_MODEL_MAX } from '@gateway/contracts/messages';
+import type { CatalogSource } from '@gateway/contracts/messages';
+import type { JudgedAttempt } from './judge-attempt.js';
+
+/** Failures in a row that open a source's breaker, and how long it stays open (behaviour §3). */
+export const BREAKER_FAILURES = 5;
+export const BREAKER_OPEN_MS = 30_000;
+
+/** What an edge remembers of a source. None: nothing bad. */
+export interface SourceHealth {
+  /** In a row. */
+  readonly failures: number;
+  /** Rests until then (429); 0: does not. */
+  readonly coolUntilMs: number;
+  /** The breaker is open until then; 0: closed. */
+  readonly openUntilMs: number;
+}
+
+const HEALTHY: SourceHealth = { failures: 0, coolUntilMs: 0, openUntilMs: 0 };
+
+/**
+ * The sources in the order in which they are tried (behaviour §3): by priority, the lowest first, weighted random
+ * within it; those that rest last, in the same order; at most `SOURCES_PER_MODEL_MAX`.
+ * @param sources enabled ones that serve the endpoint
+ * @param health by source id
+ * @param random a number from 0 up to, not including, 1
+ */
+export function orderSources(
+  sources: readonly CatalogSource[],
+  health: ReadonlyMap<string, SourceHealth>,
+  nowMs: number,
+  random: () => number,
+): CatalogSource[] {
+  const drawn = sources.map((source) => ({
+    source,
+    rests: isResting(health.get(source.id), nowMs),
+    draw: -Math.log(1 - random()) / source.weight,
+  }));
+  drawn.sort(
+    (one, other) =>
+      Number(one.rests) - Number(other.rests) || one.source.priority - other.source.priority || one.draw - other.draw,
+  );
+  return drawn.slice(0, SOURCES_PER_MODEL_MAX).map(({ source }) => source);
+}
+
+/** Whether a source is cooling down or its breaker is open: it is tried last. */
+export function isResting(health: SourceHealth | undefined, nowMs: number): boolean {
+  return health !== undefined && (health.coolUntilMs > nowMs || health.openUntilMs > nowMs);
+}
+
+/**
+ * To be noted when an attempt starts. The first one after an open breaker's time is the probe: it opens the breaker for
+ * another while, so that no second call probes beside it, and its success closes it.
+ */
+export function noteStart(health: SourceHealth | undefined, nowMs: number): SourceHealth {
+  if (health === undefined) return HEALTHY;
+  const isProbe = health.openUntilMs > 0 && health.openUntilMs <= nowMs;
+  return isProbe ? { ...health, openUntilMs: nowMs + BREAKER_OPEN_MS } : health;
+}
+
+/**
+ * To be noted once per attempt, when it has ended (a stream: when the stream has). A 429 and a client that left say
+ * nothing of the source's failures; any other answer ends the row.
+ */
+export function noteOutcome(
+  health: SourceHealth | undefined,
+  judged: Pick<JudgedAttempt, 'step' | 'outcome' | 'coolDownMs' | 'countsAsFailure'>,
+  nowMs: number,
+): SourceHealth {
+  const before = health ?? HEALTHY;
+  if (judged.countsAsFailure) {
+    const failures = before.failures + 1;
+    const openUntilMs = failures >= BREAKER_FAILURES ? nowMs + BREAKER_OPEN_MS : before.openUntilMs;
+    return { ...before, failures, openUntilMs };
+  }
+  if (judged.coolDownMs !== null) {
+    return { ...before, coolUntilMs: Math.max(before.coolUntilMs, nowMs + judged.coolDownMs) };
+  }
+  const saysNothing = judged.outcome === 'abandoned' || judged.step === 'fresh_connection';
+  return saysNothing ? before : HEALTHY;
+}

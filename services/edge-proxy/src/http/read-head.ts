@@ -1,0 +1,64 @@
+import type { ClientHeaders } from '../ports.js';
+
+type Field = Exclude<keyof ClientHeaders, 'hasTwoAuthorizations' | 'hasTwoApiKeys' | 'contentLength'>;
+
+/** The headers that the edge looks at; all others are passed over. */
+const FIELDS: Readonly<Record<string, Field>> = {
+  authorization: 'authorization',
+  'x-api-key': 'apiKey',
+  'content-type': 'contentType',
+  'content-encoding': 'contentEncoding',
+  accept: 'accept',
+  'x-request-id': 'requestId',
+  traceparent: 'traceparent',
+  'openai-beta': 'openaiBeta',
+  'anthropic-version': 'anthropicVersion',
+  'anthropic-beta': 'anthropicBeta',
+};
+/** Fields that are lists: several headers are one, joined as HTTP says. */
+const LISTS: ReadonlySet<Field> = new Set(['accept', 'requestId', 'openaiBeta', 'anthropicBeta', 'contentEncoding']);
+
+/**
+ * One pass over the raw headers. A second Authorization or x-api-key makes the key ambiguous (behaviour §1, Keys in
+ * headers); of other repeated headers the first counts.
+ */
+export function readHead(rawHeaders: readonly string[]): ClientHeaders {
+  const values: { [K in Field]?: string } = {};
+  let contentLength: number | null = 0;
+  let authorizations = 0;
+  let apiKeys = 0;
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] as string).toLowerCase();
+    const value = rawHeaders[at + 1] as string;
+    if (name === 'content-length') {
+      if (contentLength !== null) contentLength = Number(value);
+      continue;
+    }
+    if (name === 'transfer-encoding') {
+      contentLength = null;
+      continue;
+    }
+    const field = FIELDS[name];
+    if (field === undefined) continue;
+    if (field === 'authorization') authorizations += 1;
+    else if (field === 'apiKey') apiKeys += 1;
+    const before = values[field];
+    if (before === undefined) values[field] = value;
+    else if (LISTS.has(field)) values[field] = `${before}, ${value}`;
+  }
+  return {
+    authorization: values.authorization ?? null,
+    hasTwoAuthorizations: authorizations > 1,
+    apiKey: values.apiKey ?? null,
+    hasTwoApiKeys: apiKeys > 1,
+    contentType: values.contentType,
+    contentEncoding: values.contentEncoding,
+    contentLength,
+    accept: values.accept,
+    requestId: values.requestId,
+    traceparent: values.traceparent,
+    openaiBeta: values.openaiBeta,
+    anthropicVersion: values.anthropicVersion,
+    anthropicBeta: values.anthropicBeta,
+  };
+}

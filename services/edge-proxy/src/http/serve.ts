@@ -1,0 +1,145 @@
+import { chatErrorBody, refusalError, type ErrorContext } from '@gateway/contracts/errors';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { Clock, Logger } from '@gateway/service-kit';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { EndpointStyle } from '../domain/endpoints.js';
+import type { ClientRequest } from '../ports.js';
+import { answerBrokenRequest, writeRaw } from './answer-broken-request.js';
+import { HttpAnswer, type Answering } from './client-answer.js';
+import { makeFallThrough } from './fall-through.js';
+import { readBody } from './read-body.js';
+import { readHead } from './read-head.js';
+import type { Route, RouteTable } from './routes.js';
+import { writeError } from '../call/write-error.js';
+
+/** Idle connections are kept longer than the minute that most load balancers do (behaviour §3). */
+const KEEP_ALIVE_MS = 75_000;
+const HEADERS_MS_MAX = 60_000;
+/** A whole request, 10 MB over a slow line included. */
+const REQUEST_MS_MAX = 300_000;
+const HEADER_BYTES_MAX = 32 * 1024;
+const HEADERS_MAX = 200;
+/** How often node looks for requests that are overdue. */
+const OVERDUE_CHECK_MS = 5_000;
+
+export interface ServeParts {
+  readonly routes: RouteTable;
+  readonly clock: Clock;
+  readonly errorContext: ErrorContext;
+  readonly log: Logger;
+  /** A handler threw: a fault of the edge. */
+  readonly onFault: (error: unknown, requestId: string) => void;
+}
+
+export interface HttpServer {
+  readonly server: Server;
+  /** Requests whose route has not ended. */
+  requestsOpen(): number;
+  /** Takes no new connections and closes those that are idle; running answers end with `connection: close`. */
+  beginDrain(): void;
+  /** Resolves when every connection is closed; destroys those that are left after `timeoutMs`. */
+  close(timeoutMs: number): Promise<void>;
+}
+
+/** The public listener: the raw path is looked up before Express sees anything (performance, point 2). */
+export function makeHttpServer(parts: ServeParts): HttpServer {
+  const answering: Answering = { isDraining: false };
+  let requestsOpen = 0;
+  /** The latest answer on each connection. */
+  const answers = new WeakMap<Duplex, HttpAnswer>();
+
+  const serve = (incoming: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
+    const id = makeUuidV7(parts.clock.nowMs());
+    const headers = readHead(incoming.rawHeaders);
+    const ids = ['x-gateway-request-id', id, 'x-request-id', headers.requestId || id];
+    const answer = new HttpAnswer(incoming, response, {
+      ids,
+      answering,
+      hasBody: headers.contentLength !== 0,
+      awaitsContinue,
+    });
+    answers.set(incoming.socket, answer);
+    const url = incoming.url ?? '';
+    const question = url.indexOf('?');
+    const path = question < 0 ? url : url.slice(0, question);
+    const request: ClientRequest = {
+      id,
+      headers,
+      query: question < 0 ? '' : url.slice(question + 1),
+      answer,
+      readBody: (bytesMax) => {
+        answer.sendContinue();
+        return readBody(incoming, bytesMax);
+      },
+    };
+    const route = parts.routes.find(incoming.method ?? '', path);
+    if (route === undefined) return fallThrough(incoming, response, request, parts.routes.styleOf(path));
+    requestsOpen += 1;
+    void run(parts, route, request, parts.routes.styleOf(path)).then(() => {
+      requestsOpen -= 1;
+    });
+  };
+  const fallThrough = makeFallThrough((request, style) => {
+    writeError(request.answer, refusalError(1, {}, parts.errorContext), request.id, style);
+  });
+
+  const server = createServer({
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: HEADERS_MS_MAX,
+    requestTimeout: REQUEST_MS_MAX,
+    connectionsCheckingInterval: OVERDUE_CHECK_MS,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    insecureHTTPParser: false,
+    joinDuplicateHeaders: false,
+    // Node would answer a missing Host itself, without the ids; nothing here depends on it.
+    requireHostHeader: false,
+    noDelay: true,
+    keepAlive: true,
+  });
+  server.maxHeadersCount = HEADERS_MAX;
+  server.timeout = 0;
+  server.on('request', (incoming, response) => serve(incoming, response, false));
+  server.on('checkContinue', (incoming, response) => serve(incoming, response, true));
+  server.on('checkExpectation', (incoming, response) => serve(incoming, response, false));
+  server.on('connect', (incoming: IncomingMessage, socket: Duplex) => {
+    const id = makeUuidV7(parts.clock.nowMs());
+    const error = refusalError(1, {}, parts.errorContext);
+    writeRaw(socket, error.status, chatErrorBody(error, id), id, readHead(incoming.rawHeaders).requestId || id);
+  });
+  server.on('clientError', (error: Error, socket: Duplex) => {
+    answerBrokenRequest(socket, error, makeUuidV7(parts.clock.nowMs()), answers.get(socket)?.isOpen ?? false);
+  });
+
+  return {
+    server,
+    requestsOpen: () => requestsOpen,
+    beginDrain: () => {
+      answering.isDraining = true;
+      server.close();
+      server.closeIdleConnections();
+    },
+    close: (timeoutMs) => closeServer(server, timeoutMs),
+  };
+}
+
+async function run(parts: ServeParts, route: Route, request: ClientRequest, style: EndpointStyle): Promise<void> {
+  try {
+    await route(request);
+  } catch (error) {
+    parts.onFault(error, request.id);
+    if (request.answer.hasBegun) request.answer.cut(null);
+    else writeError(request.answer, parts.routes.fault, request.id, style);
+  }
+}
+
+async function closeServer(server: Server, timeoutMs: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

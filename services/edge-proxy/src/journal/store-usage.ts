@@ -1,0 +1,180 @@
+import { SHARDS_TOTAL } from '@gateway/contracts/ids';
+import { USAGE_EVENTS_MAX, USAGE_MESSAGE_BYTES_MAX, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
+import { nextDelayMs } from '@gateway/service-kit';
+import type { BusLine } from '../ports.js';
+
+/** An event that is older and not stored stops admissions until none is left (money and failure, rule 3). */
+const UNSTORED_AGE_MS_MAX = 2_000;
+/** Events and their bytes that wait in one edge; above, it admits nothing more. */
+const UNSTORED_EVENTS_MAX = 20_000;
+const UNSTORED_BYTES_MAX = 64 * 1024 * 1024;
+/** Delays between tries to store one message. */
+const RETRY_BASE_MS = 50;
+const RETRY_MAX_MS = 2_000;
+
+const MESSAGE_START = '{"events":[';
+/** The bus's form: the version is the last member. */
+const MESSAGE_END = `],"v":${usageRecorded.version}}`;
+
+interface FrozenEvent {
+  readonly json: string;
+  readonly bytes: number;
+  readonly at: number;
+  readonly stored: () => void;
+}
+
+interface Shard {
+  readonly number: number;
+  waiting: FrozenEvent[];
+  inFlight: readonly FrozenEvent[] | null;
+}
+
+export interface JournalParts {
+  readonly bus: Pick<BusLine, 'storeUsage'>;
+  readonly monotonicMs: () => number;
+  readonly random: () => number;
+  /** Told of each failed try with the bus's short code. */
+  readonly onFailedTry: (code: string) => void;
+}
+
+/**
+ * Hands usage events to the stream and never lets one go before it is stored. Per shard one message is on its way; what
+ * ends meanwhile is collected into the next (money and failure, rule 4). The bytes are made once: a repeated message is
+ * the same message.
+ */
+export class UsageJournal {
+  readonly #parts: JournalParts;
+  readonly #shards: Shard[] = Array.from({ length: SHARDS_TOTAL }, (_, number) => ({
+    number,
+    waiting: [],
+    inFlight: null,
+  }));
+  #events = 0;
+  #bytes = 0;
+  #isLate = false;
+  /** Wakes the shards that wait for their next try. */
+  readonly #sleepers = new Set<() => void>();
+  readonly #idlers = new Set<() => void>();
+
+  constructor(parts: JournalParts) {
+    this.#parts = parts;
+  }
+
+  get unstored(): number {
+    return this.#events;
+  }
+
+  /** `stored` is called once, when the stream has the event; the event must not be changed afterwards. */
+  append(shardNumber: number, event: UsageEvent, stored: () => void): void {
+    const shard = this.#shards[shardNumber];
+    if (shard === undefined) throw new RangeError(`there is no shard ${shardNumber}`);
+    const json = JSON.stringify(event);
+    const frozen = { json, bytes: Buffer.byteLength(json), at: this.#parts.monotonicMs(), stored };
+    this.#events += 1;
+    this.#bytes += frozen.bytes;
+    shard.waiting.push(frozen);
+    if (shard.inFlight === null) void this.#storeNext(shard);
+  }
+
+  /** False while an event waits for longer than 2 s, and after that until none waits; also at the limits of memory. */
+  mayAdmit(): boolean {
+    if (this.#events === 0) return (this.#isLate = false) || true;
+    if (this.#isLate) return false;
+    if (this.oldestAgeMs() > UNSTORED_AGE_MS_MAX) this.#isLate = true;
+    return !this.#isLate && this.#events < UNSTORED_EVENTS_MAX && this.#bytes < UNSTORED_BYTES_MAX;
+  }
+
+  /** Age of the event that has waited longest, 0 without one. */
+  oldestAgeMs(): number {
+    let oldest = Infinity;
+    for (const shard of this.#shards) {
+      const first = shard.inFlight?.[0] ?? shard.waiting[0];
+      if (first !== undefined && first.at < oldest) oldest = first.at;
+    }
+    return oldest === Infinity ? 0 : this.#parts.monotonicMs() - oldest;
+  }
+
+  /** The bus is back: nobody waits for the end of a delay. */
+  retryNow(): void {
+    for (const wake of this.#sleepers) wake();
+  }
+
+  /** Resolves when nothing waits, or after `timeoutMs` with what still does. */
+  async idle(timeoutMs: number): Promise<number> {
+    if (this.#events === 0) return 0;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#idlers.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(done, timeoutMs);
+      this.#idlers.add(done);
+    });
+    return this.#events;
+  }
+
+  async #storeNext(shard: Shard): Promise<void> {
+    for (let batch = takeBatch(shard); batch.length > 0; batch = takeBatch(shard)) {
+      shard.inFlight = batch;
+      await this.#storeForEver(shard.number, messageOf(batch));
+      shard.inFlight = null;
+      this.#noteStored(batch);
+    }
+  }
+
+  async #storeForEver(shard: number, message: Buffer): Promise<void> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.#parts.bus.storeUsage(shard, message);
+      } catch (error) {
+        this.#parts.onFailedTry(codeOf(error));
+        await this.#sleep(
+          nextDelayMs(attempt, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random: this.#parts.random }),
+        );
+      }
+    }
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#sleepers.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, ms);
+      this.#sleepers.add(wake);
+    });
+  }
+
+  #noteStored(batch: readonly FrozenEvent[]): void {
+    for (const event of batch) {
+      this.#events -= 1;
+      this.#bytes -= event.bytes;
+      event.stored();
+    }
+    if (this.#events > 0) return;
+    for (const idler of [...this.#idlers]) idler();
+  }
+}
+
+/** The next message's events, in the order of their ends: at most 100, at most 256 KB, at least one if any waits. */
+function takeBatch(shard: Shard): FrozenEvent[] {
+  let bytes = MESSAGE_START.length + MESSAGE_END.length;
+  let count = 0;
+  for (const event of shard.waiting) {
+    bytes += event.bytes + 1;
+    if (count > 0 && (count === USAGE_EVENTS_MAX || bytes > USAGE_MESSAGE_BYTES_MAX)) break;
+    count += 1;
+  }
+  return shard.waiting.splice(0, count);
+}
+
+function messageOf(batch: readonly FrozenEvent[]): Buffer {
+  return Buffer.from(MESSAGE_START + batch.map(({ json }) => json).join(',') + MESSAGE_END);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'fault';
+}

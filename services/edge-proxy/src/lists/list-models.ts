@@ -1,0 +1,74 @@
+import { gatewayError, refusalError, type GatewayError } from '@gateway/contracts/errors';
+import type { CatalogModel, Endpoint, WirePriceFigures } from '@gateway/contracts/messages';
+import type { ModelList, ModelListEntry } from '@gateway/contracts/public';
+import { formatUsd } from '@gateway/metering';
+import type { Edge } from '../call/call.js';
+import { digestsOfKey } from '../call/admit-call.js';
+import { versionAt } from '../call/version-at.js';
+import { writeError, writeJson } from '../call/write-error.js';
+import type { AuthorizeAnswer, Catalog, ClientRequest } from '../ports.js';
+
+type Authorized = Extract<AuthorizeAnswer, { kind: 'authorized' }>;
+
+/** GET /v1/models: rows 1 to 5, then what the key may call (behaviour §5). Counts toward nothing. */
+export async function listModels(edge: Edge, request: ClientRequest): Promise<void> {
+  const fail = (error: GatewayError): void => {
+    edge.metrics.errorAnswered(error.code);
+    writeError(request.answer, error, request.id, 'chat');
+  };
+  const key = digestsOfKey(request.headers, edge.settings);
+  if (key.kind === 'error') return fail(key.error);
+  if (!edge.catalog.ready()) return fail(gatewayError('catalog_error'));
+  const answer = await edge.bus.authorize({ id: request.id, digests: key.digests }).catch(() => null);
+  if (answer === null) return fail(gatewayError('lookup_failed'));
+  switch (answer.kind) {
+    case 'authorized': {
+      const list: ModelList = { object: 'list', data: visibleModels(edge.catalog, answer, edge.clock.nowMs()) };
+      return writeJson(request.answer, 200, JSON.stringify(list));
+    }
+    case 'refused':
+      return fail(refusalError(answer.row, answer.facts, edge.settings.errors));
+    case 'fault':
+      return fail(gatewayError(answer.code));
+  }
+}
+
+function visibleModels(catalog: Catalog, authorized: Authorized, nowMs: number): ModelListEntry[] {
+  const allowed = authorized.allowedModels === null ? null : new Set(authorized.allowedModels);
+  const planned = authorized.planModels === null ? null : new Set(authorized.planModels);
+  const entries: ModelListEntry[] = [];
+  for (const model of catalog.models()) {
+    const figures = versionAt(model.prices, nowMs)?.figures;
+    const isPaid = authorized.walletAboveZero || planned === null || planned.has(model.id);
+    if (!model.active || figures === undefined || !isPaid || allowed?.has(model.id) === false) continue;
+    entries.push(entryOf(model, figures, endpointsOf(catalog, model.id)));
+  }
+  return entries.sort((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+function entryOf(model: CatalogModel, figures: WirePriceFigures, endpoints: readonly Endpoint[]): ModelListEntry {
+  const usd = (amount: number | null): string => formatUsd(BigInt(amount ?? figures.inputPerMillion));
+  return {
+    id: model.id,
+    object: 'model',
+    created: Math.floor(model.createdAt / 1000),
+    owned_by: model.id.slice(0, model.id.indexOf('/')),
+    type: 'model',
+    display_name: model.displayName,
+    created_at: new Date(model.createdAt).toISOString(),
+    endpoints: [...endpoints],
+    context_length: model.contextLength,
+    pricing: {
+      input: usd(figures.inputPerMillion),
+      cached_input: usd(figures.cachedInputPerMillion),
+      cache_write: usd(figures.cacheWritePerMillion),
+      output: usd(figures.outputPerMillion),
+      per_call: formatUsd(BigInt(figures.perCall)),
+    },
+  };
+}
+
+function endpointsOf(catalog: Catalog, model: string): Endpoint[] {
+  const enabled = catalog.sourcesOf(model).filter((source) => source.enabled);
+  return [...new Set(enabled.flatMap((source) => source.endpoints))].sort();
+}

@@ -1,0 +1,65 @@
+import { gatewayError, refusalError, type GatewayError } from '@gateway/contracts/errors';
+import type { UsageObject } from '@gateway/contracts/public';
+import { formatUsd, windowView } from '@gateway/metering';
+import { digestsOfKey } from '../call/admit-call.js';
+import type { Edge } from '../call/call.js';
+import { writeError, writeJson } from '../call/write-error.js';
+import type { ClientRequest, UsageAnswer } from '../ports.js';
+
+type Usage = Extract<UsageAnswer, { kind: 'usage' }>;
+type UsageWindow = UsageObject['windows'][number];
+
+/** GET /v1/gateway/usage: rows 1 to 5, then the settled numbers of the state that decides (behaviour §5). */
+export async function showUsage(edge: Edge, request: ClientRequest): Promise<void> {
+  const fail = (error: GatewayError): void => {
+    edge.metrics.errorAnswered(error.code);
+    writeError(request.answer, error, request.id, 'chat');
+  };
+  const key = digestsOfKey(request.headers, edge.settings);
+  if (key.kind === 'error') return fail(key.error);
+  const answer = await edge.bus.usage({ id: request.id, digests: key.digests }).catch(() => null);
+  if (answer === null) return fail(gatewayError('usage_unavailable'));
+  switch (answer.kind) {
+    case 'usage':
+      return writeJson(request.answer, 200, JSON.stringify(usageObjectOf(answer)));
+    case 'refused':
+      return fail(refusalError(answer.row, answer.facts, edge.settings.errors));
+    case 'fault':
+      return fail(gatewayError(answer.code));
+  }
+}
+
+function usageObjectOf(usage: Usage): UsageObject {
+  const { plan, subscription } = usage.terms;
+  const periodEnd = subscription === null ? null : new Date(subscription.end).toISOString();
+  return {
+    object: 'gateway.usage',
+    plan: plan === null ? null : { name: plan.name, tier: plan.tier, periodEnd },
+    windows: plan === null ? [] : usage.windows.map(windowOf),
+    wallet: usage.walletNanoUsd === null ? null : { balanceUsd: usd(usage.walletNanoUsd) },
+    key: {
+      monthlySpendCapUsd: usage.keyCapNanoUsd === null ? null : usd(usage.keyCapNanoUsd),
+      allowedModels: usage.allowedModels,
+    },
+  };
+}
+
+function windowOf({ type, unit, limit, used, label, resetsAt }: Usage['windows'][number]): UsageWindow {
+  const view = windowView(BigInt(limit), BigInt(used));
+  const shown = (value: bigint): number => (unit === 'usd' ? usd(value) : Number(value));
+  return {
+    type,
+    label,
+    unit,
+    limit: shown(view.limit),
+    used: shown(view.used),
+    remaining: shown(view.remaining),
+    percentUsed: view.percentUsed,
+    resetsAt: new Date(resetsAt).toISOString(),
+  };
+}
+
+/** The number that has this decimal text: no arithmetic in floating point. */
+function usd(amountNanoUsd: number | bigint): number {
+  return Number(formatUsd(BigInt(amountNanoUsd)));
+}

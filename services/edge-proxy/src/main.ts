@@ -1,0 +1,18 @@
+import { isLoopback, runService } from '@gateway/service-kit';
+import { EDGE_FIELDS } from './config.js';
+import { startEdge, STOP_STEP_MS } from './wire.js';
+
+/** Time of a stop beside the grace of running calls: cut calls, connections, events, bus, and some room. */
+const STOP_ROOM_MS = 5_000;
+
+await runService({
+  name: 'edge-proxy',
+  fields: EDGE_FIELDS,
+  check: (config) =>
+    config.GATEWAY_TEST_CONTROLS && !isLoopback(config.GATEWAY_HOST)
+      ? ['GATEWAY_TEST_CONTROLS can be on only while GATEWAY_HOST is a loopback address']
+      : [],
+  stopMs: (config) =>
+    config.GATEWAY_DRAIN_MS + Object.values(STOP_STEP_MS).reduce((sum, ms) => sum + ms, 0) + STOP_ROOM_MS,
+  start: startEdge,
+});

@@ -1,0 +1,155 @@
+import type {
+  AnswerOf,
+  BodyOf,
+  CatalogModel,
+  CatalogSource,
+  ReceivedOf,
+  admissionAuthorize,
+  admissionBatch,
+  admissionUsage,
+  edgeBeat,
+  edgeVerdict,
+} from '@gateway/contracts/messages';
+
+export type AdmissionBatch = BodyOf<typeof admissionBatch>;
+export type AdmissionBatchAnswer = AnswerOf<typeof admissionBatch>;
+export type AuthorizeQuestion = BodyOf<typeof admissionAuthorize>;
+export type AuthorizeAnswer = AnswerOf<typeof admissionAuthorize>;
+export type UsageAnswer = AnswerOf<typeof admissionUsage>;
+export type Beat = BodyOf<typeof edgeBeat>;
+export type Verdict = ReceivedOf<typeof edgeVerdict>;
+
+/** The bus, as far as the edge speaks it. A rejected promise or `fault` carries the bus's short code. */
+export interface BusLine {
+  /** `replica` absent: any of admission's replicas. Nothing is called back inside this call; after `fault` nothing comes. */
+  askAdmission(
+    batch: AdmissionBatch,
+    on: { answer(answer: AdmissionBatchAnswer): void; fault(code: string): void },
+    options: { replica: string | undefined; timeoutMs: number },
+  ): { close(): void };
+  authorize(question: AuthorizeQuestion): Promise<AuthorizeAnswer>;
+  usage(question: AuthorizeQuestion): Promise<UsageAnswer>;
+  /** Resolves when the stream has stored the message. */
+  storeUsage(shard: number, message: Buffer): Promise<void>;
+  storeBeat(beat: Beat): Promise<void>;
+}
+
+/** What a source answers, in this order: `sent`, `head`, `data`…, then `end` or `failed`. `failed` may come at any time. */
+export interface SourceReader {
+  /** The request was written to a connection: from now on the provider may have got it. */
+  sent(): void;
+  /** A final status. `headers` have lower-case names; a repeated header is an array. */
+  head(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
+  data(chunk: Buffer): void;
+  end(): void;
+  failed(failure: SourceFailure): void;
+}
+
+export interface SourceFailure {
+  /**
+   * `unreachable`: no connection was made. `unanswered`: it ended after the request was sent, before the first response
+   * byte. `broken`: it ended later, or what came is no HTTP.
+   */
+  readonly kind: 'unreachable' | 'unanswered' | 'broken';
+  /** The connection had answered another request before: the provider may have closed it while it was idle. */
+  readonly reused: boolean;
+  /** For logs and spans; names no secret. */
+  readonly reason: string;
+}
+
+/** One request to a source. After `abort` the reader hears nothing more. */
+export interface SourceExchange {
+  pause(): void;
+  resume(): void;
+  abort(): void;
+}
+
+export interface SourceRequest {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  readonly path: string;
+  /** Name, value, name, value. */
+  readonly headers: readonly string[];
+  readonly body: Buffer;
+  /** Opens a connection of its own instead of taking an idle one. */
+  readonly freshConnection: boolean;
+}
+
+export interface SourceSender {
+  send(request: SourceRequest, reader: SourceReader): SourceExchange;
+}
+
+/** A source, ready to be sent to. */
+export interface OpenedSource {
+  readonly source: CatalogSource;
+  readonly origin: string;
+  /** Path of the base URL, without a slash at its end. */
+  readonly basePath: string;
+  /** Its own headers with the opened credential, lower-case names: name, value, name, value. */
+  readonly headers: readonly string[];
+}
+
+/** The edge's read copy of the catalog. */
+export interface Catalog {
+  /** False until the first complete copy has come. */
+  ready(): boolean;
+  model(id: string): CatalogModel | undefined;
+  models(): Iterable<CatalogModel>;
+  source(id: string): OpenedSource | undefined;
+  /** Disabled ones included. */
+  sourcesOf(model: string): readonly CatalogSource[];
+}
+
+/** What the edge reads of a request's head. Values are as the parser gave them: one character a byte. */
+export interface ClientHeaders {
+  readonly authorization: string | null;
+  readonly hasTwoAuthorizations: boolean;
+  readonly apiKey: string | null;
+  readonly hasTwoApiKeys: boolean;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  /** Announced bytes; null when the body is chunked. 0 without a body. */
+  readonly contentLength: number | null;
+  readonly accept: string | undefined;
+  readonly requestId: string | undefined;
+  readonly traceparent: string | undefined;
+  readonly openaiBeta: string | undefined;
+  readonly anthropicVersion: string | undefined;
+  readonly anthropicBeta: string | undefined;
+}
+
+export type BodyRead =
+  | { readonly kind: 'complete'; readonly body: Buffer }
+  | { readonly kind: 'too_large' }
+  /** The edge holds as many bytes of bodies as it may. */
+  | { readonly kind: 'overload' }
+  | { readonly kind: 'gone' };
+
+/** One client request, its head read. */
+export interface ClientRequest {
+  /** x-gateway-request-id: a UUIDv7. */
+  readonly id: string;
+  readonly headers: ClientHeaders;
+  /** Without the question mark; empty when there is none. */
+  readonly query: string;
+  readonly answer: ClientAnswer;
+  /** At most once. Stops at `bytesMax`. */
+  readBody(bytesMax: number): Promise<BodyRead>;
+}
+
+/** The answering side of one client request. After the client has gone, everything written is dropped. */
+export interface ClientAnswer {
+  readonly isGone: boolean;
+  /** Whether a head was written. */
+  readonly hasBegun: boolean;
+  /** Called once when the connection closes before the answer is complete. */
+  onGone(listener: () => void): void;
+  onDrain(listener: () => void): void;
+  /** Name, value, name, value; the ids are added. The head travels with the first bytes. */
+  begin(status: number, headers: readonly string[]): void;
+  /** False: the client reads slower than this; wait for `onDrain`. */
+  write(bytes: Buffer): boolean;
+  end(bytes: Buffer | null): void;
+  /** Writes `ending`, then destroys the connection without its last chunk, so that it never looks complete. */
+  cut(ending: Buffer | null): void;
+}

@@ -1,0 +1,160 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { begin, bytesOf, chat, send } from '../test/client.js';
+import { eventually, startEdgeWorld, type EdgeWorld, type EdgeWorldOptions } from '../test/edge-world.js';
+import { sendReport } from '../test/fake-admission.js';
+
+const PATH = '/v1/chat/completions';
+const MODEL = 'upstream-model';
+const TIMEOUT_MS = 60_000;
+
+let world: EdgeWorld | undefined;
+afterEach(async () => {
+  await world?.stop();
+  world = undefined;
+}, TIMEOUT_MS);
+const start = async (options: EdgeWorldOptions = {}): Promise<EdgeWorld> => (world = await startEdgeWorld(options));
+
+const delta = (content: string): string =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`;
+const DONE = 'data: [DONE]\n\n';
+
+test(
+  'while NATS is away running answers finish, their last piece waits, and the event is stored when it is back',
+  async () => {
+    const { edge, provider, restartNats, eventOf, log } = await start();
+    provider.script({
+      model: MODEL,
+      steps: [{ chunk: delta('one') }, { waitFor: 'away' }, { chunk: delta('two') }, { chunk: DONE }],
+    });
+    const answer = await begin(edge.url, PATH, chat({ model: 'pub/model', stream: true }));
+    let seen = '';
+    answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+    await eventually('the stream has begun', () => seen === delta('one'));
+    const restarted = restartNats({ kill: true });
+    await eventually('the edge has noticed', () => log.some(({ text }) => /disconnect/i.test(text)));
+    provider.release('away');
+    await restarted;
+    await eventually('the stream is complete', () => answer.complete);
+    expect(seen).toBe(delta('one') + delta('two') + DONE);
+    expect(await eventOf(String(answer.headers['x-gateway-request-id']))).toMatchObject({ outcome: 'settled' });
+    await eventually('the edge admits again', async () => (await send(edge.url, PATH, chat())).status === 200);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'without NATS a call is 500 admission_error, and so is the list of models',
+  async () => {
+    const { edge, stopNats, log } = await start();
+    await stopNats();
+    await eventually('the edge has noticed', () => log.some(({ text }) => /disconnect/i.test(text)));
+    const call = await send(edge.url, PATH, chat());
+    expect([call.status, JSON.parse(call.body.toString()).error.code]).toEqual([500, 'admission_error']);
+    const list = await send(edge.url, '/v1/models');
+    expect([list.status, JSON.parse(list.body.toString()).error.code]).toEqual([500, 'lookup_failed']);
+    const unknown = await send(edge.url, '/v1/nothing');
+    expect(unknown.status).toBe(404);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'the last piece waits for the stored event and the answered release, and goes out without them after their time',
+  async () => {
+    const { edge, provider, gate } = await start();
+    gate.answersReleases = false;
+    provider.script({ model: MODEL, steps: [{ chunk: delta('one') }, { chunk: DONE }] });
+    const begunAt = performance.now();
+    const answer = await send(edge.url, PATH, chat({ stream: true }));
+    expect(answer.body.toString()).toBe(delta('one') + DONE);
+    expect(performance.now() - begunAt).toBeGreaterThanOrEqual(199);
+    const id = String(answer.headers['x-gateway-request-id']);
+    await eventually(
+      'beats repeat the release',
+      () => gate.beats.filter(({ releases }) => releases.some((each) => each.id === id)).length > 1,
+    );
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'a hung replica of admission costs one retry at another',
+  async () => {
+    const { edge, gate } = await start({ admissionReplicas: 2 });
+    const warm = await Promise.all(Array.from({ length: 20 }, () => send(edge.url, PATH, chat())));
+    expect(warm.every(({ status }) => status === 200)).toBe(true);
+    gate.decide = (_entry, replica) => (replica === 'a0' ? null : undefined);
+    gate.deliver = (answer, replica) => (replica === 'a0' ? undefined : answer());
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send(edge.url, PATH, chat())));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    const ids = gate.admits.filter(({ replica }) => replica === 'a0').map(({ entry }) => entry.id);
+    expect(gate.admits.some(({ replica, entry }) => replica === 'a1' && ids.includes(entry.id))).toBe(true);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'an admission that comes too late is not acted on and is given back',
+  async () => {
+    const { edge, gate, provider } = await start();
+    const late: (() => void)[] = [];
+    gate.deliver = (answer) => void late.push(answer);
+    const answer = await send(edge.url, PATH, chat());
+    expect([answer.status, JSON.parse(answer.body.toString()).error.code]).toEqual([500, 'admission_error']);
+    gate.deliver = (answer) => answer();
+    for (const answer of late) answer();
+    const id = String(answer.headers['x-gateway-request-id']);
+    await eventually('it was released blind', () =>
+      gate.releases.some((release) => release.id === id && release.blind),
+    );
+    expect(provider.calls({ model: MODEL })).toHaveLength(0);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'a report is answered by a beat that quotes the new token',
+  async () => {
+    const { gate, admissionBuses } = await start({ env: { GATEWAY_BEAT_MS: '60000' } });
+    await eventually('the first beat', () => gate.beats.length > 0);
+    gate.token = 'run2-0001';
+    const [bus] = admissionBuses;
+    if (bus === undefined) throw new Error('there is no admission');
+    sendReport(bus, gate);
+    await eventually('the beat quotes it', () =>
+      gate.beats.some(({ tokens }) =>
+        tokens.some(({ bucket, token }) => bucket === gate.bucket && token === gate.token),
+      ),
+    );
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'a stop lets running answers finish, cuts what outlasts the grace, and says its last beat',
+  async () => {
+    const { edge, provider, gate, events } = await start({ env: { GATEWAY_DRAIN_MS: '700' } });
+    provider.script({ model: MODEL, steps: [{ chunk: delta('one') }, { waitFor: 'stop' }, { chunk: DONE }] });
+    provider.script({ model: MODEL, steps: [{ chunk: delta('one') }, { end: 'stall' }] });
+    const finishes = await begin(edge.url, PATH, chat({ stream: true }));
+    const finished = bytesOf(finishes);
+    const stalls = await begin(edge.url, PATH, chat({ stream: true }));
+    let cutText = '';
+    stalls.on('data', (chunk: Buffer) => (cutText += chunk.toString()));
+    const cut = new Promise((resolve) => stalls.on('error', resolve));
+    const stopped = edge.stop();
+    await expect(send(edge.url, PATH, chat())).rejects.toThrow();
+    provider.release('stop');
+    expect((await finished).toString()).toBe(delta('one') + DONE);
+    await cut;
+    expect(cutText).toContain('"error"');
+    await stopped;
+    await eventually('the last beat', () => gate.beats.at(-1)?.last === true);
+    expect(gate.beats.at(-1)).toMatchObject({ calls: [], releases: [] });
+    const outcomeOf = (id: unknown): string | undefined => events.find((event) => event.id === id)?.outcome;
+    await eventually('both records', () => events.length === 2);
+    expect(outcomeOf(finishes.headers['x-gateway-request-id'])).toBe('settled');
+    expect(outcomeOf(stalls.headers['x-gateway-request-id'])).toBe('voided');
+  },
+  TIMEOUT_MS,
+);

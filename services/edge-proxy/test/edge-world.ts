@@ -1,0 +1,260 @@
+import { connectBus, natsAuthorization, type Bus } from '@gateway/bus';
+import {
+  BUCKETS,
+  MESSAGES,
+  modelEntryKey,
+  SERVICE_NAMES,
+  usageRecorded,
+  type CatalogModel,
+  type CatalogSource,
+  type ServiceName,
+  type UsageEvent,
+} from '@gateway/contracts/messages';
+import { startProviderSimulator, type ProviderSimulator } from '@gateway/provider-simulator';
+import { startServers, type RestartOptions } from '@gateway/servers';
+import { ReadyChecks, readConfig, seal, Secret, systemClock, BASE_FIELDS, type Logger } from '@gateway/service-kit';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { EDGE_FIELDS } from '../src/config.js';
+import { startEdge, type RunningEdge } from '../src/wire.js';
+import { FakeGate, serveFakeAdmission, TEST_PRICE } from './fake-admission.js';
+
+export const TEST_KEY = `mgw_live_${'0123456789abcdef'.repeat(3)}`;
+export const TEST_MODEL = 'pub/model';
+export const SOURCE_CREDENTIAL = 'provider-secret-1';
+const CREDENTIALS_KEY = Buffer.alloc(32, 7);
+const PASSWORDS = Object.fromEntries(SERVICE_NAMES.map((name) => [name, `pass-${name}`])) as Record<
+  ServiceName,
+  string
+>;
+const DEADLINE_MS = 15_000;
+const STEP_MS = 5;
+
+/** An edge in this process on a NATS server of its own, a fake admission, and the provider simulator behind it. */
+export interface EdgeWorld {
+  readonly edge: RunningEdge;
+  readonly gate: FakeGate;
+  readonly provider: ProviderSimulator;
+  readonly admissionBuses: readonly Bus[];
+  /** Events that the stream has stored, in its order. */
+  readonly events: UsageEvent[];
+  readonly log: { level: string; facts: object; text: string }[];
+  publishCatalog(change?: (entries: CatalogEntries) => void): Promise<void>;
+  restartNats(options?: RestartOptions): Promise<void>;
+  stopNats(): Promise<void>;
+  eventOf(id: string): Promise<UsageEvent>;
+  stop(): Promise<void>;
+}
+
+export interface CatalogEntries {
+  readonly models: CatalogModel[];
+  readonly sources: CatalogSource[];
+}
+
+export interface EdgeWorldOptions {
+  readonly env?: Record<string, string>;
+  readonly admissionReplicas?: number;
+}
+
+export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<EdgeWorld> {
+  const stateDirectory = await mkdtemp(join(tmpdir(), 'edge-test-'));
+  const { nats } = await startServers(['nats'], {
+    stateDirectory,
+    env: { ...process.env, GATEWAY_NATS_URL: '' },
+    durable: false,
+    nats: {
+      config: natsAuthorization(PASSWORDS, MESSAGES, BUCKETS),
+      credentials: { user: 'catalog', password: PASSWORDS.catalog },
+    },
+  });
+  const port = new URL(nats.url).port;
+  const urlFor = (service: ServiceName): string => `nats://${service}:${PASSWORDS[service]}@127.0.0.1:${port}`;
+  const log: EdgeWorld['log'] = [];
+  const logger = makeLogger(log);
+  const buses: Bus[] = [];
+  const connect = async (service: ServiceName, replica: string): Promise<Bus> => {
+    const bus = await connectBus({ url: urlFor(service), service, replica, log: makeLogger([]) });
+    buses.push(bus);
+    return bus;
+  };
+
+  const gate = new FakeGate();
+  const events: UsageEvent[] = [];
+  const billing = await connect('billing', 'b0');
+  await billing.ensureStream({ ...STREAM, stream: 'USAGE', subjects: ['usage.recorded.*'], discard: 'new' });
+  const consumer = billing.consume({
+    stream: 'USAGE',
+    durable: 'test',
+    filterSubject: 'usage.recorded.*',
+    batchMax: 100,
+    maxAckPending: 1_000,
+    ackWaitMs: 30_000,
+    handler: async (batch) => {
+      for (const delivery of batch) {
+        const decoded = billing.decode(usageRecorded, delivery.data);
+        if (!decoded.ok) throw new Error(decoded.problem);
+        events.push(...decoded.body.events);
+        delivery.ack();
+      }
+    },
+  });
+  const admissionBuses: Bus[] = [];
+  for (let replica = 0; replica < (options.admissionReplicas ?? 1); replica += 1) {
+    const bus = await connect('admission', `a${replica}`);
+    if (replica === 0) {
+      await bus.ensureStream({
+        ...STREAM,
+        stream: 'BEATS',
+        subjects: ['edge.beat.*.*'],
+        discard: 'old',
+        messagesPerSubjectMax: 1,
+      });
+    }
+    serveFakeAdmission(bus, gate);
+    admissionBuses.push(bus);
+  }
+
+  const provider = await startProviderSimulator({ requireKey: SOURCE_CREDENTIAL });
+  const catalog = await connect('catalog', 'c0');
+  const entries: CatalogEntries = { models: [modelEntry(TEST_MODEL)], sources: defaultSources(provider) };
+  let revision = 0;
+  const publishCatalog: EdgeWorld['publishCatalog'] = async (change) => {
+    change?.(entries);
+    revision += 1;
+    const all = new Map<string, string>();
+    for (const model of entries.models) all.set(modelEntryKey(model.id), JSON.stringify(model));
+    for (const source of entries.sources) all.set(`source.${source.id}`, JSON.stringify(source));
+    await catalog.publishBucket('catalog', all, revision);
+  };
+  await publishCatalog();
+
+  const env = { ...DEFAULT_ENV, GATEWAY_NATS_URL: urlFor('edge-proxy'), ...options.env };
+  const ready = new ReadyChecks();
+  const edge = await startEdge({
+    config: readConfig({ ...BASE_FIELDS, ...EDGE_FIELDS }, env),
+    log: logger,
+    clock: systemClock,
+    replica: 'e0',
+    ready,
+    stopping: new AbortController().signal,
+  });
+  await eventually('the edge is ready', () => ready.report().ready);
+
+  return {
+    edge,
+    gate,
+    provider,
+    admissionBuses,
+    events,
+    log,
+    publishCatalog,
+    restartNats: async (restart = {}) => {
+      if (nats.restart === undefined) throw new Error('this NATS server cannot be restarted');
+      await nats.restart(restart);
+    },
+    stopNats: () => nats.stop(),
+    eventOf: async (id) => {
+      await eventually(`the event of ${id} is stored`, () => events.some((event) => event.id === id));
+      return events.find((event) => event.id === id) as UsageEvent;
+    },
+    stop: async () => {
+      await edge.stop();
+      await consumer.stop();
+      await Promise.all(buses.map((bus) => bus.drain(5_000)));
+      await Promise.all([provider.close(), nats.stop()]);
+      await rm(stateDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Polls until the condition holds; fails with its description after 15 s. */
+export async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const until = performance.now() + DEADLINE_MS;
+  while (!(await holds())) {
+    if (performance.now() > until) throw new Error(`not seen within ${DEADLINE_MS} ms: ${what}`);
+    await delay(STEP_MS);
+  }
+}
+
+export function modelEntry(id: string): CatalogModel {
+  return {
+    v: 1,
+    id,
+    displayName: `Model ${id}`,
+    active: true,
+    available: true,
+    kind: 'chat',
+    contextLength: 128_000,
+    maxOutputTokens: 8_192,
+    bytesPerToken: 3,
+    createdAt: 1_700_000_000_000,
+    prices: [{ version: TEST_PRICE.version, effectiveFrom: 0, figures: TEST_PRICE.figures }],
+  };
+}
+
+export function sourceEntry(id: string, baseUrl: string, more: Partial<CatalogSource> = {}): CatalogSource {
+  const key = { current: new Secret(CREDENTIALS_KEY) };
+  return {
+    v: 1,
+    id,
+    model: TEST_MODEL,
+    provider: 'prov-1',
+    baseUrl,
+    upstreamModel: 'upstream-model',
+    endpoints: ['/v1/chat/completions'],
+    paths: {},
+    auth: { type: 'bearer' },
+    sealedCredential: seal(SOURCE_CREDENTIAL, id, key),
+    headers: {},
+    betas: [],
+    priority: 0,
+    weight: 1,
+    enabled: true,
+    streamUsage: true,
+    cancelStopsBilling: false,
+    limits: { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null },
+    costs: [],
+    ...more,
+  };
+}
+
+/** `src-a` goes to listener a; `src-b` to listener b. */
+function defaultSources(provider: ProviderSimulator): CatalogSource[] {
+  return [
+    sourceEntry('src-a', provider.urls[0], { priority: 0 }),
+    sourceEntry('src-b', provider.urls[1], { priority: 1 }),
+  ];
+}
+
+const STREAM = {
+  bytesMax: 64 * 1024 * 1024,
+  ageMaxMs: 3_600_000,
+  duplicateWindowMs: 1_000,
+  replicas: 1,
+} as const;
+
+const DEFAULT_ENV = {
+  GATEWAY_HOST: '127.0.0.1',
+  GATEWAY_PORT: '0',
+  GATEWAY_PUBLIC_URL: 'https://gateway.example',
+  GATEWAY_BILLING_LINK_URL: 'https://billing.example/pay',
+  GATEWAY_KEY_PEPPER: 'pepper-'.repeat(6),
+  GATEWAY_KEY_PEPPER_PREVIOUS: 'older-pepper-'.repeat(4),
+  GATEWAY_CREDENTIALS_KEY: CREDENTIALS_KEY.toString('hex'),
+  GATEWAY_BEAT_MS: '200',
+  GATEWAY_DRAIN_MS: '2000',
+};
+
+function makeLogger(lines: EdgeWorld['log']): Logger {
+  const at = (level: string) => (facts: object, text: string) => void lines.push({ level, facts, text });
+  const logger: Logger = {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: () => logger,
+  };
+  return logger;
+}

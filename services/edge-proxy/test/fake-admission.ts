@@ -1,0 +1,176 @@
+import type { Bus } from '@gateway/bus';
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import {
+  admissionAuthorize,
+  admissionBatch,
+  admissionUsage,
+  edgeBeat,
+  edgeReport,
+  edgeVerdict,
+  type AdmitEntry,
+  type AnswerBodyOf,
+  type BatchAnswer,
+  type HoldFields,
+  type PricedVersion,
+  type ReceivedOf,
+  type ReleaseEntry,
+} from '@gateway/contracts/messages';
+
+type Batch = ReceivedOf<typeof admissionBatch>;
+type OpenEntry = Batch['opens'][number];
+type Reply = (answer: AnswerBodyOf<typeof admissionBatch>) => void;
+
+export const TEST_ACCOUNT = 'acc-test';
+export const TEST_PRICE: PricedVersion = {
+  version: 'price-1',
+  figures: {
+    inputPerMillion: 1_000_000_000,
+    cachedInputPerMillion: null,
+    cacheWritePerMillion: null,
+    cacheWrite1hPerMillion: null,
+    outputPerMillion: 2_000_000_000,
+    perCall: 0,
+    tiers: [],
+  },
+};
+
+/** What all replicas of the fake admission share: the gate. */
+export class FakeGate {
+  token = 'run1-0001';
+  /** Sources that an admission of a model names. */
+  readonly sources = new Map<string, string[]>();
+  readonly batches: { replica: string; batch: Batch }[] = [];
+  readonly releases: ReleaseEntry[] = [];
+  readonly beats: ReceivedOf<typeof edgeBeat>[] = [];
+  readonly admits: { replica: string; entry: AdmitEntry }[] = [];
+  readonly holds = new Map<string, HoldFields>();
+  /** Decides about an entry instead of the default, which admits; null: no answer. */
+  decide: (entry: AdmitEntry, replica: string) => BatchAnswer | null | undefined = () => undefined;
+  decideOpen: (entry: OpenEntry, replica: string) => BatchAnswer | null | undefined = () => undefined;
+  /** Whether releases are answered. */
+  answersReleases = true;
+  /** Offset of the gate's clock. */
+  clockOffsetMs = 0;
+  /** Puts an answer off: called with the function that sends it. */
+  deliver: (send: () => void, replica: string) => void = (send) => send();
+  authorize: AnswerBodyOf<typeof admissionAuthorize> = {
+    kind: 'authorized',
+    account: TEST_ACCOUNT,
+    key: 'key-1',
+    allowedModels: null,
+    planModels: null,
+    walletAboveZero: true,
+  };
+  usage: AnswerBodyOf<typeof admissionUsage> | null = null;
+
+  get bucket(): number {
+    return bucketOfAccount(TEST_ACCOUNT);
+  }
+
+  admitted(entry: AdmitEntry): BatchAnswer {
+    const hold = this.holds.get(entry.id) ?? holdOf(entry, Date.now() + this.clockOffsetMs);
+    const repeated = this.holds.has(entry.id);
+    this.holds.set(entry.id, hold);
+    const sources = this.sources.get(entry.model ?? '') ?? ['src-a'];
+    return {
+      kind: 'admitted',
+      id: entry.id,
+      account: TEST_ACCOUNT,
+      bucket: this.bucket,
+      token: this.token,
+      hold,
+      price: TEST_PRICE,
+      sources,
+      repeated,
+    };
+  }
+}
+
+/** One replica of admission that plays by the contract and keeps what it was told. */
+export function serveFakeAdmission(bus: Bus, gate: FakeGate): void {
+  bus.serveMany(admissionBatch, (batch, reply) => answerBatch(bus, gate, batch, reply), { concurrencyMax: 10_000 });
+  bus.serve(admissionAuthorize, async () => gate.authorize);
+  bus.serve(admissionUsage, async () => {
+    if (gate.usage === null) throw new Error('no usage was set');
+    return gate.usage;
+  });
+  bus.subscribe(
+    edgeBeat,
+    (beat) => {
+      gate.beats.push(beat);
+      gate.releases.push(...beat.releases);
+    },
+    { queue: true },
+  );
+}
+
+/** The verdict for a beat. */
+export function sendVerdict(
+  bus: Bus,
+  gate: FakeGate,
+  beat: ReceivedOf<typeof edgeBeat>,
+  verdict: { abort?: string[]; released?: string[]; token?: string } = {},
+): void {
+  bus.publish(
+    edgeVerdict,
+    { edge: beat.edge },
+    {
+      n: beat.n,
+      chunk: beat.chunk,
+      tokens: [{ bucket: gate.bucket, token: verdict.token ?? gate.token }],
+      abort: verdict.abort ?? [],
+      released: verdict.released ?? [],
+      now: Date.now() + gate.clockOffsetMs,
+    },
+  );
+}
+
+export function sendReport(bus: Bus, gate: FakeGate): void {
+  bus.publish(edgeReport, {}, { tokens: [{ bucket: gate.bucket, token: gate.token }] });
+}
+
+function answerBatch(bus: Bus, gate: FakeGate, batch: Batch, reply: Reply): void {
+  gate.batches.push({ replica: bus.replica, batch });
+  const answers: BatchAnswer[] = [];
+  for (const entry of batch.opens) {
+    const decided = gate.decideOpen(entry, bus.replica);
+    if (decided === null) continue;
+    answers.push(
+      decided ?? { kind: 'opened', id: entry.id, account: TEST_ACCOUNT, bucket: gate.bucket, token: gate.token },
+    );
+  }
+  for (const entry of batch.admits) {
+    gate.admits.push({ replica: bus.replica, entry });
+    const decided = gate.decide(entry, bus.replica);
+    if (decided === null) continue;
+    answers.push(decided ?? (entry.bodyRefusal === null ? gate.admitted(entry) : refusal(entry.id, entry.bodyRefusal)));
+  }
+  gate.releases.push(...batch.releases);
+  const released = gate.answersReleases ? batch.releases.map(({ id }) => id) : [];
+  if (answers.length === 0 && released.length === 0) return;
+  gate.deliver(
+    () => reply({ replica: bus.replica, now: Date.now() + gate.clockOffsetMs, answers, released }),
+    bus.replica,
+  );
+}
+
+export function refusal(id: string, row: number): BatchAnswer {
+  return { kind: 'refused', id, row, facts: {} };
+}
+
+function holdOf(entry: AdmitEntry, now: number): HoldFields {
+  return {
+    account: TEST_ACCOUNT,
+    key: 'key-1',
+    member: 'mem-1',
+    model: entry.model ?? 'pub/none',
+    priceVersion: TEST_PRICE.version,
+    worstNanoUsd: 50_000_000,
+    planMaxNanoUsd: 0,
+    walletMaxNanoUsd: null,
+    periods: { month: '2026-11', session5h: null, weekly: null, subscription: null },
+    windows: [],
+    allotment: null,
+    admittedAt: now,
+  };
+}
