@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startSystem } from '@gateway/local';
 import type { LocalSystem, ProcessName } from '@gateway/local';
 import { parseUsd, rate } from '@gateway/metering';
-import { connectRedis, readGate } from '../test/gate.js';
+import { connectRedis, isEmpty, readGate } from '../test/gate.js';
 import { startLoad } from '../test/load.js';
 import type { Seen } from '../test/load.js';
 import { TestOperator } from '../test/operator.js';
@@ -86,14 +86,7 @@ test('edge, admission, billing and catalog killed in turn under load: every comp
   await expectExactCharges(seen);
   const redis = connectRedis(system.servers.redis.url);
   for (const { account } of callers) {
-    await until(
-      `slots and holds of ${account} are gone`,
-      async () => {
-        const gate = await readGate(redis, account);
-        return gate.slots === 0 && gate.holds === 0;
-      },
-      30_000,
-    );
+    await until(`slots and holds of ${account} are gone`, async () => isEmpty(await readGate(redis, account)), 30_000);
     const { total } = await operator.chargedRecords(account);
     expect(parseUsd((await operator.walletUsd(account)) ?? '')).toBe(parseUsd(CREDIT_USD) - total);
   }

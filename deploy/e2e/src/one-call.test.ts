@@ -4,7 +4,7 @@ import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import type { Redis } from 'ioredis';
 import { request } from 'undici';
-import { connectRedis, readGate } from '../test/gate.js';
+import { connectRedis, isEmpty, readGate } from '../test/gate.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
 import { until } from '../test/until.js';
@@ -66,10 +66,7 @@ async function expectSettled(requestId: string, account: string, creditUsd: stri
     expect(entries.reduce((sum, entry) => sum + parseUsd(entry.amountUsd), 0n)).toBe(0n);
   }
   expect(parseUsd((await system.operator.walletUsd(account)) ?? '')).toBe(parseUsd(creditUsd) - CHARGE);
-  await until('slot and hold are gone', async () => {
-    const gate = await readGate(redis, account);
-    return gate.slots === 0 && gate.holds === 0;
-  });
+  await until('slot and hold are gone', async () => isEmpty(await readGate(redis, account)));
 }
 
 test('a plain call reaches the provider byte for byte, is passed back byte for byte, and is charged exactly', async () => {

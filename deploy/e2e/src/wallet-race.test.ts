@@ -3,7 +3,7 @@ import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import type { Redis } from 'ioredis';
 import { Agent, request } from 'undici';
-import { connectRedis, readGate } from '../test/gate.js';
+import { connectRedis, isEmpty, readGate } from '../test/gate.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
 import { until } from '../test/until.js';
@@ -66,8 +66,5 @@ test(`${CALLS} parallel calls on a wallet that pays for ${PAYS_FOR}: exactly tho
   expect(simulator.calls({ model: upstream })).toHaveLength(PAYS_FOR);
   for (const { id } of answered) expect((await system.operator.record(id)).record.chargedUsd).toBe('0.01');
   expect(await system.operator.walletUsd(account)).toBe('0.00');
-  await until('slots and holds are gone', async () => {
-    const gate = await readGate(redis, account);
-    return gate.slots === 0 && gate.holds === 0;
-  });
+  await until('slots and holds are gone', async () => isEmpty(await readGate(redis, account)));
 });

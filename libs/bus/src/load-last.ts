@@ -2,7 +2,7 @@ import { createInbox, type Msg } from 'nats';
 import { BusFault } from './bus-fault.js';
 import { inboxPrefix, type Link } from './connection.js';
 import { placeOf } from './delivery.js';
-import { API_TIMEOUT_MS, askApi, NANOSECONDS_PER_MS } from './jetstream.js';
+import { askApi, NANOSECONDS_PER_MS } from './jetstream.js';
 import type { ReplyInbox } from './reply-inbox.js';
 
 /** All of them together: the longest that reading the last messages of all subjects may take. */
@@ -36,6 +36,18 @@ export async function createLastConsumer(
   return { name, pending };
 }
 
+/** "Nothing more", as the server says it when a request was met in part or not at all. */
+const NOTHING_MORE = new Set([404, 408]);
+
+/**
+ * Messages may be replaced while they are read, and the count of those pending then never comes to 0: the server's own
+ * "nothing more" is an end as well.
+ */
+function faultOf(stream: string, message: Msg): BusFault | undefined {
+  const code = message.headers?.code ?? 0;
+  return NOTHING_MORE.has(code) ? undefined : new BusFault('stream_refused', `${stream}: ${message.headers?.status}`);
+}
+
 /** The last message of each subject of a stream, in stream order. Rejects with `stream_missing`, `timeout`… */
 export async function loadLast(link: Link, inbox: ReplyInbox, stream: string, filterSubject: string): Promise<Msg[]> {
   const { name, pending } = await createLastConsumer(inbox, stream, filterSubject);
@@ -43,7 +55,7 @@ export async function loadLast(link: Link, inbox: ReplyInbox, stream: string, fi
   const loaded: Msg[] = [];
   const replies = createInbox(inboxPrefix(link.service));
   const ask = (): void => {
-    const body = JSON.stringify({ batch: BATCH, expires: API_TIMEOUT_MS * NANOSECONDS_PER_MS });
+    const body = JSON.stringify({ batch: BATCH, no_wait: true });
     link.nats.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, body, { reply: replies });
   };
   let end: (fault?: BusFault) => void = () => undefined;
@@ -53,8 +65,7 @@ export async function loadLast(link: Link, inbox: ReplyInbox, stream: string, fi
   const subscription = link.nats.subscribe(replies, {
     callback: (error, message) => {
       if (error !== null) return end(new BusFault('forbidden', error.message));
-      if (message.subject === replies)
-        return end(new BusFault('stream_refused', `${stream}: ${message.headers?.status}`));
+      if (message.subject === replies) return end(faultOf(stream, message));
       loaded.push(message);
       if (placeOf(message).pending === 0) end();
       else if (loaded.length % BATCH === 0) ask();
