@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { BEATS_SETTINGS, faultCode, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
 import { pulse } from '../test/messages.js';
@@ -39,13 +40,16 @@ test('the last message of each subject is read, over more than one batch', async
 
 test('reading ends, with every subject, while the messages are being replaced', async () => {
   await admission.ensureStream(BEATS_SETTINGS);
-  const subjects = Array.from({ length: 40 }, (_, n) => `busy${n}`);
+  const subjects = Array.from({ length: 2 }, (_, n) => `busy${n}`);
   await Promise.all(subjects.map((edgeName) => edge.store(pulse, { edge: edgeName }, { n: 0 })));
   let reading = true;
   const replacing = subjects.map(async (edgeName) => {
-    for (let n = 1; reading; n += 1) await edge.store(pulse, { edge: edgeName }, { n });
+    for (let n = 1; reading; n += 1) {
+      await edge.store(pulse, { edge: edgeName }, { n });
+      await setImmediate();
+    }
   });
-  for (let round = 0; round < 20; round += 1) {
+  for (let round = 0; round < 300; round += 1) {
     const read = await admission.lastPerSubject('BEATS', 'test.pulse.*');
     const names = new Set(read.map(({ subject }) => subject));
     expect(subjects.filter((edgeName) => !names.has(`test.pulse.${edgeName}`))).toEqual([]);
