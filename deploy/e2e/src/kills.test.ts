@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startSystem } from '@gateway/local';
 import type { LocalSystem, ProcessName } from '@gateway/local';
+import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { parseUsd, rate } from '@gateway/metering';
 import { connectRedis, isEmpty, readGate } from '../test/gate.js';
 import { startLoad } from '../test/load.js';
@@ -70,6 +71,7 @@ test('edge, admission, billing and catalog killed in turn under load: every comp
   );
   const { edgeUrls, providerUrls } = system.running();
   const model = await operator.model(PRICES, providerUrls);
+  const kills: string[] = [];
   const load = startLoad({ urls: edgeUrls, model: model.id, callers, atOnce: 3 });
 
   for (const name of ['edge-proxy', 'admission', 'billing', 'catalog'] as const satisfies readonly ProcessName[]) {
@@ -77,13 +79,14 @@ test('edge, admission, billing and catalog killed in turn under load: every comp
     const [victim] = system.children(name);
     const pid = victim?.pid;
     victim?.kill('SIGKILL');
+    kills.push(`${name} at ${new Date().toISOString()}`);
     await until(`${name} is another process`, () => victim?.pid != null && victim.pid !== pid);
     await victim?.ready();
   }
   await moreCompleteAnswers(load.seen);
   const seen = await load.stop();
 
-  await expectExactCharges(seen);
+  await expectExactCharges(seen, kills);
   const redis = connectRedis(system.servers.redis.url);
   for (const { account } of callers) {
     await until(`slots and holds of ${account} are gone`, async () => isEmpty(await readGate(redis, account)), 30_000);
@@ -102,11 +105,16 @@ async function moreCompleteAnswers(seen: readonly Seen[]): Promise<void> {
   );
 }
 
-async function expectExactCharges(seen: readonly Seen[]): Promise<void> {
+async function expectExactCharges(seen: readonly Seen[], kills: readonly string[]): Promise<void> {
   const complete = seen.filter((call) => call.complete);
   expect(new Set(complete.map((call) => call.requestId)).size).toBe(complete.length);
   for (const call of complete) {
-    const { record } = await operator.record(call.requestId ?? '', 20_000);
+    const { record } = await operator.record(call.requestId ?? '', 20_000).catch((error: Error) => {
+      const began = new Date(timeOfUuidV7(call.requestId ?? '')).toISOString();
+      throw new Error(
+        `${error.message}: began ${began}, seen complete by ${call.endedAt}; killed: ${kills.join(', ')}`,
+      );
+    });
     const usage = { input: call.usage?.prompt_tokens ?? -1, output: call.usage?.completion_tokens ?? -1 };
     const charge = rate({ ...usage, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0 }, FIGURES);
     expect([call.requestId, record.outcome, parseUsd(record.chargedUsd)]).toEqual([call.requestId, 'settled', charge]);

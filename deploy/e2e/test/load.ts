@@ -12,6 +12,8 @@ export interface Seen {
   readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number } | null;
   readonly account: string;
   readonly body: string;
+  /** When the client had all of it. */
+  readonly endedAt: string;
 }
 
 export interface Caller {
@@ -79,7 +81,15 @@ async function callOnce(options: LoadOptions, caller: Caller, n: number, agent: 
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   const complete = whole && status === 200 && (stream ? body.includes('data: [DONE]') : true);
-  return { requestId, status, complete, usage: complete ? usageOf(body, stream) : null, account: caller.account, body };
+  return {
+    requestId,
+    status,
+    complete,
+    usage: complete ? usageOf(body, stream) : null,
+    account: caller.account,
+    body,
+    endedAt: new Date().toISOString(),
+  };
 }
 
 function usageOf(body: string, stream: boolean): Seen['usage'] {
