@@ -50,9 +50,9 @@ module.exports = {
     {
       name: 'domain-is-pure',
       severity: 'error',
-      comment: 'A decision is a function of facts, request and now.',
+      comment: 'A decision is a function of facts, request and now. Bytes are data: Buffer does no I/O.',
       from: { path: `${service}domain/`, pathNot: test },
-      to: { pathNot: ['^services/$1/src/domain/', '^libs/(metering|contracts)/'] },
+      to: { pathNot: ['^services/$1/src/domain/', '^libs/(metering|contracts)/', '^(node:)?buffer$'] },
     },
     {
       name: 'verbs-see-ports-not-adapters',
@@ -115,6 +115,9 @@ module.exports = {
     exclude: { path: '(/dist/|/generated/|^deploy/.*\\.mjs$)' },
     tsConfig: { fileName: 'tsconfig.base.json' },
     tsPreCompilationDeps: true,
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['source', 'import', 'node', 'default', 'types'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['source', 'import', 'node', 'default', 'types'],
+    },
   },
 };

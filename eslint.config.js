@@ -7,7 +7,12 @@ export default tseslint.config(
     files: ['**/*.ts'],
     languageOptions: {
       parserOptions: {
-        project: ['./tsconfig.tests.json', './libs/*/tsconfig.json', './services/*/tsconfig.json', './deploy/*/tsconfig.json'],
+        project: [
+          './tsconfig.tests.json',
+          './libs/*/tsconfig.json',
+          './services/*/tsconfig.json',
+          './deploy/*/tsconfig.json',
+        ],
         tsconfigRootDir: import.meta.dirname,
       },
     },

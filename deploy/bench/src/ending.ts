@@ -1,18 +1,13 @@
 /** What must be ended again, ended in the reverse order of its start, whatever happened in between. */
 export class Ending {
   readonly #steps: { what: string; end: () => Promise<void> | void }[] = [];
-  #running: Promise<void> | null = null;
 
   add(what: string, end: () => Promise<void> | void): void {
     this.#steps.push({ what, end });
   }
 
-  /** Runs every step even if one fails; a second call waits for the first. */
-  run(onFault: (text: string) => void): Promise<void> {
-    return (this.#running ??= this.#endAll(onFault));
-  }
-
-  async #endAll(onFault: (text: string) => void): Promise<void> {
+  /** Runs every step even if one fails. */
+  async run(onFault: (text: string) => void): Promise<void> {
     for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
       try {
         await step.end();
@@ -20,6 +15,5 @@ export class Ending {
         onFault(`${step.what} could not be ended in order: ${error instanceof Error ? error.message : String(error)}`);
       }
     }
-    this.#running = null;
   }
 }

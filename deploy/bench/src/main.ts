@@ -28,13 +28,14 @@ async function run(options: BenchArguments): Promise<void> {
   const breakOff = (reason: string): void => {
     // The kernel ends the children of a starter that is gone.
     if (abort.signal.aborted) process.exit(EXIT_BROKEN_OFF);
-    abort.abort(new Error(reason));
     process.exitCode = EXIT_BROKEN_OFF;
+    abort.abort(new Error(reason));
     log(`${reason}: ending everything (once more to leave at once)`);
-    void ending.run(log);
   };
   process.on('SIGINT', () => breakOff('interrupted'));
   process.on('SIGTERM', () => breakOff('asked to end'));
+  // The reader of a pipe may leave: without this the process would end with everything still running.
+  process.stdout.on('error', () => breakOff('the output was closed'));
   const timer = setTimeout(() => breakOff(`not done after ${RUN_MS_MAX / 60_000} minutes`), RUN_MS_MAX);
   try {
     const command = ['npm run bench', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(' ');

@@ -14,6 +14,7 @@ const EXPECTED: Readonly<Record<CallKind, Expected>> = {
   streamed: { bytesMin: STREAM_CHUNKS * 50, endsWith: 'data: [DONE]' },
 };
 const WARM_UP_SECONDS = 0.3;
+const IDLE_MS = 5_000;
 
 /** What a measurement needs beside peer and scenario. */
 export interface Bench {
@@ -70,6 +71,15 @@ export async function measure(
     cpuMicros: difference(after, before),
     loadMicros: Object.values(difference(loadAfter, loadBefore)).reduce((sum, micros) => sum + micros, 0),
   };
+}
+
+/** CPU microseconds per second by process while no call runs. */
+export async function measureIdle(peer: Peer): Promise<Record<string, number>> {
+  const [before, startedAt] = [readCpu(peer.processes, peer.except), performance.now()];
+  await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
+  const used = difference(readCpu(peer.processes, peer.except), before);
+  const seconds = (performance.now() - startedAt) / 1000;
+  return Object.fromEntries(Object.entries(used).map(([name, micros]) => [name, micros / seconds]));
 }
 
 function difference(

@@ -21,10 +21,12 @@ export async function startPeers(
   directory: string,
   ending: Ending,
   log: (line: string) => void,
+  signal: AbortSignal,
 ): Promise<Peers> {
   const all: Peer[] = [];
   let gateway: GatewayPeer | null = null;
   for (const id of options.peers) {
+    signal.throwIfAborted();
     switch (id) {
       case 'direct':
         all.push(directCall(provider));
@@ -44,5 +46,6 @@ export async function startPeers(
         break;
     }
   }
+  signal.throwIfAborted();
   return { all, gateway };
 }

@@ -19,16 +19,22 @@ export type UsageAnswer = AnswerOf<typeof admissionUsage>;
 export type Beat = BodyOf<typeof edgeBeat>;
 export type Verdict = ReceivedOf<typeof edgeVerdict>;
 
+/** `replica` undefined: any of admission's replicas. */
+export interface AskedReplica {
+  readonly replica: string | undefined;
+  readonly timeoutMs: number;
+}
+
 /** The bus, as far as the edge speaks it. A rejected promise or `fault` carries the bus's short code. */
 export interface BusLine {
-  /** `replica` absent: any of admission's replicas. Nothing is called back inside this call; after `fault` nothing comes. */
+  /** Nothing is called back inside this call; after `fault` nothing comes. */
   askAdmission(
     batch: AdmissionBatch,
     on: { answer(answer: AdmissionBatchAnswer): void; fault(code: string): void },
-    options: { replica: string | undefined; timeoutMs: number },
+    to: AskedReplica,
   ): { close(): void };
-  authorize(question: AuthorizeQuestion): Promise<AuthorizeAnswer>;
-  usage(question: AuthorizeQuestion): Promise<UsageAnswer>;
+  authorize(question: AuthorizeQuestion, to: AskedReplica): Promise<AuthorizeAnswer>;
+  usage(question: AuthorizeQuestion, to: AskedReplica): Promise<UsageAnswer>;
   /** Resolves when the stream has stored the message. */
   storeUsage(shard: number, message: Buffer): Promise<void>;
   storeBeat(beat: Beat): Promise<void>;

@@ -1,5 +1,5 @@
 import { connectBus } from '@gateway/bus';
-import { gatewayError, refusalError, type ErrorContext } from '@gateway/contracts/errors';
+import type { ErrorContext } from '@gateway/contracts/errors';
 import { DEFAULT_KEY_PREFIX } from '@gateway/contracts/ids';
 import { edgeReport, edgeVerdict } from '@gateway/contracts/messages';
 import { gauge, type RunningService, type ServiceContext } from '@gateway/service-kit';
@@ -13,23 +13,17 @@ import { SourceLanes } from './adapters/source-lanes.js';
 import { AdmissionDesk } from './admission/ask-admission.js';
 import { EdgeClock } from './admission/edge-clock.js';
 import { GateTokens } from './admission/gate-tokens.js';
+import { KnownReplicas } from './admission/known-replicas.js';
 import { RunningCalls } from './beats/running-calls.js';
 import { Beats } from './beats/send-beats.js';
 import type { Edge, EdgeSettings } from './call/call.js';
 import { Deadlines } from './call/deadlines.js';
 import { makeEdgeMetrics } from './call/edge-metrics.js';
-import { handleModelCall } from './call/handle-model-call.js';
-import { writeError } from './call/write-error.js';
 import type { EDGE_FIELDS, EdgeConfig } from './config.js';
-import { ENDPOINT_TABLE } from './domain/endpoints.js';
+import { edgeRoutes } from './http/edge-routes.js';
 import { bodyBytesBuffered } from './http/read-body.js';
-import { makeRouteTable, type RouteTable } from './http/routes.js';
 import { makeHttpServer, type HttpServer } from './http/serve.js';
 import { UsageJournal } from './journal/store-usage.js';
-import { listModels } from './lists/list-models.js';
-import { showConfig } from './lists/show-config.js';
-import { showUsage } from './lists/show-usage.js';
-import type { ClientRequest } from './ports.js';
 
 /** Steps of a stop after the running calls have ended, in milliseconds. */
 export const STOP_STEP_MS = {
@@ -63,6 +57,7 @@ export async function startEdge(context: ServiceContext<typeof EDGE_FIELDS>): Pr
   const line = makeBusLine(bus);
   const clock = new EdgeClock(context.clock);
   const tokens = new GateTokens();
+  const replicas = new KnownReplicas();
   const running = new RunningCalls();
   const deadlines = new Deadlines(monotonicMs);
   const sources = new SourceLanes();
@@ -81,6 +76,7 @@ export async function startEdge(context: ServiceContext<typeof EDGE_FIELDS>): Pr
     bus: line,
     clock,
     tokens,
+    replicas,
     monotonicMs,
     mayAdmit: () => journal.mayAdmit(),
   });
@@ -107,6 +103,7 @@ export async function startEdge(context: ServiceContext<typeof EDGE_FIELDS>): Pr
     log,
     metrics,
     bus: line,
+    replicas,
     catalog,
     desk,
     journal,
@@ -115,7 +112,7 @@ export async function startEdge(context: ServiceContext<typeof EDGE_FIELDS>): Pr
     health: new Map(),
   };
   const http = makeHttpServer({
-    routes: routesOf(edge, config.GATEWAY_MESSAGES_ENABLED),
+    routes: edgeRoutes(edge, config.GATEWAY_MESSAGES_ENABLED),
     clock,
     errorContext: edge.settings.errors,
     log,
@@ -166,28 +163,6 @@ function settingsOf(config: EdgeConfig, traceRatio: number): EdgeSettings {
     upstreamDeadlineMs: config.GATEWAY_UPSTREAM_DEADLINE_MS,
     readOnMs: config.GATEWAY_READ_ON_MS,
   };
-}
-
-function routesOf(edge: Edge, isMessagesEnabled: boolean): RouteTable {
-  const { errors } = edge.settings;
-  const calls = [...ENDPOINT_TABLE.values()].map((row) => ({
-    method: 'POST',
-    path: row.path,
-    route: (request: ClientRequest): Promise<void> =>
-      row.style === 'messages' && !isMessagesEnabled
-        ? refuseDisabled(errors, request)
-        : handleModelCall(edge, row, request),
-  }));
-  const lists = [
-    { method: 'GET', path: '/v1/models', route: (request: ClientRequest) => listModels(edge, request) },
-    { method: 'GET', path: '/v1/gateway/usage', route: (request: ClientRequest) => showUsage(edge, request) },
-    { method: 'GET', path: '/api/gateway/config', route: (request: ClientRequest) => showConfig(errors, request) },
-  ];
-  return makeRouteTable([...calls, ...lists], gatewayError('admission_error'));
-}
-
-async function refuseDisabled(errors: ErrorContext, request: ClientRequest): Promise<void> {
-  writeError(request.answer, refusalError(2, {}, errors), request.id, 'messages');
 }
 
 function declareGauges(running: RunningCalls, journal: UsageJournal, desk: AdmissionDesk): void {

@@ -21,10 +21,15 @@ export function examinePinning(): Pinning {
   }
 }
 
-/** Puts processes with their descendants and all threads on one core; what they start later inherits it. */
-export function pin(pinning: Pinning, roots: readonly number[], place: Place): void {
+/** Puts processes with all threads, and their descendants, on one core; what they start later inherits it. */
+export function pin(
+  pinning: Pinning,
+  roots: readonly number[],
+  place: Place,
+  { descendants = true }: { descendants?: boolean } = {},
+): void {
   if (!pinning.pinned) return;
-  for (const pid of pidsOf(roots)) taskset(['-a', '-c', '-p', String(CORES[place]), String(pid)]);
+  for (const pid of descendants ? pidsOf(roots) : roots) taskset(['-a', '-c', '-p', String(CORES[place]), String(pid)]);
 }
 
 function taskset(args: readonly string[]): void {

@@ -15,13 +15,17 @@ export function renderReport(report: Report): string {
   const sections = [
     '# Benchmark: this gateway and its peers',
     'Ratios carry over to other machines, absolute figures do not. Medians over the rounds; every round measures every peer.',
-    renderTable(['', ''], report.facts),
+    report.facts.map(([name, text]) => `- **${name}**: ${text}`).join('\n'),
     ...report.scenarios.map((scenario) => {
-      const summaries = report.summaries.filter((summary) => summary.scenario === scenario.id);
+      const summaries = report.peers.flatMap(({ id }) =>
+        report.summaries.filter((summary) => summary.scenario === scenario.id && summary.peer === id),
+      );
       const title = scenario.kind === 'plain' ? `Plain calls, 1 KB in and 1 KB out, ${scenario.title}` : 'Streams';
       return `## ${title}\n\n${scenario.kind === 'plain' ? plainTable(report, summaries) : streamTable(report, summaries)}`;
     }),
-    `## CPU of the gateway by process, µs per call\n\n${processTable(report)}`,
+    ...(report.idle === null
+      ? []
+      : [`## CPU of the gateway by process, µs per call\n\n${processTable(report, report.idle)}`]),
     `## Ratios\n\n${ratioTable(report.ratios)}`,
     `## How to read it\n\n${READING.join('\n')}`,
     ...(report.notes.length === 0 ? [] : [`## Not measured\n\n${report.notes.map((note) => `- ${note}`).join('\n')}`]),
@@ -89,16 +93,21 @@ function streamTable(report: Report, summaries: readonly Summary[]): string {
   );
 }
 
-function processTable(report: Report): string {
+function processTable(report: Report, idle: Readonly<Record<string, number>>): string {
   const ours = report.summaries.filter((summary) => summary.peer === 'gateway');
-  const order = ours.find((summary) => summary.scenario === FULL_LOAD)?.cpuByProcess ?? ours[0]?.cpuByProcess ?? {};
-  const names = Object.keys(order).sort((a, b) => (order[b] ?? 0) - (order[a] ?? 0));
+  const order = ours.find((summary) => summary.scenario === FULL_LOAD)?.cpuByProcess ?? {};
+  const names = Object.keys(idle).sort((a, b) => (order[b] ?? 0) - (order[a] ?? 0));
   const titles = ours.map(({ scenario }) => report.scenarios.find(({ id }) => id === scenario)?.title ?? scenario);
+  const idleTotal = Object.values(idle).reduce((sum, micros) => sum + micros, 0);
   return renderTable(
-    ['', ...titles],
+    ['', ...titles, 'without calls, µs per second'],
     [
-      ...names.map((name) => [name, ...ours.map((summary) => figure(summary.cpuByProcess[name] ?? 0))]),
-      ['all', ...ours.map((summary) => figure(summary.cpuPerCall?.median ?? NaN))],
+      ...names.map((name) => [
+        name,
+        ...ours.map((summary) => figure(summary.cpuByProcess[name] ?? 0)),
+        figure(idle[name] ?? 0),
+      ]),
+      ['all', ...ours.map((summary) => figure(summary.cpuPerCall?.median ?? NaN)), figure(idleTotal)],
     ],
   );
 }

@@ -13,6 +13,8 @@ export interface Report {
   readonly scenarios: readonly { readonly id: string; readonly title: string; readonly kind: 'plain' | 'streamed' }[];
   /** What could not be measured, and why. */
   readonly notes: readonly string[];
+  /** CPU of the gateway without calls, in microseconds per second by process; null when it was not measured. */
+  readonly idle: Readonly<Record<string, number>> | null;
   readonly summaries: readonly Summary[];
   readonly ratios: readonly Ratio[];
   readonly samples: readonly Sample[];

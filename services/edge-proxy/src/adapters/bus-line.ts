@@ -1,4 +1,4 @@
-import type { Bus } from '@gateway/bus';
+import type { Bus, RequestOptions } from '@gateway/bus';
 import {
   admissionAuthorize,
   admissionBatch,
@@ -6,7 +6,7 @@ import {
   edgeBeat,
   usageRecorded,
 } from '@gateway/contracts/messages';
-import type { BusLine } from '../ports.js';
+import type { AskedReplica, BusLine } from '../ports.js';
 
 /** How long one try to store a usage event may take; the journal repeats it. */
 const STORE_USAGE_MS = 2_000;
@@ -16,15 +16,15 @@ const STORE_BEAT_MS = 1_500;
 /** The edge's side of the message table over the bus. */
 export function makeBusLine(bus: Bus): BusLine {
   return {
-    askAdmission: (batch, on, { replica, timeoutMs }) =>
+    askAdmission: (batch, on, to) =>
       bus.requestMany(
         admissionBatch,
         batch,
         { answer: (answer) => on.answer(answer), fault: (fault) => on.fault(fault.code) },
-        replica === undefined ? { timeoutMs } : { replica, timeoutMs },
+        optionsOf(to),
       ),
-    authorize: (question) => bus.request(admissionAuthorize, question),
-    usage: (question) => bus.request(admissionUsage, question),
+    authorize: (question, to) => bus.request(admissionAuthorize, question, optionsOf(to)),
+    usage: (question, to) => bus.request(admissionUsage, question, optionsOf(to)),
     storeUsage: async (shard, message) => {
       await bus.store(usageRecorded, { shard }, message, { timeoutMs: STORE_USAGE_MS });
     },
@@ -32,4 +32,8 @@ export function makeBusLine(bus: Bus): BusLine {
       await bus.store(edgeBeat, { edge: beat.edge, chunk: beat.chunk }, beat, { timeoutMs: STORE_BEAT_MS });
     },
   };
+}
+
+function optionsOf({ replica, timeoutMs }: AskedReplica): RequestOptions {
+  return replica === undefined ? { timeoutMs } : { replica, timeoutMs };
 }

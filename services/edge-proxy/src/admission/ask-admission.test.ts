@@ -5,6 +5,7 @@ import { admittedUnder, FakeLine } from '../../test/fake-line.js';
 import { AdmissionDesk, DESK_SWEEP_MS } from './ask-admission.js';
 import { EdgeClock } from './edge-clock.js';
 import { GateTokens } from './gate-tokens.js';
+import { KnownReplicas } from './known-replicas.js';
 
 let nowMs: number;
 let line: FakeLine;
@@ -23,6 +24,7 @@ beforeEach(() => {
     bus: line,
     clock,
     tokens: new GateTokens(),
+    replicas: new KnownReplicas(),
     monotonicMs: () => nowMs,
     mayAdmit: () => mayAdmit,
   });

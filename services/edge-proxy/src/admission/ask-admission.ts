@@ -1,16 +1,19 @@
-import {
-  BATCH_ENTRIES_MAX,
-  type AdmissionFaultCode,
-  type AdmitEntry,
-  type AdmittedAnswer,
-  type BatchAnswer,
-  type RefusalFacts,
-  type ReleaseEntry,
-} from '@gateway/contracts/messages';
+import type { AdmitEntry, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
 import type { AdmissionBatch, AdmissionBatchAnswer, BusLine } from '../ports.js';
 import type { EdgeClock } from './edge-clock.js';
 import type { GateTokens } from './gate-tokens.js';
-import { KnownReplicas } from './known-replicas.js';
+import type { KnownReplicas } from './known-replicas.js';
+import {
+  ADMISSION_FAULT,
+  type AdmitOutcome,
+  type OpenEntry,
+  type OpenOutcome,
+  type Outcome,
+  type Question,
+  type SentBatch,
+} from './question.js';
+import { emptyBatch, splitBatch, TurnBatch } from './turn-batch.js';
+import { UnansweredReleases } from './unanswered-releases.js';
 
 /** Silence after which another replica is asked (money and failure, rule 3). */
 const SILENCE_MS = 250;
@@ -31,57 +34,12 @@ const RELEASES_MAX = 20_000;
 /** How exactly the times above are kept. */
 export const DESK_SWEEP_MS = 25;
 
-type OpenEntry = AdmissionBatch['opens'][number];
-
-export interface Opened {
-  readonly kind: 'opened';
-}
-export interface Refused {
-  readonly kind: 'refused';
-  readonly row: number;
-  readonly facts: RefusalFacts;
-}
-export interface Faulted {
-  readonly kind: 'fault';
-  readonly code: AdmissionFaultCode;
-}
-export type AdmitOutcome = AdmittedAnswer | Refused | Faulted;
-export type OpenOutcome = Opened | Refused | Faulted;
-
-interface Question {
-  readonly entry: OpenEntry | AdmitEntry;
-  readonly isAdmit: boolean;
-  /** An admission leaves a hold behind that somebody must give back. */
-  readonly holds: boolean;
-  readonly askedAt: number;
-  readonly settle: (outcome: AdmittedAnswer | Opened | Refused | Faulted) => void;
-  sentAt: number;
-  tries: number;
-  /** Replicas that were asked by name. */
-  readonly asked: string[];
-  /** Somebody may have got it. */
-  mayHaveArrived: boolean;
-  message: SentBatch | null;
-}
-
-interface PendingRelease {
-  readonly entry: ReleaseEntry;
-  answered: (() => void) | null;
-}
-
-interface SentBatch {
-  readonly sentAt: number;
-  unanswered: number;
-  close(): void;
-}
-
-const ADMISSION_FAULT: Faulted = { kind: 'fault', code: 'admission_error' };
-
 export interface DeskParts {
   readonly edge: string;
   readonly bus: Pick<BusLine, 'askAdmission'>;
   readonly clock: EdgeClock;
   readonly tokens: GateTokens;
+  readonly replicas: KnownReplicas;
   /** Monotonic milliseconds. */
   readonly monotonicMs: () => number;
   /** False while usage events wait too long to be stored. */
@@ -95,15 +53,13 @@ export interface DeskParts {
 export class AdmissionDesk {
   readonly #parts: DeskParts;
   readonly #questions = new Map<string, Question>();
-  readonly #releases = new Map<string, PendingRelease>();
-  readonly #replicas = new KnownReplicas();
-  #queued: AdmissionBatch;
-  #isFlushing = false;
+  readonly #releases = new UnansweredReleases();
+  readonly #turn: TurnBatch;
   readonly #sweeper: NodeJS.Timeout;
 
   constructor(parts: DeskParts) {
     this.#parts = parts;
-    this.#queued = this.#emptyBatch();
+    this.#turn = new TurnBatch(parts.edge, (batch) => this.#send(batch, undefined));
     // Sweeping after the poll phase: answers that arrived while the loop was held up count as in time.
     this.#sweeper = setInterval(() => {
       if (this.#questions.size > 0) setImmediate(() => this.#sweep());
@@ -122,23 +78,17 @@ export class AdmissionDesk {
 
   /** Sends the release in this turn's message and keeps it until it is answered. */
   release(entry: ReleaseEntry, answered: (() => void) | null): void {
-    this.#releases.set(entry.id, { entry, answered });
-    this.#queued.releases.push(entry);
-    this.#flushSoon();
+    this.#releases.add(entry, answered);
+    this.#turn.release(entry);
   }
 
   /** Releases without an answer: each beat repeats them. */
   unansweredReleases(): ReleaseEntry[] {
-    return Array.from(this.#releases.values(), ({ entry }) => entry);
+    return this.#releases.all();
   }
 
   releasesAnswered(ids: readonly string[]): void {
-    for (const id of ids) {
-      const pending = this.#releases.get(id);
-      if (pending === undefined) continue;
-      this.#releases.delete(id);
-      pending.answered?.();
-    }
+    this.#releases.answered(ids);
   }
 
   get releasesWaiting(): number {
@@ -155,11 +105,7 @@ export class AdmissionDesk {
     for (const question of this.#questions.values()) this.#giveUp(question);
   }
 
-  #ask(
-    entry: OpenEntry | AdmitEntry,
-    isAdmit: boolean,
-    holds: boolean,
-  ): Promise<AdmittedAnswer | Opened | Refused | Faulted> {
+  #ask(entry: OpenEntry | AdmitEntry, isAdmit: boolean, holds: boolean): Promise<Outcome> {
     const isFull = this.#questions.size >= QUESTIONS_MAX || this.#releases.size >= RELEASES_MAX;
     if (isFull || !this.#parts.mayAdmit()) return Promise.resolve(ADMISSION_FAULT);
     return new Promise((settle) => {
@@ -182,41 +128,8 @@ export class AdmissionDesk {
   }
 
   #enqueue(question: Question): void {
-    if (question.isAdmit) this.#queued.admits.push(question.entry as AdmitEntry);
-    else this.#queued.opens.push(question.entry);
-    this.#flushSoon();
-  }
-
-  #flushSoon(): void {
-    if (this.#isFlushing) return;
-    this.#isFlushing = true;
-    setImmediate(() => this.#flush());
-  }
-
-  #flush(): void {
-    this.#isFlushing = false;
-    const queued = this.#queued;
-    this.#queued = this.#emptyBatch();
-    this.#sendAll(queued, undefined);
-  }
-
-  /** As many messages as the bound on entries asks for: one, except after a burst. */
-  #sendAll(all: AdmissionBatch, replica: string | undefined): void {
-    const most = Math.max(all.opens.length, all.admits.length, all.releases.length);
-    if (most <= BATCH_ENTRIES_MAX) {
-      if (most > 0) this.#send(all, replica);
-      return;
-    }
-    for (let from = 0; from < most; from += BATCH_ENTRIES_MAX) {
-      const until = from + BATCH_ENTRIES_MAX;
-      const part: AdmissionBatch = {
-        edge: this.#parts.edge,
-        opens: all.opens.slice(from, until),
-        admits: all.admits.slice(from, until),
-        releases: all.releases.slice(from, until),
-      };
-      this.#send(part, replica);
-    }
+    if (question.isAdmit) this.#turn.admit(question.entry as AdmitEntry);
+    else this.#turn.open(question.entry);
   }
 
   #send(batch: AdmissionBatch, replica: string | undefined): void {
@@ -250,11 +163,11 @@ export class AdmissionDesk {
   #answered(message: SentBatch, answer: AdmissionBatchAnswer): void {
     const now = this.#parts.monotonicMs();
     this.#parts.clock.correct(answer.now, now - message.sentAt);
-    this.#replicas.heard(answer.replica, now);
+    this.#parts.replicas.heard(answer.replica, now);
     message.unanswered -= answer.answers.length + answer.released.length;
     if (message.unanswered <= 0) message.close();
     for (const one of answer.answers) this.#settleOne(one, now);
-    this.releasesAnswered(answer.released);
+    this.#releases.answered(answer.released);
   }
 
   /** An answer that nobody waits for any more needs nothing: whoever gave up has sent a release. */
@@ -308,14 +221,16 @@ export class AdmissionDesk {
       if (now - question.askedAt >= WAIT_MS_MAX) this.#giveUp(question);
       else if (isSilent(question, now)) this.#collectRetry(question, retries);
     }
-    for (const [replica, batch] of retries) this.#sendAll(batch, replica);
+    for (const [replica, batch] of retries) {
+      for (const part of splitBatch(batch)) this.#send(part, replica);
+    }
   }
 
   #collectRetry(question: Question, retries: Map<string | undefined, AdmissionBatch>): void {
     if (question.message !== null) question.mayHaveArrived = true;
-    const replica = this.#replicas.other(question.asked, this.#parts.monotonicMs());
+    const replica = this.#parts.replicas.other(question.asked, this.#parts.monotonicMs());
     let batch = retries.get(replica);
-    if (batch === undefined) retries.set(replica, (batch = this.#emptyBatch()));
+    if (batch === undefined) retries.set(replica, (batch = emptyBatch(this.#parts.edge)));
     if (question.isAdmit) batch.admits.push(question.entry as AdmitEntry);
     else batch.opens.push(question.entry);
   }
@@ -326,13 +241,9 @@ export class AdmissionDesk {
     if (mayHold) this.release({ blind: true, id: question.entry.id, digests: question.entry.digests }, null);
   }
 
-  #close(question: Question, outcome: AdmittedAnswer | Opened | Refused | Faulted): void {
+  #close(question: Question, outcome: Outcome): void {
     this.#questions.delete(question.entry.id);
     question.settle(outcome);
-  }
-
-  #emptyBatch(): AdmissionBatch {
-    return { edge: this.#parts.edge, opens: [], admits: [], releases: [] };
   }
 }
 

@@ -5,6 +5,7 @@ import { admittedUnder, FakeLine, TEST_BUCKET } from '../../test/fake-line.js';
 import { AdmissionDesk } from '../admission/ask-admission.js';
 import { EdgeClock } from '../admission/edge-clock.js';
 import { GateTokens } from '../admission/gate-tokens.js';
+import { KnownReplicas } from '../admission/known-replicas.js';
 import type { Verdict } from '../ports.js';
 import { RunningCalls, type HeldCall } from './running-calls.js';
 import { Beats } from './send-beats.js';
@@ -23,7 +24,15 @@ beforeEach(() => {
   aborted = [];
   const clock = new EdgeClock({ nowMs: Date.now });
   const monotonicMs = (): number => performance.now();
-  desk = new AdmissionDesk({ edge: 'e0', bus: line, clock, tokens, monotonicMs, mayAdmit: () => true });
+  desk = new AdmissionDesk({
+    edge: 'e0',
+    bus: line,
+    clock,
+    tokens,
+    replicas: new KnownReplicas(),
+    monotonicMs,
+    mayAdmit: () => true,
+  });
   beats = new Beats({
     edge: 'e0',
     everyMs: 60_000,

@@ -1,7 +1,7 @@
 import { gatewayError, refusalError, type GatewayError } from '@gateway/contracts/errors';
 import { digestOfSecret, hasKeyForm } from '@gateway/contracts/ids';
 import type { AdmitEntry, AdmittedAnswer } from '@gateway/contracts/messages';
-import type { AdmitOutcome, OpenOutcome, Refused } from '../admission/ask-admission.js';
+import type { AdmitOutcome, OpenOutcome, Refused } from '../admission/question.js';
 import { BODY_BYTES_MAX, bodyTooLarge, parseCall, type BodyFinding, type ParsedCall } from '../domain/parse-call.js';
 import type { ClientHeaders } from '../ports.js';
 import type { Call, Edge, EdgeSettings } from './call.js';

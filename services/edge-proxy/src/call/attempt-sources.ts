@@ -1,6 +1,6 @@
 import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
 import type { AttemptRecord } from '@gateway/contracts/messages';
-import { startSpan } from '@gateway/service-kit';
+import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
 import { finalError, type JudgedAttempt } from '../domain/judge-attempt.js';
 import { noteOutcome, noteStart, orderSources } from '../domain/source-order.js';
 import type { OpenedSource } from '../ports.js';
@@ -65,25 +65,32 @@ async function tryOnce(edge: Edge, call: AdmittedCall, opened: OpenedSource, fre
       'gateway.source.id': source.id,
     },
   });
-  setHealth(edge, source.id, noteStart(edge.health.get(source.id), edge.clock.nowMs()));
+  edge.health.set(source.id, noteStart(edge.health.get(source.id), edge.clock.nowMs()));
   const tried = await attemptSource(edge, call, call.body ?? Buffer.alloc(0), opened, freshConnection);
   const { judged } = tried;
-  setHealth(edge, source.id, noteOutcome(edge.health.get(source.id), judged, edge.clock.nowMs()));
+  edge.health.set(source.id, noteOutcome(edge.health.get(source.id), judged, edge.clock.nowMs()));
   call.attempts.push(recordOf(judged, opened, call.startedAt));
   edge.metrics.attemptEnded(judged.outcome);
   if (judged.alarm) {
+    edge.metrics.credentialsRefused();
     edge.log.error(
       { source: source.id, provider: source.provider, status: judged.status, requestId: call.id },
       'a provider refuses our credentials',
     );
   }
-  span.set({ 'gateway.attempt.outcome': judged.outcome, 'http.response.status_code': judged.status ?? 0 });
-  span.end();
+  endSpan(span, tried);
   return tried;
 }
 
-function setHealth(edge: Edge, id: string, health: ReturnType<typeof noteOutcome>): void {
-  edge.health.set(id, health);
+function endSpan(span: Span, { judged, delivery }: Tried): void {
+  if (span === NO_SPAN) return;
+  const usage = delivery?.meter?.usage;
+  span.set({
+    'gateway.attempt.outcome': judged.outcome,
+    ...(judged.status === null ? {} : { 'http.response.status_code': judged.status }),
+    ...(usage ? { 'gen_ai.usage.input_tokens': usage.input, 'gen_ai.usage.output_tokens': usage.output } : {}),
+  });
+  span.end();
 }
 
 function recordOf(judged: JudgedAttempt, { source }: OpenedSource, atMs: number): AttemptRecord {

@@ -2,6 +2,7 @@ import type { ErrorContext, GatewayError } from '@gateway/contracts/errors';
 import type { AttemptRecord, PricedVersion } from '@gateway/contracts/messages';
 import type { Clock, Logger, Rotatable, Span } from '@gateway/service-kit';
 import type { AdmissionDesk } from '../admission/ask-admission.js';
+import type { KnownReplicas } from '../admission/known-replicas.js';
 import type { HeldCall, RunningCalls } from '../beats/running-calls.js';
 import type { EndpointRow } from '../domain/endpoints.js';
 import type { ParsedCall } from '../domain/parse-call.js';
@@ -20,6 +21,7 @@ export interface Edge {
   readonly log: Logger;
   readonly metrics: EdgeMetrics;
   readonly bus: Pick<BusLine, 'authorize' | 'usage'>;
+  readonly replicas: KnownReplicas;
   readonly catalog: Catalog;
   readonly desk: AdmissionDesk;
   readonly journal: Pick<UsageJournal, 'append'>;
@@ -47,8 +49,10 @@ export interface Call {
   readonly row: EndpointRow;
   /** Of the presented key: under the current pepper, then under the previous one. */
   readonly digests: string[];
-  /** Redis time. */
+  /** Redis time; all other times of the call are measured from it on the monotonic clock. */
   readonly startedAt: number;
+  /** The same moment in monotonic milliseconds. */
+  readonly begunAtMs: number;
   readonly span: Span;
 }
 
@@ -70,4 +74,9 @@ export interface AdmittedCall extends Call {
   ended: GatewayError | null;
   /** Tells the running attempt that the call is to end. */
   onEnded: ((error: GatewayError) => void) | null;
+}
+
+/** Redis time of this moment, at least `startedAt`: a correction of the clock meanwhile changes no duration. */
+export function callTime(edge: Pick<Edge, 'deadlines'>, call: Call): number {
+  return call.startedAt + Math.round(edge.deadlines.nowMs() - call.begunAtMs);
 }

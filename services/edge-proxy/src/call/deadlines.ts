@@ -6,22 +6,33 @@ export interface Deadline {
   cancel(): void;
 }
 
-interface Entry extends Deadline {
-  readonly atMs: number;
-  readonly expired: () => void;
+class Entry implements Deadline {
+  isCancelled = false;
+
+  constructor(
+    readonly atMs: number,
+    readonly expired: () => void,
+  ) {}
+
+  cancel(): void {
+    this.isCancelled = true;
+  }
 }
 
-/** All time limits of all calls: one timer looks at them, no call has one of its own (performance). */
+/**
+ * All time limits of all calls: one timer looks at them, no call has one of its own (performance). A cancelled one is only
+ * marked and goes with the next look: taking each out at once costs more than all looks together.
+ */
 export class Deadlines {
   readonly #monotonicMs: () => number;
-  readonly #entries = new Set<Entry>();
+  #entries: Entry[] = [];
   readonly #timer: NodeJS.Timeout;
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
     this.#timer = setInterval(() => {
       // After the poll phase: what arrived while the loop was held up counts as in time.
-      if (this.#entries.size > 0) setImmediate(() => this.#sweep());
+      if (this.#entries.length > 0) setImmediate(() => this.#sweep());
     }, DEADLINE_STEP_MS).unref();
   }
 
@@ -32,8 +43,8 @@ export class Deadlines {
 
   /** Calls `expired` once at `atMs` (monotonic) or up to {@link DEADLINE_STEP_MS} later. */
   at(atMs: number, expired: () => void): Deadline {
-    const entry: Entry = { atMs, expired, cancel: () => void this.#entries.delete(entry) };
-    this.#entries.add(entry);
+    const entry = new Entry(atMs, expired);
+    this.#entries.push(entry);
     return entry;
   }
 
@@ -47,10 +58,13 @@ export class Deadlines {
 
   #sweep(): void {
     const now = this.#monotonicMs();
-    for (const entry of this.#entries) {
-      if (entry.atMs > now) continue;
-      this.#entries.delete(entry);
-      entry.expired();
+    const entries = this.#entries;
+    // What expires may set new deadlines: they are pushed to the new list.
+    this.#entries = [];
+    for (const entry of entries) {
+      if (entry.isCancelled) continue;
+      if (entry.atMs > now) this.#entries.push(entry);
+      else entry.expired();
     }
   }
 }

@@ -12,6 +12,8 @@ export interface EdgeMetrics {
   callEnded(endpoint: Endpoint, status: number | null): void;
   errorAnswered(code: ErrorCode): void;
   attemptEnded(outcome: AttemptRecord['outcome']): void;
+  /** A provider refuses the gateway's own credentials or account: somebody has to look. */
+  credentialsRefused(): void;
   firstByte(seconds: number): void;
   /** The last piece went out without the record's acknowledgement or the release's answer. */
   lastPieceUnconfirmed(waitedFor: 'record' | 'release'): void;
@@ -26,6 +28,10 @@ export function makeEdgeMetrics(): EdgeMetrics {
   });
   const errors = counter('gateway_edge_errors_total', 'Errors answered, by code', { code: ERROR_CODES });
   const attempts = counter('gateway_edge_attempts_total', 'Tries of sources by outcome', { outcome: ATTEMPT_OUTCOMES });
+  const credentials = counter(
+    'gateway_edge_credentials_refused_total',
+    "Answers of providers that refuse the gateway's own credentials or account",
+  );
   const firstByte = histogram(
     'gateway_edge_first_byte_seconds',
     'Time from the request to the first byte of a successful answer',
@@ -40,6 +46,7 @@ export function makeEdgeMetrics(): EdgeMetrics {
     callEnded: (endpoint, status) => calls.of({ endpoint, status: classOf(status) }).add(),
     errorAnswered: (code) => errors.of({ code }).add(),
     attemptEnded: (outcome) => attempts.of({ outcome }).add(),
+    credentialsRefused: () => credentials.add(),
     firstByte: (seconds) => firstByte.observe(seconds),
     lastPieceUnconfirmed: (waited_for) => unconfirmed.of({ waited_for }).add(),
     storeFailed: () => storesFailed.add(),

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { begin, bytesOf, chat, send } from '../../test/client.js';
+import { begin, chat, send } from '../../test/client.js';
 import {
   eventually,
   SOURCE_CREDENTIAL,

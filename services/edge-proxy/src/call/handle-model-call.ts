@@ -6,7 +6,7 @@ import type { EndpointRow } from '../domain/endpoints.js';
 import type { ClientRequest } from '../ports.js';
 import { admitCall, digestsOfKey, type Admission } from './admit-call.js';
 import { attemptSources, type CallResult } from './attempt-sources.js';
-import type { AdmittedCall, Call, Edge } from './call.js';
+import { callTime, type AdmittedCall, type Call, type Edge } from './call.js';
 import { settleCall, type CallEnding } from './settle-call.js';
 import { writeError } from './write-error.js';
 
@@ -15,11 +15,12 @@ import { writeError } from './write-error.js';
  * whatever happens between.
  */
 export async function handleModelCall(edge: Edge, row: EndpointRow, request: ClientRequest): Promise<void> {
-  const begunAt = edge.deadlines.nowMs();
+  const begunAtMs = edge.deadlines.nowMs();
   const key = digestsOfKey(request.headers, edge.settings);
   if (key.kind === 'error') return refuse(edge, row, request, key.error);
   const span = startCallSpan(edge, row, request);
-  const call: Call = { request, id: request.id, row, digests: key.digests, startedAt: edge.clock.nowMs(), span };
+  const startedAt = edge.clock.nowMs();
+  const call: Call = { request, id: request.id, row, digests: key.digests, startedAt, begunAtMs, span };
   let status: number | null = null;
   try {
     const admission = await admitWithSpan(edge, call);
@@ -28,7 +29,7 @@ export async function handleModelCall(edge: Edge, row: EndpointRow, request: Cli
       status = admission.error.status;
       return refuse(edge, row, request, admission.error);
     }
-    status = await serveAdmitted(edge, admittedCall(edge, call, admission), begunAt);
+    status = await serveAdmitted(edge, admittedCall(edge, call, admission));
   } finally {
     span.set({ 'http.response.status_code': status ?? 0 });
     span.end();
@@ -36,7 +37,7 @@ export async function handleModelCall(edge: Edge, row: EndpointRow, request: Cli
 }
 
 /** Attempt, relay, settle, last piece. Gives the status that the client got. */
-async function serveAdmitted(edge: Edge, call: AdmittedCall, begunAt: number): Promise<number | null> {
+async function serveAdmitted(edge: Edge, call: AdmittedCall): Promise<number | null> {
   const { answer } = call.request;
   if (call.held !== null) edge.running.add(call.held);
   let result: CallResult;
@@ -48,7 +49,7 @@ async function serveAdmitted(edge: Edge, call: AdmittedCall, begunAt: number): P
   }
   const ending = endingOf(call, result);
   const settlement = settleCall(edge, call, ending);
-  if (call.firstByteAt !== null) edge.metrics.firstByte(Math.max(0, call.firstByteAt - call.startedAt) / 1000);
+  if (call.firstByteAt !== null) edge.metrics.firstByte((call.firstByteAt - call.startedAt) / 1000);
   edge.metrics.callEnded(call.row.path, ending.status);
   switch (result.kind) {
     case 'gone':
@@ -66,7 +67,7 @@ async function serveAdmitted(edge: Edge, call: AdmittedCall, begunAt: number): P
       answer.end(result.delivery.lastPiece);
       break;
   }
-  edge.log.debug({ requestId: call.id, ending: ending.ended, ms: edge.deadlines.nowMs() - begunAt }, 'call ended');
+  edge.log.debug({ requestId: call.id, ending: ending.ended, ms: callTime(edge, call) - call.startedAt }, 'call ended');
   return ending.status;
 }
 
@@ -85,7 +86,13 @@ function admittedCall(edge: Edge, call: Call, admission: Extract<Admission, { ki
           abort: (why) => endFromOutside(admitted, why),
         };
   const admitted: AdmittedCall = {
-    ...call,
+    request: call.request,
+    id: call.id,
+    row: call.row,
+    digests: call.digests,
+    startedAt: call.startedAt,
+    begunAtMs: call.begunAtMs,
+    span: call.span,
     parsed,
     body,
     deadlineAt: edge.deadlines.nowMs() + edge.settings.upstreamDeadlineMs,

@@ -16,6 +16,8 @@ export interface PlainRelayParts {
   readonly contentLength: number | null;
   readonly reader: AnswerReader;
   readonly events: RelayEvents;
+  /** Whether a complete body is sent before its record is stored, all but the last byte. */
+  readonly sendsEarly: () => boolean;
 }
 
 /**
@@ -52,9 +54,10 @@ export class PlainRelay implements AnswerRelay {
     if (!meter.finished) return this.#parts.events.unusable();
     this.#isOver = true;
     if (!this.hasBegun) {
-      const body = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
+      const body = this.#chunks[0] as Buffer;
       this.#begin(body.length);
-      this.#relay(body);
+      if (this.#parts.sendsEarly()) this.#relay(body);
+      else this.#tail = body;
     }
     this.#parts.events.ended({ ended: 'complete', meter, lastPiece: this.#tail, error: null });
   }

@@ -4,7 +4,7 @@ import { ATTACHMENT_TOKENS_DEFAULT, BYTES_PER_TOKEN_DEFAULT, type BoundFigures }
 import { chargeOf, type CallEnd, type Charge } from '../domain/charge.js';
 import type { MeterResult } from '../domain/formats/meter.js';
 import { priceFromWire } from '../domain/price.js';
-import type { AdmittedCall, Edge } from './call.js';
+import { callTime, type AdmittedCall, type Edge } from './call.js';
 
 /** How long the last piece waits for its record, and for its slot to be given back (behaviour §3). */
 const RECORD_WAIT_MS = 2_000;
@@ -84,7 +84,7 @@ function eventOf(edge: Edge, call: AdmittedCall, ending: CallEnding, charge: Cha
     endpoint: call.row.path,
     streamed: call.parsed.stream,
     startedAt: call.startedAt,
-    endedAt: Math.max(call.startedAt, edge.clock.nowMs()),
+    endedAt: callTime(edge, call),
     firstByteAt: call.firstByteAt,
     status: ending.status,
     source: ending.source,

@@ -6,6 +6,9 @@ import { addsStreamUsage, forwardBody } from './forward-body.js';
 import { parseCall } from './parse-call.js';
 import type { ParsedCall } from './parse-call.js';
 
+/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+const PROPERTY_MS_MAX = 60_000;
+
 const CHAT = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
 
 test.each([
@@ -64,55 +67,63 @@ const fields = fc.record(
   { requiredKeys: [] },
 );
 
-test('what is forwarded is the original but for the model and the option', () => {
-  const indents = fc.constantFrom(undefined, 2, '\t');
-  fc.assert(
-    fc.property(
-      fields,
-      fc.string({ unit: 'binary' }),
-      fc.boolean(),
-      indents,
-      fc.boolean(),
-      (rest, content, add, indent, first) => {
-        const required = { model: 'lab/one', messages: [{ role: 'user', content }] };
-        const original = first ? { ...required, ...rest } : { ...rest, ...required };
-        const forwarded = forward(JSON.stringify(original, null, indent), { addStreamUsage: add });
-        const options = { ...original.stream_options, include_usage: true };
-        expect(JSON.parse(forwarded.toString())).toEqual({
-          ...(JSON.parse(JSON.stringify(original)) as object),
-          model: 'up',
-          ...(add ? { stream_options: options } : {}),
-        });
-      },
-    ),
-    { numRuns: 1_000 },
-  );
-});
+test(
+  'what is forwarded is the original but for the model and the option',
+  () => {
+    const indents = fc.constantFrom(undefined, 2, '\t');
+    fc.assert(
+      fc.property(
+        fields,
+        fc.string({ unit: 'binary' }),
+        fc.boolean(),
+        indents,
+        fc.boolean(),
+        (rest, content, add, indent, first) => {
+          const required = { model: 'lab/one', messages: [{ role: 'user', content }] };
+          const original = first ? { ...required, ...rest } : { ...rest, ...required };
+          const forwarded = forward(JSON.stringify(original, null, indent), { addStreamUsage: add });
+          const options = { ...original.stream_options, include_usage: true };
+          expect(JSON.parse(forwarded.toString())).toEqual({
+            ...(JSON.parse(JSON.stringify(original)) as object),
+            model: 'up',
+            ...(add ? { stream_options: options } : {}),
+          });
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  },
+  PROPERTY_MS_MAX,
+);
 
-test('bytes outside the changed values are identical', () => {
-  fc.assert(
-    fc.property(fields, fc.boolean(), (rest, add) => {
-      const source = JSON.stringify({ ...rest, model: 'lab/one', messages: [] }, null, 1);
-      const body = Buffer.from(source);
-      const call = parse(body);
-      const forwarded = forwardBody(call, body, { upstreamModel: 'up', addStreamUsage: add });
-      const { model, streamOptions: options } = call.spans;
-      const changed = [{ start: model.start, end: model.end }, ...(add && options !== null ? [options] : [])];
-      changed.sort((one, other) => one.start - other.start);
-      let kept = 0;
-      let rejoined = 0;
-      for (const { start, end } of [...changed, { start: body.length, end: body.length }]) {
-        const piece = body.subarray(kept, start);
-        rejoined = forwarded.indexOf(piece, rejoined);
-        expect(rejoined).toBeGreaterThanOrEqual(0);
-        rejoined += piece.length;
-        kept = end;
-      }
-      expect(rejoined).toBe(forwarded.length);
-    }),
-    { numRuns: 500 },
-  );
-});
+test(
+  'bytes outside the changed values are identical',
+  () => {
+    fc.assert(
+      fc.property(fields, fc.boolean(), (rest, add) => {
+        const source = JSON.stringify({ ...rest, model: 'lab/one', messages: [] }, null, 1);
+        const body = Buffer.from(source);
+        const call = parse(body);
+        const forwarded = forwardBody(call, body, { upstreamModel: 'up', addStreamUsage: add });
+        const { model, streamOptions: options } = call.spans;
+        const changed = [{ start: model.start, end: model.end }, ...(add && options !== null ? [options] : [])];
+        changed.sort((one, other) => one.start - other.start);
+        let kept = 0;
+        let rejoined = 0;
+        for (const { start, end } of [...changed, { start: body.length, end: body.length }]) {
+          const piece = body.subarray(kept, start);
+          rejoined = forwarded.indexOf(piece, rejoined);
+          expect(rejoined).toBeGreaterThanOrEqual(0);
+          rejoined += piece.length;
+          kept = end;
+        }
+        expect(rejoined).toBe(forwarded.length);
+      }),
+      { numRuns: 500 },
+    );
+  },
+  PROPERTY_MS_MAX,
+);
 
 function forward(source: string, options: { upstreamModel?: string; addStreamUsage?: boolean } = {}): Buffer {
   const body = Buffer.from(source);

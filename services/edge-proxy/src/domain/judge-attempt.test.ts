@@ -113,6 +113,12 @@ test.each<[string, AttemptResult, Partial<JudgedAttempt>, string | null]>([
   expect(judged.error?.code ?? null).toBe(code);
 });
 
+test("a plain body that is no answer is the provider's error, 502", () => {
+  const judged = judge({ kind: 'unusable_body' });
+  expect(judged).toMatchObject({ step: 'final', outcome: 'broken', possiblyPaid: true, countsAsFailure: true });
+  expect(judged.error).toMatchObject({ status: 502, code: 'upstream_error' });
+});
+
 test('a usable answer is final and without error', () => {
   expect(judge(answered({ status: 200 }))).toEqual({
     step: 'final',

@@ -30,8 +30,10 @@ export type AttemptResult =
   | { readonly kind: 'timed_out'; readonly limit: 'headers' | 'first_event' | 'silence' | 'deadline' }
   /** After the request was sent, before the first response byte. */
   | { readonly kind: 'broken_before_head'; readonly reusedConnection: boolean }
-  /** After the response head: network, decoder, a frame too long, a provider's error event, or a body that is no answer. */
+  /** After the response head: network, decoder, a frame too long, a provider's error event. */
   | { readonly kind: 'broken_in_body' }
+  /** A complete plain body that is no answer (`MeterResult.finished` false); nothing went to the client yet. */
+  | { readonly kind: 'unusable_body' }
   /** The client left. `sent`: the request had gone to the source. */
   | { readonly kind: 'abandoned'; readonly sent: boolean };
 
@@ -102,6 +104,8 @@ export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): Judged
         : { ...failed, step: 'next_source', outcome: 'broken' };
     case 'broken_in_body':
       return { ...failed, outcome: 'broken' };
+    case 'unusable_body':
+      return { ...failed, outcome: 'broken', error: unusable() };
     case 'abandoned':
       return { ...NOTHING, outcome: 'abandoned', possiblyPaid: result.sent, reached: result.sent };
   }
@@ -119,8 +123,7 @@ function judgeAnswer(answer: Answer, facts: AttemptFacts): JudgedAttempt {
   const { status } = answer;
   if (status === 200) {
     if (isUsable(answer, facts.streamed)) return { ...NOTHING, status };
-    const error = gatewayError('upstream_error', "The model's provider sent an answer that cannot be read.");
-    return { ...NOTHING, outcome: 'broken', status, possiblyPaid: true, error, countsAsFailure: true };
+    return { ...NOTHING, outcome: 'broken', status, possiblyPaid: true, error: unusable(), countsAsFailure: true };
   }
   const seconds = status === 429 ? retryAfterSeconds(answer.retryAfter, facts.nowMs) : undefined;
   return {
@@ -128,12 +131,17 @@ function judgeAnswer(answer: Answer, facts: AttemptFacts): JudgedAttempt {
     step: FAILOVER_STATUSES.has(status) ? 'next_source' : 'final',
     outcome: 'rejected',
     status,
-    possiblyPaid: PAID_STATUSES.has(status),
+    possiblyPaid: PAID_STATUSES.has(status) || status < 300,
     error: statusError(status, facts.style, readableBody(answer), seconds),
     coolDownMs: status === 429 ? coolDownMs(seconds) : null,
+    // 403 is left out: some providers answer it for a client's content, which must not open everybody's breaker
     countsAsFailure: status >= 500 || status === 401 || status === 402 || status < 400,
     alarm: CREDENTIAL_STATUSES.has(status),
   };
+}
+
+function unusable(): GatewayError {
+  return gatewayError('upstream_error', "The model's provider sent an answer that cannot be read.");
 }
 
 /** The kind of body that was asked for, decoded. */

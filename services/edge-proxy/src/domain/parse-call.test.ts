@@ -5,6 +5,9 @@ import type { EndpointRow } from './endpoints.js';
 import { BODY_BYTES_MAX, parseCall } from './parse-call.js';
 import type { BodyFinding, ParsedCall, RequestContentHeaders } from './parse-call.js';
 
+/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+const PROPERTY_MS_MAX = 60_000;
+
 const CHAT = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
 const JSON_HEADERS: RequestContentHeaders = { contentType: 'application/json', contentEncoding: undefined };
 const BASE = { model: 'lab/one', messages: [{ role: 'user', content: 'hi' }] };
@@ -212,41 +215,49 @@ test.each<[string, object]>([
   });
 });
 
-test('the prompt bytes of any text messages are at least the bytes of their text', () => {
-  const content = fc.oneof(
-    fc.string({ unit: 'binary' }),
-    fc.array(fc.record({ type: fc.constantFrom('text', 'input_text'), text: fc.string({ unit: 'binary' }) })),
-  );
-  fc.assert(
-    fc.property(fc.array(fc.record({ role: fc.constant('user'), content })), (messages) => {
-      const texts = messages.flatMap((message) =>
-        typeof message.content === 'string' ? [message.content] : message.content.map((part) => part.text),
-      );
-      const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-      const { promptBytes, attachments } = parsed({ ...BASE, messages }).bounds;
-      expect(promptBytes).toBeGreaterThanOrEqual(bytes);
-      expect(attachments).toBe(0);
-    }),
-  );
-});
+test(
+  'the prompt bytes of any text messages are at least the bytes of their text',
+  () => {
+    const content = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.array(fc.record({ type: fc.constantFrom('text', 'input_text'), text: fc.string({ unit: 'binary' }) })),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.record({ role: fc.constant('user'), content })), (messages) => {
+        const texts = messages.flatMap((message) =>
+          typeof message.content === 'string' ? [message.content] : message.content.map((part) => part.text),
+        );
+        const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+        const { promptBytes, attachments } = parsed({ ...BASE, messages }).bounds;
+        expect(promptBytes).toBeGreaterThanOrEqual(bytes);
+        expect(attachments).toBe(0);
+      }),
+    );
+  },
+  PROPERTY_MS_MAX,
+);
 
-test('any bytes at all give a call or a finding, never an exception', () => {
-  const anything = fc.oneof(
-    fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
-    fc.jsonValue().map((value) => Buffer.from(JSON.stringify({ ...BASE, messages: value, tools: value }))),
-    fc.jsonValue().map((value) => Buffer.from(JSON.stringify({ ...BASE, messages: [{ content: value }] }))),
-    fc
-      .jsonValue()
-      .map((value) => Buffer.from(JSON.stringify({ ...BASE, messages: [{ content: [value, { x: value }] }] }))),
-  );
-  fc.assert(
-    fc.property(anything, (body) => {
-      const result = parseCall(CHAT, JSON_HEADERS, body);
-      if (result.ok) for (const bound of Object.values(result.call.bounds)) expect(bound).toBeGreaterThanOrEqual(0);
-    }),
-    { numRuns: 1_000 },
-  );
-});
+test(
+  'any bytes at all give a call or a finding, never an exception',
+  () => {
+    const anything = fc.oneof(
+      fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+      fc.jsonValue().map((value) => Buffer.from(JSON.stringify({ ...BASE, messages: value, tools: value }))),
+      fc.jsonValue().map((value) => Buffer.from(JSON.stringify({ ...BASE, messages: [{ content: value }] }))),
+      fc
+        .jsonValue()
+        .map((value) => Buffer.from(JSON.stringify({ ...BASE, messages: [{ content: [value, { x: value }] }] }))),
+    );
+    fc.assert(
+      fc.property(anything, (body) => {
+        const result = parseCall(CHAT, JSON_HEADERS, body);
+        if (result.ok) for (const bound of Object.values(result.call.bounds)) expect(bound).toBeGreaterThanOrEqual(0);
+      }),
+      { numRuns: 1_000 },
+    );
+  },
+  PROPERTY_MS_MAX,
+);
 
 function parsed(body: object): ParsedCall {
   const result = parseCall(CHAT, JSON_HEADERS, Buffer.from(JSON.stringify(body)));

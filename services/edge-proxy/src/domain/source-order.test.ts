@@ -4,6 +4,9 @@ import fc from 'fast-check';
 import { BREAKER_FAILURES, BREAKER_OPEN_MS, isResting, noteOutcome, noteStart, orderSources } from './source-order.js';
 import type { SourceHealth } from './source-order.js';
 
+/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+const PROPERTY_MS_MAX = 60_000;
+
 const NOW = 1_000_000;
 const FAILURE = { step: 'final', outcome: 'broken', coolDownMs: null, countsAsFailure: true } as const;
 const SUCCESS = { step: 'final', outcome: 'completed', coolDownMs: null, countsAsFailure: false } as const;
@@ -60,25 +63,29 @@ test('within a priority the share of first places follows the weights', () => {
   expect((firsts['b'] ?? 0) / rounds).toBeLessThan(0.77);
 });
 
-test('every order has each source once, for any random numbers, and leaves the list alone', () => {
-  const sources = fc.uniqueArray(
-    fc.record({ id: fc.string(), priority: fc.nat(3), weight: fc.integer({ min: 1, max: 1000 }) }),
-    {
-      maxLength: 8,
-      selector: ({ id }) => id,
-    },
-  );
-  const number = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-  fc.assert(
-    fc.property(sources, fc.infiniteStream(number), (list, numbers) => {
-      const given = Object.freeze(list.map(({ id, priority, weight }) => source(id, priority, weight)));
-      const ordered = orderSources(given, new Map(), NOW, () => numbers.next().value as number);
-      expect(ordered.map(({ id }) => id).sort()).toEqual(list.map(({ id }) => id).sort());
-      const priorities = ordered.map(({ priority }) => priority);
-      expect(priorities).toEqual([...priorities].sort((one, other) => one - other));
-    }),
-  );
-});
+test(
+  'every order has each source once, for any random numbers, and leaves the list alone',
+  () => {
+    const sources = fc.uniqueArray(
+      fc.record({ id: fc.string(), priority: fc.nat(3), weight: fc.integer({ min: 1, max: 1000 }) }),
+      {
+        maxLength: 8,
+        selector: ({ id }) => id,
+      },
+    );
+    const number = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    fc.assert(
+      fc.property(sources, fc.infiniteStream(number), (list, numbers) => {
+        const given = Object.freeze(list.map(({ id, priority, weight }) => source(id, priority, weight)));
+        const ordered = orderSources(given, new Map(), NOW, () => numbers.next().value as number);
+        expect(ordered.map(({ id }) => id).sort()).toEqual(list.map(({ id }) => id).sort());
+        const priorities = ordered.map(({ priority }) => priority);
+        expect(priorities).toEqual([...priorities].sort((one, other) => one - other));
+      }),
+    );
+  },
+  PROPERTY_MS_MAX,
+);
 
 test('five failures in a row open the breaker for 30 s', () => {
   expect([BREAKER_FAILURES, BREAKER_OPEN_MS]).toEqual([5, 30_000]);

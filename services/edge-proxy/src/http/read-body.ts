@@ -13,6 +13,8 @@ export function bodyBytesBuffered(): number {
 
 /** Reads a body up to `bytesMax`, counting rather than trusting its announcement. One byte more is `too_large`. */
 export function readBody(request: IncomingMessage, bytesMax: number): Promise<BodyRead> {
+  // A request that was closed before tells nobody any more.
+  if (request.destroyed) return Promise.resolve({ kind: 'gone' });
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let bytes = 0;

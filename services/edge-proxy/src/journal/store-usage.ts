@@ -78,9 +78,8 @@ export class UsageJournal {
 
   /** False while an event waits for longer than 2 s, and after that until none waits; also at the limits of memory. */
   mayAdmit(): boolean {
-    if (this.#events === 0) return (this.#isLate = false) || true;
-    if (this.#isLate) return false;
-    if (this.oldestAgeMs() > UNSTORED_AGE_MS_MAX) this.#isLate = true;
+    if (this.#events === 0) this.#isLate = false;
+    else if (this.oldestAgeMs() > UNSTORED_AGE_MS_MAX) this.#isLate = true;
     return !this.#isLate && this.#events < UNSTORED_EVENTS_MAX && this.#bytes < UNSTORED_BYTES_MAX;
   }
 

@@ -5,6 +5,9 @@ import { FrameSplitter } from '../event-stream.js';
 import { chatCutEnding, chatStreamMeter, readPlainChat } from './chat.js';
 import type { MeterResult, SeenFrame, StreamMeterOptions } from './meter.js';
 
+/** A property takes up to 1 s on a free machine; a busy one must not fail it. */
+const PROPERTY_MS_MAX = 60_000;
+
 const USAGE = {
   prompt_tokens: 12,
   completion_tokens: 34,
@@ -155,45 +158,53 @@ test.each<[string, object, number]>([
   expect(readPlainChat(Buffer.from(JSON.stringify(plain, null, 2))).deliveredBytes).toBe(bytes);
 });
 
-test('text of all choices counts, in its decoded bytes, whatever is in it', () => {
-  const text = fc.string({ unit: 'binary' }).map((string) => Buffer.from(string).toString());
-  const escape = (json: string): string =>
-    json.replace(/[^\p{ASCII}]/gu, (character) =>
-      Array.from(
-        { length: character.length },
-        (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`,
-      ).join(''),
+test(
+  'text of all choices counts, in its decoded bytes, whatever is in it',
+  () => {
+    const text = fc.string({ unit: 'binary' }).map((string) => Buffer.from(string).toString());
+    const escape = (json: string): string =>
+      json.replace(/[^\p{ASCII}]/gu, (character) =>
+        Array.from(
+          { length: character.length },
+          (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`,
+        ).join(''),
+      );
+    fc.assert(
+      fc.property(
+        fc.array(text, { maxLength: 4 }),
+        fc.boolean(),
+        fc.constantFrom(undefined, 1),
+        (texts, escaped, indent) => {
+          const choices = texts.map((content, index) => ({ index, delta: { content }, finish_reason: null }));
+          const json = JSON.stringify({ choices }, null, indent);
+          const frame = `data: ${(escaped ? escape(json) : json).replaceAll('\n', '\ndata: ')}\n\n`;
+          const expected = texts.reduce((sum, content) => sum + Buffer.byteLength(content), 0);
+          expect(meterText(frame).result.deliveredBytes).toBe(expected);
+        },
+      ),
+      { numRuns: 1_000 },
     );
-  fc.assert(
-    fc.property(
-      fc.array(text, { maxLength: 4 }),
-      fc.boolean(),
-      fc.constantFrom(undefined, 1),
-      (texts, escaped, indent) => {
-        const choices = texts.map((content, index) => ({ index, delta: { content }, finish_reason: null }));
-        const json = JSON.stringify({ choices }, null, indent);
-        const frame = `data: ${(escaped ? escape(json) : json).replaceAll('\n', '\ndata: ')}\n\n`;
-        const expected = texts.reduce((sum, content) => sum + Buffer.byteLength(content), 0);
-        expect(meterText(frame).result.deliveredBytes).toBe(expected);
-      },
-    ),
-    { numRuns: 1_000 },
-  );
-});
+  },
+  PROPERTY_MS_MAX,
+);
 
-test('no frame that JSON can make is a fault, and only what JSON.parse sees is seen', () => {
-  const name = fc.constantFrom('usage', 'error', 'choices', 'delta', 'finish_reason', 'x');
-  const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom('"usage"', '"delta":{', 'x\\"error"', '\\'));
-  fc.assert(
-    fc.property(fc.dictionary(name, value), (chunk) => {
-      const { seen, result } = meter([chunk]);
-      const hasError = chunk['error'] !== undefined && chunk['error'] !== null;
-      expect(seen).toEqual([hasError ? 'error' : 'pass']);
-      if (chunk['usage'] === undefined) expect(result.problem).toBe('absent');
-    }),
-    { numRuns: 1_000 },
-  );
-});
+test(
+  'no frame that JSON can make is a fault, and only what JSON.parse sees is seen',
+  () => {
+    const name = fc.constantFrom('usage', 'error', 'choices', 'delta', 'finish_reason', 'x');
+    const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom('"usage"', '"delta":{', 'x\\"error"', '\\'));
+    fc.assert(
+      fc.property(fc.dictionary(name, value), (chunk) => {
+        const { seen, result } = meter([chunk]);
+        const hasError = chunk['error'] !== undefined && chunk['error'] !== null;
+        expect(seen).toEqual([hasError ? 'error' : 'pass']);
+        if (chunk['usage'] === undefined) expect(result.problem).toBe('absent');
+      }),
+      { numRuns: 1_000 },
+    );
+  },
+  PROPERTY_MS_MAX,
+);
 
 test.each([
   ['no JSON', '<html>', { usage: null, problem: 'malformed', deliveredBytes: 0, finished: false }],

@@ -1,0 +1,39 @@
+import { expect, test } from '@jest/globals';
+import { readArguments } from './arguments.js';
+
+test('without options everything is measured', () => {
+  expect(readArguments([])).toEqual({
+    rounds: 5,
+    seconds: 4,
+    accounts: 1_200,
+    peers: ['direct', 'nginx', 'relay', 'portkey', 'gateway'],
+    name: 'gateway-and-peers',
+    quick: false,
+  });
+});
+
+test('both forms of an option are read, and the direct call is always measured', () => {
+  expect(
+    readArguments(['--rounds', '2', '--seconds=0.5', '--only=gateway,nginx', '--quick', '--accounts', '100']),
+  ).toEqual({
+    rounds: 2,
+    seconds: 0.5,
+    accounts: 100,
+    peers: ['direct', 'nginx', 'gateway'],
+    name: 'quick',
+    quick: true,
+  });
+});
+
+test('all problems are told at once', () => {
+  const wrong = ['--rounds', '0', '--seconds', 'x', '--only', 'caddy', '--name', '../x', '--fast', '--accounts'];
+  const answer = readArguments(wrong);
+  expect('problems' in answer && answer.problems).toEqual([
+    expect.stringContaining('--fast'),
+    '--accounts needs a value',
+    '--rounds must be an integer from 1 to 50',
+    '--seconds must be a number from 0.2 to 60',
+    expect.stringContaining('caddy'),
+    expect.stringContaining('--name'),
+  ]);
+});

@@ -1,0 +1,42 @@
+import { expect, test } from '@jest/globals';
+import { KeyTurns } from './key-turns.js';
+
+const MINUTE = 60_000;
+
+test('each connection has keys of its own and uses them in turn', () => {
+  const turns = new KeyTurns(5, 60);
+  const taken = [0, 1].map((connection) => [1, 2, 3, 4].map(() => turns.take(connection, 2, 0)));
+  expect(taken).toEqual([
+    [0, 2, 4, 0],
+    [1, 3, 1, 3],
+  ]);
+});
+
+test('no key makes more calls in a minute than it may, and in the next one it may again', () => {
+  const turns = new KeyTurns(2, 3);
+  const first = Array.from({ length: 7 }, () => turns.take(0, 1, 10 * MINUTE));
+  expect(first).toEqual([0, 1, 0, 1, 0, 1, null]);
+  expect(turns.take(0, 1, 11 * MINUTE)).not.toBeNull();
+});
+
+test('a call over the turn of the minute counts in both, because either may have counted it', () => {
+  const turns = new KeyTurns(1, 2);
+  expect(turns.take(0, 1, MINUTE - 1)).toBe(0);
+  turns.ended(0, MINUTE - 1, MINUTE + 1);
+  expect(turns.take(0, 1, MINUTE + 2)).toBe(0);
+  expect(turns.take(0, 1, MINUTE + 3)).toBeNull();
+});
+
+test('a call within one minute counts once', () => {
+  const turns = new KeyTurns(1, 2);
+  expect(turns.take(0, 1, 5)).toBe(0);
+  turns.ended(0, 5, 6);
+  expect(turns.take(0, 1, 7)).toBe(0);
+  expect(turns.take(0, 1, 8)).toBeNull();
+});
+
+test('more connections than keys: those without a key get none', () => {
+  const turns = new KeyTurns(1, 60);
+  expect(turns.take(0, 3, 0)).toBe(0);
+  expect(turns.take(2, 3, 0)).toBeNull();
+});

@@ -1,0 +1,101 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { startAnsweringServer } from '../../test/answering-server.js';
+import type { AnsweringServer } from '../../test/answering-server.js';
+import { KeyTurns } from './key-turns.js';
+import type { LoadJob } from './load-job.js';
+import { runLoad } from './run-load.js';
+
+const GOOD = '{"answer":"as expected"}';
+let server: AnsweringServer | undefined;
+
+afterEach(async () => {
+  await server?.close();
+});
+
+function job(port: number, more: Partial<LoadJob> = {}): LoadJob {
+  return {
+    port,
+    headers: [['x-more', 'yes']],
+    body: '{"model":"m"}',
+    keyed: false,
+    connections: 1,
+    until: { calls: 10 },
+    expected: { bytesMin: 10, endsWith: '}' },
+    ...more,
+  };
+}
+
+test('complete answers are calls, with their times', async () => {
+  server = await startAnsweringServer((_n, response) => response.end(GOOD));
+  const result = await runLoad(job(server.port, { connections: 4, until: { calls: 22 } }), null);
+  expect(result).toMatchObject({ calls: 22, failures: {} });
+  expect(server.bodies).toHaveLength(22);
+  expect(new Set(server.bodies)).toEqual(new Set(['{"model":"m"}']));
+  expect(result.firstByteMs.p50).toBeGreaterThan(0);
+  expect(result.completeMs.p99).toBeGreaterThanOrEqual(result.firstByteMs.p50);
+  expect(result.elapsedMs).toBeGreaterThanOrEqual(result.completeMs.p99);
+});
+
+test('every way of failing is counted by its reason, is no call, and the next call goes on', async () => {
+  const ways = ['good', 'status', 'short', 'other end', 'reset', 'cut'] as const;
+  server = await startAnsweringServer((n, response) => {
+    switch (ways[n % ways.length]) {
+      case 'status':
+        return response.writeHead(500).end(GOOD);
+      case 'short':
+        return response.end('{}');
+      case 'other end':
+        return response.end(`${GOOD} and more`);
+      case 'reset':
+        return response.socket?.resetAndDestroy();
+      case 'cut':
+        return response.write(GOOD, () => response.socket?.destroy());
+      default:
+        return response.end(GOOD);
+    }
+  });
+  const result = await runLoad(job(server.port, { until: { calls: 12 } }), null);
+  expect(result.calls).toBe(2);
+  expect(result.failures).toEqual({
+    'status 500': 2,
+    'a body that is too short': 2,
+    'another end of the body': 2,
+    ECONNRESET: 2,
+    'closed before the end of the answer': 2,
+  });
+});
+
+test('a server that closes its connections politely costs no call', async () => {
+  server = await startAnsweringServer((_n, response) => response.setHeader('connection', 'close').end(GOOD));
+  expect(await runLoad(job(server.port), null)).toMatchObject({ calls: 10, failures: {} });
+});
+
+test('a server that is not there gives failures and an end', async () => {
+  server = await startAnsweringServer((_n, response) => response.end(GOOD));
+  const { port } = server;
+  await server.close();
+  expect(await runLoad(job(port), null)).toMatchObject({ calls: 0, failures: { ECONNREFUSED: 10 } });
+});
+
+test('no call begins after the time is up, and the last ones are waited for', async () => {
+  server = await startAnsweringServer((_n, response) => setTimeout(() => response.end(GOOD), 5));
+  const result = await runLoad(job(server.port, { connections: 3, until: { seconds: 0.1 } }), null);
+  expect(result.calls).toBe(server.bodies.length);
+  expect(result.calls).toBeGreaterThanOrEqual(3);
+  expect(result.failures).toEqual({});
+});
+
+test('keyed calls use each key once before any of them again', async () => {
+  server = await startAnsweringServer((_n, response) => response.end(GOOD));
+  const secrets = ['k0', 'k1', 'k2', 'k3', 'k4'];
+  const keys = { secrets, turns: new KeyTurns(secrets.length, 60) };
+  await runLoad(job(server.port, { keyed: true, connections: 2, until: { calls: 5 } }), keys);
+  expect([...server.authorizations].sort()).toEqual(secrets.map((secret) => `Bearer ${secret}`));
+});
+
+test('keys that are used up end the job with an error instead of waiting', async () => {
+  server = await startAnsweringServer((_n, response) => response.end(GOOD));
+  const keys = { secrets: ['k0'], turns: new KeyTurns(1, 3) };
+  await expect(runLoad(job(server.port, { keyed: true, until: { calls: 10 } }), keys)).rejects.toThrow('used up');
+  expect(server.authorizations.length).toBeLessThanOrEqual(6);
+});

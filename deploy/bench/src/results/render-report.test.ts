@@ -1,0 +1,63 @@
+import { expect, test } from '@jest/globals';
+import { sample } from '../../test/samples.js';
+import { ratiosOf } from './aims.js';
+import { renderReport } from './render-report.js';
+import type { Report } from './report.js';
+import { summarise } from './summarise.js';
+
+function report(samples: readonly ReturnType<typeof sample>[]): Report {
+  const summaries = summarise(samples);
+  return {
+    command: 'npm run bench',
+    startedAt: '2026-01-01T00:00:00.000Z',
+    facts: [['Node', 'v20']],
+    peers: [
+      { id: 'direct', title: 'direct', version: '' },
+      { id: 'portkey', title: 'Portkey', version: '1' },
+      { id: 'gateway', title: 'gateway', version: '' },
+    ],
+    scenarios: [{ id: 'plain-64', title: '64 connections', kind: 'plain' }],
+    notes: ['Portkey answers no streamed call: status 500'],
+    idle: { 'edge-proxy': 1_500 },
+    summaries,
+    ratios: ratiosOf(summaries),
+    samples,
+  };
+}
+
+test('the page has a row for each peer in their order, failures, the ratios and what is missing', () => {
+  const page = renderReport(
+    report([
+      sample('gateway', 1, { 'edge-proxy': 100, nats: 20 }, 2),
+      sample('portkey', 1, { portkey: 1_000 }, 4, { failed: 3 }),
+      sample('direct', 1, {}, 1, { loadMicros: 950_000 }),
+    ]),
+  );
+  const rows = page.split('\n').filter((line) => line.startsWith('| '));
+  const cells = rows.map((row) =>
+    row
+      .split('|')
+      .map((cell) => cell.trim())
+      .slice(1, -1),
+  );
+  const at = (title: string) => cells.find((row) => row[0] === title);
+  expect(cells.map((row) => row[0]).filter((title) => ['direct', 'Portkey', 'gateway'].includes(title ?? ''))).toEqual([
+    'direct',
+    'Portkey',
+    'gateway',
+  ]);
+  expect(at('gateway')).toEqual([
+    'gateway',
+    '120 (120 to 120)',
+    '1,000',
+    '2.00 / 6.00',
+    '4.00 / 12.0',
+    '2.00 / 6.00',
+    '',
+  ]);
+  expect(at('Portkey')?.at(-1)).toBe('3');
+  expect(at('direct')?.[2]).toBe('1,000 †');
+  expect(at('edge-proxy')).toEqual(['edge-proxy', '100', '1,500']);
+  expect(cells).toContainEqual([expect.stringContaining('gateway ÷ Portkey, 64'), '0.120', '≤ 0.25', 'yes']);
+  expect(page).toContain('- Portkey answers no streamed call: status 500');
+});

@@ -1,0 +1,40 @@
+import { expect, test } from '@jest/globals';
+import { figure, renderTable } from './render-table.js';
+
+test('columns are aligned, the first to the left and the others to the right', () => {
+  expect(
+    renderTable(
+      ['', 'µs'],
+      [
+        ['edge', '163'],
+        ['a longer name', '4.70'],
+      ],
+    ),
+  ).toBe(
+    [
+      '|               |   µs |',
+      '| ------------- | ---: |',
+      '| edge          |  163 |',
+      '| a longer name | 4.70 |',
+    ].join('\n'),
+  );
+});
+
+test('a row with too few cells is filled up', () => {
+  expect(renderTable(['', 'a', 'b'], [['x', '1']]).split('\n')[2]).toBe('| x   |   1 |     |');
+});
+
+test.each([
+  [0, '0.000'],
+  [0.2134, '0.213'],
+  [4.678, '4.68'],
+  [18.26, '18.3'],
+  [162.5, '163'],
+  [1_264.4, '1,264'],
+  [54_723, '54,700'],
+  [-0.5, '-0.500'],
+  [Number.NaN, ''],
+  [Number.POSITIVE_INFINITY, ''],
+])('%p is written as %p', (value, text) => {
+  expect(figure(value)).toBe(text);
+});

@@ -1,0 +1,68 @@
+import type { BenchContext } from './bench-context.js';
+import { failuresTotal } from './load/load-job.js';
+import { jobOf, runClean } from './measure.js';
+import type { Bench } from './measure.js';
+import type { CallKind, Peer } from './peers/peer.js';
+import type { Peers } from './start-peers.js';
+
+/** Parallel first calls of the accounts. */
+const FIRST_CALLS_PARALLEL = 8;
+/** Until the programs run compiled code. */
+const WARM_UP_SECONDS = 2;
+const WARM_UP_CONNECTIONS = 16;
+/** How long the catalog may take to reach the edge, and how often that is tried. */
+const FIRST_ANSWER_MS_MAX = 20_000;
+const FIRST_ANSWER_POLL_MS = 100;
+const KINDS: readonly CallKind[] = ['plain', 'streamed'];
+
+/** Kinds of calls that a peer does not answer at all, with the reason for the reader. */
+export type Unable = ReadonlyMap<Peer, ReadonlyMap<CallKind, string>>;
+
+/** Tries both kinds of calls on every peer. @throws Error when the gateway does not answer one, or a peer no plain call */
+export async function findUnable(bench: Bench, peers: Peers, { log, signal }: BenchContext): Promise<Unable> {
+  const unable = new Map<Peer, Map<CallKind, string>>();
+  for (const peer of peers.all) {
+    for (const kind of KINDS) {
+      const reason = await tryUntilAnswered(bench, peer, kind, signal);
+      if (reason === null) continue;
+      const text = `${peer.title} answers no ${kind} call: ${reason}`;
+      if (peer.id === 'gateway' || kind === 'plain') throw new Error(text);
+      unable.set(peer, (unable.get(peer) ?? new Map<CallKind, string>()).set(kind, text));
+      log(text);
+    }
+  }
+  return unable;
+}
+
+/** Runs every peer warm; the gateway first makes one call for each account, and its books are checked. */
+export async function warmUp(bench: Bench, peers: Peers, unable: Unable, { log, signal }: BenchContext): Promise<void> {
+  if (peers.gateway !== null) {
+    const { gateway } = peers;
+    // The first call of an account loads it into the gate: a cost of its own, left out of the figures.
+    const first = { kind: 'plain', connections: FIRST_CALLS_PARALLEL } as const;
+    await runClean(bench, gateway, jobOf(gateway, first, { calls: gateway.secrets.length }));
+    await gateway.audit();
+    log(`each of the ${gateway.secrets.length} accounts has made a call; the books are right`);
+  }
+  for (const peer of peers.all) {
+    for (const kind of KINDS.filter((one) => unable.get(peer)?.has(one) !== true)) {
+      signal.throwIfAborted();
+      const until = { seconds: WARM_UP_SECONDS };
+      await runClean(bench, peer, jobOf(peer, { kind, connections: WARM_UP_CONNECTIONS }, until));
+    }
+  }
+  log('all peers are warm');
+}
+
+/** The gateway may need a moment until its catalog is everywhere; the others answer at once or never. */
+async function tryUntilAnswered(bench: Bench, peer: Peer, kind: CallKind, signal: AbortSignal): Promise<string | null> {
+  const until = Date.now() + (peer.keyed ? FIRST_ANSWER_MS_MAX : 0);
+  for (;;) {
+    signal.throwIfAborted();
+    const result = await bench.load.run(jobOf(peer, { kind, connections: 1 }, { calls: 1 }));
+    await peer.settle(result.calls);
+    if (failuresTotal(result) === 0) return null;
+    if (Date.now() >= until) return Object.keys(result.failures).join(', ');
+    await new Promise((resolve) => setTimeout(resolve, FIRST_ANSWER_POLL_MS));
+  }
+}

@@ -1,0 +1,46 @@
+import type { AdmissionFaultCode, AdmitEntry, AdmittedAnswer, RefusalFacts } from '@gateway/contracts/messages';
+import type { AdmissionBatch } from '../ports.js';
+
+export type OpenEntry = AdmissionBatch['opens'][number];
+
+export interface Opened {
+  readonly kind: 'opened';
+}
+export interface Refused {
+  readonly kind: 'refused';
+  readonly row: number;
+  readonly facts: RefusalFacts;
+}
+export interface Faulted {
+  readonly kind: 'fault';
+  readonly code: AdmissionFaultCode;
+}
+export type AdmitOutcome = AdmittedAnswer | Refused | Faulted;
+export type OpenOutcome = Opened | Refused | Faulted;
+export type Outcome = AdmitOutcome | OpenOutcome;
+
+/** One entry that waits for its answer. */
+export interface Question {
+  readonly entry: OpenEntry | AdmitEntry;
+  readonly isAdmit: boolean;
+  /** An admission leaves a hold behind that somebody must give back. */
+  readonly holds: boolean;
+  readonly askedAt: number;
+  readonly settle: (outcome: Outcome) => void;
+  sentAt: number;
+  tries: number;
+  /** Replicas that were asked by name. */
+  readonly asked: string[];
+  /** Somebody may have got it. */
+  mayHaveArrived: boolean;
+  message: SentBatch | null;
+}
+
+/** One message on its way. */
+export interface SentBatch {
+  readonly sentAt: number;
+  unanswered: number;
+  close(): void;
+}
+
+export const ADMISSION_FAULT: Faulted = { kind: 'fault', code: 'admission_error' };

@@ -1,0 +1,33 @@
+import type { ReleaseEntry } from '@gateway/contracts/messages';
+
+interface Pending {
+  readonly entry: ReleaseEntry;
+  readonly answered: (() => void) | null;
+}
+
+/** Releases that admission has not answered: nothing is given back for sure before it has. */
+export class UnansweredReleases {
+  readonly #pending = new Map<string, Pending>();
+
+  get size(): number {
+    return this.#pending.size;
+  }
+
+  add(entry: ReleaseEntry, answered: (() => void) | null): void {
+    this.#pending.set(entry.id, { entry, answered });
+  }
+
+  /** Each waiter is told once; unknown ids are passed over. */
+  answered(ids: readonly string[]): void {
+    for (const id of ids) {
+      const pending = this.#pending.get(id);
+      if (pending === undefined) continue;
+      this.#pending.delete(id);
+      pending.answered?.();
+    }
+  }
+
+  all(): ReleaseEntry[] {
+    return Array.from(this.#pending.values(), ({ entry }) => entry);
+  }
+}

@@ -1,0 +1,72 @@
+import type { CatalogSource } from '@gateway/contracts/messages';
+import type { AttemptResult } from '../domain/judge-attempt.js';
+import type { Deadline, Deadlines } from './deadlines.js';
+
+export type Limit = Extract<AttemptResult, { kind: 'timed_out' }>['limit'];
+
+export interface LimitFacts {
+  readonly source: CatalogSource['limits'];
+  /** Monotonic end of the call's time to the response head, of a plain answer to its end. */
+  readonly deadlineAtMs: number;
+  /** Longest silence inside an answer, where the source states none. */
+  readonly silenceMs: number;
+  readonly expired: (limit: Limit) => void;
+}
+
+/** The time limits of one attempt (behaviour §3): one at a time is set, each replaces the one before. */
+export class AttemptLimits {
+  readonly #deadlines: Deadlines;
+  readonly #facts: LimitFacts;
+  readonly #startedAt: number;
+  #heardAt: number;
+  #deadline: Deadline | null = null;
+
+  constructor(deadlines: Deadlines, facts: LimitFacts) {
+    this.#deadlines = deadlines;
+    this.#facts = facts;
+    this.#startedAt = this.#heardAt = deadlines.nowMs();
+  }
+
+  /** The source's own limit on its head, or the call's deadline, whichever is first. */
+  watchHead(): void {
+    const { source, deadlineAtMs, expired } = this.#facts;
+    const ownAtMs = source.headersTimeoutMs === null ? Infinity : this.#startedAt + source.headersTimeoutMs;
+    if (ownAtMs < deadlineAtMs) this.#set(ownAtMs, () => expired('headers'));
+    else this.#set(deadlineAtMs, () => expired('deadline'));
+  }
+
+  /** From the head of a stream on. The source's limit runs from the start of the attempt. */
+  watchFirstEvent(): void {
+    const { source, expired } = this.#facts;
+    if (source.firstEventTimeoutMs === null) return this.watchSilence();
+    this.#set(this.#startedAt + source.firstEventTimeoutMs, () => expired('first_event'));
+  }
+
+  /** Looks again when something was heard meanwhile: hearing costs no more than to note the time. */
+  watchSilence(): void {
+    const { source, silenceMs, expired } = this.#facts;
+    const limitMs = source.silenceTimeoutMs ?? silenceMs;
+    this.#set(this.#heardAt + limitMs, () => {
+      if (this.#deadlines.nowMs() - this.#heardAt < limitMs) this.watchSilence();
+      else expired('silence');
+    });
+  }
+
+  heard(): void {
+    this.#heardAt = this.#deadlines.nowMs();
+  }
+
+  in(ms: number, expired: () => void): void {
+    this.#set(this.#deadlines.nowMs() + ms, expired);
+  }
+
+  cancel(): void {
+    this.#deadline?.cancel();
+    this.#deadline = null;
+  }
+
+  #set(atMs: number, expired: () => void): void {
+    this.#deadline?.cancel();
+    this.#deadline = this.#deadlines.at(atMs, expired);
+  }
+}

@@ -1,0 +1,40 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { DEADLINE_STEP_MS, Deadlines } from './deadlines.js';
+
+let nowMs: number;
+let deadlines: Deadlines;
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ['performance'] });
+  nowMs = 0;
+  deadlines = new Deadlines(() => nowMs);
+});
+afterEach(() => {
+  deadlines.stop();
+  jest.useRealTimers();
+});
+
+function advance(ms: number): void {
+  for (let passed = 0; passed < ms; passed += DEADLINE_STEP_MS) {
+    nowMs += DEADLINE_STEP_MS;
+    jest.advanceTimersByTime(DEADLINE_STEP_MS);
+  }
+}
+
+test('a deadline expires once, a cancelled one never, and one may set the next', () => {
+  const expired: string[] = [];
+  deadlines.in(100, () => {
+    expired.push('first');
+    deadlines.in(50, () => expired.push('next'));
+  });
+  const cancelled = deadlines.in(100, () => expired.push('cancelled'));
+  deadlines.at(1_000, () => expired.push('late'));
+  advance(75);
+  expect(expired).toEqual([]);
+  cancelled.cancel();
+  advance(50);
+  expect(expired).toEqual(['first']);
+  advance(100);
+  expect(expired).toEqual(['first', 'next']);
+  advance(1_000);
+  expect(expired).toEqual(['first', 'next', 'late']);
+});

@@ -1,0 +1,86 @@
+import { expect, test } from '@jest/globals';
+import type { ClientAnswer } from '../ports.js';
+import { READERS } from '../domain/formats/readers.js';
+import type { Delivery } from './delivery.js';
+import { PlainRelay } from './relay-plain.js';
+
+const BODY = Buffer.from(
+  '{"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}',
+);
+
+function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
+  const written: Buffer[] = [];
+  const told = { heads: [] as (readonly string[])[], deliveries: [] as Delivery[], unusable: 0, pauses: 0 };
+  const answer: ClientAnswer = {
+    isGone: false,
+    hasBegun: false,
+    onGone: () => undefined,
+    onDrain: () => undefined,
+    begin: (_status, headers) => void told.heads.push(headers),
+    write: (bytes) => written.push(bytes) < 0,
+    end: () => undefined,
+    cut: () => undefined,
+  };
+  const relay = new PlainRelay({
+    answer,
+    headers: ['content-type', 'application/json'],
+    contentLength,
+    reader: READERS.chat,
+    sendsEarly: () => sendsEarly,
+    events: {
+      begun: () => undefined,
+      ended: (delivery) => void told.deliveries.push(delivery),
+      unusable: () => void (told.unusable += 1),
+      pause: () => void (told.pauses += 1),
+    },
+  });
+  return { relay, told, sent: () => Buffer.concat(written) };
+}
+
+test('nothing is sent before the body is complete; then all but its last byte', () => {
+  const { relay, told, sent } = relayWith(true);
+  relay.data(BODY.subarray(0, 20));
+  expect([told.heads.length, sent().length]).toEqual([0, 0]);
+  relay.data(BODY.subarray(20));
+  relay.end();
+  expect(told.heads).toEqual([['content-type', 'application/json', 'content-length', String(BODY.length)]]);
+  expect(sent()).toEqual(BODY.subarray(0, -1));
+  expect(told.deliveries).toMatchObject([
+    { ended: 'complete', lastPiece: BODY.subarray(-1), meter: { usage: { input: 1, output: 2 } } },
+  ]);
+});
+
+test('a busy edge keeps the whole body for one piece', () => {
+  const { relay, told, sent } = relayWith(false);
+  relay.data(BODY);
+  relay.end();
+  expect(sent()).toHaveLength(0);
+  expect(told.deliveries[0]?.lastPiece).toEqual(BODY);
+});
+
+test('a body above 1 MiB is relayed with the length that was announced, its last byte held back', () => {
+  const large = Buffer.concat([BODY.subarray(0, -1), Buffer.alloc(1024 * 1024, 0x20), BODY.subarray(-1)]);
+  const { relay, told, sent } = relayWith(false, large.length);
+  relay.data(large.subarray(0, 1000));
+  relay.data(large.subarray(1000));
+  expect(told.heads).toEqual([['content-type', 'application/json', 'content-length', String(large.length)]]);
+  expect(sent()).toEqual(large.subarray(0, -1));
+  expect(told.pauses).toBeGreaterThan(0);
+  relay.end();
+  expect(told.deliveries).toMatchObject([{ ended: 'complete', lastPiece: large.subarray(-1) }]);
+});
+
+test.each(['', '<html>', '{"error":{"message":"no"}}'])('the body %j is no answer', (text) => {
+  const { relay, told, sent } = relayWith(true);
+  relay.data(Buffer.from(text));
+  relay.end();
+  expect([told.unusable, told.deliveries.length, sent().length]).toEqual([1, 0, 0]);
+});
+
+test('a client that left is metered by what came', () => {
+  const { relay, told } = relayWith(true);
+  relay.data(BODY.subarray(0, 50));
+  relay.stop('client_left', null);
+  relay.end();
+  expect(told.deliveries).toMatchObject([{ ended: 'client_left', meter: { usage: null, deliveredBytes: 50 } }]);
+});

@@ -1,0 +1,77 @@
+import { expect, test } from '@jest/globals';
+import { Secret, seal } from '@gateway/service-kit';
+import { openSource } from '../adapters/catalog-mirror.js';
+import { ENDPOINT_TABLE } from '../domain/endpoints.js';
+import { parseCall } from '../domain/parse-call.js';
+import { readHead } from '../http/read-head.js';
+import { sourceEntry } from '../../test/edge-world.js';
+import type { CatalogSource } from '@gateway/contracts/messages';
+import type { AdmittedCall } from './call.js';
+import { sourceRequest } from './source-request.js';
+
+const KEYS = { current: new Secret(Buffer.alloc(32, 7)), previous: new Secret(Buffer.alloc(32, 8)) };
+const BODY = Buffer.from('{"model":"pub/model","messages":[{"role":"user","content":"x"}]}');
+const ROW = ENDPOINT_TABLE.get('/v1/chat/completions');
+if (ROW === undefined) throw new Error('chat completions are not served');
+
+function requestFor(more: Partial<CatalogSource>, options: { raw?: string[]; query?: string } = {}) {
+  const result = parseCall(
+    ROW as NonNullable<typeof ROW>,
+    { contentType: 'application/json', contentEncoding: undefined },
+    BODY,
+  );
+  if (!result.ok) throw new Error(result.finding.message);
+  const headers = readHead(['content-type', 'application/json', ...(options.raw ?? [])]);
+  // Only what the request is made of.
+  const call = {
+    row: ROW,
+    parsed: result.call,
+    request: { headers, query: options.query ?? '' },
+  } as unknown as AdmittedCall;
+  return sourceRequest(call, BODY, openSource(sourceEntry('src', 'https://provider.example/base/', more), KEYS), false);
+}
+
+const header = (headers: readonly string[], name: string): string[] =>
+  headers.filter((_, index) => index % 2 === 1 && headers[index - 1] === name);
+
+test('the address is the base URL and the path of the endpoint, unless the source names another', () => {
+  expect(requestFor({})).toMatchObject({ origin: 'https://provider.example', path: '/base/v1/chat/completions' });
+  expect(requestFor({ paths: { '/v1/chat/completions': '/deployments/x?api-version=1' } }).path).toBe(
+    '/base/deployments/x?api-version=1',
+  );
+});
+
+test('of the query only beta is passed on', () => {
+  expect(requestFor({}, { query: 'a=1&beta=true&b=2' }).path).toBe('/base/v1/chat/completions?beta=true');
+  expect(requestFor({}, { query: 'nobeta=1&beta=%0d' }).path).toBe('/base/v1/chat/completions');
+  const paths = { '/v1/chat/completions': '/x?v=1' };
+  expect(requestFor({ paths }, { query: 'beta=true' }).path).toBe('/base/x?v=1&beta=true');
+});
+
+test('the credential goes where the source says, also one sealed under the previous key', () => {
+  const sealedCredential = seal('old', 'src', { current: KEYS.previous });
+  const { headers } = requestFor({ auth: { type: 'header', header: 'X-Api-Key' }, sealedCredential });
+  expect(header(headers, 'x-api-key')).toEqual(['old']);
+  expect(header(headers, 'authorization')).toEqual([]);
+  expect(header(requestFor({ sealedCredential: null }).headers, 'authorization')).toEqual([]);
+});
+
+test("the source's own headers replace the client's; headers of the connection are left out", () => {
+  const { headers } = requestFor(
+    { headers: { 'OpenAI-Beta': 'fixed', 'x-extra': '1', 'Transfer-Encoding': 'chunked', host: 'evil' } },
+    { raw: ['OpenAI-Beta', 'mine', 'Cookie', 'a=b', 'Accept', 'text/event-stream'] },
+  );
+  expect(header(headers, 'openai-beta')).toEqual(['fixed']);
+  expect(header(headers, 'x-extra')).toEqual(['1']);
+  expect(header(headers, 'accept')).toEqual(['text/event-stream']);
+  for (const name of ['transfer-encoding', 'host', 'cookie']) expect(header(headers, name)).toEqual([]);
+});
+
+test.each([
+  ['pass', 'one, two', ['one, two']],
+  [['two'], 'one, two', ['two']],
+  [[], 'one', []],
+] as const)('betas by the rule %j', (betas, sent, expected) => {
+  const { headers } = requestFor({ betas: betas === 'pass' ? betas : [...betas] }, { raw: ['anthropic-beta', sent] });
+  expect(header(headers, 'anthropic-beta')).toEqual(expected);
+});

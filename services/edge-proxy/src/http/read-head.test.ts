@@ -1,0 +1,27 @@
+import { expect, test } from '@jest/globals';
+import { readHead } from './read-head.js';
+
+test('a repeated key header is ambiguous, a repeated list is joined, of other headers the first counts', () => {
+  const head = readHead(
+    'Authorization|a|AUTHORIZATION|b|x-api-key|k|X-Request-Id|1|x-request-id|2|Content-Type|one|content-type|two'.split(
+      '|',
+    ),
+  );
+  expect(head).toMatchObject({
+    authorization: 'a',
+    hasTwoAuthorizations: true,
+    apiKey: 'k',
+    hasTwoApiKeys: false,
+    requestId: '1, 2',
+    contentType: 'one',
+  });
+});
+
+test.each([
+  [[], 0],
+  [['content-length', '12'], 12],
+  [['transfer-encoding', 'chunked'], null],
+  [['transfer-encoding', 'chunked', 'content-length', '3'], null],
+])('headers %j announce a body of %j bytes', (raw, bytes) => {
+  expect(readHead(raw).contentLength).toBe(bytes);
+});
