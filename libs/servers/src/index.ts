@@ -1,4 +1,5 @@
 export { doctor } from './doctor.js';
+export { fetchDebianPackages } from './fetch-debian-packages.js';
 export { freePort } from './free-port.js';
 export { inspectServers } from './inspect-servers.js';
 export type { Inspection, InspectOptions } from './inspect-servers.js';
