@@ -1,0 +1,14 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface TemporaryDirectory {
+  readonly path: string;
+  remove(): void;
+}
+
+/** A directory of its own for a test's servers and files. */
+export function temporaryDirectory(name: string): TemporaryDirectory {
+  const path = mkdtempSync(join(tmpdir(), `gateway-${name}-`));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}

@@ -1,0 +1,88 @@
+import { createDatabaseFromTemplate, createPool, databaseUrl, migrate, type Pool } from '@gateway/postgres';
+import { startServers, type RunningServer } from '@gateway/servers';
+import { silentLog } from './logs.js';
+import { temporaryDirectory } from './temporary-directory.js';
+
+const SUPERUSER_PASSWORD = 'a superuser for tests';
+const ROLE_PASSWORD = 'a role for tests';
+const TEMPLATE = 'migrated';
+
+export interface TestDatabaseOptions {
+  /** The service whose schema and role it is. */
+  readonly service: string;
+  readonly migrations: URL;
+}
+
+/** One database with the migrated schema of one service. */
+export interface TestDatabase {
+  /** As the superuser, with the service's schema in the search path. */
+  readonly admin: Pool;
+  /** As the service's own role. */
+  readonly pool: Pool;
+  /** With the service's own role, as its environment would carry it. */
+  readonly url: string;
+}
+
+export interface TestDatabaseServer {
+  readonly postgres: RunningServer;
+  /** A copy of the migrated template, in a few dozen milliseconds. */
+  database(): Promise<TestDatabase>;
+  stop(): Promise<void>;
+}
+
+/** A PostgreSQL server whose databases are copies of one migrated template. */
+export async function startTestDatabase(options: TestDatabaseOptions): Promise<TestDatabaseServer> {
+  const directory = temporaryDirectory(options.service);
+  const { postgres } = await startServers(['postgres'], {
+    stateDirectory: directory.path,
+    // A server of its own: tests stop and kill it.
+    env: { ...process.env, GATEWAY_MIGRATION_URL: '', GATEWAY_POSTGRES_URL: '' },
+    durable: false,
+    postgres: { superuserPassword: SUPERUSER_PASSWORD },
+  });
+  const role = { name: `gateway_${options.service}`, password: ROLE_PASSWORD };
+  await createDatabaseFromTemplate(postgres.url, TEMPLATE, 'template1');
+  await migrate({
+    migrationUrl: databaseUrl(postgres.url, TEMPLATE),
+    schema: options.service,
+    directory: options.migrations,
+    role,
+    log: silentLog,
+  });
+  const pools: Pool[] = [];
+  let databases = 0;
+  return {
+    postgres,
+    async database() {
+      databases += 1;
+      const name = `${options.service}_${databases}`;
+      const adminUrl = await createDatabaseFromTemplate(postgres.url, name, TEMPLATE);
+      await setSearchPath(adminUrl, name, role.name, options.service);
+      const url = asRole(adminUrl, role);
+      const admin = createPool(adminUrl, { applicationName: 'test', log: silentLog });
+      const pool = createPool(url, { applicationName: 'test', log: silentLog });
+      pools.push(admin, pool);
+      return { admin, pool, url };
+    },
+    async stop() {
+      await Promise.all(pools.map((pool) => pool.end()));
+      await postgres.stop();
+      directory.remove();
+    },
+  };
+}
+
+/** Settings of a role in a database are not copied with the database. */
+async function setSearchPath(adminUrl: string, database: string, role: string, schema: string): Promise<void> {
+  const once = createPool(adminUrl, { applicationName: 'test', log: silentLog, max: 1 });
+  await once.query(`ALTER ROLE ${role} IN DATABASE ${database} SET search_path = ${schema}`);
+  await once.query(`ALTER ROLE CURRENT_USER IN DATABASE ${database} SET search_path = ${schema}`);
+  await once.end();
+}
+
+function asRole(url: string, role: { readonly name: string; readonly password: string }): string {
+  const own = new URL(url);
+  own.username = role.name;
+  own.password = encodeURIComponent(role.password);
+  return own.href;
+}

@@ -1,0 +1,22 @@
+const POLL_MS = 10;
+const DEADLINE_MS = 20_000;
+
+/**
+ * Asks again until the answer is not undefined, null or false, and gives it; after the deadline the error says what was
+ * waited for. Tests wait with this and never sleep for a fixed time.
+ */
+export async function until<T>(
+  what: string,
+  ask: () => Promise<T> | T,
+  timeoutMs = DEADLINE_MS,
+): Promise<Exclude<T, undefined | null | false>> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined && answer !== null && answer !== false) {
+      return answer as Exclude<T, undefined | null | false>;
+    }
+    if (performance.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
