@@ -1,8 +1,8 @@
-import type { StandingOfAccount, StandingRow } from '@gateway/contracts/messages';
+import type { AccountTerms, StandingOfAccount, StandingRow } from '@gateway/contracts/messages';
 import type { BooksRead } from './domain/books.js';
 import type { BatchDecision } from './domain/decide-batch.js';
 import type { LedgerTransaction, UsageRecord } from './domain/facts.js';
-import type { Subscription } from './domain/terms.js';
+import type { LimitOverrides, Subscription } from './domain/terms.js';
 import type { WalletDecision, WalletEntry, WalletFacts } from './domain/wallet-entry.js';
 
 /** A message of the stream, with all its events settled by the transaction that records it. */
@@ -44,8 +44,26 @@ export interface WalletRequest {
 export interface WalletStore {
   /** One database transaction: lock the account, read, decide, write entry, row, version and outbox, commit. */
   addEntry(request: WalletRequest): Promise<{ decision: WalletDecision; written: WalletEntryRow | null }>;
-  /** Whether admission has been told of the entry. */
-  isDelivered(account: string, transactionId: string): Promise<boolean>;
+}
+
+/** Changes that admission must have before their command is answered; named by ids of their own. */
+export interface ChangeStore {
+  isDelivered(account: string, change: string): Promise<boolean>;
+}
+
+export interface LimitsRequest {
+  readonly account: string;
+  readonly limits: LimitOverrides;
+  readonly actor: string;
+  /** Which subscription runs, epoch milliseconds. */
+  readonly now: number;
+  readonly change: string;
+  readonly compose: (subscription: Subscription | null) => AccountTerms;
+}
+
+export interface LimitsStore {
+  /** One database transaction: lock the account, write limits, versions and outbox, commit. */
+  putLimits(request: LimitsRequest): Promise<void>;
 }
 
 /** How far the stream is settled: every message up to `sequence` is. */
@@ -61,6 +79,7 @@ export interface AccountSnapshot {
   readonly version: number;
   readonly termsVersion: number;
   readonly subscription: Subscription | null;
+  readonly limits: LimitOverrides;
   readonly rows: readonly StandingRow[];
   readonly closed: readonly string[];
 }
@@ -81,6 +100,7 @@ export interface LoadStore {
 export interface FundingFacts {
   readonly walletNanoUsd: bigint | null;
   readonly subscription: Subscription | null;
+  readonly limits: LimitOverrides;
 }
 
 export interface RecordsQuery {

@@ -1,9 +1,12 @@
 import { connectBus, type Bus } from '@gateway/bus';
 import { admissionApply } from '@gateway/contracts/messages';
-import { createPool, isConnectionFault, isDataFault, sqlStateOf, startOutbox, type Pool } from '@gateway/postgres';
+import { createPool, isConnectionFault, startOutbox, type Pool } from '@gateway/postgres';
 import { nextDelayMs, type Clock, type Logger, type ReadyChecks, type RunningService } from '@gateway/service-kit';
 import { makeAnnouncer } from './adapters/announcer.js';
 import { readIncarnation } from './adapters/incarnation.js';
+import { makeChangeStore } from './adapters/change-store.js';
+import { isInfrastructureFault } from './adapters/infrastructure-fault.js';
+import { makeLimitsStore } from './adapters/limits-store.js';
 import { makeLoadStore } from './adapters/load-store.js';
 import { makeProgressStore } from './adapters/progress-store.js';
 import { makeSettleStore } from './adapters/settle-store.js';
@@ -13,7 +16,8 @@ import { makeUsageStream, type UsageStream } from './adapters/usage-stream.js';
 import { makeWalletStore } from './adapters/wallet-store.js';
 import { serveRequests } from './doors/requests.js';
 import { startUsageWorker, type UsageWorker } from './doors/usage-worker.js';
-import { deliverStanding } from './fund/deliver-standing.js';
+import { deliverStanding } from './change/deliver-standing.js';
+import { joinCalls } from './load/join-calls.js';
 import { makeMonths, type Months } from './settle/ensure-months.js';
 import { startKeeping } from './settle/keep-stream.js';
 import { makeSettleMeter } from './settle/settle-meter.js';
@@ -100,7 +104,8 @@ function startWorker({ options, pool, locksPool, bus, stream, incarnation, month
     announcer: makeAnnouncer(bus, incarnation),
     meter: makeSettleMeter(),
     isInfrastructureFault,
-    retryDelayMs: (attempt) => nextDelayMs(attempt, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random: Math.random }),
+    retryDelayMs: (attempt) =>
+      nextDelayMs(attempt, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random: Math.random }),
     log,
     stopping,
     locks: makeShardLocks(locksPool, () => worker.lost()),
@@ -121,17 +126,19 @@ interface DoorParts {
 function serveDoors({ bus, pool, stream, months, clock, nudge }: DoorParts): void {
   const now = (): number => clock.nowMs();
   const show = makeShowStore(pool);
+  const changes = makeChangeStore(pool);
+  const loadStore = makeLoadStore(pool);
   serveRequests(bus, {
-    load: { store: makeLoadStore(pool), stream, now },
-    fund: { store: makeWalletStore(pool), show, months, nudge, now },
+    load: {
+      store: { ...loadStore, settledPosition: joinCalls(loadStore.settledPosition) },
+      stream: { facts: joinCalls(() => stream.facts()) },
+      now,
+    },
+    fund: { store: makeWalletStore(pool), show, months, changes, nudge, now },
+    limits: { store: makeLimitsStore(pool), changes, nudge, now },
     show,
     now,
   });
-}
-
-/** Any fault of the database that is not about the data of one statement: no connection, no table, no right. */
-function isInfrastructureFault(error: unknown): boolean {
-  return isConnectionFault(error) || (sqlStateOf(error) !== null && !isDataFault(error));
 }
 
 /** At the start the database may come later than this process. */

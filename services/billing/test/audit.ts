@@ -6,7 +6,12 @@ export async function faultsOf(pool: Pool): Promise<string[]> {
   const faults: string[] = [];
   for (const { text, sql } of CHECKS) {
     const rows = await queries.query<Record<string, unknown>>(sql);
-    faults.push(...rows.map((row) => `${text}: ${JSON.stringify(row, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`));
+    faults.push(
+      ...rows.map(
+        (row) =>
+          `${text}: ${JSON.stringify(row, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`,
+      ),
+    );
   }
   return faults;
 }
@@ -30,7 +35,10 @@ const REBUILT = `
   SELECT substr(ledger_account, 8), 'wallet', amount_nano_usd FROM ledger_entries WHERE ledger_account LIKE 'wallet:%'`;
 
 const CHECKS = [
-  { text: 'trial balance', sql: 'SELECT sum(amount_nano_usd) AS total FROM ledger_entries HAVING sum(amount_nano_usd) <> 0' },
+  {
+    text: 'trial balance',
+    sql: 'SELECT sum(amount_nano_usd) AS total FROM ledger_entries HAVING sum(amount_nano_usd) <> 0',
+  },
   {
     text: 'unbalanced transaction',
     sql: 'SELECT transaction_id FROM ledger_entries GROUP BY 1 HAVING sum(amount_nano_usd) <> 0 OR count(*) < 2',

@@ -8,9 +8,10 @@ import { connectBus, natsAuthorization } from '@gateway/bus';
 import { makeUuidV7, shardOfAccount, SHARDS_TOTAL } from '@gateway/contracts/ids';
 import { MESSAGES, SERVICE_NAMES, usageRecorded } from '@gateway/contracts/messages';
 import { createPool, migrate } from '@gateway/postgres';
-import { startServers } from '@gateway/servers';
+import { freePort, startServers } from '@gateway/servers';
 
 const [eventsTotal = 200_000, accountsTotal = 2_000, eventsPerMessage = 100] = process.argv.slice(2).map(Number);
+const ADMIN_PORT = await freePort();
 const log = { info() {}, warn: console.warn, error: console.error };
 const stateDirectory = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
 const passwords = Object.fromEntries(SERVICE_NAMES.map((name) => [name, `password-${name}`]));
@@ -49,9 +50,9 @@ const seconds = (performance.now() - begunMs) / 1_000;
 const after = await cpuSeconds();
 const perEvent = (from, to) => (((to - from) / (eventsTotal - already)) * 1e6).toFixed(1);
 console.log(`${Math.round((eventsTotal - already) / seconds)} events/s (${seconds.toFixed(2)} s)`);
-console.log(`CPU µs an event: billing ${perEvent(before.billing, after.billing)}, PostgreSQL ${perEvent(before.postgres, after.postgres)}`);
-const metrics = await fetchText('metrics');
-console.log(metrics.split('\n').filter((line) => /^gateway_billing_(batch_events|settle_seconds)_(sum|count)|process_cpu/.test(line)).join('\n'));
+console.log(
+  `CPU µs an event: billing ${perEvent(before.billing, after.billing)}, PostgreSQL ${perEvent(before.postgres, after.postgres)}`,
+);
 await stopProcess();
 await edge.drain(5_000);
 await pool.end();
@@ -59,13 +60,13 @@ await Promise.all([postgres.stop(), nats.stop()]);
 rmSync(stateDirectory, { recursive: true, force: true });
 
 function startProcess() {
-  return spawn(process.execPath, [...(process.env.PROF ? ['--cpu-prof','--cpu-prof-dir=/tmp/billprof'] : []), new URL('../dist/main.js', import.meta.url).pathname], {
+  return spawn(process.execPath, [new URL('../dist/main.js', import.meta.url).pathname], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       ...process.env,
       GATEWAY_NATS_URL: natsUrlOf('billing'),
       GATEWAY_POSTGRES_URL: roleUrl,
-      GATEWAY_ADMIN_PORT: '19091',
+      GATEWAY_ADMIN_PORT: String(ADMIN_PORT),
       GATEWAY_REPLICA: 'bench',
     },
   });
@@ -81,8 +82,13 @@ async function publishAll() {
   const price = {
     version: 'p1',
     figures: {
-      inputPerMillion: 3_000_000_000, cachedInputPerMillion: 300_000_000, cacheWritePerMillion: null,
-      cacheWrite1hPerMillion: null, outputPerMillion: 15_000_000_000, perCall: 0, tiers: [],
+      inputPerMillion: 3_000_000_000,
+      cachedInputPerMillion: 300_000_000,
+      cacheWritePerMillion: null,
+      cacheWrite1hPerMillion: null,
+      outputPerMillion: 15_000_000_000,
+      perCall: 0,
+      tiers: [],
     },
   };
   const usage = { input: 1_000, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 200 };
@@ -100,15 +106,45 @@ async function publishAll() {
     const events = Array.from({ length: size }, (_, index) => {
       const account = byShard[shard][(sent + index) % byShard[shard].length];
       return {
-        id: makeUuidV7(now), rank: 2, outcome: 'settled',
+        id: makeUuidV7(now),
+        rank: 2,
+        outcome: 'settled',
         hold: {
-          account, key: `key-of-${account}`, member: `member-of-${account}`, model: 'acme/large', priceVersion: 'p1',
-          worstNanoUsd: amount * 3, planMaxNanoUsd: 0, walletMaxNanoUsd: null,
-          periods: { month, session5h: null, weekly: null, subscription: null }, windows: [], allotment: null, admittedAt: now,
+          account,
+          key: `key-of-${account}`,
+          member: `member-of-${account}`,
+          model: 'acme/large',
+          priceVersion: 'p1',
+          worstNanoUsd: amount * 3,
+          planMaxNanoUsd: 0,
+          walletMaxNanoUsd: null,
+          periods: { month, session5h: null, weekly: null, subscription: null },
+          windows: [],
+          allotment: null,
+          admittedAt: now,
         },
-        endpoint: '/v1/chat/completions', streamed: true, startedAt: now, endedAt: now + 900, firstByteAt: now + 200,
-        status: 200, source: 'source-1', usage, evidence: 'reported', price, amountNanoUsd: amount,
-        attempts: [{ source: 'source-1', provider: 'provider-1', outcome: 'completed', status: 200, possiblyPaid: true, usage, cost: price }],
+        endpoint: '/v1/chat/completions',
+        streamed: true,
+        startedAt: now,
+        endedAt: now + 900,
+        firstByteAt: now + 200,
+        status: 200,
+        source: 'source-1',
+        usage,
+        evidence: 'reported',
+        price,
+        amountNanoUsd: amount,
+        attempts: [
+          {
+            source: 'source-1',
+            provider: 'provider-1',
+            outcome: 'completed',
+            status: 200,
+            possiblyPaid: true,
+            usage,
+            cost: price,
+          },
+        ],
       };
     });
     await edge.store(usageRecorded, { shard }, { events });
@@ -133,7 +169,9 @@ function cpuOf(pid) {
 }
 
 async function fetchText(path) {
-  return fetch(`http://127.0.0.1:19091/${path}`).then((answer) => answer.text()).catch(() => '');
+  return fetch(`http://127.0.0.1:${ADMIN_PORT}/${path}`)
+    .then((answer) => answer.text())
+    .catch(() => '');
 }
 
 async function until(condition, lookMs = 50) {

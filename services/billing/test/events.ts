@@ -116,7 +116,7 @@ export function expired(event: UsageEvent): UsageEvent {
 }
 
 export function factsOf(...events: UsageEvent[]): UsageFact[] {
-  return events.map((event) => factOf(event, { shard: 0, sequence: 1 }));
+  return events.map((event) => factOf(event, event, { shard: 0, sequence: 1 }));
 }
 
 /** A message of the stream as the edge writes it. */

@@ -28,6 +28,8 @@ export interface LedgerDatabase {
 export interface LedgerWorld {
   /** A migrated, empty ledger of its own. */
   ledger(): Promise<LedgerDatabase>;
+  /** The same ledger for all who ask, emptied: ten times as fast. */
+  emptied(): Promise<LedgerDatabase>;
   stop(): Promise<void>;
 }
 
@@ -48,17 +50,24 @@ export async function startLedgerWorld(): Promise<LedgerWorld> {
   };
   await makeTemplate(postgres.url);
   let ledgers = 0;
+  let shared: LedgerDatabase | null = null;
+  const ledger = async (): Promise<LedgerDatabase> => {
+    ledgers += 1;
+    const url = await createDatabaseFromTemplate(postgres.url, `billing_${ledgers}`, TEMPLATE);
+    const own = new URL(url);
+    own.username = ROLE.name;
+    own.password = ROLE.password;
+    // Settings of a role for a database are not copied with it.
+    const admin = poolOf(url);
+    await admin.query(`ALTER ROLE ${ROLE.name} IN DATABASE billing_${ledgers} SET search_path = billing`);
+    return { pool: poolOf(own.href), admin, url: own.href };
+  };
   return {
-    async ledger() {
-      ledgers += 1;
-      const url = await createDatabaseFromTemplate(postgres.url, `billing_${ledgers}`, TEMPLATE);
-      const own = new URL(url);
-      own.username = ROLE.name;
-      own.password = ROLE.password;
-      // Settings of a role for a database are not copied with it.
-      const admin = poolOf(url);
-      await admin.query(`ALTER ROLE ${ROLE.name} IN DATABASE billing_${ledgers} SET search_path = billing`);
-      return { pool: poolOf(own.href), admin, url: own.href };
+    ledger,
+    async emptied() {
+      shared ??= await ledger();
+      await shared.admin.query(EMPTY);
+      return shared;
     },
     async stop() {
       await Promise.all(pools.map((pool) => pool.end()));
@@ -67,6 +76,25 @@ export async function startLedgerWorld(): Promise<LedgerWorld> {
     },
   };
 }
+
+/** Deletes with the superuser's declared intent; everything but months and the incarnation. */
+const EMPTY = `
+  BEGIN;
+  SET LOCAL gateway.ledger_repair = 'on';
+  DELETE FROM billing.ledger_entries;
+  DELETE FROM billing.ledger_transactions;
+  DELETE FROM billing.usage_records;
+  DELETE FROM billing.set_aside_events;
+  DELETE FROM billing.wallet_entries;
+  DELETE FROM billing.standing_rows;
+  DELETE FROM billing.account_limits;
+  DELETE FROM billing.subscription_periods;
+  DELETE FROM billing.accounts;
+  DELETE FROM billing.applied_messages;
+  DELETE FROM billing.stream_marks;
+  DELETE FROM billing.outbox;
+  UPDATE billing.stream_progress SET floor_sequence = 0, floor_stored_at = to_timestamp(0), stream_since = to_timestamp(0);
+  COMMIT`;
 
 async function makeTemplate(serverUrl: string): Promise<void> {
   await createDatabaseFromTemplate(serverUrl, TEMPLATE, 'template1');

@@ -8,13 +8,11 @@ const PLAIN_TEXT = /^[^"\\]*$/;
  * batches consist of little else.
  */
 export function arrayLiteral(items: readonly ArrayItem[]): string {
-  let text = '';
-  for (const item of items) text += `,${itemText(item)}`;
-  return `{${text.slice(1)}}`;
+  return `{${items.map(itemText).join(',')}}`;
 }
 
-function itemText(item: ArrayItem): string {
+function itemText(item: ArrayItem): string | number | bigint | boolean {
   if (item === null) return 'NULL';
-  if (typeof item !== 'string') return String(item);
+  if (typeof item !== 'string') return item;
   return PLAIN_TEXT.test(item) ? `"${item}"` : `"${item.replace(/[\\"]/g, '\\$&')}"`;
 }

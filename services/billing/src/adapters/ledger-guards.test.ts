@@ -65,7 +65,13 @@ describe('a ledger transaction', () => {
   });
 
   test.each<[string, Entries]>([
-    ['does not sum to zero', [['wallet:a', -5], ['revenue:wallet', 4]]],
+    [
+      'does not sum to zero',
+      [
+        ['wallet:a', -5],
+        ['revenue:wallet', 4],
+      ],
+    ],
     ['has one entry', [['wallet:a', -5]]],
     ['has no entries', []],
   ])('is refused when it %s', async (_what, entries) => {
@@ -73,9 +79,27 @@ describe('a ledger transaction', () => {
   });
 
   test.each<[string, Entries]>([
-    ['an entry of zero', [['wallet:a', 0], ['revenue:wallet', 0]]],
-    ['an unknown ledger account', [['purse:a', -5], ['revenue:wallet', 5]]],
-    ['an amount beyond the bound', [['wallet:a', -9_000_000_000_000_001], ['revenue:wallet', 9_000_000_000_000_001]]],
+    [
+      'an entry of zero',
+      [
+        ['wallet:a', 0],
+        ['revenue:wallet', 0],
+      ],
+    ],
+    [
+      'an unknown ledger account',
+      [
+        ['purse:a', -5],
+        ['revenue:wallet', 5],
+      ],
+    ],
+    [
+      'an amount beyond the bound',
+      [
+        ['wallet:a', -9_000_000_000_000_001],
+        ['revenue:wallet', 9_000_000_000_000_001],
+      ],
+    ],
   ])('is refused with %s', async (_what, entries) => {
     await expect(post(entries)).rejects.toThrow(/violates check constraint/);
   });
@@ -143,7 +167,9 @@ describe('history', () => {
       expect(id).toBeTruthy();
       const column = { ledger_entries: 'ledger_account', set_aside_events: 'reason' }[table] ?? 'kind';
       await expect(ledger.pool.query(`UPDATE ${table} SET ${column} = ${column}`)).rejects.toThrow(/permission denied/);
-      await expect(ledger.admin.query(`UPDATE billing.${table} SET ${column} = ${column}`)).rejects.toThrow(/append-only/);
+      await expect(ledger.admin.query(`UPDATE billing.${table} SET ${column} = ${column}`)).rejects.toThrow(
+        /append-only/,
+      );
       await expect(ledger.admin.query(`DELETE FROM billing.${table}`)).rejects.toThrow(/append-only/);
       await expect(ledger.admin.query(`TRUNCATE billing.${table} CASCADE`)).rejects.toThrow(/append-only/);
     },

@@ -1,11 +1,18 @@
-import { parseRowName, SESSION_5H_MS, sessionWindowRow, WALLET_ROW, weeklyWindowRow, weekStart } from '@gateway/metering';
+import {
+  parseRowName,
+  SESSION_5H_MS,
+  sessionWindowRow,
+  WALLET_ROW,
+  weeklyWindowRow,
+  weekStart,
+} from '@gateway/metering';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { StandingRow } from '@gateway/contracts/messages';
 import { toStandingRow, type BalanceRow } from '../domain/facts.js';
 import type { Subscription } from '../domain/terms.js';
 import type { AccountSnapshot, LoadStore, SnapshotRequest } from '../ports.js';
 import { settledPosition } from './progress-store.js';
-import { readSubscription } from './subscription-rows.js';
+import { readLimits, readSubscription } from './subscription-rows.js';
 
 /** Rows of windows and allotments that one load carries; the newest names win. */
 const RUNNING_ROWS_MAX = 600;
@@ -33,6 +40,7 @@ async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): 
     version: Number(state.version ?? 0n),
     termsVersion: Number(state.terms_version ?? 0n),
     subscription,
+    limits: await readLimits(tx, account),
     rows: await rowsOf(tx, account, names, subscription, now),
     closed: await closedIds(tx, ids),
   };
@@ -61,7 +69,13 @@ async function rowsOf(
      (SELECT account, name, value, version FROM standing_rows
        WHERE account = $1 AND name >= 'al:' AND name < 'al;' AND right(name, length($5) + 1) = ':' || $5
        ORDER BY name DESC LIMIT ${RUNNING_ROWS_MAX})`,
-    [account, wanted, lastPart(sessionWindowRow('usd', sessionsSince(now))), lastPart(weeklyWindowRow('usd', weekStart(now))), period],
+    [
+      account,
+      wanted,
+      lastPart(sessionWindowRow('usd', sessionsSince(now))),
+      lastPart(weeklyWindowRow('usd', weekStart(now))),
+      period,
+    ],
     { name: 'load_rows' },
   );
   const written = new Set(found.map(({ name }) => name));

@@ -58,10 +58,7 @@ export async function settledPosition(tx: Tx): Promise<SettledPosition> {
   return { sequence: Number(row.sequence), storedAtMs: row.stored_at.getTime() };
 }
 
-async function advance(
-  tx: Tx,
-  stream: StreamFacts,
-): Promise<{ position: SettledPosition; restarted: boolean }> {
+async function advance(tx: Tx, stream: StreamFacts): Promise<{ position: SettledPosition; restarted: boolean }> {
   const progress = await tx.one<ProgressRow>('SELECT * FROM stream_progress FOR UPDATE');
   if (progress === null) throw new Error('the ledger has no row of stream progress');
   const restarted = await isRestarted(tx, progress, stream);

@@ -19,7 +19,7 @@ const fromList = (item: string): string => `string_to_array(${item}, ',')`;
 export const RECORD_COLUMNS: readonly Column[] = [
   { name: 'id', type: 'uuid', value: (r) => r.id },
   { name: 'rank', type: 'smallint', value: (r) => r.rank },
-  { name: 'content_hash', type: 'text', value: (r) => r.contentHash.toString('hex'), stored: fromHex },
+  { name: 'content_hash', type: 'text', value: (r) => r.contentHash, stored: fromHex },
   { name: 'account', type: 'text', value: (r) => r.account },
   { name: 'key_id', type: 'text', value: (r) => r.key },
   { name: 'member_id', type: 'text', value: (r) => r.member },
@@ -110,7 +110,7 @@ export function recordFromRow(row: RecordRow): UsageRecord {
   return {
     id: row.id,
     rank: row.rank,
-    contentHash: row.content_hash,
+    contentHash: row.content_hash.toString('hex'),
     account: row.account,
     key: row.key_id,
     member: row.member_id,

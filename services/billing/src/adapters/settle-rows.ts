@@ -39,10 +39,7 @@ export async function readRecords(tx: Tx, ids: readonly string[]): Promise<Map<s
   return new Map(rows.map((row) => [row.id, recordFromRow(row)]));
 }
 
-export async function readRows(
-  tx: Tx,
-  wanted: ReadonlyMap<string, ReadonlySet<string>>,
-): Promise<BalanceRow[]> {
+export async function readRows(tx: Tx, wanted: ReadonlyMap<string, ReadonlySet<string>>): Promise<BalanceRow[]> {
   const pairs = [...wanted].flatMap(([account, names]) => [...names].map((name) => ({ account, name })));
   if (pairs.length === 0) return [];
   return tx.query<BalanceRow>(
@@ -90,15 +87,15 @@ export async function insertTransactions(tx: Tx, transactions: readonly LedgerTr
     ],
     { name: 'insert_transactions' },
   );
-  const entries = transactions.flatMap(({ id, entries }) => entries.map((entry, index) => ({ id, index, ...entry })));
+  const entries = entryColumns(transactions);
   await tx.execute(
     `INSERT INTO ledger_entries (transaction_id, ordinal, ledger_account, amount_nano_usd)
      SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::bigint[])`,
     [
-      arrayLiteral(entries.map(({ id }) => id)),
-      arrayLiteral(entries.map(({ index }) => index + 1)),
-      arrayLiteral(entries.map(({ ledgerAccount }) => ledgerAccount)),
-      arrayLiteral(entries.map(({ amountNanoUsd }) => amountNanoUsd)),
+      arrayLiteral(entries.transactionIds),
+      arrayLiteral(entries.ordinals),
+      arrayLiteral(entries.ledgerAccounts),
+      arrayLiteral(entries.amounts),
     ],
     { name: 'insert_entries' },
   );
@@ -135,7 +132,7 @@ export async function insertSetAside(tx: Tx, events: readonly SetAside[]): Promi
     await tx.execute(
       `INSERT INTO set_aside_events
          (content_hash, request_id, account, shard, stream_sequence, reason, detail, event)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
+       VALUES (decode($1, 'hex'), $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
       [
         event.contentHash,
         event.requestId,
@@ -165,6 +162,24 @@ export async function insertApplied(tx: Tx, messages: readonly AppliedMessage[])
     ],
     { name: 'insert_applied' },
   );
+}
+
+function entryColumns(transactions: readonly LedgerTransaction[]) {
+  const columns = {
+    transactionIds: [] as string[],
+    ordinals: [] as number[],
+    ledgerAccounts: [] as string[],
+    amounts: [] as bigint[],
+  };
+  for (const { id, entries } of transactions) {
+    for (const [index, { ledgerAccount, amountNanoUsd }] of entries.entries()) {
+      columns.transactionIds.push(id);
+      columns.ordinals.push(index + 1);
+      columns.ledgerAccounts.push(ledgerAccount);
+      columns.amounts.push(amountNanoUsd);
+    }
+  }
+  return columns;
 }
 
 function recordValues(records: readonly UsageRecord[]): unknown[] {

@@ -21,15 +21,20 @@ export function makeShardLocks(pool: Pool, onLost: () => void): ShardLocks {
   let session: PoolClient | null = null;
   const held = new Set<number>();
 
-  const lost = (): void => {
-    if (session === null) return;
+  /** Closed, never returned to the pool: a session keeps its locks. */
+  const close = (closing: PoolClient): boolean => {
+    if (session !== closing) return false;
     session = null;
     held.clear();
-    onLost();
+    closing.release(true);
+    return true;
   };
 
   const connect = async (): Promise<PoolClient> => {
     const opened = await pool.connect();
+    const lost = (): void => {
+      if (close(opened)) onLost();
+    };
     opened.once('error', lost);
     opened.once('end', lost);
     session = opened;
@@ -49,19 +54,12 @@ export function makeShardLocks(pool: Pool, onLost: () => void): ShardLocks {
         held.add(shard);
         return true;
       } catch (error) {
-        if (isConnectionFault(error) && session === on) {
-          on.release(true);
-          lost();
-        }
+        if (isConnectionFault(error) && close(on)) onLost();
         throw error;
       }
     },
     async release() {
-      const on = session;
-      session = null;
-      held.clear();
-      // The connection is closed, not returned: its session would keep the locks.
-      on?.release(true);
+      if (session !== null) close(session);
     },
   };
 }

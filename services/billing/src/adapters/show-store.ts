@@ -4,7 +4,7 @@ import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
 import type { LedgerEntry, LedgerKind } from '../domain/facts.js';
 import type { PostedTransaction, RecordsQuery, ShowStore } from '../ports.js';
 import { RECORD_SELECTION, recordFromRow, type RecordRow } from './record-columns.js';
-import { readSubscription } from './subscription-rows.js';
+import { readLimits, readSubscription } from './subscription-rows.js';
 
 const SNAPSHOT = { isolation: 'repeatable read', readOnly: true } as const;
 
@@ -19,6 +19,7 @@ export function makeShowStore(pool: Pool): ShowStore {
       inSnapshot(async (tx) => ({
         walletNanoUsd: await readWallet(tx, account),
         subscription: await readSubscription(tx, account, now),
+        limits: await readLimits(tx, account),
       })),
     record: (requestId) =>
       inSnapshot(async (tx) => {

@@ -1,6 +1,6 @@
 import type { WindowType, WindowUnit } from '@gateway/metering';
 import type { Tx } from '@gateway/postgres';
-import type { PlanSpec, Subscription } from '../domain/terms.js';
+import { NO_OVERRIDES, type LimitOverrides, type PlanSpec, type Subscription } from '../domain/terms.js';
 
 /** A plan version as jsonb: limits are safe integers, so JSON numbers hold them exactly. */
 export interface StoredPlan extends Omit<PlanSpec, 'windows' | 'allotments' | 'defaultKeyCapNanoUsd'> {
@@ -37,6 +37,22 @@ export async function readSubscription(tx: Tx, account: string, now: number): Pr
     end: row.period_end.getTime(),
     planId: row.plan_id,
     plan: planFromStored(row.spec),
+  };
+}
+
+export async function readLimits(tx: Tx, account: string): Promise<LimitOverrides> {
+  const row = await tx.one<{
+    requests_per_minute: number | null;
+    concurrency: number | null;
+    active_keys_max: number | null;
+  }>('SELECT requests_per_minute, concurrency, active_keys_max FROM account_limits WHERE account = $1', [account], {
+    name: 'read_limits',
+  });
+  if (row === null) return NO_OVERRIDES;
+  return {
+    requestsPerMinute: row.requests_per_minute,
+    concurrency: row.concurrency,
+    activeKeysMax: row.active_keys_max,
   };
 }
 

@@ -7,10 +7,13 @@ import type { Stream } from '../ports.js';
 const AGE_MAX_MS = 14 * 24 * 3_600_000;
 /** Unacknowledged messages of one shard, of all replicas together. */
 const ACK_PENDING_MAX = 1_000;
-/** A message that is not acknowledged for so long is delivered again: a killed worker's messages wait this long. */
-const ACK_WAIT_MS = 15_000;
+/**
+ * A message that is not acknowledged for so long is delivered again: a killed worker's messages wait this long. Long enough
+ * for what is read ahead, or a slow database would get its work twice: twice 50 messages of 100 events each.
+ */
+const ACK_WAIT_MS = 30_000;
 /** Messages handed over at once; a message holds up to 100 events. */
-const BATCH_MESSAGES_MAX = 100;
+const BATCH_MESSAGES_MAX = 50;
 
 /** The stream of usage events, which billing owns: it makes, consumes and trims it. */
 export interface UsageStream extends Stream {

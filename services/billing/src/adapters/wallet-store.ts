@@ -1,13 +1,13 @@
 import { UUID_PATTERN } from '@gateway/contracts/ids';
-import { enqueue, inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
+import { inTransaction, sqlStateOf, type Pool, type Tx } from '@gateway/postgres';
 import { WALLET_ROW } from '@gateway/metering';
 import { toStandingRow, type BalanceRow } from '../domain/facts.js';
 import type { WalletEntryKind, WalletFacts } from '../domain/wallet-entry.js';
 import type { WalletEntryRow, WalletRequest, WalletStore } from '../ports.js';
+import { enqueueStanding } from './change-store.js';
 import { addMissingAccounts, insertTransactions, lockAccounts, writeRows, writeVersions } from './settle-rows.js';
 
-/** Outbox messages that become an `admission.apply` with a standing. */
-export const STANDING_TOPIC = 'standing';
+const UNIQUE_VIOLATION = '23505';
 
 interface EntryRow {
   reference: string;
@@ -22,16 +22,15 @@ interface EntryRow {
 }
 
 export function makeWalletStore(pool: Pool): WalletStore {
-  const queries = onPool(pool);
+  const attempt = (request: WalletRequest): ReturnType<WalletStore['addEntry']> =>
+    inTransaction(pool, (tx) => addEntry(tx, request));
   return {
-    addEntry: (request) => inTransaction(pool, (tx) => addEntry(tx, request)),
-    async isDelivered(account, transactionId) {
-      const row = await queries.one<{ waiting: boolean }>(
-        `SELECT EXISTS (SELECT FROM outbox WHERE key = $1 AND body ->> 'transaction' = $2) AS waiting`,
-        [account, transactionId],
-      );
-      return row?.waiting === false;
-    },
+    addEntry: (request) =>
+      attempt(request).catch((error: unknown) => {
+        // The reference was written for another account meanwhile: now it is found.
+        if (sqlStateOf(error) === UNIQUE_VIOLATION) return attempt(request);
+        throw error;
+      }),
   };
 }
 
@@ -56,11 +55,7 @@ async function addEntry(tx: Tx, request: WalletRequest): ReturnType<WalletStore[
   await insertEntry(tx, written);
   await writeRows(tx, [row]);
   await writeVersions(tx, new Map([[account, row.version]]));
-  await enqueue(tx, {
-    topic: STANDING_TOPIC,
-    key: account,
-    body: { transaction: transactionId, standing: { account, rows: [toStandingRow(row)], closed: [] } },
-  });
+  await enqueueStanding(tx, transactionId, { account, rows: [toStandingRow(row)], closed: [] });
   return { decision, written };
 }
 

@@ -65,7 +65,9 @@ export function makeBooks(read: BooksRead): Books {
     },
     result() {
       const changedNow = changedRows();
-      const accountVersions = new Map([...changed.keys()].map((account) => [account, (read.versions.get(account) ?? 0n) + 1n]));
+      const accountVersions = new Map(
+        [...changed.keys()].map((account) => [account, (read.versions.get(account) ?? 0n) + 1n]),
+      );
       return {
         records: [...records.values()],
         transactions,

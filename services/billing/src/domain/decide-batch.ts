@@ -75,7 +75,7 @@ function decideEvent(event: PreparedEvent, books: Books): EventOutcome {
   if (record.rank > before.rank) return write(event, before, difference(effect, effectOf(before)), books);
   books.close(before, effectOf(before));
   if (record.rank < before.rank) return 'outranked';
-  if (record.contentHash.equals(before.contentHash)) return 'repeated';
+  if (record.contentHash === before.contentHash) return 'repeated';
   books.setAside(setAsideOf(fact, 'other_content', `a record of rank ${before.rank} with other content is there`));
   return 'set_aside';
 }

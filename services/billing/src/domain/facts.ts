@@ -4,8 +4,8 @@ import type { NanoUsd, TokenUsage, WindowType, WindowUnit } from '@gateway/meter
 /** An event that its door has accepted, with what was computed of its bytes. */
 export interface UsageFact {
   readonly event: UsageEvent;
-  /** SHA-256 of the event's content: the same for every delivery of it. */
-  readonly contentHash: Buffer;
+  /** SHA-256 of the event's content in hexadecimal: the same for every delivery of it. */
+  readonly contentHash: string;
   /** Where the event came from, for the record of an event set aside. */
   readonly origin: EventOrigin;
 }
@@ -27,7 +27,7 @@ export type SetAsideReason =
 
 /** An event that cannot become a record, kept for a person to look at. */
 export interface SetAside {
-  readonly contentHash: Buffer;
+  readonly contentHash: string;
   readonly requestId: string | null;
   readonly account: string | null;
   readonly origin: EventOrigin;
@@ -45,7 +45,7 @@ export interface AttemptOutcome extends Omit<AttemptRecord, 'cost'> {
 export interface UsageRecord {
   readonly id: string;
   readonly rank: number;
-  readonly contentHash: Buffer;
+  readonly contentHash: string;
   readonly account: string;
   readonly key: string;
   readonly member: string;

@@ -24,13 +24,36 @@ export interface Subscription {
   readonly plan: PlanSpec;
 }
 
+/** What an operator set for one account in place of its plan's values or the defaults; null: nothing. */
+export interface LimitOverrides {
+  readonly requestsPerMinute: number | null;
+  readonly concurrency: number | null;
+  readonly activeKeysMax: number | null;
+}
+
+export const NO_OVERRIDES: LimitOverrides = { requestsPerMinute: null, concurrency: null, activeKeysMax: null };
+
 /** Account defaults without a plan (behaviour §1). */
 export const REQUESTS_PER_MINUTE_DEFAULT = 60;
 export const CONCURRENCY_DEFAULT = 3;
 export const ACTIVE_KEYS_DEFAULT = 3;
 
 /** The terms under which an account is admitted; `subscription` is the one that runs, null without. */
-export function composeTerms(subscription: Subscription | null): AccountTerms {
+export function composeTerms(subscription: Subscription | null, limits: LimitOverrides): AccountTerms {
+  const terms = termsOfPlan(subscription);
+  return {
+    ...terms,
+    requestsPerMinute: limits.requestsPerMinute ?? terms.requestsPerMinute,
+    concurrency: limits.concurrency ?? terms.concurrency,
+  };
+}
+
+/** How many active keys the account may have. */
+export function activeKeysMaxOf(subscription: Subscription | null, limits: LimitOverrides): number {
+  return limits.activeKeysMax ?? subscription?.plan.activeKeysMax ?? ACTIVE_KEYS_DEFAULT;
+}
+
+function termsOfPlan(subscription: Subscription | null): AccountTerms {
   if (subscription === null) {
     return {
       plan: null,

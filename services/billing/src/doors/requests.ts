@@ -4,10 +4,12 @@ import {
   billingFunding,
   billingLedger,
   billingLoad,
+  billingPutLimits,
   billingUsageRecord,
   billingUsageRecords,
   billingWallet,
 } from '@gateway/contracts/messages';
+import { putLimits, type PutLimitsDeps } from '../change/put-limits.js';
 import { addWalletEntry, type AddWalletEntryDeps } from '../fund/add-wallet-entry.js';
 import { loadAccount, type LoadDeps } from '../load/load-account.js';
 import type { ShowStore } from '../ports.js';
@@ -18,6 +20,7 @@ import { showUsageRecord, showUsageRecords } from '../show/show-usage-records.js
 export interface RequestDeps {
   readonly load: LoadDeps;
   readonly fund: AddWalletEntryDeps;
+  readonly limits: PutLimitsDeps;
   readonly show: ShowStore;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -27,7 +30,7 @@ export interface RequestDeps {
 const LOADS_MAX = 512;
 
 /** Opens the doors of billing's requests. */
-export function serveRequests(bus: Pick<Bus, 'serve'>, { load, fund, show, now }: RequestDeps): void {
+export function serveRequests(bus: Pick<Bus, 'serve'>, { load, fund, limits, show, now }: RequestDeps): void {
   bus.serve(
     billingLoad,
     async (body) => {
@@ -39,6 +42,7 @@ export function serveRequests(bus: Pick<Bus, 'serve'>, { load, fund, show, now }
   );
   bus.serve(billingFunding, ({ account }) => showFunding(show, account, now()));
   bus.serve(billingAddWalletEntry, (body) => addWalletEntry(fund, body));
+  bus.serve(billingPutLimits, (body) => putLimits(limits, body));
   bus.serve(billingWallet, ({ account }) => showWallet(show, account, now()));
   bus.serve(billingUsageRecord, ({ requestId }) => showUsageRecord(show, requestId));
   bus.serve(billingUsageRecords, (body) => showUsageRecords(show, body));

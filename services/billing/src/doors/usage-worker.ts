@@ -26,13 +26,25 @@ export function startUsageWorker(deps: UsageWorkerDeps): UsageWorker {
   const look = async (): Promise<void> => {
     for (let shard = 0; shard < SHARDS_TOTAL && !stopped; shard += 1) {
       if (consumers.has(shard) || !(await deps.locks.hold(shard)) || stopped) continue;
-      consumers.set(shard, deps.consume(shard, (batch) => settleDeliveries(deps, shard, batch)));
+      consumers.set(
+        shard,
+        deps.consume(shard, (batch) => settleDeliveries(deps, shard, batch)),
+      );
     }
   };
 
+  let failing = false;
   const lookSafely = (): void => {
     looking ??= look()
-      .catch((err: unknown) => deps.log.warn({ err }, 'no shard could be taken; it is tried again'))
+      .then(
+        () => {
+          failing = false;
+        },
+        (err: unknown) => {
+          if (!failing) deps.log.warn({ err }, 'no shard could be taken; it is tried again');
+          failing = true;
+        },
+      )
       .finally(() => {
         looking = null;
       });

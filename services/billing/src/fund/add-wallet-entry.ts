@@ -1,23 +1,17 @@
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { AnswerBodyOf, billingAddWalletEntry, ReceivedOf } from '@gateway/contracts/messages';
-import type { OperatorErrorCode } from '@gateway/contracts/operator';
 import { formatUsd, MoneyFormatError, monthOf, parseUsd } from '@gateway/metering';
+import { awaitInForce, type InForceDeps } from '../change/await-in-force.js';
+import { notInForce, refusal } from '../change/refusal.js';
 import { decideWalletEntry, type WalletDecision } from '../domain/wallet-entry.js';
 import type { ShowStore, WalletEntryRow, WalletStore } from '../ports.js';
 import type { Months } from '../settle/ensure-months.js';
 import { toTransactionView } from '../show/views.js';
 
-/** How long the answer waits until admission has the change (rule 10). */
-export const IN_FORCE_MS = 5_000;
-const LOOK_FIRST_MS = 5;
-const LOOK_MAX_MS = 100;
-
-export interface AddWalletEntryDeps {
+export interface AddWalletEntryDeps extends InForceDeps {
   readonly store: WalletStore;
   readonly show: Pick<ShowStore, 'transaction'>;
   readonly months: Months;
-  /** Delivers the outbox now. */
-  readonly nudge: () => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -34,7 +28,15 @@ export async function addWalletEntry(deps: AddWalletEntryDeps, request: Request)
   if (amountNanoUsd === null) return refusal('invalid_request', 'the amount is beyond 9,000,000 USD', 'amountUsd');
   const now = deps.now();
   const { kind, reason, reference, relatesTo } = request.spec;
-  const entry = { account: request.account, amountNanoUsd, kind, reason, reference, relatesTo: relatesTo ?? null, actor: request.actor };
+  const entry = {
+    account: request.account,
+    amountNanoUsd,
+    kind,
+    reason,
+    reference,
+    relatesTo: relatesTo ?? null,
+    actor: request.actor,
+  };
   await deps.months.has(monthOf(now));
   const { decision, written } = await deps.store.addEntry({
     entry,
@@ -42,19 +44,8 @@ export async function addWalletEntry(deps: AddWalletEntryDeps, request: Request)
     decide: (facts) => decideWalletEntry(entry, facts),
   });
   if (decision.kind === 'refused' || written === null) return refusalOf(decision);
-  deps.nudge();
-  if (!(await isInForce(deps, written)))
-    return refusal('not_in_force', 'the entry is written and will be in force as soon as admission answers', null);
+  if (!(await awaitInForce(deps, written.account, written.transactionId))) return notInForce();
   return answerOf(deps, written, decision.kind === 'repeated');
-}
-
-async function isInForce({ store }: AddWalletEntryDeps, { account, transactionId }: WalletEntryRow): Promise<boolean> {
-  const untilMs = performance.now() + IN_FORCE_MS;
-  for (let lookMs = LOOK_FIRST_MS; ; lookMs = Math.min(LOOK_MAX_MS, lookMs * 2)) {
-    if (await store.isDelivered(account, transactionId)) return true;
-    if (performance.now() + lookMs > untilMs) return false;
-    await new Promise((resolve) => setTimeout(resolve, lookMs));
-  }
 }
 
 async function answerOf(deps: AddWalletEntryDeps, written: WalletEntryRow, repeated: boolean): Promise<Answer> {
@@ -82,8 +73,4 @@ function refusalOf(decision: WalletDecision): Answer {
     case 'bounds':
       return refusal('invalid_request', 'the balance would lie beyond 9,000,000 USD', 'amountUsd');
   }
-}
-
-function refusal(code: OperatorErrorCode, message: string, param: string | null): Answer {
-  return { refused: { code, message, param } };
 }

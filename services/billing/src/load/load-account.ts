@@ -1,12 +1,19 @@
 import type { AnswerBodyOf, billingLoad, ReceivedOf } from '@gateway/contracts/messages';
 import { composeTerms } from '../domain/terms.js';
-import { STORED_AT_ROUNDING_MS, type LoadStore, type SettledPosition, type Stream, type StreamFacts } from '../ports.js';
+import {
+  STORED_AT_ROUNDING_MS,
+  type LoadStore,
+  type SettledPosition,
+  type Stream,
+  type StreamFacts,
+} from '../ports.js';
 
 /** How long a load after a loss of the gate waits for the stream to be settled. */
 export const CATCH_UP_MS = 1_000;
 const LOOK_MS = 10;
 
 export interface LoadDeps {
+  /** Many accounts are loaded at once after a loss of the gate: calls that are the same for all should be joined. */
   readonly store: LoadStore;
   readonly stream: Pick<Stream, 'facts'>;
   /** Epoch milliseconds. */
@@ -32,7 +39,7 @@ export async function loadAccount(deps: LoadDeps, request: ReceivedOf<typeof bil
       standing: {
         account,
         rows: [...snapshot.rows],
-        terms: { value: composeTerms(snapshot.subscription), version: snapshot.termsVersion },
+        terms: { value: composeTerms(snapshot.subscription, snapshot.limits), version: snapshot.termsVersion },
         closed: [...snapshot.closed],
       },
       caughtUpTo,

@@ -19,7 +19,9 @@ export function startKeeping(deps: KeepDeps): { stop(): Promise<void> } {
   const { store, stream, months, clock, log } = deps;
   let progress: Progress | null = null;
   const trimmed = counter('gateway_billing_trims_total', 'Times that settled messages were deleted from the stream');
-  gauge('gateway_billing_lag_messages', 'Stored messages that are not settled without a gap', () => lagMessages(progress));
+  gauge('gateway_billing_lag_messages', 'Stored messages that are not settled without a gap', () =>
+    lagMessages(progress),
+  );
   gauge('gateway_billing_lag_seconds', 'Age of the oldest message that is not settled, at most', () =>
     lagSeconds(progress, clock.nowMs()),
   );
@@ -50,12 +52,7 @@ function lagSeconds(progress: Progress | null, now: number): number {
 }
 
 /** Runs `work` again and again, never twice at once; only the first fault in a row is told. */
-function every(
-  ms: number,
-  log: KeepDeps['log'],
-  text: string,
-  work: () => Promise<void>,
-): { stop(): Promise<void> } {
+function every(ms: number, log: KeepDeps['log'], text: string, work: () => Promise<void>): { stop(): Promise<void> } {
   let running: Promise<void> | null = null;
   let failing = false;
   const run = async (): Promise<void> => {

@@ -17,34 +17,33 @@ const PROBLEM_CHARS_MAX = 300;
 export function readDelivery(data: Uint8Array, origin: EventOrigin): ReadDelivery {
   const body = parse(data);
   const events = eventsOf(body);
-  if (events === null) return { facts: [], setAside: [unreadable(Buffer.from(data), null, origin, 'not a message of usage events')] };
+  if (events === null)
+    return { facts: [], setAside: [unreadable(Buffer.from(data), null, origin, 'not a message of usage events')] };
   const facts: UsageFact[] = [];
   const setAside: SetAside[] = [];
   for (const item of events) {
     const result = usageEvent.safeParse(item);
-    if (result.success) facts.push(factOf(result.data, origin));
+    if (result.success) facts.push(factOf(result.data, item, origin));
     else setAside.push(unreadable(bytesOf(item), item, origin, problemText(result.error.issues)));
   }
   return { facts, setAside };
 }
 
-/** Also for events that were read elsewhere, as in tests. */
-export function factOf(event: UsageEvent, origin: EventOrigin): UsageFact {
-  return { event, contentHash: contentHashOf(event), origin };
+/** An accepted event; `sent` is the same before its validation. */
+export function factOf(event: UsageEvent, sent: unknown, origin: EventOrigin): UsageFact {
+  return { event, contentHash: contentHashOf(event, sent), origin };
 }
 
 /**
- * Over what makes two events different. Not the trace context; nor the end of an expired call, which is the moment at which
- * some replica's sweep found it, so that two sweeps of one call say the same.
+ * Over the event as it was sent, so that the hash outlives changes of the contract: an event's bytes are frozen by its sender.
+ * The end of an expired call is the moment at which some replica's sweep found it; two sweeps of one call say the same.
  */
-function contentHashOf(event: UsageEvent): Buffer {
-  const { traceparent: _traceparent, ...content } = event;
-  const text = JSON.stringify(event.outcome === 'expired' ? { ...content, endedAt: null } : content);
-  return sha256(text);
+function contentHashOf(event: UsageEvent, sent: unknown): string {
+  return sha256(JSON.stringify(event.outcome === 'expired' ? { ...(sent as UsageEvent), endedAt: null } : sent));
 }
 
-function sha256(data: string | Buffer): Buffer {
-  return hash('sha256', data, 'buffer');
+function sha256(data: string | Buffer): string {
+  return hash('sha256', data, 'hex');
 }
 
 function parse(data: Uint8Array): unknown {

@@ -44,15 +44,19 @@ export interface SettleDeps {
  * message comes again, changes nothing and is told again. Infrastructure errors are retried for ever, here first and
  * then by redelivery; only an event that the database refuses by itself is set aside.
  */
-export async function settleDeliveries(deps: SettleDeps, shard: number, deliveries: readonly UsageDelivery[]): Promise<void> {
+export async function settleDeliveries(
+  deps: SettleDeps,
+  shard: number,
+  deliveries: readonly UsageDelivery[],
+): Promise<void> {
+  let done = 0;
   for (const chunk of chunksOf(deliveries, shard)) {
     const decision = await settleWithRetry(deps, chunk);
-    if (decision === null || !announce(deps, decision)) {
-      for (const { retryAfter } of chunk.deliveries) retryAfter(GIVEN_BACK_MS);
-      continue;
-    }
+    if (decision === null || !announce(deps, decision)) break;
     for (const { ack } of chunk.deliveries) ack();
+    done += chunk.deliveries.length;
   }
+  for (const { retryAfter } of deliveries.slice(done)) retryAfter(GIVEN_BACK_MS);
 }
 
 interface Chunk {
@@ -61,8 +65,12 @@ interface Chunk {
 }
 
 function* chunksOf(deliveries: readonly UsageDelivery[], shard: number): Generator<Chunk> {
-  let chunk: { facts: UsageFact[]; setAside: UsageBatch['setAside'][number][]; applied: AppliedMessage[]; from: UsageDelivery[] } | null =
-    null;
+  let chunk: {
+    facts: UsageFact[];
+    setAside: UsageBatch['setAside'][number][];
+    applied: AppliedMessage[];
+    from: UsageDelivery[];
+  } | null = null;
   for (const delivery of deliveries) {
     const { sequence, storedAtMs } = delivery;
     const read = readDelivery(delivery.data, { shard, sequence });
@@ -94,7 +102,10 @@ async function settleWithRetry(deps: SettleDeps, { batch }: Chunk): Promise<Batc
       measured.failed(err);
       const delayMs = deps.retryDelayMs(attempt);
       const overdue = performance.now() - begunMs + delayMs > RETRY_IN_PLACE_MS;
-      log.warn({ err, events: batch.facts.length, attempt, overdue }, 'a batch could not be settled; it is tried again');
+      log.warn(
+        { err, events: batch.facts.length, attempt, overdue },
+        'a batch could not be settled; it is tried again',
+      );
       if (overdue || !(await pause(delayMs, stopping))) return null;
     }
   }

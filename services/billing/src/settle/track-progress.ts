@@ -20,7 +20,8 @@ export async function trackProgress(
 ): Promise<Progress> {
   const facts = await stream.facts();
   const { position, restarted } = await store.advance(facts);
-  if (restarted) log.warn({ position, stream: facts }, 'the usage stream was made anew; its messages are counted afresh');
+  if (restarted)
+    log.warn({ position, stream: facts }, 'the usage stream was made anew; its messages are counted afresh');
   return { position, stream: facts };
 }
 

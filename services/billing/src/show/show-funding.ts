@@ -1,6 +1,6 @@
 import type { AnswerBodyOf, billingFunding, billingWallet } from '@gateway/contracts/messages';
 import { formatUsd } from '@gateway/metering';
-import { ACTIVE_KEYS_DEFAULT } from '../domain/terms.js';
+import { activeKeysMaxOf } from '../domain/terms.js';
 import type { ShowStore } from '../ports.js';
 
 /** What the key rules ask of an account's money. */
@@ -9,12 +9,12 @@ export async function showFunding(
   account: string,
   now: number,
 ): Promise<AnswerBodyOf<typeof billingFunding>> {
-  const { walletNanoUsd, subscription } = await store.funding(account, now);
+  const { walletNanoUsd, subscription, limits } = await store.funding(account, now);
   const cap = subscription?.plan.defaultKeyCapNanoUsd ?? null;
   return {
     walletNanoUsd: walletNanoUsd === null ? null : Number(walletNanoUsd),
     planActive: subscription !== null,
-    activeKeysMax: subscription?.plan.activeKeysMax ?? ACTIVE_KEYS_DEFAULT,
+    activeKeysMax: activeKeysMaxOf(subscription, limits),
     defaultKeyCapNanoUsd: cap === null ? null : Number(cap),
   };
 }

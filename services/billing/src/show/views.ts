@@ -4,13 +4,22 @@ import type { UsageRecord } from '../domain/facts.js';
 import type { PostedTransaction } from '../ports.js';
 
 /** A ledger transaction as operators see it: signed amounts that sum to zero. */
-export function toTransactionView({ id, kind, requestId, postedAt, entries }: PostedTransaction): LedgerTransactionView {
+export function toTransactionView({
+  id,
+  kind,
+  requestId,
+  postedAt,
+  entries,
+}: PostedTransaction): LedgerTransactionView {
   return {
     id,
     kind,
     requestId,
     at: postedAt.toISOString(),
-    entries: entries.map(({ ledgerAccount, amountNanoUsd }) => ({ ledgerAccount, amountUsd: formatUsd(amountNanoUsd) })),
+    entries: entries.map(({ ledgerAccount, amountNanoUsd }) => ({
+      ledgerAccount,
+      amountUsd: formatUsd(amountNanoUsd),
+    })),
   };
 }
 

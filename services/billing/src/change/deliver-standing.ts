@@ -2,7 +2,7 @@ import { objectId, standingOfAccount, type StandingOfAccount } from '@gateway/co
 import { z } from 'zod';
 
 /** Body of an outbox row of topic `standing`. */
-const outboxStanding = z.object({ transaction: objectId, standing: standingOfAccount });
+const outboxStanding = z.object({ change: objectId, standing: standingOfAccount });
 
 /** Tells admission of a change that must be in force before its command is answered. Throws until admission has it. */
 export async function deliverStanding(
