@@ -60,7 +60,7 @@ export class Checkout {
       '"npm ci" to end with 0',
       `${output.split('\n').slice(0, LOG_LINES).join('\n')}\n…\n${lastLines(output)}`,
     );
-    return `${this.megabytes(this.path)} MB`;
+    return `${this.megabytes(this.path)} MB, npm's cache ${this.megabytes(`${this.user.home}/.npm`)} MB`;
   }
 
   command(command, options) {

@@ -5,8 +5,8 @@ import { expect } from './results.mjs';
 
 const READY_LIMIT_MS = 300_000;
 const POLL_MS = 10;
-/** The order in which the processes of a system end on Ctrl-C; those of one line may end in any order. */
-const STOP_ORDER = [['edge-proxy'], ['provider-simulator'], ['admission'], ['billing'], ['accounts'], ['catalog']];
+/** The order in which the processes of a system end on Ctrl-C; the servers follow. */
+const STOP_ORDER = ['edge-proxy', 'provider-simulator', 'admission', 'billing', 'accounts', 'catalog'];
 const SERVERS = ['postgres', 'nats', 'redis'];
 
 /** One `npm start` in a checkout, as a terminal runs it. */
@@ -16,18 +16,22 @@ export class RunningSystem {
   #child;
   #ended = null;
 
-  constructor(checkout, args) {
+  constructor(checkout, args, env) {
     this.#checkout = checkout;
     const { root, user, path } = checkout;
-    this.#child = root.spawn(user, path, ['npm', 'start', ...(args.length > 0 ? ['--', ...args] : [])]);
+    this.#child = root.spawn(user, path, ['npm', 'start', ...(args.length > 0 ? ['--', ...args] : [])], env);
     for (const stream of [this.#child.stdout, this.#child.stderr])
       stream.setEncoding('utf8').on('data', (text) => (this.output += text));
-    this.#child.once('exit', (code, signal) => (this.#ended = { how: code ?? signal }));
+    this.#child.once('exit', (code, signal) => {
+      // A prompt that comes back while the system still stops would invite the next start too early.
+      const starterLeft = isAlive(this.#lastRunning?.pids.starter[0]);
+      this.#ended = { how: code ?? signal, starterLeft };
+    });
   }
 
   /** Starts and waits for the line that programs wait for. */
-  static async start(checkout, args = ['--port', '0']) {
-    const system = new RunningSystem(checkout, args);
+  static async start(checkout, args = ['--port', '0'], env = {}) {
+    const system = new RunningSystem(checkout, args, env);
     await system.waitFor(/^ready: http:\S+$/m);
     return system;
   }
@@ -73,19 +77,24 @@ export class RunningSystem {
     process.kill(-this.#child.pid, 'SIGINT');
   }
 
-  /** Waits until npm and every process in the root has ended. Returns the order in which the named processes ended. */
+  /**
+   * Waits until npm and every process in the root has ended. Returns which named processes ended, group by group: those of
+   * one group were alive at one look and gone at the next.
+   */
   async gone(limitMs, { alone = true } = {}) {
     const { pids } = this.#lastRunning ?? { pids: {} };
-    const endings = [];
+    const groups = [];
+    const seen = new Set();
     const until = performance.now() + limitMs;
     const left = () => (alone ? this.#checkout.root.processes() : [...alive(pids).values()].flat().map(String));
     for (;;) {
       const living = alive(pids);
-      for (const name of Object.keys(pids))
-        if (living.get(name).length === 0 && !endings.includes(name)) endings.push(name);
-      if (this.#ended !== null && left().length === 0) return endings;
-      const seen = () => `still there:\n${left().join('\n') || `npm, process ${this.npmPid}`}\n\n${this.tail()}`;
-      expect(performance.now() < until, `no process left after ${limitMs / 1000} s`, seen);
+      const ended = Object.keys(pids).filter((name) => living.get(name).length === 0 && !seen.has(name));
+      if (ended.length > 0) groups.push(ended);
+      for (const name of ended) seen.add(name);
+      if (this.#ended !== null && seen.size === living.size && left().length === 0) return groups;
+      const remains = () => `still there:\n${left().join('\n') || `npm, process ${this.npmPid}`}\n\n${this.tail()}`;
+      expect(performance.now() < until, `no process left after ${limitMs / 1000} s`, remains);
       await delay(POLL_MS);
     }
   }
@@ -97,27 +106,37 @@ export class RunningSystem {
   }
   #lastRunning = null;
 
-  expectOrderlyEnd(endings) {
+  expectOrderlyEnd(groups) {
     expect([0, 130, 'SIGINT'].includes(this.#ended.how), `npm start to end with 0 or 130, not ${this.#ended.how}`, () =>
       this.tail(),
     );
+    expect(!this.#ended.starterLeft, 'npm to end after the starter', () => this.tail());
+    expect(/^stopped$/m.test(this.output), 'the starter to say "stopped"', () => this.tail());
+    expect(!/at once$/m.test(this.output), 'one Ctrl-C not to be taken for two', () => this.tail());
     expect(!existsSync(this.#runningFile), 'no running.json after the end', () => this.tail());
-    const order = endings.filter((name) => !SERVERS.includes(name) && name !== 'starter');
-    const wanted = STOP_ORDER.flat().filter((name) => order.includes(name));
+    const order = groups
+      .map((names) => names.filter((name) => name !== 'starter').sort((a, b) => rank(a) - rank(b)))
+      .flat();
+    const wanted = order.toSorted((a, b) => rank(a) - rank(b));
+    const told = `they ended so: ${order.join(', ')}\n${this.tail()}`;
     expect(
-      order.join() === wanted.join(),
+      order.map(rank).join() === wanted.map(rank).join(),
       `the processes to end in the order ${wanted.join(', ')}`,
-      `order: ${order.join(', ')}\n${this.tail()}`,
+      told,
     );
-    const firstServer = endings.findIndex((name) => SERVERS.includes(name));
-    const lastService = endings.findLastIndex((name) => STOP_ORDER.flat().includes(name));
-    expect(firstServer > lastService, 'the servers to end last', `order: ${endings.join(', ')}`);
-    return `ended with ${this.#ended.how}, in order: ${order.join(', ')}, servers`;
+    const code = this.#ended.how === 'SIGINT' ? 130 : this.#ended.how;
+    return `ended with ${code}, in order: ${order.filter((name) => !SERVERS.includes(name)).join(', ')}, servers`;
   }
 }
 
+/** What ends last is looked at first: nothing can then seem to have ended before something that was looked at earlier. */
 function alive(pids) {
-  return new Map(Object.entries(pids).map(([name, list]) => [name, list.filter(isAlive)]));
+  const names = Object.keys(pids).sort((a, b) => rank(b) - rank(a));
+  return new Map(names.map((name) => [name, pids[name].filter(isAlive)]));
+}
+
+function rank(name) {
+  return SERVERS.includes(name) ? STOP_ORDER.length : STOP_ORDER.indexOf(name);
 }
 
 function isAlive(pid) {

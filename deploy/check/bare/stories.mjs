@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkCharge, runPrinted, walletNanoUsd } from './calls.mjs';
@@ -9,6 +10,7 @@ const DEMO_CREDIT_NANO_USD = 25_000_000_000n;
 const ORDERLY_STOP_MS = 20_000;
 /** The promise of the local start when it, or npm, is killed. */
 const KILLED_MS = 5_000;
+const GIVEN_UP_MS = 10_000;
 const AT_ONCE_MS = 3_000;
 /** A stopping edge waits 10 s for its calls: after this time it is surely waiting, and far from the end. */
 const INTO_DRAIN_MS = 2_000;
@@ -32,7 +34,7 @@ export function storiesOf({ user, root, source, options }) {
       essential: true,
       tell: async (row) => {
         demoKey = await firstStart(first, row);
-        return 'done';
+        return 'answered, charged, in the wallet';
       },
     },
     { title: 'second start, same key, same wallet, Ctrl-C', tell: (row) => secondStart(first, demoKey, row) },
@@ -42,17 +44,18 @@ export function storiesOf({ user, root, source, options }) {
     },
     { title: 'kill -9 of npm', tell: (row) => afterKill(first, (system) => system.npmPid, row) },
     { title: 'Ctrl-C while a call runs, then again', tell: (row) => secondCtrlC(first, row) },
+    { title: 'Ctrl-C where the shell of npm gives way to its command', tell: (row) => ctrlCWithBash(first, row) },
     { title: 'Ctrl-C during the start', tell: (row) => ctrlCDuringStart(first, row) },
     { title: 'git clone to a path with a space', tell: () => second.clone() },
-    { title: 'npm ci, second', tell: () => second.install() },
+    { title: 'npm ci, second (the npm cache is warm)', tell: () => second.install() },
     { title: 'two checkouts side by side', tell: (row) => sideBySide(first, second, row) },
+    { title: 'npm run doctor, npm run reset', tell: () => doctorAndReset(second) },
     ...tests,
   ];
 }
 
 async function firstStart(checkout, row) {
   const { system } = await started(checkout, 'npm start, first', row);
-  row('printed by the start', 0, stepsOf(system));
   for (const call of system.printedCalls()) await callAndCharge(checkout, call, row);
   await wallet(checkout);
   const { demoApiKey } = system.running;
@@ -117,12 +120,21 @@ async function secondCtrlC(checkout, row) {
   return `one Ctrl-C waits for the call (seen for ${INTO_DRAIN_MS / 1000} s), the second one ends everything at once`;
 }
 
+/** bash replaces itself by its last command: then the starter gets the signal from the terminal and once more from npm. */
+async function ctrlCWithBash(checkout, row) {
+  const { system } = await started(checkout, 'npm start', row, ['--port', '0'], {
+    npm_config_script_shell: '/bin/bash',
+  });
+  await stopInOrder(system, row);
+  return 'taken for one';
+}
+
 async function ctrlCDuringStart(checkout, row) {
-  const system = new RunningSystem(checkout, ['--port', '0']);
+  const system = new RunningSystem(checkout, ['--port', '0'], {});
   await system.waitFor(/^servers ready/m);
   const pressedAt = performance.now();
   system.pressCtrlC();
-  await system.gone(ORDERLY_STOP_MS);
+  await system.gone(GIVEN_UP_MS);
   row('everything ended after Ctrl-C', (performance.now() - pressedAt) / 1000, 'no process left');
   const { system: next } = await started(checkout, 'npm start after it', row);
   const left = await wallet(checkout);
@@ -133,6 +145,7 @@ async function ctrlCDuringStart(checkout, row) {
 async function sideBySide(first, second, row) {
   const taken = !(await isFree(8080));
   const { system: one } = await started(first, 'first checkout: npm start', row, []);
+  await refusesTakenPort(second, new URL(one.running.edgeUrl).port);
   const { system: two } = await started(second, 'second checkout: npm start', row, []);
   const said = /port 8080 is taken: using (\d+)/;
   expect(
@@ -154,7 +167,29 @@ async function sideBySide(first, second, row) {
   await stopInOrder(two, row);
   return taken
     ? 'both serve; 8080 was taken by another program of this machine, and both said so'
-    : 'both serve; the first has 8080, the second says that it is taken; one stops, the other goes on';
+    : 'both serve; the first has 8080, the second says that it is taken (and refuses it when given); one stops, the other goes on';
+}
+
+async function refusesTakenPort(checkout, port) {
+  const { code, output } = await checkout.command(['npm', 'start', '--', '--port', port]);
+  const refused = code !== 0 && output.includes(`port ${port} (--port) is taken`);
+  expect(refused, 'a given port that is taken to stop the start', lastLines(output));
+}
+
+async function doctorAndReset(checkout) {
+  const doctor = await checkout.command(['npm', 'run', 'doctor']);
+  const found = ['postgres', 'nats', 'redis'].every((name) =>
+    new RegExp(`^${name} +[\\d.]+ +project`, 'm').test(doctor.output),
+  );
+  expect(
+    doctor.code === 0 && found,
+    '"npm run doctor" to name version and place of each server',
+    lastLines(doctor.output),
+  );
+  const reset = await checkout.command(['npm', 'run', 'reset']);
+  const gone = !existsSync(checkout.root.path(checkout.state));
+  expect(reset.code === 0 && gone, '"npm run reset" to delete the state', lastLines(reset.output));
+  return 'the servers are named; the state is deleted';
 }
 
 function testStory(checkout) {
@@ -171,11 +206,11 @@ function testStory(checkout) {
   };
 }
 
-async function started(checkout, title, row, args) {
+async function started(checkout, title, row, args, env) {
   const startedAt = performance.now();
-  const system = await RunningSystem.start(checkout, args);
+  const system = await RunningSystem.start(checkout, args, env);
   const seconds = (performance.now() - startedAt) / 1000;
-  row(title, seconds, 'ready');
+  row(title, seconds, stepsOf(system));
   return { system, seconds };
 }
 
@@ -183,8 +218,8 @@ async function stopInOrder(system, row) {
   system.remember();
   const pressedAt = performance.now();
   system.pressCtrlC();
-  const endings = await system.gone(ORDERLY_STOP_MS);
-  row('Ctrl-C', (performance.now() - pressedAt) / 1000, system.expectOrderlyEnd(endings));
+  const groups = await system.gone(ORDERLY_STOP_MS);
+  row('Ctrl-C', (performance.now() - pressedAt) / 1000, system.expectOrderlyEnd(groups));
 }
 
 async function callAndCharge(checkout, text, row) {

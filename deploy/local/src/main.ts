@@ -14,42 +14,68 @@ const args = readArguments(process.argv.slice(2));
 if ('problems' in args) fail(args.problems.join('\n'));
 const stateDirectory = resolve(args.state ?? DEFAULT_STATE);
 
+/** npm passes the terminal's signal on, so that one Ctrl-C may come twice: what follows so soon is the same press. */
+const SAME_PRESS_MS = 500;
+
 let system: LocalSystem | null = null;
-let signals = 0;
+let askedAt = 0;
+const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void onSignal(signal));
-watchParents(() => void onSignal('the end of npm'));
+watchParents(() => {
+  // An npm that ends while the system stops is no second wish.
+  if (!stopping.signal.aborted) void onSignal('the end of npm');
+});
 
 try {
-  system = await startSystem({
+  const started = await startSystem({
     stateDirectory,
     ...(await choosePorts(stateDirectory, args.port, (line) => console.log(line))),
     replicas: args.replicas,
     durable: true,
     log: (line) => console.log(line),
+    signal: stopping.signal,
   });
-  // A signal that came while the system was starting.
-  if (signals > 0) await end(system);
-  const startedAt = performance.now();
-  const demo = await seedDemo(system, stateDirectory, args.demo);
-  if (demo.seeded) console.log(`demo data ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
-  system.announce(demo.apiKey);
+  // A signal waits for the demo data: half of them would stay half.
+  const apiKey = await seed(started, args.demo);
+  if (stopping.signal.aborted) await end(started);
+  system = started;
+  system.announce(apiKey);
   console.log(readyText(system.running(), stateDirectory));
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  await system?.stop();
-  process.exit(1);
+  // A start that was given up leaves nothing, and what it broke on the way is no news.
+  if (stopping.signal.aborted) exitStopped();
+  fail(error instanceof Error ? error.message : String(error));
+}
+
+async function seed(started: LocalSystem, force: boolean): Promise<string | null> {
+  const startedAt = performance.now();
+  try {
+    const demo = await seedDemo(started, stateDirectory, force);
+    if (demo.seeded) console.log(`demo data ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+    return demo.apiKey;
+  } catch (error) {
+    await started.stop();
+    throw error;
+  }
 }
 
 /** The first signal stops in order, the second one ends everything at once. */
 async function onSignal(signal: string): Promise<void> {
-  signals += 1;
-  console.log(signals === 1 ? `\n${signal}: stopping (again: at once)` : 'ending everything at once');
+  const again = stopping.signal.aborted;
+  if (again && performance.now() - askedAt < SAME_PRESS_MS) return;
+  console.log(again ? 'ending everything at once' : `\n${signal}: stopping (again: at once)`);
+  if (!again) askedAt = performance.now();
+  stopping.abort();
   if (system) await end(system);
-  else if (signals > 1) process.exit(1);
+  else if (again) process.exit(1);
 }
 
 async function end(started: LocalSystem): Promise<never> {
   await started.stop();
+  return exitStopped();
+}
+
+function exitStopped(): never {
   console.log('stopped');
   process.exit(0);
 }

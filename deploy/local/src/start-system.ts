@@ -26,6 +26,8 @@ export interface SystemOptions {
   readonly durable: boolean;
   /** A line for the reader: what was done, with its seconds. */
   readonly log: (line: string) => void;
+  /** Gives the start up: it rejects as soon as what it has started is ended. Later it has no effect. */
+  readonly signal?: AbortSignal;
 }
 
 export interface LocalSystem {
@@ -141,9 +143,8 @@ async function startServices(
   }
 
   try {
-    await timed(options, 'services', () =>
-      Promise.all([...children.byName.values()].flat().map((child) => child.start())),
-    );
+    const starts = () => Promise.all([...children.byName.values()].flat().map((child) => child.start()));
+    await timed(options, 'services', () => Promise.race([starts(), givenUp(options.signal)]));
   } catch (error) {
     await killAll();
     throw error;
@@ -234,6 +235,15 @@ async function makeChildren(
 
 function edgeEnvironment(port: number): Record<string, string> {
   return { GATEWAY_HOST: '127.0.0.1', GATEWAY_PORT: String(port), GATEWAY_DRAIN_MS: String(DRAIN_MS) };
+}
+
+/** Rejects when the signal comes. */
+function givenUp(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const giveUp = () => reject(new Error('the start was given up'));
+    if (signal?.aborted) giveUp();
+    signal?.addEventListener('abort', giveUp, { once: true });
+  });
 }
 
 async function timed<T>(options: SystemOptions, what: string, work: () => Promise<T>): Promise<T> {

@@ -84,8 +84,10 @@ export interface ConsumeOptions {
   batchMax: number;
   /** Unacknowledged deliveries of all replicas together. */
   maxAckPending: number;
-  /** Without an acknowledgement for so long a message is delivered again. */
+  /** So long after a consumer was killed, its messages are delivered again; while it lives, the time is extended. */
   ackWaitMs: number;
+  /** A batch that is not full begins at the earliest so long after the one before: fewer, larger batches. Default 0. */
+  collectMs?: number;
   /** Called with one batch at a time. When it throws, what it has not acknowledged is delivered again. */
   handler: (batch: StoredDelivery[]) => Promise<void>;
 }

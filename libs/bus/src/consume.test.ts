@@ -114,6 +114,66 @@ test('what a failing handler did not acknowledge is delivered again, poison cann
   expect(poison).toEqual(['test.recorded: no JSON']);
 });
 
+test('what is worked on for longer than the wait is not delivered to anybody else', async () => {
+  await billing.ensureStream(USAGE_SETTINGS);
+  await storeNumbers(0, 3);
+  const seen: number[] = [];
+  let finish = (): void => undefined;
+  const working = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const slow = billing.consume(
+    options(
+      async (batch) => {
+        seen.push(...batch.map(numberIn));
+        await working;
+        for (const delivery of batch) delivery.ack();
+      },
+      { ackWaitMs: 300, batchMax: 1 },
+    ),
+  );
+  await eventually('the first is in hand', () => seen.length === 1);
+  const other = await world.connect('billing');
+  const stolen: number[] = [];
+  const second = other.consume(
+    options(
+      async (batch) => {
+        stolen.push(...batch.map(numberIn));
+        for (const delivery of batch) delivery.ack();
+      },
+      { ackWaitMs: 300, batchMax: 1 },
+    ),
+  );
+  // Three waits pass: a later message shows that the other consumer is served meanwhile.
+  const from = performance.now();
+  await eventually('three waits have passed', () => performance.now() - from > 900);
+  await edge.store(recorded, { shard: 0 }, { n: 99 });
+  await eventually('the other consumer is served', () => stolen.includes(99));
+  expect(stolen).not.toContain(seen[0]);
+  finish();
+  await Promise.all([slow.stop(), second.stop()]);
+});
+
+test('batches that are not full begin at the stated distance, the first one at once', async () => {
+  await billing.ensureStream(USAGE_SETTINGS);
+  const batches: number[][] = [];
+  const consumer = billing.consume(
+    options(
+      async (batch) => {
+        batches.push(batch.map(numberIn));
+        for (const delivery of batch) delivery.ack();
+      },
+      { collectMs: 400 },
+    ),
+  );
+  await storeNumbers(0, 1);
+  await eventually('the first comes alone', () => batches.length === 1);
+  for (let n = 1; n < 10; n += 1) await storeNumbers(n, n + 1);
+  await eventually('all have come', () => batches.flat().length === 10);
+  expect(batches.length).toBeLessThanOrEqual(3);
+  await consumer.stop();
+});
+
 test('retryAfter delivers again, after about the stated time', async () => {
   await billing.ensureStream(USAGE_SETTINGS);
   const at: number[] = [];

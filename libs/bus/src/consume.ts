@@ -7,12 +7,17 @@ import type { ReplyInbox } from './reply-inbox.js';
 
 /** After a failed batch its messages come again so much later. */
 const FAILED_RETRY_MS = 1_000;
+/** One extension may be lost without harm. */
+const EXTENSIONS_PER_ACK_WAIT = 3;
 
 /** A durable pull consumer, made when it is missing. */
 export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOptions): ReturnType<Bus['consume']> {
   const { stream, durable, batchMax } = options;
   let waiting: OpenDelivery[] = [];
+  let inHand: OpenDelivery[] = [];
   let handling: Promise<void> | undefined;
+  let begunAt = -Infinity;
+  let collecting: NodeJS.Timeout | undefined;
   let scheduled = false;
   let stopping: Promise<void> | undefined;
 
@@ -43,15 +48,30 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
   };
 
   const next = (): void => {
-    if (stopping !== undefined || handling !== undefined || waiting.length === 0) return;
-    const batch = waiting.slice(0, batchMax);
+    if (stopping !== undefined || handling !== undefined || collecting !== undefined || waiting.length === 0) return;
+    const collectMs = begunAt + (options.collectMs ?? 0) - performance.now();
+    if (collectMs > 0 && waiting.length < batchMax) {
+      collecting = setTimeout(() => {
+        collecting = undefined;
+        next();
+      }, collectMs);
+      return;
+    }
+    begunAt = performance.now();
+    inHand = waiting.slice(0, batchMax);
     waiting = waiting.slice(batchMax);
     pull.more();
-    handling = handle(batch).finally(() => {
+    handling = handle(inHand).finally(() => {
       handling = undefined;
+      inHand = [];
       next();
     });
   };
+
+  /** What is being worked on, or waits here for its turn, is not for anybody else. */
+  const extending = setInterval(() => {
+    for (const { extend } of [...inHand, ...waiting]) extend();
+  }, options.ackWaitMs / EXTENSIONS_PER_ACK_WAIT);
 
   const handle = async (batch: OpenDelivery[]): Promise<void> => {
     try {
@@ -63,10 +83,12 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
   };
 
   const stop = async (): Promise<void> => {
+    clearTimeout(collecting);
     await pull.stop();
     // Another replica shall have these now, not after the acknowledgement's time.
     for (const { delivery } of waiting.splice(0)) delivery.retryAfter(0);
     await handling;
+    clearInterval(extending);
   };
 
   return {

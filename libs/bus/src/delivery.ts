@@ -4,6 +4,7 @@ import type { Link } from './connection.js';
 import { NANOSECONDS_PER_MS } from './jetstream.js';
 
 const ACKNOWLEDGED = Buffer.from('+ACK');
+const IN_PROGRESS = Buffer.from('+WPI');
 
 /** Where a delivered message stands: the tokens of its acknowledgement subject. */
 export interface Place {
@@ -32,21 +33,26 @@ export function placeOf(message: Msg): Place {
 export interface OpenDelivery {
   delivery: StoredDelivery;
   settled(): boolean;
+  /** Tells the server that it is still worked on: the time to the next delivery starts anew. */
+  extend(): void;
 }
 
 /** An acknowledgement that cannot be sent is left out: the message comes again. */
 export function openDelivery(link: Link, message: Msg): OpenDelivery {
   const { deliveryCount, sequence, storedAtMs } = placeOf(message);
   let settled = false;
-  const answer = (data: Uint8Array): void => {
-    if (settled) return;
-    settled = true;
+  const tell = (data: Uint8Array): void => {
     if (!link.connected()) return;
     try {
       message.respond(data);
     } catch (error) {
       link.log.warn({ error, sequence }, 'an acknowledgement was not sent');
     }
+  };
+  const answer = (data: Uint8Array): void => {
+    if (settled) return;
+    settled = true;
+    tell(data);
   };
   const delivery: StoredDelivery = {
     data: message.data,
@@ -57,7 +63,10 @@ export function openDelivery(link: Link, message: Msg): OpenDelivery {
     ack: () => answer(ACKNOWLEDGED),
     retryAfter: (ms) => answer(Buffer.from(`-NAK ${JSON.stringify({ delay: Math.max(0, ms) * NANOSECONDS_PER_MS })}`)),
   };
-  return { delivery, settled: () => settled };
+  const extend = (): void => {
+    if (!settled) tell(IN_PROGRESS);
+  };
+  return { delivery, settled: () => settled, extend };
 }
 
 /** A message that was only read: the consumer wants no acknowledgement. */

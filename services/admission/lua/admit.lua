@@ -222,9 +222,10 @@ if key_month + held_key + worst > key_cap then
   return refused(23, int(key_cap), int(key_month), int(held_key))
 end
 
+local now_text = int(now)
 local lease, due = now + tonumber(ARGV[23]), now + tonumber(ARGV[24])
 local set = {
-  'n', int(slots + 1), 'lt', int(now), 'h:wallet', int(held_wallet + wallet_hold),
+  'n', int(slots + 1), 'lt', now_text, 'h:wallet', int(held_wallet + wallet_hold),
   'c:' .. shape, int(tonumber(account[11] or 0) + 1),
   'h:' .. ARGV[27], int(held_key + worst), 'h:' .. ARGV[28], int(held_member + worst),
 }
@@ -244,9 +245,16 @@ if session > 0 then
   count('h:session:' .. int(session), session_running)
   set[#set + 1] = 'ss'
   set[#set + 1] = int(session)
+  if session == now and account[6] then
+    -- What the session before it had used is asked for no more.
+    redis.call(
+      'HDEL', KEYS[3], 'v:w:session_5h:usd:' .. account[6], 'u:w:session_5h:usd:' .. account[6],
+      'v:w:session_5h:requests:' .. account[6], 'u:w:session_5h:requests:' .. account[6]
+    )
+  end
 end
 local hold = table.concat({
-  'o', shape, int(now), ARGV[18], int(plan_max), int(wallet_max), int(session), '0', '1', int(lease), int(due), '0', ARGV[22],
+  'o', shape, now_text, ARGV[18], int(plan_max), int(wallet_max), int(session), '0', '1', int(lease), int(due), '0', ARGV[22],
 }, ' ')
 if account[11] then
   redis.call('HSET', KEYS[4], id, hold)
@@ -259,4 +267,4 @@ if account[8] then
   redis.call('HDEL', KEYS[3], 'x')
   redis.call('PERSIST', KEYS[3])
 end
-return { 'admitted', int(now), token, int(now), int(plan_max), int(wallet_max), int(session) }
+return { 'admitted', now_text, token, now_text, int(plan_max), int(wallet_max), int(session) }

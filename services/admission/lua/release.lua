@@ -4,7 +4,9 @@
 --
 -- KEYS  tok, due, a:<account>, h:<account>
 -- ARGV  3 account, 4 id, 5 time of the id, 6 outcome (ok | void), 7 amount, 8 tag ('' on a blind release),
---       9 admitted, 10 worst, 11 planMax, 12 walletMax, 13 session, 14 shape id, 15 shape text ('' on a blind release)
+--       then, when a lost hold may be created: 9 admitted, 10 worst, 11 planMax, 12 walletMax, 13 session, 14 shape id,
+--       15 shape text
+-- Replies released, or create: ask again with everything that creates a hold
 local DONE_ASK_MS = 5000
 local VOID_UNKNOWN_MS = 60000
 
@@ -21,6 +23,9 @@ if not known then
   if outcome == 'ok' then
     -- Another tag: the gate that held it was lost. The same tag: it was closed, nothing happens.
     if ARGV[8] ~= token then
+      if not ARGV[14] then
+        return { 'create', int(now), token }
+      end
       create_hold(KEYS[3], KEYS[4], member, id, {
         state = 'd', shape = ARGV[14], admitted = tonumber(ARGV[9]), worst = tonumber(ARGV[10]),
         plan_max = tonumber(ARGV[11]), wallet_max = tonumber(ARGV[12]), session = tonumber(ARGV[13]), amount = amount,

@@ -2,10 +2,12 @@ import type { AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
 import type { admissionApply, admissionAuthorize, admissionUsage, billingStanding } from '@gateway/contracts/messages';
 import { BatchDesk } from './admit/admit-batch.js';
 import type { Batch, BatchReply } from './admit/admit-batch.js';
-import type { Decider } from './admit/settle-entry.js';
+import type { Decider } from './load/decider.js';
+import { Joined } from './load/join.js';
 import { answerBeat } from './beat/answer-beat.js';
 import { Known } from './load/known.js';
 import { AccountLoader } from './load/load-account.js';
+import { ScriptRounds } from './load/script-rounds.js';
 import type { Beat, Ports } from './ports.js';
 import { authorize } from './read/authorize.js';
 import { readAccount } from './read/read-account.js';
@@ -26,7 +28,15 @@ export class Admission {
     const known = new Known();
     this.#recovery = new Recovery(ports, known);
     const noticeLoss = (bucket: number): void => this.#recovery.notice(bucket);
-    this.#decider = { ports, known, loader: new AccountLoader(ports), noticeLoss };
+    this.#decider = {
+      ports,
+      known,
+      loader: new AccountLoader(ports),
+      rounds: new ScriptRounds(ports.gate),
+      routing: new Joined(),
+      learning: new Joined(),
+      noticeLoss,
+    };
     this.#desk = new BatchDesk(this.#decider);
     this.#sweeper = new SweepTimer(ports, noticeLoss);
   }

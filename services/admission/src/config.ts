@@ -2,7 +2,7 @@ import { COMMON_FIELDS, field } from '@gateway/service-kit';
 import type { ServiceConfig } from '@gateway/service-kit';
 
 const MEBIBYTE = 1024 * 1024;
-/** A day: more is no test of periods, and a wrong clock would be money. */
+/** More than a year: every period can be passed. */
 const CLOCK_OFFSET_MAX_MS = 400 * 86_400_000;
 
 export const ADMISSION_FIELDS = {
@@ -39,8 +39,13 @@ export function checkConfig(config: AdmissionConfig): string[] {
   if (config.GATEWAY_CLOCK_OFFSET_MS !== 0 && !config.GATEWAY_TEST_CONTROLS) {
     problems.push('GATEWAY_CLOCK_OFFSET_MS is a test control: it needs GATEWAY_TEST_CONTROLS=on');
   }
+  if (config.GATEWAY_REDIS_URL.reveal().includes(',')) {
+    problems.push('GATEWAY_REDIS_URL names several servers: admission speaks to one');
+  }
   if (config.GATEWAY_EXPIRY_MS < config.GATEWAY_LEASE_MS) {
-    problems.push('GATEWAY_EXPIRY_MS must not be shorter than GATEWAY_LEASE_MS: a call would expire with its slot taken');
+    problems.push(
+      'GATEWAY_EXPIRY_MS must not be shorter than GATEWAY_LEASE_MS: a call would expire with its slot taken',
+    );
   }
   return problems;
 }

@@ -11,6 +11,7 @@ import type {
   edgeVerdict,
 } from '@gateway/contracts/messages';
 import type { CatalogView } from './domain/catalog-view.js';
+import type { KeptBeat } from './domain/last-beats.js';
 import type { ScriptCall, ScriptReply } from './domain/script-call.js';
 
 /** Why something could not be decided: told to the edge, never a refusal. */
@@ -69,7 +70,7 @@ export type Beat = ReceivedOf<typeof edgeBeat>;
 
 /** The last beats that the stream keeps, and what is said to edges. */
 export interface Edges {
-  lastBeats(): Promise<readonly { beat: Beat; storedAtMs: number }[]>;
+  lastBeats(): Promise<readonly KeptBeat[]>;
   verdict(edge: string, verdict: BodyOf<typeof edgeVerdict>): void;
   report(tokens: readonly { bucket: number; token: string }[]): void;
 }

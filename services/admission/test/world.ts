@@ -47,8 +47,14 @@ export interface OwnerState {
   /** Set: the owner does not answer. */
   accountsDown: boolean;
   billingDown: boolean;
+  /** Awaited before each answer: a test holds the owners up by it. */
+  delay: () => Promise<void>;
   caughtUpTo: () => number;
-  readonly asked: { find: number; loadAccount: number; loadStanding: { account: string; names: readonly string[]; ids: readonly string[]; afterLoss: boolean }[] };
+  readonly asked: {
+    find: number;
+    loadAccount: number;
+    loadStanding: { account: string; names: readonly string[]; ids: readonly string[]; afterLoss: boolean }[];
+  };
 }
 
 export interface AccountState {
@@ -89,14 +95,7 @@ export interface Replica {
 export async function makeWorld(): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'gateway-admission-'));
   const { redis } = await startServers(['redis'], { stateDirectory: directory, env: {}, durable: false });
-  const owners: OwnerState = {
-    accounts: new Map(),
-    digests: new Map(),
-    accountsDown: false,
-    billingDown: false,
-    caughtUpTo: () => Date.now(),
-    asked: { find: 0, loadAccount: 0, loadStanding: [] },
-  };
+  const owners = makeOwners();
   const replicas: Replica[] = [];
   let offsetMs = 0;
   const world: World = {
@@ -124,6 +123,18 @@ export async function makeWorld(): Promise<World> {
     },
   };
   return world;
+}
+
+export function makeOwners(): OwnerState {
+  return {
+    accounts: new Map(),
+    digests: new Map(),
+    accountsDown: false,
+    billingDown: false,
+    delay: async () => undefined,
+    caughtUpTo: () => Date.now(),
+    asked: { find: 0, loadAccount: 0, loadStanding: [] },
+  };
 }
 
 async function startReplica(
@@ -168,10 +179,12 @@ async function startReplica(
   };
 }
 
-function ownersOf(state: OwnerState): Ports['owners'] {
+/** Answers as accounts and billing would. */
+export function ownersOf(state: OwnerState): Ports['owners'] {
   return {
     async find(digests) {
       state.asked.find += 1;
+      await state.delay();
       if (state.accountsDown) throw new Error('no responders');
       for (const digest of digests) {
         const found = state.digests.get(digest);
@@ -181,6 +194,7 @@ function ownersOf(state: OwnerState): Ports['owners'] {
     },
     async loadAccount(account, key) {
       state.asked.loadAccount += 1;
+      await state.delay();
       if (state.accountsDown) throw new Error('no responders');
       const known = state.accounts.get(account);
       const record = (key === null ? null : known?.keys.get(key)) ?? null;
@@ -192,6 +206,7 @@ function ownersOf(state: OwnerState): Ports['owners'] {
     },
     async loadStanding({ account, names, ids, afterLoss }) {
       state.asked.loadStanding.push({ account, names, ids, afterLoss });
+      await state.delay();
       if (state.billingDown) throw new Error('no responders');
       const known = state.accounts.get(account);
       if (!known) throw new Error(`no account ${account}`);
@@ -203,7 +218,12 @@ function ownersOf(state: OwnerState): Ports['owners'] {
       for (const [name, row] of known.rows) if (name.startsWith('w:')) rows.set(name, { name, ...row });
       return {
         incarnation: known.incarnation,
-        standing: { account, rows: [...rows.values()], terms: known.terms, closed: ids.filter((id) => known.records.has(id)) },
+        standing: {
+          account,
+          rows: [...rows.values()],
+          terms: known.terms,
+          closed: ids.filter((id) => known.records.has(id)),
+        },
         caughtUpTo: state.caughtUpTo(),
       };
     },
@@ -224,7 +244,7 @@ export interface TestAccount {
 }
 
 export function makeAccount(
-  world: World,
+  world: Pick<World, 'owners'>,
   options: { wallet?: number | null; terms?: Partial<AccountTerms>; key?: Partial<KeyRecord>; memberCap?: number } = {},
 ): TestAccount {
   accounts += 1;
@@ -249,15 +269,14 @@ export function makeAccount(
     state: 'active',
     version: 1,
     keys: new Map([[key, record]]),
-    members: new Map([
-      [member, { account: name, member, capNanoUsd: options.memberCap ?? null, version: 1 }],
-    ]),
+    members: new Map([[member, { account: name, member, capNanoUsd: options.memberCap ?? null, version: 1 }]]),
     terms: { value: { ...NO_PLAN, ...options.terms }, version: 1 },
     rows: new Map(),
     records: new Set(),
     incarnation: 'ledger-1',
   };
-  if (options.wallet !== undefined && options.wallet !== null) state.rows.set('wallet', { value: options.wallet, version: 1 });
+  if (options.wallet !== undefined && options.wallet !== null)
+    state.rows.set('wallet', { value: options.wallet, version: 1 });
   world.owners.accounts.set(name, state);
   world.owners.digests.set(record.digest, { account: name, key });
   return {
@@ -268,14 +287,22 @@ export function makeAccount(
     state,
     keyRecord: () => state.keys.get(key) ?? record,
     changeKey(change) {
-      const changed = { ...(state.keys.get(key) ?? record), ...change, version: (state.keys.get(key) ?? record).version + 1 };
+      const changed = {
+        ...(state.keys.get(key) ?? record),
+        ...change,
+        version: (state.keys.get(key) ?? record).version + 1,
+      };
       state.keys.set(key, changed);
       return changed;
     },
   };
 }
 
-export function admitEntry(clock: RedisClock, digests: readonly string[], change: Partial<AdmitEntry> = {}): AdmitEntry {
+export function admitEntry(
+  clock: RedisClock,
+  digests: readonly string[],
+  change: Partial<AdmitEntry> = {},
+): AdmitEntry {
   return {
     id: makeUuidV7(clock.now()),
     digests: [...digests],
@@ -292,7 +319,12 @@ export function admitEntry(clock: RedisClock, digests: readonly string[], change
 /** Sends one batch and returns all answers by id, with the released ids. */
 export async function batch(
   replica: Replica,
-  body: { opens?: { id: string; digests: string[] }[]; admits?: AdmitEntry[]; releases?: ReleaseEntry[]; edge?: string },
+  body: {
+    opens?: { id: string; digests: string[] }[];
+    admits?: AdmitEntry[];
+    releases?: ReleaseEntry[];
+    edge?: string;
+  },
 ): Promise<{ answers: Map<string, BatchAnswer>; released: string[]; replies: number }> {
   const answers = new Map<string, BatchAnswer>();
   const released: string[] = [];
@@ -333,7 +365,13 @@ export function release(admitted: Admitted, outcome: 'ok' | 'void', amountNanoUs
 }
 
 /** A beat of one part, kept as the stream would. */
-export function beatOf(world: World, edge: string, n: number, change: Partial<Beat> = {}, storedAtMs = Date.now()): Beat {
+export function beatOf(
+  world: World,
+  edge: string,
+  n: number,
+  change: Partial<Beat> = {},
+  storedAtMs = Date.now(),
+): Beat {
   const beat: Beat = { edge, n, chunk: 0, chunks: 1, tokens: [], calls: [], releases: [], last: false, ...change };
   world.kept.set(`${edge}.${beat.chunk}`, { beat, storedAtMs });
   return beat;
@@ -349,7 +387,13 @@ export function testCatalog(): CatalogView {
       model('acme/no-source', {}),
       model('acme/disabled', {}),
       model('acme/tokens', {
-        prices: [{ version: 'pt', effectiveFrom: 0, figures: figures({ inputPerMillion: 3_000_000, outputPerMillion: 9_000_000 }) }],
+        prices: [
+          {
+            version: 'pt',
+            effectiveFrom: 0,
+            figures: figures({ inputPerMillion: 3_000_000, outputPerMillion: 9_000_000 }),
+          },
+        ],
       }),
     ],
     ['fixed', 'inactive', 'switched-off', 'unpriced', 'tokens']

@@ -132,6 +132,8 @@ export interface StreamFacts {
   /** When the oldest and the newest message were stored, epoch milliseconds; null while there is none. */
   readonly firstAtMs: number | null;
   readonly lastAtMs: number | null;
+  /** Bytes stored, of those that the stream may hold: 0 to 1. */
+  readonly filled: number;
 }
 
 /** The times of one message, from a delivery and from the stream's state, may be rounded to milliseconds differently. */

@@ -45,6 +45,13 @@ export interface CatalogStore {
   raiseRevision(atLeast: number): Promise<void>;
 }
 
+/** Lets one replica publish at a time, without a connection that is held meanwhile. */
+export interface PublicationLease {
+  /** False: another replica has it. */
+  take(): Promise<boolean>;
+  giveBack(): Promise<void>;
+}
+
 /** The bucket that edges and admission mirror. */
 export interface CatalogBucket {
   /** Revision of the published catalog; null when there is none. */

@@ -5,21 +5,22 @@ import type { RunningService, ServiceContext } from '@gateway/service-kit';
 import { makeCatalogBucket } from './adapters/catalog-bucket.js';
 import { makeCatalogStore } from './adapters/catalog-store.js';
 import { makeCredentialSeal } from './adapters/credential-seal.js';
+import { makePublicationLease } from './adapters/publication-lease.js';
 import { resealCredentials } from './change/reseal-credentials.js';
 import type { CONFIG_FIELDS } from './config.js';
 import { openDoors } from './doors/open-doors.js';
-import { publishCatalog } from './publish/publish-catalog.js';
+import { isStale, publishCatalog } from './publish/publish-catalog.js';
 import { PUBLISHER_TIMES, startPublisher, type PublisherTimes } from './publish/publisher.js';
 
 const POOL_CONNECTIONS_MAX = 8;
 /** Answers wait up to two seconds for the publication; beyond this a stop does not wait for them. */
 const DRAIN_MS = 6_000;
-const RETRY_BASE_MS = 50;
+const RETRY_BASE_MS = 40;
 const RETRY_MAX_MS = 5_000;
 const PUBLICATION_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 const publications = counter('gateway_catalog_publications_total', 'Tries to publish the catalog', {
-  outcome: ['published', 'failed'],
+  outcome: ['published', 'waited', 'failed'],
 });
 const seconds = histogram('gateway_catalog_publication_seconds', 'Time of a publication', PUBLICATION_SECONDS);
 
@@ -36,6 +37,7 @@ export async function startCatalog(
   });
   const store = makeCatalogStore(pool);
   const bucket = makeCatalogBucket(bus);
+  const lease = makePublicationLease(pool);
   const seal = makeCredentialSeal(config.GATEWAY_CREDENTIALS_KEY);
 
   let unreadable: readonly string[] = [];
@@ -57,10 +59,11 @@ export async function startCatalog(
         return publishCatalog({
           store,
           bucket,
+          lease,
           onOlderDatabase: (facts) => log.error(facts, 'the database is older than the published catalog: restored?'),
         });
       },
-      isStale: async () => ((await bucket.publishedRevision()) ?? -1) < (await store.revision()),
+      isStale: () => isStale({ store, bucket, lease }),
       onTry(outcome, tookSeconds) {
         publications.of({ outcome }).add();
         if (outcome === 'published') seconds.observe(tookSeconds);

@@ -4,7 +4,7 @@ import { toAccountView } from '../domain/views.js';
 import type { AccountsStore, MakeId } from '../ports.js';
 
 export interface CreateAccountPorts {
-  readonly store: AccountsStore;
+  readonly store: Pick<AccountsStore, 'change'>;
   readonly makeId: MakeId;
   readonly teamsEnabled: boolean;
 }

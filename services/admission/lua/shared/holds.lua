@@ -4,7 +4,7 @@
 local SESSION_MS = 18000000
 local GONE_MS = 90000
 local IDLE_SECONDS = 604800
-local KEY_SECONDS = 2592000
+local KEY_SECONDS = 7776000
 
 local function parse_hold(text)
   local state, shape, admitted, worst, plan_max, wallet_max, session, amount, slot, lease, due, tries, edge =

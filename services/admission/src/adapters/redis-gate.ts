@@ -10,11 +10,13 @@ import { loadScripts } from './load-scripts.js';
 import type { RedisClock } from './redis-clock.js';
 
 const CONNECT_TIMEOUT_MS = 2_000;
+/** A server that is connected and silent is given up; callers have had their fault before. */
+const SILENCE_MAX_MS = 5_000;
 const RECONNECT_FIRST_MS = 50;
 const RECONNECT_MAX_MS = 1_000;
 const KEEP_ALIVE_MS = 10_000;
 /** Routes of keys that nobody uses are forgotten; the owner is asked again. */
-const ROUTE_SECONDS = 30 * 86_400;
+const ROUTE_SECONDS = 90 * 86_400;
 const TOKEN_BYTES = 8;
 
 /** How full Redis is: used bytes and the limit, 0 for none. */
@@ -32,6 +34,8 @@ export class RedisGate implements Gate {
   readonly #redis: Redis;
   readonly #scripts = loadScripts();
   #runId: string | null = null;
+  /** Counts connections and their ends: a handshake that outlives its connection is void. */
+  #generation = 0;
 
   constructor(
     url: string,
@@ -46,6 +50,7 @@ export class RedisGate implements Gate {
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       connectTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: SILENCE_MAX_MS,
       keepAlive: KEEP_ALIVE_MS,
       noDelay: true,
       connectionName: 'gateway-admission',
@@ -125,21 +130,26 @@ export class RedisGate implements Gate {
   }
 
   async #shakeHands(): Promise<void> {
+    this.#generation += 1;
+    const generation = this.#generation;
     try {
       const facts = await this.#redis.info('server');
       const runId = /^run_id:([0-9a-f]{40})/m.exec(facts)?.[1];
       if (runId === undefined) throw new Error('the server does not tell its run id');
       for (const { text } of Object.values(this.#scripts)) await this.#redis.script('LOAD', text);
+      if (generation !== this.#generation) return;
       this.clock.forget();
       this.#runId = runId;
       this.log.info({ runId }, 'redis is in use');
     } catch (err) {
+      if (generation !== this.#generation) return;
       this.log.warn({ err }, 'redis handshake failed');
       this.#redis.disconnect(true);
     }
   }
 
   #lose(): void {
+    this.#generation += 1;
     if (this.#runId !== null) this.log.warn({}, 'redis connection lost');
     this.#runId = null;
   }

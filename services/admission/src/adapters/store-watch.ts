@@ -22,9 +22,13 @@ export function watchStores(gate: RedisGate, bus: Bus, usageBytesMax: number, lo
       gate.memory().catch(() => facts.redis),
       bus.streamState(usageRecorded.stream).catch(() => null),
     ]);
-    facts = { redis, usage: usage ? { bytes: usage.bytes, bytesMax: usageBytesMax, firstAt: usage.firstAt } : facts.usage };
+    facts = {
+      redis,
+      usage: usage ? { bytes: usage.bytes, bytesMax: usageBytesMax, firstAt: usage.firstAt } : facts.usage,
+    };
     const found = brakeReason(facts, Date.now());
-    if (found !== reason) log.warn({ reason: found }, found === null ? 'calls are admitted again' : 'calls are not admitted');
+    if (found !== reason)
+      log.warn({ reason: found }, found === null ? 'calls are admitted again' : 'calls are not admitted');
     reason = found;
   };
   const timer = setInterval(() => {

@@ -1,5 +1,22 @@
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
+import { Redis } from 'ioredis';
+import { startTelemetry } from '@gateway/service-kit';
+import { ENTRIES_IN_FLIGHT_MAX } from './admit-batch.js';
+import { ENTRY_DEADLINE_MS } from './turn.js';
+import {
+  PRICE,
+  admit,
+  admitEntry,
+  batch,
+  makeAccount,
+  makeWorld,
+  mustAdmit,
+  release,
+  until,
+} from '../../test/world.js';
 import type { Replica, World } from '../../test/world.js';
 
 let world: World;
@@ -15,7 +32,12 @@ test('a call that fits is admitted, held, and given back by its release', async 
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const admitted = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   expect(admitted).toMatchObject({ account: account.account, repeated: false, sources: ['src-acme-fixed'] });
-  expect(admitted.hold).toMatchObject({ worstNanoUsd: PRICE, planMaxNanoUsd: 0, walletMaxNanoUsd: null, key: account.key });
+  expect(admitted.hold).toMatchObject({
+    worstNanoUsd: PRICE,
+    planMaxNanoUsd: 0,
+    walletMaxNanoUsd: null,
+    key: account.key,
+  });
   const running = await one.admission.readAccount(account.account);
   expect(running.slots).toBe(1);
   expect(running.held['wallet']).toBe(PRICE);
@@ -27,6 +49,130 @@ test('a call that fits is admitted, held, and given back by its release', async 
   expect(ended.holds.map(({ hold }) => hold.state)).toEqual(['gone']);
 });
 
-test('an unknown digest is refused with row 4', async () => {
-  expect(await admit(one, admitEntry(one.clock, ['f'.repeat(64)]))).toMatchObject({ kind: 'refused', row: 4 });
+test('an unknown digest is refused with row 4, and asked for each time', async () => {
+  const before = world.owners.asked.find;
+  for (let call = 0; call < 2; call += 1) {
+    expect(await admit(one, admitEntry(one.clock, ['f'.repeat(64)]))).toMatchObject({ kind: 'refused', row: 4 });
+  }
+  expect(world.owners.asked.find - before).toBe(2);
 });
+
+test('opens, admits and releases of known accounts are one reply', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const ended = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const entries = [admitEntry(one.clock, [account.digest]), admitEntry(one.clock, [account.digest])];
+  const open = { id: admitEntry(one.clock, []).id, digests: [account.digest] };
+  const { answers, released, replies } = await batch(one, {
+    opens: [open],
+    admits: entries,
+    releases: [release(ended, 'ok', 5)],
+  });
+  expect(replies).toBe(1);
+  expect(answers.size).toBe(3);
+  expect(released).toEqual([ended.id]);
+});
+
+test('what waits for an owner is answered on its own and within its deadline', async () => {
+  const ready = makeAccount(world, { wallet: 10 * PRICE });
+  await mustAdmit(one, admitEntry(one.clock, [ready.digest]));
+  const slow = makeAccount(world, { wallet: 10 * PRICE });
+  let free: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (free = resolve));
+  world.owners.delay = () => held;
+  const startedAt = performance.now();
+  const entries = [admitEntry(one.clock, [slow.digest]), admitEntry(one.clock, [ready.digest])];
+  const { answers, replies } = await batch(one, { admits: entries });
+  const tookMs = performance.now() - startedAt;
+  world.owners.delay = async () => undefined;
+  free();
+  expect(replies).toBe(2);
+  expect(answers.get(entries[1]!.id)).toMatchObject({ kind: 'admitted' });
+  expect(answers.get(entries[0]!.id)).toMatchObject({ kind: 'fault' });
+  expect(tookMs).toBeGreaterThanOrEqual(ENTRY_DEADLINE_MS - 50);
+  // Nothing is decided for it afterwards, although its account has been loaded by now.
+  await until(() => one.admission.inFlight() === 0);
+  expect((await one.admission.readAccount(slow.account)).holds).toEqual([]);
+});
+
+test('more entries than may wait are a fault at once; releases are not barred', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const running = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  let free: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (free = resolve));
+  world.owners.delay = () => held;
+  const waiting: Promise<unknown>[] = [];
+  for (let sent = 0; sent < ENTRIES_IN_FLIGHT_MAX; sent += 256) {
+    const admits = Array.from({ length: 256 }, () => admitEntry(one.clock, [makeAccount(world, { wallet: 1 }).digest]));
+    waiting.push(batch(one, { admits }));
+  }
+  expect(one.admission.inFlight()).toBe(ENTRIES_IN_FLIGHT_MAX);
+  const entry = admitEntry(one.clock, [account.digest]);
+  const { answers, released } = await batch(one, { admits: [entry], releases: [release(running, 'void')] });
+  expect(answers.get(entry.id)).toEqual({ kind: 'fault', id: entry.id, code: 'admission_error' });
+  expect(released).toEqual([running.id]);
+  world.owners.delay = async () => undefined;
+  free();
+  await Promise.all(waiting);
+  expect(one.admission.inFlight()).toBe(0);
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
+});
+
+test('a full Redis admits nothing, and still releases, applies and sweeps', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const running = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const redis = new Redis(world.server.url);
+  const [, usual = '0'] = (await redis.config('GET', 'maxmemory')) as string[];
+  await redis.config('SET', 'maxmemory', '1mb');
+  try {
+    const barred = await admit(one, admitEntry(one.clock, [account.digest]));
+    expect(barred).toMatchObject({ kind: 'fault', code: 'admission_error' });
+    const { released } = await batch(one, { releases: [release(running, 'ok', 7)] });
+    expect(released).toEqual([running.id]);
+    const row = { name: 'wallet', value: 9 * PRICE, version: 2 };
+    const standing = { account: account.account, rows: [row], closed: [running.id] };
+    await one.admission.standing({ incarnation: 'ledger-1', accounts: [standing] });
+    await one.admission.sweep();
+  } finally {
+    await redis.config('SET', 'maxmemory', usual);
+    await redis.quit();
+  }
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {} });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
+});
+
+test('an entry of a sampled call makes one span, a child of the edge’s', async () => {
+  const bodies: string[] = [];
+  const collector = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      bodies.push(body);
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(collector, 'listening');
+  const { port } = collector.address() as AddressInfo;
+  const telemetry = startTelemetry({
+    service: 'admission',
+    replica: 'one',
+    version: '0',
+    otlpEndpoint: `http://127.0.0.1:${port}`,
+  });
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const [trace, parent] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331'];
+  const sampled = admitEntry(one.clock, [account.digest], { traceparent: `00-${trace}-${parent}-01` });
+  const unsampled = admitEntry(one.clock, [account.digest], { traceparent: `00-${trace}-${parent}-00` });
+  await batch(one, { admits: [sampled, unsampled] });
+  await telemetry.shutdown();
+  collector.close();
+  const spans = bodies.flatMap((body) => spansOf(JSON.parse(body)));
+  expect(spans).toMatchObject([{ name: 'admission.admit', traceId: trace, parentSpanId: parent }]);
+});
+
+interface Exported {
+  resourceSpans: { scopeSpans: { spans: { name: string; traceId: string; parentSpanId: string }[] }[] }[];
+}
+
+function spansOf(body: Exported) {
+  return body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
+}

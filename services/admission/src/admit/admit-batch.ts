@@ -3,15 +3,16 @@ import { readAdmitReply } from '../domain/admit-reply.js';
 import { decisionCall } from '../domain/admit-script.js';
 import type { PreparedCall } from '../domain/prepare-call.js';
 import type { ScriptCall, ScriptReply } from '../domain/script-call.js';
+import type { Decider } from '../load/decider.js';
 import type { Route } from '../load/known.js';
 import { AdmissionFault } from '../ports.js';
-import { prepareReleases, readRelease, settleUnknownRelease } from '../settle/release-calls.js';
-import type { BlindRelease, PendingRelease } from '../settle/release-calls.js';
+import { prepareReleases, readReleases, settleUnknownRelease } from '../settle/settle-releases.js';
+import type { BlindRelease, PendingRelease } from '../settle/settle-releases.js';
 import { batchEntries, pipelineSeconds } from './admit-metrics.js';
 import { answerOf, prepareEntry, targetOf } from './entry.js';
 import type { Entry } from './entry.js';
 import { learn, settleEntry } from './settle-entry.js';
-import type { Decider } from './settle-entry.js';
+
 import { Turn } from './turn.js';
 
 export type Batch = ReceivedOf<typeof admissionBatch>;
@@ -81,7 +82,7 @@ export class BatchDesk {
     await Promise.all(later);
   }
 
-  /** One pipeline, one reply. Returns the work on those that turned out to lack something. */
+  /** One pipeline, releases first: a slot that falls free is there for the next call. One reply. Returns the work on those that turned out to lack something. */
   async #settleWarm(
     warm: readonly WarmEntry[],
     releases: readonly PendingRelease[],
@@ -89,16 +90,18 @@ export class BatchDesk {
     turn: Turn,
   ): Promise<Promise<void>[]> {
     const { decider } = this;
-    const replies = await runScripts(decider, [...warm, ...releases].map(({ call }) => call), turn);
+    const replies = await runScripts(
+      decider,
+      [...releases, ...warm].map(({ call }) => call),
+      turn,
+    );
     const lacking: Promise<void>[] = [];
     for (const [index, warmEntry] of warm.entries()) {
-      const answer = readAnswer(decider, warmEntry, replies[index], turn);
+      const answer = readAnswer(decider, warmEntry, replies[releases.length + index], turn);
       if (answer === null) lacking.push(this.#settleCold(warmEntry.entry, turn));
       else answers.push(answer);
     }
-    const released = releases.flatMap(
-      (pending, index) => readRelease(pending, replies[warm.length + index], decider.noticeLoss) ?? [],
-    );
+    const released = await readReleases(decider.ports, releases, replies, decider.noticeLoss);
     if (answers.length > 0 || released.length > 0) turn.reply(answers, released);
     return lacking;
   }

@@ -47,7 +47,7 @@ export function answerOf(
   ports: Ports,
   entry: Entry,
   route: Route,
-  prepared: PreparedCall | null,
+  prepared: PreparedCall,
   outcome: AdmitOutcome,
 ): BatchAnswer | null {
   const { id } = entry.body;
@@ -55,14 +55,34 @@ export function answerOf(
   const { bucket } = route.keys;
   switch (outcome.kind) {
     case 'admitted': {
-      const funded = prepared?.funded;
+      const funded = prepared.funded;
       const price = funded?.billed?.price ?? null;
       const sources = [...(funded?.sources ?? [])];
-      return { kind: 'admitted', id, account, bucket, token: outcome.token, hold: outcome.hold, price, sources, repeated: false };
+      return {
+        kind: 'admitted',
+        id,
+        account,
+        bucket,
+        token: outcome.token,
+        hold: outcome.hold,
+        price,
+        sources,
+        repeated: false,
+      };
     }
     case 'counted': {
-      const sources = [...(prepared?.funded?.sources ?? [])];
-      return { kind: 'admitted', id, account, bucket, token: outcome.token, hold: null, price: null, sources, repeated: false };
+      const sources = [...(prepared.funded?.sources ?? [])];
+      return {
+        kind: 'admitted',
+        id,
+        account,
+        bucket,
+        token: outcome.token,
+        hold: null,
+        price: null,
+        sources,
+        repeated: false,
+      };
     }
     case 'repeated':
       return repeatedAnswer(ports, entry, route, outcome);
@@ -100,7 +120,17 @@ function repeatedAnswer(
   if (price === null || sources.length === 0) {
     throw new AdmissionFault('admission_error', 'the catalog has changed since the call was admitted');
   }
-  return { kind: 'admitted', id, account: route.account, bucket: route.keys.bucket, token, hold, price, sources, repeated: true };
+  return {
+    kind: 'admitted',
+    id,
+    account: route.account,
+    bucket: route.keys.bucket,
+    token,
+    hold,
+    price,
+    sources,
+    repeated: true,
+  };
 }
 
 function catalogOf(ports: Ports) {

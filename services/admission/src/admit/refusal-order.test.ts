@@ -123,10 +123,19 @@ async function rowOf(scenario: Scenario): Promise<number> {
     key: scenario.key,
     ...(scenario.memberCap !== null && { memberCap: scenario.memberCap }),
   });
-  account.state.rows.set(monthlyWindowRow('usd', subscription.id), { value: 1_000 * PRICE - scenario.windowLeft, version: 1 });
-  account.state.rows.set(allotmentRow('requests', id, subscription.id), { value: 1_000 - scenario.allotmentLeft, version: 1 });
+  account.state.rows.set(monthlyWindowRow('usd', subscription.id), {
+    value: 1_000 * PRICE - scenario.windowLeft,
+    version: 1,
+  });
+  account.state.rows.set(allotmentRow('requests', id, subscription.id), {
+    value: 1_000 - scenario.allotmentLeft,
+    version: 1,
+  });
   world.catalog = buildCatalogView([model(id, scenario.model)], [source(id, scenario.source)]);
-  const bounds = scenario.bodyRefusal === null ? { bounds: { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: 10 } } : { bounds: null };
+  const bounds =
+    scenario.bodyRefusal === null
+      ? { bounds: { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: 10 } }
+      : { bounds: null };
   if (scenario.rotated) {
     // The route is known from before; the key's record has another digest.
     await admit(replica, admitEntry(replica.clock, [account.digest], { bodyRefusal: 8 }));
@@ -144,7 +153,11 @@ async function rowOf(scenario: Scenario): Promise<number> {
   return answer.row;
 }
 
-function termsOf(scenario: Scenario, id: string, subscription: NonNullable<AccountTerms['subscription']>): AccountTerms {
+function termsOf(
+  scenario: Scenario,
+  id: string,
+  subscription: NonNullable<AccountTerms['subscription']>,
+): AccountTerms {
   const { requestsPerMinute, concurrency } = scenario;
   if (scenario.plan === 'none') return { ...NO_PLAN, requestsPerMinute, concurrency };
   return {

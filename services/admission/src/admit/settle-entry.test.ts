@@ -138,10 +138,16 @@ test('without a catalog a call is a fault, and so is one while a store is almost
   const account = makeAccount(world, { wallet: 100 * PRICE });
   const usual = world.catalog;
   world.catalog = null;
-  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'fault', code: 'catalog_error' });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    kind: 'fault',
+    code: 'catalog_error',
+  });
   world.catalog = usual;
   world.brake = 'redis is almost full';
-  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'fault', code: 'admission_error' });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    kind: 'fault',
+    code: 'admission_error',
+  });
   world.brake = null;
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
 });
@@ -151,7 +157,10 @@ test('count_tokens takes no slot and no hold, and is not stopped by a full concu
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const counted = await admit(one, admitEntry(one.clock, [account.digest], { endpoint: '/v1/messages/count_tokens' }));
   expect(counted).toMatchObject({ kind: 'admitted', hold: null, price: null, sources: ['src-acme-fixed'] });
-  const unpriced = admitEntry(one.clock, [account.digest], { endpoint: '/v1/messages/count_tokens', model: 'acme/unpriced' });
+  const unpriced = admitEntry(one.clock, [account.digest], {
+    endpoint: '/v1/messages/count_tokens',
+    model: 'acme/unpriced',
+  });
   expect(await admit(one, unpriced)).toMatchObject({ kind: 'admitted', hold: null });
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 1, held: { wallet: PRICE } });
 });

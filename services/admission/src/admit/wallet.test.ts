@@ -15,7 +15,7 @@ afterAll(() => world.stop());
 /** Sends that many calls of one key at once, spread over the replicas in batches of mixed size. */
 async function admitMany(digest: string, calls: number): Promise<{ admitted: Admitted[]; rows: number[] }> {
   const work: Promise<Awaited<ReturnType<typeof batch>>>[] = [];
-  for (let sent = 0; sent < calls; ) {
+  for (let sent = 0; sent < calls;) {
     const size = Math.min(calls - sent, 1 + (sent % 23));
     const replica = replicas[work.length % replicas.length]!;
     work.push(batch(replica, { admits: Array.from({ length: size }, () => admitEntry(replica.clock, [digest])) }));
@@ -25,7 +25,9 @@ async function admitMany(digest: string, calls: number): Promise<{ admitted: Adm
   expect(answers).toHaveLength(calls);
   return {
     admitted: answers.filter((answer) => answer.kind === 'admitted') as Admitted[],
-    rows: answers.flatMap((answer) => (answer.kind === 'refused' ? [answer.row] : answer.kind === 'admitted' ? [] : [-1])),
+    rows: answers.flatMap((answer) =>
+      answer.kind === 'refused' ? [answer.row] : answer.kind === 'admitted' ? [] : [-1],
+    ),
   };
 }
 
@@ -38,7 +40,31 @@ test('of 1,000 calls at once through three replicas exactly those that the walle
   expect(running.slots).toBe(137);
   expect(running.held['wallet']).toBe(137 * PRICE);
   // Three replicas loaded the account at most once each, in spite of a thousand calls without any.
-  expect(world.owners.asked.loadStanding.filter(({ account: asked }) => asked === account.account).length).toBeLessThanOrEqual(3);
+  expect(
+    world.owners.asked.loadStanding.filter(({ account: asked }) => asked === account.account).length,
+  ).toBeLessThanOrEqual(3);
+});
+
+test.each([
+  { wallet: 3 * PRICE - 1, calls: 2 },
+  { wallet: 3 * PRICE, calls: 3 },
+])('a wallet of $wallet nano-USD covers $calls calls, to the nano-USD', async ({ wallet, calls }) => {
+  const account = makeAccount(world, { wallet });
+  const { admitted, rows } = await admitMany(account.digest, 5);
+  expect(admitted).toHaveLength(calls);
+  expect(new Set(rows)).toEqual(new Set([21]));
+});
+
+test.each([
+  { cap: 2 * PRICE - 1, calls: 1 },
+  { cap: 2 * PRICE, calls: 2 },
+])('a cap of $cap nano-USD covers $calls calls, of a key and of a member', async ({ cap, calls }) => {
+  const ofKey = makeAccount(world, { wallet: 100 * PRICE, key: { capNanoUsd: cap } });
+  const ofMember = makeAccount(world, { wallet: 100 * PRICE, memberCap: cap });
+  const keyed = await admitMany(ofKey.digest, 4);
+  const membered = await admitMany(ofMember.digest, 4);
+  expect([keyed.admitted.length, membered.admitted.length]).toEqual([calls, calls]);
+  expect([new Set(keyed.rows), new Set(membered.rows)]).toEqual([new Set([23]), new Set([22])]);
 });
 
 test('of 1,000 calls at once exactly as many run as there are slots', async () => {
@@ -58,7 +84,11 @@ test('of 1,000 calls at once exactly as many pass as the minute allows', async (
 });
 
 test('key and member caps hold under concurrency, whoever pays', async () => {
-  const account = makeAccount(world, { wallet: 10_000 * PRICE, key: { capNanoUsd: 41 * PRICE }, memberCap: 50 * PRICE });
+  const account = makeAccount(world, {
+    wallet: 10_000 * PRICE,
+    key: { capNanoUsd: 41 * PRICE },
+    memberCap: 50 * PRICE,
+  });
   const { admitted, rows } = await admitMany(account.digest, 300);
   expect(admitted).toHaveLength(41);
   expect(new Set(rows)).toEqual(new Set([23]));

@@ -1,7 +1,6 @@
-import type { ReleaseEntry } from '@gateway/contracts/messages';
 import type { Known } from '../load/known.js';
 import type { Beat, Ports } from '../ports.js';
-import { prepareReleases, readRelease, settleUnknownRelease } from '../settle/release-calls.js';
+import { settleReleases } from '../settle/settle-releases.js';
 import { beatsTotal } from './beat-metrics.js';
 import { holdCalls } from './hold-calls.js';
 
@@ -27,21 +26,4 @@ export async function answerBeat(
     released,
     now: ports.clock.now(),
   });
-}
-
-/** The ids that are done with. */
-export async function settleReleases(
-  ports: Ports,
-  known: Known,
-  releases: readonly ReleaseEntry[],
-  noticeLoss: (bucket: number) => void,
-): Promise<string[]> {
-  const { pending, unknown } = prepareReleases(releases, known);
-  const replies = await ports.gate.run(pending.map(({ call }) => call));
-  const released = pending.flatMap((one, index) => readRelease(one, replies[index], noticeLoss) ?? []);
-  for (const release of unknown) {
-    const id = await settleUnknownRelease(ports, known, release, noticeLoss);
-    if (id !== null) released.push(id);
-  }
-  return released;
 }

@@ -1,12 +1,12 @@
 import type { AccountTerms, HoldFields, KeyRecord, RefusalFacts } from '@gateway/contracts/messages';
-import { monthEnd, secondsLeftInMinute, secondsUntil } from '@gateway/metering';
+import { secondsLeftInMinute, secondsUntil } from '@gateway/metering';
 import type { WindowUnit } from '@gateway/metering';
 import { holdFieldsOf, readHold } from './hold.js';
 import type { PreparedCall } from './prepare-call.js';
 import type { ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
 import { readShape } from './shape.js';
-import { TERMS_WITHOUT_PLAN } from './terms.js';
+import { readTerms } from './terms.js';
 
 /** What the script found. `now` is Redis time in ms. */
 export type AdmitOutcome =
@@ -21,7 +21,13 @@ export type AdmitOutcome =
       readonly facts: RefusalFacts;
     }
   | { readonly kind: 'load'; readonly now: number; readonly needs: LoadNeeds }
-  | { readonly kind: 'know'; readonly now: number; readonly key: KeyRecord; readonly terms: AccountTerms; readonly termsVersion: string }
+  | {
+      readonly kind: 'know';
+      readonly now: number;
+      readonly key: KeyRecord;
+      readonly terms: AccountTerms;
+      readonly termsVersion: string;
+    }
   | { readonly kind: 'gone' | 'clock' | 'late' | 'lost' | 'restoring'; readonly now: number };
 
 /** What is missing in the gate before a decision can be made. */
@@ -38,14 +44,19 @@ export interface LoadNeeds {
 const SLOT_RETRY_SECONDS = 2;
 
 /** @throws RangeError for a reply that `lua/admit.lua` does not give */
-export function readAdmitReply(reply: ScriptReply, account: string, prepared: PreparedCall | null): AdmitOutcome {
+export function readAdmitReply(reply: ScriptReply, account: string, prepared: PreparedCall): AdmitOutcome {
   const now = timeOfReply(reply);
   const text = (index: number): string => reply[index] ?? '';
   switch (reply[0]) {
     case 'admitted':
       return { kind: 'admitted', now, token: text(2), hold: admittedHold(reply, account, prepared) };
     case 'repeated':
-      return { kind: 'repeated', now, token: text(2), hold: holdFieldsOf(account, readHold(text(3)), readShape(text(4))) };
+      return {
+        kind: 'repeated',
+        now,
+        token: text(2),
+        hold: holdFieldsOf(account, readHold(text(3)), readShape(text(4))),
+      };
     case 'opened':
     case 'counted':
       return { kind: reply[0], now, token: text(2) };
@@ -59,7 +70,7 @@ export function readAdmitReply(reply: ScriptReply, account: string, prepared: Pr
         now,
         key: JSON.parse(text(3)) as KeyRecord,
         termsVersion: text(4),
-        terms: text(5) === '' ? TERMS_WITHOUT_PLAN : (JSON.parse(text(5)) as AccountTerms),
+        terms: readTerms(text(5)),
       };
     case 'gone':
     case 'clock':
@@ -82,45 +93,46 @@ function loadNeeds(reply: ScriptReply): LoadNeeds {
   };
 }
 
-function admittedHold(reply: ScriptReply, account: string, prepared: PreparedCall | null): HoldFields {
-  const billed = prepared?.funded?.billed;
+function admittedHold(reply: ScriptReply, account: string, prepared: PreparedCall): HoldFields {
+  const billed = prepared.funded?.billed;
   if (!billed) throw new RangeError('the admit script held a call that was not prepared');
   const [admittedAt = 0, planMax = 0, walletMax = 0, session = 0] = reply.slice(3).map(Number);
   return {
-    ...billed.hold,
+    ...billed.frame.hold,
     account,
+    worstNanoUsd: billed.worst,
     planMaxNanoUsd: planMax,
     walletMaxNanoUsd: walletMax < 0 ? null : walletMax,
-    periods: { ...billed.hold.periods, session5h: session === 0 ? null : session },
+    periods: { ...billed.frame.hold.periods, session5h: session === 0 ? null : session },
     admittedAt,
   };
 }
 
 /** The numbers that explain a refusal, by row. */
-function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall | null): RefusalFacts {
+function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): RefusalFacts {
   const row = Number(reply[3]);
   /** The numbers behind the row. */
   const at = (index: number): number => Number(reply[index + 4]);
-  const billed = prepared?.funded?.billed ?? null;
+  const billed = prepared.funded?.billed ?? null;
   switch (row) {
     case 5:
-      return reply[4] === 'account' ? { state: 'account_suspended' } : (prepared?.facts ?? {});
+      return reply[4] === 'account' ? { state: 'account_suspended' } : prepared.facts;
     case 6:
-      return { limit: prepared?.requestsPerMinute ?? 0, retryAfterSeconds: secondsLeftInMinute(now) };
+      return { limit: prepared.requestsPerMinute, retryAfterSeconds: secondsLeftInMinute(now) };
     case 15:
     case 16:
     case 17:
       return { available: at(0), ...modelOf(prepared) };
     case 18:
-      return { limit: prepared?.known.terms.concurrency ?? 0, used: at(0), retryAfterSeconds: SLOT_RETRY_SECONDS };
+      return { limit: prepared.known.terms.concurrency, used: at(0), retryAfterSeconds: SLOT_RETRY_SECONDS };
     case 19: {
-      const window = at(0) === 0 ? 'session_5h' : billed?.plan?.windows[at(0) - 1]?.type;
+      const window = at(0) === 0 ? 'session_5h' : billed?.frame.plan?.windows[at(0) - 1]?.type;
       return { ...(window && { window }), ...limitFacts(reply, 5, now) };
     }
     case 20:
       return { ...modelOf(prepared), ...limitFacts(reply, 4, now) };
     case 21: {
-      const cost = billed?.plan ? { least: billed.least } : { worst: billed?.worst ?? 0 };
+      const cost = billed?.frame.plan ? { least: billed.least } : { worst: billed?.worst ?? 0 };
       return { available: at(0), held: at(1), ...cost };
     }
     case 22:
@@ -130,15 +142,15 @@ function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall | 
         used: at(1),
         held: at(2),
         worst: billed?.worst ?? 0,
-        ...(billed && { resetsAt: monthEnd(billed.month) }),
+        ...(billed && { resetsAt: billed.frame.month.until }),
       };
     default:
-      return prepared?.facts ?? {};
+      return prepared.facts;
   }
 }
 
-function modelOf(prepared: PreparedCall | null): { model?: string } {
-  const model = prepared?.funded?.model;
+function modelOf(prepared: PreparedCall): { model?: string } {
+  const model = prepared.funded?.model;
   return model === undefined ? {} : { model };
 }
 

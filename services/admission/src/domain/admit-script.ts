@@ -1,4 +1,4 @@
-import { keyMonthRow, memberMonthRow } from '@gateway/metering';
+import { limitsOf } from './call-frame.js';
 import type { BucketKeys } from './gate-keys.js';
 import type { PreparedCall } from './prepare-call.js';
 import type { ScriptCall } from './script-call.js';
@@ -21,68 +21,54 @@ export interface AdmitTarget {
   readonly expiryMs: number;
 }
 
+/** Largest time of the contracts, for spans without an end. */
+const TIME_MAX = 8.64e15;
 /** Fields of the account that every decision reads, in the order in which the script knows them. */
 const ACCOUNT_FIELDS = ['t', 'at', 's', 'n', 'tv', 'ss', 'lt', 'x'];
-const NO_VERSION = '-';
 
-/** Asks for what this process does not know of account and key; decides nothing. */
-export function probeCall(target: AdmitTarget): ScriptCall {
-  return admitCall(target, null);
-}
+/** What stands for the limits of a call without a plan. */
+const NO_LIMITS = limitsOf(null);
 
 /** The decision on a prepared call. The order of the arguments is the one of `lua/admit.lua`. */
 export function decisionCall(target: AdmitTarget, prepared: PreparedCall): ScriptCall {
-  return admitCall(target, prepared);
-}
-
-function admitCall(target: AdmitTarget, prepared: PreparedCall | null): ScriptCall {
   const { keys, account } = target;
-  const funded = prepared?.funded ?? null;
+  const { validity, known, funded } = prepared;
+  const { key, terms, termsVersion } = known;
   const billed = funded?.billed ?? null;
-  const plan = billed?.plan ?? null;
-  const key = prepared?.known.key;
-  const monthRows = billed && key ? [keyMonthRow(key.key, billed.month), memberMonthRow(key.member, billed.month)] : ['', ''];
-  const windows = plan?.windows ?? [];
-  const minutes = key?.kind === 'playground' ? keys.playgroundMinutes : keys.minutes;
-  const args = [
+  const frame = billed?.frame ?? null;
+  const minutes = key.kind === 'playground' ? keys.playgroundMinutes : keys.minutes;
+  const args: (string | number)[] = [
     modeOf(prepared), // 3
     target.counted ? '1' : '0',
     account, // 5
     target.id,
     target.idTime,
-    bound(prepared?.validity.from ?? 0),
-    bound(prepared?.validity.until ?? Infinity),
-    key ? key.version : NO_VERSION, // 10
-    prepared ? prepared.known.termsVersion : NO_VERSION,
-    prepared?.keyRow ?? 0,
+    validity.from,
+    Math.min(validity.until, TIME_MAX),
+    key.version, // 10
+    termsVersion,
+    prepared.keyRow,
     `${minutes}${account}:`,
-    prepared?.requestsPerMinute ?? 0,
-    prepared?.factRow ?? 0, // 15
+    prepared.requestsPerMinute,
+    prepared.factRow, // 15
     funded?.funding ?? 'none',
-    prepared?.known.terms.concurrency ?? 0,
+    terms.concurrency,
     billed?.worst ?? 0,
     billed?.least ?? 0,
-    billed?.shape.id ?? '', // 20
-    billed?.shape.text ?? '',
+    frame?.shape.id ?? '', // 20
+    frame?.shape.text ?? '',
     target.edge,
     target.firstLeaseMs,
     target.expiryMs,
-    billed?.monthStart ?? 0, // 25
-    key?.capNanoUsd ?? '',
-    monthRows[0] ?? '',
-    monthRows[1] ?? '',
-    windows.length, // 29
-    ...windows.map(limitText),
-    plan?.allotment ? limitText(plan.allotment) : '',
-    plan ? plan.session.map(({ unit, limit }) => `${unit} ${limit}`).join(' ') : '',
+    frame?.month.from ?? 0, // 25
+    key.capNanoUsd ?? '',
+    frame?.monthRows[0] ?? '',
+    frame?.monthRows[1] ?? '',
+    ...(frame?.limits ?? NO_LIMITS), // 29 and more
     ...ACCOUNT_FIELDS,
   ];
   if (funded) args.push('v:wallet', 'h:wallet');
-  if (billed) {
-    args.push(`c:${billed.shape.id}`, `mc:${billed.hold.member}`);
-    const rows = [...monthRows, ...windows.map(({ row }) => row), ...(plan?.allotment ? [plan.allotment.row] : [])];
-    for (const row of rows) args.push(`v:${row}`, `h:${row}`);
-  }
+  if (frame) args.push(...frame.fields);
   return {
     script: 'admit',
     keys: [keys.token, keys.due, keys.accounts + account, keys.holds + account, keys.keyRecords + target.key],
@@ -90,18 +76,7 @@ function admitCall(target: AdmitTarget, prepared: PreparedCall | null): ScriptCa
   };
 }
 
-function modeOf(prepared: PreparedCall | null): AdmitMode {
-  if (!prepared?.funded) return 'open';
+function modeOf(prepared: PreparedCall): AdmitMode {
+  if (!prepared.funded) return 'open';
   return prepared.funded.billed ? 'admit' : 'count';
-}
-
-function limitText(limit: { unit: string; limit: number; periodStart: number; resetsAt: number; row: string }): string {
-  return `${limit.unit} ${limit.limit} ${limit.periodStart} ${limit.resetsAt} ${limit.row}`;
-}
-
-/** Largest time of the contracts, for spans without an end. */
-const TIME_MAX = 8.64e15;
-
-function bound(time: number): number {
-  return Math.min(time, TIME_MAX);
 }

@@ -2,19 +2,15 @@ import type {
   AccountTerms,
   CallBounds,
   Endpoint,
-  HoldFields,
   KeyRecord,
   PricedVersion,
   RefusalFacts,
 } from '@gateway/contracts/messages';
-import { monthEnd, monthOf, monthStart } from '@gateway/metering';
+import type { CallFrame } from './call-frame.js';
+import { callFrame } from './call-frame.js';
 import type { CatalogView, ModelFacts } from './catalog-view.js';
 import { modelFacts } from './catalog-view.js';
 import { leastNanoUsd, worstNanoUsd } from './cost-bounds.js';
-import type { PlanQuestion } from './plan-question.js';
-import { planQuestion } from './plan-question.js';
-import type { StoredShape } from './shape.js';
-import { storeShape } from './shape.js';
 import {
   PLAYGROUND_REQUESTS_PER_MINUTE,
   activeSubscription,
@@ -68,48 +64,39 @@ export interface BilledCall {
   readonly price: PricedVersion;
   readonly worst: number;
   readonly least: number;
-  readonly month: string;
-  readonly monthStart: number;
-  readonly shape: StoredShape;
-  /** Null for calls that the wallet pays. */
-  readonly plan: PlanQuestion | null;
-  readonly hold: Omit<HoldFields, 'account' | 'planMaxNanoUsd' | 'walletMaxNanoUsd' | 'admittedAt'>;
+  readonly frame: CallFrame;
 }
 
 const UNBILLED: Endpoint = '/v1/messages/count_tokens';
 
 /** @param now Redis time, estimated; the script refuses to decide outside the validity of the result. */
-export function prepareCall(
-  call: CallRequest,
-  known: KnownAccount,
-  catalog: CatalogView,
-  now: number,
-): PreparedCall {
+export function prepareCall(call: CallRequest, known: KnownAccount, catalog: CatalogView, now: number): PreparedCall {
   const account = prepareOpen(call.digests, known, now);
   if (account.keyRow !== 0) return account;
   const billed = call.endpoint !== UNBILLED;
   const facts = modelFacts(catalog, call.model ?? '', call.endpoint, billed, now);
   const refusal = refuseByFacts(call, known.key, facts);
-  const validity = intersect([account.validity, facts, subscriptionValidity(known.terms, now)]);
+  const validity = intersect(intersect(account.validity, facts), subscriptionValidity(known.terms, now));
   if (refusal !== null) return { ...account, ...refusal, validity };
   const model = call.model ?? '';
-  const subscription = activeSubscription(known.terms, now);
-  const funding = subscription === null ? 'none' : planIncludes(known.terms, model) ? 'plan' : 'wallet';
-  if (facts.price === null || call.bounds === null) {
-    return { ...account, validity, funded: { billed: null, funding, model, sources: facts.sources } };
+  const { sources, price } = facts;
+  const planActive = activeSubscription(known.terms, now) !== null;
+  const funding = !planActive ? 'none' : planIncludes(known.terms, model) ? 'plan' : 'wallet';
+  if (price === null || call.bounds === null) {
+    return { ...account, validity, funded: { billed: null, funding, model, sources } };
   }
-  const plan = funding === 'plan' && subscription ? planQuestion(known.terms, subscription, model, now) : null;
-  const month = monthOf(now);
-  const span = { from: monthStart(month), until: monthEnd(month) };
+  const frame = callFrame({
+    ...{ key: known.key, terms: known.terms, model, endpoint: call.endpoint, now },
+    priceVersion: price.version,
+    planFunded: funding === 'plan',
+  });
+  const worst = worstNanoUsd(call.bounds, facts.bytesPerToken, price.figures);
+  const least = funding === 'plan' ? leastNanoUsd(call.bounds, price.figures) : 0;
+  const periods = frame.plan === null ? frame.month : intersect(frame.month, frame.plan.validity);
   return {
     ...account,
-    validity: intersect([validity, span, ...(plan ? [plan.validity] : [])]),
-    funded: {
-      billed: prepareBilled(call, call.bounds, known, facts, facts.price, plan, month),
-      funding,
-      model,
-      sources: facts.sources,
-    },
+    validity: intersect(validity, periods),
+    funded: { billed: { price, worst, least, frame }, funding, model, sources },
   };
 }
 
@@ -125,7 +112,9 @@ export function prepareOpen(digests: readonly string[], known: KnownAccount, now
   };
   if (!digests.includes(key.digest)) return { ...prepared, keyRow: 4, facts: {} };
   if (key.state !== 'active') return { ...prepared, keyRow: 5, facts: { state: 'key_inactive' } };
-  if (key.expiresAt !== null && now >= key.expiresAt) return { ...prepared, keyRow: 5, facts: { state: 'key_expired' } };
+  if (key.expiresAt !== null && now >= key.expiresAt) {
+    return { ...prepared, keyRow: 5, facts: { state: 'key_expired' } };
+  }
   return { ...prepared, keyRow: 0, facts: {} };
 }
 
@@ -146,47 +135,4 @@ function refuseByFacts(
     return { factRow: 10, facts: { model: call.model, allowedModels: key.allowedModels } };
   }
   return facts.row === 0 ? null : { factRow: facts.row, facts: { model: call.model } };
-}
-
-function prepareBilled(
-  call: CallRequest,
-  bounds: CallBounds,
-  known: KnownAccount,
-  facts: ModelFacts,
-  price: PricedVersion,
-  plan: PlanQuestion | null,
-  month: string,
-): BilledCall {
-  const worst = worstNanoUsd(bounds, facts.bytesPerToken, price.figures);
-  const periods = {
-    month,
-    session5h: null,
-    weekly: plan?.weekly ?? null,
-    subscription: plan?.subscription ?? null,
-  };
-  const hold = {
-    key: known.key.key,
-    member: known.key.member,
-    model: call.model ?? '',
-    priceVersion: price.version,
-    worstNanoUsd: worst,
-    periods,
-    windows: plan?.windowTypes ?? [],
-    allotment: plan?.allotment?.unit ?? null,
-  };
-  const { key, member, model, priceVersion, windows, allotment } = hold;
-  const { weekly, subscription } = periods;
-  return {
-    price,
-    worst,
-    least: leastNanoUsd(bounds, price.figures),
-    month,
-    monthStart: monthStart(month),
-    shape: storeShape({
-      ...{ key, member, model, priceVersion, month, weekly, subscription, windows, allotment },
-      endpoint: call.endpoint,
-    }),
-    plan,
-    hold,
-  };
 }

@@ -3,7 +3,7 @@ import type { LoadNeeds } from './admit-reply.js';
 import type { BucketKeys } from './gate-keys.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
-import { TERMS_WITHOUT_PLAN } from './terms.js';
+import { readTerms } from './terms.js';
 
 /** The state that decides, read without taking anything. Amounts in nano-USD, counts in calls. */
 export interface ReadState {
@@ -13,6 +13,7 @@ export interface ReadState {
   readonly key: KeyRecord;
   readonly suspended: boolean;
   readonly terms: AccountTerms;
+  readonly termsVersion: string;
   readonly loadedAt: number;
   /** Start of the last opened session, null before the first. */
   readonly session: number | null;
@@ -53,7 +54,8 @@ export function readReadReply(reply: ScriptReply, rows: readonly string[]): Read
       caughtUp,
       key: JSON.parse(text(6)) as KeyRecord,
       suspended: text(7) !== 'active',
-      terms: text(9) === '' ? TERMS_WITHOUT_PLAN : (JSON.parse(text(9)) as AccountTerms),
+      terms: readTerms(text(9)),
+      termsVersion: text(8),
       loadedAt: Number(text(10)),
       session: text(11) === '0' ? null : Number(text(11)),
       rows: new Map(rows.map((row, index) => [row, valueOf(reply[FIXED + index])])),

@@ -13,16 +13,25 @@ export interface KnownRelease {
   readonly amountNanoUsd: number;
 }
 
-/** The order of the arguments is the one of `lua/release.lua`. @param idTime epoch ms inside the id */
+/**
+ * The script of a release, for a hold that is probably there. The order of the arguments is the one of `lua/release.lua`.
+ * @param idTime epoch ms inside the id
+ */
 export function releaseCall(keys: BucketKeys, release: KnownRelease, idTime: number): ScriptCall {
   const { id, hold, tag, outcome, amountNanoUsd } = release;
-  const shape = storeShape(shapeOfHold(hold, null));
-  return call(keys, hold.account, [id, idTime, outcome, amountNanoUsd, tag, ...holdNumbers(hold), shape.id, shape.text]);
+  return call(keys, hold.account, [id, idTime, outcome, amountNanoUsd, tag]);
+}
+
+/** The same with all that creates the hold anew, for a script that asked for it. */
+export function creatingReleaseCall(keys: BucketKeys, release: KnownRelease, idTime: number): ScriptCall {
+  const { script, keys: names, args } = releaseCall(keys, release, idTime);
+  const shape = storeShape(shapeOfHold(release.hold, null));
+  return { script, keys: names, args: [...args, ...holdNumbers(release.hold), shape.id, shape.text] };
 }
 
 /** Voids an admission whose answer never came: only the id and the account are known. */
 export function blindReleaseCall(keys: BucketKeys, account: string, id: string, idTime: number): ScriptCall {
-  return call(keys, account, [id, idTime, 'void', 0, '', 0, 0, 0, 0, 0, '', '']);
+  return call(keys, account, [id, idTime, 'void', 0, '']);
 }
 
 function call(keys: BucketKeys, account: string, args: (string | number)[]): ScriptCall {

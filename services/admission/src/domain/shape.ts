@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { shortHash } from '@gateway/contracts/ids';
 import type { Endpoint, HoldFields } from '@gateway/contracts/messages';
 import { allotmentRow, keyMonthRow, memberMonthRow, monthlyWindowRow, weeklyWindowRow } from '@gateway/metering';
 
@@ -17,18 +17,16 @@ export interface HoldShape {
 }
 
 export interface StoredShape {
-  /** Names the content: 72 bits of its SHA-256, so that equal shapes meet and others do not. */
+  /** Names the content: equal shapes meet, others do not. */
   readonly id: string;
   /** Names of the amounts, names of the counts, JSON: one line each, as the scripts read it. */
   readonly text: string;
 }
 
-const ID_CHARACTERS = 12;
-
 export function storeShape(shape: HoldShape): StoredShape {
   const amounts = [keyMonthRow(shape.key, shape.month), memberMonthRow(shape.member, shape.month)];
   const text = `${amounts.join(' ')}\n${countedRows(shape).join(' ')}\n${JSON.stringify(orderedShape(shape))}`;
-  return { id: createHash('sha256').update(text).digest('base64url').slice(0, ID_CHARACTERS), text };
+  return { id: shortHash(text), text };
 }
 
 /** @throws SyntaxError for a text that {@link storeShape} did not write */

@@ -1,7 +1,7 @@
 import type { AccountTerms } from '@gateway/contracts/messages';
 
 /** An account of which billing has no terms (behaviour §1, account defaults). */
-export const TERMS_WITHOUT_PLAN: AccountTerms = {
+const TERMS_WITHOUT_PLAN: AccountTerms = {
   plan: null,
   requestsPerMinute: 60,
   concurrency: 3,
@@ -10,6 +10,11 @@ export const TERMS_WITHOUT_PLAN: AccountTerms = {
   allotments: [],
   subscription: null,
 };
+
+/** Terms as the gate keeps them; empty: billing has none. Each account gets an object of its own. */
+export function readTerms(text: string): AccountTerms {
+  return text === '' ? { ...TERMS_WITHOUT_PLAN } : (JSON.parse(text) as AccountTerms);
+}
 
 /** The playground's own minute (specification, Limits, additional rule 3). */
 export const PLAYGROUND_REQUESTS_PER_MINUTE = 10;
@@ -41,9 +46,6 @@ export function planIncludes(terms: AccountTerms, model: string): boolean {
   return terms.models === null || terms.models.includes(model);
 }
 
-export function intersect(spans: readonly Validity[]): Validity {
-  return {
-    from: Math.max(0, ...spans.map((span) => span.from)),
-    until: Math.min(...spans.map((span) => span.until)),
-  };
+export function intersect(one: Validity, other: Validity): Validity {
+  return { from: Math.max(one.from, other.from), until: Math.min(one.until, other.until) };
 }

@@ -1,5 +1,6 @@
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
+import type { Decider } from './decider.js';
 import type { Known, Route } from './known.js';
 
 export interface FoundRoute {
@@ -13,11 +14,20 @@ export interface FoundRoute {
  * remembered. @throws AdmissionFault `lookup_failed` when it cannot be known
  */
 export async function findRoute(
+  { ports, known, routing }: Pick<Decider, 'ports' | 'known' | 'routing'>,
+  digests: readonly string[],
+): Promise<FoundRoute | null> {
+  const route = known.route(digests);
+  if (route !== null) return { route, fresh: false };
+  return routing.run(digests.join(), () => lookUp(ports, known, digests));
+}
+
+async function lookUp(
   { gate, owners }: Pick<Ports, 'gate' | 'owners'>,
   known: Known,
   digests: readonly string[],
 ): Promise<FoundRoute | null> {
-  const remembered = known.route(digests) ?? (await storedRoute(gate, known, digests));
+  const remembered = await storedRoute(gate, known, digests);
   if (remembered !== null) return { route: remembered, fresh: false };
   const found = await owners.find(digests).catch((cause: unknown) => {
     throw new AdmissionFault('lookup_failed', 'accounts did not answer which key it is', { cause });
@@ -29,7 +39,11 @@ export async function findRoute(
 }
 
 /** The route that Redis has, without asking the owner. */
-export async function storedRoute(gate: Ports['gate'], known: Known, digests: readonly string[]): Promise<Route | null> {
+export async function storedRoute(
+  gate: Ports['gate'],
+  known: Known,
+  digests: readonly string[],
+): Promise<Route | null> {
   const stored = await gate.routes(digests);
   for (const [index, text] of stored.entries()) {
     const [account, key] = text?.split('|') ?? [];

@@ -21,7 +21,9 @@ const asksOf = (account: TestAccount) =>
 test('the calls of an unloaded account share one load', async () => {
   const account = makeAccount(world, { wallet: 1_000 * PRICE });
   const before = world.owners.asked.loadAccount;
-  const answers = await Promise.all(Array.from({ length: 50 }, () => admit(one, admitEntry(one.clock, [account.digest]))));
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => admit(one, admitEntry(one.clock, [account.digest]))),
+  );
   expect(answers.every(({ kind }) => kind === 'admitted')).toBe(true);
   expect(asksOf(account)).toHaveLength(1);
   expect(world.owners.asked.loadAccount - before).toBe(1);
@@ -32,11 +34,17 @@ test('a silent accounts is lookup_failed, a silent billing admission_error, and 
   const unknown = makeAccount(world, { wallet: 1_000 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [loaded.digest]));
   world.owners.accountsDown = true;
-  expect(await admit(one, admitEntry(one.clock, [unknown.digest]))).toMatchObject({ kind: 'fault', code: 'lookup_failed' });
+  expect(await admit(one, admitEntry(one.clock, [unknown.digest]))).toMatchObject({
+    kind: 'fault',
+    code: 'lookup_failed',
+  });
   expect(await admit(one, admitEntry(one.clock, [loaded.digest]))).toMatchObject({ kind: 'admitted' });
   world.owners.accountsDown = false;
   world.owners.billingDown = true;
-  expect(await admit(one, admitEntry(one.clock, [unknown.digest]))).toMatchObject({ kind: 'fault', code: 'admission_error' });
+  expect(await admit(one, admitEntry(one.clock, [unknown.digest]))).toMatchObject({
+    kind: 'fault',
+    code: 'admission_error',
+  });
   expect(await admit(one, admitEntry(one.clock, [loaded.digest]))).toMatchObject({ kind: 'admitted' });
   world.owners.billingDown = false;
   expect(await admit(one, admitEntry(one.clock, [unknown.digest]))).toMatchObject({ kind: 'admitted' });

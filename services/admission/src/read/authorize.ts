@@ -1,6 +1,6 @@
 import { WALLET_ROW } from '@gateway/metering';
 import type { AnswerBodyOf, admissionAuthorize } from '@gateway/contracts/messages';
-import type { Decider } from '../admit/settle-entry.js';
+import type { Decider } from '../load/decider.js';
 import { activeSubscription } from '../domain/terms.js';
 import { readState } from './read-state.js';
 import type { ReadQuestion } from './read-state.js';

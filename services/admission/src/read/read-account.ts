@@ -29,7 +29,8 @@ export async function readAccount(gate: Gate, account: string): Promise<AccountD
     Object.entries(fields).flatMap(([field, value]) =>
       field.startsWith(prefix) ? [[field.slice(prefix.length), value] as [string, string]] : [],
     );
-  const numbers = (prefix: string) => Object.fromEntries(withPrefix(prefix).map(([name, value]) => [name, Number(value)]));
+  const numbers = (prefix: string) =>
+    Object.fromEntries(withPrefix(prefix).map(([name, value]) => [name, Number(value)]));
   const bytesOf: Record<string, number> = {};
   const holds = Object.entries(stored).flatMap(([id, text]) => {
     if (id.startsWith('s:')) return [];

@@ -1,12 +1,12 @@
 import type { AdmissionFaultCode, RefusalFacts } from '@gateway/contracts/messages';
 import { WALLET_ROW } from '@gateway/metering';
 import { prepareOpen } from '../domain/prepare-call.js';
-import { readCall, readReadReply } from '../domain/read-script.js';
 import type { ReadState } from '../domain/read-script.js';
+import type { Decider } from '../load/decider.js';
 import { findRoute, forgetRoute } from '../load/find-route.js';
 import type { FoundRoute } from '../load/find-route.js';
+import { readLoaded } from '../load/learn-account.js';
 import { AdmissionFault } from '../ports.js';
-import type { Decider } from '../admit/settle-entry.js';
 
 /** A question of the model list or the usage endpoint: rows 4 and 5 only, nothing is counted. */
 export interface ReadQuestion {
@@ -36,8 +36,6 @@ export type RowsOf = (state: ReadState) => readonly PeriodRow[];
 
 const WALLET: PeriodRow = { row: WALLET_ROW, start: 0 };
 const ROUNDS_MAX = 8;
-/** The edge waits 2 s. */
-const DEADLINE_MS = 1_800;
 
 /**
  * The state under which the next call of these digests would be decided, with the rows that `rowsOf` names.
@@ -49,16 +47,15 @@ export async function readState(
   rowsOf: RowsOf,
   code: AdmissionFaultCode,
 ): Promise<Authorized | Unauthorized> {
-  const { ports } = decider;
-  const deadline = ports.clock.monotonic() + DEADLINE_MS;
+  const { id, digests } = question;
   try {
-    const found = await findRoute(ports, decider.known, question.digests);
-    if (found === null) return { kind: 'refused', id: question.id, row: 4, facts: {} };
-    return await readUntilLoaded(decider, question, found, rowsOf, () => ports.clock.monotonic() > deadline);
+    const found = await findRoute(decider, digests);
+    if (found === null) return { kind: 'refused', id, row: 4, facts: {} };
+    return await readUntilLoaded(decider, question, found, rowsOf);
   } catch (error) {
     if (!(error instanceof AdmissionFault)) throw error;
-    ports.log.debug({ id: question.id, err: error }, 'the state of an account was not read');
-    return { kind: 'fault', id: question.id, code: error.code === 'lookup_failed' ? error.code : code };
+    decider.ports.log.debug({ id, err: error }, 'the state of an account was not read');
+    return { kind: 'fault', id, code: error.code === 'lookup_failed' ? error.code : code };
   }
 }
 
@@ -67,26 +64,15 @@ async function readUntilLoaded(
   { id, digests }: ReadQuestion,
   { route, fresh }: FoundRoute,
   rowsOf: RowsOf,
-  expired: () => boolean,
 ): Promise<Authorized | Unauthorized> {
-  const { ports } = decider;
   let rows: readonly string[] = [WALLET_ROW];
   let renewed = false;
-  for (let round = 0; round < ROUNDS_MAX && !expired(); round += 1) {
-    const [reply] = await ports.gate.run([readCall(route.keys, route.account, route.key, rows)]);
-    if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
-    const outcome = readReadReply(reply, rows);
-    if (outcome.kind !== 'read' && outcome.kind !== 'load') {
-      decider.noticeLoss(route.keys.bucket);
-      throw new AdmissionFault('admission_error', `the bucket ${route.keys.bucket} is ${outcome.kind}`);
-    }
-    if (outcome.kind === 'load') {
-      const unknown = await decider.loader.load(route, { ...outcome.needs, startedAt: outcome.now });
-      if (!unknown.has(route.key)) continue;
-      await forgetRoute(ports.gate, decider.known, digests);
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const state = await readLoaded(decider, route, rows);
+    if (state === null) {
+      await forgetRoute(decider.ports.gate, decider.known, digests);
       return { kind: 'refused', id, row: 4, facts: {} };
     }
-    const { state } = outcome;
     const refusal = refuse(state, digests);
     if (refusal?.row === 4 && fresh && !renewed) {
       renewed = true;
@@ -105,13 +91,12 @@ async function readUntilLoaded(
     if (missing.length === 0) return { kind: 'authorized', account: route.account, key: route.key, state };
     await decider.loader.load(route, loadNeeds(state, false, missing));
   }
-  throw new AdmissionFault('admission_error', 'the state could not be read in time');
+  throw new AdmissionFault('admission_error', 'the state could not be read');
 }
 
 /** Rows 4 and 5. */
 function refuse(state: ReadState, digests: readonly string[]): { row: number; facts: RefusalFacts } | null {
-  const known = { key: state.key, terms: state.terms, termsVersion: '' };
-  const { keyRow, facts } = prepareOpen(digests, known, state.now);
+  const { keyRow, facts } = prepareOpen(digests, state, state.now);
   if (keyRow !== 0) return { row: keyRow, facts };
   return state.suspended ? { row: 5, facts: { state: 'account_suspended' } } : null;
 }

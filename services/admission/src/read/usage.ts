@@ -8,7 +8,7 @@ import {
   windowResetsAt,
 } from '@gateway/metering';
 import type { AnswerBodyOf, AccountTerms, admissionUsage } from '@gateway/contracts/messages';
-import type { Decider } from '../admit/settle-entry.js';
+import type { Decider } from '../load/decider.js';
 import type { ReadState } from '../domain/read-script.js';
 import { activeSubscription } from '../domain/terms.js';
 import { readState } from './read-state.js';

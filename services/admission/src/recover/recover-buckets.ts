@@ -1,5 +1,4 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
-import { settleReleases } from '../beat/answer-beat.js';
 import { callsByBucket, holdCalls } from '../beat/hold-calls.js';
 import { bucketKeys } from '../domain/gate-keys.js';
 import { hasReported, lastBeats } from '../domain/last-beats.js';
@@ -7,6 +6,7 @@ import type { LastBeat } from '../domain/last-beats.js';
 import type { Known } from '../load/known.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
+import { settleReleases } from '../settle/settle-releases.js';
 import { bucketsOpened } from './recover-metrics.js';
 
 /** How often edges are asked to report (money and failure, message table). */
@@ -31,6 +31,7 @@ export class Recovery {
   readonly #restoring = new Map<number, Restoring>();
   #running: Promise<void> | null = null;
   #stopped = false;
+  #hindered = false;
   #wake: () => void = () => undefined;
 
   constructor(
@@ -59,12 +60,17 @@ export class Recovery {
   }
 
   async #work(): Promise<void> {
+    // A sweep notices all buckets of a lost gate in one turn.
+    await new Promise((resolve) => setImmediate(resolve));
     while (!this.#stopped && this.pending() > 0) {
       try {
         await this.#begin();
         await this.#advance();
+        this.#hindered = false;
       } catch (err) {
-        this.ports.log.warn({ err, buckets: this.pending() }, 'buckets cannot be restored yet');
+        // Said once until it goes on: it is tried again several times a second.
+        if (!this.#hindered) this.ports.log.warn({ err, buckets: this.pending() }, 'buckets cannot be restored yet');
+        this.#hindered = true;
       }
       if (this.pending() > 0) await this.#pause();
     }

@@ -61,7 +61,10 @@ test('new terms count for the next call, at a replica that knew the old ones too
   await one.admission.apply(terms(2, 5));
   await one.admission.apply(terms(50, 4));
   for (const replica of [one, two]) {
-    expect(await admit(replica, admitEntry(replica.clock, [account.digest]))).toMatchObject({ row: 18, facts: { limit: 2, used: 2 } });
+    expect(await admit(replica, admitEntry(replica.clock, [account.digest]))).toMatchObject({
+      row: 18,
+      facts: { limit: 2, used: 2 },
+    });
   }
 });
 
@@ -81,7 +84,10 @@ test('debt, and credit after it', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await one.admission.standing(walletNews(account, -3, 2));
-  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: 15, facts: { available: -3 } });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    row: 15,
+    facts: { available: -3 },
+  });
   await one.admission.standing(walletNews(account, 0, 3));
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: 16 });
   await one.admission.standing(walletNews(account, 1, 4));

@@ -6,12 +6,14 @@ import { bucketKeys } from '../domain/gate-keys.js';
 import { expiredEvent } from '../domain/sweep-script.js';
 import type { DueHold, SweepOutcome } from '../domain/sweep-script.js';
 import type { Ports } from '../ports.js';
-import { holdsExpired } from './sweep-metrics.js';
+import { holdsExpired, questionsDropped } from './sweep-metrics.js';
 
 /** Ids in one question (the contract's bound). */
 const IDS_MAX = 1_000;
-/** Accounts asked about at once. */
-const QUESTIONS_MAX = 16;
+/** Questions that wait for an answer at once. */
+const ASKING_MAX = 16;
+/** Questions that wait to be asked; one more is dropped: its holds are due again in a while. */
+const WAITING_MAX = 2_000;
 
 interface Question {
   readonly account: string;
@@ -23,56 +25,74 @@ interface Question {
 
 /**
  * Asks billing for the records of calls whose holds are due. What has one is closed; what has none although billing has
- * settled everything that was stored until it fell due is recorded as expired. The rest is asked for again later.
+ * settled everything that was stored until it fell due is recorded as expired. The rest is asked for again later. It works
+ * beside the sweeps: a billing that does not answer must not keep slots from falling free.
  */
-export async function askLedger(ports: Ports, outcomes: readonly SweepOutcome[]): Promise<void> {
-  const questions = outcomes.flatMap(questionsOf);
-  const expired: UsageEvent[] = [];
-  for (let from = 0; from < questions.length; from += QUESTIONS_MAX) {
-    const some = questions.slice(from, from + QUESTIONS_MAX);
-    const answers = await Promise.all(some.map((question) => askOnce(ports, question)));
-    expired.push(...answers.flat());
+export class LedgerDesk {
+  readonly #waiting: Question[] = [];
+  readonly #asking = new Set<Promise<void>>();
+
+  constructor(private readonly ports: Ports) {}
+
+  /** Takes what a sweep found. Returns at once. */
+  take(outcomes: Iterable<SweepOutcome>): void {
+    for (const outcome of outcomes) {
+      for (const question of questionsOf(outcome)) {
+        if (this.#waiting.length < WAITING_MAX) this.#waiting.push(question);
+        else questionsDropped.add();
+      }
+    }
+    this.#askNext();
   }
-  await recordExpired(ports, expired);
+
+  /** Resolves when nothing waits for an answer. */
+  async idle(): Promise<void> {
+    while (this.#asking.size > 0) await Promise.all(this.#asking);
+  }
+
+  #askNext(): void {
+    while (this.#asking.size < ASKING_MAX) {
+      const question = this.#waiting.shift();
+      if (question === undefined) return;
+      const asking = settleQuestion(this.ports, question).finally(() => {
+        this.#asking.delete(asking);
+        this.#askNext();
+      });
+      this.#asking.add(asking);
+    }
+  }
+}
+
+/** Never rejects: what fails is due again. */
+async function settleQuestion(ports: Ports, question: Question): Promise<void> {
+  const { account, holds } = question;
+  try {
+    await recordExpired(ports, account, await askOnce(ports, question));
+  } catch (err) {
+    ports.log.warn({ err, account, holds: holds.length }, 'due holds were not settled');
+  }
 }
 
 /** Closes what the ledger knows; returns the events of what it will never know. */
 async function askOnce(ports: Ports, { account, token, now, holds }: Question): Promise<UsageEvent[]> {
-  const { owners, gate, clock, log } = ports;
-  try {
-    const ids = holds.map(({ id }) => id);
-    const answer = await owners.loadStanding({ account, names: [], ids, afterLoss: false });
-    const { incarnation, standing, caughtUpTo } = answer;
-    const load = { token, startedAt: now, complete: false, caughtUp: false };
-    await gate.run([applyCall(bucketKeys(bucketOfAccount(account)), { account, incarnation, standing }, load)]);
-    const closed = new Set(standing.closed);
-    // Redis time carries the test clock's offset, the stream's time does not.
-    const shift = clock.now() - clock.wall();
-    return holds.filter(({ id, hold }) => !closed.has(id) && caughtUpTo > hold.due - shift).map(expiredEvent);
-  } catch (err) {
-    log.warn({ err, account, holds: holds.length }, 'billing was not asked for due holds');
-    return [];
-  }
+  const { owners, gate, clock } = ports;
+  const ids = holds.map(({ id }) => id);
+  const answer = await owners.loadStanding({ account, names: [], ids, afterLoss: false });
+  const { incarnation, standing, caughtUpTo } = answer;
+  const load = { token, startedAt: now, complete: false, caughtUp: false };
+  await gate.run([applyCall(bucketKeys(bucketOfAccount(account)), { account, incarnation, standing }, load)]);
+  const closed = new Set(standing.closed);
+  // Redis time carries the test clock's offset, the stream's time does not.
+  const shiftMs = clock.now() - clock.wall();
+  return holds.filter(({ id, hold }) => !closed.has(id) && caughtUpTo > hold.due - shiftMs).map(expiredEvent);
 }
 
-async function recordExpired({ journal, log }: Ports, events: readonly UsageEvent[]): Promise<void> {
-  const byShard = new Map<number, UsageEvent[]>();
-  for (const event of events) {
-    const shard = shardOfAccount(event.hold.account);
-    const known = byShard.get(shard);
-    if (known) known.push(event);
-    else byShard.set(shard, [event]);
-  }
-  for (const [shard, own] of byShard) {
-    for (let from = 0; from < own.length; from += USAGE_EVENTS_MAX) {
-      const some = own.slice(from, from + USAGE_EVENTS_MAX);
-      try {
-        await journal.store(shard, some);
-        holdsExpired.add(some.length);
-      } catch (err) {
-        log.warn({ err, shard, events: some.length }, 'expired calls were not recorded');
-      }
-    }
+async function recordExpired({ journal }: Ports, account: string, events: readonly UsageEvent[]): Promise<void> {
+  const shard = shardOfAccount(account);
+  for (let from = 0; from < events.length; from += USAGE_EVENTS_MAX) {
+    const some = events.slice(from, from + USAGE_EVENTS_MAX);
+    await journal.store(shard, some);
+    holdsExpired.add(some.length);
   }
 }
 

@@ -4,7 +4,7 @@ import { SWEEP_ENTRIES_MAX, readSweepReply, sweepCall } from '../domain/sweep-sc
 import type { SweepOutcome } from '../domain/sweep-script.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
-import { askLedger } from './ask-ledger.js';
+import type { LedgerDesk } from './ask-ledger.js';
 import { holdsAsked, slotsFreed } from './sweep-metrics.js';
 
 /** Runs of the script in one round; what is due beyond is for the next round. */
@@ -13,26 +13,27 @@ const RUNS_MAX = 20;
 const ALL_BUCKETS = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => bucket);
 
 /**
- * Takes everything that has fallen due in all buckets (money and failure, rule 9), asks the ledger for the ends of calls, and
- * tells of buckets that were lost. Any replica may do it, also several at once.
+ * Takes everything that has fallen due in all buckets (money and failure, rule 9), hands the calls whose end is unknown to the
+ * desk that asks for them, and tells of buckets that were lost. Any replica may do it, also several at once.
  * @throws AdmissionFault while Redis is away
  */
-export async function sweepBuckets(ports: Ports, noticeLoss: (bucket: number) => void): Promise<void> {
+export async function sweepBuckets(
+  ports: Ports,
+  desk: LedgerDesk,
+  noticeLoss: (bucket: number) => void,
+): Promise<void> {
   let buckets = ALL_BUCKETS;
   for (let run = 0; run < RUNS_MAX && buckets.length > 0; run += 1) {
     const outcomes = await sweepOnce(ports, buckets);
     for (const [bucket, { state }] of outcomes) {
       if (state !== 'open') noticeLoss(bucket);
     }
-    await askLedger(ports, [...outcomes.values()]);
+    desk.take(outcomes.values());
     buckets = [...outcomes].flatMap(([bucket, { seen }]) => (seen >= SWEEP_ENTRIES_MAX ? [bucket] : []));
   }
 }
 
-async function sweepOnce(
-  { gate, log }: Ports,
-  buckets: readonly number[],
-): Promise<ReadonlyMap<number, SweepOutcome>> {
+async function sweepOnce({ gate, log }: Ports, buckets: readonly number[]): Promise<ReadonlyMap<number, SweepOutcome>> {
   const replies = await gate.run(buckets.map((bucket) => sweepCall(bucketKeys(bucket))));
   const outcomes = new Map<number, SweepOutcome>();
   for (const [index, bucket] of buckets.entries()) {

@@ -1,8 +1,10 @@
 import type { Ports } from '../ports.js';
+import { LedgerDesk } from './ask-ledger.js';
 import { sweepBuckets } from './sweep-buckets.js';
 
 /** Sweeps all buckets again and again; the pause between two sweeps is `sweepMs`. */
 export class SweepTimer {
+  readonly #desk: LedgerDesk;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -11,7 +13,9 @@ export class SweepTimer {
   constructor(
     private readonly ports: Ports,
     private readonly noticeLoss: (bucket: number) => void,
-  ) {}
+  ) {
+    this.#desk = new LedgerDesk(ports);
+  }
 
   start(): void {
     this.#schedule(0);
@@ -21,11 +25,22 @@ export class SweepTimer {
     this.#stopped = true;
     clearTimeout(this.#timer);
     await this.#running;
+    await this.#desk.idle();
   }
 
-  /** One sweep, after the one that runs. Rejects when Redis cannot be asked. */
-  sweepNow(): Promise<void> {
-    const sweep = this.#running.then(() => sweepBuckets(this.ports, this.noticeLoss));
+  /** One sweep, after the one that runs, with all that it asks for. Rejects when Redis cannot be asked. */
+  async sweepNow(): Promise<void> {
+    await this.#sweep();
+    await this.#desk.idle();
+  }
+
+  /** Whether a sweep has once seen all buckets. */
+  swept(): boolean {
+    return this.#swept;
+  }
+
+  #sweep(): Promise<void> {
+    const sweep = this.#running.then(() => sweepBuckets(this.ports, this.#desk, this.noticeLoss));
     this.#running = sweep.then(
       () => {
         this.#swept = true;
@@ -35,15 +50,10 @@ export class SweepTimer {
     return sweep;
   }
 
-  /** Whether a sweep has once seen all buckets. */
-  swept(): boolean {
-    return this.#swept;
-  }
-
   #schedule(delayMs: number): void {
     if (this.#stopped) return;
     this.#timer = setTimeout(() => {
-      this.sweepNow()
+      this.#sweep()
         .catch((err: unknown) => this.ports.log.debug({ err }, 'a sweep was not possible'))
         .finally(() => this.#schedule(this.ports.durations.sweepMs));
     }, delayMs);

@@ -40,6 +40,7 @@ function streamOf(firstSequence: number, lastSequence: number, since = T0): Stre
     lastSequence,
     firstAtMs: empty ? null : at(firstSequence, since),
     lastAtMs: empty ? null : at(lastSequence, since),
+    filled: 0,
   };
 }
 
@@ -150,6 +151,13 @@ describe('trimming', () => {
     await trackProgress(store, stream, silentLog);
     expect(await trimStream(store, stream, 60_000)).toBe(2);
     expect(trimmed).toEqual([2]);
+  });
+
+  test('a stream that is more than half full keeps no reserve', async () => {
+    await apply([1, 2]);
+    await trackProgress(store, stream, silentLog);
+    const filling = { ...stream, facts: () => Promise.resolve({ ...streamOf(1, 5), filled: 0.51 }) };
+    expect(await trimStream(store, filling, 60_000)).toBe(2);
   });
 
   test('never deletes what is not settled, whatever was marked', async () => {

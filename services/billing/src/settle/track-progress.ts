@@ -6,6 +6,8 @@ export const TRACK_MS = 250;
 export const TRIM_MS = 10_000;
 /** Settled messages younger than this stay in the stream, so that they can be replayed into a restored ledger. */
 export const REPLAY_RESERVE_MS = 3_600_000;
+/** Share of the stream that settled messages may take. */
+export const RESERVE_SHARE_MAX = 0.5;
 
 export interface Progress {
   readonly position: SettledPosition;
@@ -27,13 +29,15 @@ export async function trackProgress(
 
 /**
  * Deletes from the stream what is settled and older than the replay reserve: what a mark of that age names was stored before
- * the mark. Nothing unsettled is ever deleted, whatever the clocks say.
+ * the mark. A stream that is filled beyond the reserve's share keeps only what is unsettled: admission stops at a full
+ * stream, and settled messages must not be what fills it. Nothing unsettled is ever deleted, whatever the clocks say.
  */
 export async function trimStream(store: ProgressStore, stream: Stream, reserveMs = REPLAY_RESERVE_MS): Promise<number> {
-  const { sequence } = await store.settledPosition();
+  const [{ sequence }, { filled }] = await Promise.all([store.settledPosition(), stream.facts()]);
   await store.mark(sequence);
   const marked = await store.markedBefore(reserveMs);
-  const upTo = marked === null ? 0 : Math.min(marked, sequence);
+  const reserved = marked === null ? 0 : Math.min(marked, sequence);
+  const upTo = filled > RESERVE_SHARE_MAX ? sequence : reserved;
   if (upTo > 0) await stream.trim(upTo);
   return upTo;
 }

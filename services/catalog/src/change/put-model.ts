@@ -1,8 +1,7 @@
 import type { ManagementRefusal, ModelSpec } from '@gateway/contracts/operator';
-import { shownVersions, type NewFigures } from '../domain/dated-versions.js';
+import { shownVersions, withVersion, type NewFigures } from '../domain/dated-versions.js';
 import { leastExceedsWorst, toWireFigures } from '../domain/figures.js';
 import { modelOf } from '../domain/from-spec.js';
-import type { DatedFigures } from '../domain/objects.js';
 import { isRefusal, refuse } from '../domain/refusal.js';
 import { sameContent } from '../domain/same-content.js';
 import type { Announcer, CatalogStore } from '../ports.js';
@@ -31,7 +30,8 @@ export async function putModel(
     const versions = before ? await tx.versions({ model: id }) : [];
     const added = planFigures(spec.prices, versions, tx.nowMs, 'prices');
     if (added && isRefusal(added)) return added;
-    const unusable = checkBytesPerToken(after.bytesPerToken, shownVersions(versions, tx.nowMs), added);
+    const planned = shownVersions<NewFigures>(added ? withVersion(versions, added) : versions, tx.nowMs);
+    const unusable = checkBytesPerToken(after.bytesPerToken, planned);
     if (unusable) return unusable;
     if (before && !added && sameContent(before, after)) return { change: 'unchanged', revision: tx.revision };
     const noRoom = before ? null : await checkRoom(tx);
@@ -50,13 +50,8 @@ export async function putModel(
   return isRefusal(saved) ? saved : awaitPublished(announcer, saved);
 }
 
-function checkBytesPerToken(
-  bytesPerToken: number,
-  versions: readonly DatedFigures[],
-  added: NewFigures | null,
-): ManagementRefusal | null {
-  const figures = [...versions, ...(added ? [added] : [])].map((version) => version.figures);
-  if (!figures.some((each) => each !== null && leastExceedsWorst(bytesPerToken, each))) return null;
+function checkBytesPerToken(bytesPerToken: number, versions: readonly NewFigures[]): ManagementRefusal | null {
+  if (!versions.some(({ figures }) => figures !== null && leastExceedsWorst(bytesPerToken, figures))) return null;
   return refuse(
     'invalid_request',
     'with these prices a call could cost more at least than at most; bytesPerToken up to 8 is always possible',

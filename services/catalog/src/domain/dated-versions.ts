@@ -20,7 +20,7 @@ export interface WantedFigures {
 export type NewFigures = Omit<DatedFigures, 'version'>;
 
 /** The version that counts at a time. `versions` ascend by time, those of one time in the order of writing. */
-export function versionAt(versions: readonly DatedFigures[], atMs: number): DatedFigures | null {
+export function versionAt<V extends NewFigures>(versions: readonly V[], atMs: number): V | null {
   return versions.findLast(({ effectiveFrom }) => effectiveFrom <= atMs) ?? null;
 }
 
@@ -49,8 +49,14 @@ export function planVersion(
   return { effectiveFrom: fromMs, figures };
 }
 
+/** The versions with one more that is written after them. */
+export function withVersion<V extends NewFigures>(versions: readonly V[], added: V): V[] {
+  const later = versions.findIndex(({ effectiveFrom }) => effectiveFrom > added.effectiveFrom);
+  return later < 0 ? [...versions, added] : versions.toSpliced(later, 0, added);
+}
+
 /** The version in force and those to come, one for each time: of two with one time the later written counts. */
-export function shownVersions(versions: readonly DatedFigures[], nowMs: number): DatedFigures[] {
+export function shownVersions<V extends NewFigures>(versions: readonly V[], nowMs: number): V[] {
   const inForce = versionAt(versions, nowMs);
   const ahead = versions.filter(
     ({ effectiveFrom }, index) => effectiveFrom > nowMs && versions[index + 1]?.effectiveFrom !== effectiveFrom,

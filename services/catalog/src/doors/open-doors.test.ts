@@ -1,11 +1,14 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import { catalogPutModel, catalogPutProvider, catalogPutSource, modelEntryKey } from '@gateway/contracts/messages';
 import type { CatalogModel, CatalogSource } from '@gateway/contracts/messages';
-import { createPool, onPool } from '@gateway/postgres';
+import { createPool, dumpSchema, onPool } from '@gateway/postgres';
 import { open, seal, Secret } from '@gateway/service-kit';
 import { ACTOR, modelSpec, PRICES, providerSpec, sourceSpec } from '../../test/specs.js';
 import { eventually, startCatalogWorld, type CatalogWorld } from '../../test/catalog-world.js';
+
+const GOLDEN = new URL('../../schema.golden.txt', import.meta.url);
 
 let world: CatalogWorld;
 let dashboard: Bus;
@@ -184,6 +187,10 @@ test('refuses amounts that are too large, doubled tiers and bytes per token that
   const flat = { inputPerMillion: '1', outputPerMillion: '1' };
   expect(await putPrices(flat, { bytesPerToken: 9 })).toEqual(refused('invalid_request', 'bytesPerToken'));
   expect(await putPrices(PRICES, { bytesPerToken: 9 })).toMatchObject({ change: 'created' });
+  expect(await putModel('acme/refused', { bytesPerToken: 16.0 })).toMatchObject({ change: 'changed' });
+  expect(await putPrices(flat, { bytesPerToken: 16 })).toEqual(refused('invalid_request', 'bytesPerToken'));
+  expect(await putPrices(flat)).toMatchObject({ change: 'changed' });
+  expect(await putModel('acme/refused', { bytesPerToken: 9 })).toEqual(refused('invalid_request', 'bytesPerToken'));
 });
 
 test('a credential is kept sealed: absent keeps it, null removes it, the same one again changes nothing', async () => {
@@ -274,4 +281,10 @@ test('the role cannot change or remove what was: versions, changes and created o
   } finally {
     await pool.end();
   }
+});
+
+test('the migrated schema is the committed one (delete schema.golden.txt to write it anew)', async () => {
+  const schema = await dumpSchema(world.pool, 'catalog');
+  if (!existsSync(GOLDEN) && process.env['CI'] === undefined) writeFileSync(GOLDEN, schema);
+  expect(readFileSync(GOLDEN, 'utf8')).toBe(schema);
 });

@@ -1,16 +1,45 @@
 import { entriesOf } from '../domain/entries.js';
-import type { CatalogSnapshot } from '../domain/objects.js';
-import type { CatalogBucket, CatalogStore } from '../ports.js';
+import type { CatalogBucket, CatalogStore, PublicationLease } from '../ports.js';
 
 export interface PublishPorts {
   readonly store: CatalogStore;
   readonly bucket: CatalogBucket;
+  readonly lease: PublicationLease;
   /** Told when the database is older than what was published from it. */
   readonly onOlderDatabase: (facts: { database: number; published: number }) => void;
 }
 
-/** Writes the newest committed catalog to the bucket. Answers its revision; rejects when it is not stored. */
-export async function publishCatalog({ store, bucket, onOlderDatabase }: PublishPorts): Promise<number> {
+/**
+ * Writes the newest committed catalog to the bucket and answers its revision; null while another replica has the lease.
+ * Rejects when it is not stored.
+ */
+export async function publishCatalog(ports: PublishPorts): Promise<number | null> {
+  return underLease(ports.lease, () => publishNewest(ports));
+}
+
+/** Whether the bucket is missing or older than the database; false while another replica publishes. */
+export async function isStale({ store, bucket, lease }: Omit<PublishPorts, 'onOlderDatabase'>): Promise<boolean> {
+  const stale = await underLease(lease, async () => {
+    const published = await bucket.publishedRevision();
+    return published === null || published < (await store.revision());
+  });
+  return stale ?? false;
+}
+
+/**
+ * The bucket is touched by one replica at a time: a late writer would write an older catalog over a newer one, and
+ * NATS 2.9.10 ends with a fault when a stream is read while it is being made.
+ */
+async function underLease<T>(lease: PublicationLease, work: () => Promise<T>): Promise<T | null> {
+  if (!(await lease.take())) return null;
+  try {
+    return await work();
+  } finally {
+    await lease.giveBack();
+  }
+}
+
+async function publishNewest({ store, bucket, onOlderDatabase }: PublishPorts): Promise<number> {
   // In this order: a bucket that is ahead of a database read after it means that the database lost changes.
   const published = await bucket.publishedRevision();
   let snapshot = await store.snapshot();
@@ -19,12 +48,6 @@ export async function publishCatalog({ store, bucket, onOlderDatabase }: Publish
     await store.raiseRevision(published + 1);
     snapshot = await store.snapshot();
   }
-  if (!(await isNewest(bucket, snapshot))) throw new Error('another replica published a newer catalog meanwhile');
   await bucket.publish(entriesOf(snapshot), snapshot.revision);
   return snapshot.revision;
-}
-
-/** Reading a large catalog takes a while: the revision in the head must never go back. */
-async function isNewest(bucket: CatalogBucket, snapshot: CatalogSnapshot): Promise<boolean> {
-  return ((await bucket.publishedRevision()) ?? 0) <= snapshot.revision;
 }

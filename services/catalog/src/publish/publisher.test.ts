@@ -54,6 +54,24 @@ test('a failed publication is repeated, later each time, until it succeeds', asy
   await publisher.stop();
 });
 
+test('while another replica publishes, it is looked again, and nothing is called a failure', async () => {
+  const outcomes: string[] = [];
+  const warnings: string[] = [];
+  let left = 2;
+  const publisher = startPublisher(
+    ports({
+      publish: () => Promise.resolve(left-- > 0 ? null : 4),
+      onTry: (outcome) => outcomes.push(outcome),
+      log: { info: () => undefined, warn: (_facts, text) => void warnings.push(text) },
+    }),
+    TIMES,
+  );
+  expect(await publisher.published(4, 5_000)).toBe(true);
+  await publisher.stop();
+  expect(outcomes).toEqual(['waited', 'waited', 'published']);
+  expect(warnings).toEqual([]);
+});
+
 test('waking ends the wait for the next try', async () => {
   let tries = 0;
   const publisher = startPublisher(

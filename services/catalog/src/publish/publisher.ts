@@ -1,13 +1,16 @@
 import type { Announcer } from '../ports.js';
 
+/** `waited`: another replica was publishing. */
+export type Outcome = 'published' | 'waited' | 'failed';
+
 export interface PublisherPorts {
-  /** Publishes the newest catalog; answers its revision. Repeating it does no harm. */
-  readonly publish: () => Promise<number>;
+  /** Publishes the newest catalog; answers its revision, or null while another replica does. Repeating does no harm. */
+  readonly publish: () => Promise<number | null>;
   /** Whether what is published is older than the database, or gone. */
   readonly isStale: () => Promise<boolean>;
   readonly log: { warn(facts: object, text: string): void; info(facts: object, text: string): void };
   /** Told how each try ended and how long it took, in seconds. */
-  readonly onTry: (outcome: 'published' | 'failed', seconds: number) => void;
+  readonly onTry: (outcome: Outcome, seconds: number) => void;
   /** Delay before try number `attempt` (the first repetition is 0), in milliseconds. */
   readonly retryDelayMs: (attempt: number) => number;
 }
@@ -51,30 +54,44 @@ export function startPublisher(ports: PublisherPorts, times: PublisherTimes = PU
       };
     });
 
-  const attempt = async (): Promise<boolean> => {
+  const attempt = async (): Promise<Outcome> => {
     const begun = performance.now();
     wanted = false;
+    const outcome = await tryOnce();
+    ports.onTry(outcome, (performance.now() - begun) / 1_000);
+    if (outcome !== 'published') wanted = true;
+    return outcome;
+  };
+
+  const tryOnce = async (): Promise<Outcome> => {
     try {
       const published = await ports.publish();
-      verifiedAt = performance.now();
-      revision = Math.max(revision ?? 0, published);
-      for (const waiter of waiting) if (waiter.revision <= revision) waiter.resolve(true);
-      ports.onTry('published', (performance.now() - begun) / 1_000);
-      return true;
+      if (published === null) return 'waited';
+      settle(published);
+      return 'published';
     } catch (err) {
-      wanted = true;
-      ports.onTry('failed', (performance.now() - begun) / 1_000);
       ports.log.warn({ err }, 'the catalog was not published; trying again');
-      return false;
+      return 'failed';
     }
+  };
+
+  const settle = (published: number): void => {
+    verifiedAt = performance.now();
+    revision = Math.max(revision ?? 0, published);
+    for (const waiter of waiting) if (waiter.revision <= revision) waiter.resolve(true);
   };
 
   const loop = async (): Promise<void> => {
     let failures = 0;
     while (!stopped) {
-      if (!wanted) await pause(null);
-      else if (await attempt()) failures = 0;
-      else if (!stopped) await pause(ports.retryDelayMs(failures++));
+      if (!wanted) {
+        await pause(null);
+        continue;
+      }
+      const outcome = await attempt();
+      if (outcome === 'published') failures = 0;
+      // A publication of another replica is short.
+      else if (!stopped) await pause(ports.retryDelayMs(outcome === 'waited' ? 0 : failures++));
     }
   };
 
@@ -84,11 +101,14 @@ export function startPublisher(ports: PublisherPorts, times: PublisherTimes = PU
     endPause();
   };
 
+  let checking = false;
   const check = async (): Promise<void> => {
-    if (wanted || revision === null) return;
+    if (wanted || checking || revision === null) return;
+    checking = true;
     const due = performance.now() - verifiedAt >= times.verifyMs;
-    // A bus that does not answer is told by the next publication; looking has nothing to add.
+    // A server that does not answer is told by the next publication; looking has nothing to add.
     if (due || (await ports.isStale().catch(() => false))) announce();
+    checking = false;
   };
 
   const timer = setInterval(() => void check(), times.checkMs);

@@ -33,7 +33,10 @@ test('a second release, and one after the standing, change nothing', async () =>
   const admitted = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const ok = release(admitted, 'ok', 5);
   await batch(one, { releases: [ok] });
-  expect((await batch(one, { releases: [ok, release(admitted, 'void')] })).released).toEqual([admitted.id, admitted.id]);
+  expect((await batch(one, { releases: [ok, release(admitted, 'void')] })).released).toEqual([
+    admitted.id,
+    admitted.id,
+  ]);
   expect((await one.admission.readAccount(account.account)).held['wallet']).toBe(5);
   await one.admission.standing({
     incarnation: 'ledger-1',
@@ -74,7 +77,7 @@ test('a release of an unknown id: with another tag it is held as done, with the 
   const lost = { ...known, id: makeUuidV7(one.clock.now()), tag: 'another.token' };
   const closed = { ...known, id: makeUuidV7(one.clock.now()) };
   const { released } = await batch(one, { releases: [lost, closed] });
-  expect(released).toEqual([lost.id, closed.id]);
+  expect(new Set(released)).toEqual(new Set([lost.id, closed.id]));
   const dump = await one.admission.readAccount(account.account);
   expect(dump.holds.find(({ id }) => id === lost.id)?.hold).toMatchObject({ state: 'done', amount: 7, slot: false });
   expect(dump.holds.some(({ id }) => id === closed.id)).toBe(false);

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { ReleaseEntry, StandingRow } from '@gateway/contracts/messages';
+import { splitFunding } from '@gateway/metering';
+import type { AccountDump } from '../read/read-account.js';
+import { PRICE, admitEntry, batch, beatOf, makeAccount, makeWorld, release } from '../../test/world.js';
+import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
+
+const STEPS = 250;
+const SEEDS = [1, 20_261_120, Math.floor(Math.random() * 2 ** 31)];
+
+let world: World;
+let replicas: Replica[];
+
+beforeAll(async () => {
+  world = await makeWorld();
+  replicas = [await world.replica(), await world.replica()];
+});
+afterAll(() => world.stop());
+
+/** mulberry32: uniform in [0, 1), the same for the same seed. */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** What the holds add up to, told by a reader that knows nothing of the scripts. */
+function sumsOf({ holds }: AccountDump): {
+  slots: number;
+  held: Record<string, number>;
+  shapes: Record<string, number>;
+} {
+  const held: Record<string, number> = {};
+  const shapes: Record<string, number> = {};
+  const add = (name: string, value: number) => (held[name] = (held[name] ?? 0) + value);
+  let slots = 0;
+  for (const { hold, shape } of holds) {
+    if (hold.state === 'gone') continue;
+    if (shape === null) throw new Error(`the shape of a hold is missing: ${hold.shape}`);
+    shapes[hold.shape] = (shapes[hold.shape] ?? 0) + 1;
+    slots += hold.slot ? 1 : 0;
+    const amount = hold.state === 'done' ? hold.amount : hold.worst;
+    const walletMax = hold.walletMax === null ? null : BigInt(hold.walletMax);
+    const settled = Number(splitFunding(BigInt(amount), BigInt(hold.planMax), walletMax).wallet);
+    add('wallet', hold.state === 'done' || hold.walletMax === null ? settled : hold.walletMax);
+    add(`km:${shape.key}:${shape.month}`, amount);
+    add(`mm:${shape.member}:${shape.month}`, amount);
+    if (hold.session !== null) add(`session:${hold.session}`, 1);
+    for (const { type, unit } of shape.windows) {
+      if (unit === 'requests' && type === 'weekly') add(`w:weekly:requests:${shape.weekly}`, 1);
+    }
+    if (shape.allotment === 'requests') add(`al:requests:${shape.model}:${shape.subscription?.id}`, 1);
+  }
+  return { slots, held: withoutZeros(held), shapes };
+}
+
+const withoutZeros = (sums: Readonly<Record<string, number>>) =>
+  Object.fromEntries(Object.entries(sums).filter(([, value]) => value !== 0));
+
+async function expectConsistent(account: TestAccount): Promise<AccountDump> {
+  const dump = await replicas[0]!.admission.readAccount(account.account);
+  const { slots, held, shapes } = sumsOf(dump);
+  expect(withoutZeros(dump.held)).toEqual(held);
+  expect(dump.slots).toBe(slots);
+  expect(dump.shapes).toEqual(shapes);
+  return dump;
+}
+
+test.each(SEEDS)('held sums and slots equal the sum of the holds after each step, seed %i', async (seed) => {
+  const next = random(seed);
+  const pick = <T>(items: readonly T[]): T | undefined => items[Math.floor(next() * items.length)];
+  const now = replicas[0]!.clock.now();
+  const account = makeAccount(world, {
+    wallet: 40 * PRICE,
+    memberCap: 1_000 * PRICE,
+    key: { capNanoUsd: 1_000 * PRICE },
+    terms: {
+      concurrency: 12,
+      plan: { id: 'pro', name: 'Pro', tier: 'pro' },
+      models: ['acme/fixed'],
+      windows: [
+        { type: 'session_5h', unit: 'usd', limit: 60 * PRICE, label: 's' },
+        { type: 'weekly', unit: 'requests', limit: 150, label: 'w' },
+      ],
+      allotments: [{ model: 'acme/fixed', unit: 'requests', limit: 200 }],
+      subscription: { id: `sub-random-${seed}`, start: now - 1_000, end: now + 400 * 86_400_000 },
+    },
+  });
+  let version = 1;
+  let wallet = 40 * PRICE;
+  const live: Admitted[] = [];
+  const ended: Admitted[] = [];
+  const takeLive = () => live.splice(Math.floor(next() * live.length), 1)[0];
+  const admitSome = async () => {
+    const model = next() < 0.6 ? 'acme/fixed' : 'acme/tokens';
+    const count = 1 + Math.floor(next() * 4);
+    const replica = pick(replicas)!;
+    const bounds = {
+      promptBytes: Math.floor(next() * 900),
+      arrayElements: 0,
+      attachments: 0,
+      outputTokensMax: 100_000,
+    };
+    const entries = Array.from({ length: count }, () => admitEntry(replica.clock, [account.digest], { model, bounds }));
+    const { answers } = await batch(replica, { admits: entries });
+    for (const answer of answers.values()) if (answer.kind === 'admitted' && answer.hold) live.push(answer as Admitted);
+  };
+  const releaseOne = async () => {
+    const call = next() < 0.85 ? takeLive() : pick(ended);
+    if (!call) return;
+    const amount = Math.floor(next() * 1.3 * call.hold.worstNanoUsd);
+    const releases: ReleaseEntry[] =
+      next() < 0.15
+        ? [{ blind: true, id: call.id, digests: [account.digest] }]
+        : [release(call, next() < 0.7 ? 'ok' : 'void', amount)];
+    await batch(pick(replicas)!, { releases });
+    ended.push(call);
+  };
+  const closeSome = async () => {
+    const closed = [pick(ended)?.id, next() < 0.3 ? takeLive()?.id : undefined].filter((id) => id !== undefined);
+    version += 1;
+    wallet += Math.floor((next() - 0.45) * PRICE);
+    const rows: StandingRow[] = next() < 0.7 ? [{ name: 'wallet', value: wallet, version }] : [];
+    await pick(replicas)!.admission.standing({
+      incarnation: 'ledger-1',
+      accounts: [{ account: account.account, rows, closed }],
+    });
+  };
+  const beatSome = async () => {
+    const calls = live
+      .filter(() => next() < 0.8)
+      .map(({ id, hold, token }) => ({ id, hold, tag: token, endpoint: null }));
+    const lost = next() < 0.2 ? pick(ended) : undefined;
+    const made = lost ? [{ id: makeUuidV7(replicas[0]!.clock.now()), hold: lost.hold, tag: 'another.token' }] : [];
+    const named = [...calls, ...made].map((call) => ({ ...call, endpoint: '/v1/messages' as const }));
+    await pick(replicas)!.admission.beat(beatOf(world, 'edge1', version, { calls: named }));
+  };
+  const passTime = async () => {
+    world.advance(Math.floor(next() ** 4 * 150_000));
+    await pick(replicas)!.admission.sweep();
+  };
+  for (let step = 0; step < STEPS; step += 1) {
+    const choice = next();
+    if (choice < 0.4) await admitSome();
+    else if (choice < 0.7) await releaseOne();
+    else if (choice < 0.8) await closeSome();
+    else if (choice < 0.9) await beatSome();
+    else await passTime();
+    await expectConsistent(account);
+  }
+  const left = (await expectConsistent(account)).holds.map(({ id }) => id);
+  expect(ended.length).toBeGreaterThan(30);
+  await replicas[0]!.admission.standing({
+    incarnation: 'ledger-1',
+    accounts: [{ account: account.account, rows: [], closed: left }],
+  });
+  const end = await expectConsistent(account);
+  expect(end).toMatchObject({ slots: 0, held: {}, shapes: {} });
+});

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { AccountTerms } from '@gateway/contracts/messages';
+import { SESSION_5H_MS, WEEK_MS, allotmentRow, monthlyWindowRow, sessionWindowRow, weekStart } from '@gateway/metering';
+import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
+import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
+
+let world: World;
+let one: Replica;
+let subscriptions = 0;
+
+beforeAll(async () => {
+  world = await makeWorld();
+  one = await world.replica();
+});
+afterAll(() => world.stop());
+
+type Window = AccountTerms['windows'][number];
+
+function planAccount(
+  options: {
+    wallet?: number;
+    windows?: Window[];
+    allotments?: AccountTerms['allotments'];
+    key?: { capNanoUsd: number };
+  } = {},
+): TestAccount {
+  subscriptions += 1;
+  const now = one.clock.now();
+  return makeAccount(world, {
+    wallet: options.wallet ?? 0,
+    ...(options.key && { key: options.key }),
+    terms: {
+      plan: { id: 'pro', name: 'Pro', tier: 'pro' },
+      models: ['acme/fixed', 'acme/tokens'],
+      concurrency: 1_000,
+      windows: options.windows ?? [],
+      allotments: options.allotments ?? [],
+      subscription: { id: `sub-plan-${subscriptions}`, start: now - 1_000, end: now + 30 * 86_400_000 },
+    },
+  });
+}
+
+const usd = (type: Window['type'], limit: number): Window => ({ type, unit: 'usd', limit, label: type });
+const requests = (type: Window['type'], limit: number): Window => ({ type, unit: 'requests', limit, label: type });
+const periodOf = (account: TestAccount) => account.state.terms.value.subscription!.id;
+const ask = (account: TestAccount, model = 'acme/fixed') =>
+  admit(one, admitEntry(one.clock, [account.digest], { model }));
+const standing = (account: TestAccount, rows: Record<string, number>, version: number, closed: string[]) =>
+  one.admission.standing({
+    incarnation: 'ledger-1',
+    accounts: [
+      {
+        account: account.account,
+        rows: Object.entries(rows).map(([name, value]) => ({ name, value, version })),
+        closed,
+      },
+    ],
+  });
+
+test('the plan pays first; a plan without USD windows pays all of it', async () => {
+  const call = await mustAdmit(one, admitEntry(one.clock, [planAccount().digest]));
+  expect(call.hold).toMatchObject({ planMaxNanoUsd: 9_000_000_000_000_000, walletMaxNanoUsd: 0, worstNanoUsd: PRICE });
+});
+
+test('the wallet is held for what the tightest window leaves of the worst case, at most what is available', async () => {
+  const account = planAccount({ wallet: 250_000, windows: [usd('monthly', 10_000_000), usd('weekly', 2_000_000)] });
+  account.state.rows.set(monthlyWindowRow('usd', periodOf(account)), { value: 9_500_000, version: 1 });
+  const bounds = { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: 100_000 };
+  const entry = admitEntry(one.clock, [account.digest], { model: 'acme/tokens', bounds });
+  const first = await mustAdmit(one, entry);
+  expect(first.hold).toMatchObject({ worstNanoUsd: 900_030, planMaxNanoUsd: 500_000, walletMaxNanoUsd: 250_000 });
+  const dump = await one.admission.readAccount(account.account);
+  expect(dump.held).toMatchObject({ wallet: 250_000, [`km:${account.key}:${first.hold.periods.month}`]: 900_030 });
+  // A done call holds of the wallet what the ledger will take of it.
+  await batch(one, { releases: [release(first, 'ok', 500_010)] });
+  expect((await one.admission.readAccount(account.account)).held['wallet']).toBe(10);
+});
+
+test('a call is refused when window and wallet do not cover its least cost', async () => {
+  const account = planAccount({ wallet: PRICE / 4, windows: [usd('monthly', PRICE / 2)] });
+  expect(await ask(account)).toMatchObject({ row: 21, facts: { available: PRICE / 4, held: 0, least: PRICE } });
+});
+
+test('a USD window is used up by settled use alone, and says when it resets', async () => {
+  const account = planAccount({ wallet: 100 * PRICE, windows: [usd('monthly', 2 * PRICE)] });
+  for (let call = 0; call < 5; call += 1) expect(await ask(account)).toMatchObject({ kind: 'admitted' });
+  await standing(account, { [monthlyWindowRow('usd', periodOf(account))]: 2 * PRICE }, 2, []);
+  const { end } = account.state.terms.value.subscription!;
+  const refused = await ask(account);
+  expect(refused).toMatchObject({
+    row: 19,
+    facts: { window: 'monthly', unit: 'usd', limit: 2 * PRICE, used: 2 * PRICE, resetsAt: end },
+  });
+  if (refused.kind !== 'refused') throw new Error('not refused');
+  expect(refused.facts.retryAfterSeconds).toBeGreaterThan(29 * 86_400);
+});
+
+test('of several used-up windows the latest reset is named', async () => {
+  const account = planAccount({ windows: [requests('monthly', 0), requests('session_5h', 0), requests('weekly', 0)] });
+  expect(await ask(account)).toMatchObject({ row: 19, facts: { window: 'monthly', unit: 'requests', limit: 0 } });
+});
+
+test('a request window counts running calls, exactly, and gives back what failed', async () => {
+  const account = planAccount({ windows: [requests('weekly', 5)] });
+  const entries = Array.from({ length: 40 }, () => admitEntry(one.clock, [account.digest]));
+  const { answers } = await batch(one, { admits: entries });
+  const admitted = [...answers.values()].filter((answer) => answer.kind === 'admitted') as Admitted[];
+  expect(admitted).toHaveLength(5);
+  expect(await ask(account)).toMatchObject({
+    row: 19,
+    facts: { limit: 5, used: 5, resetsAt: weekStart(one.clock.now()) + WEEK_MS },
+  });
+  await batch(one, { releases: [release(admitted[0]!, 'void'), release(admitted[1]!, 'ok', PRICE)] });
+  expect(await ask(account)).toMatchObject({ kind: 'admitted' });
+  expect(await ask(account)).toMatchObject({ row: 19 });
+});
+
+test('one type may be limited in both units, each with its own count', async () => {
+  const account = planAccount({ windows: [usd('weekly', 10 * PRICE), requests('weekly', 2)] });
+  expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 10 * PRICE } });
+  expect(await ask(account)).toMatchObject({ kind: 'admitted' });
+  expect(await ask(account)).toMatchObject({ row: 19, facts: { unit: 'requests' } });
+});
+
+test('an allotment stops its model alone and shows its date', async () => {
+  const account = planAccount({ allotments: [{ model: 'acme/fixed', unit: 'requests', limit: 2 }] });
+  account.state.rows.set(allotmentRow('requests', 'acme/fixed', periodOf(account)), { value: 1, version: 1 });
+  expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { allotment: 'requests' } });
+  const { end } = account.state.terms.value.subscription!;
+  expect(await ask(account)).toMatchObject({
+    row: 20,
+    facts: { model: 'acme/fixed', unit: 'requests', limit: 2, used: 2, resetsAt: end },
+  });
+  expect(await ask(account, 'acme/tokens')).toMatchObject({ kind: 'admitted' });
+});
+
+test('a session opens with its first call, is named by its start, and ends five hours later', async () => {
+  const account = planAccount({ windows: [requests('session_5h', 2)] });
+  const first = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const start = first.hold.periods.session5h!;
+  expect(start).toBe(first.hold.admittedAt);
+  world.advance(60_000);
+  const second = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  expect(second.hold.periods.session5h).toBe(start);
+  expect(await ask(account)).toMatchObject({
+    row: 19,
+    facts: { window: 'session_5h', limit: 2, used: 2, resetsAt: start + SESSION_5H_MS },
+  });
+  await standing(account, { [sessionWindowRow('requests', start)]: 2 }, 2, [first.id, second.id]);
+  expect(await ask(account)).toMatchObject({ row: 19 });
+  world.advance(SESSION_5H_MS - 60_000);
+  const third = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  expect(third.hold.periods.session5h).toBe(third.hold.admittedAt);
+});
+
+test('a session in which nothing was billed was never opened', async () => {
+  const account = planAccount({ windows: [usd('session_5h', 5 * PRICE)] });
+  const calls = [
+    await mustAdmit(one, admitEntry(one.clock, [account.digest])),
+    await mustAdmit(one, admitEntry(one.clock, [account.digest])),
+  ];
+  const start = calls[0]!.hold.periods.session5h;
+  await batch(one, { releases: [release(calls[0]!, 'void')] });
+  expect((await one.admission.readAccount(account.account)).session).toBe(start);
+  await batch(one, { releases: [release(calls[1]!, 'void')] });
+  expect((await one.admission.readAccount(account.account)).session).toBeNull();
+  world.advance(1_000);
+  const next = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  expect(next.hold.periods.session5h).toBe(next.hold.admittedAt);
+});
+
+test('a session that was billed stays open without holds, and is taken up from the ledger', async () => {
+  const account = planAccount({ windows: [usd('session_5h', 5 * PRICE)] });
+  const start = one.clock.now() - 3_600_000;
+  account.state.rows.set(sessionWindowRow('usd', start), { value: 4 * PRICE, version: 3 });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  expect(call.hold).toMatchObject({ planMaxNanoUsd: PRICE, periods: { session5h: start } });
+  await batch(one, { releases: [release(call, 'void')] });
+  expect((await one.admission.readAccount(account.account)).session).toBe(start);
+});
+
+test('a plan pays only within its period, and a model outside it is paid by the wallet alone', async () => {
+  const account = planAccount({ wallet: 3 * PRICE, windows: [requests('monthly', 0)] });
+  account.state.terms.value.models?.splice(0, 1);
+  expect(await ask(account)).toMatchObject({
+    kind: 'admitted',
+    hold: { planMaxNanoUsd: 0, walletMaxNanoUsd: null, windows: [] },
+  });
+  const ended = planAccount({ windows: [usd('monthly', 10 * PRICE)] });
+  expect(await ask(ended)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 10 * PRICE } });
+  world.advance(31 * 86_400_000);
+  expect(await ask(ended)).toMatchObject({ row: 16 });
+});
+
+test('caps bind the rated worst case, whoever pays', async () => {
+  const account = planAccount({ key: { capNanoUsd: 2 * PRICE } });
+  expect(await ask(account)).toMatchObject({ kind: 'admitted' });
+  expect(await ask(account)).toMatchObject({ kind: 'admitted' });
+  expect(await ask(account)).toMatchObject({ row: 23, facts: { limit: 2 * PRICE, held: 2 * PRICE, worst: PRICE } });
+});

@@ -1,0 +1,119 @@
+import type { AccountTerms, Endpoint, HoldFields, KeyRecord } from '@gateway/contracts/messages';
+import { keyMonthRow, memberMonthRow, monthEnd, monthOf, monthStart } from '@gateway/metering';
+import type { PlanQuestion } from './plan-question.js';
+import { planQuestion } from './plan-question.js';
+import type { StoredShape } from './shape.js';
+import { storeShape } from './shape.js';
+import { activeSubscription } from './terms.js';
+import type { Validity } from './terms.js';
+
+/** What the billed calls of one key have in common while model, endpoint, price version and periods are the same. */
+export interface CallFrame {
+  readonly month: MonthSpan;
+  /** Null for calls that the wallet pays. */
+  readonly plan: PlanQuestion | null;
+  readonly shape: StoredShape;
+  readonly hold: Omit<HoldFields, 'account' | 'worstNanoUsd' | 'planMaxNanoUsd' | 'walletMaxNanoUsd' | 'admittedAt'>;
+  /** The end of the script's arguments: limits of the plan, then the account's fields that belong to this call. */
+  readonly limits: readonly (string | number)[];
+  readonly fields: readonly string[];
+  readonly monthRows: readonly [string, string];
+}
+
+/** A calendar month, [from, until) in ms. */
+export interface MonthSpan extends Validity {
+  readonly name: string;
+}
+
+/** What decides which frame a call has. */
+export interface FrameQuestion {
+  readonly key: KeyRecord;
+  readonly terms: AccountTerms;
+  readonly model: string;
+  readonly endpoint: Endpoint;
+  readonly priceVersion: string;
+  readonly planFunded: boolean;
+  readonly now: number;
+}
+
+/** Frames of one account's terms; a key that calls more models than this builds them anew now and then. */
+const FRAMES_MAX = 256;
+const frames = new WeakMap<AccountTerms, Map<string, CallFrame>>();
+
+/** Builds the frame, or finds the one that was built for the same terms. */
+export function callFrame(question: FrameQuestion): CallFrame {
+  const { key, terms, model, endpoint, priceVersion, planFunded, now } = question;
+  const month = monthSpan(now);
+  let known = frames.get(terms);
+  if (known === undefined || known.size >= FRAMES_MAX) {
+    known = new Map();
+    frames.set(terms, known);
+  }
+  const name = `${key.key} ${key.version} ${model} ${endpoint} ${priceVersion} ${month.name} ${planFunded}`;
+  const frame = known.get(name);
+  if (frame !== undefined && (frame.plan === null || now < frame.plan.validity.until)) return frame;
+  const built = buildFrame(question, month);
+  known.set(name, built);
+  return built;
+}
+
+function buildFrame(question: FrameQuestion, month: MonthSpan): CallFrame {
+  const { key, terms, model, endpoint, priceVersion, planFunded, now } = question;
+  const subscription = planFunded ? activeSubscription(terms, now) : null;
+  const plan = subscription && planQuestion(terms, subscription, model, now);
+  const periods = {
+    month: month.name,
+    session5h: null,
+    weekly: plan?.weekly ?? null,
+    subscription: plan?.subscription ?? null,
+  };
+  const windows = plan?.windowTypes ?? [];
+  const allotment = plan?.allotment?.unit ?? null;
+  const shared = { key: key.key, member: key.member, model, priceVersion, windows, allotment };
+  const { weekly } = periods;
+  const shape = storeShape({
+    ...shared,
+    ...{ month: month.name, weekly, subscription: periods.subscription, endpoint },
+  });
+  const monthRows = [keyMonthRow(key.key, month.name), memberMonthRow(key.member, month.name)] as const;
+  const rows = [
+    ...monthRows,
+    ...(plan?.windows ?? []).map(({ row }) => row),
+    ...(plan?.allotment ? [plan.allotment.row] : []),
+  ];
+  return {
+    month,
+    plan,
+    shape,
+    hold: { ...shared, periods },
+    limits: limitsOf(plan),
+    fields: [`c:${shape.id}`, `mc:${key.member}`, ...rows.flatMap((row) => [`v:${row}`, `h:${row}`])],
+    monthRows,
+  };
+}
+
+/** Number of windows, each window, the allotment, the session, as `lua/admit.lua` takes them. */
+export function limitsOf(plan: PlanQuestion | null): (string | number)[] {
+  if (plan === null) return [0, '', ''];
+  return [
+    plan.windows.length,
+    ...plan.windows.map(limitText),
+    plan.allotment ? limitText(plan.allotment) : '',
+    plan.session.map(({ unit, limit }) => `${unit} ${limit}`).join(' '),
+  ];
+}
+
+function limitText(limit: NonNullable<PlanQuestion['allotment']>): string {
+  return `${limit.unit} ${limit.limit} ${limit.periodStart} ${limit.resetsAt} ${limit.row}`;
+}
+
+let latest: MonthSpan = { name: '', from: 0, until: 0 };
+
+/** The month of a time; the same object while it lasts. */
+function monthSpan(now: number): MonthSpan {
+  if (now < latest.from || now >= latest.until) {
+    const name = monthOf(now);
+    latest = { name, from: monthStart(name), until: monthEnd(name) };
+  }
+  return latest;
+}

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { BusFault } from '@gateway/bus';
+import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
+import {
+  admissionApply,
+  admissionAuthorize,
+  admissionBatch,
+  admissionUsage,
+  billingStanding,
+  edgeBeat,
+  edgeVerdict,
+} from '@gateway/contracts/messages';
+import type { AnswerOf, BatchAnswer, BodyOf } from '@gateway/contracts/messages';
+import type { StartedAdmission } from '../wire.js';
+import { makeBusWorld } from '../../test/bus-world.js';
+import type { BusWorld } from '../../test/bus-world.js';
+import { PRICE, admitEntry, makeAccount, makeOwners, ownersOf, until } from '../../test/world.js';
+import type { Admitted, OwnerState } from '../../test/world.js';
+
+const owners: OwnerState = makeOwners();
+let world: BusWorld;
+let one: StartedAdmission;
+let two: StartedAdmission;
+
+beforeAll(async () => {
+  world = await makeBusWorld(ownersOf(owners));
+  const starting = await world.start('one');
+  await until(() => starting.ready.report().checks['buckets'] === 'ok');
+  // No catalog has arrived: not ready, and calls are answered with a fault.
+  expect(starting.ready.report().checks['catalog']).toMatch('no catalog');
+  const account = makeAccount({ owners }, { wallet: PRICE });
+  const [answer] = await ask({ admits: [admitEntry(starting.clock, [account.digest])] });
+  expect(answer).toMatchObject({ kind: 'fault', code: 'catalog_error' });
+  await world.publishCatalog(1);
+  const second = await world.start('two', { leaseMs: 1_000, expiryMs: 1_500 });
+  await until(() => starting.ready.report().ready && second.ready.report().ready);
+  one = starting;
+  two = second;
+});
+afterAll(() => world.stop());
+
+type BatchBody = BodyOf<typeof admissionBatch>;
+
+/** Sends a batch and waits until each of its entries and releases was answered. */
+async function replies(body: Partial<BatchBody>, replica?: string): Promise<AnswerOf<typeof admissionBatch>[]> {
+  const batch: BatchBody = { edge: 'edge1', opens: [], admits: [], releases: [], ...body };
+  const due = batch.opens.length + batch.admits.length + batch.releases.length;
+  const got: AnswerOf<typeof admissionBatch>[] = [];
+  await new Promise<void>((resolve, reject) => {
+    let answered = 0;
+    const asking = world.buses['edge-proxy'].requestMany(
+      admissionBatch,
+      batch,
+      {
+        answer(answer) {
+          got.push(answer);
+          answered += answer.answers.length + answer.released.length;
+          if (answered < due) return;
+          asking.close();
+          resolve();
+        },
+        fault: reject,
+      },
+      replica === undefined ? { timeoutMs: 5_000 } : { replica, timeoutMs: 5_000 },
+    );
+  });
+  return got;
+}
+
+async function ask(body: Partial<BatchBody>, replica?: string): Promise<BatchAnswer[]> {
+  return (await replies(body, replica)).flatMap(({ answers }) => answers);
+}
+
+test('a call travels over the bus: looked up, loaded, admitted, released', async () => {
+  const account = makeAccount({ owners }, { wallet: 2 * PRICE });
+  const [first] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
+  expect(first).toMatchObject({ kind: 'admitted', hold: { worstNanoUsd: PRICE }, price: { version: 'p1' } });
+  const { id, hold, token } = first as Admitted;
+  const [reply] = await replies({
+    releases: [{ blind: false, id, hold, tag: token, outcome: 'ok', amountNanoUsd: 5 }],
+  });
+  expect(reply).toMatchObject({ released: [id], answers: [] });
+  expect(Math.abs((reply?.now ?? 0) - Date.now())).toBeLessThan(5_000);
+});
+
+test('a retry reaches the replica that it names, and what that one knows comes in one reply', async () => {
+  const account = makeAccount({ owners }, { wallet: 1_000 * PRICE });
+  const entries = () => Array.from({ length: 20 }, () => admitEntry(two.clock, [account.digest]));
+  await ask({ admits: entries() }, 'two');
+  const warm = await replies({ admits: entries() }, 'two');
+  expect(warm).toHaveLength(1);
+  expect(warm[0]).toMatchObject({ replica: 'two' });
+  expect(warm[0]?.answers.map(({ kind }) => kind)).toEqual(Array<string>(20).fill('admitted'));
+});
+
+test('an entry that waits for its owner holds no other entry up, and is a fault in time', async () => {
+  const ready = makeAccount({ owners }, { wallet: 1_000 * PRICE });
+  await ask({ admits: [admitEntry(one.clock, [ready.digest])] }, 'one');
+  const slow = makeAccount({ owners }, { wallet: PRICE });
+  owners.billingDown = true;
+  const entries = [admitEntry(one.clock, [slow.digest]), admitEntry(one.clock, [ready.digest])];
+  const got = await replies({ admits: entries }, 'one');
+  owners.billingDown = false;
+  expect(got[0]?.answers).toMatchObject([{ id: entries[1]!.id, kind: 'admitted' }]);
+  expect(got[1]?.answers).toMatchObject([{ id: entries[0]!.id, kind: 'fault', code: 'admission_error' }]);
+});
+
+test('a batch that is none is told so', async () => {
+  const asking = world.buses['edge-proxy'].request(admissionAuthorize, { id: 'no id', digests: [] } as never);
+  await expect(asking).rejects.toThrow(BusFault);
+});
+
+test('a change is in force when its answer comes', async () => {
+  const account = makeAccount({ owners }, { wallet: 10 * PRICE });
+  await ask({ admits: [admitEntry(one.clock, [account.digest])] });
+  const answer = await world.buses.accounts.request(admissionApply, {
+    keys: [account.changeKey({ state: 'revoked' })],
+  });
+  expect(answer).toEqual({ applied: true });
+  const [refused] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
+  expect(refused).toMatchObject({ kind: 'refused', row: 5, facts: { state: 'key_inactive' } });
+});
+
+test('a standing that billing publishes ends the calls that it names', async () => {
+  const account = makeAccount({ owners }, { wallet: 10 * PRICE });
+  const [admitted] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
+  const rows = [{ name: 'wallet', value: 7, version: 2 }];
+  const standing = { account: account.account, rows, closed: [admitted!.id] };
+  world.buses.billing.publish(billingStanding, {}, { incarnation: 'ledger-1', accounts: [standing] });
+  await until(async () => (await one.admission.readAccount(account.account)).slots === 0);
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ held: {}, rows: { wallet: { value: 7 } } });
+});
+
+test('a beat is answered by a verdict for its edge', async () => {
+  const account = makeAccount({ owners }, { wallet: 10 * PRICE });
+  const [answer] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
+  const { id, hold, token, bucket } = answer as Admitted;
+  const verdicts: object[] = [];
+  const edge = world.buses['edge-proxy'];
+  edge.subscribe(edgeVerdict, (verdict) => void verdicts.push(verdict), { words: { edge: 'edge7' } });
+  const call = { id, hold, tag: token, endpoint: '/v1/messages' as const };
+  const beat = { edge: 'edge7', n: 3, chunk: 0, chunks: 1, tokens: [], calls: [call], releases: [], last: false };
+  await until(async () => {
+    await edge.store(edgeBeat, { edge: 'edge7', chunk: 0 }, beat);
+    return verdicts.length > 0;
+  });
+  expect(verdicts[0]).toMatchObject({ n: 3, chunk: 0, tokens: [{ bucket, token }], abort: [], released: [] });
+});
+
+test('a call whose edge vanished ends in the stream as expired', async () => {
+  const account = makeAccount({ owners }, { wallet: 10 * PRICE });
+  const [admitted] = await ask({ admits: [admitEntry(two.clock, [account.digest])] }, 'two');
+  await until(() => world.events.some(({ id }) => id === admitted!.id), 20_000);
+  const event = world.events.find(({ id }) => id === admitted!.id);
+  expect(event).toMatchObject({ rank: 1, outcome: 'expired', hold: { account: account.account } });
+  expect(shardOfAccount(account.account)).toBeGreaterThanOrEqual(0);
+});
+
+test('the model list and the usage endpoint are answered', async () => {
+  const account = makeAccount({ owners }, { wallet: 10 * PRICE, key: { allowedModels: ['acme/fixed'] } });
+  const edge = world.buses['edge-proxy'];
+  const question = { id: makeUuidV7(one.clock.now()), digests: [account.digest] };
+  expect(await edge.request(admissionAuthorize, question)).toMatchObject({
+    kind: 'authorized',
+    allowedModels: ['acme/fixed'],
+    walletAboveZero: true,
+  });
+  expect(await edge.request(admissionUsage, question)).toMatchObject({ kind: 'usage', walletNanoUsd: 10 * PRICE });
+});

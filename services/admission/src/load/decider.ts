@@ -1,0 +1,19 @@
+import type { AccountLoader } from './load-account.js';
+import type { FoundRoute } from './find-route.js';
+import type { Joined } from './join.js';
+import type { Known } from './known.js';
+import type { ScriptRounds } from './script-rounds.js';
+import type { Ports } from '../ports.js';
+
+/** What the decisions of one process share. */
+export interface Decider {
+  readonly ports: Ports;
+  readonly known: Known;
+  readonly loader: AccountLoader;
+  readonly rounds: ScriptRounds;
+  /** Look-ups of digests and of records that are under way. */
+  readonly routing: Joined<FoundRoute | null>;
+  readonly learning: Joined<boolean>;
+  /** Told of each bucket that has no token, or whose calls are being asked for. */
+  readonly noticeLoss: (bucket: number) => void;
+}

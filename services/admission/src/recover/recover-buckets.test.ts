@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { BeatCall } from '@gateway/contracts/messages';
+import {
+  PRICE,
+  admit,
+  admitEntry,
+  beatOf,
+  makeAccount,
+  makeWorld,
+  mustAdmit,
+  release,
+  until,
+} from '../../test/world.js';
+import type { Admitted, Replica, World } from '../../test/world.js';
+
+let world: World;
+let one: Replica;
+
+beforeEach(async () => {
+  world = await makeWorld();
+  one = await world.replica();
+});
+afterEach(() => world.stop());
+
+const running = (call: Admitted): BeatCall => ({
+  id: call.id,
+  hold: call.hold,
+  tag: call.token,
+  endpoint: '/v1/chat/completions',
+});
+
+/** Everything in Redis is gone, as after a restart without data. */
+async function loseGate(): Promise<void> {
+  await world.server.restart?.({ kill: true, emptyState: true });
+  await until(() => one.gate.usable());
+}
+
+/** Beats as an edge does that hears the report: under the tokens that it was told. */
+function reportBack(edge: string, n: number, calls: Admitted[]): void {
+  beatOf(world, edge, n, { calls: calls.map(running), tokens: [...(world.reports.at(-1) ?? [])] });
+}
+
+test('after a loss nothing is admitted before every live edge has reported, then its calls are held again', async () => {
+  const account = makeAccount(world, { wallet: 3 * PRICE });
+  const calls = [
+    await mustAdmit(one, admitEntry(one.clock, [account.digest])),
+    await mustAdmit(one, admitEntry(one.clock, [account.digest])),
+  ];
+  beatOf(world, 'edge-a', 1, { calls: [running(calls[0]!)] });
+  beatOf(world, 'edge-b', 1, {});
+  await loseGate();
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    kind: 'fault',
+    code: 'admission_error',
+  });
+  await until(() => world.reports.length > 0);
+  reportBack('edge-a', 2, [calls[0]!]);
+  await until(() => world.reports.length > 2);
+  // The other edge, which has a call that no beat named before the loss, has not reported yet.
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    kind: 'fault',
+    code: 'admission_error',
+  });
+  await until(() => world.reports.at(-1)!.some(({ bucket }) => bucket === calls[0]!.bucket));
+  reportBack('edge-a', 3, [calls[0]!]);
+  reportBack('edge-b', 2, [calls[1]!]);
+  await until(() => one.admission.bucketsPending() === 0);
+  const dump = await one.admission.readAccount(account.account);
+  expect(dump).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
+  expect((await mustAdmit(one, admitEntry(one.clock, [account.digest]))).token).not.toBe(calls[0]!.token);
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: 21 });
+  const asked = world.owners.asked.loadStanding.filter((question) => question.account === account.account);
+  expect(asked.at(-1)).toMatchObject({ afterLoss: true });
+});
+
+test('the last beat of a dead edge counts, and its unanswered releases', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const ended = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const dead = { calls: [running(call)], releases: [release(ended, 'ok', 77)] };
+  beatOf(world, 'edge-dead', 9, dead, Date.now() - 3_600_000);
+  await loseGate();
+  await one.admission.sweep();
+  await until(() => one.admission.bucketsPending() === 0);
+  const dump = await one.admission.readAccount(account.account);
+  expect(dump).toMatchObject({ slots: 1, held: { wallet: PRICE + 77 } });
+});
+
+test('a new token is set when another run of the server kept its data, and accounts are loaded anew', async () => {
+  const account = makeAccount(world, { wallet: 2 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  // As a replica that was promoted: the data is there, the token names another run.
+  const token = `${'0'.repeat(40)}.stale`;
+  const { Redis } = await import('ioredis');
+  const redis = new Redis(world.server.url);
+  await redis.set(`{${call.bucket}}tok`, `${token} open 1 1`);
+  await redis.quit();
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'fault' });
+  await until(() => one.admission.bucketsPending() === 0);
+  account.state.rows.set('wallet', { value: 5 * PRICE, version: 2 });
+  const next = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  expect(next.token).not.toBe(call.token);
+  const dump = await one.admission.readAccount(account.account);
+  expect(dump).toMatchObject({
+    slots: 2,
+    held: { wallet: 2 * PRICE },
+    rows: { wallet: { value: 5 * PRICE, version: 2 } },
+  });
+});
+
+test('while Redis is away calls are faults at once, and right again after it is back', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const restart = world.server.restart?.({ kill: true });
+  await until(() => !one.gate.usable());
+  const startedAt = performance.now();
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    kind: 'fault',
+    code: 'admission_error',
+  });
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  await restart;
+  await until(() => one.gate.usable());
+  await one.admission.sweep();
+  await until(() => one.admission.bucketsPending() === 0);
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
+});
+
+test('a Redis that hangs makes faults in time, and calls are right again when it goes on', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const pid = world.server.pid!;
+  process.kill(pid, 'SIGSTOP');
+  try {
+    const hung = await admit(one, admitEntry(one.clock, [account.digest]));
+    expect(hung).toMatchObject({ kind: 'fault', code: 'admission_error' });
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  await until(async () => (await admit(one, admitEntry(one.clock, [account.digest]))).kind === 'admitted');
+});

@@ -1,0 +1,123 @@
+import { bucketOfAccount, timeOfUuidV7 } from '@gateway/contracts/ids';
+import type { ReleaseEntry } from '@gateway/contracts/messages';
+import { bucketKeys } from '../domain/gate-keys.js';
+import { blindReleaseCall, creatingReleaseCall, releaseCall } from '../domain/release-script.js';
+import type { ScriptCall, ScriptReply } from '../domain/script-call.js';
+import { storedRoute } from '../load/find-route.js';
+import type { Known } from '../load/known.js';
+import { AdmissionFault } from '../ports.js';
+import type { Ports } from '../ports.js';
+import { releasesTotal } from './release-metrics.js';
+
+/** A release with the script that settles it. */
+export interface PendingRelease {
+  readonly release: ReleaseEntry;
+  readonly bucket: number;
+  readonly call: ScriptCall;
+}
+
+export type BlindRelease = Extract<ReleaseEntry, { blind: true }>;
+export type NoticeLoss = (bucket: number) => void;
+
+/** The ids that are done with, whatever their release did; what is missing has to come again. */
+export async function settleReleases(
+  ports: Ports,
+  known: Known,
+  releases: readonly ReleaseEntry[],
+  noticeLoss: NoticeLoss,
+): Promise<string[]> {
+  const { pending, unknown } = prepareReleases(releases, known);
+  const replies = await ports.gate.run(pending.map(({ call }) => call));
+  const released = await readReleases(ports, pending, replies, noticeLoss);
+  for (const release of unknown) {
+    const id = await settleUnknownRelease(ports, known, release, noticeLoss);
+    if (id !== null) released.push(id);
+  }
+  return released;
+}
+
+/** The scripts of releases, and the blind ones whose account this process does not know. */
+export function prepareReleases(
+  releases: readonly ReleaseEntry[],
+  known: Known,
+): { pending: PendingRelease[]; unknown: BlindRelease[] } {
+  const pending: PendingRelease[] = [];
+  const unknown: BlindRelease[] = [];
+  for (const release of releases) {
+    const prepared = prepareRelease(release, known);
+    if (prepared !== null) pending.push(prepared);
+    else if (release.blind) unknown.push(release);
+  }
+  return { pending, unknown };
+}
+
+/** The ids that are done with. A hold that was lost with another gate is created by a second script. */
+export async function readReleases(
+  { gate }: Pick<Ports, 'gate'>,
+  pending: readonly PendingRelease[],
+  replies: readonly (ScriptReply | AdmissionFault | undefined)[],
+  noticeLoss: NoticeLoss,
+): Promise<string[]> {
+  const lost = pending.filter((_one, index) => outcomeOf(replies[index]) === 'create');
+  const released = pending.flatMap((one, index) => readRelease(one, replies[index], noticeLoss) ?? []);
+  if (lost.length === 0) return released;
+  // Without replies they come again with the next beat.
+  const created = await gate.run(lost.map(creatingCall)).catch(() => []);
+  return [...released, ...lost.flatMap((one, index) => readRelease(one, created[index], noticeLoss) ?? [])];
+}
+
+/**
+ * A blind release whose account this process does not know. A digest without a route was never admitted by this gate:
+ * then there is nothing to void.
+ */
+export async function settleUnknownRelease(
+  ports: Ports,
+  known: Known,
+  release: BlindRelease,
+  noticeLoss: NoticeLoss,
+): Promise<string | null> {
+  try {
+    await storedRoute(ports.gate, known, release.digests);
+    const pending = prepareRelease(release, known);
+    if (pending === null) return release.id;
+    const [reply] = await ports.gate.run([pending.call]);
+    return readRelease(pending, reply, noticeLoss);
+  } catch (error) {
+    if (error instanceof AdmissionFault) return null;
+    throw error;
+  }
+}
+
+/** Null for a blind release whose account this process does not know. */
+function prepareRelease(release: ReleaseEntry, known: Known): PendingRelease | null {
+  const idTime = timeOfUuidV7(release.id);
+  if (!release.blind) {
+    const keys = bucketKeys(bucketOfAccount(release.hold.account));
+    return { release, bucket: keys.bucket, call: releaseCall(keys, release, idTime) };
+  }
+  const route = known.route(release.digests);
+  if (route === null) return null;
+  return { release, bucket: route.keys.bucket, call: blindReleaseCall(route.keys, route.account, release.id, idTime) };
+}
+
+function creatingCall({ release, bucket, call }: PendingRelease): ScriptCall {
+  return release.blind ? call : creatingReleaseCall(bucketKeys(bucket), release, timeOfUuidV7(release.id));
+}
+
+/** The id when the release is done with; null when it has to come again, or goes on with a second script. */
+function readRelease(
+  { release, bucket }: PendingRelease,
+  reply: ScriptReply | AdmissionFault | undefined,
+  noticeLoss: NoticeLoss,
+): string | null {
+  const outcome = outcomeOf(reply);
+  if (outcome === 'create') return null;
+  if (outcome === 'lost') noticeLoss(bucket);
+  const done = outcome === 'released';
+  releasesTotal.of({ outcome: !done ? 'fault' : release.blind ? 'blind' : release.outcome }).add();
+  return done ? release.id : null;
+}
+
+function outcomeOf(reply: ScriptReply | AdmissionFault | undefined): string | undefined {
+  return reply === undefined || reply instanceof AdmissionFault ? undefined : reply[0];
+}

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { usageEvent } from '@gateway/contracts/messages';
+import type { BeatCall } from '@gateway/contracts/messages';
+import {
+  PRICE,
+  admit,
+  admitEntry,
+  batch,
+  beatOf,
+  makeAccount,
+  makeWorld,
+  mustAdmit,
+  release,
+} from '../../test/world.js';
+import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
+
+let world: World;
+let one: Replica;
+
+beforeAll(async () => {
+  world = await makeWorld();
+  one = await world.replica();
+});
+afterAll(() => world.stop());
+
+const running = (call: Admitted): BeatCall => ({
+  id: call.id,
+  hold: call.hold,
+  tag: call.token,
+  endpoint: '/v1/chat/completions',
+});
+const beat = (n: number, ...calls: Admitted[]) =>
+  one.admission.beat(beatOf(world, 'edge1', n, { calls: calls.map(running) }));
+const dump = (account: TestAccount) => one.admission.readAccount(account.account);
+const eventsOf = (account: TestAccount) => world.events.filter(({ hold }) => hold.account === account.account);
+const asksFor = (id: string) => world.owners.asked.loadStanding.filter(({ ids }) => ids.includes(id)).length;
+
+test('a call that no beat confirms gives its slot back after ten seconds and keeps its hold', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE, terms: { concurrency: 1 } });
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  world.advance(9_000);
+  await one.admission.sweep();
+  expect((await dump(account)).slots).toBe(1);
+  world.advance(1_100);
+  await one.admission.sweep();
+  expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
+});
+
+test('a beat keeps the slot for 30 seconds and the hold for 120', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  await beat(1, call);
+  world.advance(29_000);
+  await one.admission.sweep();
+  expect((await dump(account)).slots).toBe(1);
+  await beat(2, call);
+  world.advance(31_000);
+  await one.admission.sweep();
+  expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
+  // A beat after the lapse keeps the hold, not the slot: somebody else may have it.
+  await beat(3, call);
+  world.advance(60_000);
+  await one.admission.sweep();
+  expect((await dump(account)).holds[0]?.hold).toMatchObject({ state: 'open', slot: false });
+  world.advance(61_000);
+  await one.admission.sweep();
+  expect((await dump(account)).holds[0]?.hold).toMatchObject({ state: 'expiring' });
+});
+
+test('a call whose edge vanished is recorded as expired, once billing has caught up, the same by every replica', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const two = await world.replica();
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  world.owners.caughtUpTo = () => 0;
+  world.advance(121_000);
+  await one.admission.sweep();
+  expect(eventsOf(account)).toEqual([]);
+  expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
+  world.owners.caughtUpTo = () => Date.now();
+  world.advance(5_100);
+  await one.admission.sweep();
+  world.advance(10_100);
+  await two.admission.sweep();
+  const [first, second] = eventsOf(account);
+  expect(second).toEqual(first);
+  expect(usageEvent.parse(first)).toEqual(first);
+  expect(first).toMatchObject({
+    id: call.id,
+    rank: 1,
+    outcome: 'expired',
+    amountNanoUsd: 0,
+    hold: call.hold,
+    endpoint: '/v1/chat/completions',
+  });
+  // The standing that names it ends the hold; 90 s after the admission nothing is left.
+  account.state.records.add(call.id);
+  await one.admission.standing({
+    incarnation: 'ledger-1',
+    accounts: [{ account: account.account, rows: [], closed: [call.id] }],
+  });
+  expect(await dump(account)).toMatchObject({ slots: 0, held: {}, holds: [] });
+});
+
+test('a done hold whose standing was lost is asked for after five seconds and closed', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  await batch(one, { releases: [release(call, 'ok', 400_000)] });
+  account.state.records.add(call.id);
+  account.state.rows.set('wallet', { value: 10 * PRICE - 400_000, version: 2 });
+  world.advance(4_000);
+  await one.admission.sweep();
+  expect((await dump(account)).held['wallet']).toBe(400_000);
+  world.advance(1_100);
+  await one.admission.sweep();
+  const ended = await dump(account);
+  expect(ended.held).toEqual({});
+  expect(ended.rows['wallet']).toEqual({ value: 10 * PRICE - 400_000, version: 2 });
+  expect(eventsOf(account)).toEqual([]);
+});
+
+test('while billing does not answer it is asked ever more rarely, and nothing is lost', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  await batch(one, { releases: [release(call, 'ok', PRICE)] });
+  world.owners.billingDown = true;
+  const asked: number[] = [];
+  for (let second = 0; second < 190; second += 1) {
+    world.advance(1_000);
+    await one.admission.sweep();
+    asked.push(asksFor(call.id));
+  }
+  world.owners.billingDown = false;
+  // After 5 s, then 5, 10, 20, 40, 60 seconds later: at 5, 10, 20, 40, 80 and 140 seconds.
+  expect(asksFor(call.id)).toBe(6);
+  expect((await dump(account)).held['wallet']).toBe(PRICE);
+});
+
+test('tombstones are deleted 90 seconds after the admission, with everything that held the account', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  await batch(one, { releases: [release(call, 'void')] });
+  world.advance(89_000);
+  await one.admission.sweep();
+  expect((await dump(account)).holds.map(({ hold }) => hold.state)).toEqual(['gone']);
+  world.advance(1_100);
+  await one.admission.sweep();
+  const ended = await dump(account);
+  expect(ended.holds).toEqual([]);
+  expect(ended.shapes).toEqual({});
+});
+
+test('three replicas that sweep at once ask and free no slot twice', async () => {
+  const account = makeAccount(world, { wallet: 1_000 * PRICE });
+  const others = [await world.replica(), await world.replica()];
+  const calls = await Promise.all(
+    Array.from({ length: 40 }, () => mustAdmit(one, admitEntry(one.clock, [account.digest]))),
+  );
+  world.advance(11_000);
+  await Promise.all([one, ...others].map((replica) => replica.admission.sweep()));
+  expect((await dump(account)).slots).toBe(0);
+  world.advance(120_000);
+  await Promise.all([one, ...others].map((replica) => replica.admission.sweep()));
+  for (const { id } of calls) expect(asksFor(id)).toBe(1);
+  expect(eventsOf(account)).toHaveLength(40);
+});

@@ -1,0 +1,139 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectBus, natsAuthorization } from '@gateway/bus';
+import type { Bus } from '@gateway/bus';
+import {
+  MESSAGES,
+  SERVICE_NAMES,
+  accountsFind,
+  accountsLoad,
+  billingLoad,
+  modelEntryKey,
+  usageRecorded,
+} from '@gateway/contracts/messages';
+import type { ServiceName, UsageEvent } from '@gateway/contracts/messages';
+import { SHARDS_TOTAL } from '@gateway/contracts/ids';
+import { startServers } from '@gateway/servers';
+import type { RunningServer } from '@gateway/servers';
+import { ReadyChecks, createLogger } from '@gateway/service-kit';
+import type { Durations, Ports } from '../src/ports.js';
+import { startAdmission } from '../src/wire.js';
+import type { StartedAdmission } from '../src/wire.js';
+import { model, source } from './world.js';
+
+const PASSWORDS = Object.fromEntries(SERVICE_NAMES.map((name) => [name, `for-${name}`])) as Record<ServiceName, string>;
+const DRAIN_MS = 5_000;
+const MEBIBYTE = 1024 * 1024;
+
+export interface BusWorld {
+  readonly nats: RunningServer;
+  readonly redis: RunningServer;
+  readonly buses: Record<'edge-proxy' | 'billing' | 'accounts' | 'catalog', Bus>;
+  /** Events that admission stored. */
+  readonly events: UsageEvent[];
+  publishCatalog(revision: number): Promise<void>;
+  start(replica: string, durations?: Partial<Durations>): Promise<StartedAdmission & { ready: ReadyChecks }>;
+  stop(): Promise<void>;
+}
+
+/** Redis and NATS with the users of all services, and owners that answer on the bus. */
+export async function makeBusWorld(owners: Ports['owners']): Promise<BusWorld> {
+  const directory = await mkdtemp(join(tmpdir(), 'gateway-admission-bus-'));
+  const { redis, nats } = await startServers(['redis', 'nats'], {
+    stateDirectory: directory,
+    env: {},
+    durable: false,
+    nats: {
+      config: natsAuthorization(PASSWORDS, MESSAGES),
+      credentials: { user: 'dashboard', password: PASSWORDS.dashboard },
+    },
+  });
+  const urlOf = (service: ServiceName) => nats.url.replace(/\/\/[^@]*@/, `//${service}:${PASSWORDS[service]}@`);
+  const log = createLogger({ service: 'test', replica: 'test', level: 'silent' });
+  const connect = (service: ServiceName) => connectBus({ url: urlOf(service), service, replica: 'test', log });
+  const [edge, billing, accounts, catalog] = await Promise.all([
+    connect('edge-proxy'),
+    connect('billing'),
+    connect('accounts'),
+    connect('catalog'),
+  ]);
+  const events: UsageEvent[] = [];
+  await serveOwners({ billing, accounts }, owners, events);
+  const started: StartedAdmission[] = [];
+  return {
+    nats,
+    redis,
+    buses: { 'edge-proxy': edge, billing, accounts, catalog },
+    events,
+    publishCatalog: (revision) =>
+      catalog.publishBucket(
+        'catalog',
+        new Map([
+          [modelEntryKey('acme/fixed'), JSON.stringify(model('acme/fixed', {}))],
+          ['source.src-acme-fixed', JSON.stringify(source('acme/fixed', {}))],
+          [modelEntryKey('acme/broken'), '{"v":9}'],
+        ]),
+        revision,
+      ),
+    async start(replica, durations = {}) {
+      const ready = new ReadyChecks();
+      const admission = await startAdmission({
+        natsUrl: urlOf('admission'),
+        redisUrl: redis.url,
+        replica,
+        durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: 200, ...durations },
+        usageBytesMax: 64 * MEBIBYTE,
+        streamReplicas: 1,
+        clockOffsetMs: 0,
+        log,
+        ready,
+        stopping: new AbortController().signal,
+      });
+      started.push(admission);
+      return { ...admission, ready };
+    },
+    async stop() {
+      for (const admission of started) await admission.stop();
+      for (const bus of [edge, billing, accounts, catalog]) await bus.drain(DRAIN_MS);
+      await Promise.all([nats.stop(), redis.stop()]);
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function serveOwners(
+  { billing, accounts }: { billing: Bus; accounts: Bus },
+  owners: Ports['owners'],
+  events: UsageEvent[],
+): Promise<void> {
+  accounts.serve(accountsFind, async ({ digests }) => ({ found: await owners.find(digests) }));
+  accounts.serve(accountsLoad, ({ account, key }) => owners.loadAccount(account, key));
+  billing.serve(billingLoad, (question) => owners.loadStanding(question));
+  await billing.ensureStream({
+    stream: usageRecorded.stream,
+    subjects: Array.from({ length: SHARDS_TOTAL }, (_unused, shard) => `usage.recorded.${shard}`),
+    discard: 'new',
+    bytesMax: 64 * MEBIBYTE,
+    ageMaxMs: 3_600_000,
+    duplicateWindowMs: 1_000,
+    replicas: 1,
+  });
+  for (let shard = 0; shard < SHARDS_TOTAL; shard += 1) {
+    billing.consume({
+      stream: usageRecorded.stream,
+      durable: `billing-${shard}`,
+      filterSubject: `usage.recorded.${shard}`,
+      batchMax: 10,
+      maxAckPending: 100,
+      ackWaitMs: 5_000,
+      handler: async (deliveries) => {
+        for (const delivery of deliveries) {
+          const decoded = billing.decode(usageRecorded, delivery.data);
+          if (decoded.ok) events.push(...decoded.body.events);
+          delivery.ack();
+        }
+      },
+    });
+  }
+}
