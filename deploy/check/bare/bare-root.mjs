@@ -12,6 +12,7 @@ const COMMAND_LIMIT_MS = 300_000;
 /** A Debian root with nothing but git, Node and npm, and the processes in it. */
 export class BareRoot {
   #place;
+  #cache;
   #network;
   npmVersion;
   text;
@@ -19,7 +20,8 @@ export class BareRoot {
   static make(repository, place) {
     const root = new BareRoot();
     root.#place = place;
-    const cached = unpackBase(`${repository}.cache/bare`, place);
+    root.#cache = `${repository}.cache/bare`;
+    const cached = unpackBase(root.#cache, place);
     root.#copyNode();
     root.#network = copyNetworkSettings(place);
     root.#mount();
@@ -30,6 +32,12 @@ export class BareRoot {
     if (missing.length > 0) throw new Error(`the root is not bare: it has ${missing.join(', ')}`);
     root.text = cached ? 'unpacked from the cache' : 'made with debootstrap';
     return root;
+  }
+
+  /** Keeps what a long command printed beyond this run. Returns where, relative to the checkout. */
+  keepLog(name, text) {
+    writeFileSync(`${this.#cache}/${name}.log`, text);
+    return `.cache/bare/${name}.log`;
   }
 
   /** A path of the root as seen from outside. */

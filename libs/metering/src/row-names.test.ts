@@ -175,11 +175,8 @@ test.each<[string, Partial<RowsOfCall>, string[]]>([
 
 test.each<[string, Partial<RowsOfCall>]>([
   ['week', { periods: { ...CALL.periods, weekly: null } }],
-  ['subscription period', { periods: { ...CALL.periods, subscription: null }, windowTypes: [] }],
-  [
-    'subscription period for its monthly window',
-    { periods: { ...CALL.periods, subscription: null }, allotment: false },
-  ],
+  ['subscription period', { periods: { ...CALL.periods, subscription: null }, windows: [] }],
+  ['subscription period for its monthly window', { periods: { ...CALL.periods, subscription: null }, allotment: null }],
 ])('a plan-funded call without its %s is a fault', (_name, call) => {
   expect(() => rowNamesOfCall({ ...CALL, ...call })).toThrow(RangeError);
 });

@@ -1,4 +1,4 @@
--- One row. Whoever holds it publishes; the others look whether that is enough. A holder that died loses it in time.
+-- One row. Whoever holds it may touch the bucket; a holder that died loses it in time.
 CREATE TABLE publication_lease (
   only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
   holder text,

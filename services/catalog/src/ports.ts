@@ -45,9 +45,9 @@ export interface CatalogStore {
   raiseRevision(atLeast: number): Promise<void>;
 }
 
-/** Lets one replica publish at a time, without a connection that is held meanwhile. */
+/** Lets one replica at a time touch the bucket, without a connection that is held meanwhile. */
 export interface PublicationLease {
-  /** False: another replica has it. */
+  /** False: another replica has it, or this one has it already. */
   take(): Promise<boolean>;
   giveBack(): Promise<void>;
 }

@@ -49,9 +49,9 @@ test('a failed publication is repeated, later each time, until it succeeds', asy
   expect(publisher.revision()).toBeNull();
   expect(await publisher.published(7, 5_000)).toBe(true);
   expect(publisher.revision()).toBe(7);
+  await publisher.stop();
   expect(attempts).toEqual([0, 1, 2, 3]);
   expect(outcomes).toEqual(['failed', 'failed', 'failed', 'failed', 'published']);
-  await publisher.stop();
 });
 
 test('while another replica publishes, it is looked again, and nothing is called a failure', async () => {
@@ -72,7 +72,7 @@ test('while another replica publishes, it is looked again, and nothing is called
   expect(warnings).toEqual([]);
 });
 
-test('waking ends the wait for the next try', async () => {
+test('waking ends the wait for the next try, also when that has not begun yet', async () => {
   let tries = 0;
   const publisher = startPublisher(
     ports({

@@ -27,7 +27,7 @@ export interface Publisher extends Announcer {
   revision(): number | null;
   /** Ends the wait for the next try: after a reconnect. */
   wake(): void;
-  /** Waits for the publication under way. */
+  /** Waits for the publication and the look under way. */
   stop(): Promise<void>;
 }
 
@@ -40,6 +40,8 @@ export const PUBLISHER_TIMES: PublisherTimes = { checkMs: 3_000, verifyMs: 60_00
 export function startPublisher(ports: PublisherPorts, times: PublisherTimes = PUBLISHER_TIMES): Publisher {
   let wanted = true;
   let stopped = false;
+  /** Woken since the last try began: the next one does not wait. */
+  let woken = false;
   let revision: number | null = null;
   let verifiedAt = performance.now();
   let endPause: () => void = () => undefined;
@@ -57,6 +59,7 @@ export function startPublisher(ports: PublisherPorts, times: PublisherTimes = PU
   const attempt = async (): Promise<Outcome> => {
     const begun = performance.now();
     wanted = false;
+    woken = false;
     const outcome = await tryOnce();
     ports.onTry(outcome, (performance.now() - begun) / 1_000);
     if (outcome !== 'published') wanted = true;
@@ -91,7 +94,7 @@ export function startPublisher(ports: PublisherPorts, times: PublisherTimes = PU
       const outcome = await attempt();
       if (outcome === 'published') failures = 0;
       // A publication of another replica is short.
-      else if (!stopped) await pause(ports.retryDelayMs(outcome === 'waited' ? 0 : failures++));
+      else if (!stopped && !woken) await pause(ports.retryDelayMs(outcome === 'waited' ? 0 : failures++));
     }
   };
 
@@ -101,23 +104,24 @@ export function startPublisher(ports: PublisherPorts, times: PublisherTimes = PU
     endPause();
   };
 
-  let checking = false;
   const check = async (): Promise<void> => {
-    if (wanted || checking || revision === null) return;
-    checking = true;
+    if (wanted || revision === null) return;
     const due = performance.now() - verifiedAt >= times.verifyMs;
     // A server that does not answer is told by the next publication; looking has nothing to add.
     if (due || (await ports.isStale().catch(() => false))) announce();
-    checking = false;
   };
 
-  const timer = setInterval(() => void check(), times.checkMs);
+  let checking: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    checking ??= check().finally(() => (checking = null));
+  }, times.checkMs);
   const running = loop();
   return {
     announce,
     revision: () => revision,
     wake() {
       wanted = true;
+      woken = true;
       endPause();
     },
     published(awaited, timeoutMs) {
@@ -139,7 +143,7 @@ export function startPublisher(ports: PublisherPorts, times: PublisherTimes = PU
       stopped = true;
       clearInterval(timer);
       endPause();
-      await running;
+      await Promise.all([running, checking]);
       for (const waiter of waiting) waiter.resolve(false);
     },
   };
