@@ -44,3 +44,13 @@ test('the lockfile names no host: whoever installs chooses the registry', () => 
   const hosts = packages.filter(([, { resolved }]) => resolved !== undefined && /^https?:/.test(resolved));
   expect(hosts.map(([path]) => path)).toEqual([]);
 });
+
+test('every optional package is locked: npm refuses to install from a lockfile that leaves some out', () => {
+  const names = new Set(packages.map(([path]) => path.split('node_modules/').at(-1)));
+  const missing = packages.flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies)
+      .filter((name) => !names.has(name))
+      .map((name) => `${path}: ${name}`),
+  );
+  expect(missing).toEqual([]);
+});

@@ -136,7 +136,6 @@ test('the rights of a service are exactly those that its messages need', () => {
       '$JS.API.CONSUMER.MSG.NEXT.KV_catalog.*',
       '$JS.API.STREAM.INFO.BEATS',
       '$JS.API.STREAM.INFO.USAGE',
-      '$JS.API.STREAM.MSG.GET.KV_catalog',
       '_INBOX_admission.*.*.test.look-up',
       'test.count',
       'test.echo',

@@ -92,8 +92,7 @@ function consumerRights(stream: string): string[] {
 }
 
 function readerRights(bucket: string): string[] {
-  const stream = bucketStream(bucket);
-  return [...consumerRights(stream), `$JS.API.STREAM.MSG.GET.${stream}`];
+  return consumerRights(bucketStream(bucket));
 }
 
 function writerRights(bucket: string): string[] {

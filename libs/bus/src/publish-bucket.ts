@@ -1,5 +1,5 @@
 import { headers } from 'nats';
-import { BusFault, JetStreamFault } from './bus-fault.js';
+import { BusFault } from './bus-fault.js';
 import type { Bus, BucketHead } from './bus.js';
 import {
   applyMessage,
@@ -16,7 +16,7 @@ import {
 } from './bucket.js';
 import type { Link } from './connection.js';
 import { placeOf } from './delivery.js';
-import { API_TIMEOUT_MS, askApi, ERROR_NUMBER } from './jetstream.js';
+import { API_TIMEOUT_MS } from './jetstream.js';
 import { loadLast } from './load-last.js';
 import type { ReplyInbox } from './reply-inbox.js';
 import { storeBytes } from './store.js';
@@ -44,7 +44,7 @@ export function makePublishBucket(
       publishing.set(bucket, published);
       return published;
     },
-    bucketHead: (bucket) => readHead(inbox, bucket),
+    bucketHead: (bucket) => readHead(link, inbox, bucket),
   };
 }
 
@@ -60,6 +60,9 @@ async function writeBucket(
   await ensureConfiguration(inbox, bucketConfiguration(bucket, replicas));
   const present = await readContent(link, inbox, bucket);
   const head: BucketHead = { revision, count: entries.size, hash: hashOf(entries) };
+  if (present.head !== null && present.head.revision > revision) {
+    throw new BusFault('conflict', `${bucket}: revision ${present.head.revision} is newer than ${revision}`);
+  }
 
   const changed = [...entries].filter(([key, value]) => present.entries.get(key) !== value);
   const gone = [...present.entries.keys()].filter((key) => !entries.has(key));
@@ -92,19 +95,13 @@ async function inGroups<T>(items: readonly T[], act: (item: T) => Promise<void>)
   }
 }
 
-async function readHead(inbox: ReplyInbox, bucket: string): Promise<BucketHead | null> {
+/** Read as mirrors read: a NATS 2.9 that is asked for a single message of a stream that is just being made dies of it. */
+async function readHead(link: Link, inbox: ReplyInbox, bucket: string): Promise<BucketHead | null> {
   try {
-    const question = { last_by_subj: headSubject(bucket) };
-    const { message } = await askApi<{ message: { data?: string } }>(
-      inbox,
-      `STREAM.MSG.GET.${bucketStream(bucket)}`,
-      question,
-    );
-    return parseHead(Buffer.from(message.data ?? '', 'base64'));
+    const [message] = await loadLast(link, inbox, bucketStream(bucket), headSubject(bucket));
+    return message === undefined ? null : parseHead(Buffer.from(message.data));
   } catch (error) {
-    if (!(error instanceof JetStreamFault)) throw error;
-    if (error.errorNumber === ERROR_NUMBER.streamNotFound || error.errorNumber === ERROR_NUMBER.noMessageFound)
-      return null;
+    if (error instanceof BusFault && error.code === 'stream_missing') return null;
     throw error;
   }
 }
