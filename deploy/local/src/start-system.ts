@@ -78,7 +78,10 @@ async function startOwnServers(
       credentials: { user: 'dashboard', password: secrets.busPasswords.dashboard },
     },
     redis: { password: secrets.redisPassword, persist: true },
-    log: (line) => options.log(`  ${line}`),
+    // Why a rung was passed over is for the doctor, and for the error when there is none left.
+    log: (line) => {
+      if (!line.includes(' skipped: ')) options.log(`  ${line}`);
+    },
     onExit: (name, code) => onExit(`${name} ended unasked (${code ?? 'signal'})`),
   });
 }
