@@ -1,8 +1,18 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 
-/** A jest reporter: the time per room at the end, and the counts in a file for whoever started the run. */
+/**
+ * A jest reporter: the time per room at the end, the tests that were not run (a test's name says what it needs), and the
+ * counts in a file for whoever started the run.
+ */
 export default class RoomTimes {
   #rooms = new Map();
+  #notRun = [];
+  #isFiltered;
+
+  constructor({ testNamePattern }) {
+    // Whoever asks for some tests by name knows that the others are left out.
+    this.#isFiltered = Boolean(testNamePattern);
+  }
 
   onTestFileResult(test, result) {
     const room = test.context.config.displayName?.name ?? 'elsewhere';
@@ -12,6 +22,9 @@ export default class RoomTimes {
     row.failed += result.numFailingTests + (result.testExecError ? 1 : 0);
     row.skipped += result.numPendingTests + result.numTodoTests;
     this.#rooms.set(room, row);
+    for (const { status, fullName } of result.testResults) {
+      if (status === 'pending' || status === 'todo') this.#notRun.push(`${room}: ${fullName}`);
+    }
   }
 
   onRunComplete(_contexts, results) {
@@ -28,6 +41,9 @@ export default class RoomTimes {
           String(row.skipped).padStart(7),
         ].join('  '),
       );
+    }
+    if (this.#notRun.length > 0 && !this.#isFiltered) {
+      console.log(`\nNot run here:\n${this.#notRun.map((name) => `  ${name}`).join('\n')}`);
     }
     const counts = {
       passed: results.numPassedTests,

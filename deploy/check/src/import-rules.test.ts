@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,8 +8,13 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 /** What the planted files import; the rules look at paths, so that empty files are enough. */
-const TARGETS = ['services/admission/src/main.ts', 'services/edge-proxy/src/adapters/bus-line.ts'];
-const PACKAGES = ['bus', 'postgres', 'servers'];
+const TARGETS = [
+  'services/admission/src/main.ts',
+  'services/edge-proxy/src/adapters/bus-line.ts',
+  'services/edge-proxy/src/call/verb.ts',
+  'deploy/local/src/index.ts',
+];
+const PACKAGES = ['bus', 'postgres', 'servers', 'testkit'];
 
 const VIOLATIONS = [
   ['services/billing/src/domain/a.ts', "import 'pg';", 'domain-is-pure'],
@@ -20,7 +26,17 @@ const VIOLATIONS = [
   ['services/edge-proxy/src/call/g.ts', "import '../adapters/bus-line.js';", 'verbs-see-ports-not-adapters'],
   ['libs/metering/src/h.ts', "import 'node:fs';", 'metering-imports-nothing'],
   ['libs/contracts/src/i.ts', "import 'node:http';", 'contracts-import-no-io'],
+  ['services/billing/src/settle/j.ts', "import '@gateway/testkit';", 'testkit-and-servers-are-not-for-services'],
+  ['libs/bus/src/k.ts', "import '../../../services/admission/src/main.js';", 'libs-never-import-services-or-deploy'],
+  ['services/billing/src/l.ts', "import '../../../deploy/local/src/index.js';", 'services-never-import-deploy'],
+  ['services/edge-proxy/src/adapters/m.ts', "import '../call/verb.js';", 'adapters-see-no-verbs'],
+  ['services/billing/src/adapters/n.ts', "import 'knex';", 'one-importer-of-knex'],
+  ['services/billing/src/o.ts', "import '@opentelemetry/sdk-node';", 'telemetry-sdk-only-in-service-kit'],
+  ['services/billing/src/settle/p.ts', "import './nowhere.js';", 'no-unresolved'],
+  ['services/billing/src/settle/q.ts', "import './r.js';", 'no-cycles'],
 ] as const;
+/** The other half of the cycle, which is reported once. */
+const CYCLE_END = ['services/billing/src/settle/r.ts', "import './q.js';"] as const;
 const LAWFUL = ['services/billing/src/settle/lawful.ts', "import '@gateway/bus';"] as const;
 
 let house: string;
@@ -28,13 +44,21 @@ let broken: ReadonlyMap<string, readonly string[]>;
 beforeAll(() => {
   house = mkdtempSync(join(tmpdir(), 'gateway-rules-'));
   build();
-  for (const [file, text] of [...VIOLATIONS, LAWFUL]) plant(file, text);
+  for (const [file, text] of [...VIOLATIONS, CYCLE_END, LAWFUL]) plant(file, text);
   broken = rulesBroken();
 });
 afterAll(() => rmSync(house, { recursive: true, force: true }));
 
 test.each(VIOLATIONS)('%s with %s breaks the rule %s', (file, _text, rule) => {
   expect(broken.get(file) ?? []).toContain(rule);
+});
+
+test('every rule has its violation here', () => {
+  const { forbidden } = createRequire(import.meta.url)(join(root, '.dependency-cruiser.cjs')) as {
+    forbidden: { name: string }[];
+  };
+  const planted = new Set<string>(VIOLATIONS.map(([, , rule]) => rule));
+  expect(forbidden.map(({ name }) => name).filter((name) => !planted.has(name))).toEqual([]);
 });
 
 test('a file that keeps the rules breaks none', () => {

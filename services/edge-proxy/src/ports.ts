@@ -134,7 +134,9 @@ export type BodyRead =
 /** One client request, its head read. */
 export interface ClientRequest {
   /** x-gateway-request-id: a UUIDv7. */
-  readonly id: string;
+  id: string;
+  /** Gives the request and its answer an id of this moment; only before the answer has begun. */
+  renewId(): string;
   readonly headers: ClientHeaders;
   /** Without the question mark; empty when there is none. */
   readonly query: string;

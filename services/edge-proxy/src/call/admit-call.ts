@@ -10,6 +10,9 @@ import { presentedKey } from './present-key.js';
 /** A body announced with at most so many bytes is read before admission is asked once (behaviour §1). */
 const BODY_BYTES_BEFORE_ADMIT = 256 * 1024;
 
+/** Admission refuses ids more than 30 s from its time: a body that arrives slowly must not age its call. */
+const ID_AGE_MS_MAX = 15_000;
+
 /** A call is admitted, refused with an error, or its client has gone. */
 export type Admission =
   | { readonly kind: 'admitted'; readonly answer: AdmittedAnswer; readonly parsed: ParsedCall; readonly body: Buffer }
@@ -44,6 +47,7 @@ export async function admitCall(edge: Edge, call: Call): Promise<Admission> {
     if (opened.kind !== 'opened') return { kind: 'error', error: errorOf(edge, opened, null) };
   }
   const read = await call.request.readBody(BODY_BYTES_MAX);
+  if (edge.deadlines.nowMs() - call.begunAtMs > ID_AGE_MS_MAX) call.id = call.request.renewId();
   switch (read.kind) {
     case 'gone':
       return { kind: 'gone' };

@@ -45,7 +45,8 @@ export interface EdgeSettings {
 /** One call to a model endpoint: everything that its phases know of it. */
 export interface Call {
   readonly request: ClientRequest;
-  readonly id: string;
+  /** Of the request; renewed once when its body took long to arrive, before admission knows the call. */
+  id: string;
   readonly row: EndpointRow;
   /** Of the presented key: under the current pepper, then under the previous one. */
   readonly digests: string[];

@@ -22,7 +22,7 @@ export interface HttpAnswerOptions {
 export class HttpAnswer implements ClientAnswer {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #ids: readonly string[];
+  #ids: readonly string[];
   readonly #answering: Answering;
   readonly #hasBody: boolean;
   #awaitsContinue: boolean;
@@ -47,6 +47,11 @@ export class HttpAnswer implements ClientAnswer {
   /** A head was written and the end was not yet sent. */
   get isOpen(): boolean {
     return this.hasBegun && !this.#response.writableFinished;
+  }
+
+  /** Other id headers than it was made with; without effect once the head was written. */
+  rename(ids: readonly string[]): void {
+    this.#ids = ids;
   }
 
   /** Asks for the body, if the client waits to be asked. */

@@ -52,9 +52,9 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   const serve = (incoming: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
     const id = makeUuidV7(parts.clock.nowMs());
     const headers = readHead(incoming.rawHeaders);
-    const ids = ['x-gateway-request-id', id, 'x-request-id', headers.requestId || id];
+    const idHeaders = (own: string) => ['x-gateway-request-id', own, 'x-request-id', headers.requestId || own];
     const answer = new HttpAnswer(incoming, response, {
-      ids,
+      ids: idHeaders(id),
       answering,
       hasBody: headers.contentLength !== 0,
       awaitsContinue,
@@ -65,6 +65,11 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
     const path = question < 0 ? url : url.slice(0, question);
     const request: ClientRequest = {
       id,
+      renewId() {
+        request.id = makeUuidV7(parts.clock.nowMs());
+        answer.rename(idHeaders(request.id));
+        return request.id;
+      },
       headers,
       query: question < 0 ? '' : url.slice(question + 1),
       answer,

@@ -1,0 +1,58 @@
+import { expect, test } from '@jest/globals';
+import { makeUuidV7, timeOfUuidV7 } from '@gateway/contracts/ids';
+import { NO_SPAN } from '@gateway/service-kit';
+import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
+import { admitCall } from './admit-call.js';
+import type { Call, Edge } from './call.js';
+
+const BEGUN = Date.UTC(2026, 10, 20);
+const ROW = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
+const BODY = Buffer.from(JSON.stringify({ model: 'acme/one', messages: [] }));
+
+/** A call whose body takes `uploadMs` to arrive, and the ids under which admission hears of it. */
+async function upload(
+  contentLength: number | null,
+  uploadMs: number,
+): Promise<{ opened: string[]; admitted: string[] }> {
+  let now = 0;
+  const heard = { opened: [] as string[], admitted: [] as string[] };
+  const edge = {
+    deadlines: { nowMs: () => now },
+    settings: { errors: { billingLinkUrl: '', chatBaseUrl: '', messagesBaseUrl: '' } },
+    desk: {
+      open: async ({ id }: { id: string }) => {
+        heard.opened.push(id);
+        return { kind: 'opened' };
+      },
+      admit: async ({ id }: { id: string }) => {
+        heard.admitted.push(id);
+        return { kind: 'fault', code: 'admission_error' };
+      },
+    },
+  } as unknown as Edge;
+  const request = {
+    id: makeUuidV7(BEGUN),
+    renewId: () => (request.id = makeUuidV7(BEGUN + now)),
+    headers: { contentLength, contentType: 'application/json' },
+    readBody: async () => {
+      now += uploadMs;
+      return { kind: 'complete', body: BODY };
+    },
+  } as unknown as Call['request'];
+  const call = { request, id: request.id, row: ROW, digests: [], startedAt: BEGUN, begunAtMs: 0, span: NO_SPAN };
+  await admitCall(edge, call);
+  expect(request.id).toBe(heard.admitted[0]);
+  return heard;
+}
+
+test('a call whose body took long is admitted under an id of its end, which its answer carries', async () => {
+  const { opened, admitted } = await upload(null, 60_000);
+  expect(opened.map(timeOfUuidV7)).toEqual([BEGUN]);
+  expect(admitted.map(timeOfUuidV7)).toEqual([BEGUN + 60_000]);
+});
+
+test('a call whose body came in time keeps its id', async () => {
+  const { opened, admitted } = await upload(null, 15_000);
+  expect(admitted).toEqual(opened);
+  expect((await upload(100, 1_000)).opened).toEqual([]);
+});
