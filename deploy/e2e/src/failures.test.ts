@@ -4,11 +4,11 @@ import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import type { Redis } from 'ioredis';
 import { request } from 'undici';
-import { HELLO, chat } from '../test/call.js';
+import { until } from '@gateway/testkit';
+import { HELLO, chat, get } from '../test/call.js';
 import { connectRedis, isEmpty, readGate } from '../test/gate.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
-import { until } from '../test/until.js';
 
 const PRICES = { inputPerMillion: '1.00', outputPerMillion: '1000.00' };
 const frame = (content: string) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
@@ -68,28 +68,67 @@ test.each([429, 502, 503, 504])('a source that answers %i is passed over', async
   ]);
 });
 
-test.each([
+const ALL_FAIL = [
   [[429, 429], 429, 'rate_limit_exceeded'],
   [[503, 500], 500, 'upstream_error'],
   [[503, 401], 401, 'upstream_auth_error'],
+  [[503, 403], 403, 'upstream_auth_error'],
   [[502, 404], 404, 'model_not_found'],
   [[400, 200], 400, 'invalid_request'],
-])('when the sources answer %j the client gets %i %s and pays nothing', async (statuses, status, code) => {
-  const { account, secret, model, upstream, url } = await setUp(2);
-  for (const [index, listener] of (['a', 'b'] as const).entries()) {
-    simulator.script({ model: upstream, listener, steps: [{ status: statuses[index] ?? 200 }] });
-  }
+] as const;
+
+test.each(ALL_FAIL.flatMap((row) => [false, true].map((stream) => [...row, stream] as const)))(
+  'when the sources answer %j the client gets %i %s and pays nothing (streamed: %p)',
+  async (statuses, status, code, stream) => {
+    const { account, secret, model, upstream, url } = await setUp(2);
+    for (const [index, listener] of (['a', 'b'] as const).entries()) {
+      simulator.script({ model: upstream, listener, steps: [{ status: statuses[index] ?? 200 }] });
+    }
+    const answer = await chat(url, secret, { model: model.id, messages: HELLO, stream });
+    expect([answer.status, answer.cut, JSON.parse(answer.text)]).toMatchObject([
+      status,
+      false,
+      { error: { code, request_id: answer.requestId } },
+    ]);
+    expect(answer.headers['content-type']).toMatch(/^application\/json/);
+    const { record, transactions } = await system.operator.record(answer.requestId);
+    expect(record).toMatchObject({ outcome: 'voided', chargedUsd: '0.00', evidence: 'none', streamed: stream });
+    expect(transactions).toEqual([]);
+    expect(await system.operator.walletUsd(account)).toBe('100.00');
+    await expectGateEmpty(account);
+    simulator.clearScripts(upstream);
+  },
+);
+
+test.each([401, 402, 403, 404, 500, 503])(
+  'what a provider says with a %i stays inside: the client reads our text',
+  async (status) => {
+    const { secret, model, upstream, url } = await setUp(1);
+    const leak = `Incorrect API key sk-${upstream} of org-${upstream}, see https://${upstream}.example`;
+    const headers = { 'content-type': 'application/json', 'www-authenticate': leak, 'x-leak': leak };
+    const steps = [
+      { status, headers },
+      { chunk: JSON.stringify({ error: { message: leak, code: leak, type: leak } }) },
+    ];
+    simulator.script({ model: upstream, steps });
+    const answer = await chat(url, secret, { model: model.id, messages: HELLO });
+    expect(answer.status).toBe(status === 402 ? 403 : status);
+    const all = `${answer.text} ${JSON.stringify(answer.headers)}`;
+    for (const word of [upstream, 'Incorrect', 'sk-', 'org-']) expect(all).not.toContain(word);
+    expect(JSON.parse(answer.text).error.message.length).toBeGreaterThan(10);
+  },
+);
+
+test.each([
+  [{ 'retry-after': '17' }, '17'],
+  [{ 'retry-after': '2.5' }, '3'],
+  [{ 'retry-after': 'soon' }, undefined],
+  [{}, undefined],
+])('a 429 with %j passes its Retry-After on as %p', async (headers: Record<string, string>, retryAfter) => {
+  const { secret, model, upstream, url } = await setUp(1);
+  simulator.script({ model: upstream, steps: [{ status: 429, headers }] });
   const answer = await chat(url, secret, { model: model.id, messages: HELLO });
-  expect([answer.status, JSON.parse(answer.text)]).toMatchObject([
-    status,
-    { error: { code, request_id: answer.requestId } },
-  ]);
-  const { record, transactions } = await system.operator.record(answer.requestId);
-  expect(record).toMatchObject({ outcome: 'voided', chargedUsd: '0.00', evidence: 'none' });
-  expect(transactions).toEqual([]);
-  expect(await system.operator.walletUsd(account)).toBe('100.00');
-  await expectGateEmpty(account);
-  simulator.clearScripts(upstream);
+  expect([answer.status, answer.headers['retry-after']]).toEqual([429, retryAfter]);
 });
 
 test('no source reached: 502 upstream_unreachable, nothing charged', async () => {
@@ -146,17 +185,26 @@ test.each(['cut', 'reset'] as const)(
   },
 );
 
-async function leave(secret: string, model: string, url: string): Promise<string> {
+/** Begins an answer, leaves when its first bytes are here, and gives the call's id when the edge has noticed. */
+async function leave(secret: string, model: string, url: string, stream = true): Promise<string> {
   const leaving = new AbortController();
   const answer = await request(url, {
     method: 'POST',
     signal: leaving.signal,
     headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, messages: HELLO, stream: true }),
+    body: JSON.stringify({ model, messages: HELLO, stream }),
   });
   answer.body.on('error', () => undefined);
+  const closed = new Promise((resolve) => answer.body.once('close', resolve));
   answer.body.once('data', () => leaving.abort());
+  await closed;
+  await noticed();
   return String(answer.headers['x-gateway-request-id']);
+}
+
+/** The edge reads connections in the order in which something happened to them: what is asked now comes after a close. */
+async function noticed(): Promise<void> {
+  for (let n = 0; n < 3; n += 1) await get(`${system.edgeUrls[0]}/api/gateway/config`, null);
 }
 
 test('a client that leaves pays what the provider reports: the gateway reads on, the slot stays taken', async () => {
@@ -194,6 +242,66 @@ test('where cancelling stops the billing, the provider is cancelled at once and 
   const { record } = await system.operator.record(requestId);
   expect(record).toMatchObject({ outcome: 'settled', evidence: 'estimated', attempts: [{ outcome: 'abandoned' }] });
   expect(parseUsd(record.chargedUsd)).toBeGreaterThan(0n);
+  await until('the provider sees the client gone', () => simulator.calls({ model: upstream })[0]?.aborted);
+  await expectGateEmpty(account);
+});
+
+/** Sends a plain call and leaves when the provider has it: before any answer there is no id to read, so the account tells. */
+async function leavePlain(secret: string, model: string, upstream: string, url: string): Promise<void> {
+  const leaving = new AbortController();
+  const answer = request(url, {
+    method: 'POST',
+    signal: leaving.signal,
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: HELLO }),
+  });
+  const left = expect(answer).rejects.toThrow();
+  await until('the provider has the call', () => simulator.calls({ model: upstream }).length === 1);
+  leaving.abort();
+  await left;
+  await noticed();
+}
+
+test('a client that leaves a plain call pays what the provider reports; the slot stays taken until then', async () => {
+  const { account, secret, model, upstream, url } = await setUp(1);
+  simulator.script({ model: upstream, steps: [{ waitFor: `${upstream}-rest` }, { usage: { input: 11, output: 13 } }] });
+  await leavePlain(secret, model.id, upstream, url);
+  expect((await readGate(redis, account)).slots).toBe(1);
+  simulator.release(`${upstream}-rest`);
+  const record = await system.operator.onlyRecord(account);
+  expect(record).toMatchObject({ outcome: 'settled', evidence: 'reported', tokens: { input: 11, output: 13 } });
+  expect(parseUsd(record.chargedUsd)).toBe(13_011_000n);
+  expect(simulator.calls({ model: upstream })[0]?.aborted).toBe(false);
+  await expectGateEmpty(account);
+});
+
+test('where cancelling stops the billing, a plain call is cancelled with its client; before an answer began it costs nothing', async () => {
+  const { account, secret, model, upstream, url } = await setUp(1, { cancelStopsBilling: true });
+  simulator.script({
+    model: upstream,
+    steps: [{ waitFor: `${upstream}-never` }, { usage: { input: 11, output: 13 } }],
+  });
+  await leavePlain(secret, model.id, upstream, url);
+  await until('the provider sees the client gone', () => simulator.calls({ model: upstream })[0]?.aborted);
+  const record = await system.operator.onlyRecord(account);
+  expect(record).toMatchObject({ outcome: 'voided', chargedUsd: '0.00', attempts: [{ outcome: 'abandoned' }] });
+  expect(await system.operator.walletUsd(account)).toBe('100.00');
+  await expectGateEmpty(account);
+});
+
+test('a long plain answer that is cancelled half way costs what was delivered', async () => {
+  const { account, secret, model, upstream, url } = await setUp(1, { cancelStopsBilling: true });
+  const delivered = 2 * 1024 * 1024;
+  const begun = `{"choices":[{"index":0,"message":{"role":"assistant","content":"${'x'.repeat(delivered)}`;
+  simulator.script({ model: upstream, steps: [{ status: 200 }, { chunk: begun }, { end: 'stall' }] });
+  // The output of this call is bounded by the hold: 8,192 tokens of $1,000 a million.
+  const requestId = await leave(secret, model.id, url, false);
+  const { record } = await system.operator.record(requestId);
+  expect(record).toMatchObject({ outcome: 'settled', evidence: 'estimated', attempts: [{ outcome: 'abandoned' }] });
+  expect(record.tokens?.output).toBeGreaterThan(1_000);
+  expect(parseUsd((await system.operator.walletUsd(account)) ?? '')).toBe(
+    parseUsd('100.00') - parseUsd(record.chargedUsd),
+  );
   await until('the provider sees the client gone', () => simulator.calls({ model: upstream })[0]?.aborted);
   await expectGateEmpty(account);
 });

@@ -6,11 +6,12 @@ import { startSystem } from '@gateway/local';
 import type { LocalSystem, ProcessName } from '@gateway/local';
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { parseUsd, rate } from '@gateway/metering';
+import { until } from '@gateway/testkit';
+import { HELLO, chat, get } from '../test/call.js';
 import { connectRedis, isEmpty, readGate } from '../test/gate.js';
 import { startLoad } from '../test/load.js';
 import type { Seen } from '../test/load.js';
 import { TestOperator } from '../test/operator.js';
-import { until } from '../test/until.js';
 
 const PRICES = { inputPerMillion: '3.00', outputPerMillion: '15.00', perCall: '0.000001' };
 const FIGURES = {
@@ -26,6 +27,8 @@ const ACCOUNTS = 6;
 const CREDIT_USD = '1000.00';
 /** Complete answers between two kills: the load is alive again. */
 const CALLS_BETWEEN = 30;
+/** Longest time for catalog to stop. */
+const STOP_MS = 10_000;
 /** Durations in force here; the invariants' minutes shrink with them. */
 const DURATIONS = {
   GATEWAY_LEASE_MS: '2000',
@@ -76,12 +79,8 @@ test('edge, admission, billing and catalog killed in turn under load: every comp
 
   for (const name of ['edge-proxy', 'admission', 'billing', 'catalog'] as const satisfies readonly ProcessName[]) {
     await moreCompleteAnswers(load.seen);
-    const [victim] = system.children(name);
-    const pid = victim?.pid;
-    victim?.kill('SIGKILL');
     kills.push(`${name} at ${new Date().toISOString()}`);
-    await until(`${name} is another process`, () => victim?.pid != null && victim.pid !== pid);
-    await victim?.ready();
+    await killFirst(name);
   }
   await moreCompleteAnswers(load.seen);
   const seen = await load.stop();
@@ -95,6 +94,54 @@ test('edge, admission, billing and catalog killed in turn under load: every comp
   }
   redis.disconnect();
 }, 120_000);
+
+test('while catalog is away calls go on, and an edge and an admission that start meanwhile serve from the published catalog', async () => {
+  const { account, secret } = await operator.account(CREDIT_USD);
+  const { edgeUrls, providerUrls } = system.running();
+  const model = await operator.model(PRICES, providerUrls);
+  const callEveryEdge = async (): Promise<void> => {
+    for (const url of edgeUrls) {
+      const answer = await chat(`${url}/v1/chat/completions`, secret, { model: model.id, messages: HELLO });
+      expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"usage"')]);
+      const { record } = await operator.record(answer.requestId);
+      expect([record.outcome, record.evidence]).toEqual(['settled', 'reported']);
+      expect(parseUsd(record.chargedUsd)).toBeGreaterThan(0n);
+      const listed = JSON.parse((await get(`${url}/v1/models`, secret)).text) as { data: { id: string }[] };
+      expect(listed.data.map(({ id }) => id)).toContain(model.id);
+    }
+  };
+  await until('both edges know the model', async () => {
+    const lists = await Promise.all(edgeUrls.map((url) => get(`${url}/v1/models`, secret)));
+    return lists.every(({ text }) => text.includes(model.id));
+  });
+  const [catalog] = system.children('catalog');
+  await catalog?.stop(STOP_MS);
+  expect(catalog?.pid).toBeNull();
+  await callEveryEdge();
+  await killFirst('edge-proxy');
+  await killFirst('admission');
+  await callEveryEdge();
+  expect(catalog?.pid).toBeNull();
+
+  await catalog?.start();
+  const next = await operator.model(PRICES, providerUrls);
+  await until('a model that is saved afterwards is served', async () => {
+    const body = { model: next.id, messages: HELLO };
+    return (await chat(`${edgeUrls[0]}/v1/chat/completions`, secret, body)).status === 200;
+  });
+  const redis = connectRedis(system.servers.redis.url);
+  await until('slots and holds are gone', async () => isEmpty(await readGate(redis, account)), 30_000);
+  redis.disconnect();
+}, 120_000);
+
+/** Kills the first process of a name and waits until another one is ready in its place. */
+async function killFirst(name: ProcessName): Promise<void> {
+  const [victim] = system.children(name);
+  const pid = victim?.pid;
+  victim?.kill('SIGKILL');
+  await until(`${name} is another process`, () => victim?.pid != null && victim.pid !== pid);
+  await victim?.ready();
+}
 
 async function moreCompleteAnswers(seen: readonly Seen[]): Promise<void> {
   const before = seen.filter((call) => call.complete).length;

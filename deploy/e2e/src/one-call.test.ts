@@ -4,10 +4,10 @@ import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import type { Redis } from 'ioredis';
 import { request } from 'undici';
+import { until } from '@gateway/testkit';
 import { connectRedis, isEmpty, readGate } from '../test/gate.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
-import { until } from '../test/until.js';
 
 const PRICES = {
   inputPerMillion: '2.50',

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import got from 'got';
 import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
+import { until } from '@gateway/testkit';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
-import { until } from '../test/until.js';
 
 interface CollectedSpan {
   readonly service: string;

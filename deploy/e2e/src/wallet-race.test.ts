@@ -3,10 +3,10 @@ import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import type { Redis } from 'ioredis';
 import { Agent, request } from 'undici';
+import { until } from '@gateway/testkit';
 import { connectRedis, isEmpty, readGate } from '../test/gate.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
-import { until } from '../test/until.js';
 
 const CALLS = 200;
 const PAYS_FOR = 20;
@@ -42,6 +42,7 @@ test(`${CALLS} parallel calls on a wallet that pays for ${PAYS_FOR}: exactly tho
     times: CALLS,
     steps: [{ waitFor: upstream }, { usage: { input: 10, output: 10 } }],
   });
+  const decidedBefore = await decisions();
   const body = JSON.stringify({ model: model.id, messages: [{ role: 'user', content: 'hello' }] });
   let refused = 0;
   const calls = Array.from({ length: CALLS }, async (_, n) => {
@@ -60,6 +61,9 @@ test(`${CALLS} parallel calls on a wallet that pays for ${PAYS_FOR}: exactly tho
   });
   await until('all calls beyond the wallet are refused', () => refused === CALLS - PAYS_FOR);
   expect((await readGate(redis, account)).slots).toBe(PAYS_FOR);
+  const decided = await decisions();
+  expect(decided).toHaveLength(2);
+  decided.forEach((count, replica) => expect(count).toBeGreaterThan(decidedBefore[replica] ?? 0));
   simulator.release(upstream, PAYS_FOR);
   const answered = (await Promise.all(calls)).filter(({ status }) => status === 200);
   expect(answered).toHaveLength(PAYS_FOR);
@@ -68,3 +72,15 @@ test(`${CALLS} parallel calls on a wallet that pays for ${PAYS_FOR}: exactly tho
   expect(await system.operator.walletUsd(account)).toBe('0.00');
   await until('slots and holds are gone', async () => isEmpty(await readGate(redis, account)));
 });
+
+/** What each replica of admission has decided since its start. */
+function decisions(): Promise<number[]> {
+  const urls = system.adminUrls['admission'] ?? [];
+  return Promise.all(
+    urls.map(async (url) => {
+      const { body } = await request(`${url}/metrics`);
+      const samples = (await body.text()).matchAll(/^gateway_admission_decisions_total\{[^}]*\} (\d+)$/gm);
+      return [...samples].reduce((sum, [, count]) => sum + Number(count), 0);
+    }),
+  );
+}

@@ -1,4 +1,5 @@
 import { request } from 'undici';
+import type { Dispatcher } from 'undici';
 
 export interface Answer {
   readonly status: number;
@@ -9,13 +10,32 @@ export interface Answer {
   readonly cut: boolean;
 }
 
-/** One call, read to its end, however it ends. */
-export async function chat(url: string, secret: string, body: Record<string, unknown>): Promise<Answer> {
-  const answer = await request(url, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+/** One call, read to its end, however it ends; without a key when `secret` is null. */
+export async function chat(
+  url: string,
+  secret: string | null,
+  body: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return readAnswer(
+    await request(url, {
+      method: 'POST',
+      headers: { ...keyHeader(secret), 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    }),
+  );
+}
+
+/** One read of a list. */
+export async function get(url: string, secret: string | null): Promise<Answer> {
+  return readAnswer(await request(url, { headers: keyHeader(secret) }));
+}
+
+function keyHeader(secret: string | null): Record<string, string> {
+  return secret === null ? {} : { authorization: `Bearer ${secret}` };
+}
+
+async function readAnswer(answer: Dispatcher.ResponseData): Promise<Answer> {
   let text = '';
   let cut = false;
   try {

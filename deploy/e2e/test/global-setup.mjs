@@ -19,7 +19,7 @@ export default async function setup() {
     port: 0,
     replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1 },
     durable: false,
-    env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100', GATEWAY_READ_ON_MS: '2000' },
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100' },
     log: (line) => lines.push(line),
   }).catch((error) => {
     throw new Error(`${lines.join('\n')}\n${error.stack}`);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { until } from '@gateway/testkit';
 import { connectBus } from '@gateway/bus';
 import type { Bus } from '@gateway/bus';
 import { DEFAULT_KEY_PREFIX, digestOfSecret, makeSecret, maskSecret } from '@gateway/contracts/ids';
@@ -18,7 +19,6 @@ import type { AnswerOf } from '@gateway/contracts/messages';
 import type { LedgerTransactionView, PricesSpec, SourceSpec, UsageRecordView } from '@gateway/contracts/operator';
 import { parseUsd } from '@gateway/metering';
 import { Secret, seal } from '@gateway/service-kit';
-import { until } from './until.js';
 
 const ACTOR = 'e2e';
 
@@ -152,6 +152,18 @@ export class TestOperator {
     timeoutMs?: number,
   ): Promise<{ record: UsageRecordView; transactions: LedgerTransactionView[] }> {
     return until(`the usage record of ${requestId}`, () => this.findRecord(requestId), timeoutMs);
+  }
+
+  /** The record of the only call of an account, for a client that left before it could read the id. */
+  async onlyRecord(account: string): Promise<UsageRecordView> {
+    const page = { account, from: null, to: null, cursor: null, limit: 2 };
+    const records = await until(`the usage record of ${account}`, async () => {
+      const { records: found } = await this.#bus.request(billingUsageRecords, page);
+      return found.length > 0 && found;
+    });
+    const [record] = records;
+    if (record === undefined || records.length > 1) throw new Error(`${account} has ${records.length} records`);
+    return record;
   }
 
   /** The sum of all charges of an account, each id counted once; throws when an id is listed twice. */

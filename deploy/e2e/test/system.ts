@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { ServiceName } from '@gateway/contracts/messages';
 import { TestOperator } from './operator.js';
 
 interface Running {
@@ -14,6 +15,8 @@ interface Running {
 export interface SharedSystem extends Running {
   readonly operator: TestOperator;
   readonly collectorUrl: string;
+  /** The bus with the rights of a service. */
+  natsUrlOf(service: ServiceName): string;
   close(): Promise<void>;
 }
 
@@ -21,15 +24,18 @@ export async function sharedSystem(): Promise<SharedSystem> {
   const state = process.env['GATEWAY_E2E_STATE'];
   if (state === undefined) throw new Error('the global setup of the end-to-end tests did not run');
   const running = readJson<Running>(`${state}/running.json`);
-  const secrets = readJson<{ keyPepper: string; credentialsKey: string; busPasswords: Record<string, string> }>(
+  const secrets = readJson<{ keyPepper: string; credentialsKey: string; busPasswords: Record<ServiceName, string> }>(
     `${state}/secrets.json`,
   );
-  const nats = new URL(running.natsUrl);
-  nats.username = 'dashboard';
-  nats.password = secrets.busPasswords['dashboard'] ?? '';
-  const operator = await TestOperator.connect({ ...secrets, natsUrl: nats.href });
+  const natsUrlOf = (service: ServiceName): string => {
+    const url = new URL(running.natsUrl);
+    url.username = service;
+    url.password = secrets.busPasswords[service];
+    return url.href;
+  };
+  const operator = await TestOperator.connect({ ...secrets, natsUrl: natsUrlOf('dashboard') });
   const collectorUrl = readJson<{ url: string }>(`${state}/collector.json`).url;
-  return { ...running, operator, collectorUrl, close: () => operator.close() };
+  return { ...running, operator, collectorUrl, natsUrlOf, close: () => operator.close() };
 }
 
 function readJson<T>(file: string): T {

@@ -4,6 +4,8 @@ export { startTestBus } from './test-bus.js';
 export type { TestBus } from './test-bus.js';
 export { startTestDatabase } from './test-database.js';
 export type { TestDatabase, TestDatabaseOptions, TestDatabaseServer } from './test-database.js';
+export { startTestRedis } from './test-redis.js';
+export type { OwnServer } from './start-own-server.js';
 export { temporaryDirectory } from './temporary-directory.js';
 export type { TemporaryDirectory } from './temporary-directory.js';
 export { until } from './until.js';

@@ -1,7 +1,7 @@
 import { createDatabaseFromTemplate, createPool, databaseUrl, migrate, type Pool } from '@gateway/postgres';
-import { startServers, type RunningServer } from '@gateway/servers';
+import type { RunningServer } from '@gateway/servers';
 import { silentLog } from './logs.js';
-import { temporaryDirectory } from './temporary-directory.js';
+import { startOwnServer } from './start-own-server.js';
 
 const SUPERUSER_PASSWORD = 'a superuser for tests';
 const ROLE_PASSWORD = 'a role for tests';
@@ -32,12 +32,7 @@ export interface TestDatabaseServer {
 
 /** A PostgreSQL server whose databases are copies of one migrated template. */
 export async function startTestDatabase(options: TestDatabaseOptions): Promise<TestDatabaseServer> {
-  const directory = temporaryDirectory(options.service);
-  const { postgres } = await startServers(['postgres'], {
-    stateDirectory: directory.path,
-    // A server of its own: tests stop and kill it.
-    env: { ...process.env, GATEWAY_MIGRATION_URL: '', GATEWAY_POSTGRES_URL: '' },
-    durable: false,
+  const { server: postgres, stop } = await startOwnServer('postgres', {
     postgres: { superuserPassword: SUPERUSER_PASSWORD },
   });
   const role = { name: `gateway_${options.service}`, password: ROLE_PASSWORD };
@@ -66,8 +61,7 @@ export async function startTestDatabase(options: TestDatabaseOptions): Promise<T
     },
     async stop() {
       await Promise.all(pools.map((pool) => pool.end()));
-      await postgres.stop();
-      directory.remove();
+      await stop();
     },
   };
 }

@@ -1,29 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { connectBus, natsAuthorization } from '@gateway/bus';
 import type { Bus } from '@gateway/bus';
-import {
-  MESSAGES,
-  SERVICE_NAMES,
-  accountsFind,
-  accountsLoad,
-  billingLoad,
-  modelEntryKey,
-  usageRecorded,
-} from '@gateway/contracts/messages';
-import type { ServiceName, UsageEvent } from '@gateway/contracts/messages';
+import { accountsFind, accountsLoad, billingLoad, modelEntryKey, usageRecorded } from '@gateway/contracts/messages';
+import type { UsageEvent } from '@gateway/contracts/messages';
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
-import { startServers } from '@gateway/servers';
 import type { RunningServer } from '@gateway/servers';
-import { ReadyChecks, createLogger } from '@gateway/service-kit';
+import { ReadyChecks } from '@gateway/service-kit';
+import { silentLog, startTestBus, startTestRedis } from '@gateway/testkit';
 import type { Durations, Ports } from '../src/ports.js';
 import { startAdmission } from '../src/wire.js';
 import type { StartedAdmission } from '../src/wire.js';
 import { model, source } from './world.js';
 
-const PASSWORDS = Object.fromEntries(SERVICE_NAMES.map((name) => [name, `for-${name}`])) as Record<ServiceName, string>;
-const DRAIN_MS = 5_000;
 const MEBIBYTE = 1024 * 1024;
 
 export interface BusWorld {
@@ -39,31 +25,19 @@ export interface BusWorld {
 
 /** Redis and NATS with the users of all services, and owners that answer on the bus. */
 export async function makeBusWorld(owners: Ports['owners']): Promise<BusWorld> {
-  const directory = await mkdtemp(join(tmpdir(), 'gateway-admission-bus-'));
-  const { redis, nats } = await startServers(['redis', 'nats'], {
-    stateDirectory: directory,
-    env: {},
-    durable: false,
-    nats: {
-      config: natsAuthorization(PASSWORDS, MESSAGES),
-      credentials: { user: 'dashboard', password: PASSWORDS.dashboard },
-    },
-  });
-  const urlOf = (service: ServiceName) => nats.url.replace(/\/\/[^@]*@/, `//${service}:${PASSWORDS[service]}@`);
-  const log = createLogger({ service: 'test', replica: 'test', level: 'silent' });
-  const connect = (service: ServiceName) => connectBus({ url: urlOf(service), service, replica: 'test', log });
+  const [redis, bus] = await Promise.all([startTestRedis(), startTestBus()]);
   const [edge, billing, accounts, catalog] = await Promise.all([
-    connect('edge-proxy'),
-    connect('billing'),
-    connect('accounts'),
-    connect('catalog'),
+    bus.connect('edge-proxy'),
+    bus.connect('billing'),
+    bus.connect('accounts'),
+    bus.connect('catalog'),
   ]);
   const events: UsageEvent[] = [];
   await serveOwners({ billing, accounts }, owners, events);
   const started: StartedAdmission[] = [];
   return {
-    nats,
-    redis,
+    nats: bus.nats,
+    redis: redis.server,
     buses: { 'edge-proxy': edge, billing, accounts, catalog },
     events,
     publishCatalog: (revision) =>
@@ -79,14 +53,14 @@ export async function makeBusWorld(owners: Ports['owners']): Promise<BusWorld> {
     async start(replica, durations = {}) {
       const ready = new ReadyChecks();
       const admission = await startAdmission({
-        natsUrl: urlOf('admission'),
-        redisUrl: redis.url,
+        natsUrl: bus.urlFor('admission'),
+        redisUrl: redis.server.url,
         replica,
         durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: 200, ...durations },
         usageBytesMax: 64 * MEBIBYTE,
         streamReplicas: 1,
         clockOffsetMs: 0,
-        log,
+        log: silentLog,
         ready,
         stopping: new AbortController().signal,
       });
@@ -95,9 +69,7 @@ export async function makeBusWorld(owners: Ports['owners']): Promise<BusWorld> {
     },
     async stop() {
       for (const admission of started) await admission.stop();
-      for (const bus of [edge, billing, accounts, catalog]) await bus.drain(DRAIN_MS);
-      await Promise.all([nats.stop(), redis.stop()]);
-      await rm(directory, { recursive: true, force: true });
+      await Promise.all([bus.stop(), redis.stop()]);
     },
   };
 }

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type {
   AccountTerms,
@@ -16,8 +13,8 @@ import type {
   StandingRow,
   UsageEvent,
 } from '@gateway/contracts/messages';
-import { startServers } from '@gateway/servers';
 import type { RunningServer } from '@gateway/servers';
+import { silentLog, startTestRedis, until } from '@gateway/testkit';
 import { RedisClock } from '../src/adapters/redis-clock.js';
 import { RedisGate } from '../src/adapters/redis-gate.js';
 import { Admission } from '../src/admission.js';
@@ -28,7 +25,6 @@ import type { Beat, Durations, Edges, Log, Ports } from '../src/ports.js';
 
 /** Nano-USD per call of the test models: a price per call and nothing per token keeps amounts readable. */
 export const PRICE = 1_000_000;
-export const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 export const NO_PLAN: AccountTerms = {
   plan: null,
@@ -93,13 +89,12 @@ export interface Replica {
 }
 
 export async function makeWorld(): Promise<World> {
-  const directory = await mkdtemp(join(tmpdir(), 'gateway-admission-'));
-  const { redis } = await startServers(['redis'], { stateDirectory: directory, env: {}, durable: false });
+  const redis = await startTestRedis();
   const owners = makeOwners();
   const replicas: Replica[] = [];
   let offsetMs = 0;
   const world: World = {
-    server: redis,
+    server: redis.server,
     owners,
     events: [],
     verdicts: [],
@@ -119,7 +114,6 @@ export async function makeWorld(): Promise<World> {
     async stop() {
       for (const replica of replicas) await replica.stop();
       await redis.stop();
-      await rm(directory, { recursive: true, force: true });
     },
   };
   return world;
@@ -143,7 +137,7 @@ async function startReplica(
   offsetMs: number,
   options: { durations?: Partial<Durations>; log?: Log },
 ): Promise<Replica> {
-  const log = options.log ?? SILENT;
+  const log = options.log ?? silentLog;
   const clock = new RedisClock(offsetMs);
   const gate = new RedisGate(world.server.url, clock, log);
   gate.open();
@@ -164,9 +158,9 @@ async function startReplica(
     replica: name,
   };
   const admission = new Admission(ports);
-  await until(() => gate.usable());
+  await until('the gate is usable', () => gate.usable());
   await admission.sweep();
-  await until(() => admission.bucketsPending() === 0);
+  await until('all buckets are open', () => admission.bucketsPending() === 0);
   return {
     admission,
     clock,
@@ -456,15 +450,4 @@ export function source(modelId: string, change: Partial<CatalogSource>): Catalog
     costs: [],
     ...change,
   };
-}
-
-const POLL_MS = 5;
-
-/** Waits until the condition holds. @throws when it does not within `deadlineMs` */
-export async function until(condition: () => boolean | Promise<boolean>, deadlineMs = 10_000): Promise<void> {
-  const end = performance.now() + deadlineMs;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`not so within ${deadlineMs} ms: ${condition}`);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
 }

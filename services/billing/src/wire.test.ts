@@ -18,10 +18,10 @@ import {
   type UsageEvent,
 } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
+import { until } from '@gateway/testkit';
 import { faultsOf } from '../test/audit.js';
 import { startBillingWorld, type BillingWorld } from '../test/billing-world.js';
 import { expired, holdFor, settled } from '../test/events.js';
-import { until } from '../test/ledger-world.js';
 
 let world: BillingWorld;
 let edge: Bus;
@@ -62,8 +62,8 @@ async function record(...events: UsageEvent[]): Promise<void> {
 }
 
 const isClosed = (id: string): boolean => standings.some(({ closed }) => closed.includes(id));
-const settledAll = (...events: UsageEvent[]): Promise<void> =>
-  until(() => events.every(({ id }) => isClosed(id)), 'every event is named in a standing');
+const settledAll = (...events: UsageEvent[]): Promise<true> =>
+  until('every event is named in a standing', () => events.every(({ id }) => isClosed(id)));
 
 const load = (account: string, changes: Partial<ReceivedOf<typeof billingLoad>> = {}) =>
   admission.request(billingLoad, { account, names: [], ids: [], afterLoss: false, ...changes });
@@ -141,7 +141,7 @@ describe('billing.load', () => {
     await record(event);
     await settledAll(event);
     const before = Date.now();
-    await until(async () => (await load(account)).caughtUpTo >= before, 'everything is settled');
+    await until('everything is settled', async () => (await load(account)).caughtUpTo >= before);
     const unknown = makeUuidV7(Date.now());
     const answer = await load(account, {
       names: [`km:${event.hold.key}:2026-11`],
@@ -228,7 +228,7 @@ describe('billing.load', () => {
       expect((await load(account, { ids: [waiting.id] })).standing.closed).toEqual([]);
       await holder.query('COMMIT');
       await settledAll(waiting);
-      await until(async () => (await load(account)).caughtUpTo > storedBefore, 'it is settled');
+      await until('it is settled', async () => (await load(account)).caughtUpTo > storedBefore);
       const answer = await load(account, { afterLoss: true, ids: [waiting.id] });
       expect(answer.standing.closed).toEqual([waiting.id]);
     } finally {
@@ -394,19 +394,17 @@ test('NATS killed and restarted: what was stored is settled, what comes after it
   await record(first);
   await world.nats.restart?.({ kill: true });
   const second = settled(holdFor(account), 5);
-  await until(() => edge.connected(), 'the edge is connected again');
-  await until(
-    async () =>
-      record(second).then(
-        () => true,
-        () => false,
-      ),
-    'the stream stores again',
+  await until('the edge is connected again', () => edge.connected());
+  await until('the stream stores again', async () =>
+    record(second).then(
+      () => true,
+      () => false,
+    ),
   );
   await until(
+    'both are settled',
     async () =>
       (await onPool(world.ledger.pool).query('SELECT FROM usage_records WHERE account = $1', [account])).length === 2,
-    'both are settled',
   );
   expect(await faultsOf(world.ledger.pool)).toEqual([]);
 }, 60_000);
@@ -415,28 +413,24 @@ test('a stream that was lost and made anew is settled from its beginning', async
   const account = freshAccount();
   await world.nats.restart?.({ kill: true, emptyState: true });
   const event = settled(holdFor(account), 10);
-  await until(() => edge.connected(), 'the edge is connected again');
-  await until(
-    async () =>
-      record(event).then(
-        () => true,
-        () => false,
-      ),
-    'the stream was made again',
+  await until('the edge is connected again', () => edge.connected());
+  await until('the stream was made again', async () =>
+    record(event).then(
+      () => true,
+      () => false,
+    ),
   );
   await until(
+    'it is settled',
     async () =>
       (await onPool(world.ledger.pool).query('SELECT FROM usage_records WHERE account = $1', [account])).length === 1,
-    'it is settled',
   );
   const before = Date.now();
-  await until(
-    async () =>
-      load(account).then(
-        ({ caughtUpTo }) => caughtUpTo >= before,
-        () => false,
-      ),
-    'everything in the new stream is settled',
+  await until('everything in the new stream is settled', async () =>
+    load(account).then(
+      ({ caughtUpTo }) => caughtUpTo >= before,
+      () => false,
+    ),
   );
   expect((await load(account, { afterLoss: true, ids: [event.id] })).standing.closed).toEqual([event.id]);
 }, 60_000);

@@ -1,6 +1,11 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
+import { startTelemetry, type Telemetry } from '@gateway/service-kit';
+import { until } from '@gateway/testkit';
 import { begin, bytesOf, chat, send } from '../test/client.js';
-import { eventually, startEdgeWorld, type EdgeWorld, type EdgeWorldOptions } from '../test/edge-world.js';
+import { startEdgeWorld, type EdgeWorld, type EdgeWorldOptions } from '../test/edge-world.js';
 import { sendReport } from '../test/fake-admission.js';
 
 const PATH = '/v1/chat/completions';
@@ -29,15 +34,52 @@ test(
     const answer = await begin(edge.url, PATH, chat({ model: 'pub/model', stream: true }));
     let seen = '';
     answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
-    await eventually('the stream has begun', () => seen === delta('one'));
+    await until('the stream has begun', () => seen === delta('one'));
     const restarted = restartNats({ kill: true });
-    await eventually('the edge has noticed', () => log.some(({ text }) => /disconnect/i.test(text)));
+    await until('the edge has noticed', () => log.some(({ text }) => /disconnect/i.test(text)));
     provider.release('away');
     await restarted;
-    await eventually('the stream is complete', () => answer.complete);
+    await until('the stream is complete', () => answer.complete);
     expect(seen).toBe(delta('one') + delta('two') + DONE);
     expect(await eventOf(String(answer.headers['x-gateway-request-id']))).toMatchObject({ outcome: 'settled' });
-    await eventually('the edge admits again', async () => (await send(edge.url, PATH, chat())).status === 200);
+    await until('the edge admits again', async () => (await send(edge.url, PATH, chat())).status === 200);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'with NATS hung the last piece goes out after 2 s and is counted; the event is stored when NATS answers again',
+  async () => {
+    const { edge, provider, hangNats, eventOf, events } = await start();
+    const metrics = startTelemetry({ service: 'edge-proxy', replica: 'e0', version: '0', otlpEndpoint: null });
+    provider.script({ model: MODEL, steps: [{ chunk: delta('one') }, { waitFor: 'hung' }, { chunk: DONE }] });
+    const answer = await begin(edge.url, PATH, chat({ stream: true }));
+    const id = String(answer.headers['x-gateway-request-id']);
+    let seen = '';
+    answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+    await until('the stream has begun', () => seen === delta('one'));
+    const resume = hangNats();
+    try {
+      const releasedAt = performance.now();
+      provider.release('hung');
+      await until('the stream is complete', () => answer.complete);
+      expect(seen).toBe(delta('one') + DONE);
+      expect(performance.now() - releasedAt).toBeGreaterThanOrEqual(1_990);
+      expect(events.map((event) => event.id)).not.toContain(id);
+      expect(await metricsOf(metrics)).toMatch(
+        /^gateway_edge_last_piece_unconfirmed_total\{[^}]*waited_for="record"[^}]*\} 1$/m,
+      );
+      const refused = await send(edge.url, PATH, chat());
+      expect([refused.status, JSON.parse(refused.body.toString()).error.code]).toEqual([500, 'admission_error']);
+    } finally {
+      resume();
+      await metrics.shutdown();
+    }
+    const stored = await eventOf(id);
+    expect(stored).toMatchObject({ outcome: 'settled' });
+    await until('the edge admits again', async () => (await send(edge.url, PATH, chat())).status === 200);
+    // A hung server may have had the first try: every copy says the same, so that the ledger charges one.
+    for (const copy of events.filter((event) => event.id === id)) expect(copy).toEqual(stored);
   },
   TIMEOUT_MS,
 );
@@ -47,7 +89,7 @@ test(
   async () => {
     const { edge, stopNats, log } = await start();
     await stopNats();
-    await eventually('the edge has noticed', () => log.some(({ text }) => /disconnect/i.test(text)));
+    await until('the edge has noticed', () => log.some(({ text }) => /disconnect/i.test(text)));
     const call = await send(edge.url, PATH, chat());
     expect([call.status, JSON.parse(call.body.toString()).error.code]).toEqual([500, 'admission_error']);
     const list = await send(edge.url, '/v1/models');
@@ -69,7 +111,7 @@ test(
     expect(answer.body.toString()).toBe(delta('one') + DONE);
     expect(performance.now() - begunAt).toBeGreaterThanOrEqual(199);
     const id = String(answer.headers['x-gateway-request-id']);
-    await eventually(
+    await until(
       'beats repeat the release',
       () => gate.beats.filter(({ releases }) => releases.some((each) => each.id === id)).length > 1,
     );
@@ -104,9 +146,7 @@ test(
     gate.deliver = (answer) => answer();
     for (const answer of late) answer();
     const id = String(answer.headers['x-gateway-request-id']);
-    await eventually('it was released blind', () =>
-      gate.releases.some((release) => release.id === id && release.blind),
-    );
+    await until('it was released blind', () => gate.releases.some((release) => release.id === id && release.blind));
     expect(provider.calls({ model: MODEL })).toHaveLength(0);
   },
   TIMEOUT_MS,
@@ -116,12 +156,12 @@ test(
   'a report is answered by a beat that quotes the new token',
   async () => {
     const { gate, admissionBuses } = await start({ env: { GATEWAY_BEAT_MS: '60000' } });
-    await eventually('the first beat', () => gate.beats.length > 0);
+    await until('the first beat', () => gate.beats.length > 0);
     gate.token = 'run2-0001';
     const [bus] = admissionBuses;
     if (bus === undefined) throw new Error('there is no admission');
     sendReport(bus, gate);
-    await eventually('the beat quotes it', () =>
+    await until('the beat quotes it', () =>
       gate.beats.some(({ tokens }) =>
         tokens.some(({ bucket, token }) => bucket === gate.bucket && token === gate.token),
       ),
@@ -149,12 +189,22 @@ test(
     await cut;
     expect(cutText).toContain('"error"');
     await stopped;
-    await eventually('the last beat', () => gate.beats.at(-1)?.last === true);
+    await until('the last beat', () => gate.beats.at(-1)?.last === true);
     expect(gate.beats.at(-1)).toMatchObject({ calls: [], releases: [] });
     const outcomeOf = (id: unknown): string | undefined => events.find((event) => event.id === id)?.outcome;
-    await eventually('both records', () => events.length === 2);
+    await until('both records', () => events.length === 2);
     expect(outcomeOf(finishes.headers['x-gateway-request-id'])).toBe('settled');
     expect(outcomeOf(stalls.headers['x-gateway-request-id'])).toBe('voided');
   },
   TIMEOUT_MS,
 );
+
+/** What a scraper of this process would read. */
+async function metricsOf({ metrics }: Telemetry): Promise<string> {
+  const server = createServer(metrics).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const { body } = await send(`http://127.0.0.1:${port}`, '/metrics', { key: null });
+  server.close();
+  return body.toString();
+}

@@ -14,6 +14,7 @@ import { AdmissionDesk } from './admission/ask-admission.js';
 import { EdgeClock } from './admission/edge-clock.js';
 import { GateTokens } from './admission/gate-tokens.js';
 import { KnownReplicas } from './admission/known-replicas.js';
+import { TurnEnd } from './admission/turn-end.js';
 import { RunningCalls } from './beats/running-calls.js';
 import { Beats } from './beats/send-beats.js';
 import type { Edge, EdgeSettings } from './call/call.js';
@@ -62,8 +63,10 @@ export async function startEdge(context: ServiceContext<typeof EDGE_FIELDS>): Pr
   const deadlines = new Deadlines(monotonicMs);
   const sources = new SourceLanes();
   const catalog = followCatalog(bus, config.GATEWAY_CREDENTIALS_KEY, log);
+  const turnEnd = new TurnEnd();
   const journal = new UsageJournal({
     bus: line,
+    turnEnd,
     monotonicMs,
     random: Math.random,
     onFailedTry: (code) => {
@@ -74,6 +77,7 @@ export async function startEdge(context: ServiceContext<typeof EDGE_FIELDS>): Pr
   const desk = new AdmissionDesk({
     edge: edgeId,
     bus: line,
+    turnEnd,
     clock,
     tokens,
     replicas,

@@ -1,22 +1,15 @@
-import { connectBus, natsAuthorization, type Bus } from '@gateway/bus';
+import type { Bus } from '@gateway/bus';
 import {
-  BUCKETS,
-  MESSAGES,
   modelEntryKey,
-  SERVICE_NAMES,
   usageRecorded,
   type CatalogModel,
   type CatalogSource,
-  type ServiceName,
   type UsageEvent,
 } from '@gateway/contracts/messages';
 import { startProviderSimulator, type ProviderSimulator } from '@gateway/provider-simulator';
-import { startServers, type RestartOptions } from '@gateway/servers';
-import { ReadyChecks, readConfig, seal, Secret, systemClock, BASE_FIELDS, type Logger } from '@gateway/service-kit';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import type { RestartOptions } from '@gateway/servers';
+import { ReadyChecks, readConfig, seal, Secret, systemClock, BASE_FIELDS } from '@gateway/service-kit';
+import { recordingLog, startTestBus, until, type LogLine } from '@gateway/testkit';
 import { EDGE_FIELDS } from '../src/config.js';
 import { startEdge, type RunningEdge } from '../src/wire.js';
 import { FakeGate, serveFakeAdmission, TEST_PRICE } from './fake-admission.js';
@@ -25,12 +18,6 @@ export const TEST_KEY = `mgw_live_${'0123456789abcdef'.repeat(3)}`;
 export const TEST_MODEL = 'pub/model';
 export const SOURCE_CREDENTIAL = 'provider-secret-1';
 const CREDENTIALS_KEY = Buffer.alloc(32, 7);
-const PASSWORDS = Object.fromEntries(SERVICE_NAMES.map((name) => [name, `pass-${name}`])) as Record<
-  ServiceName,
-  string
->;
-const DEADLINE_MS = 15_000;
-const STEP_MS = 5;
 
 /** An edge in this process on a NATS server of its own, a fake admission, and the provider simulator behind it. */
 export interface EdgeWorld {
@@ -40,10 +27,12 @@ export interface EdgeWorld {
   readonly admissionBuses: readonly Bus[];
   /** Events that the stream has stored, in its order. */
   readonly events: UsageEvent[];
-  readonly log: { level: string; facts: object; text: string }[];
+  readonly log: readonly LogLine[];
   publishCatalog(change?: (entries: CatalogEntries) => void): Promise<void>;
   restartNats(options?: RestartOptions): Promise<void>;
   stopNats(): Promise<void>;
+  /** NATS keeps its connections and answers nothing, until the returned function is called. */
+  hangNats(): () => void;
   eventOf(id: string): Promise<UsageEvent>;
   stop(): Promise<void>;
 }
@@ -59,30 +48,11 @@ export interface EdgeWorldOptions {
 }
 
 export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<EdgeWorld> {
-  const stateDirectory = await mkdtemp(join(tmpdir(), 'edge-test-'));
-  const { nats } = await startServers(['nats'], {
-    stateDirectory,
-    env: { ...process.env, GATEWAY_NATS_URL: '' },
-    durable: false,
-    nats: {
-      config: natsAuthorization(PASSWORDS, MESSAGES, BUCKETS),
-      credentials: { user: 'catalog', password: PASSWORDS.catalog },
-    },
-  });
-  const port = new URL(nats.url).port;
-  const urlFor = (service: ServiceName): string => `nats://${service}:${PASSWORDS[service]}@127.0.0.1:${port}`;
-  const log: EdgeWorld['log'] = [];
-  const logger = makeLogger(log);
-  const buses: Bus[] = [];
-  const connect = async (service: ServiceName, replica: string): Promise<Bus> => {
-    const bus = await connectBus({ url: urlFor(service), service, replica, log: makeLogger([]) });
-    buses.push(bus);
-    return bus;
-  };
-
+  const bus = await startTestBus();
+  const log = recordingLog();
   const gate = new FakeGate();
   const events: UsageEvent[] = [];
-  const billing = await connect('billing', 'b0');
+  const billing = await bus.connect('billing', 'b0');
   await billing.ensureStream({ ...STREAM, stream: 'USAGE', subjects: ['usage.recorded.*'], discard: 'new' });
   const consumer = billing.consume({
     stream: 'USAGE',
@@ -102,9 +72,9 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
   });
   const admissionBuses: Bus[] = [];
   for (let replica = 0; replica < (options.admissionReplicas ?? 1); replica += 1) {
-    const bus = await connect('admission', `a${replica}`);
+    const own = await bus.connect('admission', `a${replica}`);
     if (replica === 0) {
-      await bus.ensureStream({
+      await own.ensureStream({
         ...STREAM,
         stream: 'BEATS',
         subjects: ['edge.beat.*.*'],
@@ -112,12 +82,12 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
         messagesPerSubjectMax: 1,
       });
     }
-    serveFakeAdmission(bus, gate);
-    admissionBuses.push(bus);
+    serveFakeAdmission(own, gate);
+    admissionBuses.push(own);
   }
 
   const provider = await startProviderSimulator({ requireKey: SOURCE_CREDENTIAL });
-  const catalog = await connect('catalog', 'c0');
+  const catalog = await bus.connect('catalog', 'c0');
   const entries: CatalogEntries = { models: [modelEntry(TEST_MODEL)], sources: defaultSources(provider) };
   let revision = 0;
   const publishCatalog: EdgeWorld['publishCatalog'] = async (change) => {
@@ -130,17 +100,17 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
   };
   await publishCatalog();
 
-  const env = { ...DEFAULT_ENV, GATEWAY_NATS_URL: urlFor('edge-proxy'), ...options.env };
+  const env = { ...DEFAULT_ENV, GATEWAY_NATS_URL: bus.urlFor('edge-proxy'), ...options.env };
   const ready = new ReadyChecks();
   const edge = await startEdge({
     config: readConfig({ ...BASE_FIELDS, ...EDGE_FIELDS }, env),
-    log: logger,
+    log,
     clock: systemClock,
     replica: 'e0',
     ready,
     stopping: new AbortController().signal,
   });
-  await eventually('the edge is ready', () => ready.report().ready);
+  await until('the edge is ready', () => ready.report().ready);
 
   return {
     edge,
@@ -148,34 +118,29 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
     provider,
     admissionBuses,
     events,
-    log,
+    log: log.lines,
     publishCatalog,
     restartNats: async (restart = {}) => {
-      if (nats.restart === undefined) throw new Error('this NATS server cannot be restarted');
-      await nats.restart(restart);
+      if (bus.nats.restart === undefined) throw new Error('this NATS server cannot be restarted');
+      await bus.nats.restart(restart);
     },
-    stopNats: () => nats.stop(),
+    stopNats: () => bus.nats.stop(),
+    hangNats: () => {
+      const { pid } = bus.nats;
+      if (pid === null) throw new Error('this NATS server is no process of this test');
+      process.kill(pid, 'SIGSTOP');
+      return () => void process.kill(pid, 'SIGCONT');
+    },
     eventOf: async (id) => {
-      await eventually(`the event of ${id} is stored`, () => events.some((event) => event.id === id));
+      await until(`the event of ${id} is stored`, () => events.some((event) => event.id === id));
       return events.find((event) => event.id === id) as UsageEvent;
     },
     stop: async () => {
       await edge.stop();
       await consumer.stop();
-      await Promise.all(buses.map((bus) => bus.drain(5_000)));
-      await Promise.all([provider.close(), nats.stop()]);
-      await rm(stateDirectory, { recursive: true, force: true });
+      await Promise.all([provider.close(), bus.stop()]);
     },
   };
-}
-
-/** Polls until the condition holds; fails with its description after 15 s. */
-export async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const until = performance.now() + DEADLINE_MS;
-  while (!(await holds())) {
-    if (performance.now() > until) throw new Error(`not seen within ${DEADLINE_MS} ms: ${what}`);
-    await delay(STEP_MS);
-  }
 }
 
 export function modelEntry(id: string): CatalogModel {
@@ -246,15 +211,3 @@ const DEFAULT_ENV = {
   GATEWAY_BEAT_MS: '200',
   GATEWAY_DRAIN_MS: '2000',
 };
-
-function makeLogger(lines: EdgeWorld['log']): Logger {
-  const at = (level: string) => (facts: object, text: string) => void lines.push({ level, facts, text });
-  const logger: Logger = {
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    child: () => logger,
-  };
-  return logger;
-}

@@ -23,6 +23,8 @@ const RESTART_MAX_MS = 10_000;
 /** A child that lived so long starts its back-off anew. */
 const SETTLED_MS = 30_000;
 const LOG_LINES_SHOWN = 20;
+/** What a call allocates dies with it: a larger young generation is collected less often (5 % of all CPU at 64 connections). */
+const NODE_OPTIONS = ['--max-semi-space-size=32'];
 
 /**
  * A supervised process: started under a parent-death signal in a process group of its own (Ctrl-C reaches the starter
@@ -105,7 +107,7 @@ export class Child {
   #spawn(): void {
     const { program, env, logFile } = this.#options;
     const log = openSync(logFile, 'a');
-    const [command = process.execPath, ...args] = [...parentDeathPrefix(), process.execPath, program];
+    const [command = process.execPath, ...args] = [...parentDeathPrefix(), process.execPath, ...NODE_OPTIONS, program];
     const child = spawn(command, args, { env, stdio: ['ignore', log, log], detached: true });
     closeSync(log);
     this.#process = child;

@@ -12,7 +12,8 @@ import {
 } from '@gateway/contracts/messages';
 import type { AccountView, KeyView } from '@gateway/contracts/operator';
 import { createPool, dumpSchema, onPool } from '@gateway/postgres';
-import { eventually, FUNDED, startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
+import { until } from '@gateway/testkit';
+import { FUNDED, startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
 
 const ACTOR = 'operator:test';
 const PEPPER = 'a pepper for tests';
@@ -278,7 +279,7 @@ test('the migrated schema is the committed one (delete schema.golden.txt to writ
 test('while PostgreSQL is away requests are answered as such, and work again afterwards', async () => {
   const account = await makeAccount();
   await world.postgres.restart?.({ kill: true });
-  await eventually('an account is loaded', async () => {
+  await until('an account is loaded', async () => {
     const answer = await admission
       .request(accountsLoad, { account: account.id, key: null })
       .catch((error: { code?: string }) => error.code);

@@ -4,19 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { startTelemetry } from '@gateway/service-kit';
+import { until } from '@gateway/testkit';
 import { ENTRIES_IN_FLIGHT_MAX } from './admit-batch.js';
 import { ENTRY_DEADLINE_MS } from './turn.js';
-import {
-  PRICE,
-  admit,
-  admitEntry,
-  batch,
-  makeAccount,
-  makeWorld,
-  mustAdmit,
-  release,
-  until,
-} from '../../test/world.js';
+import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Replica, World } from '../../test/world.js';
 
 let world: World;
@@ -90,7 +81,7 @@ test('what waits for an owner is answered on its own and within its deadline', a
   expect(answers.get(entries[0]!.id)).toMatchObject({ kind: 'fault' });
   expect(tookMs).toBeGreaterThanOrEqual(ENTRY_DEADLINE_MS - 50);
   // Nothing is decided for it afterwards, although its account has been loaded by now.
-  await until(() => one.admission.inFlight() === 0);
+  await until('nothing is in flight', () => one.admission.inFlight() === 0);
   expect((await one.admission.readAccount(slow.account)).holds).toEqual([]);
 });
 

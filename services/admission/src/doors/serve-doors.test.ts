@@ -11,10 +11,11 @@ import {
   edgeVerdict,
 } from '@gateway/contracts/messages';
 import type { AnswerOf, BatchAnswer, BodyOf } from '@gateway/contracts/messages';
+import { until } from '@gateway/testkit';
 import type { StartedAdmission } from '../wire.js';
 import { makeBusWorld } from '../../test/bus-world.js';
 import type { BusWorld } from '../../test/bus-world.js';
-import { PRICE, admitEntry, makeAccount, makeOwners, ownersOf, until } from '../../test/world.js';
+import { PRICE, admitEntry, makeAccount, makeOwners, ownersOf } from '../../test/world.js';
 import type { Admitted, OwnerState } from '../../test/world.js';
 
 const owners: OwnerState = makeOwners();
@@ -25,7 +26,7 @@ let two: StartedAdmission;
 beforeAll(async () => {
   world = await makeBusWorld(ownersOf(owners));
   const starting = await world.start('one');
-  await until(() => starting.ready.report().checks['buckets'] === 'ok');
+  await until('the buckets are open', () => starting.ready.report().checks['buckets'] === 'ok');
   // No catalog has arrived: not ready, and calls are answered with a fault.
   expect(starting.ready.report().checks['catalog']).toMatch('no catalog');
   const account = makeAccount({ owners }, { wallet: PRICE });
@@ -33,7 +34,7 @@ beforeAll(async () => {
   expect(answer).toMatchObject({ kind: 'fault', code: 'catalog_error' });
   await world.publishCatalog(1);
   const second = await world.start('two', { leaseMs: 1_000, expiryMs: 1_500 });
-  await until(() => starting.ready.report().ready && second.ready.report().ready);
+  await until('both replicas are ready', () => starting.ready.report().ready && second.ready.report().ready);
   one = starting;
   two = second;
 });
@@ -127,7 +128,7 @@ test('a standing that billing publishes ends the calls that it names', async () 
   const rows = [{ name: 'wallet', value: 7, version: 2 }];
   const standing = { account: account.account, rows, closed: [admitted!.id] };
   world.buses.billing.publish(billingStanding, {}, { incarnation: 'ledger-1', accounts: [standing] });
-  await until(async () => (await one.admission.readAccount(account.account)).slots === 0);
+  await until('the slot is free', async () => (await one.admission.readAccount(account.account)).slots === 0);
   expect(await one.admission.readAccount(account.account)).toMatchObject({ held: {}, rows: { wallet: { value: 7 } } });
 });
 
@@ -140,7 +141,7 @@ test('a beat is answered by a verdict for its edge', async () => {
   edge.subscribe(edgeVerdict, (verdict) => void verdicts.push(verdict), { words: { edge: 'edge7' } });
   const call = { id, hold, tag: token, endpoint: '/v1/messages' as const };
   const beat = { edge: 'edge7', n: 3, chunk: 0, chunks: 1, tokens: [], calls: [call], releases: [], last: false };
-  await until(async () => {
+  await until('a verdict arrives', async () => {
     await edge.store(edgeBeat, { edge: 'edge7', chunk: 0 }, beat);
     return verdicts.length > 0;
   });
@@ -150,7 +151,7 @@ test('a beat is answered by a verdict for its edge', async () => {
 test('a call whose edge vanished ends in the stream as expired', async () => {
   const account = makeAccount({ owners }, { wallet: 10 * PRICE });
   const [admitted] = await ask({ admits: [admitEntry(two.clock, [account.digest])] }, 'two');
-  await until(() => world.events.some(({ id }) => id === admitted!.id), 20_000);
+  await until('the call expires', () => world.events.some(({ id }) => id === admitted!.id), 20_000);
   const event = world.events.find(({ id }) => id === admitted!.id);
   expect(event).toMatchObject({ rank: 1, outcome: 'expired', hold: { account: account.account } });
   expect(shardOfAccount(account.account)).toBeGreaterThanOrEqual(0);

@@ -1,16 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { BeatCall } from '@gateway/contracts/messages';
-import {
-  PRICE,
-  admit,
-  admitEntry,
-  beatOf,
-  makeAccount,
-  makeWorld,
-  mustAdmit,
-  release,
-  until,
-} from '../../test/world.js';
+import { until } from '@gateway/testkit';
+import { PRICE, admit, admitEntry, beatOf, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Admitted, Replica, World } from '../../test/world.js';
 
 let world: World;
@@ -32,7 +23,7 @@ const running = (call: Admitted): BeatCall => ({
 /** Everything in Redis is gone, as after a restart without data. */
 async function loseGate(): Promise<void> {
   await world.server.restart?.({ kill: true, emptyState: true });
-  await until(() => one.gate.usable());
+  await until('the gate is usable', () => one.gate.usable());
 }
 
 /** Beats as an edge does that hears the report: under the tokens that it was told. */
@@ -53,18 +44,20 @@ test('after a loss nothing is admitted before every live edge has reported, then
     kind: 'fault',
     code: 'admission_error',
   });
-  await until(() => world.reports.length > 0);
+  await until('edges are asked to report', () => world.reports.length > 0);
   reportBack('edge-a', 2, [calls[0]!]);
-  await until(() => world.reports.length > 2);
+  await until('edges are asked again', () => world.reports.length > 2);
   // The other edge, which has a call that no beat named before the loss, has not reported yet.
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
     kind: 'fault',
     code: 'admission_error',
   });
-  await until(() => world.reports.at(-1)!.some(({ bucket }) => bucket === calls[0]!.bucket));
+  await until('a report names the bucket', () =>
+    world.reports.at(-1)!.some(({ bucket }) => bucket === calls[0]!.bucket),
+  );
   reportBack('edge-a', 3, [calls[0]!]);
   reportBack('edge-b', 2, [calls[1]!]);
-  await until(() => one.admission.bucketsPending() === 0);
+  await until('all buckets are open', () => one.admission.bucketsPending() === 0);
   const dump = await one.admission.readAccount(account.account);
   expect(dump).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
   expect((await mustAdmit(one, admitEntry(one.clock, [account.digest]))).token).not.toBe(calls[0]!.token);
@@ -81,7 +74,7 @@ test('the last beat of a dead edge counts, and its unanswered releases', async (
   beatOf(world, 'edge-dead', 9, dead, Date.now() - 3_600_000);
   await loseGate();
   await one.admission.sweep();
-  await until(() => one.admission.bucketsPending() === 0);
+  await until('all buckets are open', () => one.admission.bucketsPending() === 0);
   const dump = await one.admission.readAccount(account.account);
   expect(dump).toMatchObject({ slots: 1, held: { wallet: PRICE + 77 } });
 });
@@ -96,7 +89,7 @@ test('a new token is set when another run of the server kept its data, and accou
   await redis.set(`{${call.bucket}}tok`, `${token} open 1 1`);
   await redis.quit();
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'fault' });
-  await until(() => one.admission.bucketsPending() === 0);
+  await until('all buckets are open', () => one.admission.bucketsPending() === 0);
   account.state.rows.set('wallet', { value: 5 * PRICE, version: 2 });
   const next = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   expect(next.token).not.toBe(call.token);
@@ -112,7 +105,7 @@ test('while Redis is away calls are faults at once, and right again after it is 
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const restart = world.server.restart?.({ kill: true });
-  await until(() => !one.gate.usable());
+  await until('the gate is gone', () => !one.gate.usable());
   const startedAt = performance.now();
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
     kind: 'fault',
@@ -120,9 +113,9 @@ test('while Redis is away calls are faults at once, and right again after it is 
   });
   expect(performance.now() - startedAt).toBeLessThan(1_000);
   await restart;
-  await until(() => one.gate.usable());
+  await until('the gate is usable', () => one.gate.usable());
   await one.admission.sweep();
-  await until(() => one.admission.bucketsPending() === 0);
+  await until('all buckets are open', () => one.admission.bucketsPending() === 0);
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
@@ -137,5 +130,8 @@ test('a Redis that hangs makes faults in time, and calls are right again when it
   } finally {
     process.kill(pid, 'SIGCONT');
   }
-  await until(async () => (await admit(one, admitEntry(one.clock, [account.digest]))).kind === 'admitted');
+  await until(
+    'calls are admitted again',
+    async () => (await admit(one, admitEntry(one.clock, [account.digest]))).kind === 'admitted',
+  );
 });

@@ -25,6 +25,21 @@ test('rows are applied by their own version, whatever the order of arrival', asy
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 7 * PRICE, version: 5 });
 });
 
+test('as many rows as a standing may have are applied, and of a row that is named twice the newer stands', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const rows = Array.from({ length: 1_998 }, (_unused, n) => ({ name: `km:key_${n}:2026-11`, value: n, version: 2 }));
+  const wallet = (value: number, version: number) => ({ name: 'wallet', value, version });
+  const twice = [wallet(3 * PRICE, 4), ...rows, wallet(4 * PRICE, 3)];
+  const standing = { incarnation: 'ledger-1', accounts: [{ account: account.account, rows: twice, closed: [] }] };
+  await one.admission.standing(standing);
+  const dump = await one.admission.readAccount(account.account);
+  expect(Object.keys(dump.rows)).toHaveLength(1_999);
+  expect(dump.rows).toMatchObject({
+    wallet: { value: 3 * PRICE, version: 4 },
+    'km:key_1997:2026-11': { value: 1_997, version: 2 },
+  });
+});
+
 test('an old standing still closes the ids that it names', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const admitted = await mustAdmit(one, admitEntry(one.clock, [account.digest]));

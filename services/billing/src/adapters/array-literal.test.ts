@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { onPool } from '@gateway/postgres';
-import { startLedgerWorld, type LedgerDatabase, type LedgerWorld } from '../../test/ledger-world.js';
+import type { TestDatabase } from '@gateway/testkit';
+import { startLedgerWorld, type LedgerWorld } from '../../test/ledger-world.js';
 import { arrayLiteral } from './array-literal.js';
 
 let world: LedgerWorld;
-let ledger: LedgerDatabase;
+let ledger: TestDatabase;
 
 beforeAll(async () => {
   world = await startLedgerWorld();

@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { dumpSchema, inTransaction, onPool } from '@gateway/postgres';
+import type { TestDatabase } from '@gateway/testkit';
 import { START } from '../../test/events.js';
-import { startLedgerWorld, type LedgerDatabase, type LedgerWorld } from '../../test/ledger-world.js';
+import { startLedgerWorld, type LedgerWorld } from '../../test/ledger-world.js';
 
 let world: LedgerWorld;
-let ledger: LedgerDatabase;
+let ledger: TestDatabase;
 
 beforeAll(async () => {
   world = await startLedgerWorld();

@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { inTransaction, onPool } from '@gateway/postgres';
+import { silentLog, type TestDatabase } from '@gateway/testkit';
 import { seededRandom } from '../../test/events.js';
-import { silentLog, startLedgerWorld, type LedgerDatabase, type LedgerWorld } from '../../test/ledger-world.js';
+import { startLedgerWorld, type LedgerWorld } from '../../test/ledger-world.js';
 import type { ProgressStore, StreamFacts } from '../ports.js';
 import { trackProgress, trimStream } from '../settle/track-progress.js';
 import { makeProgressStore } from './progress-store.js';
 import { insertApplied } from './settle-rows.js';
 
 let world: LedgerWorld;
-let ledger: LedgerDatabase;
+let ledger: TestDatabase;
 let store: ProgressStore;
 
 beforeAll(async () => {

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startLedgerWorld, until, type LedgerDatabase, type LedgerWorld } from '../../test/ledger-world.js';
+import { until, type TestDatabase } from '@gateway/testkit';
+import { startLedgerWorld, type LedgerWorld } from '../../test/ledger-world.js';
 import { makeShardLocks } from './shard-locks.js';
 
 let world: LedgerWorld;
-let ledger: LedgerDatabase;
+let ledger: TestDatabase;
 
 beforeAll(async () => {
   world = await startLedgerWorld();
@@ -18,7 +19,7 @@ test('one process holds a shard; it goes to another one when it is given back', 
   expect(await other.hold(0)).toBe(false);
   expect(await other.hold(1)).toBe(true);
   await one.release();
-  await until(() => other.hold(0), 'the other one has it');
+  await until('the other one has it', () => other.hold(0));
   await other.release();
 });
 
@@ -30,7 +31,7 @@ test('a broken session loses its shards, says so, and can take them again', asyn
     `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = 2
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
   );
-  await until(() => lost === 1, 'the loss is told');
-  await until(() => locks.hold(2), 'it is held again');
+  await until('the loss is told', () => lost === 1);
+  await until('it is held again', () => locks.hold(2));
   await locks.release();
 });

@@ -2,16 +2,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
+import type { TestDatabase } from '@gateway/testkit';
 import { balancesOf, faultsOf } from '../../test/audit.js';
 import { expired, factsOf, holdFor, planHoldFor, seededRandom, settled, START, voided } from '../../test/events.js';
-import { startLedgerWorld, type LedgerDatabase, type LedgerWorld } from '../../test/ledger-world.js';
+import { startLedgerWorld, type LedgerWorld } from '../../test/ledger-world.js';
 import { makeSettleStore } from '../adapters/settle-store.js';
 import type { BatchDecision } from '../domain/decide-batch.js';
 import { makeMonths } from './ensure-months.js';
 import { settleBatch } from './settle-batch.js';
 
 let world: LedgerWorld;
-let ledger: LedgerDatabase;
+let ledger: TestDatabase;
 
 beforeAll(async () => {
   world = await startLedgerWorld();
@@ -195,10 +196,7 @@ test('a call belongs to the month inside its id and to the month of its admissio
   const partitions = await onPool(ledger.admin).query<{ name: string }>(
     'SELECT tableoid::regclass::text AS name FROM billing.usage_records ORDER BY id',
   );
-  expect(partitions.map(({ name }) => name)).toEqual([
-    'billing.usage_records_2026_11',
-    'billing.usage_records_2026_12',
-  ]);
+  expect(partitions.map(({ name }) => name)).toEqual(['usage_records_2026_11', 'usage_records_2026_12']);
   expect(await row('a', 'km:key-a:2026-11')).toBe(20n);
 });
 

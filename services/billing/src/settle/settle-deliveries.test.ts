@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { StandingOfAccount, UsageEvent } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
+import { silentLog, type TestDatabase } from '@gateway/testkit';
 import { faultsOf } from '../../test/audit.js';
 import { holdFor, messageOf, settled } from '../../test/events.js';
-import { silentLog, startLedgerWorld, type LedgerDatabase, type LedgerWorld } from '../../test/ledger-world.js';
+import { startLedgerWorld, type LedgerWorld } from '../../test/ledger-world.js';
 import { makeProgressStore } from '../adapters/progress-store.js';
 import { makeSettleStore } from '../adapters/settle-store.js';
 import { isInfrastructureFault } from '../adapters/infrastructure-fault.js';
@@ -13,7 +14,7 @@ import { GIVEN_BACK_MS, settleDeliveries, type SettleDeps, type UsageDelivery } 
 import { makeSettleMeter } from './settle-meter.js';
 
 let world: LedgerWorld;
-let ledger: LedgerDatabase;
+let ledger: TestDatabase;
 
 beforeAll(async () => {
   world = await startLedgerWorld();

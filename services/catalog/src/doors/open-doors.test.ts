@@ -5,8 +5,9 @@ import { catalogPutModel, catalogPutProvider, catalogPutSource, modelEntryKey } 
 import type { CatalogModel, CatalogSource } from '@gateway/contracts/messages';
 import { createPool, dumpSchema, onPool } from '@gateway/postgres';
 import { open, seal, Secret } from '@gateway/service-kit';
+import { until } from '@gateway/testkit';
 import { ACTOR, modelSpec, PRICES, providerSpec, sourceSpec } from '../../test/specs.js';
-import { eventually, startCatalogWorld, type CatalogWorld } from '../../test/catalog-world.js';
+import { startCatalogWorld, type CatalogWorld } from '../../test/catalog-world.js';
 
 const GOLDEN = new URL('../../schema.golden.txt', import.meta.url);
 
@@ -44,7 +45,7 @@ const refused = (code: string, param: string | null) => ({ refused: expect.objec
 const keys = () => ({ current: new Secret(Buffer.from(world.credentialsKey, 'hex')), previous: null });
 
 async function shown<T>(key: string, at: { revision: number }): Promise<T> {
-  await eventually(`revision ${at.revision} is mirrored`, () => revision >= at.revision);
+  await until(`revision ${at.revision} is mirrored`, () => revision >= at.revision);
   return JSON.parse(published.get(key) ?? 'null') as T;
 }
 

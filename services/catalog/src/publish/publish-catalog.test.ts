@@ -3,8 +3,9 @@ import type { Bus } from '@gateway/bus';
 import { catalogPutModel, catalogPutProvider, catalogPutSource } from '@gateway/contracts/messages';
 import type { CatalogProvider, CatalogSource } from '@gateway/contracts/messages';
 import { keyIdOf, seal, Secret } from '@gateway/service-kit';
+import { until } from '@gateway/testkit';
 import { ACTOR, modelSpec, providerSpec, sourceSpec } from '../../test/specs.js';
-import { eventually, startCatalogWorld, type CatalogWorld, type Replica } from '../../test/catalog-world.js';
+import { startCatalogWorld, type CatalogWorld, type Replica } from '../../test/catalog-world.js';
 
 const NEVER_MS = 3_600_000;
 
@@ -35,7 +36,7 @@ afterAll(() => world.stop());
 async function start(options?: Parameters<CatalogWorld['start']>[0]): Promise<Replica> {
   const replica = await world.start(options);
   replicas.push(replica);
-  await eventually('ready', () => replica.ready.report().ready);
+  await until('ready', () => replica.ready.report().ready);
   return replica;
 }
 
@@ -55,14 +56,14 @@ test('what was changed while the service was away is published at its start', as
   await world.sql.execute("INSERT INTO providers (id, name, format) VALUES ('early', 'Early', 'openai')");
   await world.sql.execute('UPDATE catalog_state SET revision = revision + 1');
   await start();
-  await eventually('mirrored', () => provider('early')?.name === 'Early');
+  await until('mirrored', () => provider('early')?.name === 'Early');
 });
 
 test('a change that another replica has not announced is found by looking at the head', async () => {
   await start();
   await world.sql.execute("UPDATE providers SET name = 'Changed' WHERE id = 'early'");
   await world.sql.execute('UPDATE catalog_state SET revision = revision + 1');
-  await eventually('mirrored', () => provider('early')?.name === 'Changed');
+  await until('mirrored', () => provider('early')?.name === 'Changed');
 });
 
 test('two replicas that publish at once end with the newest catalog, and no mirror is shown an older one', async () => {
@@ -70,7 +71,7 @@ test('two replicas that publish at once end with the newest catalog, and no mirr
   const shownBefore = revisions.length;
   await Promise.all(Array.from({ length: 60 }, (_, n) => putProvider(`p${n % 12}`, `Name ${n}`)));
   const newest = await databaseRevision();
-  await eventually('the newest is mirrored', () => revisions.at(-1) === newest);
+  await until('the newest is mirrored', () => revisions.at(-1) === newest);
   const names = await world.sql.query<{ id: string; name: string }>('SELECT id, name FROM providers');
   for (const { id, name } of names) expect(provider(id)?.name).toBe(name);
   const shown = revisions.slice(shownBefore);
@@ -83,8 +84,8 @@ test('after the store of the bus was lost, the catalog is published again at the
   await world.nats.restart?.({ kill: true, emptyState: true });
   // A mirror of its own: it can only have what the emptied server was given since.
   const fresh = (await world.connect('edge-proxy')).mirrorBucket('catalog', () => undefined);
-  await eventually('published again', () => fresh.revision() === newest);
-  await eventually('everybody is connected again', () => reader.connected() && dashboard.connected());
+  await until('published again', () => fresh.revision() === newest);
+  await until('everybody is connected again', () => reader.connected() && dashboard.connected());
 }, 40_000);
 
 test('a bucket that a crashed writer left half written is repaired', async () => {
@@ -92,7 +93,7 @@ test('a bucket that a crashed writer left half written is repaired', async () =>
   await start({ times: { checkMs: 20, verifyMs: 100 } });
   const head = await reader.bucketHead('catalog');
   await writer.publishBucket('catalog', new Map([['provider.stray', '{}']]), head?.revision ?? 0);
-  await eventually('repaired', async () => (await reader.bucketHead('catalog'))?.hash === head?.hash);
+  await until('repaired', async () => (await reader.bucketHead('catalog'))?.hash === head?.hash);
 });
 
 test('a replica that died while it published keeps the others waiting until its lease ends, not longer', async () => {
@@ -102,7 +103,7 @@ test('a replica that died while it published keeps the others waiting until its 
   const begun = performance.now();
   expect(await putProvider('after-death', 'After')).toMatchObject({ change: 'created' });
   expect(performance.now() - begun).toBeGreaterThan(500);
-  await eventually('mirrored', () => provider('after-death')?.name === 'After');
+  await until('mirrored', () => provider('after-death')?.name === 'After');
 });
 
 test('a writer that was late is refused: the head never goes back', async () => {
@@ -137,13 +138,13 @@ test('a change is answered after two seconds when it cannot be published, and pu
   }
   expect(saved).toMatchObject({ change: 'created' });
   expect(performance.now() - begun).toBeGreaterThan(1_900);
-  await eventually('published', () => provider('late')?.name === 'Late');
+  await until('published', () => provider('late')?.name === 'Late');
 }, 20_000);
 
 test('while PostgreSQL is away a change is answered as such, and works again afterwards', async () => {
   await start();
   await world.postgres.restart?.({ kill: true });
-  await eventually('a change is saved', async () => {
+  await until('a change is saved', async () => {
     const answer = await putProvider('again', `Again ${performance.now()}`).catch(
       (error: { code?: string }) => error.code,
     );
@@ -175,7 +176,7 @@ test('credentials under the previous key are sealed again at the start; lost one
     env: { GATEWAY_CREDENTIALS_KEY: hex(newKey), GATEWAY_CREDENTIALS_KEY_PREVIOUS: hex(oldKey) },
   });
   const source = (id: string) => JSON.parse(entries.get(`source.${id}`) ?? '{}') as CatalogSource;
-  await eventually('resealed', () => source('kept').sealedCredential?.includes(keyIdOf(newKey)) === true);
+  await until('resealed', () => source('kept').sealedCredential?.includes(keyIdOf(newKey)) === true);
   expect(source('lost').sealedCredential).toBe(lost);
   expect(second.log.filter(({ level }) => level === 'error')).toMatchObject([{ facts: { sources: ['lost'] } }]);
   await second.stop();

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { eventually } from '../../test/catalog-world.js';
+import { until } from '@gateway/testkit';
 import { startPublisher, type PublisherPorts } from './publisher.js';
 
 const NEVER_MS = 3_600_000;
@@ -23,10 +23,10 @@ test('changes announced while a publication runs are covered by one more', async
     ports({ publish: () => new Promise((resolve) => runs.push(() => resolve((revision += 1)))) }),
     TIMES,
   );
-  await eventually('the first one runs', () => runs.length === 1);
+  await until('the first one runs', () => runs.length === 1);
   for (let n = 0; n < 50; n += 1) publisher.announce();
   runs[0]?.();
-  await eventually('one more runs', () => runs.length === 2);
+  await until('one more runs', () => runs.length === 2);
   runs[1]?.();
   expect(await publisher.published(2, 5_000)).toBe(true);
   const stopped = publisher.stop();
@@ -81,7 +81,7 @@ test('waking ends the wait for the next try, also when that has not begun yet', 
     }),
     TIMES,
   );
-  await eventually('the first try failed', () => tries === 1);
+  await until('the first try failed', () => tries === 1);
   publisher.wake();
   expect(await publisher.published(1, 5_000)).toBe(true);
   await publisher.stop();

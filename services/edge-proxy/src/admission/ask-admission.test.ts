@@ -6,6 +6,7 @@ import { AdmissionDesk, DESK_SWEEP_MS } from './ask-admission.js';
 import { EdgeClock } from './edge-clock.js';
 import { GateTokens } from './gate-tokens.js';
 import { KnownReplicas } from './known-replicas.js';
+import { TurnEnd } from './turn-end.js';
 
 let nowMs: number;
 let line: FakeLine;
@@ -22,6 +23,7 @@ beforeEach(() => {
   desk = new AdmissionDesk({
     edge: 'e0',
     bus: line,
+    turnEnd: new TurnEnd(),
     clock,
     tokens: new GateTokens(),
     replicas: new KnownReplicas(),

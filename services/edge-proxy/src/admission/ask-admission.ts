@@ -13,6 +13,7 @@ import {
   type SentBatch,
 } from './question.js';
 import { emptyBatch, splitBatch, TurnBatch } from './turn-batch.js';
+import type { TurnEnd } from './turn-end.js';
 import { UnansweredReleases } from './unanswered-releases.js';
 
 /** Silence after which another replica is asked (money and failure, rule 3). */
@@ -37,6 +38,7 @@ export const DESK_SWEEP_MS = 25;
 export interface DeskParts {
   readonly edge: string;
   readonly bus: Pick<BusLine, 'askAdmission'>;
+  readonly turnEnd: TurnEnd;
   readonly clock: EdgeClock;
   readonly tokens: GateTokens;
   readonly replicas: KnownReplicas;
@@ -59,7 +61,7 @@ export class AdmissionDesk {
 
   constructor(parts: DeskParts) {
     this.#parts = parts;
-    this.#turn = new TurnBatch(parts.edge, (batch) => this.#send(batch, undefined));
+    this.#turn = new TurnBatch(parts.edge, parts.turnEnd, (batch) => this.#send(batch, undefined));
     // Sweeping after the poll phase: answers that arrived while the loop was held up count as in time.
     this.#sweeper = setInterval(() => {
       if (this.#questions.size > 0) setImmediate(() => this.#sweep());

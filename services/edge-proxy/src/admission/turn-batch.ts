@@ -1,16 +1,19 @@
 import { BATCH_ENTRIES_MAX, type AdmitEntry, type ReleaseEntry } from '@gateway/contracts/messages';
 import type { AdmissionBatch } from '../ports.js';
+import type { TurnEnd } from './turn-end.js';
 import type { OpenEntry } from './question.js';
 
 /** Collects what one turn of the event loop asks of admission and sends it at the turn's end (performance, point 4). */
 export class TurnBatch {
   readonly #edge: string;
   readonly #send: (batch: AdmissionBatch) => void;
+  readonly #turnEnd: TurnEnd;
   #queued: AdmissionBatch;
   #isFlushing = false;
 
-  constructor(edge: string, send: (batch: AdmissionBatch) => void) {
+  constructor(edge: string, turnEnd: TurnEnd, send: (batch: AdmissionBatch) => void) {
     this.#edge = edge;
+    this.#turnEnd = turnEnd;
     this.#send = send;
     this.#queued = emptyBatch(edge);
   }
@@ -33,7 +36,7 @@ export class TurnBatch {
   #flushSoon(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    setImmediate(() => this.#flush());
+    this.#turnEnd.do(() => this.#flush());
   }
 
   #flush(): void {

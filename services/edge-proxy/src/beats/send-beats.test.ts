@@ -9,6 +9,7 @@ import { KnownReplicas } from '../admission/known-replicas.js';
 import type { Verdict } from '../ports.js';
 import { RunningCalls, type HeldCall } from './running-calls.js';
 import { Beats } from './send-beats.js';
+import { TurnEnd } from '../admission/turn-end.js';
 
 let line: FakeLine;
 let desk: AdmissionDesk;
@@ -27,6 +28,7 @@ beforeEach(() => {
   desk = new AdmissionDesk({
     edge: 'e0',
     bus: line,
+    turnEnd: new TurnEnd(),
     clock,
     tokens,
     replicas: new KnownReplicas(),

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { request, type IncomingMessage } from 'node:http';
+import { until } from '@gateway/testkit';
 import { begin, chat, send } from '../../test/client.js';
-import { eventually, sourceEntry, startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
+import { sourceEntry, startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
 import { sendVerdict } from '../../test/fake-admission.js';
 
 const PATH = '/v1/chat/completions';
@@ -18,7 +19,7 @@ beforeAll(async () => {
     entries.sources.push(sourceEntry('stops', a, { model: STOPS, cancelStopsBilling: true }));
   });
   world.gate.sources.set(READS_ON, ['reads-on']).set(STOPS, ['stops']);
-  await eventually('the catalog is with the edge', async () => {
+  await until('the catalog is with the edge', async () => {
     const answer = await send(world.edge.url, PATH, chat({ model: STOPS }));
     return answer.status === 200;
   });
@@ -37,7 +38,7 @@ async function startStream(model: string): Promise<IncomingMessage> {
   answer.on('error', () => undefined);
   let seen = '';
   answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
-  await eventually('the first event is with the client', () => seen === delta('first'));
+  await until('the first event is with the client', () => seen === delta('first'));
   return answer;
 }
 
@@ -54,7 +55,7 @@ test('a client that leaves is read on for, and pays what the provider reports', 
   });
   const answer = await startStream(READS_ON);
   answer.destroy();
-  await eventually(
+  await until(
     'the edge still holds the call',
     () => world.gate.beats.at(-1)?.calls.some(({ id }) => id === idOf(answer)) === true,
   );
@@ -78,20 +79,14 @@ test('reading on ends after its time, and what was delivered is estimated', asyn
     evidence: 'estimated',
     attempts: [{ outcome: 'abandoned', possiblyPaid: true }],
   });
-  await eventually(
-    'the provider was hung up on',
-    () => world.provider.calls({ model: MODEL }).at(-1)?.aborted === true,
-  );
+  await until('the provider was hung up on', () => world.provider.calls({ model: MODEL }).at(-1)?.aborted === true);
 });
 
 test('where a cancel stops the billing, the provider is hung up on at once and what was delivered is billed', async () => {
   world.provider.script({ model: MODEL, steps: [{ chunk: delta('first') }, { end: 'stall' }] });
   const answer = await startStream(STOPS);
   answer.destroy();
-  await eventually(
-    'the provider was hung up on',
-    () => world.provider.calls({ model: MODEL }).at(-1)?.aborted === true,
-  );
+  await until('the provider was hung up on', () => world.provider.calls({ model: MODEL }).at(-1)?.aborted === true);
   const event = await world.eventOf(idOf(answer));
   expect(event).toMatchObject({ outcome: 'settled', evidence: 'estimated', usage: { output: 2 } });
   expect(event.endedAt - event.startedAt).toBeLessThan(1_000);
@@ -108,7 +103,7 @@ test('a client that leaves before the answer of a plain call pays what the provi
   });
   client.on('error', () => undefined);
   client.end(body);
-  await eventually('the provider has the call', () => world.provider.calls({ model: MODEL }).length > before);
+  await until('the provider has the call', () => world.provider.calls({ model: MODEL }).length > before);
   const id = world.gate.admits.at(-1)?.entry.id ?? '';
   const closed = new Promise((resolve) => client.on('close', resolve));
   client.destroy();
@@ -130,15 +125,12 @@ test("admission's verdict ends a stream, which costs nothing", async () => {
   let seen = '';
   answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
   const id = idOf(answer);
-  await eventually(
-    'a beat names the call',
-    () => world.gate.beats.at(-1)?.calls.some((call) => call.id === id) === true,
-  );
+  await until('a beat names the call', () => world.gate.beats.at(-1)?.calls.some((call) => call.id === id) === true);
   const beat = world.gate.beats.at(-1);
   const [bus] = world.admissionBuses;
   if (beat === undefined || bus === undefined) throw new Error('there is no beat');
   sendVerdict(bus, world.gate, beat, { abort: [id] });
-  await eventually('the stream is cut', () => answer.destroyed);
+  await until('the stream is cut', () => answer.destroyed);
   expect(answer.complete).toBe(false);
   expect(seen).toContain('account_suspended');
   expect(await world.eventOf(id)).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
@@ -157,9 +149,9 @@ test('a slow client slows the provider down and loses nothing', async () => {
   const answer = await begin(world.edge.url, PATH, chat({ model: READS_ON, stream: true }));
   let bytes = 0;
   answer.pause();
-  await eventually('the provider has begun', () => world.provider.counters().calls.a > 0);
+  await until('the provider has begun', () => world.provider.counters().calls.a > 0);
   answer.on('data', (chunk: Buffer) => (bytes += chunk.length));
   answer.resume();
-  await eventually('the stream is complete', () => answer.complete);
+  await until('the stream is complete', () => answer.complete);
   expect(bytes).toBe(200 * delta(word).length + 'data: [DONE]\n\n'.length);
 });

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { until } from '@gateway/testkit';
 import { begin, chat, send } from '../../test/client.js';
-import { eventually, sourceEntry, startEdgeWorld, TEST_MODEL, type EdgeWorld } from '../../test/edge-world.js';
+import { sourceEntry, startEdgeWorld, TEST_MODEL, type EdgeWorld } from '../../test/edge-world.js';
 
 const PATH = '/v1/chat/completions';
 const MODEL = 'upstream-model';
@@ -40,7 +41,7 @@ async function modelWith(
   });
   world.gate.sources.set(model, ids);
   // The edge has taken the catalog over when the first source is known to it.
-  await eventually('the catalog is with the edge', () =>
+  await until('the catalog is with the edge', () =>
     world.log.some(
       ({ text, facts }) => text === 'catalog taken over' && (facts as { revision: number }).revision === models + 1,
     ),

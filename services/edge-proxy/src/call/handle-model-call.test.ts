@@ -1,15 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { until } from '@gateway/testkit';
 import { begin, chat, send } from '../../test/client.js';
-import {
-  eventually,
-  SOURCE_CREDENTIAL,
-  startEdgeWorld,
-  TEST_KEY,
-  TEST_MODEL,
-  type EdgeWorld,
-} from '../../test/edge-world.js';
+import { SOURCE_CREDENTIAL, startEdgeWorld, TEST_KEY, TEST_MODEL, type EdgeWorld } from '../../test/edge-world.js';
 import { refusal } from '../../test/fake-admission.js';
 
 const PATH = '/v1/chat/completions';
@@ -67,7 +61,7 @@ test('a plain answer arrives byte for byte, with our headers only, and is settle
     source: 'src-a',
     attempts: [{ source: 'src-a', outcome: 'completed', status: 200, usage: { input: 7, output: 11 } }],
   });
-  await eventually('its hold is released', () =>
+  await until('its hold is released', () =>
     world.gate.releases.some(
       (release) =>
         release.id === event.id && !release.blind && release.outcome === 'ok' && release.amountNanoUsd === 29_000,
@@ -149,10 +143,10 @@ test('every event reaches the client before the provider sends the next one', as
       .slice(0, index + 1)
       .map((each) => delta(each))
       .join('');
-    await eventually(`event ${word} is with the client`, () => seen === expected);
+    await until(`event ${word} is with the client`, () => seen === expected);
     world.provider.release(`after-${word}`);
   }
-  await eventually('the stream ends', () => answer.complete);
+  await until('the stream ends', () => answer.complete);
   expect(seen.endsWith(DONE)).toBe(true);
 });
 
@@ -171,7 +165,7 @@ test.each(['reset', 'cut'] as const)(
     let seen = '';
     answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
     const failed = new Promise((resolve) => answer.on('error', resolve));
-    await eventually('the first event is with the client', () => seen === delta('Hel'));
+    await until('the first event is with the client', () => seen === delta('Hel'));
     world.provider.release('seen');
     await failed;
     expect(answer.complete).toBe(false);

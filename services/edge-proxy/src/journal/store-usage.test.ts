@@ -4,6 +4,7 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import { FakeLine } from '../../test/fake-line.js';
 import { TEST_ACCOUNT, TEST_PRICE } from '../../test/fake-admission.js';
 import { UsageJournal } from './store-usage.js';
+import { TurnEnd } from '../admission/turn-end.js';
 
 let nowMs: number;
 let line: FakeLine;
@@ -17,6 +18,7 @@ beforeEach(() => {
   line = new FakeLine();
   journal = new UsageJournal({
     bus: line,
+    turnEnd: new TurnEnd(),
     monotonicMs: () => nowMs,
     random: () => 0,
     onFailedTry: (code) => void failures.push(code),
@@ -24,7 +26,10 @@ beforeEach(() => {
 });
 afterEach(() => void jest.useRealTimers());
 
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Two turns: what settles in one sends at its end. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
 
 function event(more: Partial<UsageEvent> = {}): UsageEvent {
   return {
@@ -67,11 +72,26 @@ const eventsIn = (message: Buffer | undefined): UsageEvent[] => {
   return usageRecorded.body.parse(body).events;
 };
 
-test('an event goes at once, and what ends meanwhile is collected into the next message of its shard', async () => {
+test('the events of one turn of the event loop go at its end, one message for each shard', async () => {
+  const shards = [1, 2, 1];
+  for (const shard of shards) journal.append(shard, event(), () => undefined);
+  expect(line.stored).toHaveLength(0);
+  await settled();
+  expect(line.stored.map(({ shard, message }) => [shard, eventsIn(message).length])).toEqual([
+    [1, 2],
+    [2, 1],
+  ]);
+});
+
+test('what ends while a message is on its way is collected into the next message of its shard', async () => {
   const done: string[] = [];
   const events = Array.from({ length: 4 }, () => event());
-  for (const one of events.slice(0, 3)) journal.append(1, one, () => done.push(one.id));
+  for (const [at, one] of events.slice(0, 3).entries()) {
+    journal.append(1, one, () => done.push(one.id));
+    if (at === 0) await settled();
+  }
   journal.append(2, events[3] as UsageEvent, () => undefined);
+  await settled();
   expect(line.stored.map(({ shard, message }) => [shard, eventsIn(message).length])).toEqual([
     [1, 1],
     [2, 1],
@@ -88,6 +108,7 @@ test('an event goes at once, and what ends meanwhile is collected into the next 
 
 test('a message holds at most 100 events and 256 KB', async () => {
   journal.append(0, event(), () => undefined);
+  await settled();
   for (let count = 0; count < USAGE_EVENTS_MAX + 5; count += 1) journal.append(0, event(), () => undefined);
   line.stored[0]?.settle();
   await settled();
@@ -110,6 +131,7 @@ test('a message holds at most 100 events and 256 KB', async () => {
       () => undefined,
     );
   }
+  await settled();
   for (let at = 2; at < line.stored.length; at += 1) {
     line.stored[at]?.settle();
     await settled();
@@ -120,6 +142,7 @@ test('a message holds at most 100 events and 256 KB', async () => {
 test('a failed message is tried for ever with the same bytes', async () => {
   let stored = 0;
   journal.append(0, event(), () => (stored += 1));
+  await settled();
   for (let attempt = 0; attempt < 8; attempt += 1) {
     line.stored[attempt]?.settle('timeout');
     await settled();
@@ -136,6 +159,7 @@ test('a failed message is tried for ever with the same bytes', async () => {
 
 test('when the bus is back nobody waits for the end of a delay', async () => {
   journal.append(0, event(), () => undefined);
+  await settled();
   line.stored[0]?.settle('disconnected');
   await settled();
   expect(line.stored).toHaveLength(1);
@@ -146,10 +170,12 @@ test('when the bus is back nobody waits for the end of a delay', async () => {
 
 test('an event unstored for more than 2 s stops admissions until none is left', async () => {
   journal.append(0, event(), () => undefined);
+  await settled();
   expect(journal.mayAdmit()).toBe(true);
   nowMs = 2_001;
   expect(journal.mayAdmit()).toBe(false);
   journal.append(1, event(), () => undefined);
+  await settled();
   line.stored[0]?.settle();
   await settled();
   expect(journal.oldestAgeMs()).toBe(0);
@@ -161,6 +187,7 @@ test('an event unstored for more than 2 s stops admissions until none is left', 
 
 test('at a stop it says how many events are left', async () => {
   journal.append(0, event(), () => undefined);
+  await settled();
   const left = journal.idle(1_000);
   jest.advanceTimersByTime(1_000);
   expect(await left).toBe(1);

@@ -1,6 +1,7 @@
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
 import { USAGE_EVENTS_MAX, USAGE_MESSAGE_BYTES_MAX, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
 import { nextDelayMs } from '@gateway/service-kit';
+import type { TurnEnd } from '../admission/turn-end.js';
 import type { BusLine } from '../ports.js';
 
 /** An event that is older and not stored stops admissions until none is left (money and failure, rule 3). */
@@ -27,10 +28,13 @@ interface Shard {
   readonly number: number;
   waiting: FrozenEvent[];
   inFlight: readonly FrozenEvent[] | null;
+  /** Its next message goes at the end of this turn. */
+  isDue: boolean;
 }
 
 export interface JournalParts {
   readonly bus: Pick<BusLine, 'storeUsage'>;
+  readonly turnEnd: TurnEnd;
   readonly monotonicMs: () => number;
   readonly random: () => number;
   /** Told of each failed try with the bus's short code. */
@@ -39,7 +43,7 @@ export interface JournalParts {
 
 /**
  * Hands usage events to the stream and never lets one go before it is stored. Per shard one message is on its way; what
- * ends meanwhile is collected into the next (money and failure, rule 4). The bytes are made once: a repeated message is
+ * ends meanwhile, or in the same turn of the event loop, is collected (money and failure, rule 4). The bytes are made once: a repeated message is
  * the same message.
  */
 export class UsageJournal {
@@ -48,6 +52,7 @@ export class UsageJournal {
     number,
     waiting: [],
     inFlight: null,
+    isDue: false,
   }));
   #events = 0;
   #bytes = 0;
@@ -73,7 +78,7 @@ export class UsageJournal {
     this.#events += 1;
     this.#bytes += frozen.bytes;
     shard.waiting.push(frozen);
-    if (shard.inFlight === null) void this.#storeNext(shard);
+    this.#storeSoon(shard);
   }
 
   /** False while an event waits for longer than 2 s, and after that until none waits; also at the limits of memory. */
@@ -113,13 +118,23 @@ export class UsageJournal {
     return this.#events;
   }
 
+  /** At the end of the turn, with the release of the same call and the messages of the other shards. */
+  #storeSoon(shard: Shard): void {
+    if (shard.isDue || shard.inFlight !== null || shard.waiting.length === 0) return;
+    shard.isDue = true;
+    this.#parts.turnEnd.do(() => {
+      shard.isDue = false;
+      void this.#storeNext(shard);
+    });
+  }
+
   async #storeNext(shard: Shard): Promise<void> {
-    for (let batch = takeBatch(shard); batch.length > 0; batch = takeBatch(shard)) {
-      shard.inFlight = batch;
-      await this.#storeForEver(shard.number, messageOf(batch));
-      shard.inFlight = null;
-      this.#noteStored(batch);
-    }
+    const batch = takeBatch(shard);
+    shard.inFlight = batch;
+    await this.#storeForEver(shard.number, messageOf(batch));
+    shard.inFlight = null;
+    this.#noteStored(batch);
+    this.#storeSoon(shard);
   }
 
   async #storeForEver(shard: number, message: Buffer): Promise<void> {

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { connectBus } from '@gateway/bus';
+import type { Bus } from '@gateway/bus';
+import { MESSAGES, SERVICE_NAMES } from '@gateway/contracts/messages';
+import type { AnyMessage, ServiceName } from '@gateway/contracts/messages';
+import { silentLog } from '@gateway/testkit';
+import { sharedSystem } from '../test/system.js';
+import type { SharedSystem } from '../test/system.js';
+
+type Request = Extract<AnyMessage, { kind: 'request' }>;
+
+/** No door knows it: it answers `invalid_message`, and nobody at the door is `no_responders`. */
+const UNKNOWN_VERSION = 9_999;
+
+let system: SharedSystem;
+const buses = new Map<ServiceName, Bus>();
+beforeAll(async () => {
+  system = await sharedSystem();
+  for (const service of SERVICE_NAMES) {
+    const url = system.natsUrlOf(service);
+    buses.set(service, await connectBus({ url, service, replica: 'e2e-doors', log: silentLog }));
+  }
+});
+afterAll(async () => {
+  await Promise.all([...buses.values()].map((bus) => bus.drain(1_000)));
+  await system.close();
+});
+
+const served = MESSAGES.filter((message): message is Request => message.kind === 'request').filter(({ servedBy }) =>
+  servedBy.some((service) => service !== 'dashboard'),
+);
+
+/** The code with which the door answers, asked with the rights of the sender. */
+async function answerCode(message: Request, sender: ServiceName): Promise<unknown> {
+  const bus = buses.get(sender);
+  if (bus === undefined) throw new Error(`${sender} is not connected`);
+  const strange = { ...message, version: UNKNOWN_VERSION };
+  return new Promise((resolve) => {
+    const settle = (value: unknown): void => resolve((value as { code?: unknown }).code ?? value);
+    if (strange.answers === 'many') bus.requestMany(strange, {}, { answer: settle, fault: settle });
+    else bus.request(strange, {}).then(settle, settle);
+  });
+}
+
+test.each(served.flatMap((message) => message.sentBy.map((sender) => [message.name, sender, message] as const)))(
+  '%s is served to %s',
+  async (_name, sender, message) => {
+    expect(await answerCode(message, sender)).toBe('invalid_message');
+  },
+);
+
+test('a subject that nobody serves is told from one that is', async () => {
+  const [message] = served.filter(({ sentBy }) => sentBy.includes('dashboard'));
+  if (message === undefined) throw new Error('the dashboard asks nobody');
+  // Another subject within nobody's rights: the difference shows that the codes above mean something.
+  const code = await answerCode({ ...message, subject: `${message.subject}.nobody`, timeoutMs: 500 }, 'dashboard');
+  expect(code).not.toBe('invalid_message');
+});

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import type { ProviderSimulator } from '@gateway/provider-simulator';
+import { until } from '@gateway/testkit';
+import type { Redis } from 'ioredis';
+import { HELLO, chat } from '../test/call.js';
+import type { Answer } from '../test/call.js';
+import { connectRedis, isEmpty, readGate } from '../test/gate.js';
+import { sharedSystem } from '../test/system.js';
+import type { SharedSystem } from '../test/system.js';
+
+/** Per call only: what a call is held for and what it costs is the same cent. */
+const CENT = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' };
+const CLIENT_REQUEST_ID = 'client-chosen/42';
+
+let system: SharedSystem;
+let simulator: ProviderSimulator;
+let redis: Redis;
+let model: string;
+beforeAll(async () => {
+  system = await sharedSystem();
+  simulator = await startProviderSimulator();
+  redis = connectRedis(system.redisUrl);
+  ({ id: model } = await system.operator.model(CENT, [simulator.urls[0]]));
+});
+afterAll(async () => {
+  redis.disconnect();
+  await simulator.close();
+  await system.close();
+});
+
+function call(secret: string | null, fields: Record<string, unknown> = {}): Promise<Answer> {
+  const headers = { 'x-request-id': CLIENT_REQUEST_ID };
+  return chat(`${system.chatBaseUrl}/chat/completions`, secret, { model, messages: HELLO, ...fields }, headers);
+}
+
+interface ChatError {
+  readonly code: string;
+  readonly type: string;
+  readonly message: string;
+}
+
+const ABOUT_THE_MODEL = new Set(['model_not_found', 'model_not_allowed_on_key']);
+
+/** A refusal has both id headers, the same id in its body, and its fixed type; gives the error. */
+function refused(answer: Answer, status: number, code: string, type: string): ChatError {
+  const { error } = JSON.parse(answer.text) as { error: ChatError };
+  const param = ABOUT_THE_MODEL.has(code) ? 'model' : null;
+  expect([answer.status, error]).toEqual([
+    status,
+    { message: expect.any(String), type, code, param, request_id: answer.requestId },
+  ]);
+  expect(answer.requestId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/);
+  expect(answer.headers['x-request-id']).toBe(CLIENT_REQUEST_ID);
+  if (status !== 429) expect(answer.headers['retry-after']).toBeUndefined();
+  return error;
+}
+
+async function expectNothingHeld(account: string): Promise<void> {
+  await until('nothing is held', async () => isEmpty(await readGate(redis, account)));
+}
+
+test('401: no key, and a key that was never issued or has a wrong form', async () => {
+  refused(await call(null), 401, 'missing_api_key', 'authentication_error');
+  for (const secret of [`mgw_live_${'0'.repeat(48)}`, 'mgw_live_short', 'sk-something-else']) {
+    const { message } = refused(await call(secret), 401, 'invalid_api_key', 'authentication_error');
+    expect(message).not.toContain(secret);
+  }
+});
+
+test('402 no_funding: a wallet drained to the last cent', async () => {
+  const { account, secret } = await system.operator.account('0.01');
+  const paid = await call(secret);
+  expect(paid.status).toBe(200);
+  await system.operator.record(paid.requestId);
+  await expectNothingHeld(account);
+  const { message } = refused(await call(secret), 402, 'no_funding', 'insufficient_quota');
+  expect(message).toContain('/billing');
+  expect(await system.operator.walletUsd(account)).toBe('0.00');
+  await expectNothingHeld(account);
+});
+
+test('402 outstanding_debt: a balance below zero', async () => {
+  const { account, secret } = await system.operator.account('0.01');
+  await system.operator.credit(account, '-0.02');
+  const { message } = refused(await call(secret), 402, 'outstanding_debt', 'insufficient_quota');
+  expect(message).toContain('/billing');
+  await expectNothingHeld(account);
+});
+
+test('402 insufficient_credits: a wallet below the worst case', async () => {
+  const { account, secret } = await system.operator.account('0.009999999');
+  refused(await call(secret), 402, 'insufficient_credits', 'insufficient_quota');
+  await expectNothingHeld(account);
+});
+
+test('403 model_not_allowed_on_key names the models that are', async () => {
+  const allowed = await system.operator.model(CENT, [simulator.urls[0]]);
+  const { account, secret } = await system.operator.account('5.00', { allowedModels: [allowed.id] });
+  const { message } = refused(await call(secret), 403, 'model_not_allowed_on_key', 'permission_denied_error');
+  expect(message).toContain(allowed.id);
+  expect((await call(secret, { model: allowed.id })).status).toBe(200);
+  await expectNothingHeld(account);
+});
+
+test('403 monthly_spend_cap_exceeded: the cap pays for one call and a half', async () => {
+  const { account, secret } = await system.operator.account('5.00', { capUsd: '0.015' });
+  const paid = await call(secret);
+  expect(paid.status).toBe(200);
+  // Whether the first call is still held or already settled, it counts.
+  const { message } = refused(await call(secret), 403, 'monthly_spend_cap_exceeded', 'permission_denied_error');
+  expect(message).toContain('0.015');
+  await system.operator.record(paid.requestId);
+  refused(await call(secret), 403, 'monthly_spend_cap_exceeded', 'permission_denied_error');
+  const other = await system.operator.key(account);
+  expect((await call(other.secret)).status).toBe(200);
+  await expectNothingHeld(account);
+});
+
+test('404 model_not_found', async () => {
+  const { account, secret } = await system.operator.account('5.00');
+  refused(await call(secret, { model: 'nobody/nothing' }), 404, 'model_not_found', 'invalid_request_error');
+  await expectNothingHeld(account);
+});
+
+test('429 concurrency_limit: Retry-After 2; the slot that is given back is free', async () => {
+  const { account, secret } = await system.operator.account('5.00');
+  await system.operator.limits(account, 1_000, 1);
+  const slow = await system.operator.model(CENT, [simulator.urls[0]]);
+  const upstream = `up-${slow.id.slice(5)}`;
+  simulator.script({ model: upstream, steps: [{ waitFor: upstream }, { usage: { input: 1, output: 1 } }] });
+  const running = call(secret, { model: slow.id });
+  await until('the first call is at its provider', () => simulator.calls({ model: upstream }).length === 1);
+  const second = await call(secret);
+  refused(second, 429, 'concurrency_limit', 'rate_limit_error');
+  expect(second.headers['retry-after']).toBe('2');
+  simulator.release(upstream);
+  expect((await running).status).toBe(200);
+  expect((await call(secret)).status).toBe(200);
+  await expectNothingHeld(account);
+});
+
+test('429 rate_limited: Retry-After says the seconds left in the minute; refused calls count too', async () => {
+  const { account, secret } = await system.operator.account('5.00');
+  await system.operator.limits(account, 1, 3);
+  // Two calls may lie on two sides of a minute's end: of three, two lie in one minute.
+  const answers = [await call(secret, { model: 'nobody/nothing' }), await call(secret), await call(secret)];
+  const limited = answers.find(({ status }) => status === 429);
+  if (limited === undefined) throw new Error(`no call was limited: ${answers.map(({ status }) => status).join()}`);
+  const { message } = refused(limited, 429, 'rate_limited', 'rate_limit_error');
+  expect(message).toMatch(/this key/i);
+  expect(String(limited.headers['retry-after'])).toMatch(/^([1-9]|[1-5]\d|60)$/);
+  await expectNothingHeld(account);
+});
