@@ -40,7 +40,7 @@ try {
   if (stopping.signal.aborted) await end(started);
   system = started;
   system.announce(apiKey);
-  console.log(readyText(system.running(), stateDirectory));
+  console.log(readyText(system.running(), stateDirectory, args.state === undefined));
 } catch (error) {
   // A start that was given up leaves nothing, and what it broke on the way is no news.
   if (stopping.signal.aborted) exitStopped();

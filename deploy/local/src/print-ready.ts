@@ -1,7 +1,7 @@
 import type { RunningFile } from './running-file.js';
 
 /** What a newcomer needs, with commands to paste; the last line is the one that programs wait for. */
-export function readyText(running: RunningFile, stateDirectory: string): string {
+export function readyText(running: RunningFile, stateDirectory: string, isDefaultState: boolean): string {
   const key = running.demoApiKey;
   const lines = [
     '',
@@ -26,7 +26,7 @@ export function readyText(running: RunningFile, stateDirectory: string): string 
       '',
       curl(running, key, true),
       '',
-      ledger(),
+      ledger(isDefaultState ? '' : ` --state '${stateDirectory}'`),
     );
   return [...lines, '', 'Ctrl-C stops everything in order.', `ready: ${running.edgeUrl}`].join('\n');
 }
@@ -44,6 +44,6 @@ function curl(running: RunningFile, key: string, stream: boolean): string {
   ].join('\n');
 }
 
-function ledger(): string {
-  return 'What it cost, by the x-gateway-request-id of the answer (without one: the last calls):\n\nnpm run ledger -- <x-gateway-request-id>';
+function ledger(state: string): string {
+  return `What it cost, by the x-gateway-request-id of the answer (without one: the last calls):\n\nnpm run ledger -- <x-gateway-request-id>${state}`;
 }
