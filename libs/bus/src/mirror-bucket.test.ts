@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { connect, headers } from 'nats';
 import { eventually, faultCode, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
@@ -196,4 +197,17 @@ test('a server with an empty store keeps the mirror until the catalog is publish
   expect(seen.entries).toEqual(entries);
   expect(seen.swaps.at(-1)).toEqual(['another']);
   await seen.mirror.stop();
+});
+
+test('a mirror that begins while the bucket is being replaced comes to its last revision', async () => {
+  const entriesOf = (revision: number) => new Map([['a', String(revision)]]);
+  await catalog.publishBucket('catalog', entriesOf(0), 0);
+  for (let revision = 1; revision <= 300; revision += 1) {
+    const mirror = edge.mirrorBucket('catalog', () => undefined);
+    // Where the replacement falls between the making of the consumer and its first question is left to chance.
+    for (let turn = 0; turn < revision % 6; turn += 1) await setImmediate();
+    await catalog.publishBucket('catalog', entriesOf(revision), revision);
+    await eventually('the last revision is shown', () => mirror.revision() === revision);
+    await mirror.stop();
+  }
 });

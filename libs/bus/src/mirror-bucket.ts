@@ -19,12 +19,15 @@ export function startMirror(link: Link, inbox: ReplyInbox, bucket: string, onSwa
   let staged = emptyContent();
   /** The consumer whose messages are staged; one of an earlier reading may still be sending. */
   let reading = '';
+  let readings = 0;
   let shown: { entries: ReadonlyMap<string, string>; head: BucketHead } | undefined;
   let confirmedAt: number | undefined;
   /** The shown copy is what the bucket had when it was last heard. */
   let current = false;
   /** What the bucket had when the reading began has not all arrived. */
   let loading = true;
+  /** So many messages were there when the reading began. What is replaced before it is read comes later, so they all come. */
+  let unread = 0;
   let rereadMs = REREAD_FIRST_MS;
   let rereadTimer: NodeJS.Timeout | undefined;
 
@@ -63,11 +66,16 @@ export function startMirror(link: Link, inbox: ReplyInbox, bucket: string, onSwa
   const pull = new Pull(link, {
     label: bucketStream(bucket),
     prepare: async () => {
-      const { name } = await createLastConsumer(inbox, bucketStream(bucket), bucketSubjects(bucket));
+      const turn = ++readings;
+      const { name, pending } = await createLastConsumer(inbox, bucketStream(bucket), bucketSubjects(bucket));
+      const place = { stream: bucketStream(bucket), consumer: name };
+      // A later reading has begun meanwhile: what is staged is its.
+      if (turn !== readings) return place;
       staged = emptyContent();
       reading = name;
       loading = true;
-      return { stream: bucketStream(bucket), consumer: name };
+      unread = pending;
+      return place;
     },
     room: () => READ_AHEAD,
     deliver: (message) => {
@@ -75,12 +83,18 @@ export function startMirror(link: Link, inbox: ReplyInbox, bucket: string, onSwa
       if (consumer !== reading) return;
       const isHead = applyMessage(staged, bucket, message, sequence);
       if (!isHead) current = false;
-      if (loading && pending > 0) return;
+      unread -= 1;
+      // Not by the server's count alone: it never comes to 0 when what it counted is replaced before it is read.
+      if (loading && pending > 0 && unread > 0) return;
       // An entry that changes later is covered by the head that follows it.
       if (isHead || loading) compare();
       loading = false;
     },
-    quiet: confirm,
+    quiet: () => {
+      if (loading) compare();
+      loading = false;
+      confirm();
+    },
   });
 
   return {
