@@ -13,7 +13,6 @@ import {
 } from '@gateway/contracts/messages';
 import type { UsageRecordView } from '@gateway/contracts/operator';
 import type { RunningFile } from './running-file.js';
-import { loadSecrets } from './secrets.js';
 
 const { values, positionals } = parseArgs({ options: { state: { type: 'string' } }, allowPositionals: true });
 const state = resolve(values.state ?? fileURLToPath(new URL('../../../.state', import.meta.url)));
@@ -30,11 +29,8 @@ process.exit(found ? 0 : 1);
 
 async function connect(): Promise<Bus> {
   const running = JSON.parse(readFileSync(`${state}/running.json`, 'utf8')) as RunningFile;
-  const url = new URL(running.natsUrl);
-  const given = url.username !== 'dashboard';
-  if (!given) url.password = loadSecrets(state).busPasswords.dashboard;
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  return connectBus({ url: url.href, service: 'dashboard', replica: `ledger-${process.pid}`, log });
+  return connectBus({ url: running.natsUrl, service: 'dashboard', replica: `ledger-${process.pid}`, log });
 }
 
 async function showAccounts(bus: Bus): Promise<boolean> {

@@ -8,7 +8,6 @@ export const NANOSECONDS_PER_MS = 1_000_000;
 export const ERROR_NUMBER = {
   streamNameInUse: 10_058,
   streamNotFound: 10_059,
-  noMessageFound: 10_037,
   wrongLastSequence: 10_071,
   streamBytesExceeded: 10_054,
   streamStoreFailed: 10_077,

@@ -4,6 +4,7 @@ const PORT_MAX = 65_535;
 const PEPPER_BYTES_MIN = 32;
 const TOKEN_BYTES_MIN = 24;
 const CREDENTIALS_KEY_BYTES = 32;
+const MEBIBYTE = 1024 * 1024;
 
 /** How a port is read everywhere: 0 takes a free one. */
 export function portField(doc: string, port: number) {
@@ -47,6 +48,18 @@ export const COMMON_FIELDS = {
   GATEWAY_NATS_URL: field.secretUrl({
     doc: 'NATS server or servers (separated by commas) with the user and password of this service',
     schemes: ['nats', 'tls', 'ws', 'wss'],
+  }),
+  GATEWAY_USAGE_STREAM_BYTES: field.integer({
+    doc: 'largest size of the stream of usage events; a full stream stops new calls',
+    min: 16 * MEBIBYTE,
+    max: Number.MAX_SAFE_INTEGER,
+    default: 4_096 * MEBIBYTE,
+  }),
+  GATEWAY_STREAM_REPLICAS: field.integer({
+    doc: 'copies of each stream in a NATS cluster: 1 on a single server, 3 in a cluster',
+    min: 1,
+    max: 5,
+    default: 1,
   }),
   GATEWAY_POSTGRES_URL: field.secretUrl({
     doc: "PostgreSQL database with this service's own role",

@@ -1,7 +1,6 @@
 import { COMMON_FIELDS, field } from '@gateway/service-kit';
 import type { ServiceConfig } from '@gateway/service-kit';
 
-const MEBIBYTE = 1024 * 1024;
 /** More than a year: every period can be passed. */
 const CLOCK_OFFSET_MAX_MS = 400 * 86_400_000;
 
@@ -11,18 +10,8 @@ export const ADMISSION_FIELDS = {
   GATEWAY_LEASE_MS: COMMON_FIELDS.GATEWAY_LEASE_MS,
   GATEWAY_EXPIRY_MS: COMMON_FIELDS.GATEWAY_EXPIRY_MS,
   GATEWAY_SWEEP_MS: COMMON_FIELDS.GATEWAY_SWEEP_MS,
-  GATEWAY_USAGE_STREAM_BYTES: field.integer({
-    doc: 'largest size of the stream of usage events; a full stream stops new calls',
-    min: 16 * MEBIBYTE,
-    max: Number.MAX_SAFE_INTEGER,
-    default: 4_096 * MEBIBYTE,
-  }),
-  GATEWAY_STREAM_REPLICAS: field.integer({
-    doc: 'copies of each stream in a NATS cluster: 1 on a single server, 3 in a cluster',
-    min: 1,
-    max: 5,
-    default: 1,
-  }),
+  GATEWAY_USAGE_STREAM_BYTES: COMMON_FIELDS.GATEWAY_USAGE_STREAM_BYTES,
+  GATEWAY_STREAM_REPLICAS: COMMON_FIELDS.GATEWAY_STREAM_REPLICAS,
   GATEWAY_CLOCK_OFFSET_MS: field.integer({
     doc: 'shift of the clock that decides; only with GATEWAY_TEST_CONTROLS',
     min: 0,

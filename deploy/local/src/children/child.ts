@@ -44,10 +44,6 @@ export class Child {
     this.#options = options;
   }
 
-  get name(): string {
-    return this.#options.name;
-  }
-
   get adminUrl(): string {
     return this.#options.adminUrl;
   }
