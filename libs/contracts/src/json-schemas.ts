@@ -18,6 +18,7 @@ export function jsonSchemas(): ReadonlyMap<string, string> {
       if (schema instanceof z.ZodType) files.set(`${folder}/${name}.json`, text(schemaOf(schema)));
     }
   }
+  files.set('public/openapi.json', text(publicSchemas.openApiDocument()));
   return files;
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { ERROR_CATALOGUE, type ErrorCode } from './catalogue.js';
 import { chatErrorBody, errorHeaders, messagesErrorBody } from './envelope.js';
 import { gatewayError } from './gateway-error.js';
 import { REFUSAL_ROWS, refusalError } from './refusals.js';
@@ -97,12 +98,53 @@ test('the list of allowed models is in the message', () => {
 test('rate_limited speaks of this key and has Retry-After', () => {
   const error = refusalError(6, { limit: 60, retryAfterSeconds: 17 }, context);
   expect(error.message).toContain('This key');
+  expect(error.message).toContain('The limit is 60 per minute. Resets in 17 s.');
   expect(errorHeaders(error)).toEqual({ 'retry-after': '17' });
+});
+
+test.each([
+  ['gpt-x', 'The request named "gpt-x". Model ids have the form <publisher>/<model>.'],
+  ['lab/one', 'The request named "lab/one".'],
+])('an unknown model %s is named', (model, sentence) => {
+  expect(refusalError(9, { model }, context).message.endsWith(sentence)).toBe(true);
+});
+
+test('a full account says how many calls run', () => {
+  const error = refusalError(18, { limit: 3, used: 3, retryAfterSeconds: 2 }, context);
+  expect(error.message).toContain('3 of 3 are running.');
+  expect(errorHeaders(error)).toEqual({ 'retry-after': '2' });
+});
+
+test.each([
+  [15, { available: -1_500_000_000 }, 'available $-1.50'],
+  [
+    21,
+    { available: 5, held: 7, worst: 9 },
+    "available $0.000000005, held by running calls $0.000000007, this call's worst case $0.000000009",
+  ],
+  [21, { available: 0, held: 0, least: 3 }, "this call's least cost $0.000000003"],
+  [22, { limit: 1, used: 2, held: 3, worst: 4, resetsAt: 0 }, 'Resets at 1970-01-01T00:00:00.000Z.'],
+] as const)('row %i explains itself', (row, facts, words) => {
+  expect(refusalError(row, facts, context).message).toContain(words);
+});
+
+test.each([19, 20])('row %i must not be retried by a client library', (row) => {
+  expect(errorHeaders(refusalError(row, { retryAfterSeconds: 9 }, context))).toEqual({
+    'retry-after': '9',
+    'x-should-retry': 'false',
+  });
+});
+
+test('nor must model_not_priced, and no other code says so', () => {
+  const codes = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
+  const told = codes.filter((code) => errorHeaders(gatewayError(code))['x-should-retry'] === 'false');
+  expect(told.sort()).toEqual(['model_limit_reached', 'model_not_priced', 'window_exhausted']);
 });
 
 test('an unknown path names both base URLs and has no request id in the chat envelope', () => {
   const error = refusalError(1, {}, context);
   expect(error.message).toContain('https://gateway.example/v1');
+  expect(error.message).toContain('https://gateway.example (without /v1)');
   expect(JSON.parse(chatErrorBody(error, 'id-1'))).toEqual({
     error: { message: error.message, type: 'invalid_request_error', code: 'unsupported_endpoint', param: null },
   });

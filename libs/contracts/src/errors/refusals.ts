@@ -72,11 +72,13 @@ function explain(code: ErrorCode, facts: RefusalFacts, context: ErrorContext): s
         `Chat-completions clients use the base URL ${context.chatBaseUrl}, messages clients ${context.messagesBaseUrl} (without /v1).`,
       ];
     case 'rate_limited':
-      return facts.limit === undefined ? [] : [`The limit is ${facts.limit} per minute.`];
+      return rateSentences(facts);
     case 'concurrency_limit':
       return facts.limit === undefined ? [] : [`${facts.used ?? facts.limit} of ${facts.limit} are running.`];
     case 'model_not_allowed_on_key':
       return [`Allowed models: ${(facts.allowedModels ?? []).join(', ')}.`];
+    case 'model_not_found':
+      return facts.model === undefined ? [] : [namedModel(facts.model)];
     case 'outstanding_debt':
     case 'insufficient_credits':
     case 'member_cap_reached':
@@ -87,6 +89,19 @@ function explain(code: ErrorCode, facts: RefusalFacts, context: ErrorContext): s
     default:
       return [];
   }
+}
+
+/** The limit counts all keys of the account together; the text speaks of the key (specification, Limits, rule 1). */
+function rateSentences({ limit, retryAfterSeconds }: RefusalFacts): string[] {
+  const sentences = limit === undefined ? [] : [`The limit is ${limit} per minute.`];
+  if (retryAfterSeconds !== undefined) sentences.push(`Resets in ${retryAfterSeconds} s.`);
+  return sentences;
+}
+
+/** A name without a publisher is the usual cause. */
+function namedModel(model: string): string {
+  const named = `The request named ${JSON.stringify(model)}.`;
+  return model.includes('/') ? named : `${named} Model ids have the form <publisher>/<model>.`;
 }
 
 function amounts(code: ErrorCode, facts: RefusalFacts): string[] {

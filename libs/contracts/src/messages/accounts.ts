@@ -1,8 +1,22 @@
 import { z } from 'zod';
-import { accountCreate, accountView, keyCreate, keyView, managementRefusal } from '../operator/index.js';
-import { request } from './message.js';
+import {
+  accountCreate,
+  accountView,
+  auditEntryView,
+  cursor,
+  keyCreate,
+  keyView,
+  managementRefusal,
+  memberCreate,
+  memberPut,
+  memberView,
+  operatorCreate,
+  operatorView,
+  PAGE_LIMIT_MAX,
+} from '../operator/index.js';
+import { published, request } from './message.js';
 import { accountRecord, keyRecord, memberRecord } from './records.js';
-import { count, digest, digests, objectId } from './scalars.js';
+import { commandId, count, digest, digests, epochMs, objectId } from './scalars.js';
 
 const actor = z.string().min(1).max(200);
 
@@ -40,30 +54,236 @@ const management = {
   servedBy: ['accounts'],
   perReplica: false,
   answers: 'one',
-  timeoutMs: 7_000,
+  timeoutMs: 8_000,
 } as const;
+const page = { cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
+const nextCursor = z.string().nullable();
+/**
+ * The same command again answers what it made the first time and makes nothing: a door that repeats a request cannot
+ * double it. Absent: each request makes something.
+ */
+const command = commandId.optional();
 
 export const accountsCreateAccount = request({
   ...management,
   name: 'accounts.create-account',
   subject: 'accounts.create-account',
-  body: z.object({ spec: accountCreate, actor }),
+  body: z.object({ spec: accountCreate, actor, command }),
   answer: z.union([z.object({ account: accountView }), managementRefusal]),
 });
 
-/** The door that made the secret sends digest and masked form: the bus never carries a secret. */
-export const accountsCreateKey = request({
+export const accountsGetAccount = request({
   ...management,
-  name: 'accounts.create-key',
-  subject: 'accounts.create-key',
-  body: z.object({ account: objectId, spec: keyCreate, digest, maskedSecret: z.string().max(100), actor }),
-  answer: z.union([z.object({ key: keyView }), managementRefusal]),
+  name: 'accounts.get-account',
+  subject: 'accounts.get-account',
+  body: z.object({ account: objectId }),
+  answer: z.union([z.object({ account: accountView }), managementRefusal]),
 });
 
 export const accountsListAccounts = request({
   ...management,
   name: 'accounts.list-accounts',
   subject: 'accounts.list-accounts',
-  body: z.object({ cursor: z.string().max(200).nullable(), limit: z.int().min(1).max(200) }),
-  answer: z.object({ accounts: z.array(accountView), nextCursor: z.string().nullable(), total: count }),
+  body: z.object(page),
+  answer: z.union([z.object({ accounts: z.array(accountView), nextCursor, total: count }), managementRefusal]),
+});
+
+/** Answered when admission has it. Suspending also ends the account's running calls, with the next beat of their edges. */
+export const accountsSetAccountState = request({
+  ...management,
+  name: 'accounts.set-account-state',
+  subject: 'accounts.set-account-state',
+  body: z.object({ account: objectId, verb: z.enum(['suspend', 'reinstate']), actor }),
+  answer: z.union([z.object({ account: accountView }), managementRefusal]),
+});
+
+export const accountsCreateMember = request({
+  ...management,
+  name: 'accounts.create-member',
+  subject: 'accounts.create-member',
+  body: z.object({ account: objectId, spec: memberCreate, actor, command }),
+  answer: z.union([z.object({ member: memberView }), managementRefusal]),
+});
+
+export const accountsListMembers = request({
+  ...management,
+  name: 'accounts.list-members',
+  subject: 'accounts.list-members',
+  body: z.object({ account: objectId, ...page }),
+  answer: z.union([z.object({ members: z.array(memberView), nextCursor }), managementRefusal]),
+});
+
+/** Answered when admission has the member's cap. */
+export const accountsPutMember = request({
+  ...management,
+  name: 'accounts.put-member',
+  subject: 'accounts.put-member',
+  body: z.object({ account: objectId, member: objectId, spec: memberPut, actor }),
+  answer: z.union([z.object({ member: memberView }), managementRefusal]),
+});
+
+/** Refused with `in_use` while the member has active or suspended keys; the owner stays. */
+export const accountsDeleteMember = request({
+  ...management,
+  name: 'accounts.delete-member',
+  subject: 'accounts.delete-member',
+  body: z.object({ account: objectId, member: objectId, actor }),
+  answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
+});
+
+/** The door that made the secret sends digest and masked form: the bus never carries a secret. */
+const newSecret = { digest, maskedSecret: z.string().max(100) };
+
+/** `repeated`: the command made this key before, with a secret that nobody has any more. */
+export const accountsCreateKey = request({
+  ...management,
+  name: 'accounts.create-key',
+  subject: 'accounts.create-key',
+  body: z.object({ account: objectId, spec: keyCreate, ...newSecret, actor, command }),
+  answer: z.union([z.object({ key: keyView, repeated: z.boolean() }), managementRefusal]),
+});
+
+/** Answered when admission has the new digest: from then on the old secret is refused everywhere. */
+export const accountsRotateKey = request({
+  ...management,
+  name: 'accounts.rotate-key',
+  subject: 'accounts.rotate-key',
+  body: z.object({ key: objectId, ...newSecret, actor, command }),
+  answer: z.union([z.object({ key: keyView, repeated: z.boolean() }), managementRefusal]),
+});
+
+/** Answered when admission has it; repeating it changes nothing. */
+export const accountsSetKeyState = request({
+  ...management,
+  name: 'accounts.set-key-state',
+  subject: 'accounts.set-key-state',
+  body: z.object({ key: objectId, verb: z.enum(['revoke', 'suspend', 'reinstate']), actor }),
+  answer: z.union([z.object({ key: keyView }), managementRefusal]),
+});
+
+/** Without the playground key. Newest last. */
+export const accountsListKeys = request({
+  ...management,
+  name: 'accounts.list-keys',
+  subject: 'accounts.list-keys',
+  body: z.object({ account: objectId, ...page }),
+  answer: z.union([z.object({ keys: z.array(keyView), nextCursor }), managementRefusal]),
+});
+
+export const accountsGetKey = request({
+  ...management,
+  name: 'accounts.get-key',
+  subject: 'accounts.get-key',
+  body: z.object({ key: objectId }),
+  answer: z.union([z.object({ key: keyView }), managementRefusal]),
+});
+
+/**
+ * The account's internal key for the playground: made when it is new, given this digest when it has another. Not listed,
+ * not counted, owned by the account's owner. Answered when admission has it.
+ */
+export const accountsEnsurePlaygroundKey = request({
+  ...management,
+  name: 'accounts.ensure-playground-key',
+  subject: 'accounts.ensure-playground-key',
+  body: z.object({ account: objectId, digest, actor }),
+  answer: z.union([z.object({ key: objectId }), managementRefusal]),
+});
+
+export const accountsAudit = request({
+  ...management,
+  name: 'accounts.audit',
+  subject: 'accounts.audit',
+  body: z.object({ account: objectId.nullable(), object: z.string().max(200).nullable(), ...page }),
+  answer: z.union([z.object({ entries: z.array(auditEntryView), nextCursor }), managementRefusal]),
+});
+
+/** Of the digests of a presented token: asked for every request, so that a deleted operator is refused at once. */
+export const accountsFindOperator = request({
+  ...management,
+  name: 'accounts.find-operator',
+  subject: 'accounts.find-operator',
+  timeoutMs: 2_000,
+  body: z.object({ digests }),
+  answer: z.object({ operator: operatorView.nullable() }),
+});
+
+export const accountsCreateOperator = request({
+  ...management,
+  name: 'accounts.create-operator',
+  subject: 'accounts.create-operator',
+  body: z.object({ spec: operatorCreate, digest, actor, command }),
+  answer: z.union([z.object({ operator: operatorView, repeated: z.boolean() }), managementRefusal]),
+});
+
+export const accountsListOperators = request({
+  ...management,
+  name: 'accounts.list-operators',
+  subject: 'accounts.list-operators',
+  body: z.object(page),
+  answer: z.union([z.object({ operators: z.array(operatorView), nextCursor }), managementRefusal]),
+});
+
+export const accountsDeleteOperator = request({
+  ...management,
+  name: 'accounts.delete-operator',
+  subject: 'accounts.delete-operator',
+  body: z.object({ operator: objectId, actor }),
+  answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
+});
+
+/** How long an idempotency key is kept. */
+export const IDEMPOTENCY_HOURS = 24;
+const idempotencyKey = z.string().min(1).max(255);
+
+/**
+ * Begins a request with an idempotency key. `done`: it was answered before, and this is the answer. `begun`: to be done (or done
+ * again: its door died before the answer) with this command. `conflict`: the key came with another request.
+ */
+export const accountsBeginIdempotent = request({
+  ...management,
+  name: 'accounts.begin-idempotent',
+  subject: 'accounts.begin-idempotent',
+  timeoutMs: 2_000,
+  body: z.object({ operator: z.string().max(200), idempotencyKey, fingerprint: digest }),
+  answer: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('begun'), command: commandId }),
+    z.object({ kind: z.literal('done'), status: z.int(), body: z.string() }),
+    z.object({ kind: z.literal('conflict') }),
+  ]),
+});
+
+/** Keeps the answer (without secrets) of a request with an idempotency key. */
+export const accountsEndIdempotent = request({
+  ...management,
+  name: 'accounts.end-idempotent',
+  subject: 'accounts.end-idempotent',
+  timeoutMs: 2_000,
+  body: z.object({
+    operator: z.string().max(200),
+    idempotencyKey,
+    fingerprint: digest,
+    status: z.int().min(200).max(499),
+    body: z.string().max(200_000),
+  }),
+  answer: z.object({ kept: z.literal(true) }),
+});
+
+/** Keys in one message about last use. */
+export const KEY_USES_MAX = 1_000;
+
+/** When keys were last used by an admitted call, told from time to time; a later time wins. */
+export const keysUsed = published({
+  name: 'keys.used',
+  subject: 'keys.used',
+  version: 1,
+  sentBy: ['admission'],
+  servedBy: ['accounts'],
+  reaches: 'one',
+  body: z.object({
+    uses: z
+      .array(z.object({ key: objectId, at: epochMs }))
+      .min(1)
+      .max(KEY_USES_MAX),
+  }),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { cursor, managementRefusal, PAGE_LIMIT_MAX, slotView } from '../operator/index.js';
 import { accountRecord, keyRecord, memberRecord } from './records.js';
 import { accountTerms, callBounds, holdFields, pricedVersion, windowType, windowUnit } from './call.js';
 import { request } from './message.js';
@@ -225,4 +226,49 @@ export const admissionApply = request({
     members: z.array(memberRecord).max(100).optional(),
   }),
   answer: z.object({ applied: z.literal(true) }),
+});
+
+const operations = {
+  version: 1,
+  sentBy: ['dashboard'],
+  servedBy: ['admission'],
+  perReplica: false,
+  answers: 'one',
+} as const;
+
+/** The holds of calls that have not ended, in the order of buckets and due times. */
+export const admissionSlots = request({
+  ...operations,
+  name: 'admission.slots',
+  subject: 'admission.slots',
+  timeoutMs: 5_000,
+  body: z.object({
+    account: objectId.nullable(),
+    cursor: cursor.nullable(),
+    limit: z.int().min(1).max(PAGE_LIMIT_MAX),
+  }),
+  answer: z.union([z.object({ slots: z.array(slotView), nextCursor: z.string().nullable() }), managementRefusal]),
+});
+
+/**
+ * Takes a call's slot back now, for good: the slot is free when this is answered, and the call's edge is told with its next
+ * beat to end it. Its money stays held until its record comes (or it expires). Repeating changes nothing.
+ */
+export const admissionReleaseSlot = request({
+  ...operations,
+  name: 'admission.release-slot',
+  subject: 'admission.release-slot',
+  timeoutMs: 5_000,
+  body: z.object({ requestId, actor: z.string().min(1).max(200) }),
+  answer: z.union([z.object({ released: z.literal(true), account: objectId }), managementRefusal]),
+});
+
+/** What running calls hold of an account, as the gate has it; an account that it has not loaded holds nothing. */
+export const admissionHeld = request({
+  ...operations,
+  name: 'admission.held',
+  subject: 'admission.held',
+  timeoutMs: 2_000,
+  body: z.object({ account: objectId }),
+  answer: z.union([z.object({ walletNanoUsd: nanoUsdPositive, slots: count }), managementRefusal]),
 });

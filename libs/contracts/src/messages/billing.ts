@@ -1,10 +1,23 @@
 import { z } from 'zod';
 import {
+  applyChange,
+  APPLY_OBJECTS_MAX,
+  auditEntryView,
+  cursor,
   ledgerTransactionView,
   limitsSpec,
   managementRefusal,
+  PAGE_LIMIT_MAX,
+  planObject,
+  planSpec,
+  planView,
+  statementView,
+  subscriptionSpec,
+  subscriptionView,
+  trialBalanceView,
   usageRecordView,
   walletEntryCreate,
+  walletEntryCreated,
   walletView,
 } from '../operator/index.js';
 import { published, request } from './message.js';
@@ -75,10 +88,11 @@ const management = {
   servedBy: ['billing'],
   perReplica: false,
   answers: 'one',
-  timeoutMs: 7_000,
+  timeoutMs: 8_000,
 } as const;
 const actor = z.string().min(1).max(200);
-const page = { cursor: z.string().max(200).nullable(), limit: z.int().min(1).max(200) };
+const page = { cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
+const nextCursor = z.string().nullable();
 
 /** Answered when admission has it; `not_in_force` after 5 s. The same reference again answers the first entry. */
 export const billingAddWalletEntry = request({
@@ -86,10 +100,7 @@ export const billingAddWalletEntry = request({
   name: 'billing.add-wallet-entry',
   subject: 'billing.add-wallet-entry',
   body: z.object({ account: objectId, spec: walletEntryCreate, actor }),
-  answer: z.union([
-    z.object({ transaction: ledgerTransactionView, balanceUsd: z.string(), repeated: z.boolean() }),
-    managementRefusal,
-  ]),
+  answer: z.union([walletEntryCreated, managementRefusal]),
 });
 
 /** The settled balance; what running calls hold is known to admission only. */
@@ -112,20 +123,49 @@ export const billingUsageRecord = request({
   ]),
 });
 
+/** Newest first, by the time of the call: [from, to). */
 export const billingUsageRecords = request({
   ...management,
   name: 'billing.usage-records',
   subject: 'billing.usage-records',
   body: z.object({ account: objectId.nullable(), from: epochMs.nullable(), to: epochMs.nullable(), ...page }),
-  answer: z.object({ records: z.array(usageRecordView), nextCursor: z.string().nullable() }),
+  answer: z.union([z.object({ records: z.array(usageRecordView), nextCursor }), managementRefusal]),
 });
 
+/** Newest first. */
 export const billingLedger = request({
   ...management,
   name: 'billing.ledger',
   subject: 'billing.ledger',
   body: z.object({ account: objectId, month: month.nullable(), ...page }),
-  answer: z.object({ transactions: z.array(ledgerTransactionView), nextCursor: z.string().nullable() }),
+  answer: z.union([z.object({ transactions: z.array(ledgerTransactionView), nextCursor }), managementRefusal]),
+});
+
+export const billingLedgerTransaction = request({
+  ...management,
+  name: 'billing.ledger-transaction',
+  subject: 'billing.ledger-transaction',
+  body: z.object({ id: requestId }),
+  answer: z.union([z.object({ transaction: ledgerTransactionView }), managementRefusal]),
+});
+
+/** Sums of all entries that were posted before `asOf` (null: until now). */
+export const billingTrialBalance = request({
+  ...management,
+  name: 'billing.trial-balance',
+  subject: 'billing.trial-balance',
+  timeoutMs: 30_000,
+  body: z.object({ asOf: epochMs.nullable() }),
+  answer: z.union([z.object({ trialBalance: trialBalanceView }), managementRefusal]),
+});
+
+export const billingStatement = request({
+  ...management,
+  name: 'billing.statement',
+  subject: 'billing.statement',
+  timeoutMs: 30_000,
+  body: z.object({ account: objectId, month }),
+  answer: z.union([z.object({ statement: statementView }), managementRefusal]),
 });
 
 /** Replaces the account's overrides as a whole. Answered when admission has the new terms, as with wallet entries. */
@@ -135,4 +175,104 @@ export const billingPutLimits = request({
   subject: 'billing.put-limits',
   body: z.object({ account: objectId, spec: limitsSpec, actor }),
   answer: z.union([z.object({ limits: limitsSpec }), managementRefusal]),
+});
+
+/** A change makes a new version; an equal spec makes none. Running subscriptions keep theirs. */
+export const billingPutPlan = request({
+  ...management,
+  name: 'billing.put-plan',
+  subject: 'billing.put-plan',
+  body: z.object({ id: objectId, spec: planSpec, actor }),
+  answer: z.union([
+    z.object({ change: z.enum(['created', 'changed', 'unchanged']), plan: planView }),
+    managementRefusal,
+  ]),
+});
+
+export const billingGetPlan = request({
+  ...management,
+  name: 'billing.get-plan',
+  subject: 'billing.get-plan',
+  body: z.object({ id: objectId }),
+  answer: z.union([z.object({ plan: planView }), managementRefusal]),
+});
+
+export const billingListPlans = request({
+  ...management,
+  name: 'billing.list-plans',
+  subject: 'billing.list-plans',
+  body: z.object(page),
+  answer: z.union([z.object({ plans: z.array(planView), nextCursor }), managementRefusal]),
+});
+
+/** Refused with `in_use` while a subscription period that has not ended is on it. Versions stay for ever. */
+export const billingDeletePlan = request({
+  ...management,
+  name: 'billing.delete-plan',
+  subject: 'billing.delete-plan',
+  body: z.object({ id: objectId, actor }),
+  answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
+});
+
+/** All plans in one transaction or none, as with catalog.apply. */
+export const billingApplyPlans = request({
+  ...management,
+  name: 'billing.apply-plans',
+  subject: 'billing.apply-plans',
+  timeoutMs: 15_000,
+  body: z.object({
+    plans: z.array(planObject).max(APPLY_OBJECTS_MAX),
+    prune: z.boolean(),
+    dryRun: z.boolean(),
+    actor,
+  }),
+  answer: z.union([z.object({ changes: z.array(applyChange), unchanged: count }), managementRefusal]),
+});
+
+/**
+ * Replaces the account's subscription: a period that begins now or earlier takes the place of the running one, a later one
+ * follows it. Answered when admission has the terms.
+ */
+export const billingPutSubscription = request({
+  ...management,
+  name: 'billing.put-subscription',
+  subject: 'billing.put-subscription',
+  body: z.object({ account: objectId, spec: subscriptionSpec, actor }),
+  answer: z.union([
+    z.object({ change: z.enum(['created', 'changed', 'unchanged']), subscription: subscriptionView }),
+    managementRefusal,
+  ]),
+});
+
+export const billingGetSubscription = request({
+  ...management,
+  name: 'billing.get-subscription',
+  subject: 'billing.get-subscription',
+  body: z.object({ account: objectId }),
+  answer: z.union([z.object({ subscription: subscriptionView }), managementRefusal]),
+});
+
+/** Ends the running period and those to come, now. Answered when admission has the terms. */
+export const billingDeleteSubscription = request({
+  ...management,
+  name: 'billing.delete-subscription',
+  subject: 'billing.delete-subscription',
+  body: z.object({ account: objectId, actor }),
+  answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
+});
+
+export const billingGetLimits = request({
+  ...management,
+  name: 'billing.get-limits',
+  subject: 'billing.get-limits',
+  body: z.object({ account: objectId }),
+  answer: z.union([z.object({ limits: limitsSpec }), managementRefusal]),
+});
+
+export const billingAudit = request({
+  ...management,
+  name: 'billing.audit',
+  subject: 'billing.audit',
+  body: z.object({ account: objectId.nullable(), object: z.string().max(200).nullable(), ...page }),
+  answer: z.union([z.object({ entries: z.array(auditEntryView), nextCursor }), managementRefusal]),
 });

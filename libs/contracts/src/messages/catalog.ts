@@ -1,9 +1,25 @@
 import { z } from 'zod';
-import { managementRefusal, modelSpec, providerSpec, sourceSpec } from '../operator/index.js';
+import {
+  applyChange,
+  APPLY_OBJECTS_MAX,
+  auditEntryView,
+  catalogObject,
+  cursor,
+  managementRefusal,
+  modelSpec,
+  modelView,
+  PAGE_LIMIT_MAX,
+  providerSpec,
+  providerView,
+  sourceHealthView,
+  sourceSpec,
+  sourceView,
+} from '../operator/index.js';
 import { priceFigures } from './call.js';
-import { request } from './message.js';
+import { published, request } from './message.js';
 import type { ServiceName } from './message.js';
 import { count, endpoint, epochMs, modelId, objectId } from './scalars.js';
+import { ATTEMPT_OUTCOMES } from './usage.js';
 
 /** A price or cost version with the time from which it counts. `figures` null: unpriced from then on. */
 export const datedVersion = z.object({ version: objectId, effectiveFrom: epochMs, figures: priceFigures.nullable() });
@@ -84,14 +100,20 @@ export const BUCKETS: Readonly<
 };
 
 const actor = z.string().min(1).max(200);
-const saved = z.object({ change: z.enum(['created', 'changed', 'unchanged']), revision: count });
+const page = { cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
+const nextCursor = z.string().nullable();
+/**
+ * `inForce`: every edge and admission that is running has said that it decides by this revision. False: some had not after
+ * the time that the verb waits; they follow by themselves.
+ */
+const outcome = { change: z.enum(['created', 'changed', 'unchanged']), revision: count, inForce: z.boolean() };
 const management = {
   version: 1,
   sentBy: ['dashboard'],
   servedBy: ['catalog'],
   perReplica: false,
   answers: 'one',
-  timeoutMs: 5_000,
+  timeoutMs: 8_000,
 } as const;
 
 export const catalogPutProvider = request({
@@ -99,7 +121,7 @@ export const catalogPutProvider = request({
   name: 'catalog.put-provider',
   subject: 'catalog.put-provider',
   body: z.object({ id: objectId, spec: providerSpec, actor }),
-  answer: z.union([saved, managementRefusal]),
+  answer: z.union([z.object({ ...outcome, provider: providerView }), managementRefusal]),
 });
 
 export const catalogPutModel = request({
@@ -107,7 +129,7 @@ export const catalogPutModel = request({
   name: 'catalog.put-model',
   subject: 'catalog.put-model',
   body: z.object({ id: modelId, spec: modelSpec, actor }),
-  answer: z.union([saved, managementRefusal]),
+  answer: z.union([z.object({ ...outcome, model: modelView }), managementRefusal]),
 });
 
 /** The credential travels sealed; absent: the stored one is kept, null: none. */
@@ -121,5 +143,152 @@ export const catalogPutSource = request({
     sealedCredential: z.string().max(8_192).nullable().optional(),
     actor,
   }),
-  answer: z.union([saved, managementRefusal]),
+  answer: z.union([z.object({ ...outcome, source: sourceView }), managementRefusal]),
+});
+
+export const catalogGetProvider = request({
+  ...management,
+  name: 'catalog.get-provider',
+  subject: 'catalog.get-provider',
+  body: z.object({ id: objectId }),
+  answer: z.union([z.object({ provider: providerView }), managementRefusal]),
+});
+
+export const catalogGetModel = request({
+  ...management,
+  name: 'catalog.get-model',
+  subject: 'catalog.get-model',
+  body: z.object({ id: modelId }),
+  answer: z.union([z.object({ model: modelView }), managementRefusal]),
+});
+
+export const catalogGetSource = request({
+  ...management,
+  name: 'catalog.get-source',
+  subject: 'catalog.get-source',
+  body: z.object({ id: objectId }),
+  answer: z.union([z.object({ source: sourceView }), managementRefusal]),
+});
+
+export const catalogListProviders = request({
+  ...management,
+  name: 'catalog.list-providers',
+  subject: 'catalog.list-providers',
+  body: z.object(page),
+  answer: z.union([z.object({ providers: z.array(providerView), nextCursor }), managementRefusal]),
+});
+
+export const catalogListModels = request({
+  ...management,
+  name: 'catalog.list-models',
+  subject: 'catalog.list-models',
+  body: z.object(page),
+  answer: z.union([z.object({ models: z.array(modelView), nextCursor }), managementRefusal]),
+});
+
+export const catalogListSources = request({
+  ...management,
+  name: 'catalog.list-sources',
+  subject: 'catalog.list-sources',
+  body: z.object({ model: modelId.nullable(), ...page }),
+  answer: z.union([z.object({ sources: z.array(sourceView), nextCursor }), managementRefusal]),
+});
+
+/** Refused with `in_use` while a source refers to a provider or model. Price and cost versions stay for ever. */
+export const catalogDelete = request({
+  ...management,
+  name: 'catalog.delete',
+  subject: 'catalog.delete',
+  body: z.object({ kind: z.enum(['provider', 'model', 'source']), id: z.union([objectId, modelId]), actor }),
+  answer: z.union([z.object({ revision: count, inForce: z.boolean() }), managementRefusal]),
+});
+
+/**
+ * All objects in one transaction or none. `prune` also deletes every object of the catalog that is not named. A dry run does
+ * the same and takes it back.
+ */
+export const catalogApply = request({
+  ...management,
+  name: 'catalog.apply',
+  subject: 'catalog.apply',
+  timeoutMs: 15_000,
+  body: z.object({
+    objects: z.array(catalogObject).max(APPLY_OBJECTS_MAX),
+    prune: z.boolean(),
+    dryRun: z.boolean(),
+    actor,
+  }),
+  answer: z.union([
+    z.object({ changes: z.array(applyChange), unchanged: count, revision: count, inForce: z.boolean() }),
+    managementRefusal,
+  ]),
+});
+
+export const catalogAudit = request({
+  ...management,
+  name: 'catalog.audit',
+  subject: 'catalog.audit',
+  body: z.object({ object: z.string().max(200).nullable(), ...page }),
+  answer: z.union([z.object({ entries: z.array(auditEntryView), nextCursor }), managementRefusal]),
+});
+
+/** What the edges last said of the sources; edges that have been silent for half a minute are left out. */
+export const catalogSourceHealth = request({
+  ...management,
+  name: 'catalog.source-health',
+  subject: 'catalog.source-health',
+  body: z.object(page),
+  answer: z.union([z.object({ sources: z.array(sourceHealthView), nextCursor }), managementRefusal]),
+});
+
+/** How often a mirror is told at least; a replica that was silent for three of them is taken for gone. */
+export const CATALOG_MIRRORED_EVERY_MS = 2_000;
+
+/** By which revision of the catalog a replica decides: at once when it changes, else every two seconds. */
+export const catalogMirrored = published({
+  name: 'catalog.mirrored',
+  subject: 'catalog.mirrored',
+  version: 1,
+  sentBy: ['edge-proxy', 'admission'],
+  servedBy: ['catalog'],
+  reaches: 'all',
+  body: z.object({
+    /** `<service>.<replica>`, unique per process. */
+    replica: z.string().min(1).max(200),
+    revision: count,
+    /** The replica stops: it is not waited for any more. */
+    last: z.boolean(),
+  }),
+});
+
+/** Sources in one message of an edge about their health. */
+export const SOURCE_HEALTH_MAX = 500;
+/** How often an edge tells the health of its sources at least. */
+export const SOURCE_HEALTH_EVERY_MS = 5_000;
+
+/** What an edge remembers of its sources: of those that it has tried. */
+export const edgeHealth = published({
+  name: 'edge.health',
+  subject: 'edge.health',
+  version: 1,
+  sentBy: ['edge-proxy'],
+  servedBy: ['catalog'],
+  reaches: 'all',
+  body: z.object({
+    edge: objectId,
+    sources: z
+      .array(
+        z.object({
+          source: objectId,
+          failures: count,
+          /** Epoch milliseconds; 0: does not. */
+          coolUntil: epochMs,
+          openUntil: epochMs,
+          lastOutcome: z.enum(ATTEMPT_OUTCOMES).nullable(),
+          lastStatus: z.int().nullable(),
+          lastAt: epochMs.nullable(),
+        }),
+      )
+      .max(SOURCE_HEALTH_MAX),
+  }),
 });

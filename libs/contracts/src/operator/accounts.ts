@@ -44,8 +44,46 @@ export const keyView = z.object({
   allowedModels: z.array(z.string()).nullable(),
   expiresAt: time.nullable(),
   createdAt: time,
+  /** Of the last admitted call, late by at most a minute; null: never used. */
+  lastUsedAt: time.nullable(),
 });
 export type KeyView = z.infer<typeof keyView>;
+
+/** A key with its secret, which is shown once: a repeated request answers null. */
+export const keyCreated = keyView.extend({ secret: z.string().nullable() });
+export type KeyCreated = z.infer<typeof keyCreated>;
+
+export const memberRole = z.enum(['owner', 'admin', 'member']);
+
+/** An account has one owner, who came with it. */
+export const memberCreate = z.object({
+  email,
+  emailVerified: z.boolean().default(false),
+  role: memberRole.exclude(['owner']).default('member'),
+  monthlySpendCapUsd: usdCap.nullish(),
+});
+export type MemberCreate = z.output<typeof memberCreate>;
+
+/** Replaces a member as a whole. The address must be the member's own: another address is another member. */
+export const memberPut = z.object({
+  email,
+  /** A verified address stays verified. */
+  emailVerified: z.boolean().default(false),
+  role: memberRole,
+  monthlySpendCapUsd: usdCap.nullish(),
+});
+export type MemberPut = z.output<typeof memberPut>;
+
+export const memberView = z.object({
+  id: objectId,
+  accountId: objectId,
+  email: z.string(),
+  emailVerified: z.boolean(),
+  role: memberRole,
+  monthlySpendCapUsd: z.string().nullable(),
+  createdAt: time,
+});
+export type MemberView = z.infer<typeof memberView>;
 
 /** Limits of one account that stand in place of its plan's or the defaults; what is absent or null is not overridden. */
 export const limitsSpec = z.object({

@@ -84,3 +84,78 @@ export const sourceSpec = z.object({
   costs: pricesSpec.nullish(),
 });
 export type SourceSpec = z.output<typeof sourceSpec>;
+
+/** A price or cost version as it is stored; null figures: unpriced from `effectiveFrom` on. */
+export const versionView = z.object({
+  version: objectId,
+  effectiveFrom: time,
+  figures: z.record(z.string(), z.unknown()).nullable(),
+});
+export type VersionView = z.infer<typeof versionView>;
+
+export const providerView = z.object({ id: objectId, name: z.string(), format: z.enum(['openai', 'anthropic']) });
+export type ProviderView = z.infer<typeof providerView>;
+
+export const modelView = z.object({
+  id: modelId,
+  displayName: z.string(),
+  active: z.boolean(),
+  available: z.boolean(),
+  kind: z.enum(['chat', 'embedding']),
+  contextLength: z.int().nullable(),
+  maxOutputTokens: z.int().nullable(),
+  bytesPerToken: z.number(),
+  /** The prices in force, in the form in which they are put; null: unpriced. */
+  prices: pricesSpec.nullable(),
+  priceVersion: objectId.nullable(),
+  /** Versions that begin later, ascending. */
+  upcomingPrices: z.array(versionView),
+});
+export type ModelView = z.infer<typeof modelView>;
+
+/** Without the credential, which nothing answers. */
+export const sourceView = z.object({
+  id: objectId,
+  modelId,
+  providerId: objectId,
+  baseUrl: z.string(),
+  upstreamModel: z.string(),
+  endpoints: z.array(z.string()),
+  paths: z.record(z.string(), z.string()),
+  auth: z.object({ type: z.enum(['bearer', 'header']), header: z.string().optional() }),
+  hasCredential: z.boolean(),
+  headers: z.record(z.string(), z.string()),
+  betas: z.union([z.literal('pass'), z.array(z.string())]),
+  priority: z.int(),
+  weight: z.int(),
+  enabled: z.boolean(),
+  streamUsage: z.boolean(),
+  cancelStopsBilling: z.boolean(),
+  limits: z.object({
+    headersTimeoutMs: z.int().nullable(),
+    firstEventTimeoutMs: z.int().nullable(),
+    silenceTimeoutMs: z.int().nullable(),
+  }),
+  /** What the provider charges us now, in the form in which it is put; null: unknown. */
+  costs: pricesSpec.nullable(),
+  costVersion: objectId.nullable(),
+  upcomingCosts: z.array(versionView),
+});
+export type SourceView = z.infer<typeof sourceView>;
+
+/** A secret of a source: as it is, or the name of a variable in the environment of whoever reads the file. */
+export const credentialInput = z.union([
+  z.string().min(1).max(4_096),
+  z.strictObject({ fromEnv: z.string().regex(/^[A-Z][A-Z0-9_]{0,127}$/) }),
+]);
+export type CredentialInput = z.infer<typeof credentialInput>;
+
+/** What a PUT of a source takes: `credential` absent keeps the stored one, null removes it. */
+export const sourcePut = sourceSpec.extend({ credential: credentialInput.nullish() });
+export type SourcePut = z.output<typeof sourcePut>;
+
+/** Whether every edge and every admission that is running decides by this change; else they will shortly. */
+const inForce = z.boolean();
+export const providerSaved = providerView.extend({ inForce });
+export const modelSaved = modelView.extend({ inForce });
+export const sourceSaved = sourceView.extend({ inForce });

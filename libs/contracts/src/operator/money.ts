@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ATTEMPT_OUTCOMES } from '../messages/usage.js';
-import { label, objectId, time, usd } from './scalars.js';
+import { label, month, objectId, time, usd } from './scalars.js';
 
 export const walletView = z.object({ balanceUsd: z.string().nullable(), heldUsd: z.string() });
 
@@ -53,3 +53,36 @@ export const ledgerTransactionView = z.object({
   entries: z.array(z.object({ ledgerAccount: z.string(), amountUsd: z.string() })),
 });
 export type LedgerTransactionView = z.infer<typeof ledgerTransactionView>;
+
+export const walletEntryCreated = z.object({
+  transaction: ledgerTransactionView,
+  balanceUsd: z.string(),
+  /** The reference was used before: this is the first entry, and nothing was added. */
+  repeated: z.boolean(),
+});
+
+/** All ledger accounts of one class at one instant; wallets and plans are sums over all customers. */
+export const trialBalanceView = z.object({
+  asOf: time,
+  accounts: z.array(z.object({ ledgerAccount: z.string(), amountUsd: z.string() })),
+  /** Always zero. */
+  totalUsd: z.string(),
+});
+export type TrialBalanceView = z.infer<typeof trialBalanceView>;
+
+const spend = { calls: z.int(), chargedUsd: z.string(), planUsd: z.string(), walletUsd: z.string() };
+
+/** One account and calendar month (UTC), by the time of the calls; it adds up to the ledger. */
+export const statementView = z.object({
+  accountId: objectId,
+  month,
+  openingBalanceUsd: z.string(),
+  closingBalanceUsd: z.string(),
+  /** Sums of the wallet's movements by kind of ledger transaction, signed. */
+  movements: z.array(z.object({ kind: z.string(), amountUsd: z.string(), transactions: z.int() })),
+  usage: z.object(spend),
+  byKey: z.array(z.object({ keyId: objectId, ...spend })),
+  byMember: z.array(z.object({ memberId: objectId, ...spend })),
+  byModel: z.array(z.object({ modelId: z.string(), ...spend })),
+});
+export type StatementView = z.infer<typeof statementView>;

@@ -3,6 +3,16 @@ import { WINDOW_TYPES, WINDOW_UNITS } from '../messages/call.js';
 
 const dateTime = z.iso.datetime();
 
+/** USD per million tokens, as decimal strings. */
+const tokenPricing = z.object({
+  input: z.string(),
+  cached_input: z.string(),
+  cache_write: z.string(),
+  cache_write_1h: z.string(),
+  output: z.string(),
+});
+export type TokenPricing = z.infer<typeof tokenPricing>;
+
 /** GET /v1/models (specification, Model list; behaviour, section 5, for the extra fields). */
 const modelListEntry = z.object({
   id: z.string(),
@@ -14,13 +24,11 @@ const modelListEntry = z.object({
   created_at: dateTime,
   endpoints: z.array(z.string()),
   context_length: z.int().nullable(),
-  /** USD per million tokens, and per call, as decimal strings. */
-  pricing: z.object({
-    input: z.string(),
-    cached_input: z.string(),
-    cache_write: z.string(),
-    output: z.string(),
+  pricing: tokenPricing.extend({
+    /** USD. */
     per_call: z.string(),
+    /** Prices of calls with more input than that; empty when there are none. */
+    long_context: z.array(tokenPricing.extend({ above_input_tokens: z.int() })),
   }),
 });
 export type ModelListEntry = z.infer<typeof modelListEntry>;
@@ -51,6 +59,9 @@ export type UsageObject = z.infer<typeof usageObject>;
 /** GET /api/gateway/config. */
 export const gatewayConfig = z.object({ chatBaseUrl: z.string(), messagesBaseUrl: z.string() });
 export type GatewayConfig = z.infer<typeof gatewayConfig>;
+
+/** POST /v1/messages/count_tokens. */
+export const tokenCount = z.looseObject({ input_tokens: z.number() });
 
 /** The envelope of the chat-style endpoints (specification, Error object). */
 export const chatError = z.object({

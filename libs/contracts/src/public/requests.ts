@@ -1,21 +1,65 @@
 import { z } from 'zod';
 
-const limit = z.int().min(1).nullish();
-
-/**
- * What the gateway checks of a chat completion (specification, Request objects; behaviour, Fields). Null in an optional
- * field means unset; every other field is forwarded untouched.
+/*
+ * What the gateway checks of a request (specification, Request objects; behaviour, Fields). Null in an optional field
+ * means unset. The fields that are only described here, and all others, are forwarded untouched.
  */
+
+const model = z.string().min(1).max(512);
+const objects = z.array(z.looseObject({}));
+const text = z.union([z.string(), z.array(z.unknown())]);
+const limit = z.int().min(1).nullish();
+const stream = z.boolean().nullish();
+const choices = z.int().min(1).max(4).nullish();
+const streamOptions = z.looseObject({ include_usage: z.boolean().nullish() }).nullish();
+
 export const chatCompletionRequest = z.looseObject({
-  model: z.string().min(1),
-  messages: z.array(z.looseObject({})),
-  stream: z.boolean().nullish(),
+  model,
+  messages: objects,
+  stream,
   max_tokens: limit,
   max_completion_tokens: limit,
   temperature: z.number().nullish(),
-  tools: z.array(z.looseObject({})).nullish(),
+  tools: objects.nullish(),
   tool_choice: z.unknown().optional(),
   response_format: z.looseObject({}).nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
-  n: z.int().min(1).max(4).nullish(),
+  stream_options: streamOptions,
+  n: choices,
+});
+
+export const completionRequest = z.looseObject({
+  model,
+  prompt: text,
+  max_tokens: limit,
+  stream,
+  stream_options: streamOptions,
+  n: choices,
+  best_of: limit,
+});
+
+export const messagesRequest = z.looseObject({
+  model,
+  max_tokens: z.int().min(1),
+  messages: objects,
+  system: text.nullish(),
+  stream,
+  tools: objects.nullish(),
+});
+
+/** The body of the messages request that is counted for: what is only for its answer is not sent on. */
+export const tokenCountRequest = z.looseObject({
+  model,
+  messages: objects,
+  system: text.nullish(),
+  tools: objects.nullish(),
+});
+
+export const embeddingsRequest = z.looseObject({ model, input: text });
+
+export const responsesRequest = z.looseObject({
+  model,
+  input: text,
+  stream,
+  max_output_tokens: limit,
+  background: z.literal(false).nullish(),
 });

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { modelSpec, providerSpec, sourcePut, sourceSpec } from './catalog.js';
+import { planSpec } from './plans.js';
+import { modelId, objectId } from './scalars.js';
+
+/** Objects in one document. */
+export const APPLY_OBJECTS_MAX = 1_000;
+
+export const APPLY_KINDS = ['provider', 'model', 'source', 'plan'] as const;
+export type ApplyKind = (typeof APPLY_KINDS)[number];
+
+const provider = z.object({ kind: z.literal('provider'), id: objectId, spec: providerSpec });
+const model = z.object({ kind: z.literal('model'), id: modelId, spec: modelSpec });
+const plan = z.object({ kind: z.literal('plan'), id: objectId, spec: planSpec });
+
+/** What a file holds: each object once, in any order. */
+export const applyDocument = z.object({
+  objects: z
+    .array(
+      z.discriminatedUnion('kind', [
+        provider,
+        model,
+        plan,
+        z.object({ kind: z.literal('source'), id: objectId, spec: sourcePut }),
+      ]),
+    )
+    .max(APPLY_OBJECTS_MAX)
+    .superRefine((objects, context) => {
+      const seen = new Set<string>();
+      for (const [index, { kind, id }] of objects.entries()) {
+        const name = `${kind} ${id}`;
+        if (seen.has(name)) context.addIssue({ code: 'custom', path: [index], message: `${name} stands twice` });
+        seen.add(name);
+      }
+    }),
+});
+export type ApplyDocument = z.output<typeof applyDocument>;
+
+/** What travels to catalog: the credential is sealed for its source, absent: kept, null: none. */
+export const catalogObject = z.discriminatedUnion('kind', [
+  provider,
+  model,
+  z.object({
+    kind: z.literal('source'),
+    id: objectId,
+    spec: sourceSpec,
+    sealedCredential: z.string().max(8_192).nullable().optional(),
+  }),
+]);
+export type CatalogObject = z.output<typeof catalogObject>;
+
+/** What travels to billing. */
+export const planObject = z.object({ id: objectId, spec: planSpec });
+
+/** What one object's turn does. `before` and `after` are views, without credentials; null: not there. */
+export const applyChange = z.object({
+  kind: z.enum(APPLY_KINDS),
+  id: z.string(),
+  change: z.enum(['created', 'changed', 'unchanged', 'deleted']),
+  before: z.record(z.string(), z.unknown()).nullable(),
+  after: z.record(z.string(), z.unknown()).nullable(),
+  /** The credential is another one. */
+  credentialChanged: z.boolean(),
+});
+export type ApplyChange = z.infer<typeof applyChange>;
+
+/** Unchanged objects are counted, not listed. */
+export const applyAnswer = z.object({
+  dryRun: z.boolean(),
+  changes: z.array(applyChange),
+  unchanged: z.int(),
+  inForce: z.boolean(),
+});
+export type ApplyAnswer = z.infer<typeof applyAnswer>;

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { objectId, time } from './scalars.js';
+
+/** Objects of one page, and the most of them. */
+export const PAGE_LIMIT_DEFAULT = 50;
+export const PAGE_LIMIT_MAX = 200;
+
+/** Opaque: what a list answered as `next_cursor`. */
+export const cursor = z.string().min(1).max(1_000);
+
+/** `?cursor=&limit=` of every list. */
+export const pageQuery = z.object({
+  cursor: cursor.optional(),
+  limit: z.coerce.number().pipe(z.int().min(1).max(PAGE_LIMIT_MAX)).default(PAGE_LIMIT_DEFAULT),
+});
+export type PageQuery = z.output<typeof pageQuery>;
+
+/** One page of a list; `next_cursor` null on the last one. */
+export function pageOf<T extends z.ZodType>(entry: T) {
+  return z.object({ data: z.array(entry), next_cursor: z.string().nullable() });
+}
+
+/** Who did what. Holds no secrets, digests or credentials. */
+export const auditEntryView = z.object({
+  /** `<service>.<number>`; unique, growing within a service. */
+  id: z.string().max(100),
+  at: time,
+  /** `operator:<name>`, or what else asked. */
+  actor: z.string(),
+  action: z.string(),
+  accountId: objectId.nullable(),
+  objectId: z.string(),
+  before: z.record(z.string(), z.unknown()).nullable(),
+  after: z.record(z.string(), z.unknown()).nullable(),
+});
+export type AuditEntryView = z.infer<typeof auditEntryView>;

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { ATTEMPT_OUTCOMES } from '../messages/usage.js';
+import { objectId, time } from './scalars.js';
+
+/** A running call as the gate has it. */
+export const slotView = z.object({
+  requestId: z.string(),
+  accountId: objectId,
+  keyId: objectId,
+  memberId: objectId,
+  modelId: z.string(),
+  /** The edge process that last had it in a beat; null before its first. */
+  edge: z.string().nullable(),
+  /** `open`: running; `expiring`: its edge is silent; its money is held until that is cleared up. */
+  state: z.enum(['open', 'expiring']),
+  /** Whether it takes a slot of its account. */
+  takesSlot: z.boolean(),
+  /** What it holds of the account's wallet, decimal string of USD. */
+  heldUsd: z.string(),
+  admittedAt: time,
+  /** When the slot falls free unless its edge beats again. */
+  leaseUntil: time,
+  dueAt: time,
+});
+export type SlotView = z.infer<typeof slotView>;
+
+/** What one edge remembers of one source. */
+export const sourceHealthView = z.object({
+  sourceId: objectId,
+  modelId: z.string(),
+  /** The edge that says so. */
+  edge: z.string(),
+  /** `cooling`: rests after a 429; `open`: its breaker is open; both are tried last. */
+  state: z.enum(['healthy', 'cooling', 'open']),
+  failuresInARow: z.int().min(0),
+  restsUntil: time.nullable(),
+  lastOutcome: z.enum(ATTEMPT_OUTCOMES).nullable(),
+  lastStatus: z.int().nullable(),
+  lastAttemptAt: time.nullable(),
+  reportedAt: time,
+});
+export type SourceHealthView = z.infer<typeof sourceHealthView>;

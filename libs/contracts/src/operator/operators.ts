@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { objectId, time } from './scalars.js';
+
+/**
+ * What an operator may do. `admin`: everything. `operator`: everything but money entries and operators. `finance`: wallet
+ * entries, and reading everything. `readonly`: reading everything.
+ */
+export const OPERATOR_ROLES = ['admin', 'operator', 'finance', 'readonly'] as const;
+export const operatorRole = z.enum(OPERATOR_ROLES);
+export type OperatorRole = z.infer<typeof operatorRole>;
+
+/** A name is unique among operators that can sign in; `root` is the deployment's own token. */
+export const operatorCreate = z.object({
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}$/, 'letters, digits and _ . @ -, at most 64')
+    .refine((name) => name !== 'root', '"root" is the deployment\'s own operator'),
+  role: operatorRole,
+});
+export type OperatorCreate = z.output<typeof operatorCreate>;
+
+export const operatorView = z.object({
+  id: objectId,
+  name: z.string(),
+  role: operatorRole,
+  createdAt: time,
+  createdBy: z.string(),
+});
+export type OperatorView = z.infer<typeof operatorView>;
+
+/** The token is shown once. */
+export const operatorCreated = operatorView.extend({ token: z.string().nullable() });

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { windowType } from '../messages/call.js';
+import { label, modelId, objectId, time, usdCap } from './scalars.js';
+
+const countLimit = z.int().min(1).max(1_000_000_000);
+
+/** A limit in its unit: a decimal string of USD, or a whole number of requests. */
+const limited = <T extends z.ZodRawShape>(shape: T) =>
+  z.discriminatedUnion('unit', [
+    z.object({ ...shape, unit: z.literal('usd'), limit: usdCap }),
+    z.object({ ...shape, unit: z.literal('requests'), limit: countLimit }),
+  ]);
+
+/** Windows of one type and unit stand once in a plan. Absent label: as the specification names the type. */
+const planWindow = limited({ type: windowType, label: label.optional() });
+const modelAllotment = limited({ modelId });
+
+/** What a plan grants. Every PUT that changes it makes a new version; subscriptions keep theirs until their period ends. */
+export const planSpec = z
+  .object({
+    name: label,
+    tier: label,
+    /** Null: every model. */
+    models: z.array(modelId).max(500).nullable(),
+    requestsPerMinute: z.int().min(1).max(1_000_000).default(60),
+    concurrency: z.int().min(1).max(100_000).default(10),
+    windows: z.array(planWindow).max(6).default([]),
+    modelAllotments: z.array(modelAllotment).max(200).default([]),
+    /** Copied to a key that is created without a cap. */
+    defaultKeySpendCapUsd: usdCap.nullish(),
+    maxActiveKeys: z.int().min(1).max(10_000).default(3),
+  })
+  .superRefine((plan, context) => {
+    refuseTwice(
+      context,
+      'windows',
+      plan.windows.map(({ type, unit }) => `${type} in ${unit}`),
+    );
+    refuseTwice(
+      context,
+      'modelAllotments',
+      plan.modelAllotments.map((allotment) => allotment.modelId),
+    );
+  });
+export type PlanSpec = z.output<typeof planSpec>;
+
+export const planView = z.object({
+  id: objectId,
+  /** Grows with each change. */
+  version: z.int().min(1),
+  name: z.string(),
+  tier: z.string(),
+  models: z.array(z.string()).nullable(),
+  requestsPerMinute: z.int(),
+  concurrency: z.int(),
+  windows: z.array(
+    z.object({
+      type: windowType,
+      unit: z.enum(['usd', 'requests']),
+      limit: z.union([z.string(), z.int()]),
+      label: z.string(),
+    }),
+  ),
+  modelAllotments: z.array(
+    z.object({ modelId: z.string(), unit: z.enum(['usd', 'requests']), limit: z.union([z.string(), z.int()]) }),
+  ),
+  defaultKeySpendCapUsd: z.string().nullable(),
+  maxActiveKeys: z.int(),
+  createdAt: time,
+});
+export type PlanView = z.infer<typeof planView>;
+
+/** One period [start, end); a new period is the renewal. */
+export const subscriptionSpec = z
+  .object({ planId: objectId, periodStart: time, periodEnd: time, renews: z.boolean().default(false) })
+  .refine(({ periodStart, periodEnd }) => Date.parse(periodEnd) > Date.parse(periodStart), {
+    path: ['periodEnd'],
+    message: 'must lie after periodStart',
+  });
+export type SubscriptionSpec = z.output<typeof subscriptionSpec>;
+
+export const subscriptionView = z.object({
+  id: objectId,
+  accountId: objectId,
+  planId: objectId,
+  planVersion: z.int(),
+  periodStart: time,
+  periodEnd: time,
+  renews: z.boolean(),
+  /** Whether it runs now. */
+  active: z.boolean(),
+});
+export type SubscriptionView = z.infer<typeof subscriptionView>;
+
+function refuseTwice(context: z.core.$RefinementCtx, path: string, names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) context.addIssue({ code: 'custom', path: [path], message: `${twice} stands twice` });
+}

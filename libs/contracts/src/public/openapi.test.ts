@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { ERROR_CATALOGUE } from '../errors/index.js';
+import { openApiDocument } from './openapi.js';
+
+type Operations = Record<string, Record<string, { responses: Record<string, { description: string }> }>>;
+
+const specification = readFileSync(new URL('../../specification/model-gateway-api.md', import.meta.url), 'utf8');
+const document = openApiDocument();
+const paths = document['paths'] as Operations;
+
+test('the document describes every endpoint of the specification, and no other', () => {
+  const specified = [...specification.matchAll(/^\| (POST|GET) \| (\/\S+) \|/gm)].map(
+    ([, method, path]) => `${method} ${path}`,
+  );
+  const described = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(specified).toHaveLength(9);
+  expect(described.sort()).toEqual(specified.sort());
+});
+
+test('its version is that of the specification', () => {
+  const version = /interface description's version is ([\d.]+)\./.exec(specification)?.[1];
+  expect(document).toMatchObject({ openapi: '3.1.0', info: { version } });
+});
+
+test('every reference leads somewhere', () => {
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) => String(path));
+  expect(references.length).toBeGreaterThan(20);
+  for (const reference of references) {
+    const target = reference
+      .split('/')
+      .reduce<unknown>((holder, name) => (holder as Record<string, unknown> | undefined)?.[name], document);
+    expect([reference, typeof target]).toEqual([reference, 'object']);
+  }
+});
+
+test('every code that an endpoint can answer stands at one of its statuses', () => {
+  const described = new Set(
+    Object.values(paths).flatMap((methods) =>
+      Object.values(methods).flatMap(({ responses }) =>
+        Object.entries(responses).flatMap(([status, { description }]) =>
+          status === '200' ? [] : description.split(', '),
+        ),
+      ),
+    ),
+  );
+  const codes = Object.keys(ERROR_CATALOGUE).filter((code) => code !== 'unsupported_endpoint');
+  expect([...described].sort()).toEqual(codes.sort());
+});
+
+test('the config endpoint needs no key, the lists cannot be refused for money', () => {
+  expect(paths['/api/gateway/config']?.['get']).toMatchObject({ security: [] });
+  expect(Object.keys(paths['/v1/models']?.['get']?.responses ?? {})).toEqual(['200', '401', '403', '500']);
+});
