@@ -1,4 +1,5 @@
 export { createDatabaseFromTemplate, databaseUrl, dropDatabase } from './databases.js';
+export { IN_FORCE_MS } from './delivery-waits.js';
 export { dumpSchema } from './dump-schema.js';
 export { isConnectionFault, isDataFault, isRetryable, sqlStateOf } from './faults.js';
 export { type Log } from './log.js';

@@ -1,5 +1,6 @@
 import type { Log } from './log.js';
 import { deliverInOrder } from './deliver-run.js';
+import { deliveryWaits, IN_FORCE_MS } from './delivery-waits.js';
 import { outboxRows, type ClaimedRun, type OutboxRow } from './outbox-rows.js';
 import { OUTBOX_TABLE } from './outbox-table.js';
 import type { Pool } from './pool.js';
@@ -29,6 +30,13 @@ export interface OutboxOptions {
 export interface Outbox {
   /** Looks at the table now; for the moment after a commit that wrote to it. Never throws. */
   nudge(): void;
+  /**
+   * For a command whose change must have arrived before it is answered: delivers now, and waits until the row of this key
+   * whose body has this `change` (a text that names one change of the key) is delivered, by this replica or
+   * another. Call it after the commit. True at once when there is no such row any more, so a repeated command can
+   * wait again; false after `waitMs` (IN_FORCE_MS when absent): the row stays and is tried on. Never throws.
+   */
+  awaitDelivered(key: string, change: string, waitMs?: number): Promise<boolean>;
   /** Takes no more rows and waits for the deliveries under way, each within its bound. */
   stop(): Promise<void>;
 }
@@ -40,6 +48,8 @@ const LEASE_MS = 30_000;
 const DELIVER_MS = 10_000;
 const RETRY_BASE_MS = 200;
 const RETRY_MAX_MS = 30_000;
+/** A timer may end a little before its time, and a look before the row is due would leave it to the next poll. */
+const RETRY_LATER_MS = 5;
 
 /**
  * Delivers what `enqueue` wrote: at least once, the rows of one key in order, different keys side by side. A row is taken
@@ -50,6 +60,7 @@ const RETRY_MAX_MS = 30_000;
 export function startOutbox(options: OutboxOptions): Outbox {
   const settings = settingsOf(options);
   const rows = outboxRows(options.pool, options.table ?? OUTBOX_TABLE);
+  const waits = deliveryWaits(options.pool, options.table ?? OUTBOX_TABLE);
   const underWay = new Set<Promise<void>>();
   let stopped = false;
   let looking: Promise<void> | null = null;
@@ -70,16 +81,21 @@ export function startOutbox(options: OutboxOptions): Outbox {
     }
   };
 
+  const deliver = async (row: OutboxRow): Promise<void> => {
+    await options.deliver(row);
+    waits.tell(row);
+  };
+
   const deliverRun = async (run: ClaimedRun, begunMs: number): Promise<void> => {
     const result = await deliverInOrder(run, begunMs + settings.leaseMs - settings.deliverMs, {
       ...settings,
-      deliver: options.deliver,
+      deliver,
       log: options.log,
     });
     await rows.finish(run, result).catch((err: unknown) => {
       options.log.warn({ err }, 'delivered outbox rows could not be deleted; they will be delivered again');
     });
-    if (result.failed !== null) setTimeout(nudge, result.retryInMs).unref();
+    if (result.failed !== null) setTimeout(nudge, result.retryInMs + RETRY_LATER_MS).unref();
   };
 
   const follow = (delivery: Promise<void>): void => {
@@ -106,6 +122,11 @@ export function startOutbox(options: OutboxOptions): Outbox {
   nudge();
   return {
     nudge,
+    awaitDelivered(key, change, waitMs = IN_FORCE_MS) {
+      const delivered = waits.wait(key, change, waitMs);
+      nudge();
+      return delivered;
+    },
     async stop() {
       stopped = true;
       clearInterval(timer);

@@ -31,3 +31,4 @@ export {
 } from './tracing.js';
 export { runService, type RunningService, type ServiceContext, type ServiceDefinition } from './run.js';
 export { keyIdOf, open, reseal, seal, SealError } from './sealed-credential.js';
+export { isPrivateAddress, isPrivateHost } from './network-address.js';

@@ -1,0 +1,140 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { recordingLog, startPostgres, testPool, until, type TestServer } from '../test/database.js';
+import { enqueue, inTransaction, IN_FORCE_MS, onPool, outboxTableSql, startOutbox } from './index.js';
+import type { Outbox, OutboxOptions, Pool } from './index.js';
+
+let server: TestServer;
+let pool: Pool;
+const started: Outbox[] = [];
+
+beforeAll(async () => {
+  server = await startPostgres();
+  pool = testPool(server.url);
+  await pool.query(outboxTableSql().replace('${role}', 'current_user'));
+}, 60_000);
+
+beforeEach(() => pool.query('TRUNCATE outbox'));
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((outbox) => outbox.stop()));
+});
+
+afterAll(async () => {
+  await pool.end();
+  await server.stop();
+});
+
+/** Looks at the table only when told to. */
+function start(deliver: OutboxOptions['deliver'], more: Partial<OutboxOptions> = {}): Outbox {
+  const outbox = startOutbox({ pool, log: recordingLog(), pollMs: 3_600_000, deliver, ...more });
+  started.push(outbox);
+  return outbox;
+}
+
+const put = (key: string, change: string) =>
+  inTransaction(pool, (tx) => enqueue(tx, { topic: 'changed', key, body: { change, value: 1 } }));
+
+function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open };
+}
+
+test('a command waits five seconds', () => {
+  expect(IN_FORCE_MS).toBe(5_000);
+});
+
+test('the replica that delivers goes on as soon as the receiver has it, without the table', async () => {
+  const locker = await pool.connect();
+  const outbox = start(async () => {
+    // From here on nobody can look at the table or delete from it.
+    await locker.query('BEGIN');
+    await locker.query('LOCK TABLE outbox IN ACCESS EXCLUSIVE MODE');
+  });
+  try {
+    await put('a', 'c1');
+    expect(await outbox.awaitDelivered('a', 'c1')).toBe(true);
+  } finally {
+    await locker.query('ROLLBACK');
+    locker.release();
+  }
+});
+
+test('a row that another replica delivers is noticed', async () => {
+  const held = gate();
+  let taken = false;
+  const other = start(async () => {
+    taken = true;
+    await held.opened;
+  });
+  await put('a', 'c1');
+  other.nudge();
+  await until(() => taken, 'the other replica has taken the row');
+  const own = start(() => Promise.reject(new Error('the other replica has it')));
+  let delivered = false;
+  const waiting = own.awaitDelivered('a', 'c1').then((yes) => (delivered = yes));
+  expect(await own.awaitDelivered('a', 'c1', 50)).toBe(false);
+  expect(delivered).toBe(false);
+  held.open();
+  expect(await waiting).toBe(true);
+});
+
+test('what is delivered already, or was never written, is not waited for; others of the key are', async () => {
+  const held = gate();
+  const outbox = start(() => held.opened);
+  await put('a', 'c2');
+  expect(await outbox.awaitDelivered('a', 'c1')).toBe(true);
+  expect(await outbox.awaitDelivered('b', 'c2')).toBe(true);
+  expect(await outbox.awaitDelivered('a', 'c2', 50)).toBe(false);
+  held.open();
+  expect(await outbox.awaitDelivered('a', 'c2')).toBe(true);
+});
+
+test('many wait for their own change of one key, each until its own is delivered', async () => {
+  const got: unknown[] = [];
+  const outbox = start(async ({ body }) => void got.push((body as { change: string }).change));
+  const changes = Array.from({ length: 20 }, (_value, index) => `c${index}`);
+  for (const change of changes) await put('a', change);
+  const seen = await Promise.all(
+    changes.map(async (change) => [await outbox.awaitDelivered('a', change), got.includes(change)]),
+  );
+  expect(seen).toEqual(changes.map(() => [true, true]));
+  expect(got).toEqual(changes);
+});
+
+test('a receiver that is away: false after the time given, and soon delivered when it is back', async () => {
+  let away = true;
+  let attempts = 0;
+  const outbox = start(
+    () => {
+      attempts += 1;
+      return away ? Promise.reject(new Error('away')) : Promise.resolve();
+    },
+    { retryBaseMs: 5, retryMaxMs: 200 },
+  );
+  await put('a', 'c1');
+  expect(await outbox.awaitDelivered('a', 'c1', 100)).toBe(false);
+  // So many failures that the delay has reached its bound.
+  await until(() => attempts > 8, 'the receiver was away for long');
+  away = false;
+  const backMs = performance.now();
+  expect(await outbox.awaitDelivered('a', 'c1')).toBe(true);
+  // Nothing polls here: the attempt came from the delay alone, which is at most 200 ms.
+  expect(performance.now() - backMs).toBeLessThan(2_000);
+});
+
+test('a database that is away ends no wait before its time', async () => {
+  const own = testPool(server.url);
+  await own.end();
+  const outbox = start(async () => undefined, { pool: own });
+  const begunMs = performance.now();
+  expect(await outbox.awaitDelivered('a', 'c1', 60)).toBe(false);
+  expect(performance.now() - begunMs).toBeGreaterThan(50);
+});
+
+test('two commands can wait for one row, which is gone soon after', async () => {
+  const outbox = start(async () => undefined);
+  await put('a', 'c1');
+  expect(await Promise.all([outbox.awaitDelivered('a', 'c1'), outbox.awaitDelivered('a', 'c1')])).toEqual([true, true]);
+  await until(async () => (await onPool(pool).query('SELECT FROM outbox')).length === 0, 'the row is deleted');
+});
