@@ -1,36 +1,7 @@
+import type { AuditEntryView } from '@gateway/contracts/operator';
 import type { Funding } from './domain/new-key.js';
-import type { Account, ApiKey, Member, Membership, OwnedAccount, User } from './domain/objects.js';
-
-export interface AuditEntry {
-  readonly actor: string;
-  readonly action: 'create_account' | 'create_key';
-  readonly account: string;
-  readonly objectId: string;
-  /** Without secrets and digests. */
-  readonly before: object | null;
-  readonly after: object | null;
-}
-
-export type NewAccount = Pick<Account, 'id' | 'name' | 'type'>;
-export type NewMember = Omit<Member, 'version'>;
-export type NewKey = Omit<ApiKey, 'state' | 'version' | 'createdAt'>;
-
-/** One change in one transaction. */
-export interface AccountsTx {
-  /** The user of an address, made when it is new; verified if it was or shall be. `email` in lower case. */
-  ensureUser(user: User): Promise<User>;
-  insertAccount(account: NewAccount): Promise<Account>;
-  insertMember(member: NewMember): Promise<Member>;
-  /** Locks the account until the end: changes of its keys happen one after the other. */
-  lockAccount(id: string): Promise<Account | null>;
-  /** The member of this account; null as id: its owner. */
-  membership(account: string, member: string | null): Promise<Membership | null>;
-  /** Keys of the account that take one of its places at that time. */
-  countActiveKeys(account: string, nowMs: number): Promise<number>;
-  /** Null: another key has this digest. */
-  insertKey(key: NewKey): Promise<ApiKey | null>;
-  audit(entry: AuditEntry): Promise<void>;
-}
+import type { Account, ApiKey, IdPrefix, Member, Membership, Operator, OwnedAccount } from './domain/objects.js';
+import type { AccountsTx, Versioned } from './tx-ports.js';
 
 /** Account, key and member of the key at one instant. */
 export interface LoadedAccount {
@@ -39,15 +10,59 @@ export interface LoadedAccount {
   readonly member: Member | null;
 }
 
+/** Lists are in the order of creation and begin after an id; null: at the first object. */
 export interface AccountsStore {
   change<T>(work: (tx: AccountsTx) => Promise<T>): Promise<T>;
   /** `key` null: the account alone. A key of another account is not found. */
   load(account: string, key: string | null): Promise<LoadedAccount>;
   /** The key that has one of the digests. */
   findKey(digests: readonly string[]): Promise<Pick<ApiKey, 'account' | 'id' | 'digest'> | null>;
-  /** In the order of creation, after `after` (an account's id). */
+  account(id: string): Promise<OwnedAccount | null>;
   list(after: string | null, limit: number): Promise<OwnedAccount[]>;
   countAccounts(): Promise<number>;
+  members(account: string, after: string | null, limit: number): Promise<Membership[]>;
+  /** Without the playground key. */
+  keys(account: string, after: string | null, limit: number): Promise<ApiKey[]>;
+  /** Not the playground key. */
+  key(id: string): Promise<ApiKey | null>;
+  /** Writes when keys were last used (epoch milliseconds); an earlier time than the written one changes nothing. */
+  noteUses(uses: ReadonlyMap<string, number>): Promise<void>;
+  /** The one who has one of the digests and is not deleted. */
+  findOperator(digests: readonly string[]): Promise<Operator | null>;
+  /** Without deleted ones. */
+  operators(after: string | null, limit: number): Promise<Operator[]>;
+  /** Newest first, below an entry's number; null as a filter is every entry. */
+  auditEntries(filter: AuditFilter): Promise<{ readonly number: bigint; readonly view: AuditEntryView }[]>;
+}
+
+export interface AuditFilter {
+  readonly account: string | null;
+  readonly object: string | null;
+  readonly below: bigint | null;
+  readonly limit: number;
+}
+
+/** A request that carries an idempotency key. */
+export interface IdempotentRequest {
+  readonly operator: string;
+  readonly idempotencyKey: string;
+  readonly fingerprint: string;
+}
+
+export interface KeptRequest {
+  readonly fingerprint: string;
+  readonly command: string;
+  /** Null: not answered yet. */
+  readonly answer: { readonly status: number; readonly body: string } | null;
+}
+
+export interface IdempotencyStore {
+  /** What is kept under the request's key since `keptSince`; the request itself with `command` when nothing is. */
+  begin(request: IdempotentRequest, command: string, nowMs: number, keptSince: number): Promise<KeptRequest>;
+  /** Keeps the first answer of the request that holds its key. */
+  end(request: IdempotentRequest, status: number, body: string): Promise<void>;
+  /** Deletes at most `limit` keys, and as many commands of rotations, from before these times; how many went. */
+  forget(keysBefore: number, rotationsBefore: number, limit: number): Promise<number>;
 }
 
 /** Billing, over the bus. */
@@ -55,5 +70,8 @@ export interface FundingSource {
   fundingOf(account: string): Promise<Funding>;
 }
 
+/** Waits until admission has this version of an object of the account; false when it takes too long. */
+export type InForce = (account: string, changed: Versioned) => Promise<boolean>;
+
 /** A new id of an object: time-ordered, without dashes. */
-export type MakeId = (prefix: 'acc' | 'usr' | 'mem' | 'key') => string;
+export type MakeId = (prefix: IdPrefix) => string;

@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { Bus } from '@gateway/bus';
-import { billingFunding } from '@gateway/contracts/messages';
+import { accountsListAccounts, billingFunding } from '@gateway/contracts/messages';
 import type { AnswerBodyOf, ServiceName } from '@gateway/contracts/messages';
 import { onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
 import { ReadyChecks, readConfig, systemClock, type RunningService } from '@gateway/service-kit';
-import { silentLog, startTestBus, startTestDatabase } from '@gateway/testkit';
+import { recordingLog, startTestBus, startTestDatabase, until, type RecordingLog } from '@gateway/testkit';
 import { CONFIG_FIELDS } from '../src/config.js';
-import { startAccounts } from '../src/wire.js';
+import { startAccounts, type AccountsOptions } from '../src/wire.js';
+import { startFakeAdmission, type FakeAdmission } from './fake-admission.js';
+import { operatorClient, type OperatorClient } from './operator-client.js';
 
 export type Funding = AnswerBodyOf<typeof billingFunding>;
 export const FUNDED: Funding = {
@@ -16,6 +18,8 @@ export const FUNDED: Funding = {
   activeKeysMax: 3,
   defaultKeyCapNanoUsd: null,
 };
+
+const FIRST = { cursor: null, limit: 1 };
 
 export interface AccountsWorld {
   readonly postgres: RunningServer;
@@ -27,18 +31,28 @@ export interface AccountsWorld {
   /** What billing answers from now on; it is asked over the bus. */
   fund(funding: Funding | Error): void;
   connect(service: ServiceName): Promise<Bus>;
-  start(env?: Record<string, string>): Promise<RunningService>;
+  /** A bus with the dashboard's rights. */
+  readonly dashboard: Bus;
+  readonly client: OperatorClient;
+  readonly admission: FakeAdmission;
+  /** What all replicas logged. */
+  readonly log: RecordingLog;
+  /** One more replica of the service. */
+  start(options?: AccountsOptions & { readonly env?: Record<string, string> }): Promise<RunningService>;
   stop(): Promise<void>;
 }
 
-/** PostgreSQL with the migrated schema, NATS with the users of all services, and somebody who answers for billing. */
+/** PostgreSQL with the migrated schema, NATS with the users of all services, somebody in billing's and in admission's place. */
 export async function startAccountsWorld(): Promise<AccountsWorld> {
   const [server, bus] = await Promise.all([
     startTestDatabase({ service: 'accounts', migrations: new URL('../migrations/', import.meta.url) }),
     startTestBus(),
   ]);
   const { admin: pool, url: roleUrl } = await server.database();
-  const services: RunningService[] = [];
+  const services = new Set<RunningService>();
+  const log = recordingLog();
+  const admission = await startFakeAdmission(bus.urlFor('admission'));
+  const dashboard = await bus.connect('dashboard');
   let funding: Funding | Error = FUNDED;
 
   (await bus.connect('billing')).serve(billingFunding, () =>
@@ -53,21 +67,35 @@ export async function startAccountsWorld(): Promise<AccountsWorld> {
       funding = next;
     },
     connect: (service) => bus.connect(service),
-    async start(env = {}) {
+    dashboard,
+    client: operatorClient(dashboard),
+    admission,
+    log,
+    async start({ env = {}, ...options } = {}) {
       const own = { GATEWAY_NATS_URL: bus.urlFor('accounts'), GATEWAY_POSTGRES_URL: roleUrl };
-      const service = await startAccounts({
-        config: readConfig({ ...CONFIG_FIELDS }, { ...own, ...env }) as Parameters<typeof startAccounts>[0]['config'],
-        log: silentLog,
-        clock: systemClock,
-        replica: `r${randomBytes(4).toString('hex')}`,
-        ready: new ReadyChecks(),
-        stopping: new AbortController().signal,
-      });
-      services.push(service);
-      return service;
+      const service = await startAccounts(
+        {
+          config: readConfig({ ...CONFIG_FIELDS }, { ...own, ...env }) as Parameters<typeof startAccounts>[0]['config'],
+          log,
+          clock: systemClock,
+          replica: `r${randomBytes(4).toString('hex')}`,
+          ready: new ReadyChecks(),
+          stopping: new AbortController().signal,
+        },
+        options,
+      );
+      const once: RunningService = {
+        async stop() {
+          if (services.delete(once)) await service.stop();
+        },
+      };
+      services.add(once);
+      await until('somebody answers', () => dashboard.request(accountsListAccounts, FIRST).catch(() => false as const));
+      return once;
     },
     async stop() {
-      await Promise.all(services.map((service) => service.stop()));
+      await Promise.all([...services].map((service) => service.stop()));
+      await admission.stop();
       await Promise.all([server.stop(), bus.stop()]);
     },
   };

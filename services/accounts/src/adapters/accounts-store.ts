@@ -1,86 +1,87 @@
 import { inTransaction, onPool, type Pool } from '@gateway/postgres';
 import type { AccountsStore } from '../ports.js';
 import { makeAccountsTx } from './accounts-tx.js';
-import { accountFromRow, keyFromRow, memberFromRow, userFromRow } from './rows.js';
-import type { AccountRow, KeyRow, MemberRow, UserRow } from './rows.js';
+import { auditText, auditEntryFromRow, type AuditRow } from './audit-rows.js';
+import {
+  LOADED_ACCOUNT,
+  loadedAccountFromRow,
+  MEMBERSHIP,
+  membershipFromRow,
+  OWNED_ACCOUNT,
+  ownedAccountFromRow,
+  type JoinedRow,
+} from './joined-rows.js';
+import { keyFromRow, operatorFromRow, type KeyRow, type OperatorRow } from './rows.js';
 
-/** Accounts and keys in their schema. Every read is one statement, so it sees one instant. */
+/** Accounts, keys and operators in their schema. Every read is one statement, so it sees one instant. */
 export function makeAccountsStore(pool: Pool): AccountsStore {
   const queries = onPool(pool);
   return {
     change: (work) => inTransaction(pool, (tx) => work(makeAccountsTx(tx))),
     async load(account, key) {
-      // Rows travel as they are: to_jsonb would write times and numbers in its own way.
-      const row = await queries.one<LoadRow>(LOAD, [account, key], { name: 'load-account' });
-      if (!row) return { account: null, key: null, member: null };
-      return {
-        account: accountFromRow(unprefixed<AccountRow>(row, 'a_')),
-        key: row.k_id === null ? null : keyFromRow(unprefixed<KeyRow>(row, 'k_')),
-        member: row.m_id === null ? null : memberFromRow(unprefixed<MemberRow>(row, 'm_')),
-      };
+      const row = await queries.one<JoinedRow>(LOADED_ACCOUNT, [account, key], { name: 'load-account' });
+      return row ? loadedAccountFromRow(row) : { account: null, key: null, member: null };
     },
     async findKey(digests) {
       const text =
         'SELECT account, id, digest FROM api_keys WHERE digest = ANY($1) ORDER BY array_position($1, digest) LIMIT 1';
       return queries.one<{ account: string; id: string; digest: string }>(text, [digests], { name: 'find-key' });
     },
+    async account(id) {
+      const row = await queries.one<JoinedRow>(`${OWNED_ACCOUNT} WHERE a.id = $1`, [id]);
+      return row && ownedAccountFromRow(row);
+    },
     async list(after, limit) {
-      const rows = await queries.query<ListRow>(LIST, [after ?? '', limit]);
-      return rows.map((row) => ({
-        account: accountFromRow(unprefixed<AccountRow>(row, 'a_')),
-        owner: memberFromRow(unprefixed<MemberRow>(row, 'm_')),
-        user: userFromRow(unprefixed<UserRow>(row, 'u_')),
-      }));
+      const text = `${OWNED_ACCOUNT} WHERE a.id > $1 ORDER BY a.id LIMIT $2`;
+      return (await queries.query<JoinedRow>(text, [after ?? '', limit])).map(ownedAccountFromRow);
     },
     async countAccounts() {
       return (await queries.one<{ n: number }>('SELECT count(*)::int AS n FROM accounts'))?.n ?? 0;
     },
+    async members(account, after, limit) {
+      const text = `${MEMBERSHIP}
+        WHERE m.account = $1 AND m.deleted_at IS NULL AND m.id > $2 ORDER BY m.id LIMIT $3`;
+      return (await queries.query<JoinedRow>(text, [account, after ?? '', limit])).map(membershipFromRow);
+    },
+    async keys(account, after, limit) {
+      const text = "SELECT * FROM api_keys WHERE account = $1 AND kind = 'api' AND id > $2 ORDER BY id LIMIT $3";
+      return (await queries.query<KeyRow>(text, [account, after ?? '', limit])).map(keyFromRow);
+    },
+    async key(id) {
+      const row = await queries.one<KeyRow>("SELECT * FROM api_keys WHERE id = $1 AND kind = 'api'", [id]);
+      return row && keyFromRow(row);
+    },
+    async noteUses(uses) {
+      const times = [...uses.values()].map((at) => new Date(at));
+      // In a transaction for its repeats: two replicas that write the same keys may wait for each other.
+      await inTransaction(pool, (tx) => tx.execute(NOTE_USES, [[...uses.keys()], times]));
+    },
+    async findOperator(digests) {
+      const text = `SELECT * FROM operators WHERE digest = ANY($1) AND deleted_at IS NULL
+        ORDER BY array_position($1, digest) LIMIT 1`;
+      const row = await queries.one<OperatorRow>(text, [digests], { name: 'find-operator' });
+      return row && operatorFromRow(row);
+    },
+    async operators(after, limit) {
+      const text = 'SELECT * FROM operators WHERE deleted_at IS NULL AND id > $1 ORDER BY id LIMIT $2';
+      return (await queries.query<OperatorRow>(text, [after ?? '', limit])).map(operatorFromRow);
+    },
+    async auditEntries(filter) {
+      const { text, values } = auditText(filter);
+      return (await queries.query<AuditRow>(text, values)).map(auditEntryFromRow);
+    },
   };
 }
 
-type LoadRow = Readonly<Record<string, unknown>> & { readonly k_id: string | null; readonly m_id: string | null };
-type ListRow = Readonly<Record<string, unknown>>;
-
-const ACCOUNT = columns('a', ['id', 'name', 'type', 'state', 'version', 'created_at']);
-const MEMBER = columns('m', ['id', 'account', 'user_id', 'role', 'cap_nano_usd', 'version']);
-const USER = columns('u', ['id', 'email', 'email_verified']);
-const KEY = columns('k', [
-  'id',
-  'account',
-  'member',
-  'kind',
-  'name',
-  'digest',
-  'masked_secret',
-  'state',
-  'expires_at',
-  'cap_nano_usd',
-  'allowed_models',
-  'version',
-  'created_at',
-]);
-
-const LOAD = `SELECT ${ACCOUNT}, ${KEY}, ${MEMBER}
-  FROM accounts a
-  LEFT JOIN api_keys k ON k.account = a.id AND k.id = $2
-  LEFT JOIN members m ON m.id = k.member
- WHERE a.id = $1`;
-
-const LIST = `SELECT ${ACCOUNT}, ${MEMBER}, ${USER}
-  FROM accounts a
-  JOIN members m ON m.account = a.id AND m.role = 'owner'
-  JOIN users u ON u.id = m.user_id
- WHERE a.id > $1
- ORDER BY a.id
- LIMIT $2`;
-
-/** Each column under the alias of its table, so that rows of several tables travel side by side. */
-function columns(alias: string, names: readonly string[]): string {
-  return names.map((name) => `${alias}.${name} AS ${alias}_${name}`).join(', ');
-}
-
-/** The columns of one table out of a joined row. The caller names the row that stands under this prefix. */
-function unprefixed<Row>(row: Readonly<Record<string, unknown>>, prefix: string): Row {
-  const own = Object.entries(row).filter(([name]) => name.startsWith(prefix));
-  return Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value])) as Row;
-}
+/** Locked in the order of ids first, so that writers of the same keys rarely meet the other way round; judged under the lock. */
+const NOTE_USES = `WITH used AS (
+    SELECT k.id, u.at
+      FROM unnest($1::text[], $2::timestamptz[]) AS u (id, at)
+      JOIN api_keys k ON k.id = u.id
+     WHERE k.last_used_at IS NULL OR k.last_used_at < u.at
+     ORDER BY k.id
+       FOR NO KEY UPDATE OF k
+  )
+  UPDATE api_keys k SET last_used_at = used.at
+    FROM used
+   WHERE k.id = used.id`;

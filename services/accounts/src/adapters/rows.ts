@@ -1,4 +1,4 @@
-import type { Account, ApiKey, Member, User } from '../domain/objects.js';
+import type { Account, ApiKey, Member, Operator, User } from '../domain/objects.js';
 
 export interface UserRow {
   readonly id: string;
@@ -31,6 +31,7 @@ export interface MemberRow {
   readonly role: Member['role'];
   readonly cap_nano_usd: bigint | null;
   readonly version: bigint;
+  readonly created_at: Date;
 }
 
 export function memberFromRow(row: MemberRow): Member {
@@ -41,6 +42,7 @@ export function memberFromRow(row: MemberRow): Member {
     role: row.role,
     capNanoUsd: row.cap_nano_usd,
     version: Number(row.version),
+    createdAt: row.created_at.getTime(),
   };
 }
 
@@ -58,6 +60,7 @@ export interface KeyRow {
   readonly allowed_models: string[] | null;
   readonly version: bigint;
   readonly created_at: Date;
+  readonly last_used_at: Date | null;
 }
 
 export function keyFromRow(row: KeyRow): ApiKey {
@@ -75,5 +78,19 @@ export function keyFromRow(row: KeyRow): ApiKey {
     allowedModels: row.allowed_models,
     version: Number(row.version),
     createdAt: row.created_at.getTime(),
+    lastUsedAt: row.last_used_at && row.last_used_at.getTime(),
   };
+}
+
+export interface OperatorRow {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Operator['role'];
+  readonly created_by: string;
+  readonly created_at: Date;
+}
+
+export function operatorFromRow(row: OperatorRow): Operator {
+  const { id, name, role } = row;
+  return { id, name, role, createdBy: row.created_by, createdAt: row.created_at.getTime() };
 }

@@ -17,6 +17,7 @@ const KEY: ApiKey = {
   allowedModels: ['acme/one'],
   version: 3,
   createdAt: NOW - 1_000,
+  lastUsedAt: null,
 };
 
 describe('the state of a key', () => {

@@ -6,7 +6,15 @@ const SPEC = { name: 'A key' };
 const FACTS: KeyFacts = {
   account: { id: 'acc_1', name: 'A', type: 'personal', state: 'active', version: 1, createdAt: NOW },
   membership: {
-    member: { id: 'mem_1', account: 'acc_1', user: 'usr_1', role: 'owner', capNanoUsd: null, version: 1 },
+    member: {
+      id: 'mem_1',
+      account: 'acc_1',
+      user: 'usr_1',
+      role: 'owner',
+      capNanoUsd: null,
+      version: 1,
+      createdAt: NOW,
+    },
     user: { id: 'usr_1', email: 'a@example.com', emailVerified: true },
   },
   activeKeys: 2,

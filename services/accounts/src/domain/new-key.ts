@@ -1,6 +1,6 @@
-import { MoneyFormatError, parseUsd } from '@gateway/metering';
 import type { KeyCreate, ManagementRefusal } from '@gateway/contracts/operator';
 import type { Account, Membership } from './objects.js';
+import { readCap } from './read-cap.js';
 import { isRefusal, refuse } from './refusal.js';
 
 /** What billing says of an account's funds and limits. */
@@ -34,7 +34,7 @@ export interface NewKeyTerms {
 export function decideNewKey(spec: KeyCreate, facts: KeyFacts, nowMs: number): NewKeyTerms | ManagementRefusal {
   const { account, membership, funding } = facts;
   const cap = capOf(spec, funding);
-  if (typeof cap === 'object' && cap !== null && isRefusal(cap)) return cap;
+  if (isRefusal(cap)) return cap;
   const expiresAt = spec.expiresAt === null || spec.expiresAt === undefined ? null : Date.parse(spec.expiresAt);
   if (expiresAt !== null && expiresAt <= nowMs)
     return refuse('invalid_request', 'expiresAt must lie in the future', 'expiresAt');
@@ -61,14 +61,9 @@ export function decideNewKey(spec: KeyCreate, facts: KeyFacts, nowMs: number): N
 
 /** A blank cap takes the plan's default as it is now; later changes of the plan do not touch the key. */
 function capOf(spec: KeyCreate, funding: Funding): bigint | null | ManagementRefusal {
-  if (spec.monthlySpendCapUsd === null || spec.monthlySpendCapUsd === undefined)
-    return funding.defaultKeyCapNanoUsd === 0n ? null : funding.defaultKeyCapNanoUsd;
-  try {
-    return parseUsd(spec.monthlySpendCapUsd);
-  } catch (error) {
-    if (error instanceof MoneyFormatError) return refuse('invalid_request', error.message, 'monthlySpendCapUsd');
-    throw error;
-  }
+  const cap = readCap(spec.monthlySpendCapUsd);
+  if (cap !== null) return cap;
+  return funding.defaultKeyCapNanoUsd === 0n ? null : funding.defaultKeyCapNanoUsd;
 }
 
 function allowedModelsOf({ allowedModels }: KeyCreate): readonly string[] | null {

@@ -1,4 +1,8 @@
+import type { OperatorRole } from '@gateway/contracts/operator';
+
 /** Objects of this service as verbs see them. Times are epoch milliseconds. */
+
+export type IdPrefix = 'acc' | 'usr' | 'mem' | 'key' | 'opr';
 
 export interface User {
   readonly id: string;
@@ -24,6 +28,7 @@ export interface Member {
   /** Per calendar month; null: none. */
   readonly capNanoUsd: bigint | null;
   readonly version: number;
+  readonly createdAt: number;
 }
 
 /** What is stored of a key's state; that it has expired follows from its expiry. */
@@ -45,6 +50,17 @@ export interface ApiKey {
   /** Never empty; null: every model that the account may use. */
   readonly allowedModels: readonly string[] | null;
   readonly version: number;
+  readonly createdAt: number;
+  /** Of the last admitted call that was told; null: none was. */
+  readonly lastUsedAt: number | null;
+}
+
+/** Somebody who may use the operator API, beside the deployment's own token. */
+export interface Operator {
+  readonly id: string;
+  readonly name: string;
+  readonly role: OperatorRole;
+  readonly createdBy: string;
   readonly createdAt: number;
 }
 

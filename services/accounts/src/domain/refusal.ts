@@ -5,6 +5,16 @@ export function refuse(code: OperatorErrorCode, message: string, param: string |
   return { refused: { code, message, param } };
 }
 
-export function isRefusal(value: object): value is ManagementRefusal {
-  return 'refused' in value;
+export function isRefusal(value: unknown): value is ManagementRefusal {
+  return typeof value === 'object' && value !== null && 'refused' in value;
+}
+
+/** The change is committed and will be in force, but admission did not take it in time (money and failure, rule 10). */
+export function notInForce(): ManagementRefusal {
+  return refuse('not_in_force', 'the change is written and will be in force as soon as admission answers');
+}
+
+/** The same command came for something else before. */
+export function commandTaken(): ManagementRefusal {
+  return refuse('idempotency_conflict', 'the command belongs to another request');
 }

@@ -1,8 +1,8 @@
 import { formatUsd } from '@gateway/metering';
 import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
-import type { AccountView, KeyView } from '@gateway/contracts/operator';
+import type { AccountView, KeyView, MemberView, OperatorView } from '@gateway/contracts/operator';
 import { keyState } from './key-state.js';
-import type { Account, ApiKey, Member, OwnedAccount } from './objects.js';
+import type { Account, ApiKey, Member, Membership, Operator, OwnedAccount } from './objects.js';
 
 /** What an operator sees. */
 export function toAccountView({ account, owner, user }: OwnedAccount): AccountView {
@@ -27,11 +27,29 @@ export function toKeyView(key: ApiKey, nowMs: number): KeyView {
     name: key.name,
     maskedSecret: key.maskedSecret,
     state: keyState(key, nowMs),
-    monthlySpendCapUsd: key.capNanoUsd === null ? null : formatUsd(key.capNanoUsd),
+    monthlySpendCapUsd: capText(key.capNanoUsd),
     allowedModels: key.allowedModels && [...key.allowedModels],
     expiresAt: key.expiresAt === null ? null : timeText(key.expiresAt),
     createdAt: timeText(key.createdAt),
+    lastUsedAt: key.lastUsedAt === null ? null : timeText(key.lastUsedAt),
   };
+}
+
+export function toMemberView({ member, user }: Membership): MemberView {
+  return {
+    id: member.id,
+    accountId: member.account,
+    email: user.email,
+    emailVerified: user.emailVerified,
+    role: member.role,
+    monthlySpendCapUsd: capText(member.capNanoUsd),
+    createdAt: timeText(member.createdAt),
+  };
+}
+
+/** Without the digest. */
+export function toOperatorView({ id, name, role, createdAt, createdBy }: Operator): OperatorView {
+  return { id, name, role, createdAt: timeText(createdAt), createdBy };
 }
 
 /** What admission knows. */
@@ -58,6 +76,10 @@ export function toMemberRecord({ id, account, capNanoUsd, version }: Member): Me
   return { account, member: id, capNanoUsd: capNanoUsd === null ? null : Number(capNanoUsd), version };
 }
 
-function timeText(ms: number): string {
+function capText(capNanoUsd: bigint | null): string | null {
+  return capNanoUsd === null ? null : formatUsd(capNanoUsd);
+}
+
+export function timeText(ms: number): string {
   return new Date(ms).toISOString();
 }

@@ -1,52 +1,117 @@
-import { BusFault } from '@gateway/bus';
 import type { Bus } from '@gateway/bus';
 import {
+  accountsAudit,
+  accountsBeginIdempotent,
   accountsCreateAccount,
   accountsCreateKey,
+  accountsCreateMember,
+  accountsCreateOperator,
+  accountsDeleteMember,
+  accountsDeleteOperator,
+  accountsEndIdempotent,
+  accountsEnsurePlaygroundKey,
   accountsFind,
+  accountsFindOperator,
+  accountsGetAccount,
+  accountsGetKey,
   accountsListAccounts,
+  accountsListKeys,
+  accountsListMembers,
+  accountsListOperators,
   accountsLoad,
+  accountsPutMember,
+  accountsRotateKey,
+  accountsSetAccountState,
+  accountsSetKeyState,
+  keysUsed,
 } from '@gateway/contracts/messages';
-import { isConnectionFault } from '@gateway/postgres';
-import { counter } from '@gateway/service-kit';
-import { createKey, type CreateKeyPorts } from '../keys/create-key.js';
+import { listAudit } from '../audit/list-audit.js';
+import { beginIdempotent } from '../idempotency/begin-idempotent.js';
+import { endIdempotent } from '../idempotency/end-idempotent.js';
+import { createKey } from '../keys/create-key.js';
+import { ensurePlaygroundKey } from '../keys/ensure-playground-key.js';
 import { findKey } from '../keys/find-key.js';
-import { createAccount, type CreateAccountPorts } from '../people/create-account.js';
+import { getKey } from '../keys/get-key.js';
+import { listKeys } from '../keys/list-keys.js';
+import { noteUses } from '../keys/note-uses.js';
+import { rotateKey } from '../keys/rotate-key.js';
+import { setKeyState } from '../keys/set-key-state.js';
+import { createOperator } from '../operators/create-operator.js';
+import { deleteOperator } from '../operators/delete-operator.js';
+import { findOperator } from '../operators/find-operator.js';
+import { listOperators } from '../operators/list-operators.js';
+import { createAccount } from '../people/create-account.js';
+import { createMember } from '../people/create-member.js';
+import { deleteMember } from '../people/delete-member.js';
+import { getAccount } from '../people/get-account.js';
 import { listAccounts } from '../people/list-accounts.js';
+import { listMembers } from '../people/list-members.js';
 import { loadAccount } from '../people/load-account.js';
+import { putMember } from '../people/put-member.js';
+import { setAccountState } from '../people/set-account-state.js';
+import type { AccountsStore, FundingSource, IdempotencyStore, InForce, MakeId } from '../ports.js';
+import { doorsOf } from './serve-door.js';
 
-export type DoorPorts = CreateKeyPorts & CreateAccountPorts;
+export interface DoorPorts {
+  readonly store: AccountsStore;
+  readonly kept: IdempotencyStore;
+  readonly funding: FundingSource;
+  readonly inForce: InForce;
+  readonly makeId: MakeId;
+  /** A new UUIDv7. */
+  readonly makeCommand: () => string;
+  /** Epoch milliseconds. */
+  readonly nowMs: () => number;
+  readonly teamsEnabled: boolean;
+}
 
 /** Requests of one kind at once; they share a few connections, and a longer queue would only time out. */
 const LOOKUPS_AT_ONCE_MAX = 256;
 const CHANGES_AT_ONCE_MAX = 64;
-
-const VERBS = ['find', 'load', 'list_accounts', 'create_account', 'create_key'] as const;
-const requests = counter('gateway_accounts_requests_total', 'Answered requests', {
-  verb: VERBS,
-  outcome: ['answered', 'refused', 'fault'],
-});
+/** More than of other changes: most of their time they wait for admission, which holds no connection. */
+const AWAITED_AT_ONCE_MAX = 256;
+const REPORTS_AT_ONCE_MAX = 16;
 
 /** Opens the doors of this service; the bus has validated what comes through them. */
 export function openDoors(bus: Bus, ports: DoorPorts): void {
-  const { store } = ports;
-  const lookups = { concurrencyMax: LOOKUPS_AT_ONCE_MAX };
-  const changes = { concurrencyMax: CHANGES_AT_ONCE_MAX };
-  bus.serve(accountsFind, (body) => answer('find', findKey(store, body)), lookups);
-  bus.serve(accountsLoad, (body) => answer('load', loadAccount(store, body)), lookups);
-  bus.serve(accountsListAccounts, (body) => answer('list_accounts', listAccounts(store, body)), lookups);
-  bus.serve(accountsCreateAccount, (body) => answer('create_account', createAccount(ports, body)), changes);
-  bus.serve(accountsCreateKey, (body) => answer('create_key', createKey(ports, body)), changes);
+  openLookups(bus, ports);
+  openChanges(bus, ports);
+  openAwaitedChanges(bus, ports);
+  const reports = { concurrencyMax: REPORTS_AT_ONCE_MAX };
+  bus.subscribe(keysUsed, (body) => noteUses(ports.store, body, ports.nowMs()), reports);
 }
 
-async function answer<T extends object>(verb: (typeof VERBS)[number], work: Promise<T>): Promise<T> {
-  try {
-    const result = await work;
-    requests.of({ verb, outcome: 'refused' in result ? 'refused' : 'answered' }).add();
-    return result;
-  } catch (error) {
-    requests.of({ verb, outcome: 'fault' }).add();
-    if (isConnectionFault(error)) throw new BusFault('dependency_unavailable', 'the database of accounts is away');
-    throw error;
-  }
+function openLookups(bus: Bus, { store, nowMs }: DoorPorts): void {
+  const door = doorsOf(bus, LOOKUPS_AT_ONCE_MAX);
+  door(accountsFind, (body) => findKey(store, body));
+  door(accountsLoad, (body) => loadAccount(store, body));
+  door(accountsGetAccount, (body) => getAccount(store, body));
+  door(accountsListAccounts, (body) => listAccounts(store, body));
+  door(accountsListMembers, (body) => listMembers(store, body));
+  door(accountsGetKey, (body) => getKey(store, body, nowMs()));
+  door(accountsListKeys, (body) => listKeys(store, body, nowMs()));
+  door(accountsFindOperator, (body) => findOperator(store, body));
+  door(accountsListOperators, (body) => listOperators(store, body));
+  door(accountsAudit, (body) => listAudit(store, body));
+}
+
+function openChanges(bus: Bus, ports: DoorPorts): void {
+  const door = doorsOf(bus, CHANGES_AT_ONCE_MAX);
+  door(accountsCreateAccount, (body) => createAccount(ports, body));
+  door(accountsCreateMember, (body) => createMember(ports, body));
+  door(accountsDeleteMember, (body) => deleteMember(ports, body));
+  door(accountsCreateKey, (body) => createKey(ports, body));
+  door(accountsCreateOperator, (body) => createOperator(ports, body));
+  door(accountsDeleteOperator, (body) => deleteOperator(ports.store, body));
+  door(accountsBeginIdempotent, (body) => beginIdempotent(ports, body));
+  door(accountsEndIdempotent, (body) => endIdempotent(ports.kept, body));
+}
+
+function openAwaitedChanges(bus: Bus, ports: DoorPorts): void {
+  const door = doorsOf(bus, AWAITED_AT_ONCE_MAX);
+  door(accountsSetAccountState, (body) => setAccountState(ports, body));
+  door(accountsPutMember, (body) => putMember(ports, body));
+  door(accountsRotateKey, (body) => rotateKey(ports, body));
+  door(accountsSetKeyState, (body) => setKeyState(ports, body));
+  door(accountsEnsurePlaygroundKey, (body) => ensurePlaygroundKey(ports, body));
 }

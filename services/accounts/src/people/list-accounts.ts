@@ -1,4 +1,5 @@
-import type { AccountView } from '@gateway/contracts/operator';
+import type { AccountView, ManagementRefusal } from '@gateway/contracts/operator';
+import { badCursor, isCursorOf, pageOf } from '../domain/page.js';
 import { toAccountView } from '../domain/views.js';
 import type { AccountsStore } from '../ports.js';
 
@@ -8,17 +9,13 @@ export interface AccountsPage {
   readonly total: number;
 }
 
-/** One page in the order of creation. The cursor is the id of the last account of the page before. */
+/** One page in the order of creation. */
 export async function listAccounts(
-  store: AccountsStore,
+  store: Pick<AccountsStore, 'list' | 'countAccounts'>,
   { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
-): Promise<AccountsPage> {
+): Promise<AccountsPage | ManagementRefusal> {
+  if (!isCursorOf('acc', cursor)) return badCursor();
   const [found, total] = await Promise.all([store.list(cursor, limit + 1), store.countAccounts()]);
-  const page = found.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    accounts: page.map(toAccountView),
-    nextCursor: found.length > limit && last ? last.account.id : null,
-    total,
-  };
+  const { items, nextCursor } = pageOf(found, limit, ({ account }) => account.id);
+  return { accounts: items.map(toAccountView), nextCursor, total };
 }

@@ -1,0 +1,73 @@
+import type { Membership, OwnedAccount } from '../domain/objects.js';
+import { accountFromRow, keyFromRow, memberFromRow, userFromRow } from './rows.js';
+import type { AccountRow, KeyRow, MemberRow, UserRow } from './rows.js';
+
+/** Rows of several tables side by side, each column under the alias of its table. */
+export type JoinedRow = Readonly<Record<string, unknown>>;
+
+const ACCOUNT = columns('a', ['id', 'name', 'type', 'state', 'version', 'created_at']);
+const MEMBER = columns('m', ['id', 'account', 'user_id', 'role', 'cap_nano_usd', 'version', 'created_at']);
+const USER = columns('u', ['id', 'email', 'email_verified']);
+const KEY = columns('k', [
+  'id',
+  'account',
+  'member',
+  'kind',
+  'name',
+  'digest',
+  'masked_secret',
+  'state',
+  'expires_at',
+  'cap_nano_usd',
+  'allowed_models',
+  'version',
+  'created_at',
+  'last_used_at',
+]);
+
+/** Accounts with their owners; a condition may follow. */
+export const OWNED_ACCOUNT = `SELECT ${ACCOUNT}, ${MEMBER}, ${USER}
+  FROM accounts a
+  JOIN members m ON m.account = a.id AND m.role = 'owner'
+  JOIN users u ON u.id = m.user_id`;
+
+export function ownedAccountFromRow(row: JoinedRow): OwnedAccount {
+  const { member, user } = membershipFromRow(row);
+  return { account: accountFromRow(unprefixed<AccountRow>(row, 'a_')), owner: member, user };
+}
+
+/** Members with their users, also those who left; a condition may follow. */
+export const MEMBERSHIP = `SELECT ${MEMBER}, ${USER} FROM members m JOIN users u ON u.id = m.user_id`;
+
+export function membershipFromRow(row: JoinedRow): Membership {
+  return {
+    member: memberFromRow(unprefixed<MemberRow>(row, 'm_')),
+    user: userFromRow(unprefixed<UserRow>(row, 'u_')),
+  };
+}
+
+/** An account ($1) with one of its keys ($2) and the member who owns that, as far as they are there. */
+export const LOADED_ACCOUNT = `SELECT ${ACCOUNT}, ${KEY}, ${MEMBER}
+  FROM accounts a
+  LEFT JOIN api_keys k ON k.account = a.id AND k.id = $2
+  LEFT JOIN members m ON m.id = k.member
+ WHERE a.id = $1`;
+
+export function loadedAccountFromRow(row: JoinedRow) {
+  // Rows travel as they are: to_jsonb would write times and numbers in its own way.
+  return {
+    account: accountFromRow(unprefixed<AccountRow>(row, 'a_')),
+    key: row['k_id'] === null ? null : keyFromRow(unprefixed<KeyRow>(row, 'k_')),
+    member: row['m_id'] === null ? null : memberFromRow(unprefixed<MemberRow>(row, 'm_')),
+  };
+}
+
+function columns(alias: string, names: readonly string[]): string {
+  return names.map((name) => `${alias}.${name} AS ${alias}_${name}`).join(', ');
+}
+
+/** The columns of one table out of a joined row. The caller names the row that stands under this prefix. */
+function unprefixed<Row>(row: JoinedRow, prefix: string): Row {
+  const own = Object.entries(row).filter(([name]) => name.startsWith(prefix));
+  return Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value])) as Row;
+}

@@ -1,0 +1,25 @@
+import type { AuditEntryView, ManagementRefusal } from '@gateway/contracts/operator';
+import { badCursor, pageOf } from '../domain/page.js';
+import type { AccountsStore } from '../ports.js';
+
+export interface ListAudit {
+  readonly account: string | null;
+  readonly object: string | null;
+  readonly cursor: string | null;
+  readonly limit: number;
+}
+
+/** A cursor is the number of the last entry of the page before; as many digits fit into PostgreSQL's bigint. */
+const NUMBER = /^[1-9]\d{0,17}$/;
+
+/** One page of who did what, the newest first. */
+export async function listAudit(
+  store: Pick<AccountsStore, 'auditEntries'>,
+  { account, object, cursor, limit }: ListAudit,
+): Promise<{ entries: AuditEntryView[]; nextCursor: string | null } | ManagementRefusal> {
+  if (cursor !== null && !NUMBER.test(cursor)) return badCursor();
+  const below = cursor === null ? null : BigInt(cursor);
+  const found = await store.auditEntries({ account, object, below, limit: limit + 1 });
+  const { items, nextCursor } = pageOf(found, limit, ({ number }) => String(number));
+  return { entries: items.map(({ view }) => view), nextCursor };
+}

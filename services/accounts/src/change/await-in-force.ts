@@ -1,0 +1,20 @@
+import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, notInForce } from '../domain/refusal.js';
+import type { InForce } from '../ports.js';
+import type { Versioned } from '../tx-ports.js';
+
+/** What a change made, and the version of which object admission must have before that is the answer. */
+export interface Changed<T> {
+  readonly account: string;
+  readonly object: Versioned;
+  readonly answer: T;
+}
+
+/** The answer of a committed change once it is in force (money and failure, rule 10). A refusal waits for nothing. */
+export async function answerInForce<T>(
+  inForce: InForce,
+  changed: Changed<T> | ManagementRefusal,
+): Promise<T | ManagementRefusal> {
+  if (isRefusal(changed)) return changed;
+  return (await inForce(changed.account, changed.object)) ? changed.answer : notInForce();
+}

@@ -1,0 +1,49 @@
+import type { IdempotencyStore } from '../ports.js';
+import { KEPT_MS } from './begin-idempotent.js';
+
+export interface ForgetPorts {
+  readonly kept: Pick<IdempotencyStore, 'forget'>;
+  readonly nowMs: () => number;
+  readonly log: { warn(facts: object, text: string): void };
+}
+
+const EVERY_MS = 60_000;
+const BATCH_MAX = 1_000;
+const BATCHES_MAX = 20;
+/** A command comes again while its key is kept; the rotation that it made happened after the key was taken. */
+const ROTATIONS_KEPT_MS = 2 * KEPT_MS;
+
+/** Deletes what no request can ask for any more, in small statements and at most so many at a time. */
+export async function forgetOld({ kept, nowMs }: Omit<ForgetPorts, 'log'>): Promise<number> {
+  const now = nowMs();
+  let deleted = 0;
+  for (let batch = 1; batch <= BATCHES_MAX; batch += 1) {
+    const gone = await kept.forget(now - KEPT_MS, now - ROTATIONS_KEPT_MS, BATCH_MAX);
+    deleted += gone;
+    if (gone < BATCH_MAX) break;
+  }
+  return deleted;
+}
+
+/** Does so every minute, never twice at once. */
+export function startForgetting(ports: ForgetPorts): { stop(): Promise<void> } {
+  let running: Promise<void> | null = null;
+  const run = async (): Promise<void> => {
+    try {
+      await forgetOld(ports);
+    } catch (err) {
+      ports.log.warn({ err }, 'old idempotency keys were not deleted');
+    }
+  };
+  const timer = setInterval(() => {
+    running ??= run().finally(() => {
+      running = null;
+    });
+  }, EVERY_MS);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { answerInForce, type Changed } from '../change/await-in-force.js';
+import { rotated } from '../domain/key-state.js';
+import { refuse } from '../domain/refusal.js';
+import { toKeyRecord, toKeyView } from '../domain/views.js';
+import type { MakeId } from '../ports.js';
+import type { AccountsTx } from '../tx-ports.js';
+import { secretTaken } from './new-secret.js';
+import type { ChangeKeyPorts } from './rotate-key.js';
+
+export interface EnsurePlaygroundKey {
+  readonly account: string;
+  readonly digest: string;
+  readonly actor: string;
+}
+export type EnsurePlaygroundKeyPorts = ChangeKeyPorts & { readonly makeId: MakeId };
+interface Answer {
+  key: string;
+}
+
+/** Nobody sees this secret, so nothing of it is shown. */
+const NAME = 'Playground';
+const MASKED_SECRET = 'internal';
+
+/**
+ * The account's internal key for the playground (behaviour §4): made for its owner when there is none, given this digest
+ * in place when it has another. The key rules do not hold for it: what it may spend is decided at each call. Answered
+ * when admission has the digest; a new key is loaded when it is first used.
+ */
+export async function ensurePlaygroundKey(
+  ports: EnsurePlaygroundKeyPorts,
+  request: EnsurePlaygroundKey,
+): Promise<Answer | ManagementRefusal> {
+  return answerInForce(ports.inForce, await ports.store.change((tx) => ensure(tx, request, ports)));
+}
+
+async function ensure(
+  tx: AccountsTx,
+  { account, digest, actor }: EnsurePlaygroundKey,
+  { makeId, nowMs }: EnsurePlaygroundKeyPorts,
+): Promise<Changed<Answer> | ManagementRefusal> {
+  if (!(await tx.lockAccount(account))) return refuse('not_found', 'there is no such account');
+  const key = await tx.playgroundKey(account);
+  if (!key) return make(tx, { account, digest, actor }, makeId('key'), nowMs());
+  if (key.digest === digest) return { account, object: key, answer: { key: key.id } };
+  const now = nowMs();
+  const next = rotated(key, { digest, maskedSecret: MASKED_SECRET }, now);
+  if (!next) throw new Error('the playground key is not active, though nobody can change its state');
+  if (!(await tx.updateSecret(next))) return secretTaken();
+  const before = toKeyView(key, now);
+  const after = toKeyView(next, now);
+  await tx.audit({ actor, action: 'rotate_playground_key', account, objectId: key.id, before, after });
+  await tx.tell(account, next, { keys: [toKeyRecord(next)] });
+  return { account, object: next, answer: { key: key.id } };
+}
+
+async function make(
+  tx: AccountsTx,
+  { account, digest, actor }: EnsurePlaygroundKey,
+  id: string,
+  now: number,
+): Promise<Changed<Answer> | ManagementRefusal> {
+  const owner = await tx.membership(account, null);
+  if (!owner) throw new Error('an account has no owner');
+  const key = await tx.insertKey({
+    id,
+    account,
+    member: owner.member.id,
+    kind: 'playground',
+    name: NAME,
+    digest,
+    maskedSecret: MASKED_SECRET,
+    expiresAt: null,
+    capNanoUsd: null,
+    allowedModels: null,
+    command: null,
+  });
+  if (!key) return secretTaken();
+  const after = toKeyView(key, now);
+  await tx.audit({ actor, action: 'create_playground_key', account, objectId: id, before: null, after });
+  return { account, object: key, answer: { key: id } };
+}

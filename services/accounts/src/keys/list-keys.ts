@@ -1,0 +1,18 @@
+import type { KeyView, ManagementRefusal } from '@gateway/contracts/operator';
+import { badCursor, isCursorOf, pageOf } from '../domain/page.js';
+import { refuse } from '../domain/refusal.js';
+import { toKeyView } from '../domain/views.js';
+import type { AccountsStore } from '../ports.js';
+
+/** One page of an account's keys, the newest last, in every state; without the playground key. */
+export async function listKeys(
+  store: Pick<AccountsStore, 'account' | 'keys'>,
+  { account, cursor, limit }: { readonly account: string; readonly cursor: string | null; readonly limit: number },
+  nowMs: number,
+): Promise<{ keys: KeyView[]; nextCursor: string | null } | ManagementRefusal> {
+  if (!isCursorOf('key', cursor)) return badCursor();
+  const found = await store.keys(account, cursor, limit + 1);
+  if (found.length === 0 && !(await store.account(account))) return refuse('not_found', 'there is no such account');
+  const { items, nextCursor } = pageOf(found, limit, ({ id }) => id);
+  return { keys: items.map((key) => toKeyView(key, nowMs)), nextCursor };
+}

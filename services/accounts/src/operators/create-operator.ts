@@ -1,0 +1,41 @@
+import type { ManagementRefusal, OperatorCreate, OperatorView } from '@gateway/contracts/operator';
+import { refuse } from '../domain/refusal.js';
+import { toOperatorView } from '../domain/views.js';
+import type { AccountsStore, MakeId } from '../ports.js';
+
+export interface CreateOperatorPorts {
+  readonly store: Pick<AccountsStore, 'change'>;
+  readonly makeId: MakeId;
+}
+export interface CreateOperator {
+  readonly spec: OperatorCreate;
+  readonly digest: string;
+  readonly actor: string;
+  readonly command?: string | undefined;
+}
+
+/** The operator of the deployment's own token, who is stored nowhere. */
+const ROOT = 'root';
+
+/** Lets somebody use the operator API under a name that nobody else has; the log names people by it. */
+export async function createOperator(
+  { store, makeId }: CreateOperatorPorts,
+  { spec, digest, actor, command }: CreateOperator,
+): Promise<{ operator: OperatorView; repeated: boolean } | ManagementRefusal> {
+  if (spec.name.toLowerCase() === ROOT)
+    return refuse('invalid_request', "the name belongs to the deployment's own operator", 'name');
+  return store.change(async (tx) => {
+    if (command !== undefined) {
+      await tx.lockCommand(command);
+      const made = await tx.operatorOfCommand(command);
+      if (made) return { operator: toOperatorView(made), repeated: true };
+    }
+    const { name, role } = spec;
+    const id = makeId('opr');
+    const operator = await tx.insertOperator({ id, name, role, digest, createdBy: actor, command: command ?? null });
+    if (!operator) return refuse('state_conflict', 'there is an operator with this name or token', 'name');
+    const view = toOperatorView(operator);
+    await tx.audit({ actor, action: 'create_operator', account: null, objectId: id, before: null, after: view });
+    return { operator: view, repeated: false };
+  });
+}

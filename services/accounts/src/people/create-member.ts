@@ -1,0 +1,51 @@
+import type { ManagementRefusal, MemberCreate, MemberView } from '@gateway/contracts/operator';
+import { refuseNewMember } from '../domain/members.js';
+import { readCap } from '../domain/read-cap.js';
+import { commandTaken, isRefusal } from '../domain/refusal.js';
+import { toMemberView } from '../domain/views.js';
+import type { AccountsStore, MakeId } from '../ports.js';
+
+export interface CreateMemberPorts {
+  readonly store: Pick<AccountsStore, 'change'>;
+  readonly makeId: MakeId;
+  readonly teamsEnabled: boolean;
+}
+export interface CreateMember {
+  readonly account: string;
+  readonly spec: MemberCreate;
+  readonly actor: string;
+  readonly command?: string | undefined;
+}
+
+/**
+ * Adds a person to a team. A user who is known by the address is the same one in all accounts. Admission hears of a member
+ * when a key of theirs is first used.
+ */
+export async function createMember(
+  { store, makeId, teamsEnabled }: CreateMemberPorts,
+  { account: id, spec, actor, command }: CreateMember,
+): Promise<{ member: MemberView } | ManagementRefusal> {
+  const cap = readCap(spec.monthlySpendCapUsd);
+  if (isRefusal(cap)) return cap;
+  const email = spec.email.toLowerCase();
+  return store.change(async (tx) => {
+    const account = await tx.lockAccount(id);
+    const made = command === undefined ? null : await tx.memberOfCommand(command);
+    if (made) return made.member.account === id ? { member: toMemberView(made) } : commandTaken();
+    const known = account !== null && (await tx.memberWithEmail(id, email)) !== null;
+    const refusal = refuseNewMember({ account, known, teamsEnabled });
+    if (refusal) return refusal;
+    const user = await tx.ensureUser({ id: makeId('usr'), email, emailVerified: spec.emailVerified });
+    const member = await tx.insertMember({
+      id: makeId('mem'),
+      account: id,
+      user: user.id,
+      role: spec.role,
+      capNanoUsd: cap,
+      command: command ?? null,
+    });
+    const view = toMemberView({ member, user });
+    await tx.audit({ actor, action: 'create_member', account: id, objectId: member.id, before: null, after: view });
+    return { member: view };
+  });
+}

@@ -1,0 +1,45 @@
+import type { ManagementRefusal, MemberPut, MemberView } from '@gateway/contracts/operator';
+import { answerInForce, type Changed } from '../change/await-in-force.js';
+import { decideMemberPut } from '../domain/members.js';
+import { isRefusal, refuse } from '../domain/refusal.js';
+import { toMemberRecord, toMemberView } from '../domain/views.js';
+import type { AccountsTx } from '../tx-ports.js';
+import type { ChangeAccountPorts } from './set-account-state.js';
+
+export interface PutMember {
+  readonly account: string;
+  readonly member: string;
+  readonly spec: MemberPut;
+  readonly actor: string;
+}
+interface Answer {
+  member: MemberView;
+}
+
+/** Replaces a member. Answered when admission has the cap; repeating it changes nothing. */
+export async function putMember(
+  { store, inForce }: ChangeAccountPorts,
+  request: PutMember,
+): Promise<Answer | ManagementRefusal> {
+  return answerInForce(inForce, await store.change((tx) => put(tx, request)));
+}
+
+async function put(
+  tx: AccountsTx,
+  { account, member: id, spec, actor }: PutMember,
+): Promise<Changed<Answer> | ManagementRefusal> {
+  await tx.lockAccount(account);
+  const current = await tx.membership(account, id);
+  if (!current) return refuse('not_found', 'the account has no such member');
+  const change = decideMemberPut(spec, current);
+  if (isRefusal(change)) return change;
+  const { member, verify } = change;
+  const user = verify ? { ...current.user, emailVerified: true } : current.user;
+  const after = toMemberView({ member, user });
+  if (verify) await tx.verifyUser(user.id);
+  if (member !== current.member) await tx.updateMember(member);
+  if (verify || member !== current.member)
+    await tx.audit({ actor, action: 'put_member', account, objectId: id, before: toMemberView(current), after });
+  if (member.version !== current.member.version) await tx.tell(account, member, { members: [toMemberRecord(member)] });
+  return { account, object: member, answer: { member: after } };
+}

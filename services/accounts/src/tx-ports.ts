@@ -1,0 +1,95 @@
+import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
+import type { Account, ApiKey, Member, Membership, Operator, OwnedAccount, User } from './domain/objects.js';
+
+export interface AuditEntry {
+  readonly actor: string;
+  readonly action: string;
+  /** Null: the change concerns no account. */
+  readonly account: string | null;
+  readonly objectId: string;
+  /** Without secrets and digests. */
+  readonly before: object | null;
+  readonly after: object | null;
+}
+
+/** Made by one command if it has one: the same command never makes a second. */
+interface Commanded {
+  readonly command: string | null;
+}
+export type NewAccount = Pick<Account, 'id' | 'name' | 'type'> & Commanded;
+export type NewMember = Omit<Member, 'version' | 'createdAt'> & Commanded;
+export type NewKey = Omit<ApiKey, 'state' | 'version' | 'createdAt' | 'lastUsedAt'> & Commanded;
+export type NewOperator = Omit<Operator, 'createdAt'> & Commanded & { readonly digest: string };
+
+/** Accounts and the people in them, within one change. A member who left is no member any more. */
+export interface PeopleTx {
+  /** The user of an address, made when it is new; verified if it was or shall be. `email` in lower case. */
+  ensureUser(user: User): Promise<User>;
+  verifyUser(id: string): Promise<void>;
+  insertAccount(account: NewAccount): Promise<Account>;
+  accountOfCommand(command: string): Promise<OwnedAccount | null>;
+  /** Locks the account until the end: changes of it, its members and its keys happen one after the other. */
+  lockAccount(id: string): Promise<Account | null>;
+  /** Writes state and version. */
+  updateAccount(account: Account): Promise<void>;
+  insertMember(member: NewMember): Promise<Member>;
+  memberOfCommand(command: string): Promise<Membership | null>;
+  /** The member of this account; null as id: its owner. */
+  membership(account: string, member: string | null): Promise<Membership | null>;
+  /** Whether the member was one of this account and left. */
+  hasLeft(account: string, member: string): Promise<boolean>;
+  /** The member with this address, in lower case. */
+  memberWithEmail(account: string, email: string): Promise<Membership | null>;
+  /** Writes role, cap and version. */
+  updateMember(member: Member): Promise<void>;
+  deleteMember(id: string): Promise<void>;
+}
+
+/** API keys within one change. Every write happens under the lock of the key's account. */
+export interface KeysTx {
+  /** Keys of the account that take one of its places at that time. */
+  countActiveKeys(account: string, nowMs: number): Promise<number>;
+  /** Keys of a member that are active or suspended at that time. */
+  countKeysOfMember(member: string, nowMs: number): Promise<number>;
+  /** Null: another key has this digest. */
+  insertKey(key: NewKey): Promise<ApiKey | null>;
+  keyOfCommand(command: string): Promise<ApiKey | null>;
+  /** The key as it is once its account is locked. */
+  lockKey(id: string): Promise<ApiKey | null>;
+  playgroundKey(account: string): Promise<ApiKey | null>;
+  /** Writes digest, masked form and version. False: a key has this digest. */
+  updateSecret(key: ApiKey): Promise<boolean>;
+  /** Writes state and version. */
+  updateKeyState(key: ApiKey): Promise<void>;
+  rotationOf(command: string): Promise<{ readonly key: string; readonly version: number } | null>;
+  insertRotation(command: string, key: ApiKey): Promise<void>;
+}
+
+/** Operators within one change. */
+export interface OperatorsTx {
+  /** Null: another operator has the name or the digest. */
+  insertOperator(operator: NewOperator): Promise<Operator | null>;
+  operatorOfCommand(command: string): Promise<Operator | null>;
+  /** Also one who is deleted. */
+  lockOperator(id: string): Promise<{ readonly operator: Operator; readonly deleted: boolean } | null>;
+  deleteOperator(id: string): Promise<void>;
+}
+
+/** What admission is told of a change. */
+export interface ChangedRecords {
+  readonly accounts?: AccountRecord[];
+  readonly keys?: KeyRecord[];
+  readonly members?: MemberRecord[];
+}
+
+/** An object that admission knows by its version. */
+export type Versioned = Pick<Account, 'id' | 'version'>;
+
+/** One change in one transaction. */
+export interface AccountsTx extends PeopleTx, KeysTx, OperatorsTx {
+  /** Until the end nobody else is at work on this command. For objects that have no account to lock yet. */
+  lockCommand(command: string): Promise<void>;
+  /** Admission is told when the change is committed; under the account's lock, so in the order of its changes. */
+  tell(account: string, changed: Versioned, records: ChangedRecords): Promise<void>;
+  audit(entry: AuditEntry): Promise<void>;
+}

@@ -1,0 +1,51 @@
+import { connectBus, type Bus } from '@gateway/bus';
+import { admissionApply } from '@gateway/contracts/messages';
+import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
+import { silentLog } from '@gateway/testkit';
+
+const DRAIN_MS = 5_000;
+
+/** Somebody in admission's place who takes changes and knows the newest of each object, as admission does. */
+export interface FakeAdmission {
+  /** Every key record in the order of arrival. */
+  readonly keys: readonly KeyRecord[];
+  account(id: string): AccountRecord | undefined;
+  key(id: string): KeyRecord | undefined;
+  member(id: string): MemberRecord | undefined;
+  /** Leaves the bus: a change finds nobody who takes it. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+export async function startFakeAdmission(url: string): Promise<FakeAdmission> {
+  const keys: KeyRecord[] = [];
+  const newest = { accounts: new Map<string, AccountRecord>(), keys: new Map<string, KeyRecord>() };
+  const members = new Map<string, MemberRecord>();
+  let bus: Bus | null = null;
+  const fake: FakeAdmission = {
+    keys,
+    account: (id) => newest.accounts.get(id),
+    key: (id) => newest.keys.get(id),
+    member: (id) => members.get(id),
+    async stop() {
+      await bus?.drain(DRAIN_MS);
+      bus = null;
+    },
+    async start() {
+      bus = await connectBus({ url, service: 'admission', replica: 'fake', log: silentLog });
+      bus.serve(admissionApply, (body) => {
+        keys.push(...(body.keys ?? []));
+        for (const record of body.accounts ?? []) keepNewer(newest.accounts, record.account, record);
+        for (const record of body.keys ?? []) keepNewer(newest.keys, record.key, record);
+        for (const record of body.members ?? []) keepNewer(members, record.member, record);
+        return Promise.resolve({ applied: true });
+      });
+    },
+  };
+  await fake.start();
+  return fake;
+}
+
+function keepNewer<R extends { readonly version: number }>(known: Map<string, R>, id: string, record: R): void {
+  if (record.version > (known.get(id)?.version ?? 0)) known.set(id, record);
+}
