@@ -1,4 +1,4 @@
-import type { AccountTerms, StandingOfAccount, StandingRow } from '@gateway/contracts/messages';
+import type { StandingOfAccount, StandingRow } from '@gateway/contracts/messages';
 import type { BooksRead } from './domain/books.js';
 import type { BatchDecision } from './domain/decide-batch.js';
 import type { LedgerTransaction, UsageRecord } from './domain/facts.js';
@@ -44,26 +44,6 @@ export interface WalletRequest {
 export interface WalletStore {
   /** One database transaction: lock the account, read, decide, write entry, row, version and outbox, commit. */
   addEntry(request: WalletRequest): Promise<{ decision: WalletDecision; written: WalletEntryRow | null }>;
-}
-
-/** Changes that admission must have before their command is answered; named by ids of their own. */
-export interface ChangeStore {
-  isDelivered(account: string, change: string): Promise<boolean>;
-}
-
-export interface LimitsRequest {
-  readonly account: string;
-  readonly limits: LimitOverrides;
-  readonly actor: string;
-  /** Which subscription runs, epoch milliseconds. */
-  readonly now: number;
-  readonly change: string;
-  readonly compose: (subscription: Subscription | null) => AccountTerms;
-}
-
-export interface LimitsStore {
-  /** One database transaction: lock the account, write limits, versions and outbox, commit. */
-  putLimits(request: LimitsRequest): Promise<void>;
 }
 
 /** How far the stream is settled: every message up to `sequence` is. */

@@ -19,6 +19,7 @@ import {
 } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
 import { until } from '@gateway/testkit';
+import { accepted } from '../test/accepted.js';
 import { faultsOf } from '../test/audit.js';
 import { startBillingWorld, type BillingWorld } from '../test/billing-world.js';
 import { expired, holdFor, settled } from '../test/events.js';
@@ -357,26 +358,22 @@ test('the ledger and the records are listed newest first, page by page', async (
   await settledAll(...events);
   const ids: string[] = [];
   for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
-    const page: { records: { requestId: string }[]; nextCursor: string | null } = await dashboard.request(
-      billingUsageRecords,
-      {
+    const page: { records: { requestId: string }[]; nextCursor: string | null } = accepted(
+      await dashboard.request(billingUsageRecords, {
         account,
         from: Date.UTC(2026, 10, 1),
         to: Date.UTC(2026, 11, 1),
         cursor,
         limit: 2,
-      },
+      }),
     );
     ids.push(...page.records.map(({ requestId }) => requestId));
     cursor = page.nextCursor;
   }
   expect(ids).toEqual(events.map(({ id }) => id).reverse());
-  const { transactions, nextCursor } = await dashboard.request(billingLedger, {
-    account,
-    month: '2026-11',
-    cursor: null,
-    limit: 10,
-  });
+  const { transactions, nextCursor } = accepted(
+    await dashboard.request(billingLedger, { account, month: '2026-11', cursor: null, limit: 10 }),
+  );
   expect(transactions.map(({ id }) => id)).toEqual(events.map(({ id }) => id).reverse());
   expect(nextCursor).toBeNull();
   expect(await dashboard.request(billingLedger, { account, month: '2026-10', cursor: null, limit: 10 })).toEqual({

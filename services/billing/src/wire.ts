@@ -1,23 +1,27 @@
 import { connectBus, type Bus } from '@gateway/bus';
 import { admissionApply } from '@gateway/contracts/messages';
-import { createPool, isConnectionFault, startOutbox, type Pool } from '@gateway/postgres';
+import { createPool, isConnectionFault, startOutbox, type Outbox, type Pool } from '@gateway/postgres';
 import { nextDelayMs, type Clock, type Logger, type ReadyChecks, type RunningService } from '@gateway/service-kit';
 import { makeAnnouncer } from './adapters/announcer.js';
+import { makeAuditStore } from './adapters/audit-store.js';
+import { makeFinanceStore } from './adapters/finance-store.js';
 import { readIncarnation } from './adapters/incarnation.js';
-import { makeChangeStore } from './adapters/change-store.js';
 import { isInfrastructureFault } from './adapters/infrastructure-fault.js';
 import { makeLimitsStore } from './adapters/limits-store.js';
 import { makeLoadStore } from './adapters/load-store.js';
+import { makePlanStore } from './adapters/plan-store.js';
 import { makeProgressStore } from './adapters/progress-store.js';
 import { makeSettleStore } from './adapters/settle-store.js';
 import { makeShardLocks } from './adapters/shard-locks.js';
 import { makeShowStore } from './adapters/show-store.js';
+import { makeSubscriptionStore } from './adapters/subscription-store.js';
 import { makeUsageStream, type UsageStream } from './adapters/usage-stream.js';
 import { makeWalletStore } from './adapters/wallet-store.js';
 import { serveRequests } from './doors/requests.js';
 import { startUsageWorker, type UsageWorker } from './doors/usage-worker.js';
 import { deliverStanding } from './change/deliver-standing.js';
 import { joinCalls } from './load/join-calls.js';
+import { startKeepingSubscriptions } from './renew/keep-subscriptions.js';
 import { makeMonths, type Months } from './settle/ensure-months.js';
 import { startKeeping } from './settle/keep-stream.js';
 import { makeSettleMeter } from './settle/settle-meter.js';
@@ -40,6 +44,9 @@ const RETRY_BASE_MS = 100;
 const RETRY_MAX_MS = 2_000;
 /** A command that is not in force yet is told again at least this often. */
 const OUTBOX_RETRY_MAX_MS = 2_000;
+/** What a killed replica had taken of the outbox is delivered by another one after this time. */
+const OUTBOX_LEASE_MS = 5_000;
+const OUTBOX_DELIVER_MS = 2_000;
 const DRAIN_MS = 10_000;
 
 /** Opens database, bus, stream, workers and doors, in this order. */
@@ -67,6 +74,8 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     pool,
     log,
     retryMaxMs: OUTBOX_RETRY_MAX_MS,
+    leaseMs: OUTBOX_LEASE_MS,
+    deliverMs: OUTBOX_DELIVER_MS,
     deliver: (row) =>
       deliverStanding(async (standing) => {
         await bus.request(admissionApply, { standing: { incarnation, accounts: [standing] } });
@@ -74,11 +83,16 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   });
   const worker = startWorker({ options, pool, locksPool, bus, stream, incarnation, months });
   const keeping = startKeeping({ store: makeProgressStore(pool), stream, months, clock, log });
-  serveDoors({ bus, pool, stream, months, clock, nudge: () => outbox.nudge() });
+  const subscriptions = startKeepingSubscriptions({
+    store: makeSubscriptionStore(pool),
+    nudge: () => outbox.nudge(),
+    ...{ clock, log },
+  });
+  serveDoors({ bus, pool, stream, months, clock, outbox });
 
   return {
     async stop() {
-      await worker.stop();
+      await Promise.all([worker.stop(), subscriptions.stop()]);
       await bus.drain(DRAIN_MS);
       await Promise.all([outbox.stop(), keeping.stop()]);
       await Promise.all([pool.end(), locksPool.end()]);
@@ -120,13 +134,12 @@ interface DoorParts {
   readonly stream: UsageStream;
   readonly months: Months;
   readonly clock: Clock;
-  readonly nudge: () => void;
+  readonly outbox: Pick<Outbox, 'awaitDelivered'>;
 }
 
-function serveDoors({ bus, pool, stream, months, clock, nudge }: DoorParts): void {
+function serveDoors({ bus, pool, stream, months, clock, outbox }: DoorParts): void {
   const now = (): number => clock.nowMs();
   const show = makeShowStore(pool);
-  const changes = makeChangeStore(pool);
   const loadStore = makeLoadStore(pool);
   serveRequests(bus, {
     load: {
@@ -134,8 +147,12 @@ function serveDoors({ bus, pool, stream, months, clock, nudge }: DoorParts): voi
       stream: { facts: joinCalls(() => stream.facts()) },
       now,
     },
-    fund: { store: makeWalletStore(pool), show, months, changes, nudge, now },
-    limits: { store: makeLimitsStore(pool), changes, nudge, now },
+    fund: { store: makeWalletStore(pool), show, months, inForce: outbox, now },
+    limits: { store: makeLimitsStore(pool), inForce: outbox, now },
+    subscribe: { store: makeSubscriptionStore(pool), inForce: outbox, now },
+    plans: makePlanStore(pool),
+    finance: makeFinanceStore(pool),
+    audit: makeAuditStore(pool),
     show,
     now,
   });

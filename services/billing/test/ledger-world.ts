@@ -37,7 +37,11 @@ const EMPTY = `
   DELETE FROM billing.wallet_entries;
   DELETE FROM billing.standing_rows;
   DELETE FROM billing.account_limits;
+  DELETE FROM billing.subscription_timers;
   DELETE FROM billing.subscription_periods;
+  DELETE FROM billing.plans;
+  DELETE FROM billing.plan_versions;
+  DELETE FROM billing.changes;
   DELETE FROM billing.accounts;
   DELETE FROM billing.applied_messages;
   DELETE FROM billing.stream_marks;

@@ -1,16 +1,23 @@
-import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
-import type { LimitsRequest, LimitsStore } from '../ports.js';
-import { enqueueStanding } from './change-store.js';
-import { addMissingAccounts, lockAccounts } from './settle-rows.js';
-import { readSubscription } from './subscription-rows.js';
+import { isDeepStrictEqual } from 'node:util';
+import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
+import { toLimitsView } from '../domain/terms.js';
+import type { LimitsRequest, LimitsStore } from '../operator-ports.js';
+import { lockForTerms } from './account-rows.js';
+import { insertChange } from './change-rows.js';
+import { readLimits } from './subscription-rows.js';
+import { termsChange, writeTerms } from './terms-rows.js';
 
 export function makeLimitsStore(pool: Pool): LimitsStore {
-  return { putLimits: (request) => inTransaction(pool, (tx) => putLimits(tx, request)) };
+  return {
+    limits: (account) => readLimits(onPool(pool), account),
+    putLimits: (request) => inTransaction(pool, (tx) => putLimits(tx, request)),
+  };
 }
 
-async function putLimits(tx: Tx, { account, limits, actor, now, change, compose }: LimitsRequest): Promise<void> {
-  await addMissingAccounts(tx, [account]);
-  const version = ((await lockAccounts(tx, [account])).get(account) ?? 0n) + 1n;
+async function putLimits(tx: Tx, { account, limits, actor, now }: LimitsRequest): Promise<string> {
+  const versions = await lockForTerms(tx, account);
+  const before = await readLimits(tx, account);
+  if (isDeepStrictEqual(before, limits)) return termsChange(versions.terms);
   await tx.execute(
     `INSERT INTO account_limits (account, requests_per_minute, concurrency, active_keys_max, changed_by)
      VALUES ($1, $2, $3, $4, $5)
@@ -19,12 +26,13 @@ async function putLimits(tx: Tx, { account, limits, actor, now, change, compose 
            active_keys_max = excluded.active_keys_max, changed_by = excluded.changed_by, changed_at = now()`,
     [account, limits.requestsPerMinute, limits.concurrency, limits.activeKeysMax, actor],
   );
-  await tx.execute('UPDATE accounts SET version = $2, terms_version = $2 WHERE account = $1', [account, version]);
-  const terms = compose(await readSubscription(tx, account, now));
-  await enqueueStanding(tx, change, {
+  await insertChange(tx, {
+    actor,
+    action: 'put_limits',
     account,
-    rows: [],
-    closed: [],
-    terms: { value: terms, version: Number(version) },
+    objectId: account,
+    before: toLimitsView(before),
+    after: toLimitsView(limits),
   });
+  return writeTerms(tx, account, versions.account + 1n, now);
 }

@@ -103,6 +103,10 @@ async function withEntries(tx: Tx, heads: readonly HeadRow[]): Promise<PostedTra
   }));
 }
 
+/** Ids carry 48 bits of milliseconds: a later bound is beyond all of them. */
+const ID_TIME_MS_MAX = 2 ** 48 - 1;
+
 function boundsOf({ from, to, before, limit }: RecordsQuery): unknown[] {
-  return [from, to, before, limit];
+  const within = (ms: number | null): number | null => ms && Math.min(ms, ID_TIME_MS_MAX);
+  return [within(from), within(to), before, limit];
 }

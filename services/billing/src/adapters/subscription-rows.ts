@@ -1,13 +1,7 @@
-import type { WindowType, WindowUnit } from '@gateway/metering';
 import type { Tx } from '@gateway/postgres';
-import { NO_OVERRIDES, type LimitOverrides, type PlanSpec, type Subscription } from '../domain/terms.js';
-
-/** A plan version as jsonb: limits are safe integers, so JSON numbers hold them exactly. */
-export interface StoredPlan extends Omit<PlanSpec, 'windows' | 'allotments' | 'defaultKeyCapNanoUsd'> {
-  readonly windows: readonly { type: WindowType; unit: WindowUnit; limit: number; label: string }[];
-  readonly allotments: readonly { model: string; unit: WindowUnit; limit: number }[];
-  readonly defaultKeyCapNanoUsd: number | null;
-}
+import { NO_OVERRIDES, type LimitOverrides, type Subscription } from '../domain/terms.js';
+import { timeOf } from './period-rows.js';
+import { planFromStored, type StoredPlan } from './plan-rows.js';
 
 interface SubscriptionRow {
   id: string;
@@ -24,8 +18,8 @@ export async function readSubscription(tx: Tx, account: string, now: number): Pr
        FROM subscription_periods period
        JOIN plan_versions plan ON plan.plan_id = period.plan_id AND plan.version = period.plan_version
       WHERE period.account = $1 AND period.ended_at IS NULL
-        AND period.period_start <= timestamptz 'epoch' + $2::bigint * interval '1 millisecond'
-        AND period.period_end > timestamptz 'epoch' + $2::bigint * interval '1 millisecond'
+        AND period.period_start <= ${timeOf('$2')}
+        AND period.period_end > ${timeOf('$2')}
       ORDER BY period.period_start DESC LIMIT 1`,
     [account, now],
     { name: 'read_subscription' },
@@ -53,14 +47,5 @@ export async function readLimits(tx: Tx, account: string): Promise<LimitOverride
     requestsPerMinute: row.requests_per_minute,
     concurrency: row.concurrency,
     activeKeysMax: row.active_keys_max,
-  };
-}
-
-function planFromStored(spec: StoredPlan): PlanSpec {
-  return {
-    ...spec,
-    windows: spec.windows.map((window) => ({ ...window, limit: BigInt(window.limit) })),
-    allotments: spec.allotments.map((allotment) => ({ ...allotment, limit: BigInt(allotment.limit) })),
-    defaultKeyCapNanoUsd: spec.defaultKeyCapNanoUsd === null ? null : BigInt(spec.defaultKeyCapNanoUsd),
   };
 }

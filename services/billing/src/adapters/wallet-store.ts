@@ -1,10 +1,11 @@
 import { UUID_PATTERN } from '@gateway/contracts/ids';
 import { inTransaction, sqlStateOf, type Pool, type Tx } from '@gateway/postgres';
-import { WALLET_ROW } from '@gateway/metering';
+import { formatUsd, WALLET_ROW } from '@gateway/metering';
 import { toStandingRow, type BalanceRow } from '../domain/facts.js';
 import type { WalletEntryKind, WalletFacts } from '../domain/wallet-entry.js';
 import type { WalletEntryRow, WalletRequest, WalletStore } from '../ports.js';
-import { enqueueStanding } from './change-store.js';
+import { insertChange } from './change-rows.js';
+import { enqueueStanding } from './outbox-rows.js';
 import { addMissingAccounts, insertTransactions, lockAccounts, writeRows, writeVersions } from './settle-rows.js';
 
 const UNIQUE_VIOLATION = '23505';
@@ -53,10 +54,27 @@ async function addEntry(tx: Tx, request: WalletRequest): ReturnType<WalletStore[
     { id: transactionId, kind: entry.kind, account, requestId: null, corrects: null, entries: decision.entries },
   ]);
   await insertEntry(tx, written);
+  await insertChange(tx, {
+    actor: entry.actor,
+    action: 'add_wallet_entry',
+    account,
+    objectId: transactionId,
+    before: { balanceUsd: formatUsd(facts.balanceNanoUsd) },
+    after: toAuditView(written),
+  });
   await writeRows(tx, [row]);
   await writeVersions(tx, new Map([[account, row.version]]));
   await enqueueStanding(tx, transactionId, { account, rows: [toStandingRow(row)], closed: [] });
   return { decision, written };
+}
+
+function toAuditView({ kind, amountNanoUsd, reason, reference, relatesTo, balanceNanoUsd }: WalletEntryRow): object {
+  return {
+    kind,
+    amountUsd: formatUsd(amountNanoUsd),
+    ...{ reason, reference, relatesTo },
+    balanceUsd: formatUsd(balanceNanoUsd),
+  };
 }
 
 async function readEntry(tx: Tx, reference: string): Promise<WalletEntryRow | null> {

@@ -1,35 +1,25 @@
-import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { AnswerBodyOf, billingPutLimits, ReceivedOf } from '@gateway/contracts/messages';
-import { composeTerms, type LimitOverrides } from '../domain/terms.js';
-import type { LimitsStore } from '../ports.js';
-import { awaitInForce, type InForceDeps } from './await-in-force.js';
-import { notInForce } from './refusal.js';
+import { notInForce } from '../domain/refusal.js';
+import type { LimitOverrides } from '../domain/terms.js';
+import type { InForce, LimitsStore } from '../operator-ports.js';
 
-export interface PutLimitsDeps extends InForceDeps {
+export interface PutLimitsDeps {
   readonly store: LimitsStore;
+  readonly inForce: InForce;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
 /** Replaces an account's overrides as a whole and answers when admission has the new terms. */
 export async function putLimits(
-  deps: PutLimitsDeps,
+  { store, inForce, now }: PutLimitsDeps,
   { account, spec, actor }: ReceivedOf<typeof billingPutLimits>,
 ): Promise<AnswerBodyOf<typeof billingPutLimits>> {
-  const now = deps.now();
-  const change = makeUuidV7(now);
   const limits: LimitOverrides = {
     requestsPerMinute: spec.requestsPerMinute ?? null,
     concurrency: spec.concurrency ?? null,
     activeKeysMax: spec.maxActiveKeys ?? null,
   };
-  await deps.store.putLimits({
-    account,
-    limits,
-    actor,
-    now,
-    change,
-    compose: (subscription) => composeTerms(subscription, limits),
-  });
-  return (await awaitInForce(deps, account, change)) ? { limits: spec } : notInForce();
+  const change = await store.putLimits({ account, limits, actor, now: now() });
+  return (await inForce.awaitDelivered(account, change)) ? { limits: spec } : notInForce();
 }

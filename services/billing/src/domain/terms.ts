@@ -1,4 +1,5 @@
 import type { AccountTerms } from '@gateway/contracts/messages';
+import type { LimitsSpec } from '@gateway/contracts/operator';
 import type { NanoUsd, WindowType, WindowUnit } from '@gateway/metering';
 
 /** What a version of a plan grants; immutable once written. Limits in the unit beside them. */
@@ -46,6 +47,11 @@ export function composeTerms(subscription: Subscription | null, limits: LimitOve
     requestsPerMinute: limits.requestsPerMinute ?? terms.requestsPerMinute,
     concurrency: limits.concurrency ?? terms.concurrency,
   };
+}
+
+/** Overrides as operators see and put them. */
+export function toLimitsView({ requestsPerMinute, concurrency, activeKeysMax }: LimitOverrides): LimitsSpec {
+  return { requestsPerMinute, concurrency, maxActiveKeys: activeKeysMax };
 }
 
 /** How many active keys the account may have. */

@@ -1,27 +1,51 @@
 import { BusFault, type Bus } from '@gateway/bus';
 import {
   billingAddWalletEntry,
+  billingApplyPlans,
+  billingAudit,
+  billingDeletePlan,
+  billingDeleteSubscription,
   billingFunding,
+  billingGetLimits,
+  billingGetPlan,
+  billingGetSubscription,
   billingLedger,
+  billingLedgerTransaction,
+  billingListPlans,
   billingLoad,
   billingPutLimits,
+  billingPutPlan,
+  billingPutSubscription,
+  billingStatement,
+  billingTrialBalance,
   billingUsageRecord,
   billingUsageRecords,
   billingWallet,
 } from '@gateway/contracts/messages';
+import { applyPlans, deletePlan, putPlan } from '../change/change-plans.js';
 import { putLimits, type PutLimitsDeps } from '../change/put-limits.js';
+import { deleteSubscription, putSubscription, type SubscribeDeps } from '../change/put-subscription.js';
 import { addWalletEntry, type AddWalletEntryDeps } from '../fund/add-wallet-entry.js';
 import { loadAccount, type LoadDeps } from '../load/load-account.js';
+import type { AuditStore, FinanceStore, PlanStore } from '../operator-ports.js';
 import type { ShowStore } from '../ports.js';
+import { showAudit } from '../show/show-audit.js';
 import { showFunding, showWallet } from '../show/show-funding.js';
-import { showLedger } from '../show/show-ledger.js';
+import { showLedger, showLedgerTransaction, showTrialBalance } from '../show/show-ledger.js';
+import { showPlan, showPlans } from '../show/show-plans.js';
+import { showStatement } from '../show/show-statement.js';
+import { showLimits, showSubscription } from '../show/show-terms.js';
 import { showUsageRecord, showUsageRecords } from '../show/show-usage-records.js';
 
 export interface RequestDeps {
   readonly load: LoadDeps;
   readonly fund: AddWalletEntryDeps;
   readonly limits: PutLimitsDeps;
+  readonly subscribe: SubscribeDeps;
+  readonly plans: PlanStore;
   readonly show: ShowStore;
+  readonly finance: FinanceStore;
+  readonly audit: AuditStore;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -29,8 +53,17 @@ export interface RequestDeps {
 /** Loads running at once; waiting ones after a loss of the gate hold no connection. */
 const LOADS_MAX = 512;
 
+type Server = Pick<Bus, 'serve'>;
+
 /** Opens the doors of billing's requests. */
-export function serveRequests(bus: Pick<Bus, 'serve'>, { load, fund, limits, show, now }: RequestDeps): void {
+export function serveRequests(bus: Server, deps: RequestDeps): void {
+  serveServices(bus, deps);
+  serveChanges(bus, deps);
+  serveShows(bus, deps);
+}
+
+/** What other services need to decide. */
+function serveServices(bus: Server, { load, show, now }: RequestDeps): void {
   bus.serve(
     billingLoad,
     async (body) => {
@@ -41,10 +74,29 @@ export function serveRequests(bus: Pick<Bus, 'serve'>, { load, fund, limits, sho
     { concurrencyMax: LOADS_MAX },
   );
   bus.serve(billingFunding, ({ account }) => showFunding(show, account, now()));
+}
+
+function serveChanges(bus: Server, { fund, limits, subscribe, plans, now }: RequestDeps): void {
   bus.serve(billingAddWalletEntry, (body) => addWalletEntry(fund, body));
   bus.serve(billingPutLimits, (body) => putLimits(limits, body));
+  bus.serve(billingPutSubscription, (body) => putSubscription(subscribe, body));
+  bus.serve(billingDeleteSubscription, (body) => deleteSubscription(subscribe, body));
+  bus.serve(billingPutPlan, (body) => putPlan({ store: plans, now }, body));
+  bus.serve(billingDeletePlan, (body) => deletePlan({ store: plans, now }, body));
+  bus.serve(billingApplyPlans, (body) => applyPlans({ store: plans, now }, body));
+}
+
+function serveShows(bus: Server, { show, plans, limits, subscribe, finance, audit, now }: RequestDeps): void {
   bus.serve(billingWallet, ({ account }) => showWallet(show, account, now()));
   bus.serve(billingUsageRecord, ({ requestId }) => showUsageRecord(show, requestId));
   bus.serve(billingUsageRecords, (body) => showUsageRecords(show, body));
   bus.serve(billingLedger, (body) => showLedger(show, body));
+  bus.serve(billingLedgerTransaction, (body) => showLedgerTransaction(show, body));
+  bus.serve(billingTrialBalance, (body) => showTrialBalance(finance, body, now()));
+  bus.serve(billingStatement, (body) => showStatement(finance, body));
+  bus.serve(billingGetPlan, (body) => showPlan(plans, body));
+  bus.serve(billingListPlans, (body) => showPlans(plans, body));
+  bus.serve(billingGetLimits, ({ account }) => showLimits(limits.store, account));
+  bus.serve(billingGetSubscription, ({ account }) => showSubscription(subscribe.store, account, now()));
+  bus.serve(billingAudit, (body) => showAudit(audit, body));
 }

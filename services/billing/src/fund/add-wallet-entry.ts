@@ -1,14 +1,15 @@
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { AnswerBodyOf, billingAddWalletEntry, ReceivedOf } from '@gateway/contracts/messages';
 import { formatUsd, MoneyFormatError, monthOf, parseUsd } from '@gateway/metering';
-import { awaitInForce, type InForceDeps } from '../change/await-in-force.js';
-import { notInForce, refusal } from '../change/refusal.js';
+import { notInForce, refusal } from '../domain/refusal.js';
 import { decideWalletEntry, type WalletDecision } from '../domain/wallet-entry.js';
+import type { InForce } from '../operator-ports.js';
 import type { ShowStore, WalletEntryRow, WalletStore } from '../ports.js';
 import type { Months } from '../settle/ensure-months.js';
 import { toTransactionView } from '../show/views.js';
 
-export interface AddWalletEntryDeps extends InForceDeps {
+export interface AddWalletEntryDeps {
+  readonly inForce: InForce;
   readonly store: WalletStore;
   readonly show: Pick<ShowStore, 'transaction'>;
   readonly months: Months;
@@ -44,7 +45,7 @@ export async function addWalletEntry(deps: AddWalletEntryDeps, request: Request)
     decide: (facts) => decideWalletEntry(entry, facts),
   });
   if (decision.kind === 'refused' || written === null) return refusalOf(decision);
-  if (!(await awaitInForce(deps, written.account, written.transactionId))) return notInForce();
+  if (!(await deps.inForce.awaitDelivered(written.account, written.transactionId))) return notInForce();
   return answerOf(deps, written, decision.kind === 'repeated');
 }
 

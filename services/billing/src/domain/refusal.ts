@@ -5,6 +5,10 @@ export function refusal(code: OperatorErrorCode, message: string, param: string 
   return { refused: { code, message, param } };
 }
 
+export function isRefusal(value: object): value is ManagementRefusal {
+  return 'refused' in value;
+}
+
 /** The change is committed and the outbox goes on, but admission did not answer in time (rule 10). */
 export function notInForce(): ManagementRefusal {
   return refusal('not_in_force', 'the change is written and will be in force as soon as admission answers', null);

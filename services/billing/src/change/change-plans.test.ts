@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { billingApplyPlans, billingListPlans } from '@gateway/contracts/messages';
+import { accepted } from '../../test/accepted.js';
+import { ACTOR, HOUR, OperatorWorld, PLAN } from '../../test/operator-world.js';
+
+let world: OperatorWorld;
+
+beforeAll(async () => {
+  world = await OperatorWorld.start();
+}, 60_000);
+
+beforeEach(() => world.reset());
+
+afterAll(() => world.stop(), 60_000);
+
+const apply = (plans: { id: string; spec: object }[], changes: object = {}) =>
+  world.dashboard.request(billingApplyPlans, {
+    plans: plans.map(({ id, spec }) => ({ id, spec: { ...PLAN, ...spec } })),
+    ...{ prune: false, dryRun: false, actor: ACTOR },
+    ...changes,
+  });
+
+describe('plans', () => {
+  test('are made, changed to a next version, shown, and put again as they were shown without a change', async () => {
+    const id = world.fresh('plan');
+    const windows = [{ type: 'weekly', unit: 'usd', limit: '10.50' }];
+    expect(await world.putPlan(id, { windows })).toMatchObject({ change: 'created', plan: { id, version: 1 } });
+    expect(await world.putPlan(id, { windows })).toMatchObject({ change: 'unchanged', plan: { version: 1 } });
+    expect(await world.putPlan(id, { windows, concurrency: 7 })).toMatchObject({
+      change: 'changed',
+      plan: { version: 2 },
+    });
+    const { plan } = accepted(await world.getPlan(id));
+    expect(plan).toMatchObject({ version: 2, concurrency: 7, windows: [{ limit: '10.50', label: 'Weekly' }] });
+    expect(await world.putPlan(id, plan)).toEqual({ change: 'unchanged', plan });
+    expect((await world.audit({ object: id })).entries).toMatchObject([
+      { action: 'put_plan', actor: ACTOR, before: { version: 1 }, after: { version: 2, concurrency: 7 } },
+      { action: 'put_plan', accountId: null, before: null, after: { version: 1 } },
+    ]);
+  });
+
+  test('put at once become one version each', async () => {
+    const id = world.fresh('plan');
+    const answers = await Promise.all([1, 2, 3, 4].map((concurrency) => world.putPlan(id, { concurrency })));
+    expect(answers.map((answer) => accepted(answer).plan.version).sort()).toEqual([1, 2, 3, 4]);
+  });
+
+  test('are refused beyond the bounds of the wire, and written to nobody', async () => {
+    const id = world.fresh('plan');
+    const windows = [{ type: 'weekly', unit: 'usd', limit: '9000000.01' }];
+    expect(await world.putPlan(id, { windows })).toMatchObject({
+      refused: { code: 'invalid_request', param: 'windows[0].limit' },
+    });
+    expect(await world.getPlan(id)).toMatchObject({ refused: { code: 'not_found' } });
+  });
+
+  test('are deleted when no period is on them that has not ended, and made again with the next version', async () => {
+    const { account, plan } = await world.subscribed();
+    expect(await world.deletePlan(plan)).toMatchObject({ refused: { code: 'in_use' } });
+    await world.deletePeriod(account);
+    expect(await world.deletePlan(plan)).toEqual({ deleted: true });
+    expect(await world.deletePlan(plan)).toMatchObject({ refused: { code: 'not_found' } });
+    expect(await world.getPlan(plan)).toMatchObject({ refused: { code: 'not_found' } });
+    expect(await world.putPeriod(account, plan, world.now, world.now + HOUR)).toMatchObject({
+      refused: { code: 'not_found', param: 'planId' },
+    });
+    expect(await world.putPlan(plan)).toMatchObject({ change: 'created', plan: { version: 2 } });
+  });
+
+  test('deleted while somebody subscribes to them: one of both is refused', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const [account, plan] = [world.fresh('account'), world.fresh('plan')];
+      await world.putPlan(plan);
+      const [deleted, put] = await Promise.all([
+        world.deletePlan(plan),
+        world.putPeriod(account, plan, world.now, world.now + HOUR),
+      ]);
+      expect(['refused' in deleted, 'refused' in put].filter(Boolean)).toHaveLength(1);
+    }
+  });
+
+  test('are listed by id, page by page; a cursor of another list is refused', async () => {
+    const ids = [1, 2, 3].map(() => world.fresh('zz-plan')).sort();
+    for (const id of ids) await world.putPlan(id);
+    const seen: string[] = [];
+    for (let cursor: string | null = null, first = true; first || cursor !== null; first = false) {
+      const page: { plans: { id: string }[]; nextCursor: string | null } = accepted(
+        await world.dashboard.request(billingListPlans, { cursor, limit: 2 }),
+      );
+      seen.push(...page.plans.map(({ id }) => id));
+      cursor = page.nextCursor;
+    }
+    expect(seen).toEqual([...new Set(seen)].sort());
+    expect(seen.slice(-3)).toEqual(ids);
+  });
+});
+
+describe('apply', () => {
+  test('does what its dry run says, and nothing the second time', async () => {
+    const [kept, changed, made] = [world.fresh('apply'), world.fresh('apply'), world.fresh('apply')];
+    await apply([
+      { id: kept, spec: {} },
+      { id: changed, spec: {} },
+    ]);
+    const wanted = [
+      { id: made, spec: { concurrency: 2 } },
+      { id: kept, spec: {} },
+      { id: changed, spec: { concurrency: 3 } },
+    ];
+    const dry = accepted(await apply(wanted, { dryRun: true }));
+    expect(dry).toMatchObject({
+      unchanged: 1,
+      changes: [
+        { kind: 'plan', id: made, change: 'created', before: null, after: { version: 1, concurrency: 2 } },
+        { id: changed, change: 'changed', before: { version: 1, concurrency: 10 }, after: { version: 2 } },
+      ],
+    });
+    expect(await world.getPlan(made)).toMatchObject({ refused: { code: 'not_found' } });
+    expect((await world.audit({ object: made })).entries).toEqual([]);
+    expect(await apply(wanted)).toEqual(dry);
+    expect(await apply(wanted)).toEqual({ changes: [], unchanged: 3 });
+  });
+
+  test('prunes what it does not name, but nothing that is in use, and then nothing at all', async () => {
+    const [kept, pruned] = [world.fresh('apply'), world.fresh('apply')];
+    await apply([
+      { id: kept, spec: {} },
+      { id: pruned, spec: {} },
+    ]);
+    const all = accepted(await world.dashboard.request(billingListPlans, { cursor: null, limit: 200 })).plans;
+    const others = all.filter(({ id }) => id !== pruned).map((spec) => ({ id: spec.id, spec }));
+    const { account, plan } = await world.subscribed();
+    const dry = await apply(others, { prune: true, dryRun: true });
+    expect(dry).toMatchObject({ refused: { code: 'in_use', message: expect.stringContaining(plan) } });
+    expect(await world.getPlan(pruned)).toMatchObject({ plan: { id: pruned } });
+    const named = [...others, { id: plan, spec: {} }];
+    expect(await apply(named, { prune: true, dryRun: true })).toMatchObject({
+      changes: [{ id: pruned, change: 'deleted', before: { version: 1 }, after: null }],
+    });
+    expect(await apply(named, { prune: true })).toMatchObject({ changes: [{ id: pruned, change: 'deleted' }] });
+    expect(await world.getPlan(pruned)).toMatchObject({ refused: { code: 'not_found' } });
+    await world.deletePeriod(account);
+  });
+
+  test.each([
+    ['objects[1].spec.defaultKeySpendCapUsd', 'bad', { defaultKeySpendCapUsd: '9999999' }],
+    ['objects[1]', 'first', {}],
+  ])('names the object that is refused (%s) and writes nothing', async (param, second, spec) => {
+    const prefix = world.fresh('apply');
+    const plans = [
+      { id: `${prefix}-first`, spec: {} },
+      { id: `${prefix}-${second}`, spec },
+    ];
+    expect(await apply(plans)).toMatchObject({
+      refused: { code: 'invalid_request', param, message: expect.stringContaining(`${prefix}-${second}`) },
+    });
+    expect(await world.getPlan(`${prefix}-first`)).toMatchObject({ refused: { code: 'not_found' } });
+  });
+});

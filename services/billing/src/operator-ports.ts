@@ -1,0 +1,152 @@
+import type { ManagementRefusal } from '@gateway/contracts/operator';
+import type { PlanChange, PlansWish } from './domain/decide-plans.js';
+import type { Period, Renewal } from './domain/periods.js';
+import type { PlanVersion } from './domain/plan-spec.js';
+import type { PeriodDecision, PeriodFacts } from './domain/subscribe.js';
+import type { LimitOverrides } from './domain/terms.js';
+
+/** Who changed what. Before and after are views, without secrets; null: it was not there, or is no more. */
+export interface Change {
+  /** `operator:<name>`, or what else asked. */
+  readonly actor: string;
+  readonly action:
+    | 'add_wallet_entry'
+    | 'put_limits'
+    | 'put_plan'
+    | 'delete_plan'
+    | 'put_subscription'
+    | 'delete_subscription'
+    | 'renew_subscription';
+  readonly account: string | null;
+  readonly objectId: string;
+  readonly before: object | null;
+  readonly after: object | null;
+}
+
+export interface WrittenChange extends Omit<Change, 'action'> {
+  readonly number: bigint;
+  readonly at: Date;
+  readonly action: string;
+}
+
+export interface ChangesQuery {
+  readonly account: string | null;
+  readonly objectId: string | null;
+  /** Only numbers below it. */
+  readonly before: bigint | null;
+  readonly limit: number;
+}
+
+export interface AuditStore {
+  /** Newest first. */
+  changes(query: ChangesQuery): Promise<WrittenChange[]>;
+}
+
+/** What waits for a change until admission has it (rule 10): the outbox. */
+export interface InForce {
+  awaitDelivered(account: string, change: string): Promise<boolean>;
+}
+
+export interface LimitsRequest {
+  readonly account: string;
+  readonly limits: LimitOverrides;
+  readonly actor: string;
+  /** Which subscription runs, epoch milliseconds. */
+  readonly now: number;
+}
+
+export interface LimitsStore {
+  limits(account: string): Promise<LimitOverrides>;
+  /**
+   * One database transaction: lock the account, write limits, terms, audit, outbox, commit. Equal limits write nothing.
+   * @returns the change that admission must have
+   */
+  putLimits(request: LimitsRequest): Promise<string>;
+}
+
+export interface PlansRequest extends PlansWish {
+  readonly actor: string;
+  /** Which periods have ended, epoch milliseconds. */
+  readonly now: number;
+  /** Does the same and takes it back. */
+  readonly dryRun: boolean;
+}
+
+export interface PlanStore {
+  plan(id: string): Promise<PlanVersion | null>;
+  /** By id, after the one named. */
+  plans(after: string | null, limit: number): Promise<PlanVersion[]>;
+  /** One database transaction: lock all plans, decide, write versions and audit, commit; all of it or, refused, nothing. */
+  changePlans(request: PlansRequest): Promise<PlanChange[] | ManagementRefusal>;
+}
+
+export interface PutPeriodRequest {
+  readonly account: string;
+  readonly planId: string;
+  /** Periods that begin then are read too, also those that have ended by time. */
+  readonly start: number;
+  readonly actor: string;
+  readonly now: number;
+  /** Pure. */
+  readonly decide: (facts: Pick<PeriodFacts, 'periods' | 'planVersion'>) => PeriodDecision;
+}
+
+export interface UpkeepRequest {
+  readonly account: string;
+  readonly newId: string;
+  readonly now: number;
+}
+
+/** An account that is to be looked at, and since or until when (epoch milliseconds). */
+export interface Timer {
+  readonly account: string;
+  readonly dueAt: number;
+}
+
+export interface SubscriptionStore {
+  /** The periods that run or come, and the last that has ended by time. */
+  periods(account: string, now: number): Promise<Period[]>;
+  /**
+   * One database transaction: lock the account, read, decide, write periods, terms, audit, outbox, commit.
+   * `change`: what admission must have, also when nothing was written.
+   */
+  putPeriod(request: PutPeriodRequest): Promise<{ decision: PeriodDecision; change: string }>;
+  /** Ends all periods that run or come; null when there is none. */
+  endPeriods(account: string, actor: string, now: number): Promise<string | null>;
+  /** The accounts that come first, by their time. */
+  timers(limit: number): Promise<Timer[]>;
+  /** Writes what is due of one account: its renewal, and the terms that begin. Nothing when it is not due. */
+  upkeep(request: UpkeepRequest): Promise<{ renewed: Renewal | null; told: boolean }>;
+  /** Looks at an account again at `until`: it could not be kept now. */
+  postpone(account: string, until: number): Promise<void>;
+}
+
+export interface Movement {
+  readonly kind: string;
+  readonly amountNanoUsd: bigint;
+  readonly transactions: number;
+}
+
+export interface Spend {
+  readonly calls: number;
+  readonly chargedNanoUsd: bigint;
+  readonly planNanoUsd: bigint;
+  readonly walletNanoUsd: bigint;
+}
+
+export interface StatementFacts {
+  readonly openingNanoUsd: bigint;
+  readonly closingNanoUsd: bigint;
+  readonly movements: readonly Movement[];
+  readonly usage: Spend;
+  readonly byKey: readonly (Spend & { readonly id: string })[];
+  readonly byMember: readonly (Spend & { readonly id: string })[];
+  readonly byModel: readonly (Spend & { readonly id: string })[];
+}
+
+export interface FinanceStore {
+  /** Sums by class of ledger account of what was posted before `asOf` (epoch milliseconds; null: all), in one snapshot. */
+  balances(asOf: number | null): Promise<{ readonly name: string; readonly amountNanoUsd: bigint }[]>;
+  /** In one snapshot; null when the ledger does not keep the month any more. */
+  statement(account: string, from: number, to: number): Promise<StatementFacts | null>;
+}

@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
+import {
+  billingAddWalletEntry,
+  billingAudit,
+  billingLedger,
+  billingLedgerTransaction,
+  billingListPlans,
+  billingPutLimits,
+  billingStatement,
+  billingTrialBalance,
+  billingUsageRecord,
+  billingUsageRecords,
+  usageRecorded,
+  type UsageEvent,
+} from '@gateway/contracts/messages';
+import type { WalletEntryCreate } from '@gateway/contracts/operator';
+import { formatUsd, parseUsd } from '@gateway/metering';
+import { onPool } from '@gateway/postgres';
+import { until } from '@gateway/testkit';
+import { accepted } from '../../test/accepted.js';
+import { faultsOf } from '../../test/audit.js';
+import { holdFor, planHoldFor, settled, voided } from '../../test/events.js';
+import { ACTOR, HOUR, OperatorWorld } from '../../test/operator-world.js';
+
+let world: OperatorWorld;
+
+beforeAll(async () => {
+  world = await OperatorWorld.start();
+}, 60_000);
+
+beforeEach(() => world.reset());
+
+afterAll(() => world.stop(), 60_000);
+
+test('the audit is listed newest first, by account and by object, page by page', async () => {
+  const account = world.fresh('account');
+  for (const concurrency of [1, 2, 3])
+    await world.dashboard.request(billingPutLimits, { account, spec: { concurrency }, actor: ACTOR });
+  const first = await world.audit({ account }, 2);
+  expect(first.entries.map(({ after }) => after?.['concurrency'])).toEqual([3, 2]);
+  expect(first.entries[0]?.id).toMatch(/^billing\.\d+$/);
+  const second = await world.audit({ account }, 2, first.nextCursor);
+  expect(second).toMatchObject({ entries: [{ after: { concurrency: 1 } }], nextCursor: null });
+  await expect(world.billing.ledger.pool.query('UPDATE changes SET actor = actor')).rejects.toThrow(
+    'permission denied',
+  );
+  await expect(world.billing.ledger.admin.query('DELETE FROM billing.changes')).rejects.toThrow('append-only');
+});
+
+test('a cursor that is not ours is refused by every list', async () => {
+  const account = world.fresh('account');
+  const page = { cursor: 'something', limit: 5 };
+  const answers = await Promise.all([
+    world.dashboard.request(billingUsageRecords, { account, from: null, to: null, ...page }),
+    world.dashboard.request(billingLedger, { account, month: null, ...page }),
+    world.dashboard.request(billingListPlans, page),
+    world.dashboard.request(billingAudit, { account, object: null, ...page }),
+  ]);
+  for (const answer of answers) expect(answer).toMatchObject({ refused: { code: 'invalid_request', param: 'cursor' } });
+});
+
+describe('finance', () => {
+  const fund = async (account: string, amountUsd: string, kind: WalletEntryCreate['kind']) => {
+    const spec = { amountUsd, kind, reason: 'test', reference: makeUuidV7(Date.now()) };
+    return accepted(await world.dashboard.request(billingAddWalletEntry, { account, spec, actor: ACTOR })).transaction;
+  };
+  async function settle(...events: UsageEvent[]): Promise<void> {
+    for (const event of events)
+      await world.edge.store(usageRecorded, { shard: shardOfAccount(event.hold.account) }, { events: [event] });
+    for (const { id } of events)
+      await until(
+        'it is settled',
+        async () => 'record' in (await world.dashboard.request(billingUsageRecord, { requestId: id })),
+      );
+  }
+  const statement = async (account: string, month: string) =>
+    accepted(await world.dashboard.request(billingStatement, { account, month })).statement;
+  const trialBalance = async (asOf: number | null) =>
+    accepted(await world.dashboard.request(billingTrialBalance, { asOf })).trialBalance;
+
+  test('a ledger transaction is found by its id', async () => {
+    const transaction = await fund(world.fresh('account'), '2.00', 'credit');
+    expect(await world.dashboard.request(billingLedgerTransaction, { id: transaction.id })).toEqual({ transaction });
+    expect(await world.dashboard.request(billingLedgerTransaction, { id: makeUuidV7(1) })).toMatchObject({
+      refused: { code: 'not_found' },
+    });
+  });
+
+  test('a wallet entry is audited with its balances', async () => {
+    const account = world.fresh('account');
+    const { id } = await fund(account, '2.00', 'credit');
+    expect((await world.audit({ object: id })).entries).toMatchObject([
+      {
+        ...{ action: 'add_wallet_entry', accountId: account, before: { balanceUsd: '0.00' } },
+        after: { amountUsd: '2.00', kind: 'credit', balanceUsd: '2.00' },
+      },
+    ]);
+  });
+
+  test('a statement adds up to the ledger, in every month, to the last millisecond', async () => {
+    const account = world.fresh('account');
+    const end = Date.UTC(2026, 10, 1);
+    const at = (ms: number, hold = holdFor(account), amount = 1_000) => settled(hold, amount, { id: makeUuidV7(ms) });
+    world.now = end - 5 * 86_400_000;
+    await fund(account, '5.00', 'credit');
+    const other = holdFor(account, { key: 'other-key', model: 'acme/two' });
+    const late = at(end - 1);
+    await settle(
+      ...[late, at(end), at(end + 1, other, 500), voided(at(end + 2))],
+      at(end + 3, planHoldFor(account, 300, 1_000), 700),
+    );
+    world.now = end + 86_400_000;
+    await fund(account, '-1.00', 'chargeback');
+    await fund(account, '0.25', 'refund');
+
+    const october = await statement(account, '2026-10');
+    expect(october).toMatchObject({
+      ...{ openingBalanceUsd: '0.00', closingBalanceUsd: '4.999999' },
+      movements: [
+        { kind: 'credit', amountUsd: '5.00', transactions: 1 },
+        { kind: 'usage', amountUsd: '-0.000001', transactions: 1 },
+      ],
+      usage: { calls: 1, chargedUsd: '0.000001' },
+    });
+    const november = await statement(account, '2026-11');
+    expect(november).toMatchObject({
+      openingBalanceUsd: october.closingBalanceUsd,
+      movements: [
+        { kind: 'chargeback', amountUsd: '-1.00' },
+        { kind: 'refund', amountUsd: '0.25' },
+        { kind: 'usage', amountUsd: '-0.0000019', transactions: 3 },
+      ],
+      usage: { calls: 3, chargedUsd: '0.0000022', planUsd: '0.0000003', walletUsd: '0.0000019' },
+      byKey: [
+        { keyId: `key-${account}`, calls: 2, chargedUsd: '0.0000017' },
+        { keyId: 'other-key', calls: 1, chargedUsd: '0.0000005' },
+      ],
+      byMember: [{ memberId: `member-${account}`, calls: 3 }],
+      byModel: [
+        { modelId: 'acme/one', calls: 2 },
+        { modelId: 'acme/two', calls: 1 },
+      ],
+    });
+    for (const { openingBalanceUsd, movements, closingBalanceUsd } of [october, november]) {
+      const sum = movements.reduce((total, { amountUsd }) => total + parseUsd(amountUsd), parseUsd(openingBalanceUsd));
+      expect(formatUsd(sum)).toBe(closingBalanceUsd);
+    }
+    const [ledger] = await onPool(world.billing.ledger.pool).query<{ sum: string }>(
+      `SELECT sum(amount_nano_usd)::text AS sum FROM ledger_entries WHERE ledger_account = 'wallet:' || $1`,
+      [account],
+    );
+    expect(parseUsd(november.closingBalanceUsd)).toBe(BigInt(ledger?.sum ?? 0));
+    const december = await statement(account, '2026-12');
+    expect(december).toMatchObject({ openingBalanceUsd: november.closingBalanceUsd, movements: [], byKey: [] });
+    expect(december.closingBalanceUsd).toBe(december.openingBalanceUsd);
+  });
+
+  test.each(['1969-12', '2019-12'])('there is no statement of %s', async (month) => {
+    expect(await world.dashboard.request(billingStatement, { account: 'a', month })).toMatchObject({
+      refused: { code: 'invalid_request', param: 'month' },
+    });
+  });
+
+  test('the trial balance sums every class to zero, at any time', async () => {
+    const account = world.fresh('account');
+    await fund(account, '3.00', 'adjustment');
+    await settle(settled(planHoldFor(account, 400, 1_000), 900));
+    const all = await trialBalance(null);
+    expect(all.totalUsd).toBe('0.00');
+    expect(all.accounts.map(({ ledgerAccount }) => ledgerAccount)).toEqual([
+      'adjustment',
+      'cost',
+      'funding',
+      'plan',
+      'provider-cost:provider-1',
+      'revenue:plan',
+      'revenue:wallet',
+      'wallet',
+    ]);
+    const [posted] = await onPool(world.billing.ledger.pool).query<{ at: Date }>(
+      `SELECT posted_at AS at FROM ledger_transactions WHERE account = $1 AND kind = 'adjustment'`,
+      [account],
+    );
+    const before = await trialBalance(posted?.at.getTime() ?? 0);
+    expect(before.totalUsd).toBe('0.00');
+    expect(before.asOf).toBe(posted?.at.toISOString());
+    expect(before.accounts.find(({ ledgerAccount }) => ledgerAccount === 'adjustment')).toBeUndefined();
+    expect(await trialBalance(Date.now() + HOUR)).toMatchObject({ accounts: all.accounts });
+    expect(await trialBalance(0)).toMatchObject({ accounts: [], totalUsd: '0.00' });
+    expect(await faultsOf(world.billing.ledger.pool)).toEqual([]);
+  });
+});

@@ -1,0 +1,124 @@
+import type { Bus } from '@gateway/bus';
+import {
+  admissionApply,
+  billingAudit,
+  billingDeletePlan,
+  billingDeleteSubscription,
+  billingGetPlan,
+  billingGetSubscription,
+  billingLoad,
+  billingPutPlan,
+  billingPutSubscription,
+  type AccountTerms,
+} from '@gateway/contracts/messages';
+import { accepted } from './accepted.js';
+import { startBillingWorld, type BillingWorld } from './billing-world.js';
+
+export const HOUR = 3_600_000;
+export const ACTOR = 'operator:ada';
+export const PLAN = { name: 'Pro', tier: 'pro', models: null };
+
+export interface ToldTerms {
+  readonly value: AccountTerms;
+  readonly version: number;
+}
+
+/** Two replicas of billing under a clock that tests set, asked through their doors, and an admission that can be away. */
+export class OperatorWorld {
+  now = Date.now();
+  admissionAnswers = true;
+  /** What admission was told of each account, in the order in which it was. */
+  readonly told = new Map<string, ToldTerms[]>();
+  #names = 0;
+
+  private constructor(
+    readonly billing: BillingWorld,
+    readonly edge: Bus,
+    readonly admission: Bus,
+    readonly dashboard: Bus,
+  ) {}
+
+  static async start(): Promise<OperatorWorld> {
+    const billing = await startBillingWorld();
+    const [edge, admission, dashboard] = await Promise.all([
+      billing.connect('edge-proxy'),
+      billing.connect('admission'),
+      billing.connect('dashboard'),
+    ]);
+    const world = new OperatorWorld(billing, edge, admission, dashboard);
+    admission.serve(admissionApply, async ({ standing }) => {
+      if (!world.admissionAnswers) throw new Error('this test lets admission fail');
+      for (const { account, terms } of standing?.accounts ?? [])
+        if (terms !== undefined) world.told.set(account, [...(world.told.get(account) ?? []), terms]);
+      return { applied: true as const };
+    });
+    const clock = { nowMs: () => world.now };
+    await Promise.all([billing.start('one', clock), billing.start('two', clock)]);
+    return world;
+  }
+
+  /** For the beginning of a test: the time is now, and admission is there. */
+  reset(): void {
+    this.now = Date.now();
+    this.admissionAnswers = true;
+  }
+
+  stop(): Promise<void> {
+    return this.billing.stop();
+  }
+
+  fresh(kind: string): string {
+    this.#names += 1;
+    return `${kind}-${this.#names}`;
+  }
+
+  lastTold(account: string): AccountTerms | undefined {
+    return this.told.get(account)?.at(-1)?.value;
+  }
+
+  putPlan(id: string, changes: object = {}) {
+    return this.dashboard.request(billingPutPlan, { id, spec: { ...PLAN, ...changes }, actor: ACTOR });
+  }
+
+  getPlan(id: string) {
+    return this.dashboard.request(billingGetPlan, { id });
+  }
+
+  deletePlan(id: string) {
+    return this.dashboard.request(billingDeletePlan, { id, actor: ACTOR });
+  }
+
+  putPeriod(account: string, planId: string, start: number, end: number, renews = false) {
+    const [periodStart, periodEnd] = [new Date(start).toISOString(), new Date(end).toISOString()];
+    const spec = { planId, periodStart, periodEnd, renews };
+    return this.dashboard.request(billingPutSubscription, { account, spec, actor: ACTOR });
+  }
+
+  getPeriod(account: string) {
+    return this.dashboard.request(billingGetSubscription, { account });
+  }
+
+  deletePeriod(account: string) {
+    return this.dashboard.request(billingDeleteSubscription, { account, actor: ACTOR });
+  }
+
+  /** A new account on a new plan. */
+  async subscribed(start = this.now - HOUR, end = this.now + HOUR, renews = false) {
+    const [account, plan] = [this.fresh('account'), this.fresh('plan')];
+    await this.putPlan(plan);
+    const { subscription } = accepted(await this.putPeriod(account, plan, start, end, renews));
+    return { account, plan, id: subscription.id };
+  }
+
+  /** What a load of the account answers. */
+  async terms(account: string): Promise<AccountTerms | undefined> {
+    const loaded = await this.admission.request(billingLoad, { account, names: [], ids: [], afterLoss: false });
+    return loaded.standing.terms?.value;
+  }
+
+  async audit(filter: { account?: string; object?: string }, limit = 50, cursor: string | null = null) {
+    return accepted(
+      await this.dashboard.request(billingAudit, { account: null, object: null, ...filter, cursor, limit }),
+    );
+  }
+}
