@@ -7,7 +7,9 @@ import type {
   admissionAuthorize,
   admissionBatch,
   admissionUsage,
+  catalogMirrored,
   edgeBeat,
+  edgeHealth,
   edgeVerdict,
 } from '@gateway/contracts/messages';
 
@@ -18,6 +20,9 @@ export type AuthorizeAnswer = AnswerOf<typeof admissionAuthorize>;
 export type UsageAnswer = AnswerOf<typeof admissionUsage>;
 export type Beat = BodyOf<typeof edgeBeat>;
 export type Verdict = ReceivedOf<typeof edgeVerdict>;
+export type Told<What extends 'health' | 'mirrored'> = BodyOf<
+  { health: typeof edgeHealth; mirrored: typeof catalogMirrored }[What]
+>;
 
 /** `replica` undefined: any of admission's replicas. */
 export interface AskedReplica {
@@ -38,6 +43,9 @@ export interface BusLine {
   /** Resolves when the stream has stored the message. */
   storeUsage(shard: number, message: Buffer): Promise<void>;
   storeBeat(beat: Beat): Promise<void>;
+  /** These two are not kept while NATS is away: the next ones say the same. */
+  tellHealth(health: Told<'health'>): void;
+  tellMirrored(mirrored: Told<'mirrored'>): void;
 }
 
 /** What a source answers, in this order: `sent`, `head`, `data`…, then `end` or `failed`. `failed` may come at any time. */
@@ -99,6 +107,8 @@ export interface OpenedSource {
 export interface Catalog {
   /** False until the first complete copy has come. */
   ready(): boolean;
+  /** Of the complete copy, null before the first. */
+  revision(): number | null;
   model(id: string): CatalogModel | undefined;
   models(): Iterable<CatalogModel>;
   source(id: string): OpenedSource | undefined;
@@ -160,4 +170,11 @@ export interface ClientAnswer {
   end(bytes: Buffer | null): void;
   /** Writes `ending`, then destroys the connection without its last chunk, so that it never looks complete. */
   cut(ending: Buffer | null): void;
+  /** Destroys the connection at once, with what the client has not read. */
+  destroy(): void;
+  /**
+   * After `end`: false while bytes wait for a client that does not read. `onClosed` is called then when the last of them
+   * is written or the connection is closed.
+   */
+  isSent(onClosed: () => void): boolean;
 }

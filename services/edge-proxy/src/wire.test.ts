@@ -173,7 +173,7 @@ test(
 test(
   'a stop lets running answers finish, cuts what outlasts the grace, and says its last beat',
   async () => {
-    const { edge, provider, gate, events } = await start({ env: { GATEWAY_DRAIN_MS: '700' } });
+    const { edge, provider, gate, events, mirrored } = await start({ env: { GATEWAY_DRAIN_MS: '700' } });
     provider.script({ model: MODEL, steps: [{ chunk: delta('one') }, { waitFor: 'stop' }, { chunk: DONE }] });
     provider.script({ model: MODEL, steps: [{ chunk: delta('one') }, { end: 'stall' }] });
     const finishes = await begin(edge.url, PATH, chat({ stream: true }));
@@ -191,6 +191,7 @@ test(
     await stopped;
     await until('the last beat', () => gate.beats.at(-1)?.last === true);
     expect(gate.beats.at(-1)).toMatchObject({ calls: [], releases: [] });
+    await until('the catalog waits for it no more', () => mirrored.at(-1)?.last === true);
     const outcomeOf = (id: unknown): string | undefined => events.find((event) => event.id === id)?.outcome;
     await until('both records', () => events.length === 2);
     expect(outcomeOf(finishes.headers['x-gateway-request-id'])).toBe('settled');

@@ -20,10 +20,14 @@ import { Beats } from './beats/send-beats.js';
 import type { Edge, EdgeSettings } from './call/call.js';
 import { Deadlines } from './call/deadlines.js';
 import { makeEdgeMetrics } from './call/edge-metrics.js';
+import { plainBytesKept } from './call/relay-plain.js';
 import type { EDGE_FIELDS, EdgeConfig } from './config.js';
 import { edgeRoutes } from './http/edge-routes.js';
 import { bodyBytesBuffered } from './http/read-body.js';
 import { makeHttpServer, type HttpServer } from './http/serve.js';
+import { SourceHealths } from './health/source-healths.js';
+import { HealthReport } from './health/tell-health.js';
+import { MirroredReport } from './health/tell-mirrored.js';
 import { UsageJournal } from './journal/store-usage.js';
 
 /** Steps of a stop after the running calls have ended, in milliseconds. */
@@ -97,7 +101,14 @@ export async function startEdge(context: ServiceContext<typeof EDGE_FIELDS>): Pr
   });
   bus.subscribe(edgeVerdict, (verdict) => beats.verdict(verdict), { words: { edge: edgeId } });
   bus.subscribe(edgeReport, (report) => beats.report(report.tokens));
-  bus.onReconnect(() => journal.retryNow());
+  const health = new SourceHealths(() => healthReport.changed());
+  const healthReport = new HealthReport({ edge: edgeId, bus: line, catalog, healths: health, monotonicMs });
+  const mirroredReport = new MirroredReport({ replica: `edge-proxy.${edgeId}`, bus: line, catalog });
+  catalog.onChange(() => mirroredReport.tell());
+  bus.onReconnect(() => {
+    journal.retryNow();
+    mirroredReport.tell();
+  });
 
   const edge: Edge = {
     settings: settingsOf(config, context.config.GATEWAY_TRACE_RATIO),
@@ -113,10 +124,10 @@ export async function startEdge(context: ServiceContext<typeof EDGE_FIELDS>): Pr
     journal,
     running,
     sources,
-    health: new Map(),
+    health,
   };
   const http = makeHttpServer({
-    routes: edgeRoutes(edge, config.GATEWAY_MESSAGES_ENABLED),
+    routes: edgeRoutes(edge),
     clock,
     errorContext: edge.settings.errors,
     log,
@@ -144,6 +155,8 @@ export async function startEdge(context: ServiceContext<typeof EDGE_FIELDS>): Pr
       if (unstored > 0) log.error({ unstored }, 'usage events could not be stored before the stop');
       await waitUntil(() => desk.releasesWaiting === 0, STOP_STEP_MS.releases);
       await beats.stop();
+      healthReport.stop();
+      mirroredReport.stop();
       desk.stop();
       deadlines.stop();
       await Promise.all([catalog.stop(), sources.close()]);
@@ -163,6 +176,7 @@ function settingsOf(config: EdgeConfig, traceRatio: number): EdgeSettings {
     errors,
     keyPrefixes: config.GATEWAY_KEY_PREFIXES ?? [DEFAULT_KEY_PREFIX],
     pepper: config.GATEWAY_KEY_PEPPER,
+    messagesEnabled: config.GATEWAY_MESSAGES_ENABLED,
     traceRatio,
     upstreamDeadlineMs: config.GATEWAY_UPSTREAM_DEADLINE_MS,
     readOnMs: config.GATEWAY_READ_ON_MS,
@@ -179,6 +193,11 @@ function declareGauges(running: RunningCalls, journal: UsageJournal, desk: Admis
   );
   gauge('gateway_edge_admissions_waiting', 'Questions that wait for admission', () => desk.waiting);
   gauge('gateway_edge_body_bytes_buffered', 'Bytes of request bodies being read', bodyBytesBuffered);
+  gauge(
+    'gateway_edge_answer_bytes_kept',
+    'Bytes of relayed plain answers that are kept for their usage',
+    plainBytesKept,
+  );
 }
 
 async function listen({ server }: HttpServer, host: string, port: number): Promise<number> {

@@ -1,9 +1,13 @@
 import type { Bus } from '@gateway/bus';
 import {
+  catalogMirrored,
+  edgeHealth,
+  ENDPOINTS,
   modelEntryKey,
   usageRecorded,
   type CatalogModel,
   type CatalogSource,
+  type ReceivedOf,
   type UsageEvent,
 } from '@gateway/contracts/messages';
 import { startProviderSimulator, type ProviderSimulator } from '@gateway/provider-simulator';
@@ -27,8 +31,13 @@ export interface EdgeWorld {
   readonly admissionBuses: readonly Bus[];
   /** Events that the stream has stored, in its order. */
   readonly events: UsageEvent[];
+  /** What the edge told the catalog of its sources and of its copy. */
+  readonly healths: ReceivedOf<typeof edgeHealth>[];
+  readonly mirrored: ReceivedOf<typeof catalogMirrored>[];
   readonly log: readonly LogLine[];
   publishCatalog(change?: (entries: CatalogEntries) => void): Promise<void>;
+  /** Of the catalog as it was last published. */
+  revision(): number;
   restartNats(options?: RestartOptions): Promise<void>;
   stopNats(): Promise<void>;
   /** NATS keeps its connections and answers nothing, until the returned function is called. */
@@ -89,6 +98,10 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
   const provider = await startProviderSimulator({ requireKey: SOURCE_CREDENTIAL });
   const catalog = await bus.connect('catalog', 'c0');
   const entries: CatalogEntries = { models: [modelEntry(TEST_MODEL)], sources: defaultSources(provider) };
+  const healths: EdgeWorld['healths'] = [];
+  const mirrored: EdgeWorld['mirrored'] = [];
+  catalog.subscribe(edgeHealth, (health) => void healths.push(health));
+  catalog.subscribe(catalogMirrored, (each) => void mirrored.push(each));
   let revision = 0;
   const publishCatalog: EdgeWorld['publishCatalog'] = async (change) => {
     change?.(entries);
@@ -118,8 +131,11 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
     provider,
     admissionBuses,
     events,
+    healths,
+    mirrored,
     log: log.lines,
     publishCatalog,
+    revision: () => revision,
     restartNats: async (restart = {}) => {
       if (bus.nats.restart === undefined) throw new Error('this NATS server cannot be restarted');
       await bus.nats.restart(restart);
@@ -168,7 +184,7 @@ export function sourceEntry(id: string, baseUrl: string, more: Partial<CatalogSo
     provider: 'prov-1',
     baseUrl,
     upstreamModel: 'upstream-model',
-    endpoints: ['/v1/chat/completions'],
+    endpoints: [...ENDPOINTS],
     paths: {},
     auth: { type: 'bearer' },
     sealedCredential: seal(SOURCE_CREDENTIAL, id, key),

@@ -68,9 +68,10 @@ export class FakeGate {
   }
 
   admitted(entry: AdmitEntry): BatchAnswer {
+    const isBilled = entry.endpoint !== '/v1/messages/count_tokens';
     const hold = this.holds.get(entry.id) ?? holdOf(entry, Date.now() + this.clockOffsetMs);
     const repeated = this.holds.has(entry.id);
-    this.holds.set(entry.id, hold);
+    if (isBilled) this.holds.set(entry.id, hold);
     const sources = this.sources.get(entry.model ?? '') ?? ['src-a'];
     return {
       kind: 'admitted',
@@ -78,8 +79,8 @@ export class FakeGate {
       account: TEST_ACCOUNT,
       bucket: this.bucket,
       token: this.token,
-      hold,
-      price: TEST_PRICE,
+      hold: isBilled ? hold : null,
+      price: isBilled ? TEST_PRICE : null,
       sources,
       repeated,
     };

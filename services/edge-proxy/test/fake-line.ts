@@ -1,6 +1,6 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { BatchAnswer } from '@gateway/contracts/messages';
-import type { AdmissionBatch, AdmissionBatchAnswer, Beat, BusLine } from '../src/ports.js';
+import type { AdmissionBatch, AdmissionBatchAnswer, Beat, BusLine, Told } from '../src/ports.js';
 import { FakeGate, TEST_ACCOUNT } from './fake-admission.js';
 
 export interface SentBatch {
@@ -16,6 +16,8 @@ export class FakeLine implements BusLine {
   readonly sent: SentBatch[] = [];
   readonly stored: { shard: number; message: Buffer; settle: (code?: string) => void }[] = [];
   readonly beats: Beat[] = [];
+  readonly healths: Told<'health'>[] = [];
+  readonly mirrored: Told<'mirrored'>[] = [];
 
   askAdmission(
     batch: AdmissionBatch,
@@ -51,6 +53,14 @@ export class FakeLine implements BusLine {
 
   async storeBeat(beat: Beat): Promise<void> {
     this.beats.push(beat);
+  }
+
+  tellHealth(health: Told<'health'>): void {
+    this.healths.push(health);
+  }
+
+  tellMirrored(mirrored: Told<'mirrored'>): void {
+    this.mirrored.push(mirrored);
   }
 }
 

@@ -3,7 +3,9 @@ import {
   admissionAuthorize,
   admissionBatch,
   admissionUsage,
+  catalogMirrored,
   edgeBeat,
+  edgeHealth,
   usageRecorded,
 } from '@gateway/contracts/messages';
 import type { AskedReplica, BusLine } from '../ports.js';
@@ -31,6 +33,8 @@ export function makeBusLine(bus: Bus): BusLine {
     storeBeat: async (beat) => {
       await bus.store(edgeBeat, { edge: beat.edge, chunk: beat.chunk }, beat, { timeoutMs: STORE_BEAT_MS });
     },
+    tellHealth: (health) => void bus.publish(edgeHealth, {}, health),
+    tellMirrored: (mirrored) => void bus.publish(catalogMirrored, {}, mirrored),
   };
 }
 

@@ -21,6 +21,8 @@ const CONNECTION_HEADERS = new Set([
 ]);
 
 export interface CatalogMirror extends Catalog {
+  /** Called after each change with the new copy in force. */
+  onChange(listener: () => void): void;
   ageMs(nowMs: number): number;
   stop(): Promise<void>;
 }
@@ -33,6 +35,8 @@ export function followCatalog(bus: Bus, keys: Rotatable<Buffer>, log: Logger): C
   const models = new Map<string, CatalogModel>();
   const sources = new Map<string, OpenedSource>();
   let byModel = new Map<string, CatalogSource[]>();
+  let revision: number | null = null;
+  let changedListener: () => void = () => undefined;
 
   const takeOver = (key: string, text: string | undefined): void => {
     if (key.startsWith(MODEL_KEY)) {
@@ -55,11 +59,15 @@ export function followCatalog(bus: Bus, keys: Rotatable<Buffer>, log: Logger): C
       }
     }
     byModel = groupByModel(sources.values());
+    revision = head.revision;
+    changedListener();
     log.info({ revision: head.revision, changed: changed.length }, 'catalog taken over');
   });
 
   return {
     ready: () => mirror.ready(),
+    revision: () => revision,
+    onChange: (listener) => void (changedListener = listener),
     model: (id) => models.get(id),
     models: () => models.values(),
     source: (id) => sources.get(id),

@@ -8,7 +8,7 @@ export interface LimitFacts {
   readonly source: CatalogSource['limits'];
   /** Monotonic end of the call's time to the response head, of a plain answer to its end. */
   readonly deadlineAtMs: number;
-  /** Longest silence inside an answer, where the source states none. */
+  /** Longest silence inside an answer, where the source states none; longest pause of a client that does not read. */
   readonly silenceMs: number;
   readonly expired: (limit: Limit) => void;
 }
@@ -32,7 +32,13 @@ export class AttemptLimits {
     const { source, deadlineAtMs, expired } = this.#facts;
     const ownAtMs = source.headersTimeoutMs === null ? Infinity : this.#startedAt + source.headersTimeoutMs;
     if (ownAtMs < deadlineAtMs) this.#set(ownAtMs, () => expired('headers'));
-    else this.#set(deadlineAtMs, () => expired('deadline'));
+    else this.watchDeadline();
+  }
+
+  /** From the head of a plain answer on: the call's deadline, to the end of the body. */
+  watchDeadline(): void {
+    const { deadlineAtMs, expired } = this.#facts;
+    this.#set(deadlineAtMs, () => expired('deadline'));
   }
 
   /** From the head of a stream on. The source's limit runs from the start of the attempt. */
@@ -50,6 +56,17 @@ export class AttemptLimits {
       if (this.#deadlines.nowMs() - this.#heardAt < limitMs) this.watchSilence();
       else expired('silence');
     });
+  }
+
+  /** While the client reads slower than the source writes: the source's silence is not its own then. */
+  watchClient(gaveUp: () => void): void {
+    this.in(this.#facts.silenceMs, gaveUp);
+  }
+
+  /** For a client that has left: so long, and before there is a head no longer than to the call's deadline. */
+  watchReadOn(ms: number, hasHead: boolean, over: () => void): void {
+    const atMs = this.#deadlines.nowMs() + ms;
+    this.#set(hasHead ? atMs : Math.min(atMs, this.#facts.deadlineAtMs), over);
   }
 
   heard(): void {

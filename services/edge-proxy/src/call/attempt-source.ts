@@ -2,6 +2,7 @@ import type { GatewayError } from '@gateway/contracts/errors';
 import { addsStreamUsage } from '../domain/forward-body.js';
 import { READERS } from '../domain/formats/readers.js';
 import { ERROR_BODY_BYTES_MAX, judgeAttempt, type AttemptResult, type JudgedAttempt } from '../domain/judge-attempt.js';
+import { readsErrorText } from '../domain/provider-error.js';
 import type { OpenedSource, SourceExchange, SourceFailure, SourceReader } from '../ports.js';
 import { lengthOf, one, plainHeaders, streamHeaders, type SourceHeaders } from './answer-headers.js';
 import { AttemptLimits } from './attempt-limits.js';
@@ -20,6 +21,8 @@ export interface Tried {
 /** After an answer was judged, so much of its rest is read to keep the connection; then it is closed. */
 const REST_BYTES_MAX = 64 * 1024;
 const REST_MS_MAX = 5_000;
+/** How long the text of a refusal is waited for: what came until then is enough. */
+const ERROR_BODY_MS_MAX = 2_000;
 /**
  * With more running calls a complete plain body is sent in one piece, when its record is stored: the first byte comes a
  * little later, and the edge saves a tenth of its work.
@@ -56,8 +59,10 @@ class Attempt implements SourceReader, RelayEvents {
   #isPaused = false;
   readonly #limits: AttemptLimits;
   #relay: AnswerRelay | null = null;
-  /** Of the head; of what cut the answer, if anything did. */
+  /** Of the head. */
   #judged: JudgedAttempt | null = null;
+  /** Of what cut the answer, if anything but the provider's own word did. */
+  #cutBy: JudgedAttempt | null = null;
   #head: { status: number; headers: SourceHeaders } | null = null;
   #rest: Buffer[] = [];
   #restBytes = 0;
@@ -71,8 +76,7 @@ class Attempt implements SourceReader, RelayEvents {
       source: opened.source.limits,
       deadlineAtMs: call.deadlineAt,
       silenceMs: edge.settings.upstreamDeadlineMs,
-      expired: (limit) =>
-        limit === 'silence' && this.#isPaused ? this.#abandon() : this.#breakOff({ kind: 'timed_out', limit }),
+      expired: (limit) => this.#breakOff({ kind: 'timed_out', limit, sent: this.#isSent }),
     });
   }
 
@@ -94,9 +98,9 @@ class Attempt implements SourceReader, RelayEvents {
     this.#head = { status, headers };
     const judged = this.#judge(this.#answered(Buffer.alloc(0)));
     if (status === 200 && judged.error === null) return this.#relayBody(judged, headers);
-    if (status !== 200 && judged.step === 'final') {
+    if (judged.step === 'final' && readsErrorText(status)) {
       this.#phase = 'error_body';
-      return;
+      return this.#limits.in(ERROR_BODY_MS_MAX, () => this.#concludeErrorBody());
     }
     this.#conclude(judged, null);
     this.#readRest();
@@ -142,8 +146,7 @@ class Attempt implements SourceReader, RelayEvents {
   begun(): void {
     this.#call.body = null;
     if (!this.#call.request.answer.isGone) this.#call.firstByteAt = callTime(this.#edge, this.#call);
-    // An answer that is complete when it begins has no silence to watch for.
-    if (this.#exchange !== null && !this.#call.request.answer.isGone) this.#limits.watchSilence();
+    this.#watchBody();
   }
 
   ended(delivery: Delivery): void {
@@ -155,21 +158,31 @@ class Attempt implements SourceReader, RelayEvents {
   }
 
   unusable(): void {
-    this.#breakOff({ kind: 'broken_in_body' });
+    this.#breakOff({ kind: 'unusable_body' });
   }
 
   pause(): void {
     if (this.#isPaused || this.#exchange === null) return;
     this.#isPaused = true;
     this.#exchange.pause();
+    this.#limits.watchClient(() => this.#abandon());
   }
 
-  /** The client has read what it was sent. */
+  /** The client has read what it was sent, or has left. */
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
+    if (this.#phase !== 'relay') return;
     this.#limits.heard();
+    this.#watchBody();
     this.#exchange?.resume();
+  }
+
+  /** From the first byte to the client on. An answer that is complete when it begins has nothing to watch for. */
+  #watchBody(): void {
+    if (this.#exchange === null || this.#call.request.answer.isGone) return;
+    if (this.#call.parsed.stream) this.#limits.watchSilence();
+    else this.#limits.watchDeadline();
   }
 
   #relayBody(judged: JudgedAttempt, headers: SourceHeaders): void {
@@ -177,13 +190,15 @@ class Attempt implements SourceReader, RelayEvents {
     this.#phase = 'relay';
     this.#limits.heard();
     const { answer } = this.#call.request;
+    if (!answer.isGone) this.#watchFirstByte();
     const reader = READERS[this.#call.row.format];
     answer.onDrain(() => this.resume());
     if (this.#call.parsed.stream) {
       const dropUsageFrame = addsStreamUsage(this.#call.parsed, this.#opened.source.streamUsage);
       const metering = { dropUsageFrame, choices: this.#call.parsed.choices };
-      this.#relay = new StreamRelay({ answer, headers: streamHeaders(headers), reader, metering, events: this });
-      this.#limits.watchFirstEvent();
+      const requestId = this.#call.id;
+      const relayed = streamHeaders(headers);
+      this.#relay = new StreamRelay({ answer, headers: relayed, reader, metering, requestId, events: this });
     } else {
       const contentLength = lengthOf(headers['content-length']);
       const sendsEarly = (): boolean => this.#edge.running.size <= EARLY_CALLS_MAX;
@@ -192,11 +207,18 @@ class Attempt implements SourceReader, RelayEvents {
     }
   }
 
+  #watchFirstByte(): void {
+    if (this.#call.parsed.stream) this.#limits.watchFirstEvent();
+    else this.#limits.watchDeadline();
+  }
+
   #clientLeft(): void {
-    if (this.#phase === 'over' || this.#phase === 'rest') return;
-    if (this.#opened.source.cancelStopsBilling || !this.#isSent) return this.#abandon();
+    if (this.#phase !== 'head' && this.#phase !== 'relay') return;
+    const { held } = this.#call;
+    // Of a call that nobody pays for there is nothing to read on for.
+    if (this.#opened.source.cancelStopsBilling || !this.#isSent || held === null) return this.#abandon();
     this.resume();
-    this.#limits.in(this.#edge.settings.readOnMs, () => this.#abandon());
+    this.#limits.watchReadOn(this.#edge.settings.readOnMs, this.#phase === 'relay', () => this.#abandon());
   }
 
   #abandon(): void {
@@ -208,21 +230,21 @@ class Attempt implements SourceReader, RelayEvents {
   /** The call is ended from outside. */
   #stop(error: GatewayError): void {
     if (this.#phase === 'over' || this.#phase === 'rest') return;
-    this.#breakOff({ kind: 'broken_in_body' }, error);
+    this.#breakOff({ kind: 'stopped', sent: this.#isSent, error });
   }
 
   /** Ends the attempt without a complete answer. */
-  #breakOff(result: AttemptResult, error?: GatewayError): void {
+  #breakOff(result: AttemptResult): void {
     const judged = this.#judge(result);
-    const because = error ?? judged.error;
     if (this.#relay?.hasBegun === true) {
-      this.#judged = judged;
-      this.#relay.stop('cut', because);
-    } else this.#conclude(error === undefined ? judged : { ...judged, step: 'final', error }, null);
+      this.#cutBy = judged;
+      this.#relay.stop('cut', judged.error);
+    } else this.#conclude(judged, null);
     this.#hangUp();
   }
 
   #concludeErrorBody(): void {
+    if (this.#phase !== 'error_body') return;
     const judged = this.#judge(this.#answered(Buffer.concat(this.#rest).subarray(0, ERROR_BODY_BYTES_MAX)));
     this.#conclude(judged, null);
     if (this.#exchange === null) this.#hangUp();
@@ -276,9 +298,9 @@ class Attempt implements SourceReader, RelayEvents {
   }
 
   #judgeEnd({ ended }: Delivery, isGone: boolean): JudgedAttempt {
-    if (ended !== 'complete' && isGone) return this.#judge({ kind: 'abandoned', sent: true });
-    if (ended === 'cut' && this.#judged?.outcome === 'completed') return this.#judge({ kind: 'broken_in_body' });
-    return this.#judged ?? this.#judge({ kind: 'broken_in_body' });
+    if (ended === 'complete' && this.#judged !== null) return this.#judged;
+    if (ended === 'client_left' || isGone) return this.#judge({ kind: 'abandoned', sent: true });
+    return this.#cutBy ?? this.#judge({ kind: 'broken_in_body' });
   }
 }
 

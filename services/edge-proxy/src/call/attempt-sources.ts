@@ -2,12 +2,15 @@ import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
 import type { AttemptRecord } from '@gateway/contracts/messages';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
 import { finalError, type JudgedAttempt } from '../domain/judge-attempt.js';
-import { noteOutcome, noteStart, orderSources } from '../domain/source-order.js';
+import { orderSources } from '../domain/source-order.js';
 import type { OpenedSource } from '../ports.js';
 import { attemptSource, type Tried } from './attempt-source.js';
 import type { AdmittedCall, Edge } from './call.js';
 import type { Delivery } from './delivery.js';
 import { versionAt } from './version-at.js';
+
+/** What a record takes for a status: a provider may send numbers beyond it. */
+const STATUS_MAX = 599;
 
 /** What trying the sources of a call has come to. */
 export type CallResult =
@@ -56,19 +59,20 @@ function orderedSources(edge: Edge, call: AdmittedCall): OpenedSource[] {
 
 async function tryOnce(edge: Edge, call: AdmittedCall, opened: OpenedSource, freshConnection: boolean): Promise<Tried> {
   const { source } = opened;
-  const span = startSpan(`chat ${source.upstreamModel}`, {
+  const operation = operationOf(call);
+  const span = startSpan(`${operation} ${source.upstreamModel}`, {
     parent: call.span.traceparent,
     attributes: {
-      'gen_ai.operation.name': 'chat',
+      'gen_ai.operation.name': operation,
       'gen_ai.provider.name': source.provider,
       'gen_ai.request.model': source.upstreamModel,
       'gateway.source.id': source.id,
     },
   });
-  edge.health.set(source.id, noteStart(edge.health.get(source.id), edge.clock.nowMs()));
+  edge.health.started(source.id, edge.clock.nowMs());
   const tried = await attemptSource(edge, call, call.body ?? Buffer.alloc(0), opened, freshConnection);
   const { judged } = tried;
-  edge.health.set(source.id, noteOutcome(edge.health.get(source.id), judged, edge.clock.nowMs()));
+  edge.health.ended(source.id, judged, edge.clock.nowMs());
   call.attempts.push(recordOf(judged, opened, call.startedAt));
   edge.metrics.attemptEnded(judged.outcome);
   if (judged.alarm) {
@@ -80,6 +84,12 @@ async function tryOnce(edge: Edge, call: AdmittedCall, opened: OpenedSource, fre
   }
   endSpan(span, tried);
   return tried;
+}
+
+/** The name that the conventions for spans of generative models have for it. */
+function operationOf({ row }: AdmittedCall): string {
+  if (row.kind === 'embedding') return 'embeddings';
+  return row.path === '/v1/completions' ? 'text_completion' : 'chat';
 }
 
 function endSpan(span: Span, { judged, delivery }: Tried): void {
@@ -98,7 +108,7 @@ function recordOf(judged: JudgedAttempt, { source }: OpenedSource, atMs: number)
     source: source.id,
     provider: source.provider,
     outcome: judged.outcome,
-    status: judged.status,
+    status: judged.status !== null && judged.status <= STATUS_MAX ? judged.status : null,
     possiblyPaid: judged.possiblyPaid,
     usage: null,
     cost: versionAt(source.costs, atMs),

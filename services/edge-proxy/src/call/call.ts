@@ -6,7 +6,7 @@ import type { KnownReplicas } from '../admission/known-replicas.js';
 import type { HeldCall, RunningCalls } from '../beats/running-calls.js';
 import type { EndpointRow } from '../domain/endpoints.js';
 import type { ParsedCall } from '../domain/parse-call.js';
-import type { SourceHealth } from '../domain/source-order.js';
+import type { SourceHealths } from '../health/source-healths.js';
 import type { UsageJournal } from '../journal/store-usage.js';
 import type { BusLine, Catalog, ClientRequest, SourceSender } from '../ports.js';
 import type { Deadlines } from './deadlines.js';
@@ -27,14 +27,15 @@ export interface Edge {
   readonly journal: Pick<UsageJournal, 'append'>;
   readonly running: RunningCalls;
   readonly sources: SourceSender;
-  /** Of this edge; an absent source has shown nothing bad. */
-  readonly health: Map<string, SourceHealth>;
+  readonly health: SourceHealths;
 }
 
 export interface EdgeSettings {
   readonly errors: ErrorContext;
   readonly keyPrefixes: readonly string[];
   readonly pepper: Rotatable;
+  /** Whether the messages endpoints are served (behaviour §1, row 2). */
+  readonly messagesEnabled: boolean;
   /** Share of the calls that are traced. */
   readonly traceRatio: number;
   /** From admission to the response head, of a plain answer to its end; then the longest silence. */

@@ -10,6 +10,8 @@ export interface Delivery {
   readonly lastPiece: Buffer | null;
   /** Why the answer was cut, null when the provider has said so itself or it was not cut. */
   readonly error: GatewayError | null;
+  /** A cut stream's last event, which tells the client the error; absent when there is nothing more to say. */
+  readonly cutEnding?: Buffer;
 }
 
 /** What takes the body of a usable answer, from its head on. */

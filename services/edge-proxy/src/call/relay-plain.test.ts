@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { ClientAnswer } from '../ports.js';
 import { READERS } from '../domain/formats/readers.js';
 import type { Delivery } from './delivery.js';
-import { PlainRelay } from './relay-plain.js';
+import { plainBytesKept, PlainRelay } from './relay-plain.js';
 
 const BODY = Buffer.from(
   '{"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}',
@@ -20,6 +20,8 @@ function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
     write: (bytes) => written.push(bytes) < 0,
     end: () => undefined,
     cut: () => undefined,
+    destroy: () => undefined,
+    isSent: () => true,
   };
   const relay = new PlainRelay({
     answer,
@@ -34,7 +36,12 @@ function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
       pause: () => void (told.pauses += 1),
     },
   });
-  return { relay, told, sent: () => Buffer.concat(written) };
+  return {
+    relay,
+    told,
+    sent: () => Buffer.concat(written),
+    sentBytes: () => written.reduce((sum, { length }) => sum + length, 0),
+  };
 }
 
 test('nothing is sent before the body is complete; then all but its last byte', () => {
@@ -75,6 +82,37 @@ test.each(['', '<html>', '{"error":{"message":"no"}}'])('the body %j is no answe
   relay.data(Buffer.from(text));
   relay.end();
   expect([told.unusable, told.deliveries.length, sent().length]).toEqual([1, 0, 0]);
+});
+
+test('a body too large to be kept is relayed to its end, and its usage is estimated', () => {
+  const piece = Buffer.alloc(1024 * 1024, 0x20);
+  const { relay, told, sentBytes } = relayWith(true);
+  relay.data(BODY.subarray(0, -1));
+  for (let count = 0; count < 33; count += 1) relay.data(piece);
+  relay.data(BODY.subarray(-1));
+  relay.end();
+  const bytes = 33 * piece.length + BODY.length;
+  expect(sentBytes()).toBe(bytes - 1);
+  expect(told.deliveries).toMatchObject([
+    { ended: 'complete', lastPiece: BODY.subarray(-1), meter: { usage: null, finished: true, deliveredBytes: bytes } },
+  ]);
+});
+
+test('many large bodies at one time keep no more than their bound; what is over gives it back', () => {
+  const piece = Buffer.alloc(16 * 1024 * 1024, 0x20);
+  const relays = Array.from({ length: 20 }, () => relayWith(true));
+  for (const { relay } of relays) {
+    relay.data(BODY.subarray(0, -1));
+    relay.data(piece);
+    relay.data(BODY.subarray(-1));
+  }
+  const keptMost = plainBytesKept();
+  expect(keptMost).toBeLessThanOrEqual(256 * 1024 * 1024);
+  expect(keptMost).toBeGreaterThan(200 * 1024 * 1024);
+  relays.forEach(({ relay }, at) => (at % 2 === 0 ? relay.end() : relay.stop('cut', null)));
+  expect(plainBytesKept()).toBe(0);
+  expect(relays[0]?.told.deliveries).toMatchObject([{ meter: { usage: { input: 1, output: 2 } } }]);
+  expect(relays[18]?.told.deliveries).toMatchObject([{ meter: { usage: null, finished: true } }]);
 });
 
 test('a client that left is metered by what came', () => {

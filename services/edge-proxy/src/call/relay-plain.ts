@@ -7,6 +7,15 @@ import type { AnswerRelay, RelayEvents } from './delivery.js';
 const HELD_BYTES_MAX = 1024 * 1024;
 /** Bytes of a relayed body that are kept to be read for its usage; of a longer one the usage is estimated. */
 const METERED_BYTES_MAX = 32 * 1024 * 1024;
+/** Bytes of all relayed bodies that are kept at one time; one that would exceed them is not kept. */
+const KEPT_BYTES_MAX = 256 * 1024 * 1024;
+
+let keptBytes = 0;
+
+/** Bytes of relayed plain bodies that are kept to be read for their usage. */
+export function plainBytesKept(): number {
+  return keptBytes;
+}
 
 export interface PlainRelayParts {
   readonly answer: ClientAnswer;
@@ -28,6 +37,9 @@ export class PlainRelay implements AnswerRelay {
   readonly #parts: PlainRelayParts;
   #chunks: Buffer[] = [];
   #bytes = 0;
+  /** This body's part of what all keep; none while it is held. */
+  #keptBytes = 0;
+  #isKept = true;
   /** The last byte so far of a relayed body. */
   #tail: Buffer | null = null;
   #isOver = false;
@@ -40,12 +52,17 @@ export class PlainRelay implements AnswerRelay {
   data(chunk: Buffer): void {
     if (this.#isOver || chunk.length === 0) return;
     this.#bytes += chunk.length;
-    if (this.#bytes <= METERED_BYTES_MAX) this.#chunks.push(chunk);
-    else this.#chunks = [];
-    if (this.hasBegun) return this.#relay(chunk);
+    if (this.hasBegun) {
+      this.#keep(chunk);
+      return this.#relay(chunk);
+    }
+    this.#chunks.push(chunk);
     if (this.#bytes <= HELD_BYTES_MAX) return;
+    const body = Buffer.concat(this.#chunks);
+    this.#chunks = [];
     this.#begin(this.#parts.contentLength);
-    this.#relay(Buffer.concat(this.#chunks));
+    this.#keep(body);
+    this.#relay(body);
   }
 
   end(): void {
@@ -65,6 +82,7 @@ export class PlainRelay implements AnswerRelay {
   stop(how: 'client_left' | 'cut', error: GatewayError | null): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#forget();
     const meter = { usage: null, problem: 'absent', deliveredBytes: this.#bytes, finished: false } as const;
     this.#parts.events.ended({ ended: how, meter, lastPiece: null, error });
   }
@@ -76,6 +94,24 @@ export class PlainRelay implements AnswerRelay {
     events.begun();
   }
 
+  /** For the usage at the end of a relayed body, within the bounds. */
+  #keep(chunk: Buffer): void {
+    if (!this.#isKept) return;
+    if (this.#bytes > METERED_BYTES_MAX || keptBytes + chunk.length > KEPT_BYTES_MAX) {
+      this.#isKept = false;
+      return this.#forget();
+    }
+    this.#chunks.push(chunk);
+    this.#keptBytes += chunk.length;
+    keptBytes += chunk.length;
+  }
+
+  #forget(): void {
+    keptBytes -= this.#keptBytes;
+    this.#keptBytes = 0;
+    this.#chunks = [];
+  }
+
   /** Writes what is known not to be the end. */
   #relay(chunk: Buffer): void {
     const head = chunk.subarray(0, -1);
@@ -85,11 +121,12 @@ export class PlainRelay implements AnswerRelay {
   }
 
   #read(): MeterResult {
-    if (this.#bytes > METERED_BYTES_MAX) {
+    if (!this.#isKept) {
       return { usage: null, problem: 'absent', deliveredBytes: this.#bytes, finished: true };
     }
     const body = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
-    this.#chunks = [body];
+    if (this.hasBegun) this.#forget();
+    else this.#chunks = [body];
     return this.#parts.reader.readPlain(body);
   }
 }

@@ -9,12 +9,9 @@ export function writeJson(answer: ClientAnswer, status: number, text: string, he
   answer.end(bytes);
 }
 
-/**
- * An error in the envelope of its endpoint (behaviour §1, Envelopes). On the messages endpoints a header `request-id`
- * carries the gateway's id too: their client library reads it.
- */
+/** An error in the envelope of its endpoint (behaviour §1, Envelopes). */
 export function writeError(answer: ClientAnswer, error: GatewayError, requestId: string, style: EndpointStyle): void {
   const headers = Object.entries(errorHeaders(error)).flat();
-  if (style === 'chat') return writeJson(answer, error.status, chatErrorBody(error, requestId), headers);
-  writeJson(answer, error.status, messagesErrorBody(error, requestId), [...headers, 'request-id', requestId]);
+  const body = style === 'chat' ? chatErrorBody(error, requestId) : messagesErrorBody(error, requestId);
+  writeJson(answer, error.status, body, headers);
 }

@@ -53,6 +53,19 @@ test('what a provider probably charges is known also of a voided call', () => {
   expect(chargeOf(facts({ ended: 'failed', meter: null })).probableUsage).toBeNull();
 });
 
+test('input that was counted before a client left is not estimated, output is: never below what was reported', () => {
+  const begun = { ...ZERO, input: 1_000, cachedInput: 990, output: 1 };
+  const left = facts({ ended: 'client_left', meter: { ...silent, begun } });
+  const hold = { worstNanoUsd: 1_000_000n };
+  expect(chargeOf({ ...left, hold })).toMatchObject({
+    evidence: 'estimated',
+    usage: { ...begun, output: 20 },
+    amountNanoUsd: 10n + 99n + 40n + 7n,
+  });
+  const more = { ...silent, begun: { ...begun, output: 77 } };
+  expect(chargeOf({ ...left, meter: more, hold }).usage).toEqual({ ...begun, output: 77 });
+});
+
 test('a reported usage is charged in full, above the hold too', () => {
   const { amountNanoUsd } = chargeOf(facts({ ended: 'complete', meter: reported(USAGE) }));
   expect(amountNanoUsd).toBeGreaterThan(WORST);

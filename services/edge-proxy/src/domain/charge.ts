@@ -36,7 +36,7 @@ export interface Charge {
 export function chargeOf(facts: ChargeFacts): Charge {
   const { ended, meter, price } = facts;
   if (meter === null) return { ...VOIDED, probableUsage: null };
-  const estimate = meter.usage === null ? estimateWithinHold(facts, meter.deliveredBytes) : null;
+  const estimate = meter.usage === null ? estimateWithinHold(facts, meter) : null;
   const usage = meter.usage ?? estimate;
   if (usage === null || ended === 'cut' || ended === 'failed') return { ...VOIDED, probableUsage: usage };
   return {
@@ -53,9 +53,12 @@ const VOIDED = { outcome: 'voided', usage: null, evidence: 'none', amountNanoUsd
 /**
  * An estimate whose price is at most the hold. It always is when admission and edge know the same figures of the model;
  * when they differ for a moment, the estimate shrinks, and not only its amount: whoever rates it again gets the same.
+ * Input that the provider has counted already is not estimated.
  */
-function estimateWithinHold({ bounds, figures, price, hold }: ChargeFacts, deliveredBytes: number): TokenUsage {
-  const estimate = estimateUsage(bounds, figures, deliveredBytes);
+function estimateWithinHold({ bounds, figures, price, hold }: ChargeFacts, meter: MeterResult): TokenUsage {
+  const whole = estimateUsage(bounds, figures, meter.deliveredBytes);
+  const begun = meter.begun ?? null;
+  const estimate = begun === null ? whole : { ...begun, output: Math.max(begun.output, whole.output) };
   const fits = (usage: TokenUsage): boolean => rate(usage, price) <= hold.worstNanoUsd;
   if (fits(estimate)) return estimate;
   const output = largest(estimate.output, (tokens) => fits({ ...estimate, output: tokens }));

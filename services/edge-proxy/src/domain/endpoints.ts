@@ -3,7 +3,7 @@ import type { Endpoint } from '@gateway/contracts/messages';
 /** Which envelope and which error words an endpoint has. */
 export type EndpointStyle = 'chat' | 'messages';
 /** The format of an endpoint's answers: names its reader. */
-export type AnswerFormat = 'chat';
+export type AnswerFormat = 'chat' | 'completion' | 'message' | 'response' | 'embedding' | 'token_count';
 /** JSON kinds, as the scanner names them. */
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
@@ -14,7 +14,9 @@ export type FieldType =
   | 'flag' // a boolean
   | 'choices' // an integer, 1 to CHOICES_MAX
   | 'count' // an integer of at least 1
-  | 'object';
+  | 'object'
+  | 'text' // a string or an array
+  | 'off'; // nothing but false
 
 /** A field that the gateway reads: it must not occur twice at the top level. */
 export interface FieldRule {
@@ -31,10 +33,22 @@ export interface EndpointRow {
   readonly format: AnswerFormat;
   /** The kind of model that it is for. */
   readonly kind: 'chat' | 'embedding';
+  /** The answer is generated text: its length has a bound, and where there is a field `stream`, it can be a stream. */
+  readonly generates: boolean;
+  /** The member that holds the prompt, and what it is made of. */
+  readonly prompt: { readonly name: string; readonly holds: PromptForm };
   /** The gateway may ask for usage in a stream by `stream_options.include_usage`. */
   readonly streamUsageOption: boolean;
   readonly fields: readonly FieldRule[];
+  /** Top-level members that are cut out of the body when it is forwarded. */
+  readonly cut: ReadonlySet<string>;
 }
+
+/**
+ * `messages`: an array of messages. `texts`: a text, tokens as integers, or an array of either: each element is a prompt of
+ * its own. `items`: a text or an array of messages and other items.
+ */
+export type PromptForm = 'messages' | 'texts' | 'items';
 
 /** Choices in one answer (specification, Limits, rule 5). */
 export const CHOICES_MAX = 4;
@@ -48,23 +62,92 @@ const OUTPUT_FIELDS: readonly FieldRule[] = [
   { name: 'max_output_tokens', type: 'count', required: false },
 ];
 
-const CHAT_COMPLETIONS: EndpointRow = {
-  path: '/v1/chat/completions',
+const MODEL: FieldRule = { name: 'model', type: 'model', required: true };
+const MESSAGES: FieldRule = { name: 'messages', type: 'objects', required: true };
+const STREAM: FieldRule = { name: 'stream', type: 'flag', required: false };
+const STREAM_OPTIONS: FieldRule = { name: 'stream_options', type: 'object', required: false };
+const PROMPT: FieldRule = { name: 'prompt', type: 'text', required: true };
+const INPUT: FieldRule = { name: 'input', type: 'text', required: true };
+
+/** What most endpoints are. */
+const USUAL = {
   style: 'chat',
   billed: true,
-  format: 'chat',
   kind: 'chat',
-  streamUsageOption: true,
-  fields: [
-    { name: 'model', type: 'model', required: true },
-    { name: 'messages', type: 'objects', required: true },
-    { name: 'stream', type: 'flag', required: false },
-    { name: 'stream_options', type: 'object', required: false },
-    ...OUTPUT_FIELDS,
-  ],
-};
+  generates: true,
+  streamUsageOption: false,
+  cut: new Set<string>(),
+} as const;
+
+const ROWS: readonly EndpointRow[] = [
+  {
+    ...USUAL,
+    path: '/v1/chat/completions',
+    format: 'chat',
+    prompt: { name: 'messages', holds: 'messages' },
+    streamUsageOption: true,
+    fields: [MODEL, MESSAGES, STREAM, STREAM_OPTIONS, ...OUTPUT_FIELDS],
+  },
+  {
+    ...USUAL,
+    path: '/v1/completions',
+    format: 'completion',
+    prompt: { name: 'prompt', holds: 'texts' },
+    streamUsageOption: true,
+    fields: [MODEL, PROMPT, STREAM, STREAM_OPTIONS, ...OUTPUT_FIELDS],
+  },
+  {
+    ...USUAL,
+    path: '/v1/responses',
+    format: 'response',
+    prompt: { name: 'input', holds: 'items' },
+    // The result of a call in the background could be neither fetched nor billed.
+    fields: [MODEL, INPUT, STREAM, { name: 'background', type: 'off', required: false }, ...OUTPUT_FIELDS],
+  },
+  {
+    ...USUAL,
+    path: '/v1/embeddings',
+    format: 'embedding',
+    kind: 'embedding',
+    generates: false,
+    prompt: { name: 'input', holds: 'texts' },
+    fields: [MODEL, INPUT],
+  },
+  {
+    ...USUAL,
+    path: '/v1/messages',
+    style: 'messages',
+    format: 'message',
+    prompt: { name: 'messages', holds: 'messages' },
+    fields: [
+      MODEL,
+      MESSAGES,
+      STREAM,
+      ...OUTPUT_FIELDS.map((rule) => ({ ...rule, required: rule.name === 'max_tokens' })),
+    ],
+  },
+  {
+    ...USUAL,
+    path: '/v1/messages/count_tokens',
+    style: 'messages',
+    billed: false,
+    format: 'token_count',
+    generates: false,
+    prompt: { name: 'messages', holds: 'messages' },
+    fields: [MODEL, MESSAGES],
+    // Clients send the body of the call that they count for; providers refuse what is only for its answer.
+    cut: new Set([
+      'max_tokens',
+      'stream',
+      'temperature',
+      'top_p',
+      'top_k',
+      'stop_sequences',
+      'metadata',
+      'service_tier',
+    ]),
+  },
+];
 
 /** The served model-calling endpoints (all POST) by their raw path. */
-export const ENDPOINT_TABLE: ReadonlyMap<string, EndpointRow> = new Map(
-  [CHAT_COMPLETIONS].map((row) => [row.path, row]),
-);
+export const ENDPOINT_TABLE: ReadonlyMap<string, EndpointRow> = new Map(ROWS.map((row) => [row.path, row]));

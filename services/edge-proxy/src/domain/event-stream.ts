@@ -6,6 +6,8 @@ const CR = 0x0d;
 const COLON = 0x3a;
 const SPACE = 0x20;
 const BOM_BYTES = 3;
+/** Pieces of a frame that are joined at a time: tiny chunks must not cost many times their bytes. */
+const PIECES_MAX = 1_024;
 
 /** One event of a server-sent event stream with its exact bytes. */
 export interface Frame {
@@ -31,6 +33,8 @@ export class FrameSplitter {
   /** Earlier chunks' bytes of the frame that has begun. */
   private pending: Buffer[] = [];
   private pendingBytes = 0;
+  /** Joined earlier pieces, before those in `pending`. */
+  private joined: Buffer[] = [];
   /** No byte of the current line has come. */
   private lineIsEmpty = true;
   /** The last byte was CR: an LF that follows belongs to it. */
@@ -38,6 +42,11 @@ export class FrameSplitter {
   private isFirst = true;
 
   constructor(private readonly frameBytesMax = FRAME_BYTES_MAX) {}
+
+  /** The last frame ended in a CR with which the chunk ended: an LF that comes next still belongs to it. */
+  get mayGetLf(): boolean {
+    return this.afterCr && this.pendingBytes === 0;
+  }
 
   /** The frames that the chunk completes. @throws FrameOverflow, after which nothing more may be pushed */
   push(chunk: Buffer): Frame[] {
@@ -77,11 +86,15 @@ export class FrameSplitter {
     this.pending.push(rest);
     this.pendingBytes += rest.length;
     this.requireBound(this.pendingBytes);
+    if (this.pending.length < PIECES_MAX) return;
+    this.joined.push(Buffer.concat(this.pending));
+    this.pending = [];
   }
 
   private take(last: Buffer): Frame {
     this.requireBound(this.pendingBytes + last.length);
-    const bytes = this.pendingBytes === 0 ? last : Buffer.concat([...this.pending, last]);
+    const bytes = this.pendingBytes === 0 ? last : Buffer.concat([...this.joined, ...this.pending, last]);
+    this.joined = [];
     this.pending = [];
     this.pendingBytes = 0;
     const hasBom = this.isFirst && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;

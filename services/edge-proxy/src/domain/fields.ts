@@ -83,6 +83,10 @@ function isAcceptable(rule: FieldRule, body: Buffer, member: Member): boolean {
       return member.kind === 'boolean';
     case 'object':
       return member.kind === 'object';
+    case 'text':
+      return member.kind === 'string' || member.kind === 'array';
+    case 'off':
+      return member.kind === 'boolean' && !isTrue(body, member);
     case 'choices':
     case 'count': {
       const value = member.kind === 'number' ? numberOf(body, member) : 0;
@@ -101,6 +105,10 @@ function demandOf(rule: FieldRule): string {
       return 'true or false';
     case 'object':
       return 'an object';
+    case 'text':
+      return 'a string or an array';
+    case 'off':
+      return 'false: its result could not be fetched';
     case 'choices':
       return `an integer from 1 to ${CHOICES_MAX}`;
     case 'count':

@@ -22,7 +22,7 @@ export function addsStreamUsage(call: ParsedCall, sourceCan: boolean): boolean {
 
 /**
  * The body for a source (behaviour §3, Body): the value of the top-level `model` replaced, `include_usage` added where
- * asked for, every other byte as it came.
+ * asked for, the endpoint's cut members left out, every other byte as it came.
  * @param body the bytes that the call was parsed from
  */
 export function forwardBody(call: ParsedCall, body: Buffer, options: ForwardOptions): Buffer {
@@ -38,8 +38,9 @@ export function forwardBody(call: ParsedCall, body: Buffer, options: ForwardOpti
 }
 
 function splicesOf(call: ParsedCall, { upstreamModel, addStreamUsage }: ForwardOptions): Splice[] {
-  const { model, streamOptions } = call.spans;
+  const { model, streamOptions, cuts } = call.spans;
   const modelText = JSON.stringify(upstreamModel);
+  if (cuts.length > 0) return [{ ...model, text: modelText }, ...cuts.map((cut) => ({ ...cut, text: '' }))];
   if (!addStreamUsage) return [{ ...model, text: modelText }];
   if (streamOptions === null) return [{ ...model, text: `${modelText},"stream_options":{"include_usage":true}` }];
   return [{ start: model.start, end: model.end, text: modelText }, streamOptionsSplice(streamOptions)];

@@ -10,6 +10,8 @@ export interface Span {
 
 /** One member of the top-level object, with the span of its value. */
 export interface Member extends Span {
+  /** Where its name begins, with the quote. */
+  readonly nameStart: number;
   /** Decoded: escapes are resolved. */
   readonly name: string;
   readonly kind: JsonKind;
@@ -45,7 +47,7 @@ export function scanObject(body: Buffer): ScanResult {
   const end = text.eachMember(start, (nameStart, nameEnd, valueStart) => {
     if (members.length === MEMBERS_MAX) return NOT_JSON;
     const valueEnd = text.valueEnd(valueStart);
-    if (valueEnd >= 0) members.push(memberOf(text, text.text(nameStart, nameEnd), valueStart, valueEnd));
+    if (valueEnd >= 0) members.push(memberOf(text, nameStart, nameEnd, valueStart, valueEnd));
     return valueEnd;
   });
   if (end < 0) {
@@ -59,9 +61,10 @@ export function scanObject(body: Buffer): ScanResult {
 
 export { NESTING_MAX };
 
-function memberOf(text: JsonText, name: string, start: number, end: number): Member {
+function memberOf(text: JsonText, nameStart: number, nameEnd: number, start: number, end: number): Member {
   const { elements, onlyObjects, levels } = text;
-  return { name, start, end, kind: kindOf(text.bytes[start]), elements, onlyObjects, levels };
+  const name = text.text(nameStart, nameEnd);
+  return { name, nameStart, start, end, kind: kindOf(text.bytes[start]), elements, onlyObjects, levels };
 }
 
 /** The kind of a valid value, told by its first byte. */

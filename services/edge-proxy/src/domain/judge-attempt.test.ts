@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { gatewayError } from '@gateway/contracts/errors';
 import { COOL_DOWN_DEFAULT_MS, COOL_DOWN_MS_MAX, finalError, judgeAttempt } from './judge-attempt.js';
 import type { AttemptFacts, AttemptResult, JudgedAttempt } from './judge-attempt.js';
 
@@ -55,27 +56,39 @@ test.each<[string, AttemptResult, Partial<JudgedAttempt>, string | null]>([
   ],
   [
     'no head in its time',
-    { kind: 'timed_out', limit: 'headers' },
+    { kind: 'timed_out', limit: 'headers', sent: true },
     { step: 'next_source', outcome: 'timed_out', possiblyPaid: true, reached: true, countsAsFailure: true },
     'upstream_timeout',
   ],
   [
     'no first event in its time',
-    { kind: 'timed_out', limit: 'first_event' },
+    { kind: 'timed_out', limit: 'first_event', sent: true },
     { step: 'next_source', outcome: 'timed_out', possiblyPaid: true, countsAsFailure: true },
     'upstream_timeout',
   ],
   [
     'silent',
-    { kind: 'timed_out', limit: 'silence' },
+    { kind: 'timed_out', limit: 'silence', sent: true },
     { step: 'final', outcome: 'timed_out', possiblyPaid: true, countsAsFailure: true },
     'upstream_timeout',
   ],
   [
     'beyond 600 s',
-    { kind: 'timed_out', limit: 'deadline' },
+    { kind: 'timed_out', limit: 'deadline', sent: true },
     { step: 'final', outcome: 'timed_out', possiblyPaid: true, countsAsFailure: true },
     'upstream_timeout',
+  ],
+  [
+    'no connection within the limit on the head',
+    { kind: 'timed_out', limit: 'headers', sent: false },
+    { step: 'next_source', outcome: 'unreachable', possiblyPaid: false, reached: false, countsAsFailure: true },
+    'upstream_unreachable',
+  ],
+  [
+    'no connection within 600 s',
+    { kind: 'timed_out', limit: 'deadline', sent: false },
+    { step: 'final', outcome: 'unreachable', possiblyPaid: false, reached: false, countsAsFailure: true },
+    'upstream_unreachable',
   ],
   [
     'broken on a reused connection',
@@ -100,6 +113,12 @@ test.each<[string, AttemptResult, Partial<JudgedAttempt>, string | null]>([
     { kind: 'abandoned', sent: true },
     { step: 'final', outcome: 'abandoned', possiblyPaid: true, countsAsFailure: false },
     null,
+  ],
+  [
+    'ended by the gateway',
+    { kind: 'stopped', sent: true, error: gatewayError('account_suspended') },
+    { step: 'final', outcome: 'abandoned', possiblyPaid: true, reached: true, countsAsFailure: false },
+    'account_suspended',
   ],
   [
     'left before it was sent',

@@ -26,16 +26,25 @@ export type AttemptResult =
     }
   /** Refused, DNS, TLS, connect time-out: nothing was sent. */
   | { readonly kind: 'unreachable' }
-  /** `headers`, `first_event`: the source's own limit, nothing went to the client yet. `silence`: inside the body. `deadline`: the 600 s. */
-  | { readonly kind: 'timed_out'; readonly limit: 'headers' | 'first_event' | 'silence' | 'deadline' }
+  /**
+   * `headers`, `first_event`: the source's own limit, nothing went to the client yet. `silence`: inside the body.
+   * `deadline`: the 600 s. Not `sent`: the connection was still being made.
+   */
+  | {
+      readonly kind: 'timed_out';
+      readonly limit: 'headers' | 'first_event' | 'silence' | 'deadline';
+      readonly sent: boolean;
+    }
   /** After the request was sent, before the first response byte. */
   | { readonly kind: 'broken_before_head'; readonly reusedConnection: boolean }
-  /** After the response head: network, decoder, a frame too long, a provider's error event. */
+  /** After the response head: the network, or a provider's error event. */
   | { readonly kind: 'broken_in_body' }
-  /** A complete plain body that is no answer (`MeterResult.finished` false); nothing went to the client yet. */
+  /** No answer: a complete plain body that is none (`MeterResult.finished` false), a stream without events, a frame too long. */
   | { readonly kind: 'unusable_body' }
   /** The client left. `sent`: the request had gone to the source. */
-  | { readonly kind: 'abandoned'; readonly sent: boolean };
+  | { readonly kind: 'abandoned'; readonly sent: boolean }
+  /** The gateway ends the call: the account is suspended, or this process stops. The source has no part in it. */
+  | { readonly kind: 'stopped'; readonly sent: boolean; readonly error: GatewayError };
 
 export interface AttemptFacts {
   readonly style: EndpointStyle;
@@ -84,19 +93,21 @@ const NOTHING: JudgedAttempt = {
   alarm: false,
 };
 
+const UNREACHED = { outcome: 'unreachable', possiblyPaid: false, reached: false } as const;
+
 /** What follows from one attempt (behaviour §3): the next step, the record, the error, and what the source gets for it. */
 export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): JudgedAttempt {
   const failed = { ...NOTHING, countsAsFailure: true, possiblyPaid: true, error: gatewayError('upstream_timeout') };
   switch (result.kind) {
     case 'answered':
       return judgeAnswer(result, facts);
-    case 'unreachable': {
-      const error = gatewayError('upstream_unreachable');
-      return { ...failed, step: 'next_source', outcome: 'unreachable', possiblyPaid: false, error, reached: false };
-    }
+    case 'unreachable':
+      return { ...failed, ...UNREACHED, step: 'next_source', error: gatewayError('upstream_unreachable') };
     case 'timed_out': {
       const isOwnLimit = result.limit === 'headers' || result.limit === 'first_event';
-      return { ...failed, step: isOwnLimit ? 'next_source' : 'final', outcome: 'timed_out' };
+      const step = isOwnLimit ? 'next_source' : 'final';
+      if (result.sent) return { ...failed, step, outcome: 'timed_out' };
+      return { ...failed, ...UNREACHED, step, error: gatewayError('upstream_unreachable') };
     }
     case 'broken_before_head':
       return result.reusedConnection
@@ -108,6 +119,10 @@ export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): Judged
       return { ...failed, outcome: 'broken', error: unusable() };
     case 'abandoned':
       return { ...NOTHING, outcome: 'abandoned', possiblyPaid: result.sent, reached: result.sent };
+    case 'stopped': {
+      const { sent, error } = result;
+      return { ...NOTHING, outcome: 'abandoned', possiblyPaid: sent, reached: sent, error };
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import type { EndpointRow } from './endpoints.js';
 import { readFields } from './fields.js';
 import type { Fields, StreamOptions } from './fields.js';
 import { scanObject } from './json-scanner.js';
-import type { ScanProblem, Span } from './json-scanner.js';
+import type { Member, ScanProblem, Span } from './json-scanner.js';
 import { promptBounds } from './prompt-bounds.js';
 
 /** Largest request body (specification, Limits, rule 4): 10 MB. */
@@ -30,6 +30,8 @@ export interface SpliceSpans {
   readonly model: Span;
   /** Null: the body has no `stream_options`. */
   readonly streamOptions: StreamOptions | null;
+  /** What is cut out, with the commas that would be left: in order, apart from each other and from the other spans. */
+  readonly cuts: readonly Span[];
 }
 
 /** A request body that passed row 8. It refers to the body by position and keeps no bytes of it. */
@@ -39,7 +41,7 @@ export interface ParsedCall {
   readonly stream: boolean;
   /** The client itself asked for the usage frame. */
   readonly includeUsage: boolean;
-  /** Answers asked for: `n`, else 1. */
+  /** Answers asked for: `n`, else 1, of each prompt. */
   readonly choices: number;
   readonly bounds: CallBounds;
   readonly spans: SpliceSpans;
@@ -61,6 +63,8 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
   const read = readFields(row, body, scanned.members);
   if (!read.ok) return refuse(read.message, read.param);
   const { fields } = read;
+  const { promptBytes, arrayElements, attachments, prompts } = promptBounds(row, body, scanned.members);
+  const outputTokens = outputBound(fields, row.generates ? prompts : 0);
   return {
     ok: true,
     call: {
@@ -68,9 +72,9 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
       model: fields.model,
       stream: fields.stream,
       includeUsage: fields.streamOptions?.includeUsage ?? false,
-      choices: fields.counts.get('n') ?? 1,
-      bounds: { ...promptBounds(body, scanned.members), outputTokensMax: outputBound(fields) },
-      spans: { model: fields.modelSpan, streamOptions: fields.streamOptions },
+      choices: prompts * (fields.counts.get('n') ?? 1),
+      bounds: { promptBytes, arrayElements, attachments, outputTokensMax: outputTokens },
+      spans: { model: fields.modelSpan, streamOptions: fields.streamOptions, cuts: cutSpans(row.cut, scanned.members) },
     },
   };
 }
@@ -108,10 +112,25 @@ function scanText(problem: ScanProblem, at: number): string {
   }
 }
 
-function outputBound(fields: Fields): number {
+/** The members of those names, each with the comma before it; at the beginning of the object with the one after it. */
+function cutSpans(names: ReadonlySet<string>, members: readonly Member[]): readonly Span[] {
+  if (names.size === 0) return NO_SPANS;
+  const spans: Span[] = [];
+  let kept: Member | null = null;
+  for (const [index, member] of members.entries()) {
+    if (!names.has(member.name)) kept = member;
+    else if (kept !== null) spans.push({ start: members[index - 1]?.end ?? member.nameStart, end: member.end });
+    else spans.push({ start: member.nameStart, end: members[index + 1]?.nameStart ?? member.end });
+  }
+  return spans;
+}
+
+const NO_SPANS: readonly Span[] = [];
+
+function outputBound(fields: Fields, prompts: number): number {
   const { counts } = fields;
   return outputTokensMax({
-    prompts: 1,
+    prompts,
     n: counts.get('n') ?? null,
     bestOf: counts.get('best_of') ?? null,
     maxTokens: [counts.get('max_tokens'), counts.get('max_completion_tokens'), counts.get('max_output_tokens')],

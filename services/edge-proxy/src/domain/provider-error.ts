@@ -8,6 +8,11 @@ const CONTEXT_TOO_LONG = 'prompt is too long for this model';
 const CONTEXT_TOO_LONG_WORDS =
   /context[ _-]?(?:length|window)|maximum context|prompt is too long|too many (?:input )?tokens|input is too long/i;
 
+/** Whether the text of an answer of this status is looked at: the body of any other needs no waiting for. */
+export function readsErrorText(status: number): boolean {
+  return status === 400 || status === 422;
+}
+
 /**
  * What the client gets for a provider's final status other than 200 (behaviour §3, table). The texts are ours, one per
  * class; only 400 and 422 on chat-style endpoints show the provider's.

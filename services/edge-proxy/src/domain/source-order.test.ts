@@ -126,6 +126,13 @@ test('a cool-down lasts as long as told, and a shorter one does not shorten it',
   expect(noteOutcome(long, LIMITED, NOW).coolUntilMs).toBe(NOW + 60_000);
 });
 
+test('an answer that began before a cool-down does not end it, but it closes the breaker', () => {
+  const cooling = noteOutcome(undefined, { ...LIMITED, coolDownMs: 60_000 }, NOW);
+  expect(noteOutcome(cooling, SUCCESS, NOW + 1)).toEqual(cooling);
+  const open = fold([FAILURE, FAILURE, FAILURE, FAILURE, FAILURE]);
+  expect(noteOutcome(open, SUCCESS, NOW + 1)).toEqual({ failures: 0, coolUntilMs: 0, openUntilMs: 0 });
+});
+
 function source(id: string, priority: number, weight = 1): CatalogSource {
   return {
     v: 1,

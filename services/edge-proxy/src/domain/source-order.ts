@@ -27,7 +27,7 @@ const HEALTHY: SourceHealth = { failures: 0, coolUntilMs: 0, openUntilMs: 0 };
  */
 export function orderSources(
   sources: readonly CatalogSource[],
-  health: ReadonlyMap<string, SourceHealth>,
+  health: Pick<ReadonlyMap<string, SourceHealth>, 'get'>,
   nowMs: number,
   random: () => number,
 ): CatalogSource[] {
@@ -60,7 +60,8 @@ export function noteStart(health: SourceHealth | undefined, nowMs: number): Sour
 
 /**
  * To be noted once per attempt, when it has ended (a stream: when the stream has). A 429 and a client that left say
- * nothing of the source's failures; any other answer ends the row.
+ * nothing of the source's failures; any other answer ends the row and closes the breaker. A cool-down ends by its time
+ * alone: an answer that began before it is no word against it.
  */
 export function noteOutcome(
   health: SourceHealth | undefined,
@@ -77,5 +78,5 @@ export function noteOutcome(
     return { ...before, coolUntilMs: Math.max(before.coolUntilMs, nowMs + judged.coolDownMs) };
   }
   const saysNothing = judged.outcome === 'abandoned' || judged.step === 'fresh_connection';
-  return saysNothing ? before : HEALTHY;
+  return saysNothing ? before : { ...HEALTHY, coolUntilMs: before.coolUntilMs };
 }

@@ -6,7 +6,12 @@ const ID = '01900000-0000-7000-8000-000000000000';
 
 function answerTo(code: string, hasBegun = false): { text: string; isDestroyed: boolean } {
   const socket = new PassThrough();
-  answerBrokenRequest(socket, Object.assign(new Error(code), { code }), ID, hasBegun);
+  answerBrokenRequest(
+    socket,
+    Object.assign(new Error(code), { code }),
+    ['x-gateway-request-id', ID, 'x-request-id', ID],
+    hasBegun,
+  );
   return { text: String(socket.read() ?? ''), isDestroyed: socket.destroyed };
 }
 

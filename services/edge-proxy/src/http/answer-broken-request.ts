@@ -10,23 +10,23 @@ interface ParserProblem {
 /**
  * Answers bytes that are no acceptable HTTP request, on the bare connection and in the chat envelope (behaviour §1,
  * Envelopes). `hasBegun`: an answer is on its way, so nothing more can be said.
+ * @param ids id headers: name, value, name, value, the gateway's first
  */
-export function answerBrokenRequest(socket: Duplex, error: Error, requestId: string, hasBegun: boolean): void {
+export function answerBrokenRequest(socket: Duplex, error: Error, ids: readonly string[], hasBegun: boolean): void {
   const code = 'code' in error ? String(error.code) : '';
   if (code === 'ECONNRESET' || !socket.writable || hasBegun) {
     socket.destroy();
     return;
   }
   const { status, text } = problemOf(code);
-  writeRaw(socket, status, chatErrorBody(gatewayError('invalid_request', text, { status }), requestId), requestId);
+  writeRaw(socket, status, chatErrorBody(gatewayError('invalid_request', text, { status }), ids[1] ?? ''), ids);
 }
 
-/** A whole answer with both ids on a connection that node:http does not answer on; then closes it. */
-export function writeRaw(socket: Duplex, status: number, body: string, requestId: string, clientId = requestId): void {
+/** A whole answer with its ids on a connection that node:http does not answer on; then closes it. */
+export function writeRaw(socket: Duplex, status: number, body: string, ids: readonly string[]): void {
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
-    `x-gateway-request-id: ${requestId}`,
-    `x-request-id: ${clientId}`,
+    ...ids.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${ids[index + 1] ?? ''}`] : [])),
     'content-type: application/json',
     `content-length: ${Buffer.byteLength(body)}`,
     `date: ${new Date().toUTCString()}`,

@@ -49,6 +49,11 @@ export class HttpAnswer implements ClientAnswer {
     return this.hasBegun && !this.#response.writableFinished;
   }
 
+  /** Name, value, name, value: of an answer that nothing was written of yet, null once something was. */
+  get unusedIds(): readonly string[] | null {
+    return this.hasBegun ? null : this.#ids;
+  }
+
   /** Other id headers than it was made with; without effect once the head was written. */
   rename(ids: readonly string[]): void {
     this.#ids = ids;
@@ -92,6 +97,16 @@ export class HttpAnswer implements ClientAnswer {
     const destroy = (): void => void this.#response.socket?.destroy();
     if (ending === null || ending.length === 0) this.#response.write('', destroy);
     else this.#response.write(ending, destroy);
+  }
+
+  destroy(): void {
+    this.#request.socket.destroy();
+  }
+
+  isSent(onClosed: () => void): boolean {
+    if (this.isGone || this.#response.writableFinished) return true;
+    this.#response.once('close', onClosed);
+    return false;
   }
 
   /** Some of the request's body has not come: the answer is early. */

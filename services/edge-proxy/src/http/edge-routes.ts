@@ -1,8 +1,8 @@
-import { gatewayError, refusalError, type ErrorContext } from '@gateway/contracts/errors';
+import { gatewayError, refusalError } from '@gateway/contracts/errors';
 import type { Edge } from '../call/call.js';
 import { handleModelCall } from '../call/handle-model-call.js';
 import { writeError } from '../call/write-error.js';
-import { ENDPOINT_TABLE } from '../domain/endpoints.js';
+import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
 import { listModels } from '../lists/list-models.js';
 import { showConfig } from '../lists/show-config.js';
 import { showUsage } from '../lists/show-usage.js';
@@ -10,14 +10,14 @@ import type { ClientRequest } from '../ports.js';
 import { makeRouteTable, type RouteTable } from './routes.js';
 
 /** Everything that the gateway serves; whatever is not here is `unsupported_endpoint`. */
-export function edgeRoutes(edge: Edge, isMessagesEnabled: boolean): RouteTable {
-  const { errors } = edge.settings;
+export function edgeRoutes(edge: Edge): RouteTable {
+  const { errors, messagesEnabled } = edge.settings;
   const calls = [...ENDPOINT_TABLE.values()].map((row) => ({
     method: 'POST',
     path: row.path,
     route: (request: ClientRequest): Promise<void> =>
-      row.style === 'messages' && !isMessagesEnabled
-        ? refuseDisabled(errors, request)
+      row.style === 'messages' && !messagesEnabled
+        ? refuseDisabled(edge, row, request)
         : handleModelCall(edge, row, request),
   }));
   const lists = [
@@ -28,6 +28,9 @@ export function edgeRoutes(edge: Edge, isMessagesEnabled: boolean): RouteTable {
   return makeRouteTable([...calls, ...lists], gatewayError('admission_error'));
 }
 
-async function refuseDisabled(errors: ErrorContext, request: ClientRequest): Promise<void> {
-  writeError(request.answer, refusalError(2, {}, errors), request.id, 'messages');
+async function refuseDisabled({ metrics, settings }: Edge, row: EndpointRow, request: ClientRequest): Promise<void> {
+  const error = refusalError(2, {}, settings.errors);
+  metrics.callEnded(row.path, error.status);
+  metrics.errorAnswered(error.code);
+  writeError(request.answer, error, request.id, row.style);
 }

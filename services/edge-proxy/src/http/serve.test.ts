@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ENDPOINTS } from '@gateway/contracts/messages';
 import { gatewayConfig, modelList, usageObject } from '@gateway/contracts/public';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -156,9 +157,12 @@ test('a broken body ends the call without a hold', async () => {
   const before = world.gate.admits.length;
   const answer = await exchangeRaw(
     world.edge.port,
-    `POST ${PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TEST_KEY}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    `POST ${PATH} HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\nAuthorization: Bearer ${TEST_KEY}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
   );
-  expect(readRaw(answer).status).toBe(400);
+  const { status, head, error } = readRaw(answer);
+  expect(status).toBe(400);
+  expect(head).toMatch(/^x-request-id: mine$/im);
+  expect(head).toContain(`x-gateway-request-id: ${String(error['request_id'])}`);
   expect(world.gate.admits).toHaveLength(before);
 });
 
@@ -182,6 +186,15 @@ test('GET /api/gateway/config is public and answers the configured addresses', a
 
 test('GET /v1/models lists active, priced models that the key and its funding allow', async () => {
   await world.publishCatalog(({ models }) => {
+    const [model] = models;
+    const price = model?.prices[0];
+    if (model === undefined || price === undefined || price.figures === null) throw new Error('no price');
+    const { tiers: _none, perCall: _free, ...figures } = price.figures;
+    const own = { ...figures, cachedInputPerMillion: 100_000_000, cacheWritePerMillion: 1_250_000_000 };
+    const tiers = [
+      { aboveInputTokens: 200_000, ...own, inputPerMillion: 9_000_000_000, cacheWrite1hPerMillion: 1_000_000_000 },
+    ];
+    models[0] = { ...model, prices: [{ ...price, figures: { ...own, perCall: 250_000_000, tiers } }] };
     models.push(
       modelEntry('pub/second'),
       { ...modelEntry('pub/asleep'), active: false },
@@ -195,6 +208,7 @@ test('GET /v1/models lists active, priced models that the key and its funding al
   };
   while ((await ids()).length < 2) await delay(5);
   expect(await ids()).toEqual([TEST_MODEL, 'pub/second']);
+  const pricing = { input: '1.00', cached_input: '0.10', cache_write: '1.25', cache_write_1h: '1.00', output: '2.00' };
   const base = { kind: 'authorized', account: TEST_ACCOUNT, key: 'key-1', allowedModels: null } as const;
   world.gate.authorize = { ...base, planModels: ['pub/second'], walletAboveZero: false };
   expect(await ids()).toEqual(['pub/second']);
@@ -211,9 +225,13 @@ test('GET /v1/models lists active, priced models that the key and its funding al
       type: 'model',
       display_name: `Model ${TEST_MODEL}`,
       created_at: '2023-11-14T22:13:20.000Z',
-      endpoints: [PATH],
+      endpoints: [...ENDPOINTS].sort(),
       context_length: 128_000,
-      pricing: { input: '1.00', cached_input: '1.00', cache_write: '1.00', output: '2.00', per_call: '0.00' },
+      pricing: {
+        ...pricing,
+        per_call: '0.25',
+        long_context: [{ above_input_tokens: 200_000, ...pricing, input: '9.00' }],
+      },
     },
   ]);
   world.gate.authorize = {

@@ -52,7 +52,11 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   const serve = (incoming: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
     const id = makeUuidV7(parts.clock.nowMs());
     const headers = readHead(incoming.rawHeaders);
-    const idHeaders = (own: string) => ['x-gateway-request-id', own, 'x-request-id', headers.requestId || own];
+    const url = incoming.url ?? '';
+    const question = url.indexOf('?');
+    const path = question < 0 ? url : url.slice(0, question);
+    const style = parts.routes.styleOf(path);
+    const idHeaders = (own: string) => idHeadersOf(own, headers.requestId || own, style);
     const answer = new HttpAnswer(incoming, response, {
       ids: idHeaders(id),
       answering,
@@ -60,9 +64,6 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
       awaitsContinue,
     });
     answers.set(incoming.socket, answer);
-    const url = incoming.url ?? '';
-    const question = url.indexOf('?');
-    const path = question < 0 ? url : url.slice(0, question);
     const request: ClientRequest = {
       id,
       renewId() {
@@ -79,9 +80,9 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
       },
     };
     const route = parts.routes.find(incoming.method ?? '', path);
-    if (route === undefined) return fallThrough(incoming, response, request, parts.routes.styleOf(path));
+    if (route === undefined) return fallThrough(incoming, response, request, style);
     requestsOpen += 1;
-    void run(parts, route, request, parts.routes.styleOf(path)).then(() => {
+    void run(parts, route, request, style).then(() => {
       requestsOpen -= 1;
     });
   };
@@ -110,10 +111,14 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   server.on('connect', (incoming: IncomingMessage, socket: Duplex) => {
     const id = makeUuidV7(parts.clock.nowMs());
     const error = refusalError(1, {}, parts.errorContext);
-    writeRaw(socket, error.status, chatErrorBody(error, id), id, readHead(incoming.rawHeaders).requestId || id);
+    const ids = idHeadersOf(id, readHead(incoming.rawHeaders).requestId || id, 'chat');
+    writeRaw(socket, error.status, chatErrorBody(error, id), ids);
   });
   server.on('clientError', (error: Error, socket: Duplex) => {
-    answerBrokenRequest(socket, error, makeUuidV7(parts.clock.nowMs()), answers.get(socket)?.isOpen ?? false);
+    // What broke may be the body of a request whose head was read: then its ids are known.
+    const answer = answers.get(socket);
+    const id = makeUuidV7(parts.clock.nowMs());
+    answerBrokenRequest(socket, error, answer?.unusedIds ?? idHeadersOf(id, id, 'chat'), answer?.isOpen ?? false);
   });
 
   return {
@@ -126,6 +131,12 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
     },
     close: (timeoutMs) => closeServer(server, timeoutMs),
   };
+}
+
+/** On every answer; on those of the messages paths also under the name that their client library reads. */
+function idHeadersOf(own: string, clients: string, style: EndpointStyle): string[] {
+  const ids = ['x-gateway-request-id', own, 'x-request-id', clients];
+  return style === 'messages' ? [...ids, 'request-id', own] : ids;
 }
 
 async function run(parts: ServeParts, route: Route, request: ClientRequest, style: EndpointStyle): Promise<void> {

@@ -1,12 +1,13 @@
 import { gatewayError, refusalError, type GatewayError } from '@gateway/contracts/errors';
 import type { CatalogModel, Endpoint, WirePriceFigures } from '@gateway/contracts/messages';
-import type { ModelList, ModelListEntry } from '@gateway/contracts/public';
+import type { ModelList, ModelListEntry, TokenPricing } from '@gateway/contracts/public';
 import { formatUsd } from '@gateway/metering';
 import { askTwice } from '../admission/ask-twice.js';
 import type { Edge } from '../call/call.js';
 import { digestsOfKey } from '../call/admit-call.js';
 import { versionAt } from '../call/version-at.js';
 import { writeError, writeJson } from '../call/write-error.js';
+import { ENDPOINT_TABLE } from '../domain/endpoints.js';
 import type { AskedReplica, AuthorizeAnswer, Catalog, ClientRequest } from '../ports.js';
 
 type Authorized = Extract<AuthorizeAnswer, { kind: 'authorized' }>;
@@ -26,7 +27,8 @@ export async function listModels(edge: Edge, request: ClientRequest): Promise<vo
   if (answer === null) return fail(gatewayError('lookup_failed'));
   switch (answer.kind) {
     case 'authorized': {
-      const list: ModelList = { object: 'list', data: visibleModels(edge.catalog, answer, edge.clock.nowMs()) };
+      const data = visibleModels(edge, answer, edge.clock.nowMs());
+      const list: ModelList = { object: 'list', data };
       return writeJson(request.answer, 200, JSON.stringify(list));
     }
     case 'refused':
@@ -36,7 +38,7 @@ export async function listModels(edge: Edge, request: ClientRequest): Promise<vo
   }
 }
 
-function visibleModels(catalog: Catalog, authorized: Authorized, nowMs: number): ModelListEntry[] {
+function visibleModels({ catalog, settings }: Edge, authorized: Authorized, nowMs: number): ModelListEntry[] {
   const allowed = authorized.allowedModels === null ? null : new Set(authorized.allowedModels);
   const planned = authorized.planModels === null ? null : new Set(authorized.planModels);
   const entries: ModelListEntry[] = [];
@@ -44,13 +46,12 @@ function visibleModels(catalog: Catalog, authorized: Authorized, nowMs: number):
     const figures = versionAt(model.prices, nowMs)?.figures;
     const isPaid = authorized.walletAboveZero || planned === null || planned.has(model.id);
     if (!model.active || figures === undefined || !isPaid || allowed?.has(model.id) === false) continue;
-    entries.push(entryOf(model, figures, endpointsOf(catalog, model.id)));
+    entries.push(entryOf(model, figures, endpointsOf(catalog, model.id, settings.messagesEnabled)));
   }
   return entries.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
 function entryOf(model: CatalogModel, figures: WirePriceFigures, endpoints: readonly Endpoint[]): ModelListEntry {
-  const usd = (amount: number | null): string => formatUsd(BigInt(amount ?? figures.inputPerMillion));
   return {
     id: model.id,
     object: 'model',
@@ -62,16 +63,31 @@ function entryOf(model: CatalogModel, figures: WirePriceFigures, endpoints: read
     endpoints: [...endpoints],
     context_length: model.contextLength,
     pricing: {
-      input: usd(figures.inputPerMillion),
-      cached_input: usd(figures.cachedInputPerMillion),
-      cache_write: usd(figures.cacheWritePerMillion),
-      output: usd(figures.outputPerMillion),
+      ...tokenPricing(figures),
       per_call: formatUsd(BigInt(figures.perCall)),
+      long_context: figures.tiers.map((tier) => ({
+        above_input_tokens: tier.aboveInputTokens,
+        ...tokenPricing(tier),
+      })),
     },
   };
 }
 
-function endpointsOf(catalog: Catalog, model: string): Endpoint[] {
+/** USD per million tokens; what has no price of its own costs as input. */
+function tokenPricing(prices: Omit<WirePriceFigures, 'perCall' | 'tiers'>): TokenPricing {
+  const usd = (amount: number | null): string => formatUsd(BigInt(amount ?? prices.inputPerMillion));
+  return {
+    input: usd(prices.inputPerMillion),
+    cached_input: usd(prices.cachedInputPerMillion),
+    cache_write: usd(prices.cacheWritePerMillion),
+    cache_write_1h: usd(prices.cacheWrite1hPerMillion),
+    output: usd(prices.outputPerMillion),
+  };
+}
+
+/** Served ones: of an enabled source, and not switched off on this deployment. */
+function endpointsOf(catalog: Catalog, model: string, isMessagesEnabled: boolean): Endpoint[] {
   const enabled = catalog.sourcesOf(model).filter((source) => source.enabled);
-  return [...new Set(enabled.flatMap((source) => source.endpoints))].sort();
+  const endpoints = [...new Set(enabled.flatMap((source) => source.endpoints))].sort();
+  return endpoints.filter((path) => isMessagesEnabled || ENDPOINT_TABLE.get(path)?.style !== 'messages');
 }

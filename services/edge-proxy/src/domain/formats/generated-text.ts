@@ -1,5 +1,21 @@
-/** Members beside the generated text that are none of it: names, ids and base64. */
-const NOT_GENERATED: ReadonlySet<string> = new Set(['role', 'type', 'id', 'format', 'data', 'url']);
+/** Members beside the generated text that are none of it: kinds, ids, base64, signatures, quotations. */
+const NOT_GENERATED: ReadonlySet<string> = new Set([
+  'role',
+  'type',
+  'id',
+  'call_id',
+  'status',
+  'format',
+  'data',
+  'url',
+  'result',
+  'signature',
+  'encrypted_content',
+  'citation',
+  'citations',
+  'annotations',
+  'logprobs',
+]);
 /** Levels of a message or delta that are looked at: `tool_calls` → call → `function` → `arguments`, and some to spare. */
 const LEVELS_MAX = 8;
 

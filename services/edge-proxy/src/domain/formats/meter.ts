@@ -8,6 +8,8 @@ export interface MeterResult {
   readonly usage: TokenUsage | null;
   /** Why there is none: not sent, or not readable as counts. Null when there is one. */
   readonly problem: 'absent' | 'malformed' | null;
+  /** Without a usage: what the provider had counted before the answer stopped. Its output is a lower bound. */
+  readonly begun?: TokenUsage | null;
   /** UTF-8 bytes of generated text in what was seen: an estimate is made of them. */
   readonly deliveredBytes: number;
   /**
@@ -21,16 +23,26 @@ export interface MeterResult {
 export interface SeenFrame {
   /** False for the usage frame that only the gateway asked for: it is not relayed. */
   readonly pass: boolean;
-  /** The final marker (`[DONE]`): it waits for the record. */
+  /** The final marker (`[DONE]`, `message_stop`, `response.completed`): it waits for the record. */
   readonly final: boolean;
   /** The provider reports an error inside the stream: relayed, and the stream counts as cut. */
   readonly providerError: boolean;
 }
 
+export const PASS: SeenFrame = { pass: true, final: false, providerError: false };
+export const DROP: SeenFrame = { pass: false, final: false, providerError: false };
+export const FINAL: SeenFrame = { pass: true, final: true, providerError: false };
+export const PROVIDER_ERROR: SeenFrame = { pass: true, final: false, providerError: true };
+
 /** Reads one stream, frame by frame, in order. */
 export interface StreamMeter {
   see(frame: Frame): SeenFrame;
   result(): MeterResult;
+  /**
+   * What the gateway sends when it ends this stream before its end (behaviour §3): an error event of the format, never
+   * its final marker. It may need what was seen: ids, numbers of events.
+   */
+  cutEnding(error: GatewayError, requestId: string): Buffer;
 }
 
 export interface StreamMeterOptions {
@@ -44,5 +56,9 @@ export interface StreamMeterOptions {
 export interface AnswerReader {
   readonly streamMeter: (options: StreamMeterOptions) => StreamMeter;
   readonly readPlain: (body: Buffer) => MeterResult;
-  readonly cutEnding: (error: GatewayError, requestId: string) => Buffer;
+  /**
+   * After its ending a cut stream of this format ends as HTTP says, also when the provider's own error event was the
+   * ending: its clients lose the last event otherwise. False: the connection is destroyed without the last chunk.
+   */
+  readonly cutEndsNormally: boolean;
 }

@@ -1,31 +1,39 @@
-import type { TokenUsage } from '@gateway/metering';
-
-/** A provider's usage, or why there is none. */
-export type ReadUsage = TokenUsage | 'absent' | 'malformed';
+import { isRecord } from './answer-json.js';
+import { isTokens, type ReadUsage } from './read-usage.js';
 
 /**
- * The `usage` of a chat-completions answer: `prompt_tokens` count all input, the cached ones among them,
- * `completion_tokens` all output with reasoning. Only explicit counts are believed: a usage without one of the two, or
- * with a value that is no safe non-negative integer, is malformed, and never read as zero.
+ * The `usage` of a chat or legacy completion: `prompt_tokens` count all input, the cached and cache-writing ones among
+ * them, `completion_tokens` all output with reasoning. Only explicit counts are believed: a usage without one of the two,
+ * or with a value that is no safe non-negative integer, is malformed, and never read as zero.
  */
 export function readOpenAiUsage(value: unknown): ReadUsage {
   if (value === undefined || value === null) return 'absent';
   if (!isRecord(value)) return 'malformed';
-  const cached = cachedTokens(value['prompt_tokens_details']);
-  const { prompt_tokens: input, completion_tokens: output } = value;
-  if (!isTokens(input) || !isTokens(output) || !isTokens(cached)) return 'malformed';
-  return { input, cachedInput: cached, cacheWrite: 0, cacheWrite1h: 0, output };
+  return usageOf(value['prompt_tokens'], value['prompt_tokens_details'], value['completion_tokens']);
 }
 
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The `usage` of a response: the same counts under other names. */
+export function readResponsesUsage(value: unknown): ReadUsage {
+  if (value === undefined || value === null) return 'absent';
+  if (!isRecord(value)) return 'malformed';
+  return usageOf(value['input_tokens'], value['input_tokens_details'], value['output_tokens']);
 }
 
-function cachedTokens(details: unknown): unknown {
+/** The `usage` of embeddings: nothing but input, which is also the total. */
+export function readEmbeddingsUsage(value: unknown): ReadUsage {
+  if (value === undefined || value === null) return 'absent';
+  if (!isRecord(value)) return 'malformed';
+  return usageOf(value['prompt_tokens'] ?? value['total_tokens'], value['prompt_tokens_details'], 0);
+}
+
+function usageOf(input: unknown, details: unknown, output: unknown): ReadUsage {
+  const cachedInput = detail(details, 'cached_tokens');
+  const cacheWrite = detail(details, 'cache_write_tokens');
+  if (!isTokens(input) || !isTokens(output) || !isTokens(cachedInput) || !isTokens(cacheWrite)) return 'malformed';
+  return { input, cachedInput, cacheWrite, cacheWrite1h: 0, output };
+}
+
+function detail(details: unknown, name: string): unknown {
   if (details === undefined || details === null) return 0;
-  return isRecord(details) ? (details['cached_tokens'] ?? 0) : Number.NaN;
-}
-
-function isTokens(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  return isRecord(details) ? (details[name] ?? 0) : Number.NaN;
 }

@@ -2,8 +2,9 @@ import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
 import fc from 'fast-check';
 import { FrameSplitter } from '../event-stream.js';
-import { chatCutEnding, chatStreamMeter, readPlainChat } from './chat.js';
-import type { MeterResult, SeenFrame, StreamMeterOptions } from './meter.js';
+import type { MeterResult } from './meter.js';
+import { READERS } from './readers.js';
+import { meterText as meterTextAs, type Metered, type MeterOptions } from '../../../test/meter-text.js';
 
 /** A property takes up to 1 s on a free machine; a busy one must not fail it. */
 const PROPERTY_MS_MAX = 60_000;
@@ -61,6 +62,12 @@ test.each<[string, unknown, MeterResult['usage'], MeterResult['problem']]>([
     { ...READ, input: 3, cachedInput: 0, output: 4 },
     null,
   ],
+  [
+    'written input',
+    { ...USAGE, prompt_tokens_details: { cached_tokens: 5, cache_write_tokens: 4 } },
+    { ...READ, cacheWrite: 4 },
+    null,
+  ],
   ['null details', { ...USAGE, prompt_tokens_details: null }, { ...READ, cachedInput: 0 }, null],
   ['null cached', { ...USAGE, prompt_tokens_details: { cached_tokens: null } }, { ...READ, cachedInput: 0 }, null],
   [
@@ -85,7 +92,7 @@ test.each<[string, unknown, MeterResult['usage'], MeterResult['problem']]>([
 ])('usage %s', (_name, usage, read, problem) => {
   const streamed = meter([delta('a'), usageFrame(usage), '[DONE]']).result;
   expect(streamed).toMatchObject({ usage: read, problem });
-  const plain = readPlainChat(Buffer.from(JSON.stringify({ id: 'c1', choices: [], usage })));
+  const plain = READERS.chat.readPlain(Buffer.from(JSON.stringify({ id: 'c1', choices: [], usage })));
   expect(plain).toMatchObject({ usage: read, problem, finished: true });
 });
 
@@ -155,7 +162,7 @@ test.each<[string, object, number]>([
 ])('text of %s counts', (_name, generated, bytes) => {
   expect(meter([{ choices: [{ index: 0, delta: generated, finish_reason: null }] }]).result.deliveredBytes).toBe(bytes);
   const plain = { choices: [{ index: 0, message: generated, finish_reason: 'stop' }] };
-  expect(readPlainChat(Buffer.from(JSON.stringify(plain, null, 2))).deliveredBytes).toBe(bytes);
+  expect(READERS.chat.readPlain(Buffer.from(JSON.stringify(plain, null, 2))).deliveredBytes).toBe(bytes);
 });
 
 test(
@@ -213,36 +220,33 @@ test.each([
   ['an error', '{"error":{"message":"x"}}', { usage: null, problem: 'absent', deliveredBytes: 0, finished: false }],
   ['error null', '{"error":null}', { usage: null, problem: 'absent', deliveredBytes: 0, finished: true }],
 ])('a plain body that is %s', (_name, body, result) => {
-  expect(readPlainChat(Buffer.from(body))).toEqual(result);
+  expect(READERS.chat.readPlain(Buffer.from(body))).toEqual(result);
+});
+
+test('a legacy completion is metered by the text of its choices', () => {
+  const piece = (text: string, finish: string | null = null): string =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, text, finish_reason: finish }] })}\n\n`;
+  const usage = `data: ${JSON.stringify(usageFrame(USAGE))}\n\n`;
+  const stream = `${piece('Hé')}${piece('llo', 'stop')}${usage}data: [DONE]\n\n`;
+  const { seen, result } = meterTextAs(READERS.completion, stream, { dropUsageFrame: true });
+  expect(seen).toEqual(['pass', 'pass', 'drop', 'final']);
+  expect(result).toEqual({ usage: READ, problem: null, deliveredBytes: 6, finished: true });
+  const plain = Buffer.from(JSON.stringify({ choices: [{ text: 'abc' }, { text: 'de' }], usage: USAGE }));
+  expect(READERS.completion.readPlain(plain)).toMatchObject({ usage: READ, deliveredBytes: 5, finished: true });
 });
 
 test('a cut stream ends with an error event, not with the marker', () => {
-  const [frame] = new FrameSplitter().push(chatCutEnding(gatewayError('upstream_timeout'), 'r-1'));
+  const meterOfCut = READERS.chat.streamMeter({ dropUsageFrame: false, choices: 1 });
+  const [frame] = new FrameSplitter().push(meterOfCut.cutEnding(gatewayError('upstream_timeout'), 'r-1'));
   expect(JSON.parse(String(frame?.data))).toMatchObject({ error: { code: 'upstream_timeout', request_id: 'r-1' } });
   expect(String(frame?.bytes)).not.toContain('[DONE]');
 });
 
-type Seen = 'pass' | 'drop' | 'final' | 'error';
-
-function meter(
-  frames: readonly (object | string)[],
-  options: Partial<StreamMeterOptions> = {},
-): ReturnType<typeof meterText> {
+function meter(frames: readonly (object | string)[], options: MeterOptions = {}): Metered {
   const text = frames.map((frame) => `data: ${typeof frame === 'string' ? frame : JSON.stringify(frame)}\n\n`).join('');
   return meterText(text, options);
 }
 
-function meterText(text: string, options: Partial<StreamMeterOptions> = {}): { seen: Seen[]; result: MeterResult } {
-  const splitter = new FrameSplitter();
-  const frames = splitter.push(Buffer.from(text));
-  const rest = splitter.end();
-  const streamMeter = chatStreamMeter({ dropUsageFrame: false, choices: 1, ...options });
-  const seen = [...frames, ...(rest === null ? [] : [rest])].map((frame) => nameOf(streamMeter.see(frame)));
-  return { seen, result: streamMeter.result() };
-}
-
-function nameOf({ pass, final, providerError }: SeenFrame): Seen {
-  if (!pass) return 'drop';
-  if (providerError) return 'error';
-  return final ? 'final' : 'pass';
+function meterText(text: string, options: MeterOptions = {}): Metered {
+  return meterTextAs(READERS.chat, text, options);
 }

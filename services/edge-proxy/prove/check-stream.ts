@@ -1,0 +1,148 @@
+import { gatewayError } from '@gateway/contracts/errors';
+import type { Delivery } from '../src/call/delivery.js';
+import { StreamRelay } from '../src/call/relay-stream.js';
+import { READERS } from '../src/domain/formats/readers.js';
+import type { ClientAnswer } from '../src/ports.js';
+import type { GeneratedStream } from './generate-stream.js';
+import { expectedOf, framesOf } from './reference-relay.js';
+
+/** Chunks of a stream after which the client's view is looked at. */
+const LOOKS_MAX = 4;
+const ID = '01890000-0000-7000-8000-000000000000';
+
+interface Relayed {
+  readonly written: string;
+  readonly delivery: Delivery | null;
+  readonly isUnusable: boolean;
+  readonly begunBeforeFirstEvent: boolean;
+}
+
+/** Sends a stream through the relay; the first thing that is not as the reference says, or null. */
+export function problemOf(stream: GeneratedStream, random: () => number): string | null {
+  const expected = expectedOf(stream);
+  const lookEvery = Math.max(1, Math.ceil(stream.chunks.length / LOOKS_MAX));
+  const late: string[] = [];
+  const relayed = relay(stream, random, (chunks, written) => {
+    if (chunks % lookEvery === 0) late.push(...lateBytes(stream, chunks, written, expected.finalAt));
+  });
+  if (late[0] !== undefined) return late[0];
+  if (relayed.begunBeforeFirstEvent) return 'the answer began before the first event';
+  if (expected.ended === 'unusable') {
+    if (!relayed.isUnusable || relayed.written !== '') return 'a stream without an event was not refused';
+    return null;
+  }
+  const { delivery } = relayed;
+  if (delivery === null) return 'the relay did not end';
+  const ending = expected.ended === 'left' ? 'client_left' : expected.ended === 'complete' ? 'complete' : 'cut';
+  if (delivery.ended !== ending) return `ended ${delivery.ended} instead of ${ending}`;
+  return bytesProblem(stream, relayed, delivery) ?? meterProblem(stream, delivery);
+}
+
+function relay(
+  stream: GeneratedStream,
+  random: () => number,
+  look: (chunks: number, written: string) => void,
+): Relayed {
+  const pieces: Buffer[] = [];
+  let delivery: Delivery | null = null;
+  let isUnusable = false;
+  let fed = 0;
+  let begunBeforeFirstEvent = false;
+  const answer: ClientAnswer = {
+    isGone: false,
+    hasBegun: false,
+    onGone: () => undefined,
+    onDrain: () => undefined,
+    begin: () => undefined,
+    write: (bytes) => pieces.push(Buffer.from(bytes)) > 0 && random() < 0.9,
+    end: () => undefined,
+    cut: () => undefined,
+    destroy: () => undefined,
+    isSent: () => true,
+  };
+  const relay = new StreamRelay({
+    answer,
+    headers: [],
+    reader: READERS[stream.format],
+    metering: { dropUsageFrame: stream.dropUsage, choices: 1 },
+    requestId: ID,
+    events: {
+      begun: () => (begunBeforeFirstEvent = !hasEvent(stream, fed)),
+      ended: (ended) => (delivery = ended),
+      unusable: () => (isUnusable = true),
+      pause: () => undefined,
+    },
+  });
+  for (const chunk of stream.chunks) {
+    fed += 1;
+    relay.data(chunk);
+    if (delivery === null && !isUnusable) look(fed, Buffer.concat(pieces).toString());
+  }
+  if (stream.end === 'proper') relay.end();
+  else
+    relay.stop(
+      stream.end === 'cut' ? 'cut' : 'client_left',
+      stream.end === 'cut' ? gatewayError('upstream_timeout') : null,
+    );
+  return { written: Buffer.concat(pieces).toString(), delivery, isUnusable, begunBeforeFirstEvent };
+}
+
+function textOf(stream: GeneratedStream, chunks: number): string {
+  return Buffer.concat(stream.chunks.slice(0, chunks)).toString();
+}
+
+/** At a proper end the rest counts as a frame too. */
+function hasEvent(stream: GeneratedStream, chunks: number): boolean {
+  const isEnd = chunks === stream.chunks.length && stream.end === 'proper';
+  return framesOf(textOf(stream, chunks) + (isEnd ? '\n\n' : '')).frames.some(({ data }) => data !== null);
+}
+
+/** Every frame that is complete is with the client, unless no event has come yet. */
+function lateBytes(stream: GeneratedStream, chunks: number, written: string, finalAt: number | null): string[] {
+  const { frames } = framesOf(textOf(stream, chunks));
+  if (!frames.some(({ data }) => data !== null) || stream.dropUsage) return [];
+  const complete = frames.map(({ text }) => text).join('');
+  if (finalAt !== null && complete.length > finalAt) return [];
+  // The LF of a CRLF that was cut in two comes with the next frame.
+  return written === complete || `${written}\n` === complete ? [] : ['a complete frame was kept back'];
+}
+
+function bytesProblem(stream: GeneratedStream, relayed: Relayed, delivery: Delivery): string | null {
+  const { passed, ended, finalAt } = expectedOf(stream);
+  const last = delivery.lastPiece?.toString() ?? '';
+  const all = relayed.written + last;
+  if (finalAt !== null) {
+    // The LF of a CRLF that was cut in two comes with the next frame.
+    const isBefore = [relayed.written, `${relayed.written}\n`].includes(passed.slice(0, finalAt));
+    if (!isBefore) return 'other bytes than the provider sent before its final marker';
+    if (!all.startsWith(passed)) return 'the last piece is not the final marker';
+    const asSent = stream.bytes.toString();
+    return asSent.includes(all.slice(finalAt)) ? null : 'bytes that nobody sent';
+  }
+  if (last !== '') return 'a last piece without a final marker';
+  // Of a broken stream the LF of a cut CRLF may be missing: it came with no frame.
+  const isWhole = all === passed || (ended !== 'complete' && `${all}\n` === passed);
+  if (!isWhole) return 'other bytes than the provider sent';
+  if (ended !== 'cut') return delivery.cutEnding === undefined ? null : 'an ending without a cut of ours';
+  return endingProblem(stream, delivery.cutEnding?.toString() ?? '');
+}
+
+/** Our own ending is a complete event, an error, and no final marker. */
+function endingProblem({ format }: GeneratedStream, ending: string): string | null {
+  const { frames, rest } = framesOf(ending);
+  if (rest !== '' || frames.length === 0) return 'the ending is no event';
+  if (!ending.includes('upstream_timeout')) return 'the ending says no error';
+  const isError = format === 'chat' ? /^data: \{"error"/.test(ending) : frames.at(-1)?.event === 'error';
+  return isError ? null : 'the ending is no error event';
+}
+
+function meterProblem(stream: GeneratedStream, { meter }: Delivery): string | null {
+  const { usage, textBytes, ended, finalAt } = expectedOf(stream);
+  if (meter === null) return 'nothing was metered';
+  if (meter.deliveredBytes !== textBytes) return `${meter.deliveredBytes} bytes of text instead of ${textBytes}`;
+  const counted = meter.usage ?? meter.begun ?? null;
+  const same = counted === null ? usage === null : counted.input === usage?.input && counted.output === usage.output;
+  if (!same) return `usage ${JSON.stringify(counted)} instead of ${JSON.stringify(usage)}`;
+  if (ended === 'complete' && finalAt !== null && !meter.finished) return 'the final marker was not seen';
+  return null;
+}

@@ -1,0 +1,221 @@
+import type { SeededRandom } from './random.js';
+
+/** What a generated frame is to the gateway. */
+export type FrameRole = 'comment' | 'text' | 'usage' | 'extra_usage' | 'error' | 'final' | 'noise';
+
+export type StreamFormat = 'chat' | 'message' | 'response';
+
+export interface GeneratedFrame {
+  readonly role: FrameRole;
+  /** What the event carries, in words of no format. */
+  readonly text: string;
+  readonly usage: Usage | null;
+  /** As it lies on the wire. */
+  readonly wire: string;
+}
+
+export interface Usage {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** How a stream ends: as HTTP says, broken by the network, or left by its client. */
+export type StreamEnd = 'proper' | 'cut' | 'left';
+
+export interface GeneratedStream {
+  readonly format: StreamFormat;
+  readonly frames: readonly GeneratedFrame[];
+  /** Bytes after the last blank line. */
+  readonly rest: string;
+  readonly bytes: Buffer;
+  readonly chunks: readonly Buffer[];
+  readonly end: StreamEnd;
+  /** The usage frame was asked for by the gateway alone. */
+  readonly dropUsage: boolean;
+}
+
+const TEXTS = [
+  '',
+  'a',
+  'Hello',
+  ' wörld',
+  '漢字',
+  '👩‍👩‍👧',
+  '\u2028',
+  'line\nline',
+  '\ud83d\ude00 ok',
+  'x'.repeat(300),
+  '{"a":1}',
+  '[DONE]',
+];
+const NOISE = [
+  'data: {"oops',
+  'data',
+  'data: 17',
+  'data: null',
+  'data: []',
+  'id: 7',
+  'retry: 100',
+  'datas: x',
+  'event',
+  'event: ping',
+  '',
+];
+const COMMENTS = [':', ': keep-alive', ':data: {"x":1}', ': [DONE]', ': ünïcode'];
+const LINE_ENDS = ['\n', '\r\n', '\r'] as const;
+
+/** A stream of one of the formats, cut into chunks anywhere. */
+export function generateStream(random: SeededRandom): GeneratedStream {
+  const format = random.of(['chat', 'message', 'response'] as const);
+  const mixed = random.chance(0.15);
+  const usual = random.of(LINE_ENDS);
+  const lineEnd = (): string => (mixed ? random.of(LINE_ENDS) : usual);
+  const frames: GeneratedFrame[] = [];
+  for (const role of rolesOf(random, format)) {
+    frames.push(frameOf(random, format, role, lineEnd, frames.at(-1)?.wire ?? ''));
+  }
+  const rest = random.chance(0.15) ? random.of(['data: {"cut', ': half', 'da', 'event: x\n', 'data: 1\r\n']) : '';
+  // Not before an empty line: the relay takes the two for one line, which changes no event.
+  const bom = random.chance(0.05) && !/^[\r\n]/.test(frames[0]?.wire ?? rest) ? '\ufeff' : '';
+  const bytes = Buffer.from(bom + frames.map(({ wire }) => wire).join('') + rest);
+  return {
+    format,
+    frames,
+    rest,
+    bytes,
+    chunks: cutAnywhere(random, bytes),
+    end: random.of(['proper', 'proper', 'proper', 'cut', 'left'] as const),
+    dropUsage: format === 'chat' && random.chance(0.5),
+  };
+}
+
+function rolesOf(random: SeededRandom, format: StreamFormat): FrameRole[] {
+  const roles: FrameRole[] = [];
+  const count = random.below(12);
+  for (let at = 0; at < count; at += 1) {
+    const draw = random.next();
+    roles.push(draw < 0.7 ? 'text' : draw < 0.8 ? 'comment' : draw < 0.9 ? 'noise' : draw < 0.97 ? 'usage' : 'error');
+  }
+  if (format === 'chat' && random.chance(0.5)) roles.push('extra_usage');
+  if (random.chance(0.7)) roles.push('final');
+  if (random.chance(0.1)) roles.push(random.of(['comment', 'text', 'noise'] as const));
+  return roles;
+}
+
+function frameOf(
+  random: SeededRandom,
+  format: StreamFormat,
+  role: FrameRole,
+  lineEnd: () => string,
+  before: string,
+): GeneratedFrame {
+  const text = random.of(TEXTS);
+  const usage = { input: random.below(100_000), output: random.below(100_000) };
+  const lines = linesOf(random, format, role, text, usage);
+  if (role !== 'noise' && random.chance(0.1)) lines.splice(random.below(lines.length + 1), 0, random.of(COMMENTS));
+  if (role !== 'noise' && random.chance(0.05)) lines.push('id: 1');
+  const wire = joinFrame(lines, lineEnd, before);
+  const hasUsage = role === 'usage' || role === 'extra_usage' || (role === 'final' && format === 'response');
+  return { role, text: role === 'text' ? text : '', usage: hasUsage ? usage : null, wire };
+}
+
+/** A CR must not meet the LF of an empty line, or the two would be one line end. */
+function joinFrame(lines: readonly string[], lineEnd: () => string, before: string): string {
+  let wire = '';
+  for (const line of [...lines, '']) {
+    const end = lineEnd();
+    const isAfterCr = (wire === '' ? before : wire).endsWith('\r');
+    wire += line + (line === '' && isAfterCr && end === '\n' ? '\r' : end);
+  }
+  return wire;
+}
+
+function linesOf(random: SeededRandom, format: StreamFormat, role: FrameRole, text: string, usage: Usage): string[] {
+  switch (role) {
+    case 'comment':
+      return [random.of(COMMENTS)];
+    case 'noise':
+      return random.of(NOISE) === '' ? [] : [random.of(NOISE.slice(0, -1))];
+    default:
+      return FORMATS[format](random, role, text, usage);
+  }
+}
+
+type EventRole = Exclude<FrameRole, 'comment' | 'noise'>;
+
+const FORMATS: Record<StreamFormat, (random: SeededRandom, role: EventRole, text: string, usage: Usage) => string[]> = {
+  chat(random, role, text, { input, output }) {
+    const usage = { prompt_tokens: input, completion_tokens: output };
+    switch (role) {
+      case 'text':
+        return dataLines(random, { choices: [{ index: 0, delta: { content: text }, finish_reason: null }] });
+      case 'usage':
+        return dataLines(random, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage });
+      case 'extra_usage':
+        return dataLines(random, { choices: [], usage });
+      case 'error':
+        return dataLines(random, { error: { message: 'overloaded' } });
+      case 'final':
+        return [random.of(['data: [DONE]', 'data:[DONE]', 'data: [DONE] '])];
+    }
+  },
+  message(random, role, text, { input, output }) {
+    const named = (type: string, fields: object): string[] => [
+      `event: ${type}`,
+      ...dataLines(random, { type, ...fields }),
+    ];
+    switch (role) {
+      case 'text':
+        return named('content_block_delta', { index: 0, delta: { type: 'text_delta', text } });
+      case 'usage':
+      case 'extra_usage':
+        return named('message_delta', {
+          delta: { stop_reason: 'end_turn' },
+          usage: { input_tokens: input, output_tokens: output },
+        });
+      case 'error':
+        return named('error', { error: { type: 'overloaded_error', message: 'Overloaded' } });
+      case 'final':
+        return named('message_stop', {});
+    }
+  },
+  response(random, role, text, { input, output }) {
+    const named = (type: string, fields: object): string[] => [
+      `event: ${type}`,
+      ...dataLines(random, { type, ...fields }),
+    ];
+    const usage = { input_tokens: input, output_tokens: output };
+    switch (role) {
+      case 'text':
+        return named('response.output_text.delta', { sequence_number: 1, delta: text });
+      case 'usage':
+      case 'extra_usage':
+        return named('response.in_progress', { sequence_number: 2, response: { id: 'resp_1', usage } });
+      case 'error':
+        return named('error', { code: 'server_error', message: 'overloaded' });
+      case 'final':
+        return named('response.completed', { sequence_number: 3, response: { id: 'resp_1', usage } });
+    }
+  },
+};
+
+/** The JSON in one data line, or spread over several where a line break changes nothing. */
+function dataLines(random: SeededRandom, value: object): string[] {
+  const json = JSON.stringify(value);
+  if (!random.chance(0.15)) return [random.chance(0.5) ? `data: ${json}` : `data:${json}`];
+  return JSON.stringify(value, null, 1)
+    .split('\n')
+    .map((line) => `data:${line.startsWith(' ') ? ' ' : ''}${line}`);
+}
+
+/** From one byte at a time to all at once; a cut may lie inside a character or between CR and LF. */
+function cutAnywhere(random: SeededRandom, bytes: Buffer): Buffer[] {
+  const sizeMax = random.of([1, 2, 3, 7, 30, 200, 1_000, bytes.length + 1]);
+  const chunks: Buffer[] = [];
+  for (let from = 0; from < bytes.length;) {
+    const until = Math.min(bytes.length, from + 1 + random.below(sizeMax));
+    chunks.push(bytes.subarray(from, until));
+    from = until;
+  }
+  return chunks;
+}

@@ -1,0 +1,130 @@
+import type { GeneratedStream, StreamFormat, Usage } from './generate-stream.js';
+
+/** One event as a plain reading of the bytes finds it. */
+interface ReferenceFrame {
+  /** From the end of the frame before to the end of its own blank line. */
+  readonly text: string;
+  readonly event: string | null;
+  readonly data: string | null;
+}
+
+/** What must have come of a stream. */
+export interface Expected {
+  /** Everything that the client may see, in order; the last piece is its end, and may be followed by what came with it. */
+  readonly passed: string;
+  /** `unusable`: no event came. */
+  readonly ended: 'complete' | 'cut_by_provider' | 'cut' | 'left' | 'unusable';
+  /** Where the final marker's frame begins in `passed`, null when none came. */
+  readonly finalAt: number | null;
+  readonly usage: Usage | null;
+  /** UTF-8 bytes of generated text. */
+  readonly textBytes: number;
+}
+
+/**
+ * Reads a complete stream in the simplest way: the whole text at once, split by regular expressions, no state between
+ * chunks. Written against the standard for server-sent events and the rules of behaviour §3, not against the relay.
+ */
+export function expectedOf(stream: GeneratedStream): Expected {
+  const text = stream.bytes.toString('utf8');
+  const { frames, rest } = framesOf(text);
+  const isProper = stream.end === 'proper';
+  const seen = isProper && rest !== '' ? [...frames, readFrame(rest)] : frames;
+  let passed = '';
+  let usage: Usage | null = null;
+  let textBytes = 0;
+  let hasEvent = false;
+  for (const frame of seen) {
+    const meaning = meaningOf(stream.format, frame);
+    if (frame.data !== null) hasEvent = true;
+    usage = meaning.usage ?? usage;
+    textBytes += Buffer.byteLength(meaning.text);
+    if (meaning.role === 'final') {
+      return { passed: passed + frame.text, ended: 'complete', finalAt: passed.length, usage, textBytes };
+    }
+    if (stream.dropUsage && meaning.role === 'extra_usage') continue;
+    passed += frame.text;
+    if (meaning.role === 'error') return { passed, ended: 'cut_by_provider', finalAt: null, usage, textBytes };
+  }
+  const ended = stream.end === 'left' ? 'left' : stream.end === 'cut' ? 'cut' : hasEvent ? 'complete' : 'unusable';
+  // Before the first event nothing is sent.
+  return { passed: hasEvent ? passed : '', ended, finalAt: null, usage, textBytes };
+}
+
+/** The complete frames in a text, and what comes after the last of them. */
+export function framesOf(text: string): { frames: ReferenceFrame[]; rest: string } {
+  const frames: ReferenceFrame[] = [];
+  let from = 0;
+  let lineIsEmpty = true;
+  for (const { 0: match, index } of text.matchAll(/\r\n|\r|\n|[^\r\n]+/g)) {
+    const isLineEnd = match[0] === '\r' || match[0] === '\n';
+    if (!isLineEnd) {
+      lineIsEmpty = match === '\ufeff' && index === 0;
+      continue;
+    }
+    if (lineIsEmpty) {
+      frames.push(readFrame(text.slice(from, index + match.length)));
+      from = index + match.length;
+    }
+    lineIsEmpty = true;
+  }
+  return { frames, rest: text.slice(from) };
+}
+
+function readFrame(text: string): ReferenceFrame {
+  let event: string | null = null;
+  const data: string[] = [];
+  for (const line of text.replace(/^\ufeff/, '').split(/\r\n|\r|\n/)) {
+    const [, name, value] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+    if (name === 'event') event = value ?? '';
+    if (name === 'data') data.push(value ?? '');
+  }
+  return { text, event, data: data.length === 0 ? null : data.join('\n') };
+}
+
+interface Meaning {
+  readonly role: 'final' | 'error' | 'extra_usage' | 'other';
+  readonly usage: Usage | null;
+  readonly text: string;
+}
+
+const NONE: Meaning = { role: 'other', usage: null, text: '' };
+
+function meaningOf(format: StreamFormat, { data }: ReferenceFrame): Meaning {
+  if (data === null) return NONE;
+  if (format === 'chat' && data.trim() === '[DONE]') return { ...NONE, role: 'final' };
+  let json: Json;
+  try {
+    json = (JSON.parse(data) ?? {}) as Json;
+  } catch {
+    return NONE;
+  }
+  if (json.error || json.type === 'error') return { ...NONE, role: 'error' };
+  const found = json.usage ?? json.response?.usage;
+  const usage = found && {
+    input: found.prompt_tokens ?? found.input_tokens ?? 0,
+    output: found.completion_tokens ?? found.output_tokens ?? 0,
+  };
+  const delta = typeof json.delta === 'string' ? json.delta : json.delta?.text;
+  const text = delta ?? json.choices?.[0]?.delta?.content ?? '';
+  const isFinal = json.type === 'message_stop' || json.type === 'response.completed';
+  const isExtra = json.choices?.length === 0 && usage !== undefined;
+  return { role: isFinal ? 'final' : isExtra ? 'extra_usage' : 'other', usage: usage ?? null, text };
+}
+
+/** As far as the generated events go. */
+interface Json {
+  readonly type?: string;
+  readonly error?: object;
+  readonly usage?: Counts;
+  readonly response?: { readonly usage?: Counts };
+  readonly delta?: string | { readonly text?: string };
+  readonly choices?: readonly { readonly delta?: { readonly content?: string } }[];
+}
+
+interface Counts {
+  readonly prompt_tokens?: number;
+  readonly completion_tokens?: number;
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+}

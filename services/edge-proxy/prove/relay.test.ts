@@ -1,0 +1,92 @@
+import { expect, test } from '@jest/globals';
+import { writeFileSync } from 'node:fs';
+import { problemOf } from './check-stream.js';
+import { generateStream, type GeneratedStream } from './generate-stream.js';
+import { SeededRandom } from './random.js';
+import { framesOf } from './reference-relay.js';
+
+/** Streams of the short run, which every test run does; `npm run prove:relay` sets more. */
+const STREAMS_DEFAULT = 2_000;
+const MINUTE_MS = 60_000;
+
+const streams = Number(process.env['GATEWAY_PROVE_STREAMS'] ?? STREAMS_DEFAULT);
+const seed = Number(process.env['GATEWAY_PROVE_SEED'] ?? Date.now() % 1_000_000_000);
+
+test(
+  `${streams} streams, cut anywhere, pass as the reference parser says (seed ${seed})`,
+  () => {
+    const random = new SeededRandom(seed);
+    const figures = { chunks: 0, bytes: 0, events: 0, endings: new Map<string, number>() };
+    const startedAt = performance.now();
+    for (let number = 0; number < streams; number += 1) {
+      const stream = generateStream(random);
+      expectGenerated(stream);
+      const problem = problemOf(stream, () => random.next());
+      if (problem !== null) throw new Error(describeProblem(stream, number, problem));
+      figures.chunks += stream.chunks.length;
+      figures.bytes += stream.bytes.length;
+      figures.events += stream.frames.length;
+      const ending = `${stream.format}, ${stream.end}`;
+      figures.endings.set(ending, (figures.endings.get(ending) ?? 0) + 1);
+    }
+    if (streams > STREAMS_DEFAULT) report(figures, performance.now() - startedAt);
+  },
+  60 * MINUTE_MS,
+);
+
+/** The reference finds what the generator made: two readings that know nothing of each other. */
+function expectGenerated({ frames, rest, bytes }: GeneratedStream): void {
+  const text = bytes.toString();
+  const start = text.startsWith('\ufeff') ? '\ufeff' : '';
+  const found = framesOf(text);
+  const made = [...frames.map(({ wire }) => wire), rest];
+  made[0] = start + (made[0] ?? '');
+  const read = [...found.frames.map((frame) => frame.text), found.rest];
+  // A comparison of texts first: the matcher is slow, and only good at saying what differs.
+  if (read.join('\0') !== made.join('\0')) expect(read).toEqual(made);
+}
+
+function describeProblem(stream: GeneratedStream, number: number, problem: string): string {
+  const chunks = stream.chunks.map((chunk) => chunk.toString('latin1'));
+  const { format, end, dropUsage } = stream;
+  return `seed ${seed}, stream ${number}: ${problem}\n${JSON.stringify({ format, end, dropUsage, chunks })}`;
+}
+
+function report(
+  { chunks, bytes, events, endings }: { chunks: number; bytes: number; events: number; endings: Map<string, number> },
+  ms: number,
+): void {
+  const facts = table([
+    ['', ''],
+    ['streams', streams.toLocaleString('en')],
+    ['seed', String(seed)],
+    ['frames', events.toLocaleString('en')],
+    ['chunks', chunks.toLocaleString('en')],
+    ['bytes', bytes.toLocaleString('en')],
+    ['differences', '0'],
+    ['time', `${(ms / 1000).toFixed(0)} s`],
+  ]);
+  const kinds = [...endings].sort().map(([ending, count]) => [ending, count.toLocaleString('en')] as const);
+  const text = `# Proof of the relay
+
+\`npm run prove:relay\`: generated streams, cut into chunks anywhere, through the relay and a reference parser that reads
+each of them whole. Compared: the bytes to the client, what waits as the last piece, how the stream ended, the usage, the
+text that an estimate would count, and that no complete frame is kept back.
+
+${facts}
+
+${table([['format, end', 'streams'], ...kinds])}
+`;
+  process.stdout.write(text);
+  writeFileSync(new URL('relay.md', import.meta.url), text);
+}
+
+/** Markdown as the formatter would write it. */
+function table(rows: readonly (readonly [string, string])[]): string {
+  const widths = [0, 1].map((column) => Math.max(3, ...rows.map((row) => (row[column] as string).length)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] as number)).join(' | ')} |`;
+  const rule = line(widths.map((width) => '-'.repeat(width)));
+  const [head, ...body] = rows.map(line);
+  return [head, rule, ...body].join('\n');
+}

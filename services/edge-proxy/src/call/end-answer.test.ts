@@ -1,0 +1,332 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { connect, type Socket } from 'node:net';
+import { until } from '@gateway/testkit';
+import { begin, chat, send } from '../../test/client.js';
+import { startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
+import { sendVerdict } from '../../test/fake-admission.js';
+import { FORMATS } from '../../test/formats.js';
+import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
+import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
+import { FRAME_BYTES_MAX } from '../domain/event-stream.js';
+
+const PATH = '/v1/chat/completions';
+const DEADLINE_MS = 1_500;
+const READ_ON_MS = 300;
+const CHAT_FORMAT = FORMATS[0] as (typeof FORMATS)[number];
+
+let world: EdgeWorld;
+const raw: RawProvider[] = [];
+const clients: Socket[] = [];
+beforeAll(async () => {
+  world = await startEdgeWorld({
+    env: { GATEWAY_UPSTREAM_DEADLINE_MS: String(DEADLINE_MS), GATEWAY_READ_ON_MS: String(READ_ON_MS) },
+  });
+}, 60_000);
+afterAll(async () => {
+  await world.stop();
+}, 60_000);
+afterEach(async () => {
+  world.provider.clearScripts();
+  for (const client of clients.splice(0)) client.destroy();
+  await Promise.all(raw.splice(0).map((provider) => provider.stop()));
+});
+
+const oneSource = (more: Omit<Parameters<typeof publishOwnModel>[1], 'url'> = {}): Promise<OwnModel> =>
+  publishOwnModel(world, { url: world.provider.urls[0], ...more });
+const rawProvider = async (serve: Parameters<typeof startRawProvider>[0]): Promise<RawProvider> => {
+  const provider = await startRawProvider(serve);
+  raw.push(provider);
+  return provider;
+};
+const eventOf = (answer: { headers: Record<string, unknown> }) =>
+  world.eventOf(String(answer.headers['x-gateway-request-id']));
+
+describe.each(FORMATS)('$path', (format) => {
+  const ask = (model: OwnModel) =>
+    send(world.edge.url, format.path, format.request({ model: model.model, stream: true }));
+  const play = (model: OwnModel, ...chunks: string[]): void =>
+    world.provider.script({ model: model.upstreamModel, steps: chunks.map((chunk) => ({ chunk })) });
+
+  test('without its final marker a stream that ends properly is complete, and estimated if it says no usage', async () => {
+    const model = await oneSource();
+    play(model, format.first, format.delta('lo'));
+    const answer = await ask(model);
+    expect(answer.body.toString()).toBe(format.first + format.delta('lo'));
+    const event = await eventOf(answer);
+    expect(event).toMatchObject({ outcome: 'settled', evidence: 'estimated', attempts: [{ outcome: 'completed' }] });
+    expect(event.amountNanoUsd).toBeGreaterThan(0);
+  });
+
+  test('a malformed frame passes as it is and changes no charge', async () => {
+    const model = await oneSource({ more: { streamUsage: false } });
+    const chunks = [format.first, 'data: {"oops\n\n', format.delta('lo'), format.usage, format.done];
+    play(model, ...chunks);
+    const answer = await ask(model);
+    expect(answer.body.toString()).toBe(chunks.join(''));
+    expect(await eventOf(answer)).toMatchObject({
+      outcome: 'settled',
+      evidence: 'reported',
+      usage: { input: 3, output: 5 },
+      amountNanoUsd: 13_000,
+    });
+  });
+
+  test('a rest without a blank line at a proper end is passed', async () => {
+    const model = await oneSource();
+    play(model, format.first, format.delta('lo').slice(0, -1));
+    expect((await ask(model)).body.toString()).toBe(format.first + format.delta('lo').slice(0, -1));
+  });
+
+  test('a fragment of a frame is not passed when the stream is cut', async () => {
+    const model = await oneSource();
+    world.provider.script({
+      model: model.upstreamModel,
+      steps: [{ chunk: format.first + format.delta('lo').slice(0, -3) }, { waitFor: model.model }, { end: 'cut' }],
+    });
+    const answer = await begin(world.edge.url, format.path, format.request({ model: model.model, stream: true }));
+    let seen = '';
+    answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+    const over = new Promise((resolve) => answer.on('close', resolve));
+    answer.on('error', () => undefined);
+    await until('the first event is with the client', () => seen === format.first);
+    world.provider.release(model.model);
+    await over;
+    expect(seen.slice(format.first.length)).toMatch(format.cutEnding);
+  });
+
+  test('a frame beyond its bound cuts the stream', async () => {
+    const model = await oneSource();
+    play(model, format.first, `data: ${'x'.repeat(FRAME_BYTES_MAX)}`, '\n\n');
+    const answer = await begin(world.edge.url, format.path, format.request({ model: model.model, stream: true }));
+    let seen = '';
+    answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+    answer.on('error', () => undefined);
+    await new Promise((resolve) => answer.on('close', resolve));
+    expect(seen.slice(format.first.length)).toMatch(format.cutEnding);
+    expect(seen).toContain('upstream_error');
+    expect(await eventOf(answer)).toMatchObject({ outcome: 'voided', attempts: [{ outcome: 'broken' }] });
+  });
+});
+
+test.each([
+  ['zero', { prompt_tokens: 0, completion_tokens: 0 }, 'reported', 0],
+  ['nothing', null, 'estimated', null],
+  ['nonsense', { prompt_tokens: -1, completion_tokens: 'many' }, 'estimated', null],
+])('a plain answer that reports %s is charged as %s', async (_name, usage, evidence, amount) => {
+  const model = await oneSource();
+  world.provider.script({ model: model.upstreamModel, steps: [{ usage }] });
+  const event = await eventOf(await send(world.edge.url, PATH, chat({ model: model.model })));
+  expect(event).toMatchObject({ outcome: 'settled', evidence });
+  if (amount === null) expect(event.amountNanoUsd).toBeGreaterThan(0);
+  else expect(event.amountNanoUsd).toBe(amount);
+});
+
+test('comments break the silence of a stream', async () => {
+  const model = await oneSource({ limits: { silenceTimeoutMs: 500 } });
+  const steps = Array.from({ length: 8 }, () => ({ delayMs: 100, chunk: ': still here\n\n' }));
+  world.provider.script({
+    model: model.upstreamModel,
+    steps: [{ chunk: CHAT_FORMAT.first }, ...steps, { chunk: CHAT_FORMAT.done }],
+  });
+  const answer = await send(world.edge.url, PATH, chat({ model: model.model, stream: true }));
+  expect(answer.body.toString()).toBe(CHAT_FORMAT.first + ': still here\n\n'.repeat(8) + CHAT_FORMAT.done);
+});
+
+test('a stream may take longer than the time to its head', async () => {
+  const model = await oneSource();
+  const steps = Array.from({ length: 5 }, () => ({ delayMs: 400, chunk: CHAT_FORMAT.delta('x') }));
+  world.provider.script({ model: model.upstreamModel, steps: [...steps, { chunk: CHAT_FORMAT.done }] });
+  const answer = await send(world.edge.url, PATH, chat({ model: model.model, stream: true }));
+  expect(answer.body.toString()).toBe(CHAT_FORMAT.delta('x').repeat(5) + CHAT_FORMAT.done);
+});
+
+test('a plain body may not, though it comes all the time', async () => {
+  const model = await oneSource();
+  const steps = Array.from({ length: 8 }, () => ({ delayMs: 300, chunk: ' ' }));
+  world.provider.script({ model: model.upstreamModel, steps });
+  const answer = await send(world.edge.url, PATH, chat({ model: model.model }));
+  expect(answer.status).toBe(504);
+});
+
+test('a refusal whose text does not end is answered without it, and by no other source', async () => {
+  const [a, b] = world.provider.urls;
+  const model = await publishOwnModel(world, { url: a, limits: { headersTimeoutMs: 100 } }, { url: b });
+  world.provider.script({
+    model: model.upstreamModel,
+    steps: [{ status: 400 }, { chunk: '{"error":{"message":"a secret' }, { end: 'stall' }],
+  });
+  const answer = await send(world.edge.url, PATH, chat({ model: model.model }));
+  expect([answer.status, JSON.parse(answer.body.toString()).error.code]).toEqual([400, 'invalid_request']);
+  expect(answer.body.toString()).not.toContain('secret');
+  expect((await eventOf(answer)).attempts).toHaveLength(1);
+});
+
+test('a provider that does not read the request costs no more than its time', async () => {
+  const deaf = await rawProvider((socket) => socket.pause());
+  const [, b] = world.provider.urls;
+  const alone = await publishOwnModel(world, { url: deaf.url });
+  const backed = await publishOwnModel(world, { url: deaf.url, limits: { headersTimeoutMs: 150 } }, { url: b });
+  const large = 'x'.repeat(9 * 1024 * 1024);
+  const body = (model: OwnModel) => chat({ model: model.model, messages: [{ role: 'user', content: large }] });
+  const [timedOut, served] = await Promise.all([
+    send(world.edge.url, PATH, body(alone)),
+    send(world.edge.url, PATH, body(backed)),
+  ]);
+  expect([timedOut.status, served.status]).toEqual([504, 200]);
+  expect((await eventOf(served)).attempts).toMatchObject([
+    { outcome: 'timed_out', possiblyPaid: true },
+    { outcome: 'completed' },
+  ]);
+}, 60_000);
+
+test('a provider that speaks no HTTP has answered: no other source is asked', async () => {
+  const garbage = await rawProvider((socket) => onRequest(socket, () => socket.write('SSH-2.0-OpenSSH_9.2\r\n')));
+  const model = await publishOwnModel(world, { url: garbage.url }, { url: world.provider.urls[1] });
+  const answer = await send(world.edge.url, PATH, chat({ model: model.model }));
+  expect(answer.status).toBe(504);
+  expect((await eventOf(answer)).attempts).toMatchObject([{ outcome: 'broken', possiblyPaid: true }]);
+});
+
+/** A client of a bare connection: it reads when the test says so. */
+function client(body: { headers?: Record<string, string | string[]>; body?: Buffer | string }): Socket {
+  const text = String(body.body);
+  const socket = connect(world.edge.port, '127.0.0.1', () => {
+    socket.write(
+      `POST ${PATH} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\ncontent-type: application/json\r\n` +
+        `content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+    );
+  });
+  socket.on('error', () => undefined);
+  socket.pause();
+  clients.push(socket);
+  return socket;
+}
+
+/** Streams without end, as fast as it is read; says how much it got rid of. */
+async function endlessProvider(): Promise<{ provider: RawProvider; sentBytes: () => number }> {
+  let sentBytes = 0;
+  const frame = CHAT_FORMAT.delta('x'.repeat(16 * 1024));
+  const chunk = `${Buffer.byteLength(frame).toString(16)}\r\n${frame}\r\n`;
+  const provider = await rawProvider((socket) =>
+    onRequest(socket, () => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n');
+      const more = (): void => {
+        while (!socket.destroyed && socket.write(chunk)) sentBytes += chunk.length;
+        sentBytes += chunk.length;
+      };
+      socket.on('drain', more);
+      more();
+    }),
+  );
+  return { provider, sentBytes: () => sentBytes };
+}
+
+/** What lies between a provider and a client that does not read: buffers of the kernel and of two connections. */
+const IN_FLIGHT_BYTES_MAX = 32 * 1024 * 1024;
+
+test('a client that does not read stops the provider, and is given up after the longest silence', async () => {
+  const { provider, sentBytes } = await endlessProvider();
+  const model = await publishOwnModel(world, { url: provider.url, limits: { silenceTimeoutMs: 100 } });
+  const startedAt = performance.now();
+  const socket = client(chat({ model: model.model, stream: true }));
+  await until('the provider has the call', () => sentBytes() > 0);
+  const id = world.gate.admits.at(-1)?.entry.id ?? '';
+  const event = await world.eventOf(id);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(DEADLINE_MS);
+  expect(sentBytes()).toBeLessThan(IN_FLIGHT_BYTES_MAX);
+  expect(event).toMatchObject({
+    outcome: 'settled',
+    evidence: 'estimated',
+    attempts: [{ outcome: 'abandoned', possiblyPaid: true }],
+  });
+  expect((await readRest(socket)).endsWith('0\r\n\r\n')).toBe(false);
+}, 30_000);
+
+test("a client that reads late is not cut by the source's limit on silence", async () => {
+  const { provider, sentBytes } = await endlessProvider();
+  const model = await publishOwnModel(world, { url: provider.url, limits: { silenceTimeoutMs: 100 } });
+  const socket = client(chat({ model: model.model, stream: true }));
+  await until('the provider has the call', () => sentBytes() > 0);
+  let before = -1;
+  await until('the provider is stopped', async () => {
+    const same = sentBytes() === before;
+    before = sentBytes();
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    return same;
+  });
+  socket.resume();
+  await until('the stream goes on', () => sentBytes() > before + 8 * 1024 * 1024);
+  socket.destroy();
+}, 30_000);
+
+/** Reads what there is of an answer that was given up while nobody read it. */
+async function readRest(socket: Socket): Promise<string> {
+  let tail = '';
+  socket.on('data', (chunk) => (tail = (tail + chunk.toString('latin1')).slice(-1_000)));
+  const closed = new Promise((resolve) => socket.on('close', resolve));
+  socket.resume();
+  await closed;
+  return tail;
+}
+
+/** One event that no connection holds, then what is given. */
+function hugeEvent(after: string): Promise<RawProvider> {
+  const body = CHAT_FORMAT.delta('x'.repeat(7 * 1024 * 1024)) + after;
+  return rawProvider((socket) =>
+    onRequest(socket, () => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n');
+      socket.write(`${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n${after === '' ? '' : '0\r\n\r\n'}`);
+    }),
+  );
+}
+
+test('a complete answer whose end nobody reads is destroyed in the end', async () => {
+  const provider = await hugeEvent(CHAT_FORMAT.done);
+  const model = await publishOwnModel(world, { url: provider.url });
+  const socket = client(chat({ model: model.model, stream: true }));
+  await until('the provider has the call', () => provider.connections() > 0);
+  expect(await world.eventOf(world.gate.admits.at(-1)?.entry.id ?? '')).toMatchObject({ outcome: 'settled' });
+  const endedAt = performance.now();
+  await until('its time is over', () => performance.now() - endedAt > 2 * DEADLINE_MS);
+  expect(await readRest(socket)).not.toContain('[DONE]');
+}, 30_000);
+
+test('a cut answer whose ending nobody reads is destroyed in the end', async () => {
+  const provider = await hugeEvent('');
+  const model = await publishOwnModel(world, { url: provider.url });
+  const socket = client(chat({ model: model.model, stream: true }));
+  const begun = new Promise((resolve) => socket.on('readable', resolve));
+  await until('the provider has the call', () => provider.connections() > 0);
+  const { id } = world.gate.admits.at(-1)?.entry ?? { id: '' };
+  await begun;
+  await until('a beat names it', () => world.gate.beats.at(-1)?.calls.some((call) => call.id === id));
+  const beat = world.gate.beats.at(-1);
+  const [bus] = world.admissionBuses;
+  if (beat === undefined || bus === undefined) throw new Error('there is no beat');
+  sendVerdict(bus, world.gate, beat, { abort: [id] });
+  expect(await world.eventOf(id)).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
+  const cutAt = performance.now();
+  await until('its time is over', () => performance.now() - cutAt > 2 * DEADLINE_MS);
+  socket.removeAllListeners('readable');
+  const rest = await readRest(socket);
+  expect(rest).not.toContain('account_suspended');
+  expect(rest.endsWith('0\r\n\r\n')).toBe(false);
+}, 30_000);
+
+test('reading on for a client that left before the head ends after its time, whatever the source sends then', async () => {
+  const model = await oneSource();
+  world.provider.script({
+    model: model.upstreamModel,
+    steps: [{ waitFor: model.model }, { chunk: CHAT_FORMAT.first }, { end: 'stall' }],
+  });
+  const socket = client(chat({ model: model.model, stream: true }));
+  await until('the provider has the call', () => world.provider.calls({ model: model.upstreamModel }).length > 0);
+  const { id } = world.gate.admits.at(-1)?.entry ?? { id: '' };
+  socket.destroy();
+  // What the edge answers now, it answers after it has seen the connection close.
+  for (let asked = 0; asked < 3; asked += 1) await send(world.edge.url, '/api/gateway/config');
+  world.provider.release(model.model);
+  const event = await world.eventOf(id);
+  expect(event).toMatchObject({ outcome: 'settled', evidence: 'estimated', attempts: [{ outcome: 'abandoned' }] });
+  expect(event.endedAt - event.startedAt).toBeLessThan(DEADLINE_MS);
+});

@@ -1,0 +1,77 @@
+import { chatErrorBody } from '@gateway/contracts/errors';
+import type { Frame } from '../event-stream.js';
+import { isRecord, isSet, parseObject, type JsonRecord } from './answer-json.js';
+import { generatedTextBytes } from './generated-text.js';
+import { DROP, FINAL, PASS, PROVIDER_ERROR } from './meter.js';
+import type { AnswerReader, MeterResult, SeenFrame, StreamMeter, StreamMeterOptions } from './meter.js';
+import { readOpenAiUsage } from './openai-usage.js';
+import { meterResult, type ReadUsage } from './read-usage.js';
+
+/** `[DONE]`, with room for white space around it. */
+const DONE_BYTES_MAX = 16;
+
+/**
+ * The reader of answers that are lists of choices: chat and legacy completions.
+ * @param streamed the member of a streamed choice that holds its text
+ * @param plain the member of a plain choice that does
+ */
+export function choicesReader(streamed: string, plain: string): AnswerReader {
+  return {
+    streamMeter: (options) => choicesStreamMeter(streamed, options),
+    readPlain: (body) => readPlainChoices(plain, body),
+    cutEndsNormally: false,
+  };
+}
+
+/**
+ * Every frame is parsed: on a typical one that costs what byte tests for usage, errors, finish reasons and text cost
+ * together, under 1 µs, and nothing is guessed.
+ */
+function choicesStreamMeter(textMember: string, { dropUsageFrame, choices }: StreamMeterOptions): StreamMeter {
+  let usage: ReadUsage = 'absent';
+  let deliveredBytes = 0;
+  let markerSeen = false;
+  const finishedChoices = new Set<unknown>();
+  return {
+    see({ event, data }: Frame): SeenFrame {
+      if (data !== null && isDone(data)) {
+        markerSeen = true;
+        return FINAL;
+      }
+      const chunk = data === null ? null : parseObject(data);
+      if (event === 'error' || isSet(chunk?.['error'])) return PROVIDER_ERROR;
+      if (chunk === null) return PASS;
+      for (const choice of choicesOf(chunk)) {
+        deliveredBytes += generatedTextBytes(choice[textMember]);
+        if (isSet(choice['finish_reason'])) finishedChoices.add(choice['index'] ?? 0);
+      }
+      if (!isSet(chunk['usage'])) return PASS;
+      usage = readOpenAiUsage(chunk['usage']);
+      return dropUsageFrame && isEmptyArray(chunk['choices']) ? DROP : PASS;
+    },
+    result: () => meterResult(usage, deliveredBytes, markerSeen || finishedChoices.size >= choices),
+    cutEnding: (error, requestId) => Buffer.from(`data: ${chatErrorBody(error, requestId)}\n\n`),
+  };
+}
+
+/** Reads a complete, decoded answer. Anything but a JSON object without `error` is not finished. */
+function readPlainChoices(textMember: string, body: Buffer): MeterResult {
+  const answer = parseObject(body);
+  if (answer === null) return meterResult('malformed', 0, false);
+  let deliveredBytes = 0;
+  for (const choice of choicesOf(answer)) deliveredBytes += generatedTextBytes(choice[textMember]);
+  return meterResult(readOpenAiUsage(answer['usage']), deliveredBytes, !isSet(answer['error']));
+}
+
+function isDone(data: Buffer): boolean {
+  return data.length <= DONE_BYTES_MAX && data.toString('latin1').trim() === '[DONE]';
+}
+
+function choicesOf(answer: JsonRecord): readonly JsonRecord[] {
+  const { choices } = answer;
+  return Array.isArray(choices) ? choices.filter(isRecord) : [];
+}
+
+function isEmptyArray(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}

@@ -1,0 +1,152 @@
+import { expect, test } from '@jest/globals';
+import { gatewayError } from '@gateway/contracts/errors';
+import { eventText, meterText, type Metered } from '../../../test/meter-text.js';
+import { FrameSplitter } from '../event-stream.js';
+import type { MeterResult } from './meter.js';
+import { READERS } from './readers.js';
+
+const reader = READERS.response;
+const NONE = { input: 0, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 0 };
+const USAGE = {
+  input_tokens: 12,
+  input_tokens_details: { cached_tokens: 5 },
+  output_tokens: 34,
+  output_tokens_details: { reasoning_tokens: 30 },
+  total_tokens: 46,
+};
+const READ = { ...NONE, input: 12, cachedInput: 5, output: 34 };
+
+const event = (type: string, fields: object = {}, number = 0) => ({ type, sequence_number: number, ...fields });
+const state = (type: string, fields: object = {}, number = 0) =>
+  event(type, { response: { id: 'resp_1', created_at: 7, model: 'up', usage: null, ...fields } }, number);
+const text = (delta: string, number = 0) => event('response.output_text.delta', { delta }, number);
+
+const meter = (...events: { type: string }[]): Metered => meterText(reader, eventText(events));
+
+test('a stream is metered: text, usage, marker', () => {
+  const { seen, result } = meter(
+    state('response.created'),
+    state('response.in_progress'),
+    text('Hé'),
+    text('llo'),
+    event('response.output_text.done', { text: 'Héllo' }),
+    state('response.completed', { usage: USAGE }),
+  );
+  expect(seen).toEqual(['pass', 'pass', 'pass', 'pass', 'pass', 'final']);
+  expect(result).toEqual({ usage: READ, problem: null, deliveredBytes: 6, finished: true });
+});
+
+test.each([
+  ['response.completed', 'final', true],
+  ['response.incomplete', 'final', true],
+  ['response.failed', 'error', false],
+])('%s: %s, with its usage', (type, seen, finished) => {
+  const metered = meter(text('a'), state(type, { usage: USAGE }));
+  expect(metered.seen).toEqual(['pass', seen]);
+  expect(metered.result).toMatchObject({ usage: READ, finished });
+});
+
+test.each([
+  ['an error event', 'event: error\ndata: {"type":"error","code":"x","message":"y"}\n\n', 'error'],
+  ['an error event whose data is no JSON', 'event: error\ndata: nonsense\n\n', 'error'],
+  ['a failure whose data is no JSON', 'event: response.failed\ndata: nonsense\n\n', 'error'],
+  ['an error object', 'data: {"error":{"message":"x"}}\n\n', 'error'],
+  ['error null', 'data: {"type":"response.queued","error":null}\n\n', 'pass'],
+  ['a marker without its event field', 'data: {"type":"response.completed","response":{}}\n\n', 'final'],
+  ['an unknown event', 'event: response.new\ndata: {"type":"response.new"}\n\n', 'pass'],
+  ['a comment', ': note\n\n', 'pass'],
+  ['data that is no JSON', 'data: [DONE]\n\n', 'pass'],
+])('%s: %s', (_name, stream, seen) => {
+  expect(meterText(reader, stream).seen).toEqual([seen]);
+});
+
+test.each<[string, unknown, MeterResult['usage'], MeterResult['problem']]>([
+  ['absent', undefined, null, 'absent'],
+  ['null', null, null, 'absent'],
+  ['zero', { input_tokens: 0, output_tokens: 0 }, NONE, null],
+  ['without details', { input_tokens: 3, output_tokens: 4 }, { ...NONE, input: 3, output: 4 }, null],
+  [
+    'with written input',
+    { ...USAGE, input_tokens_details: { cached_tokens: 5, cache_write_tokens: 6 } },
+    { ...READ, cacheWrite: 6 },
+    null,
+  ],
+  ['without output', { input_tokens: 3 }, null, 'malformed'],
+  ['negative', { ...USAGE, output_tokens: -1 }, null, 'malformed'],
+  ['details of another kind', { ...USAGE, input_tokens_details: 5 }, null, 'malformed'],
+  ['a number', 46, null, 'malformed'],
+])('usage %s', (_name, usage, read, problem) => {
+  expect(meter(text('a'), state('response.completed', { usage })).result).toMatchObject({ usage: read, problem });
+  const plain = reader.readPlain(Buffer.from(JSON.stringify({ id: 'resp_1', output: [], error: null, usage })));
+  expect(plain).toMatchObject({ usage: read, problem, finished: true });
+});
+
+test.each<[string, object, number]>([
+  ['text', text('abc'), 3],
+  ['a refusal', event('response.refusal.delta', { delta: 'no' }), 2],
+  ['reasoning', event('response.reasoning_summary_text.delta', { delta: 'hm' }), 2],
+  ['arguments', event('response.function_call_arguments.delta', { delta: '{"a":1}' }), 7],
+  ['the name of a function', event('response.output_item.added', { item: { type: 'function_call', name: 'fn' } }), 2],
+  ['audio', event('response.audio.delta', { delta: 'AAAA' }), 0],
+  ['what was sent before', event('response.output_text.done', { text: 'abc' }), 0],
+])('text of %s counts as it should', (_name, each, bytes) => {
+  expect(meter({ type: '', ...each }).result.deliveredBytes).toBe(bytes);
+});
+
+test('text of a plain response counts', () => {
+  const output = [
+    { type: 'reasoning', id: 'r', summary: [{ type: 'summary_text', text: 'hm' }], encrypted_content: 'zzzz' },
+    {
+      type: 'message',
+      id: 'm',
+      role: 'assistant',
+      status: 'completed',
+      content: [{ type: 'output_text', text: 'abc' }],
+    },
+    { type: 'function_call', id: 'f', call_id: 'c', name: 'fn', arguments: '{}' },
+  ];
+  expect(reader.readPlain(Buffer.from(JSON.stringify({ output }))).deliveredBytes).toBe(9);
+});
+
+test.each([
+  ['no JSON', '<html>', 'malformed'],
+  ['an error', '{"error":{"message":"x"}}', 'absent'],
+  ['a failed response', '{"id":"resp_1","status":"failed","error":{"code":"server_error"},"output":[]}', 'absent'],
+])('a plain body that is %s is no answer', (_name, body, problem) => {
+  expect(reader.readPlain(Buffer.from(body))).toEqual({ usage: null, problem, deliveredBytes: 0, finished: false });
+});
+
+test('a cut stream fails under its own id and with the next numbers, then says the error, and ends normally', () => {
+  const { meter: cut } = meter(state('response.created', {}, 0), text('a', 1), text('b', 2));
+  const frames = new FrameSplitter().push(cut.cutEnding(gatewayError('upstream_timeout'), 'r-1'));
+  expect(frames.map((frame) => frame.event)).toEqual(['response.failed', 'error']);
+  const [failed, error] = frames.map((frame) => JSON.parse(String(frame.data)));
+  expect(failed).toMatchObject({
+    type: 'response.failed',
+    sequence_number: 3,
+    response: {
+      id: 'resp_1',
+      created_at: 7,
+      model: 'up',
+      status: 'failed',
+      output: [],
+      error: { code: 'upstream_timeout' },
+    },
+  });
+  expect(error).toMatchObject({
+    type: 'error',
+    sequence_number: 4,
+    code: 'upstream_timeout',
+    param: null,
+    error: { code: 'upstream_timeout', type: 'api_error', request_id: 'r-1' },
+  });
+  expect(error.message).toBe(error.error.message);
+  expect(error.message).toBe(failed.response.error.message);
+  expect(reader.cutEndsNormally).toBe(true);
+});
+
+test('a stream that is cut before its response was named gets an id of the request', () => {
+  const { meter: cut } = meter({ type: 'response.new' });
+  const [failed] = new FrameSplitter().push(cut.cutEnding(gatewayError('upstream_timeout'), 'a-b'));
+  expect(JSON.parse(String(failed?.data))).toMatchObject({ sequence_number: 0, response: { id: 'resp_ab' } });
+});

@@ -1,0 +1,106 @@
+import { chatErrorObject, type GatewayError } from '@gateway/contracts/errors';
+import type { Frame } from '../event-stream.js';
+import { isRecord, isSet, parseObject, type JsonRecord } from './answer-json.js';
+import { generatedTextBytes } from './generated-text.js';
+import { FINAL, PASS, PROVIDER_ERROR } from './meter.js';
+import type { AnswerReader, MeterResult, SeenFrame, StreamMeter } from './meter.js';
+import { readResponsesUsage } from './openai-usage.js';
+import { isTokens, meterResult, type ReadUsage } from './read-usage.js';
+
+/** The reader of the responses protocol. */
+export const responsesReader: AnswerReader = {
+  streamMeter: responsesStreamMeter,
+  readPlain: readPlainResponse,
+  cutEndsNormally: true,
+};
+
+/** What the ending of a cut stream repeats of its beginning: of a whole response too much would have to be kept. */
+interface Begun {
+  readonly id: string;
+  readonly createdAt: unknown;
+  readonly model: unknown;
+}
+
+/** Events are told by the `type` of their data: the `event` field repeats it. */
+function responsesStreamMeter(): StreamMeter {
+  let usage: ReadUsage = 'absent';
+  let deliveredBytes = 0;
+  let isFinal = false;
+  let nextNumber = 0;
+  let begun: Begun | null = null;
+  return {
+    see({ event, data }: Frame): SeenFrame {
+      const message = data === null ? null : parseObject(data);
+      if (message === null) return event === 'error' || event === 'response.failed' ? PROVIDER_ERROR : PASS;
+      const { type, sequence_number: number, response } = message;
+      if (isTokens(number)) nextNumber = number + 1;
+      if (typeof type === 'string' && type.endsWith('.delta') && !type.startsWith('response.audio.')) {
+        if (typeof message['delta'] === 'string') deliveredBytes += Buffer.byteLength(message['delta']);
+        return PASS;
+      }
+      if (isRecord(response)) {
+        begun ??= begunOf(response);
+        if (isSet(response['usage'])) usage = readResponsesUsage(response['usage']);
+      }
+      switch (type) {
+        case 'response.output_item.added':
+          deliveredBytes += nameBytes(message['item']);
+          return PASS;
+        case 'response.completed':
+        case 'response.incomplete':
+          isFinal = true;
+          return FINAL;
+        case 'response.failed':
+        case 'error':
+          return PROVIDER_ERROR;
+        default:
+          return event === 'error' || isSet(message['error']) ? PROVIDER_ERROR : PASS;
+      }
+    },
+    result: () => meterResult(usage, deliveredBytes, isFinal),
+    cutEnding: (error, requestId) => cutEnding(error, requestId, begun, nextNumber),
+  };
+}
+
+/** Reads a complete response. One that carries an error is none. */
+function readPlainResponse(body: Buffer): MeterResult {
+  const response = parseObject(body);
+  if (response === null) return meterResult('malformed', 0, false);
+  const usage = readResponsesUsage(response['usage']);
+  return meterResult(usage, generatedTextBytes(response['output']), !isSet(response['error']));
+}
+
+function begunOf(response: JsonRecord): Begun | null {
+  const { id, created_at: createdAt, model } = response;
+  return typeof id === 'string' ? { id, createdAt, model } : null;
+}
+
+/** The name of a called function: its arguments come as deltas, its name does not. */
+function nameBytes(item: unknown): number {
+  return isRecord(item) && typeof item['name'] === 'string' ? Buffer.byteLength(item['name']) : 0;
+}
+
+/**
+ * The response fails under its own id, with the next number; then an error event with the fields flat, as the protocol
+ * has them, and nested, as client libraries look for them.
+ */
+function cutEnding(error: GatewayError, requestId: string, begun: Begun | null, nextNumber: number): Buffer {
+  const { code, message, param } = error;
+  const response = {
+    id: begun?.id ?? `resp_${requestId.replaceAll('-', '')}`,
+    object: 'response',
+    created_at: begun?.createdAt ?? null,
+    status: 'failed',
+    error: { code, message },
+    incomplete_details: null,
+    model: begun?.model ?? null,
+    output: [],
+    usage: null,
+  };
+  const failed = { type: 'response.failed', sequence_number: nextNumber, response };
+  const flat = { type: 'error', sequence_number: nextNumber + 1, code, message, param };
+  const nested = { ...flat, error: chatErrorObject(error, requestId) };
+  return Buffer.from(
+    `event: response.failed\ndata: ${JSON.stringify(failed)}\n\nevent: error\ndata: ${JSON.stringify(nested)}\n\n`,
+  );
+}

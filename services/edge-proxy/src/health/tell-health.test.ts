@@ -1,0 +1,117 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { SOURCE_HEALTH_EVERY_MS, SOURCE_HEALTH_MAX } from '@gateway/contracts/messages';
+import { FakeLine } from '../../test/fake-line.js';
+import type { JudgedAttempt } from '../domain/judge-attempt.js';
+import type { OpenedSource } from '../ports.js';
+import { SourceHealths } from './source-healths.js';
+import { HealthReport } from './tell-health.js';
+import { MirroredReport } from './tell-mirrored.js';
+
+const NOW = Date.UTC(2026, 10, 20);
+const OK: JudgedAttempt = {
+  step: 'final',
+  outcome: 'completed',
+  status: 200,
+  possiblyPaid: false,
+  error: null,
+  coolDownMs: null,
+  countsAsFailure: false,
+  reached: true,
+  alarm: false,
+};
+const LIMITED: JudgedAttempt = { ...OK, step: 'next_source', outcome: 'rejected', status: 429, coolDownMs: 5_000 };
+const FAILED: JudgedAttempt = { ...OK, outcome: 'broken', status: null, countsAsFailure: true };
+
+const stops: (() => void)[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop();
+});
+
+/** A report whose time the test decides; its own timer never comes to it. */
+function report(known: (source: string) => boolean = () => true) {
+  const line = new FakeLine();
+  const time = { ms: 0 };
+  const healths = new SourceHealths(() => told.changed());
+  const told = new HealthReport({
+    edge: 'e0',
+    bus: line,
+    catalog: { source: (id) => (known(id) ? ({} as OpenedSource) : undefined) },
+    healths,
+    monotonicMs: () => time.ms,
+  });
+  stops.push(() => told.stop());
+  return { line, time, healths, told };
+}
+
+test('a source that begins to rest is told at once, the next change a second later', () => {
+  const { line, time, healths, told } = report();
+  healths.started('a', NOW);
+  healths.ended('a', OK, NOW);
+  expect(line.healths).toEqual([]);
+  healths.ended('a', LIMITED, NOW);
+  expect(line.healths).toEqual([
+    {
+      edge: 'e0',
+      sources: [
+        {
+          source: 'a',
+          failures: 0,
+          coolUntil: NOW + 5_000,
+          openUntil: 0,
+          lastOutcome: 'rejected',
+          lastStatus: 429,
+          lastAt: NOW,
+        },
+      ],
+    },
+  ]);
+  for (let failure = 0; failure < 5; failure += 1) healths.ended('b', FAILED, NOW);
+  expect(line.healths).toHaveLength(1);
+  time.ms = 999;
+  told.changed();
+  expect(line.healths).toHaveLength(1);
+  time.ms = 1_000;
+  told.changed();
+  expect(line.healths[1]?.sources).toMatchObject([
+    { source: 'a' },
+    { source: 'b', failures: 5, openUntil: NOW + 30_000 },
+  ]);
+});
+
+test('the end of a rest before its time is told too; more of the same is not', () => {
+  const { line, time, healths } = report();
+  for (let failure = 0; failure < 5; failure += 1) healths.ended('a', FAILED, NOW);
+  expect(line.healths).toHaveLength(1);
+  time.ms += 1_000;
+  healths.ended('a', FAILED, NOW + 1_000);
+  expect(line.healths).toHaveLength(1);
+  healths.ended('a', OK, NOW + 2_000);
+  expect(line.healths[1]?.sources).toMatchObject([{ source: 'a', failures: 0, openUntil: 0 }]);
+});
+
+test('sources that the catalog has no longer are forgotten; many are told in several messages', () => {
+  const { line, time, healths, told } = report((id) => id !== 'gone');
+  const count = SOURCE_HEALTH_MAX + 1;
+  healths.ended('gone', OK, NOW);
+  for (let at = 0; at < count; at += 1) healths.ended(`s${at}`, OK, NOW);
+  time.ms = SOURCE_HEALTH_EVERY_MS;
+  told.changed();
+  expect(line.healths.map(({ sources }) => sources.length)).toEqual([SOURCE_HEALTH_MAX, 1]);
+  expect(line.healths.flatMap(({ sources }) => sources).some(({ source }) => source === 'gone')).toBe(false);
+  expect(healths.get('gone')).toBeUndefined();
+});
+
+test('the revision is told once there is one, and the last word says so', () => {
+  const line = new FakeLine();
+  let revision: number | null = null;
+  const told = new MirroredReport({ replica: 'edge-proxy.e0', bus: line, catalog: { revision: () => revision } });
+  told.tell();
+  expect(line.mirrored).toEqual([]);
+  revision = 7;
+  told.tell();
+  told.stop();
+  expect(line.mirrored).toEqual([
+    { replica: 'edge-proxy.e0', revision: 7, last: false },
+    { replica: 'edge-proxy.e0', revision: 7, last: true },
+  ]);
+});

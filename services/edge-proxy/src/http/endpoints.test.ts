@@ -1,0 +1,269 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { Endpoint } from '@gateway/contracts/messages';
+import { until } from '@gateway/testkit';
+import type { IncomingMessage } from 'node:http';
+import { begin, send, type Answer } from '../../test/client.js';
+import { startEdgeWorld, TEST_MODEL, type EdgeWorld } from '../../test/edge-world.js';
+import { refusal } from '../../test/fake-admission.js';
+
+const MODEL = 'upstream-model';
+const MESSAGES = [{ role: 'user', content: 'Say something.' }];
+const FIELDS: Readonly<Record<Endpoint, object>> = {
+  '/v1/chat/completions': { messages: MESSAGES },
+  '/v1/completions': { prompt: 'Say something.' },
+  '/v1/messages': { max_tokens: 100, messages: MESSAGES },
+  '/v1/messages/count_tokens': { messages: MESSAGES },
+  '/v1/embeddings': { input: ['one', 'two'] },
+  '/v1/responses': { input: 'Say something.' },
+};
+const STREAMED = ['/v1/chat/completions', '/v1/completions', '/v1/messages', '/v1/responses'] as const;
+const BILLED = [...STREAMED, '/v1/embeddings'] as const;
+
+let world: EdgeWorld;
+beforeAll(async () => {
+  world = await startEdgeWorld();
+}, 60_000);
+afterAll(() => world.stop(), 60_000);
+afterEach(() => {
+  world.provider.clearScripts();
+  world.gate.decide = () => undefined;
+});
+
+interface Options {
+  readonly fields?: object;
+  readonly headers?: Record<string, string>;
+  readonly query?: string;
+}
+
+function requestOf(path: Endpoint, { fields, headers }: Options): { headers: Record<string, string>; body: string } {
+  const body = JSON.stringify({ model: TEST_MODEL, ...FIELDS[path], ...fields });
+  return { headers: { 'content-type': 'application/json', ...headers }, body };
+}
+
+const call = (path: Endpoint, options: Options = {}): Promise<Answer> =>
+  send(world.edge.url, path + (options.query ?? ''), requestOf(path, options));
+
+const idOf = (answer: Pick<IncomingMessage, 'headers'>): string => String(answer.headers['x-gateway-request-id']);
+
+/** What came of a stream, and whether it ended as HTTP says. */
+async function streamOf(path: Endpoint): Promise<{ answer: IncomingMessage; text: string; isComplete: boolean }> {
+  const answer = await begin(world.edge.url, path, requestOf(path, { fields: { stream: true } }));
+  let text = '';
+  answer.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  await new Promise((resolve) => answer.on('close', resolve).on('error', () => undefined));
+  return { answer, text, isComplete: answer.complete };
+}
+
+test.each(BILLED)('POST %s: a plain answer of the provider, billed at what it reports', async (path) => {
+  world.provider.script({ model: MODEL, steps: [{ usage: { input: 40, output: path === '/v1/embeddings' ? 0 : 7 } }] });
+  const answer = await call(path);
+  expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json']);
+  const output = path === '/v1/embeddings' ? 0 : 7;
+  expect(await world.eventOf(idOf(answer))).toMatchObject({
+    endpoint: path,
+    outcome: 'settled',
+    evidence: 'reported',
+    streamed: false,
+    usage: { input: 40, output },
+    amountNanoUsd: 40_000 + output * 2_000,
+  });
+  const sent = world.provider.calls({ model: MODEL }).at(-1);
+  expect([sent?.path, JSON.parse(Buffer.from(sent?.bodyBase64 ?? '', 'base64').toString())]).toEqual([
+    path,
+    { model: MODEL, ...FIELDS[path] },
+  ]);
+});
+
+test.each(STREAMED)('POST %s: a stream of the provider, billed at what it reports', async (path) => {
+  world.provider.script({ model: MODEL, steps: [{ usage: { input: 40, cachedInput: 30, output: 7 } }] });
+  const { answer, text, isComplete } = await streamOf(path);
+  expect([answer.statusCode, isComplete]).toEqual([200, true]);
+  expect(answer.headers['content-type']).toMatch(/^text\/event-stream/);
+  expect(text).toMatch(FINAL[path]);
+  expect(text).not.toContain('"choices":[],');
+  expect(await world.eventOf(idOf(answer))).toMatchObject({
+    endpoint: path,
+    outcome: 'settled',
+    evidence: 'reported',
+    streamed: true,
+    usage: { input: 40, cachedInput: 30, output: 7 },
+  });
+});
+
+const FINAL: Readonly<Record<(typeof STREAMED)[number], RegExp>> = {
+  '/v1/chat/completions': /data: \[DONE\]\n\n$/,
+  '/v1/completions': /data: \[DONE\]\n\n$/,
+  '/v1/messages': /event: message_stop\ndata: \{"type":"message_stop"\}\n\n$/,
+  '/v1/responses': /event: response\.completed\ndata: \{.*\}\n\n$/,
+};
+
+test.each(STREAMED)('POST %s: a stream without usage is estimated', async (path) => {
+  world.provider.script({ model: MODEL, steps: [{ usage: null }] });
+  const { answer } = await streamOf(path);
+  const event = await world.eventOf(idOf(answer));
+  expect(event).toMatchObject({ outcome: 'settled', evidence: 'estimated' });
+  expect(event.usage?.output).toBeGreaterThan(0);
+});
+
+test('POST /v1/messages/count_tokens is answered, and leaves no record, hold, or release', async () => {
+  const before = world.gate.releases.length;
+  const answer = await call('/v1/messages/count_tokens', {
+    fields: { max_tokens: 5, stream: true, temperature: 1, system: 'Be brief.' },
+  });
+  expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json']);
+  expect(JSON.parse(answer.body.toString())).toEqual({ input_tokens: expect.any(Number) });
+  const sent = world.provider.calls({ model: MODEL }).at(-1);
+  expect(JSON.parse(Buffer.from(sent?.bodyBase64 ?? '', 'base64').toString())).toEqual({
+    model: MODEL,
+    ...FIELDS['/v1/messages/count_tokens'],
+    system: 'Be brief.',
+  });
+  const billed = await call('/v1/messages');
+  await world.eventOf(idOf(billed));
+  expect(world.events.map(({ id }) => id)).not.toContain(idOf(answer));
+  expect(world.gate.releases.slice(before).map(({ id }) => id)).not.toContain(idOf(answer));
+});
+
+const CUT: Readonly<Record<(typeof STREAMED)[number], readonly [string, boolean]>> = {
+  '/v1/chat/completions': ['data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\n\n', false],
+  '/v1/completions': ['data: {"choices":[{"index":0,"text":"Hi","finish_reason":null}]}\n\n', false],
+  '/v1/messages': [
+    'event: message_start\ndata: {"type":"message_start","message":{"id":"m","usage":{"input_tokens":3,"output_tokens":1}}}\n\n',
+    false,
+  ],
+  '/v1/responses': [
+    'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"resp_7","usage":null}}\n\n',
+    true,
+  ],
+};
+
+test.each(STREAMED)(
+  'POST %s: a stream that the provider cuts ends with an error event, and is not billed',
+  async (path) => {
+    const [frame, endsNormally] = CUT[path];
+    world.provider.script({ model: MODEL, steps: [{ chunk: frame }, { delayMs: 30 }, { end: 'cut' }] });
+    const { answer, text, isComplete } = await streamOf(path);
+    expect(text.startsWith(frame)).toBe(true);
+    expect(text).not.toMatch(FINAL[path]);
+    expect(isComplete).toBe(endsNormally);
+    const last = text.trimEnd().split('\n').at(-1) ?? '';
+    expect(JSON.parse(last.slice('data: '.length))).toMatchObject({ error: { code: 'upstream_timeout' } });
+    if (path === '/v1/responses')
+      expect(text).toContain('"type":"response.failed","sequence_number":1,"response":{"id":"resp_7"');
+    expect(await world.eventOf(idOf(answer))).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
+  },
+);
+
+const PROVIDER_ERRORS: Readonly<Record<(typeof STREAMED)[number], string>> = {
+  '/v1/chat/completions': 'data: {"error":{"message":"overloaded"}}\n\n',
+  '/v1/completions': 'data: {"error":{"message":"overloaded"}}\n\n',
+  '/v1/messages': 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"x"}}\n\n',
+  '/v1/responses':
+    'event: response.failed\ndata: {"type":"response.failed","sequence_number":1,"response":{"id":"resp_7","status":"failed"}}\n\n',
+};
+
+test.each(STREAMED)(
+  "POST %s: the provider's own error event is relayed as the last one, and not billed",
+  async (path) => {
+    const [frame, endsNormally] = CUT[path];
+    world.provider.script({ model: MODEL, steps: [{ chunk: frame }, { chunk: PROVIDER_ERRORS[path] }] });
+    const { answer, text, isComplete } = await streamOf(path);
+    expect([text, isComplete]).toEqual([frame + PROVIDER_ERRORS[path], endsNormally]);
+    expect(await world.eventOf(idOf(answer))).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
+  },
+);
+
+test.each(STREAMED)('POST %s: the last piece of a stream waits for the record', async (path) => {
+  const { answer, text } = await streamOf(path);
+  expect(text).toMatch(FINAL[path]);
+  await world.eventOf(idOf(answer));
+  world.gate.answersReleases = false;
+  const since = performance.now();
+  await streamOf(path);
+  expect(performance.now() - since).toBeGreaterThan(150);
+  world.gate.answersReleases = true;
+});
+
+test.each(['/v1/messages', '/v1/messages/count_tokens'] as const)(
+  '%s: every answer has request-id, every error the shape of the protocol',
+  async (path) => {
+    const good = await call(path);
+    expect(good.headers['request-id']).toBe(idOf(good));
+    world.gate.decide = ({ id }) => refusal(id, 21);
+    const refused = await call(path);
+    const id = idOf(refused);
+    expect([refused.status, refused.headers['request-id']]).toEqual([402, id]);
+    expect(JSON.parse(refused.body.toString())).toEqual({
+      type: 'error',
+      error: {
+        type: 'billing_error',
+        message: expect.stringContaining('https://billing.example/pay'),
+        code: 'insufficient_credits',
+        details: { error_code: 'insufficient_credits' },
+      },
+      request_id: id,
+    });
+  },
+);
+
+test('other endpoints have no request-id', async () => {
+  expect((await call('/v1/chat/completions')).headers['request-id']).toBeUndefined();
+});
+
+test.each([
+  ['x-should-retry on a used-up window', 19, { retryAfterSeconds: 99 }, 429, 'false', '99'],
+  ['x-should-retry on a used-up allotment', 20, { retryAfterSeconds: 99 }, 429, 'false', '99'],
+  ['x-should-retry without a price', 13, {}, 503, 'false', undefined],
+  ['none on a full minute', 6, { retryAfterSeconds: 9 }, 429, undefined, '9'],
+  ['none on full slots', 18, { retryAfterSeconds: 2 }, 429, undefined, '2'],
+] as const)('%s', async (_name, row, facts, status, shouldRetry, retryAfter) => {
+  world.gate.decide = ({ id }) => ({ kind: 'refused', id, row, facts });
+  for (const path of ['/v1/chat/completions', '/v1/messages'] as const) {
+    const { status: got, headers } = await call(path);
+    expect([got, headers['x-should-retry'], headers['retry-after']]).toEqual([status, shouldRetry, retryAfter]);
+  }
+});
+
+test('the messages headers go to the provider: the version as sent, the betas by the rule of the source', async () => {
+  const headers = { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'one,two', 'anthropic-other': 'x' };
+  const betasSent = async (): Promise<[string | undefined, string | undefined]> => {
+    await call('/v1/messages', { headers, query: '?beta=true&x=1' });
+    const sent = world.provider.calls({ model: MODEL }).at(-1);
+    expect(sent?.path).toBe('/v1/messages?beta=true');
+    const of = (name: string): string | undefined => sent?.headers.find(([each]) => each.toLowerCase() === name)?.[1];
+    expect(of('anthropic-other')).toBeUndefined();
+    return [of('anthropic-version'), of('anthropic-beta')];
+  };
+  expect(await betasSent()).toEqual(['2023-06-01', undefined]);
+  const setBetas = (betas: 'pass' | string[]): Promise<void> =>
+    world.publishCatalog(({ sources }) => sources.forEach((source) => Object.assign(source, { betas })));
+  await setBetas(['two']);
+  await until('the rule is in force', async () => (await betasSent())[1] === 'two');
+  await setBetas('pass');
+  await until('the rule is in force', async () => (await betasSent())[1] === 'one,two');
+  await setBetas([]);
+  await until('the rule is in force', async () => (await betasSent())[1] === undefined);
+});
+
+test('background is refused on responses, with its field named', async () => {
+  const answer = await call('/v1/responses', { fields: { background: true } });
+  expect([answer.status, JSON.parse(answer.body.toString()).error]).toMatchObject([
+    400,
+    { code: 'invalid_request', param: 'background' },
+  ]);
+});
+
+test('a body of exactly 10 MB passes, announced or chunked; one byte more does not', async () => {
+  const head = `{"model":"${TEST_MODEL}","messages":[{"role":"user","content":"`;
+  const tail = '"}]}';
+  const bodyOf = (bytes: number): Buffer => Buffer.from(head + 'x'.repeat(bytes - head.length - tail.length) + tail);
+  const limit = 10 * 1024 * 1024;
+  const post = async (body: Buffer, chunked: boolean): Promise<number> => {
+    const headers = { 'content-type': 'application/json', ...(chunked ? { 'transfer-encoding': 'chunked' } : {}) };
+    return (await send(world.edge.url, '/v1/chat/completions', { headers, body })).status;
+  };
+  expect(await post(bodyOf(limit), false)).toBe(200);
+  expect(await post(bodyOf(limit), true)).toBe(200);
+  expect(await post(bodyOf(limit + 1), false)).toBe(413);
+  expect(await post(bodyOf(limit + 1), true)).toBe(413);
+});

@@ -1,0 +1,205 @@
+import type { Random } from './random.js';
+
+/** Where the generator put a member of the top-level object: independent of any parser. */
+export interface WrittenMember {
+  readonly nameStart: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface GeneratedDocument {
+  readonly bytes: Buffer;
+  /** Of a document that is valid by its making; null when it was damaged or may not be an object. */
+  readonly members: readonly WrittenMember[] | null;
+}
+
+const MEMBERS_MAX = 8;
+const DEPTH_MAX = 4;
+const DAMAGES_MAX = 3;
+const TOKENS_MAX = 14;
+
+const SPACES = ['', '', '', '', ' ', '\n', '\t', '\r\n', '  '] as const;
+const NAMES = [
+  'model',
+  'stream',
+  'messages',
+  'n',
+  'a',
+  '',
+  '__proto__',
+  'constructor',
+  '1',
+  '名',
+  'mod\\u0065l',
+] as const;
+const TEXT_PIECES = [
+  'a',
+  'B',
+  ' ',
+  '0',
+  '{',
+  '}',
+  '[',
+  ']',
+  ':',
+  ',',
+  '/',
+  'é',
+  '名',
+  '😀',
+  '\u007f',
+  '\u2028',
+] as const;
+const ESCAPES = [
+  '\\"',
+  '\\\\',
+  '\\/',
+  '\\b',
+  '\\f',
+  '\\n',
+  '\\r',
+  '\\t',
+  '\\u0000',
+  '\\u00e9',
+  '\\ud83d\\ude00',
+  '\\ud800',
+  '\\uDFFF',
+  '\\uABCD',
+] as const;
+const NUMBERS = [
+  '0',
+  '-0',
+  '1',
+  '-1',
+  '12345678901234567890',
+  '0.5',
+  '-0.0',
+  '1e5',
+  '1E+5',
+  '2e-7',
+  '1.5e308',
+  '1e999',
+  '9007199254740993',
+] as const;
+const WORDS = ['true', 'false', 'null'] as const;
+/** What is put in place of a byte or between two: what has a meaning in JSON, controls, and bytes that are no UTF-8. */
+const DAMAGE_BYTES = [
+  ...Buffer.from('{}[]":,\\/ \n\t0123-+.eEutfn/*\'x\u0000\u001f'),
+  0x80,
+  0xc0,
+  0xe2,
+  0xed,
+  0xff,
+  0xef,
+] as const;
+const TOKENS = [
+  ...[
+    '{',
+    '}',
+    '[',
+    ']',
+    ':',
+    ',',
+    '"',
+    '"a"',
+    '"a":',
+    '""',
+    ' ',
+    '\n',
+    '\\',
+    '\\u',
+    '"\\u12',
+    '1',
+    '01',
+    '-',
+    '1.',
+    '.5',
+    '1e',
+  ],
+  ...['true', 'tru', 'null', 'NaN', 'Infinity', '\ufeff', '//', '/*', "'a'", '\u00a0', '\u000b', '+1', '0x1'],
+];
+
+/** One document: seven in ten of them valid, the others damaged, cut, or put together from tokens. */
+export function generateDocument(random: Random): GeneratedDocument {
+  const kind = random.below(100);
+  if (kind >= 92) return { bytes: Buffer.from(tokens(random)), members: null };
+  if (kind >= 88) return { bytes: Buffer.from(space(random) + value(random, 0) + space(random)), members: null };
+  const whole = object(random);
+  if (kind < 55) return whole;
+  if (kind < 60) return { bytes: whole.bytes.subarray(0, random.below(whole.bytes.length + 1)), members: null };
+  return { bytes: damaged(random, whole.bytes), members: null };
+}
+
+/** The top-level object, with the places of its members. */
+function object(random: Random): GeneratedDocument {
+  const members: WrittenMember[] = [];
+  let text = `${space(random)}{${space(random)}`;
+  let bytes = Buffer.byteLength(text);
+  const add = (piece: string): number => {
+    text += piece;
+    bytes += Buffer.byteLength(piece);
+    return bytes;
+  };
+  const count = random.below(MEMBERS_MAX + 1);
+  for (let i = 0; i < count; i += 1) {
+    const nameStart = i === 0 ? bytes : add(`,${space(random)}`);
+    add(name(random));
+    const start = add(`${space(random)}:${space(random)}`);
+    const end = add(value(random, 1));
+    add(space(random));
+    members.push({ nameStart, start, end });
+  }
+  add(`}${space(random)}`);
+  return { bytes: Buffer.from(text), members };
+}
+
+function value(random: Random, depth: number): string {
+  const kind = random.below(depth >= DEPTH_MAX ? 6 : 10);
+  if (kind < 3) return string(random);
+  if (kind < 5) return random.pick(NUMBERS);
+  if (kind < 6) return random.pick(WORDS);
+  const count = random.below(4);
+  const isArray = kind < 8;
+  let text = (isArray ? '[' : '{') + space(random);
+  for (let i = 0; i < count; i += 1) {
+    if (i > 0) text += `,${space(random)}`;
+    if (!isArray) text += `${name(random)}${space(random)}:${space(random)}`;
+    text += value(random, depth + 1) + space(random);
+  }
+  return text + (isArray ? ']' : '}');
+}
+
+function name(random: Random): string {
+  return random.percent(70) ? `"${random.pick(NAMES)}"` : string(random);
+}
+
+function string(random: Random): string {
+  let text = '"';
+  const count = random.below(random.percent(5) ? 60 : 8);
+  for (let i = 0; i < count; i += 1) text += random.percent(25) ? random.pick(ESCAPES) : random.pick(TEXT_PIECES);
+  return `${text}"`;
+}
+
+function space(random: Random): string {
+  return random.pick(SPACES);
+}
+
+function tokens(random: Random): string {
+  let text = random.percent(80) ? '{"x":' : '';
+  const count = random.below(TOKENS_MAX + 1);
+  for (let i = 0; i < count; i += 1) text += TOKENS[random.below(TOKENS.length)] ?? '';
+  return random.percent(50) ? `${text}}` : text;
+}
+
+/** Bytes changed, put in or taken out. */
+function damaged(random: Random, whole: Buffer): Buffer {
+  let bytes = whole;
+  const count = 1 + random.below(DAMAGES_MAX);
+  for (let i = 0; i < count; i += 1) {
+    const at = random.below(bytes.length + 1);
+    const kind = random.below(3);
+    const put = kind === 2 ? Buffer.alloc(0) : Buffer.from([DAMAGE_BYTES[random.below(DAMAGE_BYTES.length)] ?? 0]);
+    bytes = Buffer.concat([bytes.subarray(0, at), put, bytes.subarray(kind === 1 ? at : at + 1)]);
+  }
+  return bytes;
+}

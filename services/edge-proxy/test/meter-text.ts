@@ -1,0 +1,39 @@
+import { FrameSplitter } from '../src/domain/event-stream.js';
+import type {
+  AnswerReader,
+  MeterResult,
+  SeenFrame,
+  StreamMeter,
+  StreamMeterOptions,
+} from '../src/domain/formats/meter.js';
+
+/** What a meter says of a frame. */
+export type Seen = 'pass' | 'drop' | 'final' | 'error';
+export type MeterOptions = Partial<StreamMeterOptions>;
+
+export interface Metered {
+  readonly seen: Seen[];
+  readonly result: MeterResult;
+  readonly meter: StreamMeter;
+}
+
+/** A whole stream through the meter of a format. */
+export function meterText(reader: AnswerReader, text: string, options: MeterOptions = {}): Metered {
+  const splitter = new FrameSplitter();
+  const frames = splitter.push(Buffer.from(text));
+  const rest = splitter.end();
+  const meter = reader.streamMeter({ dropUsageFrame: false, choices: 1, ...options });
+  const seen = [...frames, ...(rest === null ? [] : [rest])].map((frame) => nameOf(meter.see(frame)));
+  return { seen, result: meter.result(), meter };
+}
+
+/** Events as the protocols with named events send them. */
+export function eventText(events: readonly { readonly type: string }[]): string {
+  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+}
+
+function nameOf({ pass, final, providerError }: SeenFrame): Seen {
+  if (!pass) return 'drop';
+  if (providerError) return 'error';
+  return final ? 'final' : 'pass';
+}

@@ -1,0 +1,60 @@
+import { until } from '@gateway/testkit';
+import type { CatalogSource } from '@gateway/contracts/messages';
+import { sourceEntry, type EdgeWorld } from './edge-world.js';
+
+export interface OwnSource {
+  readonly url: string;
+  readonly limits?: Partial<CatalogSource['limits']>;
+  readonly more?: Partial<CatalogSource>;
+}
+
+export interface OwnModel {
+  readonly model: string;
+  /** What the provider is asked for: scripts of this name meet this model's calls only. */
+  readonly upstreamModel: string;
+  /** Of its sources, in the order of their priorities. */
+  readonly ids: readonly string[];
+}
+
+let models = 0;
+
+/** Models whose sources no other test has given a bad name; resolves when the edge knows them all. */
+export async function publishOwnModels(
+  world: EdgeWorld,
+  wanted: readonly (readonly OwnSource[])[],
+): Promise<OwnModel[]> {
+  const made = wanted.map((sources): OwnModel => {
+    models += 1;
+    const id = models;
+    return { model: `pub/own-${id}`, upstreamModel: `up-${id}`, ids: sources.map((_, index) => `own-${id}-${index}`) };
+  });
+  const before = takenOver(world);
+  await world.publishCatalog((entries) => {
+    for (const [at, sources] of wanted.entries()) {
+      const { model, upstreamModel, ids } = made[at] as OwnModel;
+      for (const [index, { url, limits, more }] of sources.entries()) {
+        const unlimited = { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null };
+        entries.sources.push(
+          sourceEntry(ids[index] as string, url, {
+            model,
+            upstreamModel,
+            priority: index,
+            limits: { ...unlimited, ...limits },
+            ...more,
+          }),
+        );
+      }
+    }
+  });
+  for (const { model, ids } of made) world.gate.sources.set(model, [...ids]);
+  await until('the catalog is with the edge', () => takenOver(world) > before);
+  return made;
+}
+
+export async function publishOwnModel(world: EdgeWorld, ...sources: OwnSource[]): Promise<OwnModel> {
+  return (await publishOwnModels(world, [sources]))[0] as OwnModel;
+}
+
+function takenOver(world: EdgeWorld): number {
+  return world.log.filter(({ text }) => text === 'catalog taken over').length;
+}
