@@ -15,7 +15,7 @@ const UNKNOWN_VERSION = 9_999;
 let system: SharedSystem;
 const buses = new Map<ServiceName, Bus>();
 beforeAll(async () => {
-  system = await sharedSystem();
+  system = sharedSystem();
   for (const service of SERVICE_NAMES) {
     const url = system.natsUrlOf(service);
     buses.set(service, await connectBus({ url, service, replica: 'e2e-doors', log: silentLog }));
@@ -23,7 +23,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([...buses.values()].map((bus) => bus.drain(1_000)));
-  await system.close();
 });
 
 const served = MESSAGES.filter((message): message is Request => message.kind === 'request').filter(({ servedBy }) =>

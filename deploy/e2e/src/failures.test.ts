@@ -18,14 +18,13 @@ let system: SharedSystem;
 let simulator: ProviderSimulator;
 let redis: Redis;
 beforeAll(async () => {
-  system = await sharedSystem();
+  system = sharedSystem();
   simulator = await startProviderSimulator();
   redis = connectRedis(system.redisUrl);
 });
 afterAll(async () => {
   redis.disconnect();
   await simulator.close();
-  await system.close();
 });
 
 async function setUp(sources: 1 | 2, source = {}) {

@@ -46,20 +46,14 @@ beforeAll(async () => {
   system = await startSystem({
     stateDirectory,
     port: 0,
-    replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1 },
+    replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1 },
     durable: true,
     env: DURATIONS,
     log: () => undefined,
   });
-  const { keyPepper, credentialsKey } = system.secrets;
-  operator = await TestOperator.connect({
-    natsUrl: system.addresses.natsUrlOf('dashboard'),
-    keyPepper,
-    credentialsKey,
-  });
+  operator = new TestOperator(system.running());
 }, 60_000);
 afterAll(async () => {
-  await operator?.close();
   await system?.stop();
   rmSync(stateDirectory, { recursive: true, force: true });
 }, 60_000);

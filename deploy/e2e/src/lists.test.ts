@@ -13,12 +13,11 @@ const PRICES = { inputPerMillion: '2.50', outputPerMillion: '10.00', perCall: '0
 let system: SharedSystem;
 let simulator: ProviderSimulator;
 beforeAll(async () => {
-  system = await sharedSystem();
+  system = sharedSystem();
   simulator = await startProviderSimulator();
 });
 afterAll(async () => {
   await simulator.close();
-  await system.close();
 });
 
 async function usageOf(secret: string): Promise<UsageObject> {

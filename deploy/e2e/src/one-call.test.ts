@@ -31,14 +31,13 @@ let system: SharedSystem;
 let simulator: ProviderSimulator;
 let redis: Redis;
 beforeAll(async () => {
-  system = await sharedSystem();
+  system = sharedSystem();
   simulator = await startProviderSimulator();
   redis = connectRedis(system.redisUrl);
 });
 afterAll(async () => {
   redis.disconnect();
   await simulator.close();
-  await system.close();
 });
 
 async function post(body: string, secret: string, edge = 0) {

@@ -13,14 +13,13 @@ let simulator: ProviderSimulator;
 let model: string;
 let secret: string;
 beforeAll(async () => {
-  system = await sharedSystem();
+  system = sharedSystem();
   simulator = await startProviderSimulator();
   ({ id: model } = await system.operator.model(PRICES, [simulator.urls[0]]));
   ({ secret } = await system.operator.account('5.00'));
 });
 afterAll(async () => {
   await simulator.close();
-  await system.close();
 });
 
 const client = (apiKey = secret) => new OpenAI({ apiKey, baseURL: system.chatBaseUrl, maxRetries: 0 });

@@ -18,7 +18,7 @@ let simulator: ProviderSimulator;
 let redis: Redis;
 let model: string;
 beforeAll(async () => {
-  system = await sharedSystem();
+  system = sharedSystem();
   simulator = await startProviderSimulator();
   redis = connectRedis(system.redisUrl);
   ({ id: model } = await system.operator.model(CENT, [simulator.urls[0]]));
@@ -26,7 +26,6 @@ beforeAll(async () => {
 afterAll(async () => {
   redis.disconnect();
   await simulator.close();
-  await system.close();
 });
 
 function call(secret: string | null, fields: Record<string, unknown> = {}): Promise<Answer> {

@@ -17,7 +17,7 @@ let simulator: ProviderSimulator;
 let redis: Redis;
 const agent = new Agent({ connections: CALLS });
 beforeAll(async () => {
-  system = await sharedSystem();
+  system = sharedSystem();
   simulator = await startProviderSimulator();
   redis = connectRedis(system.redisUrl);
 });
@@ -25,7 +25,6 @@ afterAll(async () => {
   await agent.close();
   redis.disconnect();
   await simulator.close();
-  await system.close();
 });
 
 test(`${CALLS} parallel calls on a wallet that pays for ${PAYS_FOR}: exactly those that fit, over two edges and two admissions`, async () => {

@@ -7,16 +7,23 @@ export interface GateFacts {
   readonly slots: number;
   /** Holds that still count: open, expiring or done. */
   readonly holds: number;
+  /** When each of them falls due next, Redis time in ms: a beat of its edge moves it on. */
+  readonly dueTimes: readonly number[];
   /** Names of sums that are not zero. */
   readonly heldSums: readonly string[];
 }
 
+/** Where a hold's text says it, counted from 0. */
+const DUE_FIELD = 10;
+
 export async function readGate(redis: Redis, account: string): Promise<GateFacts> {
   const tag = `{${bucketOfAccount(account)}}`;
-  const [fields, holds] = await Promise.all([redis.hgetall(`${tag}a:${account}`), redis.hvals(`${tag}h:${account}`)]);
+  const [fields, all] = await Promise.all([redis.hgetall(`${tag}a:${account}`), redis.hvals(`${tag}h:${account}`)]);
+  const holds = all.filter((hold) => /^[odx] /.test(hold));
   return {
     slots: Number(fields['n'] ?? 0),
-    holds: holds.filter((hold) => /^[odx] /.test(hold)).length,
+    holds: holds.length,
+    dueTimes: holds.map((hold) => Number(hold.split(' ')[DUE_FIELD])),
     heldSums: Object.keys(fields).filter((name) => name.startsWith('h:')),
   };
 }

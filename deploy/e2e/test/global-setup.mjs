@@ -17,7 +17,7 @@ export default async function setup() {
   const system = await startSystem({
     stateDirectory,
     port: 0,
-    replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1 },
+    replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1 },
     durable: false,
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100' },
     log: (line) => lines.push(line),

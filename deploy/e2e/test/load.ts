@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { HELLO } from './call.js';
 
@@ -12,6 +13,7 @@ export interface Seen {
   readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number } | null;
   readonly account: string;
   readonly body: string;
+  readonly begunAt: string;
   /** When the client had all of it. */
   readonly endedAt: string;
 }
@@ -27,10 +29,21 @@ export interface LoadOptions {
   readonly callers: readonly Caller[];
   /** Calls of one caller at a time. */
   readonly atOnce: number;
+  /** Between two calls of one lane; absent: none, as much load as the machine bears. */
+  readonly pauseMs?: number;
 }
 
+export interface Load {
+  /** Grows with every answer. */
+  readonly seen: readonly Seen[];
+  /** May be called twice. */
+  stop(): Promise<readonly Seen[]>;
+}
+
+const RETRY_MS = 20;
+
 /** Keeps every caller calling, plain and streamed in turn, until told to stop; then waits for the last answers. */
-export function startLoad(options: LoadOptions): { seen: readonly Seen[]; stop(): Promise<readonly Seen[]> } {
+export function startLoad(options: LoadOptions): Load {
   const seen: Seen[] = [];
   const agent = new Agent({ connections: 64, headersTimeout: 60_000, bodyTimeout: 60_000 });
   let stopped = false;
@@ -40,23 +53,30 @@ export function startLoad(options: LoadOptions): { seen: readonly Seen[]; stop()
       while (!stopped) {
         n += 1;
         seen.push(await callOnce(options, caller, n, agent));
+        if (options.pauseMs !== undefined) await delay(options.pauseMs);
       }
     }),
   );
+  const end = async (): Promise<readonly Seen[]> => {
+    await Promise.all(lanes);
+    await agent.close();
+    return seen;
+  };
+  let ended: Promise<readonly Seen[]> | undefined;
   return {
     seen,
-    async stop() {
+    stop() {
       stopped = true;
-      await Promise.all(lanes);
-      await agent.close();
-      return seen;
+      return (ended ??= end());
     },
   };
 }
 
 async function callOnce(options: LoadOptions, caller: Caller, n: number, agent: Agent): Promise<Seen> {
   const stream = n % 2 === 0;
-  const url = options.urls[n % options.urls.length] ?? '';
+  // Plain and streamed at each of the edges.
+  const url = options.urls[Math.floor(n / 2) % options.urls.length] ?? '';
+  const begunAt = new Date().toISOString();
   let requestId: string | null = null;
   let status: number | null = null;
   let body = '';
@@ -78,7 +98,7 @@ async function callOnce(options: LoadOptions, caller: Caller, n: number, agent: 
     whole = true;
   } catch {
     // A killed edge: the connection is refused, reset or cut. A client that cannot connect tries again a little later.
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await delay(RETRY_MS);
   }
   const complete = whole && status === 200 && (stream ? body.includes('data: [DONE]') : true);
   return {
@@ -88,6 +108,7 @@ async function callOnce(options: LoadOptions, caller: Caller, n: number, agent: 
     usage: complete ? usageOf(body, stream) : null,
     account: caller.account,
     body,
+    begunAt,
     endedAt: new Date().toISOString(),
   };
 }

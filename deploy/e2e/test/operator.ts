@@ -1,32 +1,22 @@
 import { randomBytes } from 'node:crypto';
-import { until } from '@gateway/testkit';
-import { connectBus } from '@gateway/bus';
-import type { Bus } from '@gateway/bus';
-import { DEFAULT_KEY_PREFIX, digestOfSecret, makeSecret, maskSecret } from '@gateway/contracts/ids';
-import {
-  accountsCreateAccount,
-  accountsCreateKey,
-  billingAddWalletEntry,
-  billingPutLimits,
-  billingUsageRecord,
-  billingUsageRecords,
-  billingWallet,
-  catalogPutModel,
-  catalogPutProvider,
-  catalogPutSource,
-} from '@gateway/contracts/messages';
-import type { AnswerOf } from '@gateway/contracts/messages';
-import type { LedgerTransactionView, PricesSpec, SourceSpec, UsageRecordView } from '@gateway/contracts/operator';
+import type {
+  AccountView,
+  KeyCreated,
+  KeyView,
+  LedgerTransactionView,
+  PricesSpec,
+  SourcePut,
+  UsageRecordView,
+} from '@gateway/contracts/operator';
 import { parseUsd } from '@gateway/metering';
-import { Secret, seal } from '@gateway/service-kit';
-
-const ACTOR = 'e2e';
+import { until } from '@gateway/testkit';
+import { answersOf } from './openapi.js';
+import type { CheckAnswer } from './openapi.js';
 
 export interface OperatorAccess {
-  readonly natsUrl: string;
-  readonly keyPepper: string;
-  /** 32 bytes as hexadecimal. */
-  readonly credentialsKey: string;
+  /** With `/operator/v1`. */
+  readonly operatorUrl: string;
+  readonly operatorToken: string;
 }
 
 export interface TestAccount {
@@ -40,110 +30,168 @@ export interface TestModel {
   readonly sources: readonly string[];
 }
 
-/** What the tests do as an operator: over the bus, with the rights of the dashboard, through the services' own verbs. */
-export class TestOperator {
-  readonly #bus: Bus;
-  readonly #access: OperatorAccess;
+/** An answer of the operator API as it came. */
+export interface OperatorAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Parsed; null without a body. */
+  readonly body: unknown;
+}
 
-  private constructor(bus: Bus, access: OperatorAccess) {
-    this.#bus = bus;
+interface Page<T> {
+  readonly data: readonly T[];
+  readonly next_cursor: string | null;
+}
+
+const PAGE_MAX = 200;
+const ANSWER_MS_MAX = 30_000;
+
+/** What the tests do as an operator: all of it over the operator API. */
+export class TestOperator {
+  readonly #access: OperatorAccess;
+  #check: Promise<CheckAnswer> | null = null;
+
+  constructor(access: OperatorAccess) {
     this.#access = access;
   }
 
-  static async connect(access: OperatorAccess): Promise<TestOperator> {
-    const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-    const replica = `e2e-${randomBytes(4).toString('hex')}`;
-    return new TestOperator(await connectBus({ url: access.natsUrl, service: 'dashboard', replica, log }), access);
+  /**
+   * Any request, whatever it answers; an answer that is not as the OpenAPI document has it throws. `path` begins
+   * after `/operator/v1`.
+   */
+  async ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<OperatorAnswer> {
+    const response = await fetch(`${this.#access.operatorUrl}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#access.operatorToken}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      signal: AbortSignal.timeout(ANSWER_MS_MAX),
+    });
+    const text = await response.text();
+    const parsed: unknown = text === '' ? null : JSON.parse(text);
+    const wrong = (await this.#checkAnswer())(method, path, response.status, parsed);
+    if (wrong !== null) throw new Error(`${method} ${path}: ${response.status} ${text} is not as documented: ${wrong}`);
+    return { status: response.status, headers: response.headers, body: parsed };
   }
 
-  async close(): Promise<void> {
-    await this.#bus.drain(1_000);
+  /** The check of the API's own document, read once. */
+  #checkAnswer(): Promise<CheckAnswer> {
+    this.#check ??= fetch(`${this.#access.operatorUrl}/openapi.json`)
+      .then((response) => response.json())
+      .then((document) => answersOf(document as Parameters<typeof answersOf>[0]));
+    return this.#check;
+  }
+
+  /** A request that must succeed. */
+  async must<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await this.ask(method, path, body);
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body as T;
   }
 
   /** An account of its own with that credit and one key. */
   async account(creditUsd: string, key: { capUsd?: string; allowedModels?: string[] } = {}): Promise<TestAccount> {
     const name = `e2e-${randomBytes(6).toString('hex')}`;
-    const { account } = accepted(
-      await this.#bus.request(accountsCreateAccount, {
-        spec: { name, email: `${name}@example.com`, emailVerified: true },
-        actor: ACTOR,
-      }),
-    );
+    const spec = { name, email: `${name}@example.com`, emailVerified: true };
+    const account = await this.must<AccountView>('POST', '/accounts', spec);
     await this.credit(account.id, creditUsd);
     return { account: account.id, ...(await this.key(account.id, key)) };
   }
 
   async credit(account: string, amountUsd: string): Promise<void> {
-    const spec = { amountUsd, kind: amountUsd.startsWith('-') ? 'adjustment' : 'credit', reason: 'test' } as const;
-    const reference = `e2e-${randomBytes(8).toString('hex')}`;
-    accepted(await this.#bus.request(billingAddWalletEntry, { account, spec: { ...spec, reference }, actor: ACTOR }));
+    await this.must('POST', `/accounts/${account}/wallet/entries`, {
+      amountUsd,
+      kind: amountUsd.startsWith('-') ? 'adjustment' : 'credit',
+      reason: 'test',
+      reference: `e2e-${randomBytes(8).toString('hex')}`,
+    });
   }
 
   /** Lifts what an account without a plan may do in a minute and at once. */
   async limits(account: string, requestsPerMinute: number, concurrency: number): Promise<void> {
-    accepted(
-      await this.#bus.request(billingPutLimits, { account, spec: { requestsPerMinute, concurrency }, actor: ACTOR }),
-    );
+    await this.must('PUT', `/accounts/${account}/limits`, { requestsPerMinute, concurrency, maxActiveKeys: 10_000 });
   }
 
   async key(
     account: string,
-    spec: { capUsd?: string; allowedModels?: string[] } = {},
+    spec: { capUsd?: string; allowedModels?: string[]; expiresAt?: string } = {},
   ): Promise<{ key: string; secret: string }> {
-    const secret = makeSecret(DEFAULT_KEY_PREFIX);
-    const { key } = accepted(
-      await this.#bus.request(accountsCreateKey, {
-        account,
-        spec: { name: 'e2e', monthlySpendCapUsd: spec.capUsd ?? null, allowedModels: spec.allowedModels ?? null },
-        digest: digestOfSecret(secret, this.#access.keyPepper),
-        maskedSecret: maskSecret(secret),
-        actor: ACTOR,
-      }),
-    );
-    return { key: key.id, secret };
+    const { id, secret } = await this.must<KeyCreated>('POST', `/accounts/${account}/keys`, {
+      name: 'e2e',
+      monthlySpendCapUsd: spec.capUsd ?? null,
+      allowedModels: spec.allowedModels ?? null,
+      ...(spec.expiresAt === undefined ? {} : { expiresAt: spec.expiresAt }),
+    });
+    if (secret === null) throw new Error(`key ${id} came without its secret`);
+    return { key: id, secret };
+  }
+
+  /** The new secret. */
+  async rotate(key: string): Promise<string> {
+    const { secret } = await this.must<KeyCreated>('POST', `/keys/${key}/rotate`);
+    if (secret === null) throw new Error(`key ${key} was rotated without a secret`);
+    return secret;
+  }
+
+  setKey(key: string, verb: 'revoke' | 'suspend' | 'reinstate'): Promise<KeyView> {
+    return this.must('POST', `/keys/${key}/${verb}`);
+  }
+
+  setAccount(account: string, verb: 'suspend' | 'reinstate'): Promise<AccountView> {
+    return this.must('POST', `/accounts/${account}/${verb}`);
   }
 
   /** A model of its own with a source for each of the base URLs, the first one preferred. */
   async model(
     prices: PricesSpec | null,
     baseUrls: readonly string[],
-    source: Partial<SourceSpec> = {},
+    source: Partial<SourcePut> = {},
   ): Promise<TestModel> {
     const name = randomBytes(6).toString('hex');
     const id = `test/${name}`;
-    accepted(
-      await this.#bus.request(catalogPutProvider, { id: 'e2e', spec: { name: 'e2e', format: 'openai' }, actor: ACTOR }),
-    );
-    accepted(
-      await this.#bus.request(catalogPutModel, { id, spec: { displayName: name, kind: 'chat', prices }, actor: ACTOR }),
-    );
-    const key = { current: new Secret(Buffer.from(this.#access.credentialsKey, 'hex')) };
+    await this.must('PUT', '/providers/e2e', { name: 'e2e', format: 'openai' });
+    await this.must('PUT', `/models/${id}`, { displayName: name, kind: 'chat', prices });
     const sources: string[] = [];
     for (const [index, baseUrl] of baseUrls.entries()) {
       const sourceId = `${name}-${index}`;
-      accepted(
-        await this.#bus.request(catalogPutSource, {
-          id: sourceId,
-          spec: {
-            modelId: id,
-            providerId: 'e2e',
-            baseUrl,
-            upstreamModel: `up-${name}`,
-            endpoints: ['/v1/chat/completions'],
-            priority: index,
-            ...source,
-          },
-          sealedCredential: seal(`credential-of-${sourceId}`, sourceId, key),
-          actor: ACTOR,
-        }),
-      );
+      await this.must('PUT', `/sources/${sourceId}`, {
+        modelId: id,
+        providerId: 'e2e',
+        baseUrl,
+        upstreamModel: `up-${name}`,
+        endpoints: ['/v1/chat/completions'],
+        priority: index,
+        credential: `credential-of-${sourceId}`,
+        ...source,
+      });
       sources.push(sourceId);
     }
     return { id, sources };
   }
 
   async walletUsd(account: string): Promise<string | null> {
-    return (await this.#bus.request(billingWallet, { account })).balanceUsd;
+    return (await this.must<{ balanceUsd: string | null }>('GET', `/accounts/${account}/wallet`)).balanceUsd;
+  }
+
+  /** Every entry of a list, over all of its pages. */
+  async all<T>(path: string): Promise<T[]> {
+    const entries: T[] = [];
+    const separator = path.includes('?') ? '&' : '?';
+    for (let cursor: string | null = null, more = true; more; more = cursor !== null) {
+      const rest: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const page: Page<T> = await this.must('GET', `${path}${separator}limit=${PAGE_MAX}${rest}`);
+      entries.push(...page.data);
+      cursor = page.next_cursor;
+    }
+    return entries;
   }
 
   /** The record of an ended call with its ledger transactions; waits until it is settled. */
@@ -156,9 +204,8 @@ export class TestOperator {
 
   /** The record of the only call of an account, for a client that left before it could read the id. */
   async onlyRecord(account: string): Promise<UsageRecordView> {
-    const page = { account, from: null, to: null, cursor: null, limit: 2 };
     const records = await until(`the usage record of ${account}`, async () => {
-      const { records: found } = await this.#bus.request(billingUsageRecords, page);
+      const found = await this.records(account);
       return found.length > 0 && found;
     });
     const [record] = records;
@@ -166,19 +213,19 @@ export class TestOperator {
     return record;
   }
 
+  /** All usage records of an account, newest first. */
+  records(account: string): Promise<UsageRecordView[]> {
+    return this.all(`/usage-records?accountId=${account}`);
+  }
+
   /** The sum of all charges of an account, each id counted once; throws when an id is listed twice. */
   async chargedRecords(account: string): Promise<{ count: number; total: bigint }> {
     const ids = new Set<string>();
     let total = 0n;
-    for (let cursor: string | null = null, more = true; more; more = cursor !== null) {
-      const page = { account, from: null, to: null, cursor, limit: 200 };
-      const answer: AnswerOf<typeof billingUsageRecords> = await this.#bus.request(billingUsageRecords, page);
-      for (const record of answer.records) {
-        if (ids.has(record.requestId)) throw new Error(`${record.requestId} has two records`);
-        ids.add(record.requestId);
-        total += parseUsd(record.chargedUsd);
-      }
-      cursor = answer.nextCursor;
+    for (const record of await this.records(account)) {
+      if (ids.has(record.requestId)) throw new Error(`${record.requestId} has two records`);
+      ids.add(record.requestId);
+      total += parseUsd(record.chargedUsd);
     }
     return { count: ids.size, total };
   }
@@ -186,12 +233,11 @@ export class TestOperator {
   async findRecord(
     requestId: string,
   ): Promise<{ record: UsageRecordView; transactions: LedgerTransactionView[] } | undefined> {
-    const answer = await this.#bus.request(billingUsageRecord, { requestId });
-    return 'refused' in answer ? undefined : answer;
+    const answer = await this.ask('GET', `/usage-records/${requestId}`);
+    if (answer.status === 404) return undefined;
+    if (answer.status !== 200) throw new Error(`usage record: ${answer.status} ${JSON.stringify(answer.body)}`);
+    const record = answer.body as UsageRecordView;
+    const ledger = await this.all<LedgerTransactionView>(`/accounts/${record.accountId}/ledger`);
+    return { record, transactions: ledger.filter((transaction) => transaction.requestId === requestId) };
   }
-}
-
-function accepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
-  if ('refused' in answer) throw new Error(`refused: ${JSON.stringify(answer.refused)}`);
-  return answer as Exclude<T, { refused: unknown }>;
 }

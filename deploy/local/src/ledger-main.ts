@@ -34,12 +34,12 @@ async function connect(): Promise<Bus> {
 }
 
 async function showAccounts(bus: Bus): Promise<boolean> {
-  const { accounts } = await bus.request(accountsListAccounts, { cursor: null, limit: 20 });
+  const { accounts } = accepted(await bus.request(accountsListAccounts, { cursor: null, limit: 20 }));
   for (const account of accounts) {
     const { balanceUsd } = await bus.request(billingWallet, { account: account.id });
     console.log(`account ${account.id} "${account.name}": wallet ${balanceUsd === null ? 'none' : `$${balanceUsd}`}`);
     const page = { account: account.id, from: null, to: null, cursor: null, limit: 20 };
-    const { records } = await bus.request(billingUsageRecords, page);
+    const { records } = accepted(await bus.request(billingUsageRecords, page));
     for (const record of records) console.log(`  ${summary(record)}`);
     if (records.length === 0) console.log('  no calls yet');
   }
@@ -58,6 +58,11 @@ async function showCall(bus: Bus, requestId: string): Promise<boolean> {
     for (const entry of transaction.entries) console.log(`  ${entry.amountUsd.padStart(16)}  ${entry.ledgerAccount}`);
   }
   return true;
+}
+
+function accepted<T extends object>(answer: T): Exclude<T, { refused: unknown }> {
+  if ('refused' in answer) throw new Error(`refused: ${JSON.stringify(answer.refused)}`);
+  return answer as Exclude<T, { refused: unknown }>;
 }
 
 function summary(record: UsageRecordView): string {

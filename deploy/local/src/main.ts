@@ -29,7 +29,7 @@ watchParents(() => {
 try {
   const started = await startSystem({
     stateDirectory,
-    ...(await choosePorts(stateDirectory, args.port, (line) => console.log(line))),
+    ...(await choosePorts(stateDirectory, args, (line) => console.log(line))),
     replicas: args.replicas,
     durable: true,
     log: (line) => console.log(line),

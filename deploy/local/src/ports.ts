@@ -13,19 +13,22 @@ export const INNER_PORTS = {
 export type InnerPort = keyof typeof INNER_PORTS;
 
 export const EDGE_PORT = 8_080;
+export const OPERATOR_PORT = 8_082;
 
 export interface ChosenPorts {
   readonly port: number;
+  readonly operatorPort: number;
   readonly ports: Record<InnerPort, number>;
 }
 
 /**
- * The ports of this start: for the edge the given one whatever it is (0: any), else 8080 or a free one; for the rest those
- * of the last start on this state if they are free, so that what was stored about them stays true.
+ * The ports of this start: for edge and operator API the given ones whatever they are (0: any), else the documented ones or
+ * free ones; for the rest those of the last start on this state if they are free, so that what was stored about them
+ * stays true.
  */
 export async function choosePorts(
   stateDirectory: string,
-  given: number | undefined,
+  given: { readonly port: number | undefined; readonly operatorPort: number | undefined },
   log: (line: string) => void,
 ): Promise<ChosenPorts> {
   const file = `${stateDirectory}/ports.json`;
@@ -36,14 +39,20 @@ export async function choosePorts(
   mkdirSync(stateDirectory, { recursive: true });
   writeFileSync(`${file}.new`, JSON.stringify(ports));
   renameSync(`${file}.new`, file);
-  return { port: await edgePort(given, log), ports };
+  const port = await outerPort('--port', given.port, EDGE_PORT, log);
+  return { port, operatorPort: await outerPort('--operator-port', given.operatorPort, OPERATOR_PORT, log), ports };
 }
 
-async function edgePort(given: number | undefined, log: (line: string) => void): Promise<number> {
+async function outerPort(
+  option: string,
+  given: number | undefined,
+  wished: number,
+  log: (line: string) => void,
+): Promise<number> {
   if (given !== undefined) return given === 0 ? freePort() : given;
-  if (await isFree(EDGE_PORT)) return EDGE_PORT;
+  if (await isFree(wished)) return wished;
   const other = await freePort();
-  log(`port ${EDGE_PORT} is taken: using ${other} (--port chooses another)`);
+  log(`port ${wished} is taken: using ${other} (${option} chooses another)`);
   return other;
 }
 

@@ -8,6 +8,7 @@ export function readyText(running: RunningFile, stateDirectory: string, isDefaul
     `gateway            ${running.edgeUrls.join('  ')}`,
     `chat base URL      ${running.chatBaseUrl}`,
     `messages base URL  ${running.messagesBaseUrl}`,
+    `operator API       ${running.operatorUrl}  (token in ${stateDirectory}/running.json)`,
     `simulated provider ${running.providerUrls.join('  ')}`,
     `state and logs     ${stateDirectory}`,
   ];

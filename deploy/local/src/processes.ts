@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { Secrets } from './secrets.js';
 
 /** The services of the local start, in the order in which they are stopped. */
-export const SERVICES = ['edge-proxy', 'admission', 'billing', 'accounts', 'catalog'] as const;
+export const SERVICES = ['edge-proxy', 'dashboard', 'admission', 'billing', 'accounts', 'catalog'] as const;
 export type LocalService = (typeof SERVICES)[number];
 /** Services with tables: schema and role are named after them. */
 export const LEDGER_SERVICES = ['billing', 'accounts', 'catalog'] as const;
@@ -37,6 +37,15 @@ export function environmentOf(service: LocalService, addresses: Addresses, secre
         GATEWAY_CREDENTIALS_KEY: secrets.credentialsKey,
         GATEWAY_ALLOW_PRIVATE_SOURCES: 'on',
       };
+    case 'dashboard':
+      return {
+        ...nats,
+        GATEWAY_PUBLIC_URL: addresses.publicUrl,
+        GATEWAY_KEY_PEPPER: secrets.keyPepper,
+        GATEWAY_CREDENTIALS_KEY: secrets.credentialsKey,
+        GATEWAY_SESSION_SECRET: secrets.sessionSecret,
+        GATEWAY_OPERATOR_TOKEN: secrets.operatorToken,
+      };
     case 'admission':
       return { ...nats, GATEWAY_REDIS_URL: addresses.redisUrl };
     case 'catalog':
@@ -46,8 +55,13 @@ export function environmentOf(service: LocalService, addresses: Addresses, secre
         GATEWAY_CREDENTIALS_KEY: secrets.credentialsKey,
         GATEWAY_ALLOW_PRIVATE_SOURCES: 'on',
       };
-    case 'billing':
     case 'accounts':
+      return {
+        ...nats,
+        GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service),
+        GATEWAY_TEAMS_ENABLED: 'on',
+      };
+    case 'billing':
       return { ...nats, GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service) };
   }
 }

@@ -6,6 +6,9 @@ export interface RunningFile {
   readonly edgeUrls: readonly string[];
   readonly chatBaseUrl: string;
   readonly messagesBaseUrl: string;
+  /** Of the operator API, with `/operator/v1`. */
+  readonly operatorUrl: string;
+  readonly operatorToken: string;
   readonly demoApiKey: string | null;
   readonly providerUrls: readonly string[];
   readonly natsUrl: string;

@@ -17,6 +17,8 @@ export interface Secrets {
   readonly demoProviderKey: string;
   /** Null until the demo account has its key. */
   readonly demoApiKey: string | null;
+  /** Where the demo's sources were last pointed; absent before the first demo data. */
+  readonly demoProviderUrls?: readonly string[];
 }
 
 /** Reads the secrets of a state directory, or makes and keeps new ones. The file is readable by its owner only. */

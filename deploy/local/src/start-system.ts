@@ -17,6 +17,8 @@ export interface SystemOptions {
   readonly stateDirectory: string;
   /** Port of the first edge; 0: any. Further replicas take free ones. */
   readonly port: number;
+  /** Port of the first operator API; absent or 0: any. Further replicas take free ones. */
+  readonly operatorPort?: number;
   readonly replicas: Readonly<Record<LocalService, number>>;
   /** Ports of the servers and of the simulator's listeners; absent or 0: any. */
   readonly ports?: Partial<Record<InnerPort, number>>;
@@ -92,7 +94,8 @@ async function startServices(
   servers: Record<ServerName, RunningServer>,
   system: { fail?: (text: string) => void },
 ): Promise<LocalSystem> {
-  const edgePorts = await edgePortsOf(options);
+  const edgePorts = await portsOf(options.port, options.replicas['edge-proxy']);
+  const operatorPorts = await portsOf(options.operatorPort ?? 0, options.replicas.dashboard);
   const addresses = addressesOf(servers, secrets, edgePorts[0] ?? 0);
   await timed(options, 'migrations', () => migrateAll(servers.postgres.url, secrets, options.log));
 
@@ -104,7 +107,7 @@ async function startServices(
     if (announced && !stopping) writeRunningFile(options.stateDirectory, running());
   };
   system.fail = onChange;
-  const children = await makeChildren(options, addresses, secrets, edgePorts, onChange);
+  const children = await makeChildren(options, addresses, secrets, { edgePorts, operatorPorts }, onChange);
   const providerUrls = children.simulatorPorts.map((port) => `http://127.0.0.1:${port}`);
 
   function running(): RunningFile {
@@ -115,6 +118,8 @@ async function startServices(
       edgeUrls: edgePorts.map((port) => `http://127.0.0.1:${port}`),
       chatBaseUrl: `${addresses.publicUrl}/v1`,
       messagesBaseUrl: addresses.publicUrl,
+      operatorUrl: `http://127.0.0.1:${operatorPorts[0] ?? 0}/operator/v1`,
+      operatorToken: secrets.operatorToken,
       demoApiKey,
       providerUrls,
       natsUrl: servers.nats.url,
@@ -173,9 +178,10 @@ async function startServices(
 
 const STOP_ORDER: readonly ProcessName[] = [...SERVICES.slice(0, 1), 'provider-simulator', ...SERVICES.slice(1)];
 
-async function edgePortsOf(options: SystemOptions): Promise<number[]> {
-  const ports = [options.port === 0 ? await freePort() : options.port];
-  while (ports.length < options.replicas['edge-proxy']) ports.push(await freePort());
+/** One port per replica: the first as wished (0: any), the others free ones. */
+async function portsOf(first: number, replicas: number): Promise<number[]> {
+  const ports = [first === 0 ? await freePort() : first];
+  while (ports.length < replicas) ports.push(await freePort());
   return ports;
 }
 
@@ -201,7 +207,7 @@ async function makeChildren(
   options: SystemOptions,
   addresses: Addresses,
   secrets: Secrets,
-  edgePorts: readonly number[],
+  { edgePorts, operatorPorts }: { readonly edgePorts: readonly number[]; readonly operatorPorts: readonly number[] },
   onChange: (text: string) => void,
 ): Promise<{ byName: Map<ProcessName, Child[]>; simulatorPorts: [number, number] }> {
   const simulatorPorts: [number, number] = [
@@ -224,7 +230,12 @@ async function makeChildren(
   };
   for (const service of SERVICES) {
     for (let n = 1; n <= options.replicas[service]; n += 1) {
-      const own = service === 'edge-proxy' ? edgeEnvironment(edgePorts[n - 1] ?? 0) : {};
+      const own =
+        service === 'edge-proxy'
+          ? edgeEnvironment(edgePorts[n - 1] ?? 0)
+          : service === 'dashboard'
+            ? { GATEWAY_OPERATOR_PORT: String(operatorPorts[n - 1] ?? 0) }
+            : {};
       await add(service, n, {
         ...environmentOf(service, addresses, secrets),
         ...own,

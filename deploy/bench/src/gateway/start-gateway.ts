@@ -32,7 +32,7 @@ export async function startGateway(
   const system = await startSystem({
     stateDirectory: `${directory}/gateway`,
     port: 0,
-    replicas: { 'edge-proxy': 1, admission: 1, billing: 1, accounts: 1, catalog: 1 },
+    replicas: { 'edge-proxy': 1, admission: 1, billing: 1, accounts: 1, catalog: 1, dashboard: 1 },
     env: { NODE_ENV: 'production', GATEWAY_SIMULATOR_RECORD: 'off' },
     durable: true,
     log,

@@ -6,8 +6,8 @@ import {
   accountsCreateKey,
   accountsListAccounts,
   billingAddWalletEntry,
-  catalogPutModel,
-  catalogPutProvider,
+  catalogApply,
+  catalogGetSource,
   catalogPutSource,
 } from '@gateway/contracts/messages';
 import { Secret, seal } from '@gateway/service-kit';
@@ -36,35 +36,49 @@ export async function seedDemo(system: LocalSystem, stateDirectory: string, forc
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   });
   try {
-    const { total } = await bus.request(accountsListAccounts, { cursor: null, limit: 1 });
+    const { total } = accepted(await bus.request(accountsListAccounts, { cursor: null, limit: 1 }));
     const given = Object.values(system.servers).some((server) => server.rung === 'url');
-    if (total > 0 && system.secrets.demoApiKey !== null) await pointSources(bus, system);
+    if (total > 0 && system.secrets.demoApiKey !== null) await pointSources(bus, system, stateDirectory);
     if (total > 0 || (given && !force)) return { seeded: false, apiKey: system.secrets.demoApiKey };
     await seedCatalog(bus, system);
     const apiKey = await seedAccount(bus, system.secrets.keyPepper);
-    keepSecrets(stateDirectory, { ...system.secrets, demoApiKey: apiKey });
+    const demoProviderUrls = system.running().providerUrls;
+    keepSecrets(stateDirectory, { ...system.secrets, demoApiKey: apiKey, demoProviderUrls });
     return { seeded: true, apiKey };
   } finally {
     await bus.drain(1_000);
   }
 }
 
+/** The whole catalog in one change. */
 async function seedCatalog(bus: Bus, system: LocalSystem): Promise<void> {
-  for (const provider of DEMO_PROVIDERS) accepted(await bus.request(catalogPutProvider, { ...provider, actor: ACTOR }));
-  for (const model of DEMO_MODELS) {
-    accepted(await bus.request(catalogPutModel, { id: model.id, spec: model.spec, actor: ACTOR }));
-  }
   const key = { current: new Secret(Buffer.from(system.secrets.credentialsKey, 'hex')) };
-  for (const { id, spec } of demoSources(system)) {
+  const sources = demoSources(system).map(({ id, spec }) => {
     const sealedCredential = seal(system.secrets.demoProviderKey, id, key);
-    accepted(await bus.request(catalogPutSource, { id, spec, sealedCredential, actor: ACTOR }));
-  }
+    return { kind: 'source' as const, id, spec, sealedCredential };
+  });
+  const objects = [
+    ...DEMO_PROVIDERS.map((provider) => ({ kind: 'provider' as const, ...provider })),
+    ...DEMO_MODELS.map(({ id, spec }) => ({ kind: 'model' as const, id, spec })),
+    ...sources,
+  ];
+  accepted(await bus.request(catalogApply, { objects, prune: false, dryRun: false, actor: ACTOR }));
 }
 
-/** The simulator has other ports than last time when its own were taken: the demo's sources follow it. */
-async function pointSources(bus: Bus, system: LocalSystem): Promise<void> {
-  for (const { id, spec } of demoSources(system))
+/**
+ * The simulator has other ports than last time when its own were taken: the demo's sources follow it, but for those that an
+ * operator deleted or pointed elsewhere.
+ */
+async function pointSources(bus: Bus, system: LocalSystem, stateDirectory: string): Promise<void> {
+  const { providerUrls } = system.running();
+  const last = system.secrets.demoProviderUrls ?? [];
+  if (providerUrls.every((url, index) => url === last[index])) return;
+  for (const { id, spec } of demoSources(system)) {
+    const answer = await bus.request(catalogGetSource, { id });
+    if ('refused' in answer || !last.includes(answer.source.baseUrl)) continue;
     accepted(await bus.request(catalogPutSource, { id, spec, actor: ACTOR }));
+  }
+  keepSecrets(stateDirectory, { ...system.secrets, demoProviderUrls: providerUrls });
 }
 
 function demoSources(system: LocalSystem): { id: string; spec: ReturnType<typeof demoSource> }[] {

@@ -1,0 +1,219 @@
+// What an operator changes in the catalog is in force when the answer says so, on two edges and two admissions; and what
+// they know of it outlives catalog's and the bus's absence.
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startSystem } from '@gateway/local';
+import type { LocalSystem } from '@gateway/local';
+import { parseUsd } from '@gateway/metering';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import type { ProviderSimulator } from '@gateway/provider-simulator';
+import { until } from '@gateway/testkit';
+import { chat, HELLO } from '../test/call.js';
+import type { Answer } from '../test/call.js';
+import { startLoad } from '../test/load.js';
+import { TestOperator } from '../test/operator.js';
+import type { TestAccount } from '../test/operator.js';
+
+const CHANGES = 8;
+/** Price of a call, in cents, after each change. */
+const PER_CALL = Array.from({ length: CHANGES }, (_unused, n) => `0.0${n + 1}`);
+const DURATIONS = { GATEWAY_BEAT_MS: '500' };
+
+interface ModelSaved {
+  readonly inForce: boolean;
+  readonly priceVersion: string;
+}
+
+let stateDirectory: string;
+let system: LocalSystem;
+let operator: TestOperator;
+let simulator: ProviderSimulator;
+
+beforeAll(async () => {
+  stateDirectory = mkdtempSync(join(tmpdir(), 'gateway-catalog-'));
+  chmodSync(stateDirectory, 0o711);
+  system = await startSystem({
+    stateDirectory,
+    port: 0,
+    replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 2, dashboard: 1 },
+    durable: false,
+    env: DURATIONS,
+    log: () => undefined,
+  });
+  operator = new TestOperator(system.running());
+  simulator = await startProviderSimulator();
+}, 60_000);
+afterAll(async () => {
+  await simulator?.close();
+  await system?.stop();
+  rmSync(stateDirectory, { recursive: true, force: true });
+}, 60_000);
+
+test('a price changed under load is in force with its answer: every later call has it, a call in flight keeps its own', async () => {
+  const account = await unlimited();
+  const first = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.5' };
+  const model = await operator.model(first, simulator.urls);
+  // Scripts of a model are for whichever call comes next: the streams that are held open have a model of their own.
+  const held = await operator.model(first, simulator.urls);
+  const load = startLoad({ urls: edges(), model: model.id, callers: [account], atOnce: 2 });
+  for (const [n, perCall] of PER_CALL.entries()) {
+    const before = await operator.must<ModelSaved>('GET', `/models/${held.id}`);
+    const running = await openStream(held.id, `gate-${n}`);
+    expect(await putPrice(held.id, perCall)).toMatchObject({ inForce: true });
+    const saved = await putPrice(model.id, perCall);
+    expect(saved.inForce).toBe(true);
+    for (const answer of await callEverywhere(account, model.id)) {
+      const { record } = await operator.record(answer.requestId);
+      expect([record.priceVersion, parseUsd(record.chargedUsd)]).toEqual([saved.priceVersion, parseUsd(perCall)]);
+    }
+    const { record } = await operator.record((await running.finish()).requestId);
+    expect([record.outcome, record.priceVersion]).toEqual(['settled', before.priceVersion]);
+  }
+  for (const seen of await load.stop()) expect(seen).toMatchObject({ status: 200, complete: true });
+}, 120_000);
+
+test('a source pointed elsewhere under load is where every later call goes; switched off and deleted ones get none', async () => {
+  const account = await unlimited();
+  const model = await operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, [simulator.urls[0]]);
+  const [source] = model.sources;
+  const spec = {
+    modelId: model.id,
+    providerId: 'e2e',
+    upstreamModel: upstreamName(model.id),
+    endpoints: ['/v1/chat/completions'],
+  };
+  const put = async (change: object): Promise<void> => {
+    const saved = await operator.must<{ inForce: boolean }>('PUT', `/sources/${source}`, { ...spec, ...change });
+    expect(saved.inForce).toBe(true);
+  };
+  for (let n = 1; n <= CHANGES; n += 1) {
+    const listener = n % 2;
+    await put({ baseUrl: simulator.urls[listener] });
+    const after = simulator.calls({ model: spec.upstreamModel }).at(-1)?.seq ?? 0;
+    const answers = await callEverywhere(account, model.id);
+    const calls = simulator.calls({ model: spec.upstreamModel, after });
+    expect(new Set(calls.map((call) => call.listener))).toEqual(new Set([listener === 0 ? 'a' : 'b']));
+    expect(calls).toHaveLength(answers.length);
+  }
+  await put({ baseUrl: simulator.urls[0], enabled: false });
+  expect(await codes(account, model.id)).toEqual(['503 no_upstream_available']);
+  await put({ baseUrl: simulator.urls[0], endpoints: ['/v1/responses'] });
+  expect(await codes(account, model.id)).toEqual(['400 endpoint_not_supported_for_model']);
+  await put({ baseUrl: simulator.urls[0] });
+  expect(await codes(account, model.id)).toEqual(['200']);
+  expect((await operator.ask('DELETE', `/models/${model.id}`)).status).toBe(409);
+  expect((await operator.ask('DELETE', `/sources/${source}`)).status).toBe(204);
+  expect(await codes(account, model.id)).toEqual(['503 no_upstream_available']);
+}, 120_000);
+
+test("a model's switches and its end are in force with their answers", async () => {
+  const account = await unlimited();
+  const model = await operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, [simulator.urls[0]]);
+  const put = async (change: object): Promise<void> => {
+    const spec = { displayName: 'switched', kind: 'chat', ...change };
+    expect(await operator.must('PUT', `/models/${model.id}`, spec)).toMatchObject({ inForce: true });
+  };
+  for (let n = 0; n < 3; n += 1) {
+    await put({ available: false });
+    expect(await codes(account, model.id)).toEqual(['400 model_not_available']);
+    await put({ active: false });
+    expect(await codes(account, model.id)).toEqual(['404 model_not_found']);
+    await put({ prices: null });
+    expect(await codes(account, model.id)).toEqual(['503 model_not_priced']);
+    await put({ prices: { inputPerMillion: '1', outputPerMillion: '2' } });
+    expect(await codes(account, model.id)).toEqual(['200']);
+  }
+}, 120_000);
+
+test('the bus killed and restarted, then replaced by an empty one: what is known of the catalog stays good, and all recovers by itself', async () => {
+  const account = await unlimited();
+  const model = await operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, simulator.urls);
+  expect(await codes(account, model.id)).toEqual(['200']);
+  for (const emptyState of [false, true]) {
+    await system.servers.nats.restart?.({ kill: true, emptyState });
+    await until('calls are served again', async () => (await codes(account, model.id)).join() === '200', 30_000);
+    const saved = await until(
+      'a change is in force again',
+      async () => {
+        const answer = await operator.ask('PUT', `/models/${model.id}`, {
+          displayName: `after ${emptyState ? 'an empty' : 'a'} restart`,
+          kind: 'chat',
+        });
+        const body = answer.body as { inForce?: boolean };
+        return answer.status === 200 && body.inForce === true && answer;
+      },
+      30_000,
+    );
+    expect(saved.status).toBe(200);
+    const next = await operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, simulator.urls);
+    expect(await codes(account, next.id)).toEqual(['200']);
+  }
+}, 120_000);
+
+function edges(): readonly string[] {
+  return system.running().edgeUrls;
+}
+
+async function unlimited(): Promise<TestAccount> {
+  const account = await operator.account('1000.00');
+  await operator.limits(account.account, 1_000_000, 1_000);
+  return account;
+}
+
+/** The upstream name of a model of {@link TestOperator.model}. */
+function upstreamName(id: string): string {
+  return `up-${id.slice('test/'.length)}`;
+}
+
+function putPrice(model: string, perCall: string): Promise<ModelSaved> {
+  return operator.must('PUT', `/models/${model}`, {
+    displayName: 'priced',
+    kind: 'chat',
+    prices: { inputPerMillion: '0', outputPerMillion: '0', perCall },
+  });
+}
+
+/** A stream of an account of its own whose end waits until it is asked for. Resolves when it holds its slot. */
+async function openStream(model: string, gate: string): Promise<{ finish(): Promise<Answer> }> {
+  simulator.script({ model: upstreamName(model), times: 1, steps: [{ waitFor: gate }, { end: 'normal' }] });
+  const own = await unlimited();
+  const answer = chat(`${edges()[0]}/v1/chat/completions`, own.secret, { model, messages: HELLO, stream: true });
+  await until('the stream is running', async () => {
+    const slots = await operator.all(`/slots?accountId=${own.account}`);
+    return slots.length === 1;
+  });
+  return {
+    async finish() {
+      simulator.release(gate, 1);
+      return answer;
+    },
+  };
+}
+
+/** Calls at every edge that start now; all of them must be answered. */
+async function callEverywhere({ secret }: TestAccount, model: string): Promise<Answer[]> {
+  const answers = await Promise.all(
+    [...edges(), ...edges(), ...edges()].map((url) =>
+      chat(`${url}/v1/chat/completions`, secret, { model, messages: HELLO, max_tokens: 5 }),
+    ),
+  );
+  for (const answer of answers) expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
+  return answers;
+}
+
+/** What the edges answer: status, and the code of an error; each once. */
+async function codes({ secret }: TestAccount, model: string): Promise<string[]> {
+  const answers = await Promise.all(
+    [...edges(), ...edges(), ...edges()].map((url) =>
+      chat(`${url}/v1/chat/completions`, secret, { model, messages: HELLO, max_tokens: 5 }),
+    ),
+  );
+  return [...new Set(answers.map(({ status, text }) => `${status}${codeOf(text)}`))];
+}
+
+function codeOf(text: string): string {
+  const { error } = JSON.parse(text) as { error?: { code: string } };
+  return error === undefined ? '' : ` ${error.code}`;
+}

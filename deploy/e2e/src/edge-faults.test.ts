@@ -1,0 +1,297 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import type { ProviderSimulator } from '@gateway/provider-simulator';
+import { parseUsd } from '@gateway/metering';
+import { until } from '@gateway/testkit';
+import type { Redis } from 'ioredis';
+import { HELLO, chat } from '../test/call.js';
+import { connectRedis, isEmpty, readGate } from '../test/gate.js';
+import type { GateFacts } from '../test/gate.js';
+import { startLoad } from '../test/load.js';
+import type { Caller, Load, LoadOptions } from '../test/load.js';
+import { SHORT_DURATIONS, startOwnSystem } from '../test/own-system.js';
+import type { OwnSystem } from '../test/own-system.js';
+import { PRICES, chargeOf } from '../test/prices.js';
+import { openStreams, scriptHeldStreams } from '../test/streams.js';
+import type { OpenStream } from '../test/streams.js';
+import { compareLedger } from './prove/compare-ledger.js';
+import type { ClientCall } from './prove/compare-ledger.js';
+import { CENT } from './prove/held-wallet.js';
+import { loseGate } from './prove/lose-gate.js';
+import { wrongAnswers } from './prove/read-answers.js';
+
+const CREDIT_USD = '100.00';
+/** A cent for each of ten and five streams. */
+const HELD_USD = '0.15';
+const SLOTS = 200;
+/** Streams of the other edge on the same account: whatever happens to the first edge is not theirs. */
+const OTHERS = 5;
+/** Longer than a lease, and longer than an expiry with the question to billing after it. */
+const FREED_WITHIN_MS = 30_000;
+const EXPIRED_WITHIN_MS = 60_000;
+/** A silent edge is waited for up to 12 s (money and failure, rule 12). */
+const OPEN_WITHIN_MS = 40_000;
+const EMPTY_WITHIN_MS = 45_000;
+/** Answers that are looked at while a replica hangs: the server gives its connection up after two to three seconds. */
+const HUNG_ANSWERS = 150;
+/** Each silence of 250 ms is answered by a try at another replica, so a call fails only when four tries did. */
+const HUNG_FAULTS_MAX = 3;
+
+let system: OwnSystem;
+let simulator: ProviderSimulator;
+let redis: Redis;
+/** What a test leaves frozen or running when it fails. */
+const undone = new Set<() => unknown>();
+beforeAll(async () => {
+  system = await startOwnSystem('edge-faults', SHORT_DURATIONS);
+  simulator = await startProviderSimulator();
+  redis = connectRedis(system.local.servers.redis.url);
+}, 60_000);
+afterEach(async () => {
+  for (const undo of undone) await undo();
+  undone.clear();
+});
+afterAll(async () => {
+  redis?.disconnect();
+  await simulator?.close();
+  await system?.stop();
+}, 60_000);
+
+interface Scene {
+  readonly creditUsd: string;
+  readonly caller: Caller;
+  /** Streams at the first edge, which is the one that breaks. */
+  readonly own: readonly OpenStream[];
+  readonly others: readonly OpenStream[];
+  release(which: 'own' | 'others'): void;
+}
+
+/** Streams of one account at both edges, each group waiting for its release. */
+async function openAtBothEdges(ownCount: number, creditUsd = CREDIT_USD): Promise<Scene> {
+  const { edgeUrls } = system.local.running();
+  const caller = await system.operator.account(creditUsd);
+  await system.operator.limits(caller.account, 1_000_000, SLOTS);
+  const groups = [];
+  for (const [index, count] of [ownCount, OTHERS].entries()) {
+    const { id } = await system.operator.model(CENT, [simulator.urls[0]]);
+    const upstream = `up-${id.slice(id.indexOf('/') + 1)}`;
+    scriptHeldStreams(simulator, upstream, count);
+    groups.push({ upstream, streams: await openStreams(count, edgeUrls[index] ?? '', caller, id) });
+  }
+  const [own, others] = groups;
+  expect(await gate(caller)).toMatchObject({ slots: ownCount + OTHERS, holds: ownCount + OTHERS });
+  return {
+    creditUsd,
+    caller,
+    own: own?.streams ?? [],
+    others: others?.streams ?? [],
+    release(which) {
+      const group = which === 'own' ? own : others;
+      simulator.release(group?.upstream ?? '', group?.streams.length);
+    },
+  };
+}
+
+function gate(caller: Caller): Promise<GateFacts> {
+  return readGate(redis, caller.account);
+}
+
+/** Freezes the first process of a name; gives the way to let it go on, which the end of the test takes at the latest. */
+function freezeFirst(name: 'edge-proxy' | 'admission'): () => void {
+  const [process] = system.local.children(name);
+  const thaw = (): void => {
+    process?.kill('SIGCONT');
+  };
+  undone.add(thaw);
+  process?.kill('SIGSTOP');
+  return thaw;
+}
+
+function loadHere(options: LoadOptions): Load {
+  const load = startLoad(options);
+  undone.add(() => load.stop());
+  return load;
+}
+
+/** The slots of the first edge are free while its holds stand, and those of the other edge are as they were. */
+async function onlyOwnSlotsAreFreed(scene: Scene): Promise<void> {
+  const all = scene.own.length + OTHERS;
+  await until(
+    'the slots are free after the lease, the holds not yet',
+    async () => {
+      const { slots, holds } = await gate(scene.caller);
+      expect(slots).toBeGreaterThanOrEqual(OTHERS);
+      return slots === OTHERS && holds === all;
+    },
+    FREED_WITHIN_MS,
+  );
+}
+
+/** Each call of the first edge has one record that charges nothing; the other edge's are open. */
+async function onlyOwnExpired(scene: Scene): Promise<void> {
+  const ids = scene.own.map(({ requestId }) => requestId).sort();
+  const records = await until(
+    'all are recorded as expired',
+    async () => {
+      const found = await system.operator.records(scene.caller.account);
+      return found.length >= ids.length && found;
+    },
+    EXPIRED_WITHIN_MS,
+  );
+  expect(records.map(({ requestId }) => requestId).sort()).toEqual(ids);
+  for (const record of records) expect(record).toMatchObject({ outcome: 'expired', chargedUsd: '0.00' });
+  expect(await system.operator.walletUsd(scene.caller.account)).toBe(scene.creditUsd);
+  await until('their holds are gone', async () => (await gate(scene.caller)).holds === OTHERS, EXPIRED_WITHIN_MS);
+  expect((await gate(scene.caller)).slots).toBe(OTHERS);
+}
+
+/** Both edges have beaten since now, so that the gate and the stream of beats know all of its streams. */
+async function bothHaveBeaten({ caller }: Scene): Promise<void> {
+  const latest = Math.max(...(await gate(caller)).dueTimes);
+  await until('both edges have beaten', async () => (await gate(caller)).dueTimes.every((due) => due > latest));
+}
+
+/** Somebody else's call is answered there. */
+async function firstEdgeServes(): Promise<void> {
+  const { edgeUrls, providerUrls } = system.local.running();
+  const { secret } = await system.operator.account('1.00');
+  const { id } = await system.operator.model(CENT, providerUrls);
+  await until('the first edge serves', async () => {
+    const answer = await chat(`${edgeUrls[0]}/v1/chat/completions`, secret, { model: id, messages: HELLO });
+    return answer.status === 200;
+  });
+}
+
+/** Lets the streams end; each is complete. */
+async function endStreams(scene: Scene, which: 'own' | 'others'): Promise<void> {
+  scene.release(which);
+  const ends = await Promise.all(scene[which].map(({ ended }) => ended));
+  expect(ends.filter(({ complete }) => !complete)).toEqual([]);
+}
+
+/** Those that ended are charged a cent each, once; the rest nothing; nothing is held. */
+async function expectCharged(
+  scene: Scene,
+  ended: readonly OpenStream[],
+  refused: readonly ClientCall[] = [],
+): Promise<void> {
+  const paid = new Set(ended);
+  const streams = [...scene.own, ...scene.others];
+  const calls = streams.map((stream) => ({
+    requestId: stream.requestId,
+    chargeNanoUsd: paid.has(stream) ? parseUsd(CENT.perCall) : null,
+  }));
+  const { account } = scene.caller;
+  const all = [...calls, ...refused];
+  const { settled, uncharged, differences } = await compareLedger(system.operator, account, scene.creditUsd, all);
+  expect(differences).toEqual([]);
+  expect([settled, uncharged]).toEqual([paid.size, calls.length - paid.size]);
+  for (const { requestId } of ended) {
+    const { transactions } = await system.operator.record(requestId);
+    const taken = transactions.flatMap(({ entries }) =>
+      entries.filter((entry) => entry.ledgerAccount === `wallet:${account}`),
+    );
+    expect(taken.map(({ amountUsd }) => amountUsd)).toEqual([`-${CENT.perCall}`]);
+  }
+  await until('slots and holds are gone', async () => isEmpty(await gate(scene.caller)), EMPTY_WITHIN_MS);
+}
+
+test('an edge killed with 50 open streams: clients see a cut, slots free after the lease, each call expires at 0, the other edge goes on', async () => {
+  const scene = await openAtBothEdges(50);
+  const [edge] = system.local.children('edge-proxy');
+  const pid = edge?.pid;
+  edge?.kill('SIGKILL');
+  const ends = await Promise.all(scene.own.map(({ ended }) => ended));
+  expect(ends.filter(({ cut, text }) => !cut || text.includes('[DONE]'))).toEqual([]);
+  await onlyOwnSlotsAreFreed(scene);
+  await until('the edge is another process', () => edge?.pid != null && edge.pid !== pid);
+  await edge?.ready();
+  await onlyOwnExpired(scene);
+  await endStreams(scene, 'others');
+  await expectCharged(scene, scene.others);
+}, 150_000);
+
+test('an edge that comes back after its leases: its streams end whole and are charged once; it had lost their slots and nothing else', async () => {
+  const scene = await openAtBothEdges(10);
+  const thaw = freezeFirst('edge-proxy');
+  await onlyOwnSlotsAreFreed(scene);
+  thaw();
+  await firstEdgeServes();
+  await bothHaveBeaten(scene);
+  expect(await gate(scene.caller)).toMatchObject({ slots: OTHERS, holds: scene.own.length + OTHERS });
+  await endStreams(scene, 'own');
+  await endStreams(scene, 'others');
+  await expectCharged(scene, [...scene.own, ...scene.others]);
+}, 150_000);
+
+test('an edge that comes back after the expiry: what it settles wins, each stream is charged exactly once', async () => {
+  const scene = await openAtBothEdges(10);
+  const thaw = freezeFirst('edge-proxy');
+  await onlyOwnSlotsAreFreed(scene);
+  await onlyOwnExpired(scene);
+  thaw();
+  await firstEdgeServes();
+  expect(await gate(scene.caller)).toMatchObject({ slots: OTHERS, holds: OTHERS });
+  await endStreams(scene, 'own');
+  await until('the corrections are made', async () => {
+    const records = await system.operator.records(scene.caller.account);
+    return records.every(({ outcome }) => outcome === 'settled');
+  });
+  expect(await gate(scene.caller)).toMatchObject({ slots: OTHERS, holds: OTHERS });
+  await endStreams(scene, 'others');
+  await expectCharged(scene, [...scene.own, ...scene.others]);
+}, 150_000);
+
+test('an edge that is silent when the gate is lost: its streams hold the wallet from its last beat, nobody spends it a second time', async () => {
+  const scene = await openAtBothEdges(10, HELD_USD);
+  await bothHaveBeaten(scene);
+  const { edgeUrls, providerUrls } = system.local.running();
+  const { id } = await system.operator.model(CENT, providerUrls);
+  const thaw = freezeFirst('edge-proxy');
+  await loseGate(system.local.servers.redis, 'flushed', () => Promise.resolve());
+  const urls = edgeUrls.slice(1);
+  const load = loadHere({ urls, model: id, callers: [scene.caller], atOnce: 2, pauseMs: 100 });
+  await until(
+    'the gate is open',
+    () => load.seen.filter(({ status }) => status !== null && status < 500).length >= 5,
+    OPEN_WITHIN_MS,
+  );
+  const spent = await load.stop();
+  expect(wrongAnswers(spent, ['402 insufficient_credits'])).toEqual([]);
+  thaw();
+  await firstEdgeServes();
+  await endStreams(scene, 'own');
+  await endStreams(scene, 'others');
+  const refused = spent.map(({ requestId }) => ({ requestId: requestId ?? '', chargeNanoUsd: null }));
+  await expectCharged(scene, [...scene.own, ...scene.others], refused);
+}, 150_000);
+
+test('an admission that hangs: calls go on at the other within the retry, and nothing is taken twice when it wakes', async () => {
+  const { edgeUrls, providerUrls } = system.local.running();
+  const { id } = await system.operator.model(PRICES, providerUrls);
+  const callers = await Promise.all(Array.from({ length: 3 }, () => system.operator.account(CREDIT_USD)));
+  for (const { account } of callers) await system.operator.limits(account, 1_000_000, SLOTS);
+  const load = loadHere({ urls: edgeUrls, model: id, callers, atOnce: 3, pauseMs: 150 });
+  const more = async (count: number): Promise<void> => {
+    const before = load.seen.length;
+    await until(`${count} more answers`, () => load.seen.length >= before + count, 60_000);
+  };
+  await more(30);
+  const frozenFrom = load.seen.length;
+  const thaw = freezeFirst('admission');
+  await more(HUNG_ANSWERS);
+  const hung = load.seen.slice(frozenFrom);
+  thaw();
+  await more(60);
+  const seen = await load.stop();
+  expect(wrongAnswers(seen, ['200'])).toEqual([]);
+  const faults = hung.filter(({ status }) => status !== 200);
+  expect(faults.length).toBeLessThanOrEqual(HUNG_FAULTS_MAX);
+  for (const { account } of callers) {
+    await until('slots and holds are gone', async () => isEmpty(await readGate(redis, account)), EMPTY_WITHIN_MS);
+    const calls = seen
+      .filter((call) => call.account === account)
+      .map(({ requestId, usage }) => ({ requestId: requestId ?? '', chargeNanoUsd: usage && chargeOf(usage) }));
+    expect((await compareLedger(system.operator, account, CREDIT_USD, calls)).differences).toEqual([]);
+  }
+}, 150_000);

@@ -1,0 +1,196 @@
+import { until } from '@gateway/testkit';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import type { ProviderSimulator } from '@gateway/provider-simulator';
+import { connectRedis, isEmpty, readGate } from '../../test/gate.js';
+import { startLoad } from '../../test/load.js';
+import type { Caller, Seen } from '../../test/load.js';
+import type { TestModel } from '../../test/operator.js';
+import type { OwnSystem } from '../../test/own-system.js';
+import { PRICES, chargeOf } from '../../test/prices.js';
+import { compareLedger } from './compare-ledger.js';
+import type { ClientCall, Comparison } from './compare-ledger.js';
+import { CENT, HELD_CREDIT_USD, HELD_STREAMS, HeldWallet } from './held-wallet.js';
+import { loseGate } from './lose-gate.js';
+import type { Loss } from './lose-gate.js';
+import { faultsOf, wrongAnswers } from './read-answers.js';
+
+/** What one loss of the gate did. Times are milliseconds. */
+export interface LossFigures {
+  readonly loss: Loss;
+  /** From the loss until Redis answered again. */
+  readonly awayMs: number;
+  /** Answers of the 500 class. */
+  readonly faults: number;
+  /** From the first of them to the last. */
+  readonly faultsMs: number;
+  /** From Redis' answer to the last of them. */
+  readonly faultsSinceMs: number;
+  /** From Redis' answer until every account had read a whole answer of a call that began since, and after the last 500. */
+  readonly servedMs: number;
+  /** Of this loss' calls those answered with 200; the settled records that these accounts have more than before. */
+  readonly admitted: number;
+  readonly settled: number;
+  /** Records of calls that were not answered: nothing was charged for them. */
+  readonly uncharged: number;
+  /** Sentences: what is not as it must be. */
+  readonly differences: readonly string[];
+}
+
+const ACCOUNTS = 4;
+const CREDIT_USD = '1000.00';
+/** Far above what the load takes at once: a call that ended under the old token may count until its release is repeated. */
+const SLOTS = 200;
+const REQUESTS_PER_MINUTE = 1_000_000;
+const LOAD = { atOnce: 3, pauseMs: 120 };
+/** Longer than the pause between the beats: at a loss some streams are in a beat and some are not. */
+const CHUNK_DELAY_MS = 25;
+const CALLS_BEFORE = { min: 10, span: 30 };
+
+/** Answers in a row after which an account counts as served again. */
+const STEADY_ANSWERS = 3;
+const SERVED_WITHIN_MS = 45_000;
+const EMPTY_WITHIN_MS = 45_000;
+const ANSWERED_WITHIN_MS = 30_000;
+
+/** A running system under load whose gate is lost again and again; nobody lends a hand after a loss. */
+export class GateLossProof {
+  readonly #seen: Seen[] = [];
+  /** The accounts under load keep their records from loss to loss. */
+  #kept: readonly Comparison[] = [];
+
+  private constructor(
+    private readonly system: OwnSystem,
+    private readonly simulator: ProviderSimulator,
+    private readonly callers: readonly Caller[],
+    private readonly model: TestModel,
+    private readonly centModel: TestModel,
+  ) {}
+
+  static async begin(system: OwnSystem): Promise<GateLossProof> {
+    const simulator = await startProviderSimulator({ chunkDelayMs: CHUNK_DELAY_MS, recordCalls: false });
+    const callers: Caller[] = [];
+    for (let n = 0; n < ACCOUNTS; n += 1) callers.push(await accountOf(system, CREDIT_USD));
+    const model = await system.operator.model(PRICES, simulator.urls);
+    const centModel = await system.operator.model(CENT, simulator.urls);
+    return new GateLossProof(system, simulator, callers, model, centModel);
+  }
+
+  async end(): Promise<void> {
+    await this.simulator.close();
+  }
+
+  /** Loses the gate once in the midst of calls and compares everything when the calls have ended. */
+  async lose(loss: Loss, random: () => number): Promise<LossFigures> {
+    const { edgeUrls } = this.system.local.running();
+    const spender = await accountOf(this.system, HELD_CREDIT_USD);
+    const wallet = await HeldWallet.open(this.system, this.simulator, this.centModel, spender);
+    const load = startLoad({ urls: edgeUrls, model: this.model.id, callers: this.callers, ...LOAD });
+    const spending = wallet.spend();
+    try {
+      const before = CALLS_BEFORE.min + Math.floor(random() * CALLS_BEFORE.span);
+      await until(`${before} calls are answered`, () => load.seen.length >= before, ANSWERED_WITHIN_MS);
+      await until('the held wallet is refused', () => spending.seen.length > 0, ANSWERED_WITHIN_MS);
+      const lostAt = Date.now();
+      // Half of the times Redis stays away until clients notice.
+      const whileAway = random() < 0.5 ? () => this.#noticed(load.seen, lostAt) : () => Promise.resolve();
+      await loseGate(this.system.local.servers.redis, loss, whileAway);
+      const backAt = Date.now();
+      const servedAt = await this.#served(load.seen, spending.seen, backAt);
+      return await this.#figures({ loss, lostAt, backAt, servedAt }, wallet, await load.stop(), await spending.stop());
+    } finally {
+      await Promise.all([load.stop(), spending.stop()]);
+    }
+  }
+
+  async #noticed(seen: readonly Seen[], lostAt: number): Promise<void> {
+    await until('clients notice', () => faultsOf(seen, lostAt).length > 0, ANSWERED_WITHIN_MS);
+  }
+
+  /** When the last of the accounts was served again; the one whose wallet is held is served when it is refused. */
+  #served(seen: readonly Seen[], spent: readonly Seen[], backAt: number): Promise<number> {
+    return until(
+      'every account is served again',
+      () => {
+        const since = Math.max(backAt, ...faultsOf(seen, backAt), ...faultsOf(spent, backAt));
+        const served = [
+          ...this.callers.map(({ account }) => seen.filter((call) => call.account === account && call.complete)),
+          spent.filter(({ status }) => status === 402),
+        ].map((calls) => calls.filter(({ begunAt }) => Date.parse(begunAt) > since));
+        if (served.some((calls) => calls.length < STEADY_ANSWERS)) return undefined;
+        return Math.max(...served.map(([first]) => Date.parse(first?.endedAt ?? '')));
+      },
+      SERVED_WITHIN_MS,
+    );
+  }
+
+  async #figures(
+    { loss, lostAt, backAt, servedAt }: { loss: Loss; lostAt: number; backAt: number; servedAt: number },
+    wallet: HeldWallet,
+    seen: readonly Seen[],
+    spent: readonly Seen[],
+  ): Promise<LossFigures> {
+    this.#seen.push(...seen);
+    const wrong = [...wrongAnswers(seen, ['200']), ...(await wallet.end(spent))];
+    await this.#gateIsEmpty([...this.callers.map(({ account }) => account), wallet.account]);
+    const { settled, uncharged, differences } = await this.#compare(wallet, spent);
+    const faults = faultsOf([...seen, ...spent], lostAt);
+    return {
+      loss,
+      awayMs: backAt - lostAt,
+      faults: faults.length,
+      faultsMs: faults.length === 0 ? 0 : Math.max(...faults) - Math.min(...faults),
+      faultsSinceMs: Math.max(backAt, ...faults) - backAt,
+      servedMs: servedAt - backAt,
+      admitted: seen.filter(({ status }) => status === 200).length + HELD_STREAMS,
+      settled,
+      uncharged,
+      differences: [...wrong, ...differences],
+    };
+  }
+
+  async #gateIsEmpty(accounts: readonly string[]): Promise<void> {
+    const redis = connectRedis(this.system.local.servers.redis.url);
+    try {
+      for (const account of accounts) {
+        const empty = async (): Promise<boolean> => isEmpty(await readGate(redis, account));
+        await until(`slots and holds of ${account} are gone`, empty, EMPTY_WITHIN_MS);
+      }
+    } finally {
+      redis.disconnect();
+    }
+  }
+
+  /** The ledger of all accounts against what clients saw; counts are what came since the last loss. */
+  async #compare(wallet: HeldWallet, spent: readonly Seen[]): Promise<Comparison> {
+    const { operator } = this.system;
+    const own = await wallet.compare(spent);
+    const kept = await Promise.all(
+      this.callers.map(({ account }) => compareLedger(operator, account, CREDIT_USD, this.#callsOf(account))),
+    );
+    const before = this.#kept;
+    this.#kept = kept;
+    return {
+      settled: sum([own, ...kept], 'settled') - sum(before, 'settled'),
+      uncharged: sum([own, ...kept], 'uncharged') - sum(before, 'uncharged'),
+      differences: [own, ...kept].flatMap(({ differences }) => differences),
+    };
+  }
+
+  #callsOf(account: string): ClientCall[] {
+    return this.#seen.flatMap((call) => {
+      if (call.account !== account || call.requestId === null) return [];
+      const chargeNanoUsd = call.status === 200 && call.usage !== null ? chargeOf(call.usage) : null;
+      return [{ requestId: call.requestId, chargeNanoUsd }];
+    });
+  }
+}
+
+async function accountOf({ operator }: OwnSystem, creditUsd: string): Promise<Caller> {
+  const caller = await operator.account(creditUsd);
+  await operator.limits(caller.account, REQUESTS_PER_MINUTE, SLOTS);
+  return caller;
+}
+
+function sum(comparisons: readonly Comparison[], count: 'settled' | 'uncharged'): number {
+  return comparisons.reduce((total, comparison) => total + comparison[count], 0);
+}

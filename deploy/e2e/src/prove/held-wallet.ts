@@ -1,0 +1,85 @@
+import type { ProviderSimulator } from '@gateway/provider-simulator';
+import { HELLO, chat } from '../../test/call.js';
+import { startLoad } from '../../test/load.js';
+import type { Caller, Load, Seen } from '../../test/load.js';
+import type { TestModel } from '../../test/operator.js';
+import type { OwnSystem } from '../../test/own-system.js';
+import { openStreams, scriptHeldStreams } from '../../test/streams.js';
+import type { OpenStream } from '../../test/streams.js';
+import { compareLedger } from './compare-ledger.js';
+import type { Comparison } from './compare-ledger.js';
+import { wrongAnswers } from './read-answers.js';
+
+/** Worst case and charge are the same cent, whatever the tokens. */
+export const CENT = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' };
+const CENT_NANO_USD = 10_000_000n;
+/** A wallet of so many cents, all held by streams that run on until {@link HeldWallet.end}. */
+export const HELD_STREAMS = 5;
+export const HELD_CREDIT_USD = '0.05';
+const SPENDING = { atOnce: 2, pauseMs: 60 };
+
+/** A wallet held in full by running streams, and somebody who tries to spend it a second time. */
+export class HeldWallet {
+  private constructor(
+    private readonly system: OwnSystem,
+    private readonly simulator: ProviderSimulator,
+    private readonly model: TestModel,
+    private readonly caller: Caller,
+    private readonly streams: readonly OpenStream[],
+  ) {}
+
+  /** Opens the streams over all edges. `caller` has {@link HELD_CREDIT_USD}, `model` costs a {@link CENT} a call. */
+  static async open(
+    system: OwnSystem,
+    simulator: ProviderSimulator,
+    model: TestModel,
+    caller: Caller,
+  ): Promise<HeldWallet> {
+    scriptHeldStreams(simulator, upstreamOf(model), HELD_STREAMS);
+    const { edgeUrls } = system.local.running();
+    const streams = await Promise.all(
+      Array.from({ length: HELD_STREAMS }, (_, n) =>
+        openStreams(1, edgeUrls[n % edgeUrls.length] ?? '', caller, model.id),
+      ),
+    );
+    return new HeldWallet(system, simulator, model, caller, streams.flat());
+  }
+
+  get account(): string {
+    return this.caller.account;
+  }
+
+  /** Calls and calls, at every edge. */
+  spend(): Load {
+    const { edgeUrls } = this.system.local.running();
+    return startLoad({ urls: edgeUrls, model: this.model.id, callers: [this.caller], ...SPENDING });
+  }
+
+  /** The streams go on to their ends, then nothing is left. Sentences about what is otherwise. */
+  async end(spent: readonly Seen[]): Promise<string[]> {
+    this.simulator.release(upstreamOf(this.model), this.streams.length);
+    const differences = wrongAnswers(spent, ['402 insufficient_credits']);
+    for (const { requestId, ended } of this.streams) {
+      if (!(await ended).complete) differences.push(`${requestId} was open over the loss and did not end whole`);
+    }
+    for (const url of this.system.local.running().edgeUrls) {
+      const body = { model: this.model.id, messages: HELLO };
+      const { status, text } = await chat(`${url}/v1/chat/completions`, this.caller.secret, body);
+      if (status !== 402) differences.push(`the spent wallet was answered ${status}: ${text}`);
+    }
+    return differences;
+  }
+
+  /** Each stream was charged its cent, and nothing else was. */
+  compare(spent: readonly Seen[]): Promise<Comparison> {
+    const calls = [
+      ...this.streams.map(({ requestId }) => ({ requestId, chargeNanoUsd: CENT_NANO_USD })),
+      ...spent.flatMap(({ requestId }) => (requestId === null ? [] : [{ requestId, chargeNanoUsd: null }])),
+    ];
+    return compareLedger(this.system.operator, this.account, HELD_CREDIT_USD, calls);
+  }
+}
+
+function upstreamOf(model: TestModel): string {
+  return `up-${model.id.slice(model.id.indexOf('/') + 1)}`;
+}

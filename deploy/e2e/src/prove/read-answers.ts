@@ -1,0 +1,36 @@
+import type { Seen } from '../../test/load.js';
+
+/** What clients may read while the gate is away and shortly after (money and failure, table of failures). */
+const FAULT_CODES: readonly string[] = ['admission_error', 'lookup_failed'];
+
+/** When the answers of the 500 class came, of calls that ended since, epoch ms. */
+export function faultsOf(seen: readonly Seen[], sinceMs: number): number[] {
+  return seen.flatMap(({ status, endedAt }) => {
+    const at = Date.parse(endedAt);
+    return status !== null && status >= 500 && at >= sinceMs ? [at] : [];
+  });
+}
+
+/** Sentences about answers that are neither as expected nor one of the faults that a lost gate may show. */
+export function wrongAnswers(seen: readonly Seen[], expected: readonly string[]): string[] {
+  const faults = FAULT_CODES.map((code) => `500 ${code}`);
+  return seen.flatMap((call) => {
+    const answer = answerOf(call);
+    if (expected.includes(answer) || faults.includes(answer)) return [];
+    return [`${call.requestId ?? 'a call'} of ${call.account} was answered ${answer}: ${call.body.slice(0, 200)}`];
+  });
+}
+
+function answerOf({ status, complete, body }: Seen): string {
+  if (status === null) return 'nothing';
+  if (status === 200) return complete ? '200' : '200 cut';
+  return `${status} ${codeOf(body)}`;
+}
+
+function codeOf(body: string): string {
+  try {
+    return String((JSON.parse(body) as { error?: { code?: unknown } }).error?.code);
+  } catch {
+    return 'unreadable';
+  }
+}

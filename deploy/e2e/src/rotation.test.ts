@@ -1,0 +1,270 @@
+// Key changes under load on two edges and two admissions. `npm run prove:rotation` runs the first test with 10,000
+// rotations and keeps its figures.
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Agent, request } from 'undici';
+import { startSystem } from '@gateway/local';
+import type { LocalSystem } from '@gateway/local';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import type { ProviderSimulator } from '@gateway/provider-simulator';
+import { until } from '@gateway/testkit';
+import { chat, HELLO } from '../test/call.js';
+import { TestOperator } from '../test/operator.js';
+import type { TestAccount } from '../test/operator.js';
+
+/** Rotations in all; the named command sets its own number. */
+const ROTATIONS = Number(process.env['GATEWAY_PROVE_ROTATIONS'] ?? 50);
+const KEYS = 10;
+/** Calls at a time that each key's clients keep going, with the newest secret that they know. */
+const LANES_PER_KEY = 1;
+/** Calls with the old secret after each rotation, in turn at both edges. */
+const PROBES = 4;
+const FIGURES_FILE = fileURLToPath(new URL('../prove/rotation.md', import.meta.url));
+const PRICES = { inputPerMillion: '1.00', outputPerMillion: '1.00' };
+const BEAT_MS = 500;
+
+let stateDirectory: string;
+let system: LocalSystem;
+let operator: TestOperator;
+let simulator: ProviderSimulator;
+let model: string;
+const agent = new Agent({ connections: 64 });
+
+beforeAll(async () => {
+  stateDirectory = mkdtempSync(join(tmpdir(), 'gateway-rotation-'));
+  chmodSync(stateDirectory, 0o711);
+  system = await startSystem({
+    stateDirectory,
+    port: 0,
+    replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1 },
+    durable: false,
+    env: { GATEWAY_BEAT_MS: String(BEAT_MS) },
+    log: () => undefined,
+  });
+  operator = new TestOperator(system.running());
+  simulator = await startProviderSimulator({ recordCalls: false });
+  ({ id: model } = await operator.model(PRICES, simulator.urls));
+}, 60_000);
+afterAll(async () => {
+  await agent.close();
+  await simulator?.close();
+  await system?.stop();
+  rmSync(stateDirectory, { recursive: true, force: true });
+}, 60_000);
+
+interface Caller extends TestAccount {
+  /** Secrets in the order of their rotations; the last one is current. */
+  readonly secrets: string[];
+}
+
+interface Figures {
+  readonly answerMs: number[];
+  /** From the answer of the rotation to the end of the first refused call with the old secret. */
+  readonly refusedMs: number[];
+  calls: number;
+  lateAdmissions: number;
+  newRefused: number;
+}
+
+test(
+  `${ROTATIONS} rotations under load: no call that started after the answer is admitted with the old secret, and the new one works at once`,
+  async () => {
+    const callers = await Promise.all(Array.from({ length: KEYS }, () => unlimitedCaller()));
+    const figures: Figures = { answerMs: [], refusedMs: [], calls: 0, lateAdmissions: 0, newRefused: 0 };
+    const rotating = new Set<Caller>();
+    let stopped = false;
+    const load = callers.flatMap((caller) =>
+      Array.from({ length: LANES_PER_KEY }, async (_unused, lane) => {
+        for (let n = lane; !stopped; n += 1) {
+          const secret = caller.secrets.at(-1) ?? '';
+          const status = await statusOf(n, secret);
+          figures.calls += 1;
+          // A call that met the rotation is refused; one whose secret is still the newest must not be.
+          if (status !== 200 && caller.secrets.at(-1) === secret && !rotating.has(caller)) figures.newRefused += 1;
+        }
+      }),
+    );
+    const begun = performance.now();
+    await Promise.all(
+      callers.map(async (caller) => {
+        for (let n = 0; n < ROTATIONS / KEYS; n += 1) await rotateAndProbe(caller, figures, rotating);
+      }),
+    );
+    const seconds = (performance.now() - begun) / 1_000;
+    stopped = true;
+    await Promise.all(load);
+    if (process.env['GATEWAY_PROVE_ROTATIONS'] !== undefined) writeFileSync(FIGURES_FILE, report(figures, seconds));
+    expect({ late: figures.lateAdmissions, refused: figures.newRefused }).toEqual({ late: 0, refused: 0 });
+    expect(figures.answerMs).toHaveLength(Math.ceil(ROTATIONS / KEYS) * KEYS);
+    expect(figures.calls).toBeGreaterThan(ROTATIONS);
+  },
+  60_000 + ROTATIONS * 200,
+);
+
+async function rotateAndProbe(caller: Caller, figures: Figures, rotating: Set<Caller>): Promise<void> {
+  const old = caller.secrets.at(-1) ?? '';
+  rotating.add(caller);
+  const askedAt = performance.now();
+  const secret = await operator.rotate(caller.key);
+  const answeredAt = performance.now();
+  caller.secrets.push(secret);
+  figures.answerMs.push(answeredAt - askedAt);
+  let first = true;
+  const probes = Array.from({ length: PROBES }, async (_unused, n) => {
+    const status = await statusOf(n, old);
+    if (status === 401 && first) figures.refusedMs.push(performance.now() - answeredAt);
+    first = false;
+    if (status !== 401) figures.lateAdmissions += 1;
+  });
+  const fresh = [0, 1].map(async (n) => {
+    if ((await statusOf(n, secret)) !== 200) figures.newRefused += 1;
+  });
+  figures.calls += PROBES + 2;
+  await Promise.all([...probes, ...fresh]);
+  rotating.delete(caller);
+}
+
+test('a revoked, suspended or reinstated key, and a suspended account, are what the answer says at every edge, at once', async () => {
+  const caller = await unlimitedCaller();
+  const other = await operator.key(caller.account);
+  expect(await everywhere(caller.secret)).toEqual([200]);
+  for (let n = 0; n < 5; n += 1) {
+    await operator.setKey(caller.key, 'suspend');
+    expect(await everywhere(caller.secret)).toEqual(['403 key_inactive']);
+    await operator.setKey(caller.key, 'reinstate');
+    expect(await everywhere(caller.secret)).toEqual([200]);
+    await operator.setAccount(caller.account, 'suspend');
+    expect(await everywhere(caller.secret)).toEqual(['403 account_suspended']);
+    expect(await everywhere(other.secret)).toEqual(['403 account_suspended']);
+    await operator.setAccount(caller.account, 'reinstate');
+    expect(await everywhere(other.secret)).toEqual([200]);
+  }
+  await operator.setKey(caller.key, 'revoke');
+  expect(await everywhere(caller.secret)).toEqual(['403 key_inactive']);
+  expect(await everywhere(other.secret)).toEqual([200]);
+  const again = await operator.ask('POST', `/keys/${caller.key}/rotate`);
+  expect([again.status, again.body]).toEqual([409, expect.objectContaining({ error: expect.anything() })]);
+});
+
+test('a key expires at its time, at every edge', async () => {
+  const { account } = await unlimitedCaller();
+  const expiresAtMs = Date.now() + 3_000;
+  const { secret } = await operator.key(account, { expiresAt: new Date(expiresAtMs).toISOString() });
+  expect(await everywhere(secret)).toEqual([200]);
+  await until('the key has expired', () => Date.now() > expiresAtMs, 10_000);
+  expect(await everywhere(secret)).toEqual(['403 key_expired']);
+});
+
+test('suspending a key lets its streams finish; suspending the account ends them, with an error and without their marker', async () => {
+  const caller = await unlimitedCaller();
+  const frame = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n';
+  const gated = await operator.model(PRICES, simulator.urls);
+  const scripted = simulatorModel(gated.id);
+  const steps = [{ chunk: frame }, { waitFor: scripted }, { chunk: 'data: [DONE]\n\n' }, { end: 'normal' as const }];
+  simulator.script({ model: scripted, times: 2, steps });
+  const open = (): ReturnType<typeof chat> =>
+    chat(`${edges()[0]}/v1/chat/completions`, caller.secret, { model: gated.id, messages: HELLO, stream: true });
+
+  const first = open();
+  await untilSlots(caller.account, 1);
+  await operator.setKey(caller.key, 'suspend');
+  simulator.release(scripted, 1);
+  expect(await first).toMatchObject({ status: 200, cut: false, text: expect.stringContaining('[DONE]') });
+  await operator.setKey(caller.key, 'reinstate');
+
+  const second = open();
+  await untilSlots(caller.account, 1);
+  await operator.setAccount(caller.account, 'suspend');
+  const cut = await second;
+  expect(cut).toMatchObject({ status: 200, cut: true, text: expect.stringContaining('account_suspended') });
+  expect(cut.text).not.toContain('[DONE]');
+  await untilSlots(caller.account, 0);
+  const { record } = await operator.record(cut.requestId);
+  expect([record.outcome, record.chargedUsd]).toEqual(['voided', '0.00']);
+  simulator.release(scripted, 1);
+});
+
+test('with admission stopped a change answers not_in_force, and is in force once admission is back', async () => {
+  const caller = await unlimitedCaller();
+  expect(await everywhere(caller.secret)).toEqual([200]);
+  const admissions = system.children('admission');
+  await Promise.all(admissions.map((child) => child.stop(10_000)));
+  const answer = await operator.ask('POST', `/keys/${caller.key}/revoke`);
+  expect([answer.status, answer.body]).toMatchObject([503, { error: { code: 'not_in_force' } }]);
+  expect(await everywhere(caller.secret)).toEqual(['500 admission_error']);
+  await Promise.all(admissions.map((child) => child.start()));
+  await until('the key is refused', async () => (await everywhere(caller.secret))[0] === '403 key_inactive', 20_000);
+  expect(await everywhere(caller.secret)).toEqual(['403 key_inactive']);
+}, 60_000);
+
+function edges(): readonly string[] {
+  return system.running().edgeUrls;
+}
+
+async function unlimitedCaller(): Promise<Caller> {
+  const account = await operator.account('1000.00');
+  await operator.limits(account.account, 1_000_000, 1_000);
+  return { ...account, secrets: [account.secret] };
+}
+
+async function statusOf(n: number, secret: string): Promise<number> {
+  const urls = edges();
+  const answer = await request(`${urls[n % urls.length]}/v1/chat/completions`, {
+    method: 'POST',
+    dispatcher: agent,
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: HELLO, max_tokens: 5 }),
+  });
+  await answer.body.dump();
+  return answer.statusCode;
+}
+
+/** What each edge answers, five calls each: 200 or status and code, each once. */
+async function everywhere(secret: string): Promise<(number | string)[]> {
+  const calls = edges().flatMap((url) => Array.from({ length: 5 }, () => `${url}/v1/chat/completions`));
+  const answers = await Promise.all(
+    calls.map(async (url) => {
+      const { status, text } = await chat(url, secret, { model, messages: HELLO, max_tokens: 5 });
+      return status === 200 ? status : `${status} ${(JSON.parse(text) as { error: { code: string } }).error.code}`;
+    }),
+  );
+  return [...new Set(answers)];
+}
+
+/** The upstream name of a model of {@link TestOperator.model}. */
+function simulatorModel(id: string): string {
+  return `up-${id.slice('test/'.length)}`;
+}
+
+async function untilSlots(account: string, wanted: number): Promise<void> {
+  await until(`${account} has ${wanted} slots taken`, async () => {
+    const slots = await operator.all(`/slots?accountId=${account}`);
+    return slots.length === wanted;
+  });
+}
+
+function report({ answerMs, refusedMs, calls, lateAdmissions, newRefused }: Figures, seconds: number): string {
+  const row = (name: string, values: readonly number[]): string => {
+    const sorted = [...values].sort((one, other) => one - other);
+    const at = (share: number): string => (sorted[Math.floor((sorted.length - 1) * share)] ?? 0).toFixed(1);
+    return `| ${name} | ${at(0.5)} | ${at(0.99)} | ${at(1)} |`;
+  };
+  return [
+    '# Rotation under load',
+    '',
+    '`npm run prove:rotation`: two edges, two admissions, all on one machine with its load generator.',
+    '',
+    `- ${answerMs.length} rotations of ${KEYS} keys in ${seconds.toFixed(0)} s, ${calls} calls beside them (${(calls / seconds).toFixed(0)}/s)`,
+    `- calls that started after the answer and were admitted with the old secret: ${lateAdmissions}`,
+    `- calls with the newest secret that were refused: ${newRefused}`,
+    '',
+    '| milliseconds | p50 | p99 | largest |',
+    '| --- | --- | --- | --- |',
+    row('rotation asked to answered (in force everywhere)', answerMs),
+    row('answer to the first refused call with the old secret', refusedMs),
+    '',
+  ].join('\n');
+}

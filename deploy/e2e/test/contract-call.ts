@@ -1,0 +1,128 @@
+import { expect } from '@jest/globals';
+import { Agent, request } from 'undici';
+
+/** Endpoints of one protocol share the form of their errors. */
+export type Style = 'chat' | 'messages';
+
+export interface ContractCall {
+  readonly method?: string;
+  readonly path: string;
+  /** Sent as a Bearer; null: no key. */
+  readonly secret: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON, a string or bytes as they are; absent: no body. */
+  readonly body?: unknown;
+}
+
+export interface ContractAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly id: string;
+  readonly text: string;
+  /** The connection ended before the answer did. */
+  readonly cut: boolean;
+}
+
+/** Least bodies that every endpoint takes, without the model. */
+export const LEAST_BODY: Readonly<Record<string, object>> = {
+  '/v1/chat/completions': { messages: [{ role: 'user', content: 'hello' }] },
+  '/v1/completions': { prompt: 'hello' },
+  '/v1/messages': { max_tokens: 50, messages: [{ role: 'user', content: 'hello' }] },
+  '/v1/messages/count_tokens': { messages: [{ role: 'user', content: 'hello' }] },
+  '/v1/embeddings': { input: 'hello' },
+  '/v1/responses': { input: 'hello' },
+};
+export const CHAT = '/v1/chat/completions';
+export const MESSAGES = '/v1/messages';
+export const COUNT_TOKENS = '/v1/messages/count_tokens';
+
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const agent = new Agent({ connections: 64, pipelining: 1 });
+
+export function styleOf(path: string): Style {
+  return path === MESSAGES || path === COUNT_TOKENS ? 'messages' : 'chat';
+}
+
+/** A model call with the least body of its endpoint and more fields. */
+export function modelCall(path: string, secret: string | null, model: string, fields: object = {}): ContractCall {
+  return { path, secret, body: { model, ...LEAST_BODY[path], ...fields } };
+}
+
+/** Sends a call, reads its answer to the end, and checks what holds for every answer. */
+export async function send(url: string, call: ContractCall): Promise<ContractAnswer> {
+  const { method = call.body === undefined ? 'GET' : 'POST', path, secret, body } = call;
+  const isRaw = typeof body === 'string' || Buffer.isBuffer(body);
+  const response = await request(`${url}${path}`, {
+    method: method as 'GET',
+    dispatcher: agent,
+    headers: {
+      ...(secret === null ? {} : { authorization: `Bearer ${secret}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...call.headers,
+    },
+    ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),
+  });
+  let text = '';
+  let cut = false;
+  try {
+    for await (const chunk of response.body) text += String(chunk);
+  } catch {
+    cut = true;
+  }
+  const headers = response.headers;
+  expectOwnHeaders(headers, call.headers?.['x-request-id']);
+  return { status: response.statusCode, headers, id: String(headers['x-gateway-request-id']), text, cut };
+}
+
+export function jsonOf(answer: ContractAnswer): Record<string, unknown> {
+  return JSON.parse(answer.text) as Record<string, unknown>;
+}
+
+/** Ids on every answer; no CORS, no rate-limit headers but Retry-After, nothing that names the software. */
+function expectOwnHeaders(headers: ContractAnswer['headers'], clientsId: string | undefined): void {
+  expect(headers['x-gateway-request-id']).toMatch(UUID_V7);
+  expect(headers['x-request-id']).toBe(clientsId ?? headers['x-gateway-request-id']);
+  const strange = Object.keys(headers).filter((name) => /^access-control-|ratelimit|^x-powered-by$|^etag$/.test(name));
+  expect(strange).toEqual([]);
+}
+
+export interface ExpectedError {
+  readonly status: number;
+  readonly code: string;
+  /** In the chat envelope. */
+  readonly type: string;
+  /** In the messages shape. */
+  readonly messagesType: string;
+  /** Absent: no such header. */
+  readonly retryAfter?: RegExp;
+  /** The message ends with the link to billing. */
+  readonly billing?: true;
+  /** The official clients are told not to retry. */
+  readonly noRetry?: true;
+  readonly message?: RegExp;
+}
+
+/** The whole error answer: status, envelope of the style, ids, headers. */
+export function expectError(answer: ContractAnswer, style: Style, expected: ExpectedError): void {
+  const { status, code } = expected;
+  const body = jsonOf(answer);
+  if (style === 'chat') {
+    const param = expect.toBeOneOf([null, expect.any(String)]);
+    const error = { message: expect.any(String), type: expected.type, code, param };
+    const withId = code === 'unsupported_endpoint' ? error : { ...error, request_id: answer.id };
+    expect([answer.status, body]).toEqual([status, { error: withId }]);
+  } else {
+    const details = { error_code: code };
+    const error = { type: expected.messagesType, message: expect.any(String), code, details };
+    expect([answer.status, body]).toEqual([status, { type: 'error', error, request_id: answer.id }]);
+    expect(answer.headers['request-id']).toBe(answer.id);
+  }
+  expect(answer.headers['content-type']).toMatch(/^application\/json/);
+  const { message } = body['error'] as { message: string };
+  expect(message).toMatch(expected.message ?? /./);
+  expect([code, /https?:\/\/\S+\/billing$/.test(message)]).toEqual([code, expected.billing === true]);
+  const retryAfter = answer.headers['retry-after'];
+  if (expected.retryAfter === undefined) expect([code, retryAfter]).toEqual([code, undefined]);
+  else expect(retryAfter).toMatch(expected.retryAfter);
+  expect(answer.headers['x-should-retry']).toBe(expected.noRetry === true ? 'false' : undefined);
+}

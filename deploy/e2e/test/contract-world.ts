@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto';
+import type { AccountView, KeyCreated, ModelSpec, SourcePut } from '@gateway/contracts/operator';
+import { ENDPOINTS } from '@gateway/contracts/messages';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import type { ProviderSimulator, ScriptStep } from '@gateway/provider-simulator';
+import { sharedSystem } from './system.js';
+import type { SharedSystem } from './system.js';
+import type { TestAccount, TestOperator } from './operator.js';
+
+/** A model whose sources are the simulator's listeners. */
+export interface ContractModel {
+  readonly id: string;
+  /** How the simulator knows it. */
+  readonly upstream: string;
+}
+
+export interface ModelOptions {
+  readonly model?: Partial<ModelSpec>;
+  /** For each of its sources. */
+  readonly source?: Partial<SourcePut>;
+  /** One source for each; absent: the simulator's first listener. */
+  readonly baseUrls?: readonly string[];
+}
+
+/** Costs the same cent whatever is said, so that what is held is what is charged. */
+export const CENT = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' };
+const PROVIDER = { id: 'contract', spec: { name: 'contract', format: 'openai' } };
+
+/** The shared system, a provider of the test file's own, and what its cases make over the operator API. */
+export class ContractWorld {
+  readonly system: SharedSystem;
+  readonly simulator: ProviderSimulator;
+  /** Of an account with money and without narrow limits, and of a model that serves every endpoint. */
+  readonly rich: TestAccount;
+  readonly model: ContractModel;
+
+  private constructor(system: SharedSystem, simulator: ProviderSimulator, rich: TestAccount, model: ContractModel) {
+    this.system = system;
+    this.simulator = simulator;
+    this.rich = rich;
+    this.model = model;
+  }
+
+  static async begin(): Promise<ContractWorld> {
+    const system = sharedSystem();
+    const simulator = await startProviderSimulator();
+    const rich = await richAccount(system.operator);
+    const model = await applyModel(system.operator, [simulator.urls[0]], {});
+    return new ContractWorld(system, simulator, rich, model);
+  }
+
+  get operator(): TestOperator {
+    return this.system.operator;
+  }
+
+  /** Of the first edge. */
+  get url(): string {
+    return this.system.edgeUrls[0] ?? '';
+  }
+
+  makeModel(options: ModelOptions = {}): Promise<ContractModel> {
+    return applyModel(this.operator, options.baseUrls ?? [this.simulator.urls[0]], options);
+  }
+
+  /** A model whose next calls are answered by these steps. */
+  async scripted(steps: readonly ScriptStep[], options: ModelOptions = {}, times = 1_000): Promise<ContractModel> {
+    const model = await this.makeModel(options);
+    this.simulator.script({ model: model.upstream, times, steps: [...steps] });
+    return model;
+  }
+
+  richAccount(): Promise<TestAccount> {
+    return richAccount(this.operator);
+  }
+
+  /** A team account without money and keys. */
+  async teamAccount(): Promise<AccountView> {
+    const name = `team-${randomBytes(6).toString('hex')}`;
+    const spec = { name, email: `${name}@example.com`, emailVerified: true, type: 'team' };
+    return this.operator.must<AccountView>('POST', '/accounts', spec);
+  }
+
+  createKey(account: string, spec: object): Promise<KeyCreated> {
+    return this.operator.must('POST', `/accounts/${account}/keys`, { name: 'contract', ...spec });
+  }
+
+  /** A cap on the owner of an account; null: none. */
+  async capOwner({ id, email, ownerMemberId }: AccountView, monthlySpendCapUsd: string | null): Promise<void> {
+    const put = { email, emailVerified: true, role: 'owner', monthlySpendCapUsd };
+    await this.operator.must('PUT', `/accounts/${id}/members/${ownerMemberId}`, put);
+  }
+
+  /** Subscribes an account to a plan of its own for a period of thirty days that began a minute ago. */
+  async subscribe(account: string, plan: object, periodStart = Date.now() - 60_000): Promise<{ periodEnd: string }> {
+    const planId = `plan-${randomBytes(6).toString('hex')}`;
+    await this.operator.must('PUT', `/plans/${planId}`, { name: 'Contract', tier: 'contract', models: null, ...plan });
+    const periodEnd = new Date(periodStart + 30 * 86_400_000).toISOString();
+    const period = { periodStart: new Date(periodStart).toISOString(), periodEnd };
+    await this.operator.must('PUT', `/accounts/${account}/subscription`, { planId, ...period });
+    return { periodEnd };
+  }
+
+  async stop(): Promise<void> {
+    await this.simulator.close();
+  }
+}
+
+export function startContractWorld(): Promise<ContractWorld> {
+  return ContractWorld.begin();
+}
+
+async function richAccount(operator: TestOperator): Promise<TestAccount> {
+  const account = await operator.account('1000.00');
+  await operator.limits(account.account, 1_000_000, 1_000);
+  return account;
+}
+
+async function applyModel(
+  operator: TestOperator,
+  baseUrls: readonly string[],
+  { model, source }: ModelOptions,
+): Promise<ContractModel> {
+  const name = randomBytes(6).toString('hex');
+  const id = `contract/${name}`;
+  const upstream = `up-${name}`;
+  const sources = baseUrls.map((baseUrl, priority) => ({
+    kind: 'source',
+    id: `contract-${name}-${priority}`,
+    spec: {
+      modelId: id,
+      providerId: PROVIDER.id,
+      baseUrl,
+      upstreamModel: upstream,
+      endpoints: ENDPOINTS,
+      priority,
+      credential: `credential-of-${name}`,
+      ...source,
+    },
+  }));
+  const objects = [
+    { kind: 'provider', ...PROVIDER },
+    { kind: 'model', id, spec: { displayName: name, kind: 'chat', prices: CENT, ...model } },
+    ...sources,
+  ];
+  const answer = await operator.must<{ inForce: boolean }>('POST', '/apply', { objects });
+  if (!answer.inForce) throw new Error(`${id} is not in force`);
+  return { id, upstream };
+}

@@ -1,0 +1,51 @@
+import { chmodSync } from 'node:fs';
+import { startSystem } from '@gateway/local';
+import type { LocalSystem } from '@gateway/local';
+import { temporaryDirectory } from '@gateway/testkit';
+import { TestOperator } from './operator.js';
+
+export interface OwnSystem {
+  readonly local: LocalSystem;
+  readonly operator: TestOperator;
+  /** Stops everything and removes its files. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Durations of systems that lose something: the minutes of the invariants shrink with them. The expiry is several leases
+ * long, so that on a busy machine too a slot is seen free while its hold still stands.
+ */
+export const SHORT_DURATIONS = {
+  GATEWAY_LEASE_MS: '2500',
+  GATEWAY_EXPIRY_MS: '9000',
+  GATEWAY_BEAT_MS: '300',
+  GATEWAY_SWEEP_MS: '300',
+};
+
+/** A system for those who break something: two edges, two admissions, one of the others, on data that outlives a kill. */
+export async function startOwnSystem(name: string, env: Readonly<Record<string, string>>): Promise<OwnSystem> {
+  const directory = temporaryDirectory(name);
+  // The database's own user must be able to pass through.
+  chmodSync(directory.path, 0o711);
+  try {
+    const local = await startSystem({
+      stateDirectory: directory.path,
+      port: 0,
+      replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1 },
+      durable: true,
+      env,
+      log: () => undefined,
+    });
+    return {
+      local,
+      operator: new TestOperator(local.running()),
+      async stop() {
+        await local.stop();
+        directory.remove();
+      },
+    };
+  } catch (error) {
+    directory.remove();
+    throw error;
+  }
+}

@@ -1,0 +1,20 @@
+import { parseUsd, rate } from '@gateway/metering';
+
+/** Prices of calls under load: odd enough that no two mistakes give the same sum. */
+export const PRICES = { inputPerMillion: '3.00', outputPerMillion: '15.00', perCall: '0.000001' };
+
+const FIGURES = {
+  inputPerMillion: parseUsd(PRICES.inputPerMillion),
+  cachedInputPerMillion: null,
+  cacheWritePerMillion: null,
+  cacheWrite1hPerMillion: null,
+  outputPerMillion: parseUsd(PRICES.outputPerMillion),
+  perCall: parseUsd(PRICES.perCall),
+  tiers: [],
+};
+
+/** What a call at {@link PRICES} costs, in nano-USD, from what the client read in the answer. */
+export function chargeOf(usage: { readonly prompt_tokens: number; readonly completion_tokens: number }): bigint {
+  const { prompt_tokens: input, completion_tokens: output } = usage;
+  return rate({ input, output, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0 }, FIGURES);
+}

@@ -1,0 +1,17 @@
+/** mulberry32: uniform in [0, 1), the same for the same seed. */
+export function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const SEED_MAX = 2 ** 31;
+
+/** A seed to print: whoever wants the same run again passes it. */
+export function newSeed(): number {
+  return Math.floor(Math.random() * SEED_MAX);
+}

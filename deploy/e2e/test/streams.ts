@@ -1,0 +1,76 @@
+import type { ProviderSimulator } from '@gateway/provider-simulator';
+import { request } from 'undici';
+import { HELLO } from './call.js';
+import type { Caller } from './load.js';
+
+/** A stream whose first words have arrived. */
+export interface OpenStream {
+  readonly requestId: string;
+  /** Settles when nothing more comes. */
+  readonly ended: Promise<StreamEnd>;
+}
+
+export interface StreamEnd {
+  readonly text: string;
+  /** It ended as a complete answer does. */
+  readonly complete: boolean;
+  /** The connection broke before the answer ended. */
+  readonly cut: boolean;
+}
+
+const FIRST_WORDS = frame({ choices: [{ index: 0, delta: { content: 'first words' } }] });
+const DONE = 'data: [DONE]\n\n';
+const STREAM_HEAD = { status: 200, headers: { 'content-type': 'text/event-stream' } };
+
+/** The next `times` calls of the model say their first words and then wait for `simulator.release(upstream)`. */
+export function scriptHeldStreams(simulator: ProviderSimulator, upstream: string, times: number): void {
+  const usage = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 };
+  const steps = [
+    STREAM_HEAD,
+    { chunk: FIRST_WORDS },
+    { waitFor: upstream },
+    { chunk: frame({ choices: [], usage }) },
+    { chunk: DONE },
+    { end: 'normal' as const },
+  ];
+  simulator.script({ model: upstream, times, steps });
+}
+
+/** Opens `count` streams at an edge; resolves when each has its first words. */
+export function openStreams(count: number, edgeUrl: string, caller: Caller, model: string): Promise<OpenStream[]> {
+  return Promise.all(Array.from({ length: count }, () => openStream(edgeUrl, caller, model)));
+}
+
+async function openStream(edgeUrl: string, caller: Caller, model: string): Promise<OpenStream> {
+  const answer = await request(`${edgeUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${caller.secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: HELLO, stream: true }),
+  });
+  if (answer.statusCode !== 200) throw new Error(`a stream was refused: ${await answer.body.text()}`);
+  let onWords: () => void = () => undefined;
+  const begun = new Promise<void>((resolve) => {
+    onWords = resolve;
+  });
+  const ended = readStream(answer.body, onWords);
+  await Promise.race([begun, ended]);
+  return { requestId: String(answer.headers['x-gateway-request-id']), ended };
+}
+
+async function readStream(body: AsyncIterable<Buffer>, onWords: () => void): Promise<StreamEnd> {
+  let text = '';
+  let cut = false;
+  try {
+    for await (const chunk of body) {
+      text += String(chunk);
+      onWords();
+    }
+  } catch {
+    cut = true;
+  }
+  return { text, complete: !cut && text.endsWith(DONE), cut };
+}
+
+function frame(content: object): string {
+  return `data: ${JSON.stringify(content)}\n\n`;
+}
