@@ -27,7 +27,7 @@ local existed = redis.call('EXISTS', account_key) == 1
 -- own. Nothing below reads these fields again before write_news.
 local ROWS = tonumber(ARGV[14])
 local FIELDS_MAX = 1000
-local known_fields = { 'in', 'sv', 'tv', 'ss' }
+local known_fields = { 'in', 'g', 'sv', 'tv', 'ss' }
 for row = 0, ROWS - 1 do
   known_fields[#known_fields + 1] = 'u:' .. ARGV[18 + row * 3]
 end
@@ -58,20 +58,25 @@ local function put(field, value)
   news[#news + 1] = value
 end
 
--- Another incarnation of the ledger counts versions anew: what was known is asked again (rule 17).
-if ARGV[5] ~= '' and versions['in'] ~= ARGV[5] then
+-- Another incarnation of the ledger counts versions anew, and rows that another gate left behind may lack what was settled
+-- since (a server restarted from its file, a copy that was promoted): what was known is asked again (rules 12, 17).
+local other_ledger = versions['in'] ~= ARGV[5]
+if ARGV[5] ~= '' and (other_ledger or versions['g'] ~= token) then
   if versions['in'] then
-    local stale = { 't', 'tv', 'tt', 'ss' }
+    local stale = other_ledger and { 't', 'tv', 'tt', 'ss' } or { 't' }
     for _, field in ipairs(redis.call('HKEYS', account_key)) do
       local kind = string.sub(field, 1, 2)
       if kind == 'v:' or kind == 'u:' then
         stale[#stale + 1] = field
       end
     end
-    redis.call('HDEL', account_key, unpack(stale))
+    for from = 1, #stale, FIELDS_MAX do
+      redis.call('HDEL', account_key, unpack(stale, from, math.min(from + FIELDS_MAX - 1, #stale)))
+    end
     read_known()
   end
   put('in', ARGV[5])
+  put('g', token)
 end
 
 local function newer(field, version)

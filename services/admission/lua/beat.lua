@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- uses: gate holds
 -- One edge's running calls of one bucket (money and failure, rule 5). A hold that is present and open lives on; an absent
--- one that was held under another token was lost: its place is named, so that it is created anew.
+-- one that was held under another token was lost: its place is named, so that it is created anew. A last beat that is read
+-- for a bucket which another replica has opened meanwhile says nothing any more.
 --
 -- KEYS  tok, due
 -- ARGV  3 prefix of accounts (a:), 4 prefix of holds (h:), 5 lease ms, 6 expiry ms, 7 '1' while the bucket is restored;
@@ -11,6 +12,9 @@ local now = redis_now()
 local token, state = gate_token()
 if not token then
   return { 'lost', int(now) }
+end
+if ARGV[7] == '1' and state ~= 'restoring' then
+  return { state, int(now), token, '0' }
 end
 local lease, due = now + tonumber(ARGV[5]), now + tonumber(ARGV[6])
 local lost, abort = {}, {}
@@ -26,26 +30,24 @@ while at <= #ARGV do
   local suspended = redis.call('HGET', account_key, 's') == 'suspended'
   local set, scores = {}, {}
   for call, id in ipairs(ids) do
-    if not holds[call] then
+    local hold = holds[call] and parse_hold(holds[call])
+    if not hold then
       if ARGV[at + call * 2 + 1] ~= token then
         lost[#lost + 1] = id
       end
-    else
-      local hold = parse_hold(holds[call])
-      if hold.state == 'o' then
-        if ARGV[7] == '1' and hold.slot == 0 then
-          adjust(account_key, hold, shape_of(hold_key, hold), 0, 0, 0, 1, 0)
-          hold.slot = 1
-        end
-        hold.due = due
-        hold.lease = hold.slot == 1 and lease or 0
-        set[#set + 1] = id
-        set[#set + 1] = hold_text(hold)
-        scores[#scores + 1] = int(hold.slot == 1 and math.min(lease, due) or due)
-        scores[#scores + 1] = account .. '|' .. id
+    elseif hold.state == 'o' then
+      if ARGV[7] == '1' and hold.slot == 0 and not hold.taken_back then
+        adjust(account_key, hold, shape_of(hold_key, hold), 0, 0, 0, 1, 0)
+        hold.slot = 1
       end
+      hold.due = due
+      hold.lease = hold.slot == 1 and lease or 0
+      set[#set + 1] = id
+      set[#set + 1] = hold_text(hold)
+      scores[#scores + 1] = int(hold.slot == 1 and math.min(lease, due) or due)
+      scores[#scores + 1] = account .. '|' .. id
     end
-    if suspended then
+    if suspended or (hold and hold.taken_back) then
       abort[#abort + 1] = id
     end
   end

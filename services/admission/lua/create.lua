@@ -4,13 +4,15 @@
 --
 -- KEYS  tok, due, a:<account>, h:<account>
 -- ARGV  3 account, 4 id, 5 tag, 6 edge, 7 lease ms, 8 expiry ms,
---       9 admitted, 10 worst, 11 planMax, 12 walletMax, 13 session, 14 shape id, 15 shape text
+--       9 admitted, 10 worst, 11 planMax, 12 walletMax, 13 session, 14 shape id, 15 shape text,
+--       16 '1': only while the bucket is restored
 local now = redis_now()
-local token = gate_token()
+local token, state = gate_token()
 if not token then
   return { 'lost', int(now) }
 end
-if ARGV[5] ~= token and redis.call('HEXISTS', KEYS[4], ARGV[4]) == 0 then
+local wanted = ARGV[16] ~= '1' or state == 'restoring'
+if wanted and ARGV[5] ~= token and redis.call('HEXISTS', KEYS[4], ARGV[4]) == 0 then
   local lease, due = now + tonumber(ARGV[7]), now + tonumber(ARGV[8])
   create_hold(KEYS[3], KEYS[4], ARGV[3] .. '|' .. ARGV[4], ARGV[4], {
     state = 'o', shape = ARGV[14], admitted = tonumber(ARGV[9]), worst = tonumber(ARGV[10]),

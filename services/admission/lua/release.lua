@@ -52,7 +52,7 @@ end
 local wallet_before, amount_before = held_by(hold)
 local slot_before = hold.slot
 hold.state, hold.amount, hold.slot, hold.lease, hold.tries, hold.edge = 'd', amount, 0, 0, 0, '-'
-hold.due = now + DONE_ASK_MS
+hold.due, hold.taken_back = now + DONE_ASK_MS, false
 local wallet_after, amount_after = held_by(hold)
 adjust(KEYS[3], hold, shape_text, wallet_after - wallet_before, amount_after - amount_before, 0, -slot_before, 0)
 redis.call('HSET', KEYS[4], id, hold_text(hold))

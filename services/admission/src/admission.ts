@@ -1,5 +1,11 @@
 import type { AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
-import type { admissionApply, admissionAuthorize, admissionUsage, billingStanding } from '@gateway/contracts/messages';
+import type {
+  admissionApply,
+  admissionAuthorize,
+  admissionHeld,
+  admissionUsage,
+  billingStanding,
+} from '@gateway/contracts/messages';
 import { BatchDesk } from './admit/admit-batch.js';
 import type { Batch, BatchReply } from './admit/admit-batch.js';
 import type { Decider } from './load/decider.js';
@@ -15,7 +21,13 @@ import type { AccountDump } from './read/read-account.js';
 import { usage } from './read/usage.js';
 import { Recovery } from './recover/recover-buckets.js';
 import { applyNews, applyStanding } from './settle/apply-news.js';
+import { listSlots } from './slots/list-slots.js';
+import type { SlotsAnswer, SlotsQuestion } from './slots/list-slots.js';
+import { readHeld } from './slots/read-held.js';
+import { releaseSlot } from './slots/release-slot.js';
+import type { ReleaseAnswer, ReleaseQuestion } from './slots/release-slot.js';
 import { SweepTimer } from './sweep/sweep-timer.js';
+import { KeyUses } from './uses/key-uses.js';
 
 /** One replica of admission, whatever its doors are. */
 export class Admission {
@@ -23,14 +35,17 @@ export class Admission {
   readonly #desk: BatchDesk;
   readonly #recovery: Recovery;
   readonly #sweeper: SweepTimer;
+  readonly #uses: KeyUses;
 
   constructor(private readonly ports: Ports) {
     const known = new Known();
+    this.#uses = new KeyUses(ports);
     this.#recovery = new Recovery(ports, known);
     const noticeLoss = (bucket: number): void => this.#recovery.notice(bucket);
     this.#decider = {
       ports,
       known,
+      uses: this.#uses,
       loader: new AccountLoader(ports),
       rounds: new ScriptRounds(ports.gate),
       routing: new Joined(),
@@ -44,11 +59,13 @@ export class Admission {
   /** Begins to sweep; lost buckets are found by the first sweep. */
   start(): void {
     this.#sweeper.start();
+    this.#uses.start();
   }
 
   /** Ends what runs by itself. What came through a door is waited for by the bus. */
   async stop(): Promise<void> {
     await Promise.all([this.#sweeper.stop(), this.#recovery.stop()]);
+    this.#uses.stop();
   }
 
   batch(batch: Batch, reply: BatchReply): Promise<void> {
@@ -73,6 +90,18 @@ export class Admission {
 
   beat(beat: Beat): Promise<void> {
     return answerBeat(this.ports, this.#decider.known, beat, this.#decider.noticeLoss);
+  }
+
+  slots(question: SlotsQuestion): Promise<SlotsAnswer> {
+    return listSlots(this.ports, question, this.#decider.noticeLoss);
+  }
+
+  releaseSlot(question: ReleaseQuestion): Promise<ReleaseAnswer> {
+    return releaseSlot(this.ports, question, this.#decider.noticeLoss);
+  }
+
+  held({ account }: ReceivedOf<typeof admissionHeld>): Promise<AnswerBodyOf<typeof admissionHeld>> {
+    return readHeld(this.ports, account, this.#decider.noticeLoss);
   }
 
   /** One sweep of all buckets now, beside the timer's. */

@@ -81,6 +81,12 @@ export interface Journal {
   store(shard: number, events: readonly UsageEvent[]): Promise<void>;
 }
 
+/** Who is told something and answers nothing. */
+export interface Listeners {
+  /** When keys were last used, in Redis time. False: not sent, the bus is away. */
+  keysUsed(uses: readonly { key: string; at: number }[]): boolean;
+}
+
 /** The catalog mirror; null before the first complete copy. */
 export interface Catalog {
   view(): CatalogView | null;
@@ -112,6 +118,7 @@ export interface Ports {
   readonly owners: Owners;
   readonly edges: Edges;
   readonly journal: Journal;
+  readonly listeners: Listeners;
   readonly catalog: Catalog;
   readonly brakes: Brakes;
   readonly log: Log;

@@ -4,6 +4,7 @@ import type { Logger, ReadyChecks, RunningService } from '@gateway/service-kit';
 import { Admission } from './admission.js';
 import { busEdges, ensureBeats } from './adapters/bus-edges.js';
 import { busJournal } from './adapters/bus-journal.js';
+import { busListeners } from './adapters/bus-listeners.js';
 import { busOwners } from './adapters/bus-owners.js';
 import { startCatalogMirror } from './adapters/catalog-mirror.js';
 import { RedisClock } from './adapters/redis-clock.js';
@@ -46,7 +47,11 @@ export async function startAdmission(options: AdmissionOptions): Promise<Started
   const gate = new RedisGate(options.redisUrl, clock, log);
   gate.open();
   const bus = await connectBus({ url: options.natsUrl, service: 'admission', replica, log });
-  await untilDone(() => ensureBeats(bus, options.streamReplicas), log, stopping);
+  const ensure = (): Promise<void> => ensureBeats(bus, options.streamReplicas);
+  await untilDone(ensure, log, stopping);
+  // A bus that came back with another store has no stream: without one no edge can say what it runs.
+  const ended = new AbortController();
+  bus.onReconnect(() => void untilDone(ensure, log, ended.signal).catch(() => undefined));
   const catalog = startCatalogMirror(bus, log);
   const brakes = watchStores(gate, bus, options.usageBytesMax, log);
   const admission = new Admission({
@@ -55,6 +60,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Started
     owners: busOwners(bus),
     edges: busEdges(bus, log),
     journal: busJournal(bus),
+    listeners: busListeners(bus),
     catalog,
     brakes,
     log,
@@ -70,7 +76,9 @@ export async function startAdmission(options: AdmissionOptions): Promise<Started
     admission,
     clock,
     async stop() {
-      await Promise.all([admission.stop(), brakes.stop(), catalog.stop()]);
+      ended.abort();
+      await Promise.all([admission.stop(), brakes.stop()]);
+      await catalog.stop();
       await bus.drain(DRAIN_MS).catch((err: unknown) => log.warn({ err }, 'the bus was not drained'));
       gate.close();
     },

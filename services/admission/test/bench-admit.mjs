@@ -97,6 +97,7 @@ const admission = new Admission({
   owners,
   edges: { lastBeats: async () => [], verdict() {}, report() {} },
   journal: { store: async () => {} },
+  listeners: { keysUsed: () => true },
   catalog: { view: () => view },
   brakes: { engaged: () => null },
   log: silent,

@@ -15,31 +15,45 @@ const MEBIBYTE = 1024 * 1024;
 export interface BusWorld {
   readonly nats: RunningServer;
   readonly redis: RunningServer;
-  readonly buses: Record<'edge-proxy' | 'billing' | 'accounts' | 'catalog', Bus>;
+  readonly buses: Record<'edge-proxy' | 'billing' | 'accounts' | 'catalog' | 'dashboard', Bus>;
   /** Events that admission stored. */
   readonly events: UsageEvent[];
   publishCatalog(revision: number): Promise<void>;
+  /** One more connection of an edge. */
+  connectEdge(): Promise<Bus>;
   start(replica: string, durations?: Partial<Durations>): Promise<StartedAdmission & { ready: ReadyChecks }>;
   stop(): Promise<void>;
 }
 
-/** Redis and NATS with the users of all services, and owners that answer on the bus. */
-export async function makeBusWorld(owners: Ports['owners']): Promise<BusWorld> {
+/** Plays billing, which owns the stream of usage events: it is made already. */
+export type PlayBilling = (billing: Bus, events: UsageEvent[]) => void;
+
+/**
+ * Redis and NATS with the users of all services, and owners that answer on the bus.
+ * @param playBilling instead of one that answers as `owners` does and only collects the events
+ */
+export async function makeBusWorld(owners: Ports['owners'], playBilling?: PlayBilling): Promise<BusWorld> {
   const [redis, bus] = await Promise.all([startTestRedis(), startTestBus()]);
-  const [edge, billing, accounts, catalog] = await Promise.all([
+  const [edge, billing, accounts, catalog, dashboard] = await Promise.all([
     bus.connect('edge-proxy'),
     bus.connect('billing'),
     bus.connect('accounts'),
     bus.connect('catalog'),
+    bus.connect('dashboard'),
   ]);
   const events: UsageEvent[] = [];
-  await serveOwners({ billing, accounts }, owners, events);
+  accounts.serve(accountsFind, async ({ digests }) => ({ found: await owners.find(digests) }));
+  accounts.serve(accountsLoad, ({ account, key }) => owners.loadAccount(account, key));
+  await ensureUsage(billing);
+  if (playBilling) playBilling(billing, events);
+  else collectEvents(billing, owners, events);
   const started: StartedAdmission[] = [];
   return {
     nats: bus.nats,
     redis: redis.server,
-    buses: { 'edge-proxy': edge, billing, accounts, catalog },
+    buses: { 'edge-proxy': edge, billing, accounts, catalog, dashboard },
     events,
+    connectEdge: () => bus.connect('edge-proxy'),
     publishCatalog: (revision) =>
       catalog.publishBucket(
         'catalog',
@@ -74,15 +88,9 @@ export async function makeBusWorld(owners: Ports['owners']): Promise<BusWorld> {
   };
 }
 
-async function serveOwners(
-  { billing, accounts }: { billing: Bus; accounts: Bus },
-  owners: Ports['owners'],
-  events: UsageEvent[],
-): Promise<void> {
-  accounts.serve(accountsFind, async ({ digests }) => ({ found: await owners.find(digests) }));
-  accounts.serve(accountsLoad, ({ account, key }) => owners.loadAccount(account, key));
-  billing.serve(billingLoad, (question) => owners.loadStanding(question));
-  await billing.ensureStream({
+/** Billing makes the stream of usage events. */
+export function ensureUsage(billing: Bus): Promise<void> {
+  return billing.ensureStream({
     stream: usageRecorded.stream,
     subjects: Array.from({ length: SHARDS_TOTAL }, (_unused, shard) => `usage.recorded.${shard}`),
     discard: 'new',
@@ -91,6 +99,10 @@ async function serveOwners(
     duplicateWindowMs: 1_000,
     replicas: 1,
   });
+}
+
+function collectEvents(billing: Bus, owners: Ports['owners'], events: UsageEvent[]): void {
+  billing.serve(billingLoad, (question) => owners.loadStanding(question));
   for (let shard = 0; shard < SHARDS_TOTAL; shard += 1) {
     billing.consume({
       stream: usageRecorded.stream,

@@ -70,14 +70,24 @@ export interface World {
   readonly events: UsageEvent[];
   readonly verdicts: { edge: string; verdict: Parameters<Edges['verdict']>[1] }[];
   readonly reports: { bucket: number; token: string }[][];
+  readonly uses: { key: string; at: number }[][];
+  /** Nothing that is published arrives. */
+  deaf: boolean;
   readonly kept: Map<string, KeptBeat>;
   catalog: CatalogView | null;
   brake: string | null;
   /** Moves the clock of all replicas forward. */
   advance(ms: number): void;
   /** One more replica on the same Redis. */
-  replica(options?: { durations?: Partial<Durations>; log?: Log }): Promise<Replica>;
+  replica(options?: ReplicaOptions): Promise<Replica>;
   stop(): Promise<void>;
+}
+
+export interface ReplicaOptions {
+  readonly durations?: Partial<Durations>;
+  readonly log?: Log;
+  /** It recovers a lost gate without asking what runs: what a test of the recovery has to notice. */
+  readonly ignoresBeats?: boolean;
 }
 
 export interface Replica {
@@ -85,6 +95,8 @@ export interface Replica {
   readonly clock: RedisClock;
   readonly gate: RedisGate;
   readonly ports: Ports;
+  /** Moves the monotonic clock, by which deadlines of this process are told. */
+  pass(ms: number): void;
   stop(): Promise<void>;
 }
 
@@ -99,6 +111,8 @@ export async function makeWorld(): Promise<World> {
     events: [],
     verdicts: [],
     reports: [],
+    uses: [],
+    deaf: false,
     kept: new Map(),
     catalog: testCatalog(),
     brake: null,
@@ -131,26 +145,23 @@ export function makeOwners(): OwnerState {
   };
 }
 
-async function startReplica(
-  world: World,
-  name: string,
-  offsetMs: number,
-  options: { durations?: Partial<Durations>; log?: Log },
-): Promise<Replica> {
+async function startReplica(world: World, name: string, offsetMs: number, options: ReplicaOptions): Promise<Replica> {
   const log = options.log ?? silentLog;
   const clock = new RedisClock(offsetMs);
   const gate = new RedisGate(world.server.url, clock, log);
   gate.open();
+  let passedMs = 0;
   const ports: Ports = {
     gate,
-    clock,
+    clock: { now: () => clock.now(), wall: () => clock.wall(), monotonic: () => clock.monotonic() + passedMs },
     owners: ownersOf(world.owners),
     edges: {
-      lastBeats: async () => [...world.kept.values()],
+      lastBeats: async () => (options.ignoresBeats ? [] : [...world.kept.values()]),
       verdict: (edge, verdict) => void world.verdicts.push({ edge, verdict }),
       report: (tokens) => void world.reports.push([...tokens]),
     },
     journal: { store: async (_shard, events) => void world.events.push(...events) },
+    listeners: { keysUsed: (uses) => !world.deaf && world.uses.push([...uses]) > 0 },
     catalog: { view: () => world.catalog },
     brakes: { engaged: () => world.brake },
     log,
@@ -166,6 +177,7 @@ async function startReplica(
     clock,
     gate,
     ports,
+    pass: (ms) => void (passedMs += ms),
     async stop() {
       await admission.stop();
       gate.close();

@@ -1,5 +1,6 @@
 -- Holds and what they count in. A hold is one field of h:<account>; held sums, slots and shape references are fields of
--- a:<account> and change only here and in admit, together with the hold.
+-- a:<account> and change only here and in admit, together with the hold. The place of the slot in a hold's text is 1, 0, or
+-- 2: an operator took it back, so that no beat takes it again and the call is to be ended.
 
 local SESSION_MS = 18000000
 local GONE_MS = 90000
@@ -21,7 +22,8 @@ local function parse_hold(text)
     wallet_max = tonumber(wallet_max),
     session = tonumber(session),
     amount = tonumber(amount),
-    slot = tonumber(slot),
+    slot = slot == '1' and 1 or 0,
+    taken_back = slot == '2',
     lease = tonumber(lease),
     due = tonumber(due),
     tries = tonumber(tries),
@@ -32,7 +34,8 @@ end
 local function hold_text(hold)
   return table.concat({
     hold.state, hold.shape, int(hold.admitted), int(hold.worst), int(hold.plan_max), int(hold.wallet_max),
-    int(hold.session), int(hold.amount), int(hold.slot), int(hold.lease), int(hold.due), int(hold.tries), hold.edge,
+    int(hold.session), int(hold.amount), hold.taken_back and '2' or int(hold.slot), int(hold.lease), int(hold.due),
+    int(hold.tries), hold.edge,
   }, ' ')
 end
 

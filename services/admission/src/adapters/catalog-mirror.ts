@@ -5,18 +5,21 @@ import { gauge } from '@gateway/service-kit';
 import { buildCatalogView } from '../domain/catalog-view.js';
 import type { CatalogView } from '../domain/catalog-view.js';
 import type { Catalog, Log } from '../ports.js';
+import { tellCatalog } from './tell-catalog.js';
 
 const BUCKET = 'catalog';
 
 type Parsed = { readonly model: CatalogModel } | { readonly source: CatalogSource } | null;
 
 export interface CatalogMirror extends Catalog {
+  /** Ends the mirror, and tells catalog that nothing is decided by it any more: to be called just before the doors close. */
   stop(): Promise<void>;
 }
 
 /** The models and sources of the KV bucket, read again as far as they changed. An entry that cannot be read is left out. */
 export function startCatalogMirror(bus: Bus, log: Log): CatalogMirror {
   const parsed = new Map<string, Parsed>();
+  const teller = tellCatalog(bus);
   let view: CatalogView | null = null;
   const mirror = bus.mirrorBucket(BUCKET, (entries, head, changed) => {
     for (const key of changed) {
@@ -29,6 +32,7 @@ export function startCatalogMirror(bus: Bus, log: Log): CatalogMirror {
       known.flatMap((entry) => (entry && 'model' in entry ? [entry.model] : [])),
       known.flatMap((entry) => (entry && 'source' in entry ? [entry.source] : [])),
     );
+    teller.revision(head.revision);
     log.info({ revision: head.revision, models: view.size }, 'the catalog has changed');
   });
   gauge('gateway_admission_catalog_revision', 'Catalog revision under which calls are decided', () =>
@@ -37,7 +41,13 @@ export function startCatalogMirror(bus: Bus, log: Log): CatalogMirror {
   gauge('gateway_admission_catalog_age_seconds', 'Time since the catalog copy was last known to be current', () =>
     mirror.ready() ? mirror.ageMs(Date.now()) / 1_000 : -1,
   );
-  return { view: () => view, stop: () => mirror.stop() };
+  return {
+    view: () => view,
+    async stop() {
+      await mirror.stop();
+      teller.stop();
+    },
+  };
 }
 
 function parseEntry(key: string, text: string, log: Log): Parsed {

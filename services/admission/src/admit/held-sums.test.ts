@@ -140,6 +140,10 @@ test.each(SEEDS)('held sums and slots equal the sum of the holds after each step
     const named = [...calls, ...made].map((call) => ({ ...call, endpoint: '/v1/messages' as const }));
     await pick(replicas)!.admission.beat(beatOf(world, 'edge1', version, { calls: named }));
   };
+  const takeBackOne = async () => {
+    const call = next() < 0.8 ? pick(live) : pick(ended);
+    if (call) await pick(replicas)!.admission.releaseSlot({ requestId: call.id, actor: 'operator:root' });
+  };
   const passTime = async () => {
     world.advance(Math.floor(next() ** 4 * 150_000));
     await pick(replicas)!.admission.sweep();
@@ -149,7 +153,8 @@ test.each(SEEDS)('held sums and slots equal the sum of the holds after each step
     if (choice < 0.4) await admitSome();
     else if (choice < 0.7) await releaseOne();
     else if (choice < 0.8) await closeSome();
-    else if (choice < 0.9) await beatSome();
+    else if (choice < 0.87) await beatSome();
+    else if (choice < 0.92) await takeBackOne();
     else await passTime();
     await expectConsistent(account);
   }

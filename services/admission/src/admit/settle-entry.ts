@@ -48,6 +48,7 @@ export async function settleEntry(decider: Decider, entry: Entry, expired: () =>
 
 /** Takes up what an outcome tells this process. */
 export function learn(decider: Decider, route: Route, outcome: AdmitOutcome): void {
+  if (outcome.kind === 'admitted' || outcome.kind === 'counted') decider.uses.note(route.key, outcome.now);
   if (outcome.kind === 'know') decider.known.keepAccount(route, outcome.key, outcome.terms, outcome.termsVersion);
   if (outcome.kind === 'lost' || outcome.kind === 'restoring') decider.noticeLoss(route.keys.bucket);
 }

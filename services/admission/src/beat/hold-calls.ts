@@ -15,7 +15,7 @@ export interface HeldCalls {
 
 /**
  * Keeps the holds of running calls alive and creates those that were lost with another gate (money and failure, rule 5).
- * @param restoring a lapsed lease takes its slot again (rule 12)
+ * @param restoring a lapsed lease takes its slot again (rule 12); nothing is done to a bucket that is open already
  */
 export async function holdCalls(
   ports: Pick<Ports, 'gate' | 'durations'>,
@@ -37,7 +37,7 @@ export async function holdCalls(
     }
     held.abort.push(...outcome.abort);
     const lost = own.filter(({ id }) => outcome.lost.has(id));
-    if (await createLost(ports, bucket, edge, lost)) held.tokens.push({ bucket, token: outcome.token });
+    if (await createLost(ports, bucket, edge, lost, restoring)) held.tokens.push({ bucket, token: outcome.token });
     else held.failed.push(bucket);
   }
   return held;
@@ -59,8 +59,9 @@ async function createLost(
   bucket: number,
   edge: string,
   lost: readonly BeatCall[],
+  restoring: boolean,
 ): Promise<boolean> {
   if (lost.length === 0) return true;
-  const replies = await gate.run(lost.map((call) => createCall(bucketKeys(bucket), edge, call, durations)));
+  const replies = await gate.run(lost.map((call) => createCall(bucketKeys(bucket), edge, call, durations, restoring)));
   return replies.every((reply) => !(reply instanceof AdmissionFault) && reply[0] === 'created');
 }

@@ -11,7 +11,7 @@ export interface BeatSpans {
   readonly expiryMs: number;
 }
 
-/** @param restoring gives a slot back to calls whose lease lapsed while the gate was away */
+/** @param restoring gives a slot back to calls whose lease lapsed while the gate was away; void once the bucket is open */
 export function beatCall(
   keys: BucketKeys,
   calls: readonly BeatCall[],
@@ -53,13 +53,22 @@ export function readBeatReply(reply: ScriptReply): BeatOutcome {
   };
 }
 
-/** Holds a lost call again. */
-export function createCall(keys: BucketKeys, edge: string, call: BeatCall, spans: BeatSpans): ScriptCall {
+/** Holds a lost call again. @param restoring only while the bucket is restored */
+export function createCall(
+  keys: BucketKeys,
+  edge: string,
+  call: BeatCall,
+  spans: BeatSpans,
+  restoring: boolean,
+): ScriptCall {
   const { id, hold, tag, endpoint } = call;
   const shape = storeShape(shapeOfHold(hold, endpoint));
   return {
     script: 'create',
     keys: [keys.token, keys.due, keys.accounts + hold.account, keys.holds + hold.account],
-    args: [hold.account, id, tag, edge, spans.leaseMs, spans.expiryMs, ...holdNumbers(hold), shape.id, shape.text],
+    args: [
+      ...[hold.account, id, tag, edge, spans.leaseMs, spans.expiryMs],
+      ...[...holdNumbers(hold), shape.id, shape.text, restoring ? '1' : '0'],
+    ],
   };
 }

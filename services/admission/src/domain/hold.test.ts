@@ -33,9 +33,19 @@ test('a wallet-funded hold has no bound and no session', () => {
     session: null,
     amount: 7,
     slot: false,
+    takenBack: false,
     tries: 3,
     edge: null,
   });
+});
+
+test('a slot is there, free, or taken back, in one character', () => {
+  const hold = (slot: number) => readHold(`o s 1 2 0 -1 0 0 ${slot} 0 5 0 edge1`);
+  expect([1, 0, 2].map(hold)).toMatchObject([
+    { slot: true, takenBack: false },
+    { slot: false, takenBack: false },
+    { slot: false, takenBack: true },
+  ]);
 });
 
 test('a tombstone is short, anything else is no hold', () => {

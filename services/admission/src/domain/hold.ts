@@ -17,6 +17,8 @@ export interface StoredHold {
   /** Of a done hold. */
   readonly amount: number;
   readonly slot: boolean;
+  /** An operator took the slot back: the call's edge is told to end it. */
+  readonly takenBack: boolean;
   readonly lease: number;
   /** When it fell or falls due for the first time. */
   readonly due: number;
@@ -43,7 +45,8 @@ export function readHold(text: string): StoredHold {
     walletMax: at(5) < 0 ? null : at(5),
     session: at(6) === 0 ? null : at(6),
     amount: at(7),
-    slot: at(8) === 1,
+    slot: parts[8] === '1',
+    takenBack: parts[8] === '2',
     lease: at(9),
     due: at(10),
     tries: at(11),

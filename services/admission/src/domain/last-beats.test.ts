@@ -38,3 +38,13 @@ test('an edge that has stopped is not waited for', () => {
   const [stopped] = lastBeats([kept(9, 0, 1, { last: true, tokens: [] })]);
   expect(hasReported(stopped!, 7, 'new')).toBe(true);
 });
+
+test('a part that was replaced while the stream was read counts once, as its newest', () => {
+  const release = (id: string) => ({ blind: true as const, id, digests: [] });
+  const [whole] = lastBeats([
+    kept(5, 0, 1, { releases: [release('a')] }),
+    kept(7, 0, 1, { releases: [release('b')] }),
+    kept(6, 0, 1, { releases: [release('c')] }),
+  ]);
+  expect(whole).toMatchObject({ complete: true, storedAtMs: 1_007, releases: [release('b')] });
+});

@@ -32,16 +32,19 @@ export interface LastBeat {
 
 /**
  * The last beat of each edge. A beat has grown or shrunk in parts since the one before: older messages count for parts that
- * have not arrived, parts beyond the newest beat's number do not.
+ * have not arrived, parts beyond the newest beat's number do not. A part that was replaced while the stream was read is there
+ * twice; the older one says nothing.
  */
 export function lastBeats(kept: readonly KeptBeat[]): LastBeat[] {
-  const byEdge = new Map<string, KeptBeat[]>();
+  const byEdge = new Map<string, Map<number, KeptBeat>>();
   for (const one of kept) {
-    const known = byEdge.get(one.beat.edge);
-    if (known) known.push(one);
-    else byEdge.set(one.beat.edge, [one]);
+    const { edge, chunk, n } = one.beat;
+    const parts = byEdge.get(edge) ?? new Map<number, KeptBeat>();
+    byEdge.set(edge, parts);
+    const known = parts.get(chunk);
+    if (known === undefined || known.beat.n < n) parts.set(chunk, one);
   }
-  return Array.from(byEdge, ([edge, parts]) => lastBeatOf(edge, parts));
+  return Array.from(byEdge, ([edge, parts]) => lastBeatOf(edge, [...parts.values()]));
 }
 
 /** Whether this edge, if it lives, has reported all that it runs under the token. */

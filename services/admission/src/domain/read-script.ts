@@ -37,6 +37,22 @@ export function readCall(keys: BucketKeys, account: string, key: string, rows: r
   };
 }
 
+/** What an account's holds add up to, whether it is loaded or not. */
+export function heldCall(keys: BucketKeys, account: string): ScriptCall {
+  return {
+    script: 'read',
+    keys: [keys.token, keys.due, keys.accounts + account, keys.keyRecords],
+    args: ['n', 'h:wallet'],
+  };
+}
+
+/** Calls with a slot, and what they hold of the wallet in nano-USD; null unless the bucket is open. */
+export function readHeldReply(reply: ScriptReply): { slots: number; walletNanoUsd: number } | null {
+  if (reply[0] !== 'open') return null;
+  const at = (index: number): number => valueOf(reply[FIXED + index]) ?? 0;
+  return { slots: at(0), walletNanoUsd: at(1) };
+}
+
 /** @param rows as given to {@link readCall} */
 export function readReadReply(reply: ScriptReply, rows: readonly string[]): ReadOutcome {
   if (reply[0] !== 'open') return { kind: reply[0] === 'restoring' ? 'restoring' : 'lost' };

@@ -1,5 +1,16 @@
 /** The scripts beside `src`, by file name. */
-export const SCRIPT_NAMES = ['admit', 'release', 'apply', 'sweep', 'beat', 'create', 'token', 'read'] as const;
+export const SCRIPT_NAMES = [
+  'admit',
+  'release',
+  'apply',
+  'sweep',
+  'beat',
+  'create',
+  'token',
+  'read',
+  'list',
+  'take',
+] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 
 /** One run of a script. The gate puts run id and clock offset before the arguments. */

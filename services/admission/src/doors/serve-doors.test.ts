@@ -5,10 +5,15 @@ import {
   admissionApply,
   admissionAuthorize,
   admissionBatch,
+  admissionHeld,
+  admissionReleaseSlot,
+  admissionSlots,
   admissionUsage,
   billingStanding,
+  catalogMirrored,
   edgeBeat,
   edgeVerdict,
+  keysUsed,
 } from '@gateway/contracts/messages';
 import type { AnswerOf, BatchAnswer, BodyOf } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
@@ -167,4 +172,58 @@ test('the model list and the usage endpoint are answered', async () => {
     walletAboveZero: true,
   });
   expect(await edge.request(admissionUsage, question)).toMatchObject({ kind: 'usage', walletNanoUsd: 10 * PRICE });
+});
+
+test('operators see what runs, what it holds, and take its slot back', async () => {
+  const account = makeAccount({ owners }, { wallet: 10 * PRICE });
+  const [answer] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
+  const { id } = answer as Admitted;
+  const { dashboard } = world.buses;
+  const mine = { account: account.account };
+  expect(await dashboard.request(admissionSlots, { ...mine, cursor: null, limit: 10 })).toMatchObject({
+    slots: [{ requestId: id, takesSlot: true }],
+    nextCursor: null,
+  });
+  expect(await dashboard.request(admissionHeld, mine)).toEqual({ walletNanoUsd: PRICE, slots: 1 });
+  const taken = { requestId: id, actor: 'operator:root' };
+  expect(await dashboard.request(admissionReleaseSlot, taken)).toEqual({ released: true, ...mine });
+  expect(await dashboard.request(admissionHeld, mine)).toEqual({ walletNanoUsd: PRICE, slots: 0 });
+  expect(await dashboard.request(admissionReleaseSlot, { ...taken, requestId: makeUuidV7(0) })).toMatchObject({
+    refused: { code: 'not_found' },
+  });
+});
+
+test('catalog is told by which revision each process decides, at once and again, and when one stops', async () => {
+  const told: { replica: string; revision: number; last: boolean }[] = [];
+  world.buses.catalog.subscribe(catalogMirrored, (said) => void told.push(said));
+  const names = () => new Set(told.map(({ replica }) => replica));
+  await until('both are heard again', () => names().size === 2);
+  const third = await world.start('one');
+  await until('the third is heard', () => names().size === 3);
+  // Of the same name as another process, and yet told apart from it.
+  expect([...names()].filter((name) => name.startsWith('admission.one.'))).toHaveLength(2);
+  told.length = 0;
+  await world.publishCatalog(2);
+  await until('all decide by it', () => told.filter(({ revision }) => revision === 2).length >= 3, 1_500);
+  await third.stop();
+  await until('it says that it stops', () => told.some(({ last }) => last));
+  const { replica } = told.find(({ last }) => last)!;
+  told.length = 0;
+  await until('the others are heard', () => names().size === 2);
+  expect(names()).not.toContain(replica);
+});
+
+test('a replica that stops tells which keys were used', async () => {
+  const account = makeAccount({ owners }, { wallet: 10 * PRICE });
+  const unused = makeAccount({ owners }, { wallet: null });
+  const told = new Map<string, number>();
+  world.buses.accounts.subscribe(keysUsed, ({ uses }) => uses.forEach(({ key, at }) => told.set(key, at)));
+  const third = await world.start('three');
+  await until('it is ready', () => third.ready.report().ready);
+  const [admitted] = await ask({ admits: [admitEntry(third.clock, [account.digest])] }, 'three');
+  expect(await ask({ admits: [admitEntry(third.clock, [unused.digest])] }, 'three')).toMatchObject([{ row: 16 }]);
+  await third.stop();
+  await until('the use is told', () => told.has(account.key));
+  expect(told.get(account.key)).toBe((admitted as Admitted).hold.admittedAt);
+  expect(told.has(unused.key)).toBe(false);
 });

@@ -3,6 +3,9 @@ import {
   admissionApply,
   admissionAuthorize,
   admissionBatch,
+  admissionHeld,
+  admissionReleaseSlot,
+  admissionSlots,
   admissionUsage,
   billingStanding,
   edgeBeat,
@@ -12,6 +15,8 @@ import type { Log } from '../ports.js';
 
 /** Batches handled at once; the desk bounds the entries. */
 const BATCHES_MAX = 2_048;
+/** Scans of all buckets at once: each costs Redis some ten milliseconds. */
+const LISTS_MAX = 4;
 
 /** Opens every door of the bus. Bodies are validated by the bus against the contracts. */
 export function serveDoors(bus: Bus, admission: Admission, log: Log): void {
@@ -22,6 +27,9 @@ export function serveDoors(bus: Bus, admission: Admission, log: Log): void {
     await admission.apply(news);
     return { applied: true as const };
   });
+  bus.serve(admissionSlots, (question) => admission.slots(question), { concurrencyMax: LISTS_MAX });
+  bus.serve(admissionReleaseSlot, (question) => admission.releaseSlot(question), { concurrencyMax: LISTS_MAX });
+  bus.serve(admissionHeld, (question) => admission.held(question));
   bus.subscribe(billingStanding, async (standing) => {
     // A standing that is lost costs a question when its holds fall due.
     await admission.standing(standing).catch((err: unknown) => log.warn({ err }, 'a standing was not applied'));

@@ -76,9 +76,13 @@ export class Recovery {
     }
   }
 
-  /** Sets a token where there is none; takes over what another replica began. */
+  /**
+   * Sets a token where there is none; takes over what another replica began, has finished, or had to begin anew. Edges must
+   * never be told a token that another one has followed.
+   */
   async #begin(): Promise<void> {
-    const buckets = [...this.#noticed];
+    const found = this.#noticed.size;
+    const buckets = [...this.#noticed, ...this.#restoring.keys()];
     const { gate, clock, log } = this.ports;
     const replies = await gate.run(
       buckets.map((bucket) => ({
@@ -91,9 +95,13 @@ export class Recovery {
       const reply = replies[index];
       if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
       this.#noticed.delete(bucket);
-      if (reply[0] === 'restoring') this.#restoring.set(bucket, { token: reply[2] ?? '', since: clock.monotonic() });
+      const token = reply[2] ?? '';
+      if (reply[0] !== 'restoring') this.#restoring.delete(bucket);
+      else if (this.#restoring.get(bucket)?.token !== token) {
+        this.#restoring.set(bucket, { token, since: clock.monotonic() });
+      }
     }
-    if (buckets.length > 0) log.info({ buckets: buckets.length }, 'buckets are being restored');
+    if (found > 0) log.info({ buckets: found }, 'buckets are being restored');
   }
 
   async #advance(): Promise<void> {

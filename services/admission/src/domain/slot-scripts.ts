@@ -1,0 +1,51 @@
+import type { BucketKeys } from './gate-keys.js';
+import { readHold } from './hold.js';
+import type { StoredHold } from './hold.js';
+import type { ScriptCall, ScriptReply } from './script-call.js';
+import { readShape } from './shape.js';
+import type { HoldShape } from './shape.js';
+
+/** Where a scan of a bucket begins, and how a step says that it was the last. */
+export const SCAN_BEGIN = '0';
+
+/** A call that has not ended. */
+export interface RunningHold {
+  readonly account: string;
+  readonly id: string;
+  readonly hold: StoredHold;
+  readonly shape: HoldShape;
+}
+
+export interface ListStep {
+  /** {@link SCAN_BEGIN}: the bucket has been seen. */
+  readonly next: string;
+  readonly holds: readonly RunningHold[];
+}
+
+/**
+ * One step of a scan.
+ * @param pattern of `<account>|<id>`, with `*` for any text
+ * @param entriesMax about so many entries are looked at, of whatever state and account
+ */
+export function listCall(keys: BucketKeys, scan: string, pattern: string, entriesMax: number): ScriptCall {
+  return { script: 'list', keys: [keys.token, keys.due], args: [keys.holds, scan, pattern, entriesMax] };
+}
+
+/** Null unless the bucket is open. */
+export function readListReply(reply: ScriptReply): ListStep | null {
+  if (reply[0] !== 'open') return null;
+  const holds: RunningHold[] = [];
+  for (let at = 4; at + 3 < reply.length; at += 4) {
+    const [account = '', id = '', hold = '', shape = ''] = reply.slice(at, at + 4);
+    holds.push({ account, id, hold: readHold(hold), shape: readShape(shape) });
+  }
+  return { next: reply[3] ?? SCAN_BEGIN, holds };
+}
+
+export function takeCall(keys: BucketKeys, account: string, id: string): ScriptCall {
+  return {
+    script: 'take',
+    keys: [keys.token, keys.due, keys.accounts + account, keys.holds + account],
+    args: [account, id],
+  };
+}

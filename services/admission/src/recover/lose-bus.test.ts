@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { admissionHeld, edgeBeat } from '@gateway/contracts/messages';
+import { until } from '@gateway/testkit';
+import { Redis } from 'ioredis';
+import type { StartedAdmission } from '../wire.js';
+import { ensureUsage, makeBusWorld } from '../../test/bus-world.js';
+import type { BusWorld } from '../../test/bus-world.js';
+import { FakeEdge } from '../../test/fake-edge.js';
+import { Spending } from '../../test/spending.js';
+import { PRICE, makeAccount, makeOwners, ownersOf } from '../../test/world.js';
+
+const owners = makeOwners();
+let world: BusWorld;
+let one: StartedAdmission;
+let edge: FakeEdge;
+let redis: Redis;
+
+beforeAll(async () => {
+  world = await makeBusWorld(ownersOf(owners));
+  await world.publishCatalog(1);
+  const started = await world.start('one');
+  await until('it is ready', () => started.ready.report().ready);
+  one = started;
+  edge = new FakeEdge(await world.connectEdge(), 'edge-a', new Spending(), () => one.clock.now());
+  redis = new Redis(world.redis.url);
+});
+afterAll(async () => {
+  edge.kill();
+  redis.disconnect();
+  await world.stop();
+});
+
+const allOpen = () =>
+  until('all buckets are open', async () => {
+    const token = await redis.get('{0}tok');
+    return one.admission.bucketsPending() === 0 && token?.includes(' open ');
+  });
+
+test('NATS is replaced by an empty one: edges beat again, and a gate that is lost after that is restored from their beats', async () => {
+  const account = makeAccount({ owners }, { wallet: 2 * PRICE });
+  for (let made = 0; made < 2; made += 1) expect(await edge.start(account.digest)).toMatchObject({ kind: 'admitted' });
+  await world.nats.restart!({ kill: true, emptyState: true });
+  await until('the buses are back', () => Object.values(world.buses).every((bus) => bus.connected()));
+  await ensureUsage(world.buses.billing);
+  const beats = () => world.buses['edge-proxy'].streamState(edgeBeat.stream).catch(() => null);
+  await until('the beats are kept again', async () => ((await beats())?.messages ?? 0) > 0);
+  await redis.flushall();
+  await allOpen();
+  const held = await world.buses.dashboard.request(admissionHeld, { account: account.account });
+  expect(held).toEqual({ walletNanoUsd: 2 * PRICE, slots: 2 });
+  expect(await edge.start(account.digest)).toEqual({ kind: 'refused', row: 21 });
+});
+
+test('both are lost: nothing is opened before the bus tells what runs', async () => {
+  const account = makeAccount({ owners }, { wallet: 2 * PRICE });
+  for (let made = 0; made < 2; made += 1) expect(await edge.start(account.digest)).toMatchObject({ kind: 'admitted' });
+  await edge.beat();
+  process.kill(world.nats.pid!, 'SIGSTOP');
+  try {
+    await redis.flushall();
+    await until('the loss is noticed', () => one.admission.bucketsPending() > 0);
+    await until('a token is set', () => redis.get('{0}tok'));
+    await until('a second has passed for Redis', async () => {
+      const [, , since] = (await redis.get('{0}tok'))!.split(' ');
+      return Date.now() - Number(since) > 1_000;
+    });
+    expect(await redis.get('{0}tok')).toMatch(' restoring ');
+  } finally {
+    process.kill(world.nats.pid!, 'SIGCONT');
+  }
+  await allOpen();
+  const refused = await until('a call is decided', async () => {
+    const outcome = await edge.start(account.digest);
+    return outcome.kind === 'fault' ? null : outcome;
+  });
+  expect(refused).toEqual({ kind: 'refused', row: 21 });
+});

@@ -1,0 +1,88 @@
+import { BUCKETS_TOTAL, UUID_PATTERN, bucketOfAccount } from '@gateway/contracts/ids';
+import type { AnswerBodyOf, ReceivedOf, admissionSlots } from '@gateway/contracts/messages';
+import { SCAN_BEGIN } from '../domain/slot-scripts.js';
+import type { RunningHold } from '../domain/slot-scripts.js';
+import type { Ports } from '../ports.js';
+import { scanBuckets } from './scan-buckets.js';
+import type { ScanPlace } from './scan-buckets.js';
+import { slotViewOf } from './slot-view.js';
+
+export type SlotsQuestion = ReceivedOf<typeof admissionSlots>;
+export type SlotsAnswer = AnswerBodyOf<typeof admissionSlots>;
+
+/** Buckets looked at in one pipeline. */
+const WINDOW_BUCKETS = 16;
+/** Pipelines of one request: all buckets, and as much again for buckets of several steps. What is left is another page's. */
+const ROUNDS_MAX = (2 * BUCKETS_TOTAL) / WINDOW_BUCKETS;
+
+/** Where a page goes on: in this step of a bucket's scan, behind this id (null: with the step's first). */
+interface Place extends ScanPlace {
+  readonly after: string | null;
+}
+
+/**
+ * A page of the calls that have not ended, bucket by bucket. A call that lives from the first page to the last is in the list; while
+ * a bucket grows it may be there twice. A page can be shorter than the limit although another one follows.
+ * @throws AdmissionFault while a bucket is not open
+ */
+export async function listSlots(
+  ports: Pick<Ports, 'gate'>,
+  question: SlotsQuestion,
+  noticeLoss: (bucket: number) => void,
+): Promise<SlotsAnswer> {
+  const { account, limit } = question;
+  const [first, last] =
+    account === null ? [0, BUCKETS_TOTAL - 1] : [bucketOfAccount(account), bucketOfAccount(account)];
+  const begin: Place = { bucket: first, scan: SCAN_BEGIN, after: null };
+  let place = question.cursor === null ? begin : readPlace(question.cursor);
+  if (place === null || place.bucket < first || place.bucket > last) return badCursor();
+  const pattern = `${account ?? '*'}|*`;
+  const page: RunningHold[] = [];
+  for (let round = 0; round < ROUNDS_MAX && place.bucket <= last; round += 1) {
+    const places = windowFrom(place, last);
+    for (const [index, step] of (await scanBuckets(ports, places, pattern, noticeLoss)).entries()) {
+      const at: Place = { ...(places[index] ?? place), after: index === 0 ? place.after : null };
+      const found = inOrder(step.holds, at.after);
+      const room = limit - page.length;
+      page.push(...found.slice(0, room));
+      if (found.length > room) return answerOf(page, { ...at, after: found[room - 1]?.id ?? at.after });
+      const seen = step.next === SCAN_BEGIN;
+      place = { bucket: at.bucket + (seen ? 1 : 0), scan: step.next, after: null };
+      if (!seen) break;
+    }
+  }
+  return answerOf(page, place.bucket > last ? null : place);
+}
+
+/** The buckets of one pipeline; the first goes on where it was left. */
+function windowFrom(place: Place, last: number): ScanPlace[] {
+  const count = Math.min(WINDOW_BUCKETS, last - place.bucket + 1);
+  return Array.from({ length: count }, (_unused, ahead) => ({
+    bucket: place.bucket + ahead,
+    scan: ahead === 0 ? place.scan : SCAN_BEGIN,
+  }));
+}
+
+/** Ids begin with their time. */
+function inOrder(holds: readonly RunningHold[], after: string | null): RunningHold[] {
+  return holds.filter(({ id }) => after === null || id > after).sort((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+function answerOf(page: readonly RunningHold[], next: Place | null): SlotsAnswer {
+  return {
+    slots: page.map(slotViewOf),
+    nextCursor: next && `${next.bucket}.${next.scan}.${next.after ?? ''}`,
+  };
+}
+
+/** Null for a text that is no cursor of ours. */
+function readPlace(cursor: string): Place | null {
+  const [, bucket, scan, after] = /^(\d{1,3})\.(\d{1,20})\.([0-9a-f-]*)$/.exec(cursor) ?? [];
+  if (bucket === undefined || scan === undefined || after === undefined) return null;
+  if (after !== '' && !UUID_PATTERN.test(after)) return null;
+  return { bucket: Number(bucket), scan, after: after === '' ? null : after };
+}
+
+function badCursor(): SlotsAnswer {
+  return { refused: { code: 'invalid_request', message: 'this cursor belongs to no list of slots', param: 'cursor' } };
+}

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { BeatCall } from '@gateway/contracts/messages';
+import { until } from '@gateway/testkit';
+import {
+  PRICE,
+  admit,
+  admitEntry,
+  batch,
+  beatOf,
+  makeAccount,
+  makeWorld,
+  mustAdmit,
+  release,
+} from '../../test/world.js';
+import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
+
+let world: World;
+let one: Replica;
+let two: Replica;
+
+beforeAll(async () => {
+  world = await makeWorld();
+  one = await world.replica();
+  two = await world.replica();
+});
+afterAll(() => world.stop());
+
+const running = (call: Admitted, tag = call.token): BeatCall => ({
+  id: call.id,
+  hold: call.hold,
+  tag,
+  endpoint: '/v1/chat/completions',
+});
+const take = (call: { id: string }, replica = one) =>
+  replica.admission.releaseSlot({ requestId: call.id, actor: 'operator:root' });
+const dump = (account: TestAccount) => one.admission.readAccount(account.account);
+const holdOf = async (account: TestAccount, { id }: { id: string }) =>
+  (await dump(account)).holds.find((held) => held.id === id)?.hold;
+const abortsOf = (edge: string) => world.verdicts.filter((said) => said.edge === edge).at(-1)?.verdict.abort;
+const standing = (account: TestAccount, closed: string[]) =>
+  one.admission.standing({ incarnation: 'ledger-1', accounts: [{ account: account.account, rows: [], closed }] });
+
+const NOT_FOUND = { refused: { code: 'not_found' } };
+
+async function oneSlotTaken(): Promise<{ account: TestAccount; call: Admitted }> {
+  const account = makeAccount(world, { wallet: 10 * PRICE, terms: { concurrency: 1 } });
+  return { account, call: await mustAdmit(one, admitEntry(one.clock, [account.digest])) };
+}
+
+test('the slot is free when it is answered, the money stays held, and the edge is told to end the call', async () => {
+  const { account, call } = await oneSlotTaken();
+  expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({ row: 18 });
+  expect(await take(call)).toEqual({ released: true, account: account.account });
+  expect(await take(call, two)).toEqual({ released: true, account: account.account });
+  expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
+  await mustAdmit(two, admitEntry(two.clock, [account.digest]));
+  // The beat that was on its way when it was taken back does not take it again, nor does any later one.
+  for (const n of [1, 2]) {
+    await two.admission.beat(beatOf(world, 'edge-taken', n, { calls: [running(call)] }));
+    expect(abortsOf('edge-taken')).toEqual([call.id]);
+    expect(await dump(account)).toMatchObject({ slots: 1, held: { wallet: 2 * PRICE } });
+  }
+  await batch(one, { releases: [release(call, 'ok', 5)] });
+  expect(await dump(account)).toMatchObject({ slots: 1, held: { wallet: PRICE + 5 } });
+  expect(await holdOf(account, call)).toMatchObject({ state: 'done', takenBack: false });
+  expect(await take(call)).toMatchObject(NOT_FOUND);
+});
+
+test('an unknown id, one that was released and one that was settled are not found', async () => {
+  const { account, call } = await oneSlotTaken();
+  expect(await take({ id: makeUuidV7(one.clock.now()) })).toMatchObject(NOT_FOUND);
+  await batch(one, { releases: [release(call, 'ok', 5)] });
+  expect(await take(call)).toMatchObject(NOT_FOUND);
+  await standing(account, [call.id]);
+  expect(await take(call)).toMatchObject(NOT_FOUND);
+  expect(await dump(account)).toMatchObject({ slots: 0, held: {} });
+});
+
+test.each(['ok', 'void', 'standing'] as const)(
+  'taking back races the end of the call (%s): the slot is freed once',
+  async (end) => {
+    const account = makeAccount(world, { wallet: 100 * PRICE });
+    const kept = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    for (let round = 0; round < 20; round += 1) {
+      const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+      const ending = () =>
+        end === 'standing' ? standing(account, [call.id]) : batch(two, { releases: [release(call, end, 3)] });
+      await Promise.all(round % 2 === 0 ? [take(call), ending(), take(call, two)] : [ending(), take(call)]);
+      expect((await dump(account)).slots).toBe(1);
+      await standing(account, [call.id]);
+      await batch(one, { releases: [release(call, 'ok', 3)] });
+      expect(await dump(account)).toMatchObject({ slots: 1, held: { wallet: PRICE } });
+    }
+    expect(await take(kept)).toMatchObject({ released: true });
+  },
+);
+
+test('its edge dies after that: the call expires as any other, and its money comes back with the record', async () => {
+  const { account, call } = await oneSlotTaken();
+  await one.admission.beat(beatOf(world, 'edge-dying', 1, { calls: [running(call)] }));
+  await take(call);
+  world.advance(31_000);
+  await one.admission.sweep();
+  expect(await holdOf(account, call)).toMatchObject({ state: 'open', slot: false, takenBack: true });
+  world.advance(90_000);
+  await one.admission.sweep();
+  expect(world.events.filter(({ id }) => id === call.id)).toMatchObject([{ outcome: 'expired', amountNanoUsd: 0 }]);
+  // An edge that was only paused is told even now.
+  await one.admission.beat(beatOf(world, 'edge-dying', 2, { calls: [running(call)] }));
+  expect(abortsOf('edge-dying')).toEqual([call.id]);
+  expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
+  await standing(account, [call.id]);
+  expect(await dump(account)).toMatchObject({ slots: 0, held: {} });
+});
+
+test('a call whose lease lapsed, and one that is expiring, are ended too, and free nothing that is not theirs', async () => {
+  const { account, call } = await oneSlotTaken();
+  world.advance(11_000);
+  await one.admission.sweep();
+  const other = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  expect(await take(call)).toMatchObject({ released: true });
+  expect(await dump(account)).toMatchObject({ slots: 1, held: { wallet: 2 * PRICE } });
+  world.owners.caughtUpTo = () => 0;
+  world.advance(121_000);
+  await one.admission.sweep();
+  expect(await holdOf(account, other)).toMatchObject({ state: 'expiring' });
+  expect(await take(other)).toMatchObject({ released: true });
+  expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: 2 * PRICE } });
+  await one.admission.beat(beatOf(world, 'edge-late', 1, { calls: [running(call), running(other)] }));
+  expect(abortsOf('edge-late')).toEqual([call.id, other.id]);
+  world.owners.caughtUpTo = () => Date.now();
+});
+
+test('while a bucket is being restored nothing is said to be not found', async () => {
+  const { call } = await oneSlotTaken();
+  const { Redis } = await import('ioredis');
+  const redis = new Redis(world.server.url);
+  world.kept.clear();
+  beatOf(world, 'edge-silent', 1);
+  await redis.flushall();
+  await expect(take(call)).rejects.toMatchObject({ code: 'admission_error' });
+  // The mark is lost with the gate: the call is held again by its beat, with its slot, and can be taken back again.
+  await until('a report names the bucket', () => world.reports.at(-1)?.some(({ bucket }) => bucket === call.bucket));
+  beatOf(world, 'edge-silent', 2, { calls: [running(call)], last: true });
+  await until('all buckets are open', async () => {
+    await one.admission.sweep().catch(() => undefined);
+    return one.admission.bucketsPending() === 0 && (await redis.get(`{${call.bucket}}tok`))?.includes(' open ');
+  });
+  await redis.quit();
+  const again = await until('it can be taken back', () => take(call).catch(() => null));
+  expect(again).toMatchObject({ released: true });
+});
+
+test('a bucket that is restored with its data keeps the mark', async () => {
+  const { account, call } = await oneSlotTaken();
+  await take(call);
+  world.kept.clear();
+  beatOf(world, 'edge-kept', 1, { calls: [running(call)], last: true });
+  const { Redis } = await import('ioredis');
+  const redis = new Redis(world.server.url);
+  await redis.del(`{${call.bucket}}tok`);
+  await one.admission.sweep();
+  await until('the bucket is open', async () => (await redis.get(`{${call.bucket}}tok`))?.includes(' open '));
+  await redis.quit();
+  expect(await holdOf(account, call)).toMatchObject({ state: 'open', slot: false, takenBack: true });
+  expect((await dump(account)).slots).toBe(0);
+});

@@ -1,0 +1,37 @@
+import { bucketKeys } from '../domain/gate-keys.js';
+import { listCall, readListReply } from '../domain/slot-scripts.js';
+import type { ListStep } from '../domain/slot-scripts.js';
+import { AdmissionFault } from '../ports.js';
+import type { Ports } from '../ports.js';
+
+/** Where a bucket's scan goes on. */
+export interface ScanPlace {
+  readonly bucket: number;
+  readonly scan: string;
+}
+
+/** Entries that one step looks at: some hundred microseconds of Redis. */
+const STEP_ENTRIES = 500;
+
+/**
+ * One step in each of these buckets, in one pipeline.
+ * @param pattern of `<account>|<id>`
+ * @throws AdmissionFault unless every bucket is open: what is being restored is not all there yet
+ */
+export async function scanBuckets(
+  { gate }: Pick<Ports, 'gate'>,
+  places: readonly ScanPlace[],
+  pattern: string,
+  noticeLoss: (bucket: number) => void,
+): Promise<ListStep[]> {
+  const calls = places.map(({ bucket, scan }) => listCall(bucketKeys(bucket), scan, pattern, STEP_ENTRIES));
+  const replies = await gate.run(calls);
+  return places.map(({ bucket }, index) => {
+    const reply = replies[index];
+    if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
+    const step = readListReply(reply);
+    if (step !== null) return step;
+    noticeLoss(bucket);
+    throw new AdmissionFault('admission_error', `the bucket ${bucket} is ${reply[0]}`);
+  });
+}

@@ -1,0 +1,25 @@
+import type { SlotView } from '@gateway/contracts/operator';
+import { formatUsd } from '@gateway/metering';
+import type { RunningHold } from '../domain/slot-scripts.js';
+
+/** A running call as operators see it. One without a slot has no lease: its slot fell free before now. */
+export function slotViewOf({ account, id, hold, shape }: RunningHold): SlotView {
+  return {
+    requestId: id,
+    accountId: account,
+    keyId: shape.key,
+    memberId: shape.member,
+    modelId: shape.model,
+    edge: hold.edge,
+    state: hold.state === 'open' ? 'open' : 'expiring',
+    takesSlot: hold.slot,
+    heldUsd: formatUsd(BigInt(hold.walletMax ?? hold.worst)),
+    admittedAt: timeText(hold.admittedAt),
+    leaseUntil: timeText(hold.slot ? hold.lease : hold.admittedAt),
+    dueAt: timeText(hold.due),
+  };
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}

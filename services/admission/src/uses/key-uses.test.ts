@@ -1,0 +1,65 @@
+import { expect, test } from '@jest/globals';
+import { KEY_USES_MAX, keysUsed } from '@gateway/contracts/messages';
+import { KeyUses } from './key-uses.js';
+
+function uses() {
+  const told: { key: string; at: number }[][] = [];
+  const line = { away: false };
+  const listeners = {
+    keysUsed(some: readonly { key: string; at: number }[]) {
+      if (!line.away) told.push([...some]);
+      return !line.away;
+    },
+  };
+  return { told, line, noted: new KeyUses({ listeners }) };
+}
+
+test('of each key the last use is told, once', () => {
+  const { noted, told } = uses();
+  noted.note('key1', 5);
+  noted.note('key2', 6);
+  noted.note('key1', 7);
+  noted.tell();
+  noted.tell();
+  expect(told).toEqual([
+    [
+      { key: 'key1', at: 7 },
+      { key: 'key2', at: 6 },
+    ],
+  ]);
+});
+
+test('no message has more than its contract allows', () => {
+  const { noted, told } = uses();
+  for (let key = 0; key < 2 * KEY_USES_MAX + 1; key += 1) noted.note(`key${key}`, key);
+  noted.stop();
+  expect(told.map((some) => some.length)).toEqual([KEY_USES_MAX, KEY_USES_MAX, 1]);
+  for (const some of told) expect(keysUsed.body.safeParse({ uses: some }).success).toBe(true);
+});
+
+test('what could not be sent is told later, with what was noted meanwhile', () => {
+  const { noted, told, line } = uses();
+  noted.note('key1', 1);
+  noted.note('key2', 2);
+  line.away = true;
+  noted.tell();
+  noted.note('key1', 3);
+  line.away = false;
+  noted.tell();
+  expect(told.flat()).toEqual([
+    { key: 'key1', at: 3 },
+    { key: 'key2', at: 2 },
+  ]);
+});
+
+test('more keys than are kept wait for their next use; those that are kept go on', () => {
+  const { noted, told } = uses();
+  for (let key = 0; key < 100_001; key += 1) noted.note(`key${key}`, 1);
+  noted.note('key0', 2);
+  noted.tell();
+  expect(told.flat()).toHaveLength(100_000);
+  expect(told.flat()[0]).toEqual({ key: 'key0', at: 2 });
+  noted.note('key100000', 3);
+  noted.tell();
+  expect(told.at(-1)).toEqual([{ key: 'key100000', at: 3 }]);
+});

@@ -1,0 +1,196 @@
+import type { Bus } from '@gateway/bus';
+import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
+import { admissionBatch, edgeBeat, edgeReport, edgeVerdict, usageRecorded } from '@gateway/contracts/messages';
+import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, UsageEvent } from '@gateway/contracts/messages';
+import type { Spending } from './spending.js';
+
+/** A call that stands in the beats from its admission until its event is stored. */
+export interface EdgeCall {
+  readonly id: string;
+  readonly bucket: number;
+  readonly hold: HoldFields;
+  tag: string;
+  aborted: boolean;
+}
+
+type Outcome =
+  { readonly kind: 'admitted'; readonly call: EdgeCall } | { readonly kind: 'refused' | 'fault'; readonly row: number };
+
+const BEAT_MS = 500;
+const ASK_MS = 2_000;
+const ATTEMPTS_MAX = 2;
+const RETRY_MS = 250;
+const ENDPOINT = '/v1/chat/completions';
+
+/** An edge as far as admission sees one (money and failure, rules 3 to 6), without clients and providers. */
+export class FakeEdge {
+  readonly running = new Map<string, EdgeCall>();
+  readonly #releases = new Map<string, ReleaseEntry>();
+  readonly #tokens = new Map<number, { current: string; superseded: Set<string> }>();
+  readonly #beats = new Map<number, EdgeCall[]>();
+  readonly #timer: NodeJS.Timeout;
+  #n = 0;
+  #dead = false;
+
+  constructor(
+    private readonly bus: Bus,
+    readonly name: string,
+    private readonly spending: Spending,
+    /** Redis time: admission refuses ids that are far from it. */
+    private readonly now: () => number,
+    /** How late it hears a report. */
+    reportLateMs = 0,
+  ) {
+    bus.subscribe(edgeVerdict, (verdict) => this.#take(verdict), { words: { edge: name } });
+    bus.subscribe(edgeReport, async ({ tokens }) => {
+      if (reportLateMs > 0) await new Promise((resolve) => setTimeout(resolve, reportLateMs));
+      for (const { bucket, token } of tokens) this.#note(bucket, token);
+      await this.beat();
+    });
+    this.#timer = setInterval(() => void this.beat(), BEAT_MS);
+    void this.beat();
+  }
+
+  /** Killed: nothing more is sent or heard. What it ran is in its last beat. */
+  kill(): void {
+    this.#dead = true;
+    clearInterval(this.#timer);
+  }
+
+  async start(digest: string): Promise<Outcome> {
+    const entry: AdmitEntry = {
+      id: makeUuidV7(this.now()),
+      digests: [digest],
+      endpoint: ENDPOINT,
+      model: 'acme/fixed',
+      bounds: { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: 10 },
+      bodyRefusal: null,
+      opened: false,
+      traceparent: undefined,
+    };
+    for (let attempt = 0; attempt < ATTEMPTS_MAX && !this.#dead; attempt += 1) {
+      const answer = await this.#ask(entry);
+      if (this.#dead) break;
+      if (answer?.kind === 'refused') return { kind: 'refused', row: answer.row };
+      if (answer?.kind === 'admitted' && answer.hold !== null && this.#note(answer.bucket, answer.token)) {
+        return { kind: 'admitted', call: this.#dispatch(answer.id, answer.bucket, answer.hold, answer.token) };
+      }
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+    // An admission whose answer never came is given back, also blind.
+    this.#release({ blind: true, id: entry.id, digests: [digest] });
+    return { kind: 'fault', row: 0 };
+  }
+
+  /** Ends a call: the event is stored again and again until it is, the release is repeated by the beats. */
+  async end(call: EdgeCall, amountNanoUsd: number): Promise<void> {
+    const { id, hold, tag } = call;
+    this.spending.end(hold.account, hold.worstNanoUsd, amountNanoUsd);
+    this.#release({ blind: false, id, hold, tag, outcome: 'ok', amountNanoUsd });
+    const event = settledEvent(call, amountNanoUsd);
+    while (!this.#dead) {
+      const stored = this.bus.store(usageRecorded, { shard: shardOfAccount(hold.account) }, { events: [event] });
+      if (
+        await stored.then(
+          () => true,
+          () => false,
+        )
+      )
+        break;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+    this.running.delete(id);
+  }
+
+  /** Nothing runs and nothing is unreleased. */
+  idle(): boolean {
+    return this.running.size === 0 && this.#releases.size === 0;
+  }
+
+  async beat(): Promise<void> {
+    if (this.#dead) return;
+    const n = (this.#n += 1);
+    const calls = [...this.running.values()];
+    this.#beats.set(n, calls).delete(n - 8);
+    const beat = {
+      ...{ edge: this.name, n, chunk: 0, chunks: 1, last: false },
+      tokens: Array.from(this.#tokens, ([bucket, { current }]) => ({ bucket, token: current })),
+      calls: calls.map(({ id, hold, tag }) => ({ id, hold, tag, endpoint: ENDPOINT as typeof ENDPOINT })),
+      releases: [...this.#releases.values()],
+    };
+    await this.bus.store(edgeBeat, { edge: this.name, chunk: 0 }, beat).catch(() => undefined);
+  }
+
+  #ask(entry: AdmitEntry): Promise<BatchAnswer | null> {
+    const body = { edge: this.name, opens: [], admits: [entry], releases: [] };
+    return new Promise((resolve) => {
+      const on = {
+        answer({ answers }: { answers: BatchAnswer[] }) {
+          const [mine] = answers;
+          if (mine === undefined) return;
+          asking.close();
+          resolve(mine);
+        },
+        fault: () => resolve(null),
+      };
+      const asking = this.bus.requestMany(admissionBatch, body, on, { timeoutMs: ASK_MS });
+    });
+  }
+
+  #dispatch(id: string, bucket: number, hold: HoldFields, tag: string): EdgeCall {
+    const call = { id, bucket, hold, tag, aborted: false };
+    this.running.set(id, call);
+    this.spending.dispatch(hold.account, id, hold.worstNanoUsd);
+    return call;
+  }
+
+  #release(entry: ReleaseEntry): void {
+    if (this.#dead) return;
+    this.#releases.set(entry.id, entry);
+    const body = { edge: this.name, opens: [], admits: [], releases: [entry] };
+    const on = {
+      answer: ({ released }: { released: string[] }) => {
+        for (const id of released) this.#releases.delete(id);
+        asking.close();
+      },
+      fault: () => undefined,
+    };
+    const asking = this.bus.requestMany(admissionBatch, body, on, { timeoutMs: ASK_MS });
+  }
+
+  #take(verdict: {
+    n: number;
+    tokens: { bucket: number; token: string }[];
+    abort: string[];
+    released: string[];
+  }): void {
+    if (this.#dead) return;
+    const tags = new Map(
+      verdict.tokens.flatMap(({ bucket, token }) => (this.#note(bucket, token) ? [[bucket, token]] : [])),
+    );
+    for (const call of this.#beats.get(verdict.n) ?? []) call.tag = tags.get(call.bucket) ?? call.tag;
+    for (const id of verdict.released) this.#releases.delete(id);
+    for (const id of verdict.abort) {
+      const call = this.running.get(id);
+      if (call) call.aborted = true;
+    }
+  }
+
+  /** False: another token has followed this one. */
+  #note(bucket: number, token: string): boolean {
+    const known = this.#tokens.get(bucket);
+    if (known?.superseded.has(token)) return false;
+    const superseded = known?.superseded ?? new Set<string>();
+    if (known && known.current !== token) superseded.add(known.current);
+    this.#tokens.set(bucket, { current: token, superseded });
+    return true;
+  }
+}
+
+function settledEvent({ id, hold }: EdgeCall, amountNanoUsd: number): UsageEvent {
+  return {
+    ...{ id, rank: 2, outcome: 'settled', hold, endpoint: ENDPOINT, streamed: false },
+    ...{ startedAt: hold.admittedAt, endedAt: hold.admittedAt, firstByteAt: null, status: 200, source: null },
+    ...{ usage: null, evidence: 'none', price: null, amountNanoUsd, attempts: [] },
+  };
+}
