@@ -1,4 +1,5 @@
 import { connectBus } from '@gateway/bus';
+import { CATALOG_MIRRORED_EVERY_MS, catalogMirrored, edgeHealth } from '@gateway/contracts/messages';
 import { createPool } from '@gateway/postgres';
 import { counter, gauge, histogram, nextDelayMs } from '@gateway/service-kit';
 import type { RunningService, ServiceContext } from '@gateway/service-kit';
@@ -9,12 +10,16 @@ import { makePublicationLease } from './adapters/publication-lease.js';
 import { resealCredentials } from './change/reseal-credentials.js';
 import type { CONFIG_FIELDS } from './config.js';
 import { openDoors } from './doors/open-doors.js';
+import { followReplicas } from './follow/followers.js';
+import { makeSourceReports } from './follow/source-reports.js';
 import { isStale, publishCatalog } from './publish/publish-catalog.js';
 import { PUBLISHER_TIMES, startPublisher, type PublisherTimes } from './publish/publisher.js';
 
 const POOL_CONNECTIONS_MAX = 8;
-/** Answers wait up to two seconds for the publication; beyond this a stop does not wait for them. */
+/** Answers wait up to five seconds for the publication; beyond this a stop does not wait for them. */
 const DRAIN_MS = 6_000;
+/** A publication that was under way when the bus closed ends by a time-out of its own; a stop does not wait for that. */
+const PUBLISHER_STOP_MS = 1_000;
 const RETRY_BASE_MS = 40;
 const RETRY_MAX_MS = 5_000;
 const PUBLICATION_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -24,10 +29,16 @@ const publications = counter('gateway_catalog_publications_total', 'Tries to pub
 });
 const seconds = histogram('gateway_catalog_publication_seconds', 'Time of a publication', PUBLICATION_SECONDS);
 
-/** The whole service: adapters, the publisher, then the doors. */
+export interface CatalogTimes extends PublisherTimes {
+  /** How often edges and admissions say by which revision they decide. */
+  readonly mirroredEveryMs: number;
+}
+const TIMES: CatalogTimes = { ...PUBLISHER_TIMES, mirroredEveryMs: CATALOG_MIRRORED_EVERY_MS };
+
+/** The whole service: adapters, the publisher, what is heard of others, then the doors. */
 export async function startCatalog(
-  { config, log, replica, ready }: ServiceContext<typeof CONFIG_FIELDS>,
-  times: PublisherTimes = PUBLISHER_TIMES,
+  { config, log, clock, replica, ready }: ServiceContext<typeof CONFIG_FIELDS>,
+  times: CatalogTimes = TIMES,
 ): Promise<RunningService> {
   const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'catalog', replica, log });
   const pool = createPool(config.GATEWAY_POSTGRES_URL.reveal(), {
@@ -82,12 +93,40 @@ export async function startCatalog(
   gauge('gateway_catalog_unreadable_credentials', 'Sources whose credential does not open', () => unreadable.length);
   ready.add('catalog', () => publisher.revision() !== null || 'not published yet');
 
-  openDoors(bus, { store, announcer: publisher, seal, privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES });
+  const followers = followReplicas({ nowMs: () => performance.now(), everyMs: times.mirroredEveryMs });
+  gauge('gateway_catalog_followers', 'Edges and admissions that say by which revision they decide', () =>
+    followers.count(),
+  );
+  bus.subscribe(catalogMirrored, (message) => followers.heard(message));
+  bus.onDisconnect(() => followers.deafen());
+  bus.onReconnect(() => followers.listen());
+  if (bus.connected()) followers.listen();
+  const reports = makeSourceReports();
+  bus.subscribe(edgeHealth, (message) => reports.heard(message, clock.nowMs()));
+
+  openDoors(bus, {
+    store,
+    announcer: publisher,
+    followers,
+    seal,
+    privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES,
+    reports,
+    nowMs: () => clock.nowMs(),
+  });
   return {
     async stop() {
+      // Draining hears nothing more: whoever waits for others would wait in vain.
+      followers.stop();
       await bus.drain(DRAIN_MS);
-      await publisher.stop();
+      await atMost(PUBLISHER_STOP_MS, publisher.stop());
       await pool.end();
     },
   };
+}
+
+async function atMost(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  await Promise.race([work, late]);
+  clearTimeout(timer);
 }

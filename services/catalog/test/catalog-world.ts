@@ -6,11 +6,13 @@ import type { RunningServer } from '@gateway/servers';
 import { ReadyChecks, readConfig, systemClock, type RunningService } from '@gateway/service-kit';
 import { recordingLog, startTestBus, startTestDatabase, type LogLine } from '@gateway/testkit';
 import { CONFIG_FIELDS } from '../src/config.js';
-import type { PublisherTimes } from '../src/publish/publisher.js';
-import { startCatalog } from '../src/wire.js';
+import { startCatalog, type CatalogTimes } from '../src/wire.js';
 
-/** Looks at the head often, so that a test does not wait for it; verifies never, so that a test sees what the look does. */
-const TIMES: PublisherTimes = { checkMs: 50, verifyMs: 3_600_000 };
+/**
+ * Looks at the head often, so that a test does not wait for it; verifies never, so that a test sees what the look does.
+ * Edges and admissions speak often.
+ */
+export const TIMES: CatalogTimes = { checkMs: 50, verifyMs: 3_600_000, mirroredEveryMs: 200 };
 
 /** One replica of the service in this process. */
 export interface Replica {
@@ -29,7 +31,7 @@ export interface CatalogWorld {
   /** The same database as the service's own role. */
   readonly roleUrl: string;
   connect(service: ServiceName): Promise<Bus>;
-  start(options?: { env?: Record<string, string>; times?: Partial<PublisherTimes> }): Promise<Replica>;
+  start(options?: { env?: Record<string, string>; times?: Partial<CatalogTimes> }): Promise<Replica>;
   stop(): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 import { priceFigures } from '@gateway/contracts/messages';
 import type { Endpoint } from '@gateway/contracts/messages';
 import { fromWireFigures } from '../domain/figures.js';
+import type { RecordedChange } from '../ports.js';
 import type { DatedFigures, Model, Provider, Source } from '../domain/objects.js';
 
 export interface ProviderRow {
@@ -106,4 +107,26 @@ export function versionsByOwner(rows: readonly VersionRow[]): ReadonlyMap<string
     else byOwner.set(row.owner, [versionFromRow(row)]);
   }
   return byOwner;
+}
+
+export interface ChangeRow {
+  readonly revision: bigint;
+  readonly actor: string;
+  readonly action: string;
+  readonly object_id: string;
+  readonly before: Record<string, unknown> | null;
+  readonly after: Record<string, unknown> | null;
+  readonly changed_at: Date;
+}
+
+export function changeFromRow(row: ChangeRow): RecordedChange {
+  return {
+    revision: Number(row.revision),
+    at: row.changed_at,
+    actor: row.actor,
+    action: row.action,
+    objectId: row.object_id,
+    before: row.before,
+    after: row.after,
+  };
 }

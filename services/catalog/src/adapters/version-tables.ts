@@ -1,50 +1,55 @@
 import { randomUUID } from 'node:crypto';
 import type { Tx } from '@gateway/postgres';
-import { toWireFigures } from '../domain/figures.js';
 import type { NewFigures } from '../domain/dated-versions.js';
 import type { DatedFigures } from '../domain/objects.js';
 import type { Priced } from '../ports.js';
-import { versionFromRow, versionsByOwner, type VersionRow } from './rows.js';
+import { versionsByOwner, type VersionRow } from './rows.js';
 
-const PRICES = { table: 'price_versions', owner: 'model', prefix: 'pv' } as const;
-const COSTS = { table: 'cost_versions', owner: 'source', prefix: 'cv' } as const;
-type VersionTable = typeof PRICES | typeof COSTS;
+const TABLES = {
+  prices: { table: 'price_versions', owner: 'model', owners: 'models', prefix: 'pv' },
+  costs: { table: 'cost_versions', owner: 'source', owners: 'sources', prefix: 'cv' },
+} as const;
+type VersionTable = (typeof TABLES)['prices' | 'costs'];
 
-/** All versions in force or to come, of every model or every source. */
-export async function readAllVersions(tx: Tx, of: 'prices' | 'costs', nowMs: number) {
-  return versionsByOwner(await tx.query<VersionRow>(shownText(of === 'prices' ? PRICES : COSTS), [new Date(nowMs)]));
+export type VersionsByOwner = ReadonlyMap<string, readonly DatedFigures[]>;
+
+export function versionTable(of: 'prices' | 'costs'): VersionTable {
+  return TABLES[of];
 }
 
-export async function readVersions(tx: Tx, priced: Priced, nowMs: number): Promise<DatedFigures[]> {
-  const { table, owner } = placeOf(priced);
-  const rows = await tx.query<VersionRow>(`${shownText(table, `AND v.${table.owner} = $2`)}`, [new Date(nowMs), owner]);
-  return rows.map(versionFromRow);
+/** Whose versions, in which table. */
+export function placeOf(priced: Priced): { readonly of: 'prices' | 'costs'; readonly owner: string } {
+  return 'model' in priced ? { of: 'prices', owner: priced.model } : { of: 'costs', owner: priced.source };
 }
 
-export async function insertVersion(tx: Tx, priced: Priced, { effectiveFrom, figures }: NewFigures): Promise<void> {
-  const { table, owner } = placeOf(priced);
-  await tx.execute(
-    `INSERT INTO ${table.table} (version, ${table.owner}, effective_from, figures) VALUES ($1, $2, $3, $4)`,
-    [
-      `${table.prefix}_${randomUUID().replaceAll('-', '')}`,
-      owner,
-      new Date(effectiveFrom),
-      figures === null ? null : JSON.stringify(toWireFigures(figures)),
-    ],
-  );
+/** The figures with an id of their own. */
+export function newVersion(of: 'prices' | 'costs', figures: NewFigures): DatedFigures {
+  return { version: `${TABLES[of].prefix}_${randomUUID().replaceAll('-', '')}`, ...figures };
 }
 
-function placeOf(priced: Priced): { table: VersionTable; owner: string } {
-  return 'model' in priced ? { table: PRICES, owner: priced.model } : { table: COSTS, owner: priced.source };
+/** All versions in force or to come, of every model or every source, or of these. */
+export async function readVersions(
+  tx: Tx,
+  of: 'prices' | 'costs',
+  nowMs: number,
+  owners: readonly string[] | null = null,
+): Promise<VersionsByOwner> {
+  const table = TABLES[of];
+  const now = new Date(nowMs);
+  const rows =
+    owners === null
+      ? await tx.query<VersionRow>(shownText(table), [now])
+      : await tx.query<VersionRow>(shownText(table, `AND v.${table.owner} = ANY ($2)`), [now, owners]);
+  return versionsByOwner(rows);
 }
 
 /** `$1` is now. One index look-up per owner finds the version in force, however long its history is. */
-function shownText({ table, owner }: VersionTable, condition = ''): string {
+function shownText({ table, owner, owners }: VersionTable, condition = ''): string {
   return `SELECT v.${owner} AS owner, v.version, v.effective_from, v.figures
-    FROM ${table} v
+    FROM ${table} v JOIN ${owners} o ON o.id = v.${owner} AND v.ordinal > o.versions_after
    WHERE (v.effective_from > $1 OR v.ordinal = (
            SELECT w.ordinal FROM ${table} w
-            WHERE w.${owner} = v.${owner} AND w.effective_from <= $1
+            WHERE w.${owner} = v.${owner} AND w.effective_from <= $1 AND w.ordinal > o.versions_after
             ORDER BY w.effective_from DESC, w.ordinal DESC LIMIT 1)) ${condition}
    ORDER BY v.${owner}, v.effective_from, v.ordinal`;
 }

@@ -1,18 +1,15 @@
-import type { ManagementRefusal, ModelSpec } from '@gateway/contracts/operator';
+import type { ManagementRefusal, ModelSpec, ModelView } from '@gateway/contracts/operator';
 import { shownVersions, withVersion, type NewFigures } from '../domain/dated-versions.js';
-import { leastExceedsWorst, toWireFigures } from '../domain/figures.js';
+import { leastExceedsWorst } from '../domain/figures.js';
 import { modelOf } from '../domain/from-spec.js';
 import { isRefusal, refuse } from '../domain/refusal.js';
 import { sameContent } from '../domain/same-content.js';
-import type { Announcer, CatalogStore } from '../ports.js';
-import { checkRoom } from './check-room.js';
+import { modelViewOf } from '../domain/views.js';
+import type { CatalogTx } from '../ports.js';
+import { checkRoom } from './check-bounds.js';
 import { planFigures } from './plan-figures.js';
-import { awaitPublished, type Saved } from './save.js';
+import { saveAlone, type Saved, type SavePorts, type Turn } from './turn.js';
 
-export interface PutModelPorts {
-  readonly store: CatalogStore;
-  readonly announcer: Announcer;
-}
 export interface PutModel {
   readonly id: string;
   readonly spec: ModelSpec;
@@ -20,34 +17,34 @@ export interface PutModel {
 }
 
 /** Makes or replaces a model; other prices than those in force become a new version, never a changed one. */
-export async function putModel(
-  { store, announcer }: PutModelPorts,
-  { id, spec, actor }: PutModel,
-): Promise<Saved | ManagementRefusal> {
-  const saved = await store.change(async (tx): Promise<Saved | ManagementRefusal> => {
-    const before = await tx.model(id);
-    const after = modelOf(id, spec);
-    const versions = before ? await tx.versions({ model: id }) : [];
-    const added = planFigures(spec.prices, versions, tx.nowMs, 'prices');
-    if (added && isRefusal(added)) return added;
-    const planned = shownVersions<NewFigures>(added ? withVersion(versions, added) : versions, tx.nowMs);
-    const unusable = checkBytesPerToken(after.bytesPerToken, planned);
-    if (unusable) return unusable;
-    if (before && !added && sameContent(before, after)) return { change: 'unchanged', revision: tx.revision };
-    const noRoom = before ? null : await checkRoom(tx);
-    if (noRoom) return noRoom;
-    await tx.saveModel(after);
-    if (added) await tx.addVersion({ model: id }, added);
-    const revision = await tx.record({
-      actor,
-      action: 'put_model',
-      objectId: id,
-      before,
-      after: added ? { ...after, prices: recorded(added) } : after,
-    });
-    return { change: before ? 'changed' : 'created', revision };
+export function putModel(ports: SavePorts, request: PutModel): Promise<Saved<ModelView> | ManagementRefusal> {
+  return saveAlone(ports, async (tx) => {
+    const turn = await saveModel(tx, request);
+    return isRefusal(turn) ? turn : ((await checkRoom(tx, turn)) ?? turn);
   });
-  return isRefusal(saved) ? saved : awaitPublished(announcer, saved);
+}
+
+export async function saveModel(
+  tx: CatalogTx,
+  { id, spec, actor }: PutModel,
+): Promise<Turn<ModelView> | ManagementRefusal> {
+  const before = await tx.model(id);
+  const after = modelOf(id, spec);
+  if (isRefusal(after)) return after;
+  const versions = before ? await tx.versions({ model: id }) : [];
+  const planned = planFigures(spec.prices, versions, tx.nowMs, 'prices');
+  if (planned && isRefusal(planned)) return planned;
+  const shown = shownVersions<NewFigures>(planned ? withVersion(versions, planned) : versions, tx.nowMs);
+  const unusable = checkBytesPerToken(after.bytesPerToken, shown);
+  if (unusable) return unusable;
+  const viewBefore = before && modelViewOf(before, versions, tx.nowMs);
+  if (viewBefore && !planned && sameContent(before, after))
+    return { change: 'unchanged', before: viewBefore, after: viewBefore, credentialChanged: false };
+  await tx.saveModel(after);
+  const added = planned && (await tx.addVersion({ model: id }, planned));
+  const viewAfter = modelViewOf(after, added ? withVersion(versions, added) : versions, tx.nowMs);
+  await tx.record({ actor, action: 'put_model', objectId: id, before: viewBefore, after: viewAfter });
+  return { change: before ? 'changed' : 'created', before: viewBefore, after: viewAfter, credentialChanged: false };
 }
 
 function checkBytesPerToken(bytesPerToken: number, versions: readonly NewFigures[]): ManagementRefusal | null {
@@ -57,9 +54,4 @@ function checkBytesPerToken(bytesPerToken: number, versions: readonly NewFigures
     'with these prices a call could cost more at least than at most; bytesPerToken up to 8 is always possible',
     'bytesPerToken',
   );
-}
-
-/** A new version as it stands in the record of changes. */
-export function recorded({ effectiveFrom, figures }: NewFigures): object {
-  return { effectiveFrom: new Date(effectiveFrom).toISOString(), figures: figures && toWireFigures(figures) };
 }

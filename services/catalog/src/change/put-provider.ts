@@ -1,32 +1,36 @@
-import type { BodyOf, catalogPutProvider } from '@gateway/contracts/messages';
-import type { ManagementRefusal, ProviderSpec } from '@gateway/contracts/operator';
+import type { ManagementRefusal, ProviderSpec, ProviderView } from '@gateway/contracts/operator';
 import { providerOf } from '../domain/from-spec.js';
 import { isRefusal } from '../domain/refusal.js';
 import { sameContent } from '../domain/same-content.js';
-import type { Announcer, CatalogStore } from '../ports.js';
-import { awaitPublished, type Saved } from './save.js';
-import { checkRoom } from './check-room.js';
+import { providerViewOf } from '../domain/views.js';
+import type { CatalogTx } from '../ports.js';
+import { checkRoom } from './check-bounds.js';
+import { saveAlone, type Saved, type SavePorts, type Turn } from './turn.js';
 
-export interface PutProviderPorts {
-  readonly store: CatalogStore;
-  readonly announcer: Announcer;
+export interface PutProvider {
+  readonly id: string;
+  readonly spec: ProviderSpec;
+  readonly actor: string;
 }
-export type PutProvider = BodyOf<typeof catalogPutProvider> & { readonly spec: ProviderSpec };
 
 /** Makes or replaces a provider. */
-export async function putProvider(
-  { store, announcer }: PutProviderPorts,
-  { id, spec, actor }: PutProvider,
-): Promise<Saved | ManagementRefusal> {
-  const saved = await store.change(async (tx): Promise<Saved | ManagementRefusal> => {
-    const before = await tx.provider(id);
-    const after = providerOf(id, spec);
-    if (before && sameContent(before, after)) return { change: 'unchanged', revision: tx.revision };
-    const noRoom = before ? null : await checkRoom(tx);
-    if (noRoom) return noRoom;
-    await tx.saveProvider(after);
-    const revision = await tx.record({ actor, action: 'put_provider', objectId: id, before, after });
-    return { change: before ? 'changed' : 'created', revision };
+export function putProvider(ports: SavePorts, request: PutProvider): Promise<Saved<ProviderView> | ManagementRefusal> {
+  return saveAlone(ports, async (tx) => {
+    const turn = await saveProvider(tx, request);
+    return isRefusal(turn) ? turn : ((await checkRoom(tx, turn)) ?? turn);
   });
-  return isRefusal(saved) ? saved : awaitPublished(announcer, saved);
+}
+
+export async function saveProvider(
+  tx: CatalogTx,
+  { id, spec, actor }: PutProvider,
+): Promise<Turn<ProviderView> | ManagementRefusal> {
+  const before = await tx.provider(id);
+  const after = providerOf(id, spec);
+  if (isRefusal(after)) return after;
+  const views = { before: before && providerViewOf(before), after: providerViewOf(after), credentialChanged: false };
+  if (before && sameContent(before, after)) return { change: 'unchanged', ...views };
+  await tx.saveProvider(after);
+  await tx.record({ actor, action: 'put_provider', objectId: id, before: views.before, after: views.after });
+  return { change: before ? 'changed' : 'created', ...views };
 }

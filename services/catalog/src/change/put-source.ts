@@ -1,18 +1,17 @@
-import { SOURCES_PER_MODEL_MAX } from '@gateway/contracts/messages';
-import type { ManagementRefusal, SourceSpec } from '@gateway/contracts/operator';
+import type { ManagementRefusal, SourceSpec, SourceView } from '@gateway/contracts/operator';
+import { withVersion } from '../domain/dated-versions.js';
 import { sourceOf } from '../domain/from-spec.js';
-import type { Source } from '../domain/objects.js';
+import type { DatedFigures, Provider, Source } from '../domain/objects.js';
 import { isRefusal, refuse } from '../domain/refusal.js';
 import { sameContent } from '../domain/same-content.js';
-import type { Announcer, CatalogStore, CatalogTx, CredentialSeal } from '../ports.js';
-import { checkRoom } from './check-room.js';
+import { keptAuth } from '../domain/source-auth.js';
+import { sourceViewOf } from '../domain/views.js';
+import type { CatalogTx, CredentialSeal } from '../ports.js';
+import { checkPlaces, checkRoom } from './check-bounds.js';
 import { planFigures } from './plan-figures.js';
-import { recorded } from './put-model.js';
-import { awaitPublished, type Saved } from './save.js';
+import { saveAlone, type Saved, type SavePorts, type Turn } from './turn.js';
 
-export interface PutSourcePorts {
-  readonly store: CatalogStore;
-  readonly announcer: Announcer;
+export interface SourceRules {
   readonly seal: CredentialSeal;
   /** Private and loopback addresses may be sources. */
   readonly privateAllowed: boolean;
@@ -26,11 +25,49 @@ export interface PutSource {
 }
 
 /** Makes or replaces an upstream source of a model. */
-export async function putSource(ports: PutSourcePorts, request: PutSource): Promise<Saved | ManagementRefusal> {
-  const given = acceptCredential(ports.seal, request);
+export function putSource(
+  ports: SavePorts & SourceRules,
+  request: PutSource,
+): Promise<Saved<SourceView> | ManagementRefusal> {
+  return saveAlone(ports, async (tx) => {
+    const turn = await saveSource(tx, ports, request);
+    if (isRefusal(turn)) return turn;
+    return (await checkPlaces(tx))(turn.after.modelId, turn) ?? (await checkRoom(tx, turn)) ?? turn;
+  });
+}
+
+/** All but how many sources the model has then. */
+export async function saveSource(
+  tx: CatalogTx,
+  { seal, privateAllowed }: SourceRules,
+  request: PutSource,
+): Promise<Turn<SourceView> | ManagementRefusal> {
+  const { id, spec, actor } = request;
+  const before = await tx.source(id);
+  const kept = before?.sealedCredential ?? null;
+  const given = acceptCredential(seal, request);
   if (given && isRefusal(given)) return given;
-  const saved = await ports.store.change((tx) => saveSource(tx, ports, request, given));
-  return isRefusal(saved) ? saved : awaitPublished(ports.announcer, saved);
+  // The same credential sealed again is another text: the stored one stays, so that nothing seems to change.
+  const sealed = given && !seal.same(given.sealed, kept, id) ? given.sealed : kept;
+  const wanted = sourceOf(id, spec, sealed, privateAllowed);
+  if (isRefusal(wanted)) return wanted;
+  const provider = await checkPlace(tx, wanted);
+  if (isRefusal(provider)) return provider;
+  const after = { ...wanted, auth: keptAuth(wanted.auth, before, provider.format) };
+  const versions = before ? await tx.versions({ source: id }) : [];
+  const planned = planFigures(spec.costs, versions, tx.nowMs, 'costs');
+  if (planned && isRefusal(planned)) return planned;
+  const viewBefore = before && (await viewOf(tx, before, provider, versions));
+  if (viewBefore && !planned && sameContent(before, after))
+    return { change: 'unchanged', before: viewBefore, after: viewBefore, credentialChanged: false };
+
+  await tx.saveSource(after);
+  const added = planned && (await tx.addVersion({ source: id }, planned));
+  const viewAfter = await viewOf(tx, after, provider, added ? withVersion(versions, added) : versions);
+  const credentialChanged = sealed !== kept;
+  const shown = { ...viewAfter, ...(credentialChanged ? { credentialChanged } : {}) };
+  await tx.record({ actor, action: 'put_source', objectId: id, before: viewBefore, after: shown });
+  return { change: before ? 'changed' : 'created', before: viewBefore, after: viewAfter, credentialChanged };
 }
 
 /** A credential that the edge could not open later is refused now. */
@@ -45,51 +82,19 @@ function acceptCredential(
   return refuse('invalid_request', 'the credential was not sealed for this source under a known key', 'credential');
 }
 
-async function saveSource(
-  tx: CatalogTx,
-  { seal, privateAllowed }: PutSourcePorts,
-  { id, spec, actor }: PutSource,
-  given: { readonly sealed: string | null } | null,
-): Promise<Saved | ManagementRefusal> {
-  const before = await tx.source(id);
-  const kept = before?.sealedCredential ?? null;
-  // The same credential sealed again is another text: the stored one stays, so that nothing seems to change.
-  const sealed = given && !seal.same(given.sealed, kept, id) ? given.sealed : kept;
-  const after = sourceOf(id, spec, sealed, privateAllowed);
-  if (isRefusal(after)) return after;
-  const misplaced = await checkPlace(tx, after);
-  if (misplaced) return misplaced;
-  const versions = before ? await tx.versions({ source: id }) : [];
-  const added = planFigures(spec.costs, versions, tx.nowMs, 'costs');
-  if (added && isRefusal(added)) return added;
-  if (before && !added && sameContent(before, after)) return { change: 'unchanged', revision: tx.revision };
-  const noRoom = before ? null : await checkRoom(tx);
-  if (noRoom) return noRoom;
-  await tx.saveSource(after);
-  if (added) await tx.addVersion({ source: id }, added);
-  const revision = await tx.record({
-    actor,
-    action: 'put_source',
-    objectId: id,
-    before: before && withoutCredential(before),
-    after: {
-      ...withoutCredential(after),
-      credentialChanged: sealed !== kept,
-      ...(added ? { costs: recorded(added) } : {}),
-    },
-  });
-  return { change: before ? 'changed' : 'created', revision };
-}
-
-async function checkPlace(tx: CatalogTx, source: Source): Promise<ManagementRefusal | null> {
+/** Its provider, when that and its model are there. */
+async function checkPlace(tx: CatalogTx, source: Source): Promise<Provider | ManagementRefusal> {
   if (!(await tx.model(source.model))) return refuse('not_found', `there is no model ${source.model}`, 'modelId');
-  if (!(await tx.provider(source.provider)))
-    return refuse('not_found', `there is no provider ${source.provider}`, 'providerId');
-  if ((await tx.countOtherSources(source.model, source.id)) >= SOURCES_PER_MODEL_MAX)
-    return refuse('state_conflict', `a model has at most ${SOURCES_PER_MODEL_MAX} sources`, 'modelId');
-  return null;
+  const provider = await tx.provider(source.provider);
+  return provider ?? refuse('not_found', `there is no provider ${source.provider}`, 'providerId');
 }
 
-function withoutCredential({ sealedCredential, ...source }: Source): object {
-  return { ...source, hasCredential: sealedCredential !== null };
+async function viewOf(
+  tx: CatalogTx,
+  source: Source,
+  known: Provider,
+  versions: readonly DatedFigures[],
+): Promise<SourceView> {
+  const provider = source.provider === known.id ? known : await tx.provider(source.provider);
+  return sourceViewOf(source, provider?.format, versions, tx.nowMs);
 }

@@ -11,7 +11,7 @@ export async function resealCredentials(store: CatalogStore, seal: CredentialSea
   return store.change(async (tx) => {
     const resealed: string[] = [];
     const unreadable: string[] = [];
-    for (const source of await tx.sources()) {
+    for (const source of await tx.withCredential()) {
       if (source.sealedCredential === null) continue;
       const sealedCredential = seal.current(source.sealedCredential, source.id);
       if (sealedCredential === null) unreadable.push(source.id);

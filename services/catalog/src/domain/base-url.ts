@@ -1,5 +1,5 @@
 import type { ManagementRefusal } from '@gateway/contracts/operator';
-import { isPrivateHost } from './network-address.js';
+import { isPrivateHost } from '@gateway/service-kit';
 import { refuse } from './refusal.js';
 
 export interface BaseUrlRules {

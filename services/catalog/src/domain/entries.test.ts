@@ -4,7 +4,7 @@ import { modelSpec as modelSchema, sourceSpec as sourceSchema } from '@gateway/c
 import { modelSpec, sourceSpec } from '../../test/specs.js';
 import { entriesOf } from './entries.js';
 import { modelOf, sourceOf } from './from-spec.js';
-import type { CatalogSnapshot, Source } from './objects.js';
+import type { CatalogSnapshot, Model, Source } from './objects.js';
 
 const NOW = 1_000_000;
 const FIGURES = {
@@ -23,6 +23,12 @@ function source(id: string, more: Parameters<typeof sourceSpec>[0]): Source {
   return made;
 }
 
+function model(id: string): Model {
+  const made = modelOf(id, modelSchema.parse(modelSpec()));
+  if ('refused' in made) throw new Error(JSON.stringify(made));
+  return made;
+}
+
 const SNAPSHOT: CatalogSnapshot = {
   revision: 3,
   nowMs: NOW,
@@ -30,7 +36,7 @@ const SNAPSHOT: CatalogSnapshot = {
     { id: 'acme', name: 'Acme', format: 'openai' },
     { id: 'other', name: 'Other', format: 'anthropic' },
   ],
-  models: [{ ...modelOf('acme/one', modelSchema.parse(modelSpec())), createdAt: 7 }],
+  models: [{ ...model('acme/one'), createdAt: 7 }],
   sources: [
     source('a', {}),
     source('b', { providerId: 'other' }),

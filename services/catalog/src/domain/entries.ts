@@ -2,7 +2,8 @@ import { modelEntryKey } from '@gateway/contracts/messages';
 import type { CatalogModel, CatalogProvider, CatalogSource, DatedVersion } from '@gateway/contracts/messages';
 import { shownVersions } from './dated-versions.js';
 import { toWireFigures } from './figures.js';
-import type { CatalogSnapshot, DatedFigures, Provider, Source } from './objects.js';
+import type { CatalogSnapshot, DatedFigures } from './objects.js';
+import { defaultAuth } from './source-auth.js';
 
 /** The bucket's entries of a snapshot: the same snapshot always gives the same texts. */
 export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string> {
@@ -18,7 +19,7 @@ export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string
     entries.set(modelEntryKey(model.id), JSON.stringify(entry));
   }
   for (const source of snapshot.sources) {
-    const auth = source.auth ?? defaultAuth(providers.get(source.provider));
+    const auth = source.auth ?? defaultAuth(providers.get(source.provider)?.format);
     const entry: CatalogSource = { v: 1, ...source, auth, costs: datedVersions(costs.get(source.id), nowMs) };
     entries.set(`source.${source.id}`, JSON.stringify(entry));
   }
@@ -31,9 +32,4 @@ function datedVersions(versions: readonly DatedFigures[] | undefined, nowMs: num
     effectiveFrom,
     figures: figures === null ? null : toWireFigures(figures),
   }));
-}
-
-/** How the provider's format sends a key where the source says nothing. */
-function defaultAuth(provider: Provider | undefined): NonNullable<Source['auth']> {
-  return provider?.format === 'anthropic' ? { type: 'header', header: 'x-api-key' } : { type: 'bearer' };
 }

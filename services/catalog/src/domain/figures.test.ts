@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { leastCost, worstCase, type PriceFigures } from '@gateway/metering';
-import { figuresOf, fromWireFigures, leastExceedsWorst, sameFigures, toWireFigures } from './figures.js';
+import { pricesSpec } from '@gateway/contracts/operator';
+import { figuresOf, fromWireFigures, leastExceedsWorst, sameFigures, toSpec, toWireFigures } from './figures.js';
 
 const BASE = { inputPerMillion: '0.000000001', outputPerMillion: '9000000' };
 
@@ -48,6 +49,17 @@ test('figures are the same after their way over the wire', () => {
       );
       expect(back).toEqual(figures);
       expect(sameFigures(back, figures)).toBe(true);
+    }),
+  );
+});
+
+test('figures put in the form in which they are shown are the same', () => {
+  fc.assert(
+    fc.property(anyFigures, (figures) => {
+      const sizes = new Set(figures.tiers.map(({ aboveInputTokens }) => aboveInputTokens));
+      fc.pre(sizes.size === figures.tiers.length);
+      const tiers = [...figures.tiers].sort((a, b) => a.aboveInputTokens - b.aboveInputTokens);
+      expect(figuresOf(pricesSpec.parse(toSpec(figures)), 'prices')).toEqual({ ...figures, tiers });
     }),
   );
 });

@@ -1,4 +1,4 @@
-import { MoneyFormatError, parseUsd } from '@gateway/metering';
+import { formatUsd, MoneyFormatError, parseUsd } from '@gateway/metering';
 import type { PriceFigures, TokenPrices } from '@gateway/metering';
 import type { WirePriceFigures } from '@gateway/contracts/messages';
 import type { ManagementRefusal, PricesSpec } from '@gateway/contracts/operator';
@@ -45,6 +45,25 @@ function tokenPrices(spec: TierSpec): TokenPrices {
 
 function optionalUsd(text: string | null | undefined): bigint | null {
   return text === null || text === undefined ? null : parseUsd(text);
+}
+
+/** Prices in the form in which they are put, without a time: put again they are the same figures. */
+export function toSpec(figures: PriceFigures): PricesSpec {
+  return {
+    ...toTierSpec(figures),
+    perCall: formatUsd(figures.perCall),
+    tiers: figures.tiers.map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...toTierSpec(tier) })),
+  };
+}
+
+function toTierSpec(prices: TokenPrices): TierSpec {
+  return {
+    inputPerMillion: formatUsd(prices.inputPerMillion),
+    cachedInputPerMillion: optional(prices.cachedInputPerMillion, formatUsd),
+    cacheWritePerMillion: optional(prices.cacheWritePerMillion, formatUsd),
+    cacheWrite1hPerMillion: optional(prices.cacheWrite1hPerMillion, formatUsd),
+    outputPerMillion: formatUsd(prices.outputPerMillion),
+  };
 }
 
 /** Amounts as JSON integers; they are exact because none is above metering's largest amount. */

@@ -22,14 +22,23 @@ const RELAY_HEADERS = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-/** Headers whose values are credentials: `auth` and `credential` are the place for them. */
-const CREDENTIAL_HEADERS = new Set(['authorization', 'cookie', 'proxy-authorization']);
+/** Headers whose values are credentials, which answers would show: `auth` and `credential` are the place for them. */
+const CREDENTIAL_HEADERS = new Set([
+  'api-key',
+  'authorization',
+  'cookie',
+  'proxy-authorization',
+  'x-api-key',
+  'x-goog-api-key',
+]);
 
-export function providerOf(id: string, spec: ProviderSpec): Provider {
+export function providerOf(id: string, spec: ProviderSpec): Provider | ManagementRefusal {
+  if (unstorable(spec.name)) return refuseText('name');
   return { id, name: spec.name, format: spec.format };
 }
 
-export function modelOf(id: string, spec: ModelSpec): Model {
+export function modelOf(id: string, spec: ModelSpec): Model | ManagementRefusal {
+  if (unstorable(spec.displayName)) return refuseText('displayName');
   return {
     id,
     displayName: spec.displayName,
@@ -49,6 +58,8 @@ export function sourceOf(
   sealedCredential: string | null,
   privateAllowed: boolean,
 ): Source | ManagementRefusal {
+  if (unstorable(spec.upstreamModel)) return refuseText('upstreamModel');
+  if (Array.isArray(spec.betas) && spec.betas.some(unstorable)) return refuseText('betas');
   const endpoints = ENDPOINTS.filter((endpoint) => spec.endpoints.includes(endpoint));
   const paths = Object.fromEntries(
     ENDPOINTS.flatMap((endpoint) => {
@@ -100,4 +111,13 @@ function headersOf(given: Readonly<Record<string, string>>): Record<string, stri
   const refused = names.find((name) => RELAY_HEADERS.has(name) || CREDENTIAL_HEADERS.has(name));
   if (refused !== undefined) return refuse('invalid_request', `header ${refused} cannot be set here`, 'headers');
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** PostgreSQL keeps neither NUL nor half a surrogate pair. */
+function unstorable(text: string): boolean {
+  return text.includes('\0') || /\p{Surrogate}/u.test(text);
+}
+
+function refuseText(param: string): ManagementRefusal {
+  return refuse('invalid_request', `${param} has a character that cannot be kept`, param);
 }

@@ -9,6 +9,14 @@ export type Source = Omit<CatalogSource, 'v' | 'costs' | 'auth'> & {
   readonly auth: CatalogSource['auth'] | null;
 };
 
+export type Kind = 'provider' | 'model' | 'source';
+
+/** An object by its name; ids of different kinds may be the same. */
+export interface Named {
+  readonly kind: Kind;
+  readonly id: string;
+}
+
 /** Prices of a model or costs of a source from `effectiveFrom` (epoch milliseconds) on; `figures` null: unpriced. */
 export interface DatedFigures {
   readonly version: string;

@@ -115,11 +115,12 @@ test('a provider, a model and a source are created, and are in the bucket when i
 
 test('the same object again is unchanged and makes no revision; another one is changed', async () => {
   const before = await accepted(putProvider('acme'));
-  expect(before.change).toBe('unchanged');
-  expect(await accepted(putModel('acme/one', { prices: PRICES }))).toEqual(before);
-  expect(await accepted(putSource('acme-one'))).toEqual(before);
-  const changed = { change: 'changed', revision: before.revision + 1 };
-  expect(await accepted(putSource('acme-one', { weight: 7 }))).toEqual(changed);
+  const unchanged = { change: 'unchanged', revision: before.revision, inForce: true };
+  expect(before).toMatchObject(unchanged);
+  expect(await accepted(putModel('acme/one', { prices: PRICES }))).toMatchObject(unchanged);
+  expect(await accepted(putSource('acme-one'))).toMatchObject(unchanged);
+  const changed = { change: 'changed', revision: before.revision + 1, inForce: true };
+  expect(await accepted(putSource('acme-one', { weight: 7 }))).toMatchObject(changed);
   expect(await shown('source.acme-one', changed)).toMatchObject({ weight: 7 });
 });
 

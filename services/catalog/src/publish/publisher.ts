@@ -23,8 +23,6 @@ export interface PublisherTimes {
 }
 
 export interface Publisher extends Announcer {
-  /** The newest revision that is known to be published; null before the first time. */
-  revision(): number | null;
   /** Ends the wait for the next try: after a reconnect. */
   wake(): void;
   /** Waits for the publication and the look under way. */

@@ -1,0 +1,126 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { Bus } from '@gateway/bus';
+import { until } from '@gateway/testkit';
+import { accepted, operatorOn, tellRevision, type Operator } from '../../test/operator.js';
+import { startCatalogWorld, type CatalogWorld, type Replica } from '../../test/catalog-world.js';
+
+const EVERY_MS = 200;
+
+let world: CatalogWorld;
+let operator: Operator;
+let edge: Bus;
+let admission: Bus;
+let replicas: Replica[] = [];
+const stops: (() => void)[] = [];
+let names = 0;
+
+beforeAll(async () => {
+  world = await startCatalogWorld();
+  operator = operatorOn(await world.connect('dashboard'));
+  edge = await world.connect('edge-proxy');
+  admission = await world.connect('admission');
+  replicas = await Promise.all([world.start(), world.start()]);
+  await until('both are ready', () => replicas.every(({ ready }) => ready.report().ready));
+}, 60_000);
+
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop();
+});
+
+afterAll(() => world.stop());
+
+/** A replica that tells its revision at every interval, as long as the test runs. Its last word is said at the end. */
+function follow(bus: Bus, from: number) {
+  const replica = `${bus.service}.r${(names += 1)}`;
+  let revision = from;
+  const tell = () => tellRevision(bus, replica, revision);
+  const timer = setInterval(tell, EVERY_MS / 2);
+  tell();
+  stops.push(() => {
+    clearInterval(timer);
+    tellRevision(bus, replica, revision, true);
+  });
+  return {
+    reach(newRevision: number) {
+      revision = newRevision;
+      tell();
+    },
+    fallSilent: () => clearInterval(timer),
+    sayLast() {
+      clearInterval(timer);
+      tellRevision(bus, replica, revision, true);
+    },
+  };
+}
+
+const newest = async () =>
+  Number((await world.sql.one<{ revision: bigint }>('SELECT revision FROM catalog_state'))?.revision);
+const change = () => operator.putProvider('acme', { name: `Name ${performance.now()}` });
+/** Told after the change was committed, so that it is a message that ends the wait. */
+const committed = (before: number) => until('committed', async () => (await newest()) > before);
+
+test('with no edge and no admission a change is in force once everybody had the time to speak', async () => {
+  expect(await change()).toMatchObject({ change: 'created', inForce: true });
+});
+
+test('a change is in force when the last edge and admission has it, whichever replica is asked', async () => {
+  for (let n = 0; n < 6; n += 1) {
+    const before = await newest();
+    const followers = [follow(edge, before), follow(admission, before)];
+    let answered = false;
+    const answer = change().finally(() => (answered = true));
+    await committed(before);
+    followers[0]?.reach(before + 1);
+    // The wait for the other one takes longer than reading does.
+    await operator.getProvider('acme');
+    expect(answered).toBe(false);
+    followers[1]?.reach(before + 1);
+    expect(await answer).toMatchObject({ change: 'changed', revision: before + 1, inForce: true });
+    for (const stop of stops.splice(0)) stop();
+  }
+});
+
+test('after three seconds it is answered that the change is not in force everywhere', async () => {
+  const behind = follow(edge, await newest());
+  const begun = performance.now();
+  const answer = await accepted(change());
+  expect(answer.inForce).toBe(false);
+  expect(performance.now() - begun).toBeGreaterThan(2_900);
+  behind.reach(answer.revision);
+  await until('the next answer says yes', async () => {
+    const again = await accepted(operator.putProvider('acme', { ...answer.provider }));
+    expect(again).toMatchObject({ change: 'unchanged', revision: answer.revision });
+    return again.inForce;
+  });
+}, 20_000);
+
+test('a replica that said its last word, or is silent, is not waited for', async () => {
+  const leaving = follow(admission, await newest());
+  leaving.sayLast();
+  const dying = follow(edge, await newest());
+  dying.fallSilent();
+  expect(await change()).toMatchObject({ inForce: true });
+});
+
+test('a catalog that has just started says so only after it has listened for an interval', async () => {
+  await Promise.all(replicas.map((replica) => replica.stop()));
+  const behind = follow(edge, await newest());
+  replicas = [await world.start({ times: { mirroredEveryMs: 60_000 } })];
+  await until('ready', () => replicas.every(({ ready }) => ready.report().ready));
+  behind.sayLast();
+  expect(await change()).toMatchObject({ change: 'changed', inForce: false });
+}, 20_000);
+
+test('a stop does not wait for those who are behind', async () => {
+  await Promise.all(replicas.map((replica) => replica.stop()));
+  replicas = [await world.start()];
+  await until('ready', () => replicas.every(({ ready }) => ready.report().ready));
+  const before = await newest();
+  follow(edge, before);
+  const answer = change();
+  await committed(before);
+  const begun = performance.now();
+  await replicas[0]?.stop();
+  expect(performance.now() - begun).toBeLessThan(2_500);
+  expect(await answer).toMatchObject({ change: 'changed', inForce: false });
+}, 20_000);

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { modelEntryKey, type CatalogModel } from '@gateway/contracts/messages';
+import { seal, Secret } from '@gateway/service-kit';
+import { until } from '@gateway/testkit';
+import { accepted, operatorOn, type Operator } from '../../test/operator.js';
+import { PRICES } from '../../test/specs.js';
+import { startCatalogWorld, type CatalogWorld } from '../../test/catalog-world.js';
+
+let world: CatalogWorld;
+let operator: Operator;
+let published: ReadonlyMap<string, string> = new Map();
+let revision = 0;
+
+beforeAll(async () => {
+  world = await startCatalogWorld();
+  const replica = await world.start();
+  await until('ready', () => replica.ready.report().ready);
+  operator = operatorOn(await world.connect('dashboard'));
+  (await world.connect('admission')).mirrorBucket('catalog', (entries, head) => {
+    published = entries;
+    revision = head.revision;
+  });
+}, 60_000);
+
+afterAll(() => world.stop());
+
+const refused = (code: string) => ({ refused: expect.objectContaining({ code }) });
+const mirrored = (at: { revision: number }) => until('mirrored', () => revision >= at.revision);
+const KEY = modelEntryKey('acme/one');
+const entry = () => JSON.parse(published.get(KEY) ?? 'null') as CatalogModel | null;
+
+test('what a source refers to is in use; without it, it goes, and leaves the bucket', async () => {
+  const sealed = seal('sk-upstream', 'acme-one', { current: new Secret(Buffer.from(world.credentialsKey, 'hex')) });
+  await accepted(operator.putProvider('acme'));
+  await accepted(operator.putModel('acme/one', { prices: PRICES }));
+  await mirrored(await accepted(operator.putSource('acme-one', { costs: PRICES }, sealed)));
+  expect(await operator.remove('model', 'acme/one')).toEqual(refused('in_use'));
+  expect(await operator.remove('provider', 'acme')).toEqual(refused('in_use'));
+  expect(published.size).toBe(3);
+
+  const source = await accepted(operator.remove('source', 'acme-one'));
+  expect(source).toEqual({ revision: 4, inForce: true });
+  expect(await operator.remove('model', 'acme/one')).toEqual({ revision: 5, inForce: true });
+  const last = await accepted(operator.remove('provider', 'acme'));
+  await mirrored(last);
+  expect([...published.keys()]).toEqual([]);
+  expect(await operator.getModel('acme/one')).toEqual(refused('not_found'));
+  expect(await operator.listSources()).toMatchObject({ sources: [] });
+  for (const [kind, id] of [
+    ['source', 'acme-one'],
+    ['model', 'acme/one'],
+    ['provider', 'acme'],
+  ] as const)
+    expect(await operator.remove(kind, id)).toEqual(refused('not_found'));
+  expect(await operator.putSource('acme-one')).toEqual(refused('not_found'));
+});
+
+test('versions stay, the credential does not, and the audit says what was deleted', async () => {
+  expect(await world.sql.query("SELECT FROM price_versions WHERE model = 'acme/one'")).toHaveLength(1);
+  expect(await world.sql.query("SELECT FROM cost_versions WHERE source = 'acme-one'")).toHaveLength(1);
+  expect(await world.sql.query('SELECT FROM sources WHERE sealed_credential IS NOT NULL')).toEqual([]);
+  const { entries } = await accepted(operator.audit({ limit: 3 }));
+  expect(entries).toMatchObject([
+    { action: 'delete_provider', objectId: 'acme', before: { format: 'openai' }, after: null },
+    { action: 'delete_model', objectId: 'acme/one', before: { prices: { inputPerMillion: '2.50' } }, after: null },
+    { action: 'delete_source', objectId: 'acme-one', before: { hasCredential: true }, after: null },
+  ]);
+});
+
+test('a model that is made again keeps its creation, and none of its prices, those to come included', async () => {
+  const first = await accepted(operator.putModel('acme/one', { prices: PRICES }));
+  await mirrored(first);
+  const created = entry()?.createdAt;
+  const [row] = await world.sql.query<{ created_at: Date }>("SELECT created_at FROM models WHERE id = 'acme/one'");
+  expect(created).toBe(row?.created_at.getTime());
+  const effectiveFrom = new Date(Date.now() + 3_600_000).toISOString();
+  await accepted(operator.putModel('acme/one', { prices: { ...PRICES, perCall: '1', effectiveFrom } }));
+  await accepted(operator.remove('model', 'acme/one'));
+
+  const again = await accepted(operator.putModel('acme/one'));
+  expect(again).toMatchObject({ change: 'created', model: { prices: null, priceVersion: null, upcomingPrices: [] } });
+  await mirrored(again);
+  expect(entry()).toMatchObject({ createdAt: created, prices: [] });
+  const priced = await accepted(operator.putModel('acme/one', { prices: PRICES }));
+  await mirrored(priced);
+  expect(entry()?.prices).toHaveLength(1);
+  expect(priced.model.priceVersion).not.toBe(first.model.priceVersion);
+  expect(await world.sql.query("SELECT FROM price_versions WHERE model = 'acme/one'")).toHaveLength(4);
+});
+
+test('a source that is made again has neither its credential nor its costs', async () => {
+  await accepted(operator.putProvider('acme'));
+  const again = await accepted(operator.putSource('acme-one'));
+  expect(again).toMatchObject({ change: 'created', source: { hasCredential: false, costs: null } });
+});

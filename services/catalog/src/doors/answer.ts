@@ -1,0 +1,45 @@
+import { BusFault } from '@gateway/bus';
+import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { isConnectionFault } from '@gateway/postgres';
+import { counter } from '@gateway/service-kit';
+import { isRefusal } from '../domain/refusal.js';
+
+const OUTCOMES = ['created', 'changed', 'unchanged', 'deleted', 'applied', 'refused', 'fault'] as const;
+type Outcome = (typeof OUTCOMES)[number];
+
+const changes = counter('gateway_catalog_changes_total', 'Answered changes of the catalog', {
+  object: ['provider', 'model', 'source', 'document'],
+  outcome: [...OUTCOMES],
+});
+type ChangedObject = 'provider' | 'model' | 'source' | 'document';
+
+/** A verb's result in the form of its message, or its refusal as it is. A database that is away is told as such. */
+export async function answer<T extends object, A>(
+  work: Promise<T | ManagementRefusal>,
+  formed: (result: T) => A,
+): Promise<A | ManagementRefusal> {
+  try {
+    const result = await work;
+    return isRefusal(result) ? result : formed(result);
+  } catch (error) {
+    if (isConnectionFault(error)) throw new BusFault('dependency_unavailable', 'the database of the catalog is away');
+    throw error;
+  }
+}
+
+/** Counts how a change went. */
+export async function counted<T extends object>(
+  object: ChangedObject,
+  work: Promise<T | ManagementRefusal>,
+  outcomeOf: (result: T) => Outcome,
+): Promise<T | ManagementRefusal> {
+  const count = (outcome: Outcome): void => changes.of({ object, outcome }).add();
+  try {
+    const result = await work;
+    count(isRefusal(result) ? 'refused' : outcomeOf(result));
+    return result;
+  } catch (error) {
+    count('fault');
+    throw error;
+  }
+}

@@ -1,0 +1,43 @@
+import type { ManagementRefusal, SourceHealthView } from '@gateway/contracts/operator';
+import { isRefusal } from '../domain/refusal.js';
+import { sourceHealthOf, type SourceReport } from '../domain/source-health.js';
+import type { CatalogStore } from '../ports.js';
+import { pageOf, placeOf, type PageOf, type PageRequest } from './pages.js';
+
+export interface SourceHealthPorts {
+  readonly store: CatalogStore;
+  readonly reports: { all(nowMs: number): SourceReport[] };
+  /** The time that edges measure their rests by, epoch milliseconds. */
+  readonly nowMs: () => number;
+}
+
+const LIST = 'source-health';
+
+/** What each edge last said of each source that is still there, by source and edge. */
+export async function listSourceHealth(
+  { store, reports, nowMs }: SourceHealthPorts,
+  request: PageRequest,
+): Promise<PageOf<SourceHealthView> | ManagementRefusal> {
+  const from = placeOf(LIST, request, 2);
+  if (from && isRefusal(from)) return from;
+  const now = nowMs();
+  const behind = reports.all(now).filter((report) => !from || compare(placeOfReport(report), from.place) > 0);
+  behind.sort((a, b) => compare(placeOfReport(a), placeOfReport(b)));
+  const models = await store.read((reads) => reads.modelsOfSources(behind.map(({ facts }) => facts.source)));
+  const found: SourceHealthView[] = [];
+  for (const report of behind) {
+    const model = models.get(report.facts.source);
+    if (model !== undefined) found.push(sourceHealthOf(report, model, now));
+    if (found.length > request.limit) break;
+  }
+  return pageOf(LIST, found, request.limit, ({ sourceId, edge }) => [sourceId, edge]);
+}
+
+function placeOfReport({ facts, edge }: SourceReport): readonly string[] {
+  return [facts.source, edge];
+}
+
+function compare(a: readonly string[], b: readonly string[]): number {
+  const index = a.findIndex((part, at) => part !== b[at]);
+  return index < 0 ? 0 : (a[index] ?? '') < (b[index] ?? '') ? -1 : 1;
+}

@@ -1,0 +1,71 @@
+import type { Bus } from '@gateway/bus';
+import {
+  catalogApply,
+  catalogAudit,
+  catalogDelete,
+  catalogGetModel,
+  catalogGetProvider,
+  catalogGetSource,
+  catalogListModels,
+  catalogListProviders,
+  catalogListSources,
+  catalogMirrored,
+  catalogPutModel,
+  catalogPutProvider,
+  catalogPutSource,
+  catalogSourceHealth,
+} from '@gateway/contracts/messages';
+import type { BodyOf } from '@gateway/contracts/messages';
+import { ACTOR, modelSpec, providerSpec, sourceSpec } from './specs.js';
+
+type ApplyObject = BodyOf<typeof catalogApply>['objects'][number];
+interface Page {
+  cursor?: string | null;
+  limit?: number;
+}
+const page = ({ cursor = null, limit = 50 }: Page) => ({ cursor, limit });
+
+/** The catalog's verbs as the operators' door asks for them. */
+export function operatorOn(bus: Bus) {
+  return {
+    putProvider: (id: string, more = {}) =>
+      bus.request(catalogPutProvider, { id, spec: providerSpec(more), actor: ACTOR }),
+    putModel: (id: string, more = {}) => bus.request(catalogPutModel, { id, spec: modelSpec(more), actor: ACTOR }),
+    putSource: (id: string, more = {}, sealedCredential?: string | null) =>
+      bus.request(catalogPutSource, {
+        id,
+        spec: sourceSpec(more),
+        actor: ACTOR,
+        ...(sealedCredential === undefined ? {} : { sealedCredential }),
+      }),
+    getProvider: (id: string) => bus.request(catalogGetProvider, { id }),
+    getModel: (id: string) => bus.request(catalogGetModel, { id }),
+    getSource: (id: string) => bus.request(catalogGetSource, { id }),
+    listProviders: (of: Page = {}) => bus.request(catalogListProviders, page(of)),
+    listModels: (of: Page = {}) => bus.request(catalogListModels, page(of)),
+    listSources: (of: Page & { model?: string | null } = {}) =>
+      bus.request(catalogListSources, { model: of.model ?? null, ...page(of) }),
+    remove: (kind: 'provider' | 'model' | 'source', id: string) =>
+      bus.request(catalogDelete, { kind, id, actor: ACTOR }),
+    apply: (objects: ApplyObject[], { prune = false, dryRun = false } = {}) =>
+      bus.request(catalogApply, { objects, prune, dryRun, actor: ACTOR }),
+    audit: (of: Page & { object?: string | null } = {}) =>
+      bus.request(catalogAudit, { object: of.object ?? null, ...page(of) }),
+    sourceHealth: (of: Page = {}) => bus.request(catalogSourceHealth, page(of)),
+  };
+}
+export type Operator = ReturnType<typeof operatorOn>;
+
+/** The answer, which must be no refusal. */
+export async function accepted<T extends object>(
+  answer: Promise<T>,
+): Promise<Exclude<T, { refused: { code: string; message: string; param: string | null } }>> {
+  const value = await answer;
+  if ('refused' in value) throw new Error(JSON.stringify(value));
+  return value as Exclude<T, { refused: { code: string; message: string; param: string | null } }>;
+}
+
+/** Says that a replica of an edge or of admission decides by a revision. */
+export function tellRevision(bus: Bus, replica: string, revision: number, last = false): void {
+  if (!bus.publish(catalogMirrored, {}, { replica, revision, last })) throw new Error('the bus is away');
+}
