@@ -1,0 +1,58 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Secret } from '@gateway/service-kit';
+import { temporaryDirectory, type TemporaryDirectory } from '@gateway/testkit';
+import { makeSecrets } from './secrets.js';
+
+let directory: TemporaryDirectory;
+beforeAll(() => {
+  directory = temporaryDirectory('secrets');
+});
+afterAll(() => directory.remove());
+
+const fileOf = (name: string, text: string): string => {
+  const path = join(directory.path, name);
+  writeFileSync(path, text);
+  return path;
+};
+const secretsWith = (env: NodeJS.ProcessEnv, prefixes: readonly string[] | null = null) =>
+  makeSecrets(
+    {
+      GATEWAY_KEY_PREFIXES: prefixes,
+      GATEWAY_KEY_PEPPER: { current: new Secret('pepper'), previous: null },
+      GATEWAY_CREDENTIALS_KEY: { current: new Secret(Buffer.alloc(32)), previous: null },
+      GATEWAY_OPERATOR_TOKEN: { current: new Secret('current'), previous: null },
+    },
+    env,
+  );
+
+test('a variable is read where it stands, or from the file that is named, without its last line end', () => {
+  const { fromEnvironment } = secretsWith({
+    DIRECT: 'a',
+    BOTH: 'b',
+    BOTH_FILE: fileOf('both', 'c'),
+    FILE_FILE: fileOf('file', 'd\r\n'),
+    EMPTY: '',
+    EMPTY_FILE: fileOf('empty', '\n'),
+    LARGE_FILE: fileOf('large', 'x'.repeat(65_537)),
+    MISSING_FILE: join(directory.path, 'missing'),
+  });
+  const names = ['DIRECT', 'BOTH', 'FILE', 'EMPTY', 'LARGE', 'MISSING', 'UNSET'];
+  expect(names.map(fromEnvironment)).toEqual(['a', 'b', 'd', null, null, null, null]);
+});
+
+test('keys get the first prefix, or the usual one', () => {
+  expect(secretsWith({}).makeKey().secret).toMatch(/^mgw_live_[0-9a-f]{48}$/);
+  expect(secretsWith({}, ['one_live_', 'two_live_']).makeKey().maskedSecret).toMatch(
+    /^one_live_[0-9a-f]{4}…[0-9a-f]{4}$/,
+  );
+});
+
+test('only the token of the deployment is root, whatever the length of another', () => {
+  const { isRootToken } = secretsWith({});
+  expect(['current', 'Current', 'current ', 'curren', '', 'x'.repeat(10_000)].map(isRootToken)).toEqual([
+    true,
+    ...Array(5).fill(false),
+  ]);
+});

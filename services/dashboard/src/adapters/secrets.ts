@@ -1,0 +1,64 @@
+import { DEFAULT_KEY_PREFIX, digestOfSecret, makeSecret, maskSecret } from '@gateway/contracts/ids';
+import { seal, type Rotatable } from '@gateway/service-kit';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { OPERATOR_TOKEN_PREFIX } from '../domain/operator-access.js';
+import type { Secrets } from '../ports.js';
+
+const CREDENTIAL_FILE_BYTES_MAX = 65_536;
+
+export interface SecretsConfig {
+  readonly GATEWAY_KEY_PREFIXES: readonly string[] | null;
+  readonly GATEWAY_KEY_PEPPER: Rotatable;
+  readonly GATEWAY_CREDENTIALS_KEY: Rotatable<Buffer>;
+  readonly GATEWAY_OPERATOR_TOKEN: Rotatable;
+}
+
+/** Secrets from the system's random source, under the keys of the deployment. `env` is read when it is asked for. */
+export function makeSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv): Secrets {
+  const prefix = config.GATEWAY_KEY_PREFIXES?.[0] ?? DEFAULT_KEY_PREFIX;
+  const pepper = config.GATEWAY_KEY_PEPPER;
+  const digest = (secret: string): string => digestOfSecret(secret, pepper.current.reveal());
+  const { current, previous } = config.GATEWAY_OPERATOR_TOKEN;
+  const rootTokens = [current, ...(previous ? [previous] : [])].map((token) => sha256(token.reveal()));
+  return {
+    makeKey() {
+      const secret = makeSecret(prefix);
+      return { secret, digest: digest(secret), maskedSecret: maskSecret(secret) };
+    },
+    makeOperatorToken() {
+      const token = makeSecret(OPERATOR_TOKEN_PREFIX);
+      return { token, digest: digest(token) };
+    },
+    digestsOf: (token) => [
+      digest(token),
+      ...(pepper.previous ? [digestOfSecret(token, pepper.previous.reveal())] : []),
+    ],
+    isRootToken(token) {
+      const presented = sha256(token);
+      // Every candidate is compared, so that the time says nothing about which one it was.
+      return rootTokens.map((root) => timingSafeEqual(root, presented)).includes(true);
+    },
+    fingerprintOf: digest,
+    seal: (credential, source) => seal(credential, source, config.GATEWAY_CREDENTIALS_KEY),
+    fromEnvironment: (name) => readVariable(name, env),
+  };
+}
+
+/** Equal lengths for the comparison in constant time. */
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+function readVariable(name: string, env: NodeJS.ProcessEnv): string | null {
+  const direct = env[name] ?? '';
+  if (direct !== '') return direct;
+  const file = env[`${name}_FILE`] ?? '';
+  if (file === '') return null;
+  try {
+    if (statSync(file).size > CREDENTIAL_FILE_BYTES_MAX) return null;
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '') || null;
+  } catch {
+    return null;
+  }
+}

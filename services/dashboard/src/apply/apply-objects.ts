@@ -1,0 +1,67 @@
+import { billingApplyPlans, catalogApply, type AnswerOf } from '@gateway/contracts/messages';
+import type { ApplyDocument, ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal } from '../domain/refuse.js';
+import type { Handled } from '../operator/route.js';
+import type { Door } from '../ports.js';
+import { placed, splitObjects, type SplitObjects } from './split-objects.js';
+
+export interface ApplyOptions {
+  readonly dryRun: boolean;
+  readonly prune: boolean;
+  readonly actor: string;
+}
+
+type CatalogAnswer = Exclude<AnswerOf<typeof catalogApply>, ManagementRefusal>;
+type PlansAnswer = Exclude<AnswerOf<typeof billingApplyPlans>, ManagementRefusal>;
+
+const NO_CATALOG: CatalogAnswer = { changes: [], unchanged: 0, revision: 0, inForce: true };
+const NO_PLANS: PlansAnswer = { changes: [], unchanged: 0 };
+
+/**
+ * Applies a document that two services keep. Both are asked for a dry run first, so that nothing is changed unless both
+ * accept all of it; then the catalog, then the plans, each in one transaction.
+ */
+export async function applyObjects(door: Door, document: ApplyDocument, options: ApplyOptions): Promise<Handled> {
+  const split = splitObjects(door.secrets, document);
+  if (isRefusal(split)) return split;
+  const tried = { ...options, dryRun: true };
+  const [catalogTried, plansTried] = await Promise.all([askCatalog(door, split, tried), askPlans(door, split, tried)]);
+  if (isRefusal(catalogTried)) return catalogTried;
+  if (isRefusal(plansTried)) return plansTried;
+  if (options.dryRun) return answer(true, catalogTried, plansTried);
+
+  const catalog = await askCatalog(door, split, options);
+  if (isRefusal(catalog)) return catalog;
+  const plans = await askPlans(door, split, options);
+  if (!isRefusal(plans)) return answer(false, catalog, plans);
+  const { refused } = plans;
+  return {
+    refused: { ...refused, message: `the catalog's objects are applied, the plans are not: ${refused.message}` },
+  };
+}
+
+function answer(dryRun: boolean, catalog: CatalogAnswer, plans: PlansAnswer): Handled {
+  const changes = [...catalog.changes, ...plans.changes];
+  const unchanged = catalog.unchanged + plans.unchanged;
+  return { status: 200, body: { dryRun, changes, unchanged, inForce: !dryRun && catalog.inForce } };
+}
+
+async function askCatalog(
+  { services }: Door,
+  { catalog, catalogPlaces }: SplitObjects,
+  options: ApplyOptions,
+): Promise<CatalogAnswer | ManagementRefusal> {
+  if (catalog.length === 0 && !options.prune) return NO_CATALOG;
+  const answered = await services.request(catalogApply, { objects: catalog, ...options });
+  return isRefusal(answered) ? placed(answered, catalogPlaces) : answered;
+}
+
+async function askPlans(
+  { services }: Door,
+  { plans, planPlaces }: SplitObjects,
+  options: ApplyOptions,
+): Promise<PlansAnswer | ManagementRefusal> {
+  if (plans.length === 0 && !options.prune) return NO_PLANS;
+  const answered = await services.request(billingApplyPlans, { plans, ...options });
+  return isRefusal(answered) ? placed(answered, planPlaces) : answered;
+}

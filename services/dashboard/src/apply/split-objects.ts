@@ -1,0 +1,47 @@
+import type { ApplyDocument, CatalogObject, ManagementRefusal, PlanSpec } from '@gateway/contracts/operator';
+import { isRefusal } from '../domain/refuse.js';
+import type { Secrets } from '../ports.js';
+import { sealCredential } from './seal-credential.js';
+
+/** The objects of a document by the service that keeps them, with the place of each in the document. */
+export interface SplitObjects {
+  readonly catalog: CatalogObject[];
+  readonly catalogPlaces: number[];
+  readonly plans: { id: string; spec: PlanSpec }[];
+  readonly planPlaces: number[];
+}
+
+/** Credentials are sealed on the way; one that cannot be read is refused with its place. */
+export function splitObjects(secrets: Secrets, { objects }: ApplyDocument): SplitObjects | ManagementRefusal {
+  const split: SplitObjects = { catalog: [], catalogPlaces: [], plans: [], planPlaces: [] };
+  for (const [place, object] of objects.entries()) {
+    if (object.kind === 'plan') {
+      split.plans.push({ id: object.id, spec: object.spec });
+      split.planPlaces.push(place);
+      continue;
+    }
+    const travelling = object.kind === 'source' ? sealed(secrets, object, place) : object;
+    if (isRefusal(travelling)) return travelling;
+    split.catalog.push(travelling);
+    split.catalogPlaces.push(place);
+  }
+  return split;
+}
+
+/** A refusal with its place in the document instead of in what one service was sent. */
+export function placed({ refused }: ManagementRefusal, places: readonly number[]): ManagementRefusal {
+  const [, index = '', rest = ''] = /^(?:objects|plans)\[(\d+)\](.*)$/.exec(refused.param ?? '') ?? [];
+  const place = places[Number(index)];
+  if (index === '' || place === undefined) return { refused };
+  return { refused: { ...refused, param: `objects[${place}]${rest}` } };
+}
+
+function sealed(
+  secrets: Secrets,
+  { kind, id, spec }: Extract<ApplyDocument['objects'][number], { kind: 'source' }>,
+  place: number,
+): CatalogObject | ManagementRefusal {
+  const { credential, ...rest } = spec;
+  const result = sealCredential(secrets, id, credential, `objects[${place}].spec.credential`);
+  return isRefusal(result) ? result : { kind, id, spec: rest, ...result };
+}

@@ -1,0 +1,13 @@
+import { runService } from '@gateway/service-kit';
+import { DASHBOARD_FIELDS } from './config.js';
+import { startDashboard, STOP_STEP_MS } from './wire.js';
+
+/** Time of a stop beside its steps. */
+const STOP_ROOM_MS = 2_000;
+
+await runService({
+  name: 'dashboard',
+  fields: DASHBOARD_FIELDS,
+  stopMs: () => Object.values(STOP_STEP_MS).reduce((sum, ms) => sum + ms, 0) + STOP_ROOM_MS,
+  start: startDashboard,
+});

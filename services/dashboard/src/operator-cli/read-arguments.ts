@@ -1,0 +1,43 @@
+/** What stands on the command line, before it is known what it asks for. */
+export interface Arguments {
+  readonly words: readonly string[];
+  /** `--name value`, in the order given; `--name` alone is `true`. */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly options: Readonly<Partial<Record<OptionName, string>>>;
+}
+
+export type OptionName = 'url' | 'token' | 'state' | 'file' | 'idempotency-key';
+
+const OPTIONS: Readonly<Record<string, OptionName>> = {
+  '--url': 'url',
+  '--token': 'token',
+  '--state': 'state',
+  '--file': 'file',
+  '-f': 'file',
+  '--idempotency-key': 'idempotency-key',
+};
+const SPELLINGS: Readonly<Record<string, string>> = { 'dry-run': 'dryRun' };
+
+/** Throws on an option without its value. A value may begin with a minus sign and a digit: `--amountUsd -5`. */
+export function readArguments(line: readonly string[]): Arguments {
+  const words: string[] = [];
+  const fields: [string, string][] = [];
+  const options: Partial<Record<OptionName, string>> = {};
+  for (let at = 0; at < line.length; at += 1) {
+    const word = line[at] as string;
+    if (!/^-[-f]/.test(word)) {
+      words.push(word);
+      continue;
+    }
+    const [name = '', inline] = word.split(/=(.*)/s, 2);
+    const next = line[at + 1];
+    const isFollowed = inline === undefined && next !== undefined && !/^-[^\d]/.test(next);
+    const value = inline ?? (isFollowed ? next : undefined);
+    if (isFollowed) at += 1;
+    const option = OPTIONS[name];
+    if (option === undefined) fields.push([SPELLINGS[name.slice(2)] ?? name.slice(2), value ?? 'true']);
+    else if (value === undefined) throw new Error(`${name} needs a value`);
+    else options[option] = value;
+  }
+  return { words, fields, options };
+}

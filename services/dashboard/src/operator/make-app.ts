@@ -1,0 +1,68 @@
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import { isRefusal, refuse } from '../domain/refuse.js';
+import { sendAnswer } from '../http/send-answer.js';
+import type { Door } from '../ports.js';
+import { authenticate } from './authenticate.js';
+import { OPERATOR_PREFIX, openApiDocument } from './openapi.js';
+import { REQUEST_ID_HEADER } from './operator-error.js';
+import { makeOperatorMetrics } from './operator-metrics.js';
+import type { Handled, OperatorRoute } from './route.js';
+import { refusalOfFault, sendHandled, serveRoute } from './serve-route.js';
+
+/** The operator API as an Express application: every row of the table, the document, and 404 for all else. */
+export function makeOperatorApp(door: Door, routes: readonly OperatorRoute[]): Express {
+  const metrics = makeOperatorMetrics(routes.map(({ id }) => id));
+  const document = openApiDocument(routes);
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.set('query parser', 'simple');
+  app.set('trust proxy', false);
+
+  app.use((_request: Request, response: Response, next: NextFunction) => {
+    const requestId = makeUuidV7(door.clock.nowMs());
+    response.locals['requestId'] = requestId;
+    response.setHeader(REQUEST_ID_HEADER, requestId);
+    next();
+  });
+  app.get(`${OPERATOR_PREFIX}/openapi.json`, (request, response) => sendAnswer(request, response, 200, document));
+  for (const route of routes) {
+    const method = route.method.toLowerCase() as 'get' | 'put' | 'post' | 'delete';
+    app[method](expressPath(route.path), (request, response) => serveRoute(door, metrics, route, request, response));
+  }
+  app.use(async (request: Request, response: Response) => {
+    sendHandled(request, response, await answerUnknown(door, request, response), metrics);
+  });
+  // Express knows an error handler by its four parameters.
+  app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    const handled = isUnreadablePath(error)
+      ? refuse('invalid_request', 'the path cannot be decoded')
+      : refusalOfFault(door, error, response.locals['requestId'] as string);
+    sendHandled(request, response, handled, metrics);
+  });
+  return app;
+}
+
+/** Below the prefix nothing is told to those without a token, not even what there is. */
+async function answerUnknown(door: Door, request: Request, response: Response): Promise<Handled> {
+  const unknown = refuse('not_found', `there is no such path and method; see ${OPERATOR_PREFIX}/openapi.json`);
+  if (!request.path.startsWith(`${OPERATOR_PREFIX}/`)) return unknown;
+  try {
+    const operator = await authenticate(door, request.headers.authorization);
+    return isRefusal(operator) ? operator : unknown;
+  } catch (err) {
+    return refusalOfFault(door, err, response.locals['requestId'] as string);
+  }
+}
+
+/** `{id}` as Express writes it; the id of a model is everything that follows, slashes included. */
+function expressPath(path: string): string {
+  return OPERATOR_PREFIX + path.replace('{publisher}/{model}', '*modelId').replace(/\{(\w+)\}/g, ':$1');
+}
+
+function isUnreadablePath(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'status' in error && error.status === 400;
+}

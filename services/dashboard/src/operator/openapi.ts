@@ -1,0 +1,164 @@
+import * as contracts from '@gateway/contracts/operator';
+import { OPERATOR_ERRORS, type OperatorErrorCode } from '@gateway/contracts/operator';
+import { z } from 'zod';
+import { ROLES_BY_ACCESS } from '../domain/operator-access.js';
+import { operatorError } from './operator-error.js';
+import type { OperatorRoute } from './route.js';
+
+export const OPERATOR_PREFIX = '/operator/v1';
+const VERSION = '1.0.0';
+const COMPONENTS = '#/components/schemas/';
+
+type Json = { [key: string]: unknown };
+
+/** Codes that any route may answer with. */
+const EVERYWHERE: readonly OperatorErrorCode[] = [
+  'invalid_request',
+  'invalid_operator_token',
+  'operator_forbidden',
+  'not_found',
+  'dependency_unavailable',
+];
+
+/** The OpenAPI 3.1 document, made of the schemas that validate. */
+export function openApiDocument(routes: readonly OperatorRoute[]): Json {
+  const components: Json = {};
+  const paths: Record<string, Json> = {};
+  const error = schemaOf(operatorError, 'output', components);
+  for (const route of routes) {
+    const path = (paths[route.path] ??= {});
+    path[route.method.toLowerCase()] = operationOf(route, error, components);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Model gateway: operator API',
+      version: VERSION,
+      description: 'Money is a decimal string of USD, times are RFC 3339 UTC, lists are read on by `cursor`.',
+    },
+    servers: [{ url: OPERATOR_PREFIX }],
+    security: [{ operatorToken: [] }],
+    paths,
+    components: {
+      securitySchemes: { operatorToken: { type: 'http', scheme: 'bearer' } },
+      schemas: components,
+    },
+  };
+}
+
+function operationOf(route: OperatorRoute, error: Json, components: Json): Json {
+  return {
+    operationId: route.id,
+    summary: route.summary,
+    description: `Roles: ${ROLES_BY_ACCESS[route.access].join(', ')}.`,
+    parameters: [...pathParameters(route), ...queryParameters(route), ...(route.keepsAnswers ? [IDEMPOTENCY_KEY] : [])],
+    ...(route.body === null
+      ? {}
+      : { requestBody: { required: true, content: contentOf(route, schemaOf(route.body, 'input', components)) } }),
+    responses: { ...successes(route, components), ...errors(route, error) },
+  };
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'The same key with the same request answers the same for 24 hours; secrets are then null.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+
+function contentOf(route: OperatorRoute, schema: Json): Json {
+  const json = { 'application/json': { schema } };
+  return route.bodyForm === 'document' ? { ...json, 'application/yaml': { schema } } : json;
+}
+
+function pathParameters(route: OperatorRoute): Json[] {
+  return [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
+    const schema = route.params.shape[name] as z.ZodType | undefined;
+    // The two halves of a model's id are one parameter of the route.
+    return {
+      name,
+      in: 'path',
+      required: true,
+      schema: schema ? plainSchema(schema) : { type: 'string', minLength: 1 },
+    };
+  });
+}
+
+function queryParameters(route: OperatorRoute): Json[] {
+  return Object.entries(route.query.shape).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: !(schema as z.ZodType).safeParse(undefined).success,
+    schema: plainSchema(schema as z.ZodType),
+  }));
+}
+
+function successes(route: OperatorRoute, components: Json): Json {
+  return Object.fromEntries(
+    Object.entries(route.answers).map(([status, schema]) => {
+      const description = status === '201' ? 'Made' : status === '204' ? 'Gone' : 'Done';
+      if (!schema) return [status, { description }];
+      return [
+        status,
+        { description, content: { 'application/json': { schema: schemaOf(schema, 'output', components) } } },
+      ];
+    }),
+  );
+}
+
+function errors(route: OperatorRoute, error: Json): Json {
+  const codes = [...EVERYWHERE, ...route.refusals, ...(route.keepsAnswers ? (['idempotency_conflict'] as const) : [])];
+  const byStatus = new Map<number, string[]>();
+  for (const code of new Set(codes)) {
+    const status = OPERATOR_ERRORS[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const content = { 'application/json': { schema: error } };
+  return Object.fromEntries(
+    [...byStatus].map(([status, names]) => [status, { description: names.join(', '), content }]),
+  );
+}
+
+/** Without names: parameters are small. */
+function plainSchema(schema: z.ZodType): Json {
+  const { $schema: _dialect, default: _default, ...rest } = z.toJSONSchema(schema, { io: 'output' }) as Json;
+  return rest;
+}
+
+const named = z.registry<{ id: string }>();
+named.add(operatorError, { id: 'OperatorError' });
+for (const [name, schema] of Object.entries(contracts)) {
+  if (schema instanceof z.ZodObject) named.add(schema, { id: `${name.charAt(0).toUpperCase()}${name.slice(1)}` });
+}
+
+/**
+ * The schema with everything that has a name of its own moved to the components. What is sent and what is answered differ
+ * (defaults, unknown fields), so the names of what is sent end with `Input`.
+ */
+function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
+  const suffix = io === 'input' ? 'Input' : '';
+  const made = z.toJSONSchema(schema, { io, metadata: named, reused: 'inline' }) as Json;
+  const { $schema: _dialect, $defs: definitions, ...rest } = made;
+  for (const [name, definition] of Object.entries((definitions ?? {}) as Json)) {
+    components[name + suffix] = rewritten(definition, suffix) as Json;
+  }
+  // A schema with a name of its own is already no more than a reference to its definition.
+  return rewritten(rest, suffix) as Json;
+}
+
+/** References to the components, and no unknown fields in what is sent. */
+function rewritten(value: unknown, suffix: string): unknown {
+  if (Array.isArray(value)) return value.map((entry) => rewritten(entry, suffix));
+  if (typeof value !== 'object' || value === null) return value;
+  const { id: _id, ...object } = value as Json;
+  const out: Json = {};
+  for (const [key, member] of Object.entries(typeof (value as Json)['id'] === 'string' ? object : value)) {
+    const isReference = key === '$ref' && typeof member === 'string';
+    out[key] = isReference ? `${COMPONENTS}${member.replace('#/$defs/', '')}${suffix}` : rewritten(member, suffix);
+  }
+  if (out['type'] === 'object' && 'properties' in out && !('additionalProperties' in out)) {
+    out['additionalProperties'] = false;
+  }
+  return out;
+}

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import { BusFault } from '@gateway/bus';
+import { ACCOUNT, KEY, OPERATOR } from '../../test/examples.js';
+import { errorOf, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
+
+const COMMAND = makeUuidV7(Date.UTC(2026, 10, 20));
+const headers = { 'idempotency-key': 'once' };
+
+interface Kept {
+  fingerprint: string;
+  status?: number;
+  body?: string;
+}
+let world: OperatorWorld;
+let kept: Map<string, Kept>;
+beforeAll(async () => {
+  world = await startOperatorWorld();
+});
+afterAll(() => world.stop());
+beforeEach(() => {
+  world.reset();
+  kept = new Map();
+  const nameOf = (body: unknown): string =>
+    JSON.stringify([(body as { operator: string }).operator, (body as { idempotencyKey: string }).idempotencyKey]);
+  world.scriptByName('accounts.begin-idempotent', (body) => {
+    const { fingerprint } = body as Kept;
+    const found = kept.get(nameOf(body)) ?? { fingerprint };
+    kept.set(nameOf(body), found);
+    if (found.fingerprint !== fingerprint) return { kind: 'conflict' };
+    return found.status === undefined
+      ? { kind: 'begun', command: COMMAND }
+      : { kind: 'done', status: found.status, body: found.body };
+  });
+  world.scriptByName('accounts.end-idempotent', (body) => {
+    const { fingerprint, status, body: text } = body as Required<Kept>;
+    kept.set(nameOf(body), { fingerprint, status, body: text });
+    return { kept: true };
+  });
+  world.scriptByName('accounts.create-key', () => ({ key: KEY, repeated: false }));
+  world.scriptByName('accounts.rotate-key', () => ({ key: KEY, repeated: false }));
+  world.scriptByName('accounts.create-account', () => ({ account: ACCOUNT }));
+  world.scriptByName('accounts.create-operator', () => ({ operator: OPERATOR, repeated: false }));
+});
+const asked = (name: string): unknown[] => world.asked.filter((one) => one.name === name).map(({ body }) => body);
+
+test.each([
+  ['/accounts/acc_1/keys', { name: 'first' }, 'accounts.create-key', 'secret', 201],
+  ['/keys/key_1/rotate', undefined, 'accounts.rotate-key', 'secret', 200],
+  ['/operators', { name: 'grace', role: 'admin' }, 'accounts.create-operator', 'token', 201],
+])(
+  '%s repeated answers the same without the secret, and the verb ran once with the command',
+  async (path, body, verb, field, status) => {
+    const first = await world.send('POST', path, { body, headers });
+    expect(first.status).toBe(status);
+    expect(first.headers.get('idempotent-replayed')).toBeNull();
+    const again = await world.send('POST', path, { body, headers });
+    expect(again.status).toBe(status);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(first.body[field]).toMatch(/_[0-9a-f]{48}$/);
+    expect(again.body).toEqual({ ...first.body, [field]: null });
+    expect(asked(verb)).toEqual([expect.objectContaining({ command: COMMAND })]);
+    expect(JSON.stringify(world.asked)).not.toContain(first.body[field]);
+  },
+);
+
+test('members in another order are the same request; another body, path or query is a conflict', async () => {
+  await world.send('POST', '/accounts', { body: '{"name":"Ada","email":"a@example.com"}', headers });
+  const same = await world.send('POST', '/accounts', { body: '{"email":"a@example.com", "name":"Ada"}', headers });
+  expect(same.headers.get('idempotent-replayed')).toBe('true');
+  const others: [string, unknown][] = [
+    ['/accounts', { name: 'Bob', email: 'a@example.com' }],
+    ['/keys/key_1/rotate', undefined],
+    ['/apply?dryRun=true', { objects: [] }],
+  ];
+  for (const [path, body] of others) {
+    const other = await world.send('POST', path, { body, headers });
+    expect([other.status, errorOf(other).code]).toEqual([409, 'idempotency_conflict']);
+  }
+  expect(asked('accounts.create-account')).toHaveLength(1);
+});
+
+test('keys belong to an operator', async () => {
+  const body = { name: 'Ada', email: 'a@example.com' };
+  const token = `mgo_${'a'.repeat(48)}`;
+  world.scriptByName('accounts.find-operator', () => ({ operator: OPERATOR }));
+  await world.send('POST', '/accounts', { body, headers });
+  const other = await world.send('POST', '/accounts', { body: { ...body, name: 'Bob' }, headers, token });
+  expect(other.status).toBe(201);
+  expect([...kept.keys()]).toEqual(['["root","once"]', '["opr_1","once"]']);
+});
+
+test('a refusal is kept and answered again under the id of the new request', async () => {
+  world.refuseByName('accounts.create-key', 'no_funding');
+  const first = await world.send('POST', '/accounts/acc_1/keys', { body: { name: 'k' }, headers });
+  world.scriptByName('accounts.create-key', () => ({ key: KEY, repeated: false }));
+  const again = await world.send('POST', '/accounts/acc_1/keys', { body: { name: 'k' }, headers });
+  expect([first.status, again.status]).toEqual([402, 402]);
+  expect(errorOf(again)).toEqual({ ...errorOf(first), request_id: again.headers.get('x-gateway-request-id') });
+  expect(errorOf(again).request_id).not.toBe(errorOf(first).request_id);
+});
+
+test('what is not in force, and faults, are not kept: the repetition does it again under the same command', async () => {
+  world.refuseByName('accounts.rotate-key', 'not_in_force');
+  expect((await world.send('POST', '/keys/key_1/rotate', { headers })).status).toBe(503);
+  world.scriptByName('accounts.rotate-key', () => {
+    throw new BusFault('timeout', 'slow');
+  });
+  expect((await world.send('POST', '/keys/key_1/rotate', { headers })).status).toBe(503);
+  world.scriptByName('accounts.rotate-key', () => ({ key: KEY, repeated: true }));
+  const done = await world.send('POST', '/keys/key_1/rotate', { headers });
+  expect([done.status, done.body['secret']]).toEqual([200, null]);
+  expect(new Set(asked('accounts.rotate-key').map((body) => (body as { command: string }).command))).toEqual(
+    new Set([COMMAND]),
+  );
+});
+
+test('an answer that cannot be kept is answered all the same', async () => {
+  world.scriptByName('accounts.end-idempotent', () => {
+    throw new BusFault('timeout', 'slow');
+  });
+  const answer = await world.send('POST', '/keys/key_1/rotate', { headers });
+  expect(answer.status).toBe(200);
+  expect(answer.body['secret']).toMatch(/^new_live_/);
+});
+
+test('what cannot begin is not done', async () => {
+  world.away('accounts');
+  const answer = await world.send('POST', '/accounts', { body: { name: 'A', email: 'a@example.com' }, headers });
+  expect(answer.status).toBe(503);
+  expect(asked('accounts.create-account')).toEqual([]);
+});
+
+test('an invalid request is not begun, and a key has at most 255 characters', async () => {
+  expect((await world.send('POST', '/accounts', { body: {}, headers })).status).toBe(400);
+  const long = await world.send('POST', '/keys/key_1/rotate', { headers: { 'idempotency-key': 'x'.repeat(256) } });
+  expect([long.status, errorOf(long).param]).toEqual([400, 'Idempotency-Key']);
+  expect(world.asked).toEqual([]);
+});
+
+test('only POST takes a key', async () => {
+  world.scriptByName('catalog.delete', () => ({ revision: 1, inForce: true }));
+  expect((await world.send('DELETE', '/providers/prov', { headers })).status).toBe(204);
+  expect(asked('accounts.begin-idempotent')).toEqual([]);
+});

@@ -1,0 +1,106 @@
+import { BusFault } from '@gateway/bus';
+import { OPERATOR_ERRORS, type ManagementRefusal } from '@gateway/contracts/operator';
+import type { Request, Response } from 'express';
+import { canonicalJson } from '../domain/canonical-json.js';
+import { actorOf, ROLES_BY_ACCESS, type Operator } from '../domain/operator-access.js';
+import { isRefusal, refuse } from '../domain/refuse.js';
+import { sendAnswer } from '../http/send-answer.js';
+import type { Door } from '../ports.js';
+import { authenticate } from './authenticate.js';
+import { errorBody } from './operator-error.js';
+import type { OperatorMetrics } from './operator-metrics.js';
+import { readInput } from './read-input.js';
+import type { Handled, OperatorRoute } from './route.js';
+import { runOnce, type OnceHandled } from './run-once.js';
+
+interface Outcome {
+  readonly operator: Operator | null;
+  readonly result: OnceHandled | 'aborted';
+}
+
+/** One request from its head to its answer: who asks, may they, is it well-formed, once, the verb, answer, log. */
+export async function serveRoute(
+  door: Door,
+  metrics: OperatorMetrics,
+  route: OperatorRoute,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const began = performance.now();
+  const requestId = response.locals['requestId'] as string;
+  const { operator, result } = await outcomeOf(door, route, request, requestId);
+  if (result === 'aborted') return;
+  const { handled, replayed } = result;
+  if (replayed) response.setHeader('idempotent-replayed', 'true');
+  const status = sendHandled(request, response, handled, metrics);
+  metrics.answered(route.id, status, (performance.now() - began) / 1000);
+  if (route.method === 'GET') return;
+  const facts = { requestId, operator: operator?.name ?? null, route: route.id, path: request.path, status, replayed };
+  const code = isRefusal(handled) ? { code: handled.refused.code } : {};
+  door.log.info({ ...facts, ...code }, 'operator request');
+}
+
+/** Sends an answer or a refusal, and gives its status. */
+export function sendHandled(request: Request, response: Response, handled: Handled, metrics: OperatorMetrics): number {
+  if (!isRefusal(handled)) {
+    sendAnswer(request, response, handled.status, handled.body);
+    return handled.status;
+  }
+  const { code } = handled.refused;
+  const status = OPERATOR_ERRORS[code];
+  metrics.refused(code);
+  if (status === 401) response.setHeader('www-authenticate', 'Bearer');
+  sendAnswer(request, response, status, errorBody(handled, response.locals['requestId'] as string));
+  return status;
+}
+
+/** What a fault becomes: nothing of its text leaves. */
+export function refusalOfFault(door: Door, err: unknown, requestId: string): ManagementRefusal {
+  if (err instanceof BusFault && err.code === 'too_large') {
+    return refuse('invalid_request', 'too much for one request: ask for fewer with limit, or split the document');
+  }
+  if (err instanceof BusFault)
+    door.log.warn({ requestId, fault: err.code, cause: err.message }, 'a service did not answer');
+  else door.log.error({ requestId, err }, 'an operator request failed inside the door');
+  return refuse(
+    'dependency_unavailable',
+    'a part of the gateway that this needs did not answer; a change may have been made all the same',
+  );
+}
+
+async function outcomeOf(door: Door, route: OperatorRoute, request: Request, requestId: string): Promise<Outcome> {
+  let operator: Operator | null = null;
+  const refused = (handled: ManagementRefusal): Outcome => ({ operator, result: { handled, replayed: false } });
+  try {
+    const authenticated = await authenticate(door, request.headers.authorization);
+    if (isRefusal(authenticated)) return refused(authenticated);
+    operator = authenticated;
+    const roles = ROLES_BY_ACCESS[route.access];
+    if (!roles.includes(operator.role)) {
+      return refused(refuse('operator_forbidden', `needs the role ${roles.join(' or ')}, this is ${operator.role}`));
+    }
+    const input = await readInput(route, { request, params: plainParams(request.params), query: request.query });
+    if (input === 'aborted') return { operator, result: input };
+    if (isRefusal(input)) return refused(input);
+    const who = { operator, actor: actorOf(operator) };
+    const result = await runOnce(
+      door,
+      {
+        operator,
+        idempotencyKey: route.keepsAnswers ? request.get('idempotency-key') : undefined,
+        content: () => canonicalJson([route.method, request.originalUrl, input.body ?? null]),
+      },
+      (command) => route.handle({ door, ...who, ...input, command }),
+    );
+    return { operator, result };
+  } catch (err) {
+    return refused(refusalOfFault(door, err, requestId));
+  }
+}
+
+/** Wildcards come in pieces, because an id of a model holds slashes. */
+function plainParams(params: Request['params']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : String(value)]),
+  );
+}

@@ -1,0 +1,30 @@
+import type { Bus } from '@gateway/bus';
+import type { Clock, Logger } from '@gateway/service-kit';
+
+/** The services behind the door, asked over the bus. Rejects with a BusFault. */
+export type Services = Pick<Bus, 'request'>;
+
+/** Secrets are made and judged here; what leaves over the bus are digests, masked forms and sealed texts. */
+export interface Secrets {
+  /** A new API key: the secret for the one answer, and what is stored of it. */
+  makeKey(): { readonly secret: string; readonly digest: string; readonly maskedSecret: string };
+  makeOperatorToken(): { readonly token: string; readonly digest: string };
+  /** Under the current pepper, then under the previous one if there is one. */
+  digestsOf(token: string): string[];
+  /** Whether it is the deployment's own token, current or previous; in constant time. */
+  isRootToken(token: string): boolean;
+  /** Names a content without telling anything of it: 64 hexadecimal characters. */
+  fingerprintOf(content: string): string;
+  /** Sealed for this source alone. */
+  seal(credential: string, source: string): string;
+  /** The text of the variable NAME, or of the file that NAME_FILE names; null: neither can be read. */
+  fromEnvironment(name: string): string | null;
+}
+
+/** What every route of the operator API has at hand. */
+export interface Door {
+  readonly services: Services;
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  readonly log: Logger;
+}

@@ -1,0 +1,114 @@
+import {
+  billingLedger,
+  billingLedgerTransaction,
+  billingStatement,
+  billingTrialBalance,
+  billingUsageRecord,
+  billingUsageRecords,
+  month,
+  requestId,
+} from '@gateway/contracts/messages';
+import {
+  ledgerTransactionView,
+  pageOf,
+  statementView,
+  trialBalanceView,
+  usageRecordView,
+} from '@gateway/contracts/operator';
+import { z } from 'zod';
+import { answerPage, answerWith, route } from '../operator/route.js';
+import { ofAccount } from './of-account.js';
+import { byId, byRequestId, epochOf, objectId, pageOfQuery, pageQuery, time } from './parameters.js';
+
+export const USAGE_ROUTES = [
+  route({
+    id: 'listUsageRecords',
+    method: 'GET',
+    path: '/usage-records',
+    summary: 'Usage records, newest first, of the calls in [from, to)',
+    access: 'read',
+    query: pageQuery.extend({ accountId: objectId.optional(), from: time.optional(), to: time.optional() }),
+    answers: { 200: pageOf(usageRecordView) },
+    async handle({ door, query }) {
+      const question = {
+        account: query.accountId ?? null,
+        from: epochOf(query.from),
+        to: epochOf(query.to),
+        ...pageOfQuery(query),
+      };
+      return answerPage(await door.services.request(billingUsageRecords, question), (page) => page.records);
+    },
+  }),
+  route({
+    id: 'getUsageRecord',
+    method: 'GET',
+    path: '/usage-records/{requestId}',
+    summary: 'What became of one call, with its ledger transactions',
+    access: 'read',
+    params: byRequestId,
+    answers: { 200: usageRecordView.extend({ transactions: z.array(ledgerTransactionView) }) },
+    async handle({ door, params }) {
+      const answer = await door.services.request(billingUsageRecord, params);
+      return answerWith(200, answer, ({ record, transactions }) => ({ ...record, transactions }));
+    },
+  }),
+];
+
+export const LEDGER_ROUTES = [
+  route({
+    id: 'listLedger',
+    method: 'GET',
+    path: '/accounts/{id}/ledger',
+    summary: 'Ledger transactions of an account, newest first; of one month, or all',
+    access: 'read',
+    params: byId,
+    query: pageQuery.extend({ month: month.optional() }),
+    answers: { 200: pageOf(ledgerTransactionView) },
+    handle: ({ door, params, query }) =>
+      ofAccount(door, params.id, async () => {
+        const question = { account: params.id, month: query.month ?? null, ...pageOfQuery(query) };
+        return answerPage(await door.services.request(billingLedger, question), (page) => page.transactions);
+      }),
+  }),
+  route({
+    id: 'getStatement',
+    method: 'GET',
+    path: '/accounts/{id}/statement',
+    summary: 'One calendar month of an account, which adds up to the ledger',
+    access: 'read',
+    params: byId,
+    query: z.object({ month }),
+    answers: { 200: statementView },
+    handle: ({ door, params, query }) =>
+      ofAccount(door, params.id, async () => {
+        const answer = await door.services.request(billingStatement, { account: params.id, month: query.month });
+        return answerWith(200, answer, ({ statement }) => statement);
+      }),
+  }),
+  route({
+    id: 'getLedgerTransaction',
+    method: 'GET',
+    path: '/ledger/transactions/{id}',
+    summary: 'One ledger transaction',
+    access: 'read',
+    params: z.object({ id: requestId }),
+    answers: { 200: ledgerTransactionView },
+    async handle({ door, params }) {
+      const answer = await door.services.request(billingLedgerTransaction, params);
+      return answerWith(200, answer, ({ transaction }) => transaction);
+    },
+  }),
+  route({
+    id: 'getTrialBalance',
+    method: 'GET',
+    path: '/ledger/trial-balance',
+    summary: 'All ledger accounts before an instant; they sum to zero',
+    access: 'read',
+    query: z.object({ asOf: time.optional() }),
+    answers: { 200: trialBalanceView },
+    async handle({ door, query }) {
+      const answer = await door.services.request(billingTrialBalance, { asOf: epochOf(query.asOf) });
+      return answerWith(200, answer, ({ trialBalance }) => trialBalance);
+    },
+  }),
+];

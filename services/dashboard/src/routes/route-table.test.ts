@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { digestOfSecret, hasKeyForm, maskSecret } from '@gateway/contracts/ids';
+import { open, Secret } from '@gateway/service-kit';
+import {
+  ACCOUNT,
+  KEY,
+  MODEL,
+  OPERATOR,
+  PLAN,
+  PLAN_PUT,
+  PROVIDER,
+  SOURCE,
+  SOURCE_PUT,
+  TRANSACTION,
+} from '../../test/examples.js';
+import { CREDENTIALS_KEY, errorOf, PEPPER, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
+
+let world: OperatorWorld;
+beforeAll(async () => {
+  world = await startOperatorWorld();
+});
+afterAll(() => world.stop());
+beforeEach(() => {
+  world.reset();
+  world.scriptByName('accounts.get-account', () => ({ account: ACCOUNT }));
+});
+
+test.each([
+  ['POST', '/accounts/acc_1/keys', { name: 'k' }, 'accounts.create-key', 201],
+  ['POST', '/keys/key_1/rotate', undefined, 'accounts.rotate-key', 200],
+])(
+  '%s %s: the secret is made here and shown once; its digest and masked form travel',
+  async (method, path, body, name, status) => {
+    world.scriptByName(name, () => ({ key: KEY, repeated: false }));
+    const answer = await world.send(method, path, { body });
+    const secret = answer.body['secret'] as string;
+    expect([answer.status, hasKeyForm(secret, ['new_live_'])]).toEqual([status, true]);
+    expect(world.asked[0]?.body).toMatchObject({
+      digest: digestOfSecret(secret, PEPPER),
+      maskedSecret: maskSecret(secret),
+    });
+    expect(JSON.stringify(world.asked)).not.toContain(secret);
+    world.scriptByName(name, () => ({ key: KEY, repeated: true }));
+    expect((await world.send(method, path, { body })).body['secret']).toBeNull();
+  },
+);
+
+test("an operator's token is made here and shown once; its digest travels", async () => {
+  world.scriptByName('accounts.create-operator', () => ({ operator: OPERATOR, repeated: false }));
+  const answer = await world.send('POST', '/operators', { body: { name: 'grace', role: 'operator' } });
+  const token = answer.body['token'] as string;
+  expect(token).toMatch(/^mgo_[0-9a-f]{48}$/);
+  expect(world.asked[0]?.body).toMatchObject({ digest: digestOfSecret(token, PEPPER) });
+  expect(JSON.stringify(world.asked)).not.toContain(token);
+  const root = await world.send('POST', '/operators', { body: { name: 'root', role: 'admin' } });
+  expect([root.status, errorOf(root).param]).toEqual([400, 'name']);
+});
+
+test.each([
+  ['created', 201],
+  ['changed', 200],
+  ['unchanged', 200],
+])('a PUT that %s answers %d', async (change, status) => {
+  const outcome = { change, revision: 1, inForce: false };
+  world.scriptByName('catalog.put-provider', () => ({ ...outcome, provider: PROVIDER }));
+  world.scriptByName('catalog.put-model', () => ({ ...outcome, model: MODEL }));
+  world.scriptByName('catalog.put-source', () => ({ ...outcome, source: SOURCE }));
+  world.scriptByName('billing.put-plan', () => ({ change, plan: PLAN }));
+  const answers = await Promise.all([
+    world.send('PUT', '/providers/prov', { body: { name: 'P', format: 'openai' } }),
+    world.send('PUT', '/models/pub/model', { body: { displayName: 'M', kind: 'chat' } }),
+    world.send('PUT', '/sources/src', { body: SOURCE_PUT }),
+    world.send('PUT', '/plans/pro', { body: PLAN_PUT }),
+  ]);
+  expect(answers.map((answer) => answer.status)).toEqual([status, status, status, status]);
+  expect(answers.map((answer) => answer.body['inForce'])).toEqual([false, false, false, undefined]);
+});
+
+test.each(['/providers/prov', '/models/pub/model', '/sources/src'])(
+  'a deletion of %s that is not in force in time is 503',
+  async (path) => {
+    world.scriptByName('catalog.delete', () => ({ revision: 1, inForce: false }));
+    const answer = await world.send('DELETE', path);
+    expect([answer.status, errorOf(answer).code]).toEqual([503, 'not_in_force']);
+  },
+);
+
+test('a credential is sealed for its source; left out it is kept, null removes it', async () => {
+  world.scriptByName('catalog.put-source', () => ({ change: 'changed', revision: 1, inForce: true, source: SOURCE }));
+  for (const credential of ['sk-1', undefined, null])
+    await world.send('PUT', '/sources/src', { body: { ...SOURCE_PUT, credential } });
+  const [sealed, kept, removed] = world.asked.map(({ body }) => body);
+  const keys = { current: new Secret(CREDENTIALS_KEY), previous: null };
+  expect(open(sealed?.['sealedCredential'] as string, 'src', keys)).toBe('sk-1');
+  expect(kept).not.toHaveProperty('sealedCredential');
+  expect(removed).toHaveProperty('sealedCredential', null);
+  for (const one of [sealed, kept, removed]) expect(one?.['spec']).not.toHaveProperty('credential');
+});
+
+test.each(['sk-1\n', 'schlüssel', '\u{1f511}'.repeat(2_000), 'x'.repeat(4_097)])(
+  'a credential that no header takes is 400',
+  async (credential) => {
+    world.env['BAD_CREDENTIAL'] = credential;
+    const given = await world.send('PUT', '/sources/src', { body: { ...SOURCE_PUT, credential } });
+    expect([given.status, errorOf(given).param]).toEqual([400, 'credential']);
+    const named = await world.send('PUT', '/sources/src', {
+      body: { ...SOURCE_PUT, credential: { fromEnv: 'BAD_CREDENTIAL' } },
+    });
+    expect([named.status, errorOf(named).param]).toEqual([400, 'credential.fromEnv']);
+    expect(world.asked).toEqual([]);
+  },
+);
+
+const UNKNOWN: [string, string, unknown][] = [
+  ['GET', '/accounts/acc_9/wallet', undefined],
+  ['POST', '/accounts/acc_9/wallet/entries', { amountUsd: '1', kind: 'credit', reason: 'r', reference: 'x' }],
+  ['GET', '/accounts/acc_9/limits', undefined],
+  ['PUT', '/accounts/acc_9/limits', {}],
+  ['GET', '/accounts/acc_9/subscription', undefined],
+  [
+    'PUT',
+    '/accounts/acc_9/subscription',
+    { planId: 'p', periodStart: '2026-11-01T00:00:00Z', periodEnd: '2026-12-01T00:00:00Z' },
+  ],
+  ['DELETE', '/accounts/acc_9/subscription', undefined],
+  ['GET', '/accounts/acc_9/ledger', undefined],
+  ['GET', '/accounts/acc_9/statement?month=2026-11', undefined],
+  ['GET', '/accounts/acc_9/keys', undefined],
+  ['GET', '/accounts/acc_9/members', undefined],
+];
+test.each(UNKNOWN)('%s %s of an unknown account is 404, and nothing is written', async (method, path, body) => {
+  world.refuseByName('accounts.get-account', 'not_found');
+  world.scriptByName('billing.wallet', () => ({ balanceUsd: null }));
+  world.scriptByName('admission.held', () => ({ walletNanoUsd: 0, slots: 0 }));
+  const answer = await world.send(method, path, { body });
+  expect([answer.status, errorOf(answer).code]).toEqual([404, 'not_found']);
+  if (!path.endsWith('/wallet')) expect(world.asked.map(({ name }) => name)).toEqual(['accounts.get-account']);
+});
+
+test('a wallet without entries has no balance, and one whose holds are not known is not answered', async () => {
+  world.scriptByName('billing.wallet', () => ({ balanceUsd: null }));
+  world.scriptByName('admission.held', () => ({ walletNanoUsd: 0, slots: 0 }));
+  expect((await world.send('GET', '/accounts/acc_1/wallet')).body).toEqual({ balanceUsd: null, heldUsd: '0.00' });
+  world.away('admission');
+  expect((await world.send('GET', '/accounts/acc_1/wallet')).status).toBe(503);
+});
+
+test('a wallet entry goes to billing as it is, money a text', async () => {
+  world.scriptByName('billing.add-wallet-entry', () => ({ transaction: TRANSACTION, balanceUsd: '1', repeated: true }));
+  const spec = { amountUsd: '12.500000001', kind: 'credit', reason: 'paid', reference: 'inv-1' };
+  expect((await world.send('POST', '/accounts/acc_1/wallet/entries', { body: spec })).status).toBe(201);
+  expect(world.asked.at(-1)?.body).toEqual({ account: 'acc_1', spec, actor: 'operator:root' });
+});
+
+test('times become milliseconds on the bus', async () => {
+  world.scriptByName('billing.usage-records', () => ({ records: [], nextCursor: null }));
+  await world.send('GET', '/usage-records?from=2026-11-01T00:00:00Z&to=2026-11-01T00:00:00.5Z');
+  const from = Date.UTC(2026, 10, 1);
+  expect(world.asked[0]?.body).toEqual({ account: null, from, to: from + 500, cursor: null, limit: 50 });
+});

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterEach, expect, test } from '@jest/globals';
+import { until } from '@gateway/testkit';
+import { ACCOUNT } from '../test/examples.js';
+import { errorOf, startOperatorWorld, type OperatorWorld } from '../test/operator-world.js';
+
+let world: OperatorWorld | undefined;
+afterEach(async () => {
+  await world?.stop();
+  world = undefined;
+});
+
+test('ready while the bus is connected; without it every answer is 503 at once, and afterwards all is well', async () => {
+  world = await startOperatorWorld();
+  const { bus, ready, send } = world;
+  world.scriptByName('accounts.get-account', () => ({ account: ACCOUNT }));
+  expect(ready.report()).toEqual({ ready: true, checks: { bus: 'ok' } });
+  await bus.nats.stop();
+  await until('not ready', () => !ready.report().ready);
+  const began = performance.now();
+  const answer = await send('GET', '/accounts/acc_1');
+  expect([answer.status, errorOf(answer).code]).toEqual([503, 'dependency_unavailable']);
+  expect(performance.now() - began).toBeLessThan(1_500);
+  expect((await send('GET', '/openapi.json')).status).toBe(200);
+});
+
+test('a service that nobody runs is 503', async () => {
+  world = await startOperatorWorld(['billing']);
+  const answer = await world.send('GET', '/accounts/acc_1');
+  expect([answer.status, errorOf(answer).code]).toEqual([503, 'dependency_unavailable']);
+});
+
+test('a stop answers what runs and takes nothing new', async () => {
+  world = await startOperatorWorld();
+  const { dashboard, asked, scriptByName, send } = world;
+  let release: () => void = () => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  scriptByName('accounts.get-account', async () => {
+    await released;
+    return { account: ACCOUNT };
+  });
+  const running = send('GET', '/accounts/acc_1');
+  await until('it is asked', () => asked.length === 1);
+  const stopped = dashboard.stop();
+  const late = connect(dashboard.operatorPort, '127.0.0.1');
+  const [error] = (await once(late, 'error')) as [NodeJS.ErrnoException];
+  expect(error.code).toBe('ECONNREFUSED');
+  release();
+  expect((await running).status).toBe(200);
+  await stopped;
+});

@@ -1,0 +1,33 @@
+import { expect } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { OperatorRoute } from '../src/operator/route.js';
+import type { Answer } from './operator-world.js';
+
+interface Operation {
+  responses: Record<string, { content?: { 'application/json': { schema: object } } }>;
+}
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: object };
+}
+
+/** Compares an answer with what the served document promises for its route and status. */
+export function makeDocumentCheck(served: object): (route: OperatorRoute, answer: Answer) => void {
+  const document = served as Document;
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+  ajv.addSchema({ $id: 'operator', components: document.components });
+  return (route, answer) => {
+    const operation = document.paths[route.path]?.[route.method.toLowerCase()];
+    const response = operation?.responses[String(answer.status)];
+    if (response === undefined) throw new Error(`${route.id}: the document has no ${answer.status}`);
+    const schema = response.content?.['application/json'].schema;
+    if (schema === undefined) {
+      expect(answer.text).toBe('');
+      return;
+    }
+    const here = JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"operator#/components/')) as object;
+    const validate = ajv.compile(here);
+    validate(answer.body);
+    expect(validate.errors ?? []).toEqual([]);
+  };
+}

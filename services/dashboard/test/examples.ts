@@ -1,0 +1,526 @@
+import { makeUuidV7 } from '@gateway/contracts/ids';
+
+const NOW = Date.UTC(2026, 10, 20, 12);
+const AT = new Date(NOW).toISOString();
+export const REQUEST_ID = makeUuidV7(NOW);
+
+export const ACCOUNT = {
+  id: 'acc_1',
+  name: 'Ada',
+  type: 'personal',
+  state: 'active',
+  ownerMemberId: 'mem_1',
+  email: 'ada@example.com',
+  emailVerified: true,
+  createdAt: AT,
+};
+export const KEY = {
+  id: 'key_1',
+  accountId: 'acc_1',
+  memberId: 'mem_1',
+  name: 'first',
+  maskedSecret: 'new_live_abcd…wxyz',
+  state: 'active',
+  monthlySpendCapUsd: '12.5',
+  allowedModels: ['pub/model'],
+  expiresAt: null,
+  createdAt: AT,
+  lastUsedAt: null,
+};
+export const MEMBER = {
+  id: 'mem_1',
+  accountId: 'acc_1',
+  email: 'ada@example.com',
+  emailVerified: true,
+  role: 'owner',
+  monthlySpendCapUsd: null,
+  createdAt: AT,
+};
+export const PROVIDER = { id: 'prov', name: 'Provider', format: 'openai' };
+export const PRICES = { inputPerMillion: '1.5', outputPerMillion: '2', perCall: '0' };
+export const MODEL = {
+  id: 'pub/model',
+  displayName: 'Model',
+  active: true,
+  available: true,
+  kind: 'chat',
+  contextLength: null,
+  maxOutputTokens: 8192,
+  bytesPerToken: 3,
+  prices: PRICES,
+  priceVersion: 'v1',
+  upcomingPrices: [{ version: 'v2', effectiveFrom: AT, figures: null }],
+};
+export const SOURCE = {
+  id: 'src',
+  modelId: 'pub/model',
+  providerId: 'prov',
+  baseUrl: 'https://api.example.com',
+  upstreamModel: 'm',
+  endpoints: ['/v1/chat/completions'],
+  paths: {},
+  auth: { type: 'bearer' },
+  hasCredential: true,
+  headers: {},
+  betas: 'pass',
+  priority: 0,
+  weight: 1,
+  enabled: true,
+  streamUsage: true,
+  cancelStopsBilling: false,
+  limits: { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null },
+  costs: null,
+  costVersion: null,
+  upcomingCosts: [],
+};
+export const SOURCE_PUT = {
+  modelId: 'pub/model',
+  providerId: 'prov',
+  baseUrl: 'https://api.example.com',
+  upstreamModel: 'm',
+  endpoints: ['/v1/chat/completions'],
+};
+export const PLAN_PUT = {
+  name: 'Pro',
+  tier: 'pro',
+  models: null,
+  windows: [{ type: 'weekly', unit: 'usd', limit: '20' }],
+};
+export const PLAN = {
+  id: 'pro',
+  version: 1,
+  name: 'Pro',
+  tier: 'pro',
+  models: null,
+  requestsPerMinute: 60,
+  concurrency: 10,
+  windows: [{ type: 'weekly', unit: 'usd', limit: '20', label: 'Weekly' }],
+  modelAllotments: [],
+  defaultKeySpendCapUsd: null,
+  maxActiveKeys: 3,
+  createdAt: AT,
+};
+const SUBSCRIPTION_PUT = { planId: 'pro', periodStart: AT, periodEnd: new Date(NOW + 86_400_000).toISOString() };
+const SUBSCRIPTION = {
+  id: 'sub_1',
+  accountId: 'acc_1',
+  planVersion: 1,
+  renews: false,
+  active: true,
+  ...SUBSCRIPTION_PUT,
+};
+export const TRANSACTION = {
+  id: REQUEST_ID,
+  kind: 'usage',
+  requestId: REQUEST_ID,
+  at: AT,
+  entries: [
+    { ledgerAccount: 'wallet:acc_1', amountUsd: '-1' },
+    { ledgerAccount: 'revenue', amountUsd: '1' },
+  ],
+};
+const RECORD = {
+  requestId: REQUEST_ID,
+  accountId: 'acc_1',
+  keyId: 'key_1',
+  memberId: 'mem_1',
+  modelId: 'pub/model',
+  sourceId: 'src',
+  endpoint: '/v1/chat/completions',
+  streamed: true,
+  outcome: 'settled',
+  evidence: 'reported',
+  tokens: { input: 1, cachedInput: 0, cacheWrite: 0, output: 2 },
+  priceVersion: 'v1',
+  chargedUsd: '1',
+  planUsd: '0',
+  walletUsd: '1',
+  costUsd: null,
+  attempts: [{ sourceId: 'src', outcome: 'completed', status: 200, possiblyPaid: true }],
+  startedAt: AT,
+  endedAt: AT,
+};
+const SPEND = { calls: 1, chargedUsd: '1', planUsd: '0', walletUsd: '1' };
+const STATEMENT = {
+  accountId: 'acc_1',
+  month: '2026-11',
+  openingBalanceUsd: '0',
+  closingBalanceUsd: '9',
+  movements: [{ kind: 'credit', amountUsd: '10', transactions: 1 }],
+  usage: SPEND,
+  byKey: [{ keyId: 'key_1', ...SPEND }],
+  byMember: [{ memberId: 'mem_1', ...SPEND }],
+  byModel: [{ modelId: 'pub/model', ...SPEND }],
+};
+const SLOT = {
+  requestId: REQUEST_ID,
+  accountId: 'acc_1',
+  keyId: 'key_1',
+  memberId: 'mem_1',
+  modelId: 'pub/model',
+  edge: null,
+  state: 'open',
+  takesSlot: true,
+  heldUsd: '0.5',
+  admittedAt: AT,
+  leaseUntil: AT,
+  dueAt: AT,
+};
+const HEALTH = {
+  sourceId: 'src',
+  modelId: 'pub/model',
+  edge: 'e0-1',
+  state: 'cooling',
+  failuresInARow: 2,
+  restsUntil: AT,
+  lastOutcome: 'completed',
+  lastStatus: 200,
+  lastAttemptAt: AT,
+  reportedAt: AT,
+};
+export const OPERATOR = { id: 'opr_1', name: 'grace', role: 'operator', createdAt: AT, createdBy: 'operator:root' };
+const ENTRY = {
+  id: 'accounts.7',
+  at: AT,
+  actor: 'operator:root',
+  action: 'create_account',
+  accountId: 'acc_1',
+  objectId: 'acc_1',
+  before: null,
+  after: { name: 'Ada' },
+};
+
+/** One good request of a route: what the services answer, and what comes out. */
+export interface Example {
+  readonly path: string;
+  readonly body?: unknown;
+  /** By name of message, in the order in which they are asked. The last one may refuse. */
+  readonly answers: Readonly<Record<string, unknown>>;
+  readonly status: 200 | 201 | 204;
+  /** What a client gets; absent: only its form is checked. */
+  readonly expected?: object;
+}
+
+const last = { nextCursor: null };
+const account = { 'accounts.get-account': { account: ACCOUNT } };
+const saved = { change: 'created', revision: 4, inForce: true };
+const page = (data: object) => ({ data: [data], next_cursor: null });
+
+/** By id of route. */
+export const EXAMPLES: Readonly<Record<string, Example>> = {
+  listSlots: {
+    path: '/slots?accountId=acc_1',
+    answers: { 'admission.slots': { slots: [SLOT], ...last } },
+    status: 200,
+    expected: page(SLOT),
+  },
+  releaseSlot: {
+    path: `/slots/${REQUEST_ID}`,
+    answers: { 'admission.release-slot': { released: true, account: 'acc_1' } },
+    status: 204,
+  },
+  listSourceHealth: {
+    path: '/sources/health',
+    answers: { 'catalog.source-health': { sources: [HEALTH], ...last } },
+    status: 200,
+    expected: page(HEALTH),
+  },
+  listAudit: {
+    path: '/audit',
+    answers: {
+      'catalog.audit': { entries: [], ...last },
+      'billing.audit': { entries: [], ...last },
+      'accounts.audit': { entries: [ENTRY], ...last },
+    },
+    status: 200,
+    expected: page(ENTRY),
+  },
+  listProviders: {
+    path: '/providers',
+    answers: { 'catalog.list-providers': { providers: [PROVIDER], ...last } },
+    status: 200,
+    expected: page(PROVIDER),
+  },
+  putProvider: {
+    path: '/providers/prov',
+    body: { name: 'Provider', format: 'openai' },
+    answers: { 'catalog.put-provider': { ...saved, provider: PROVIDER } },
+    status: 201,
+    expected: { ...PROVIDER, inForce: true },
+  },
+  getProvider: {
+    path: '/providers/prov',
+    answers: { 'catalog.get-provider': { provider: PROVIDER } },
+    status: 200,
+    expected: PROVIDER,
+  },
+  deleteProvider: {
+    path: '/providers/prov',
+    answers: { 'catalog.delete': { revision: 5, inForce: true } },
+    status: 204,
+  },
+  listModels: {
+    path: '/models',
+    answers: { 'catalog.list-models': { models: [MODEL], ...last } },
+    status: 200,
+    expected: page(MODEL),
+  },
+  putModel: {
+    path: '/models/pub/model',
+    body: { displayName: 'Model', kind: 'chat', prices: PRICES },
+    answers: { 'catalog.put-model': { ...saved, model: MODEL } },
+    status: 201,
+    expected: { ...MODEL, inForce: true },
+  },
+  getModel: {
+    path: '/models/pub/model',
+    answers: { 'catalog.get-model': { model: MODEL } },
+    status: 200,
+    expected: MODEL,
+  },
+  deleteModel: {
+    path: '/models/pub/model',
+    answers: { 'catalog.delete': { revision: 5, inForce: true } },
+    status: 204,
+  },
+  listSources: {
+    path: '/sources?modelId=pub/model',
+    answers: { 'catalog.list-sources': { sources: [SOURCE], ...last } },
+    status: 200,
+    expected: page(SOURCE),
+  },
+  putSource: {
+    path: '/sources/src',
+    body: SOURCE_PUT,
+    answers: { 'catalog.put-source': { ...saved, source: SOURCE } },
+    status: 201,
+    expected: { ...SOURCE, inForce: true },
+  },
+  getSource: {
+    path: '/sources/src',
+    answers: { 'catalog.get-source': { source: SOURCE } },
+    status: 200,
+    expected: SOURCE,
+  },
+  deleteSource: { path: '/sources/src', answers: { 'catalog.delete': { revision: 5, inForce: true } }, status: 204 },
+  listPlans: {
+    path: '/plans',
+    answers: { 'billing.list-plans': { plans: [PLAN], ...last } },
+    status: 200,
+    expected: page(PLAN),
+  },
+  putPlan: {
+    path: '/plans/pro',
+    body: PLAN_PUT,
+    answers: { 'billing.put-plan': { change: 'created', plan: PLAN } },
+    status: 201,
+    expected: PLAN,
+  },
+  getPlan: { path: '/plans/pro', answers: { 'billing.get-plan': { plan: PLAN } }, status: 200, expected: PLAN },
+  deletePlan: { path: '/plans/pro', answers: { 'billing.delete-plan': { deleted: true } }, status: 204 },
+  apply: {
+    path: '/apply',
+    body: { objects: [{ kind: 'provider', id: 'prov', spec: { name: 'Provider', format: 'openai' } }] },
+    answers: {
+      'catalog.apply': {
+        changes: [
+          { kind: 'provider', id: 'prov', change: 'created', before: null, after: PROVIDER, credentialChanged: false },
+        ],
+        unchanged: 0,
+        revision: 4,
+        inForce: true,
+      },
+    },
+    status: 200,
+  },
+  createAccount: {
+    path: '/accounts',
+    body: { name: 'Ada', email: 'ada@example.com' },
+    answers: { 'accounts.create-account': { account: ACCOUNT } },
+    status: 201,
+    expected: ACCOUNT,
+  },
+  listAccounts: {
+    path: '/accounts',
+    answers: { 'accounts.list-accounts': { accounts: [ACCOUNT], total: 1, ...last } },
+    status: 200,
+    expected: page(ACCOUNT),
+  },
+  getAccount: { path: '/accounts/acc_1', answers: account, status: 200, expected: ACCOUNT },
+  suspendAccount: {
+    path: '/accounts/acc_1/suspend',
+    answers: { 'accounts.set-account-state': { account: ACCOUNT } },
+    status: 200,
+    expected: ACCOUNT,
+  },
+  reinstateAccount: {
+    path: '/accounts/acc_1/reinstate',
+    answers: { 'accounts.set-account-state': { account: ACCOUNT } },
+    status: 200,
+    expected: ACCOUNT,
+  },
+  getLimits: {
+    path: '/accounts/acc_1/limits',
+    answers: { ...account, 'billing.get-limits': { limits: { concurrency: 4 } } },
+    status: 200,
+    expected: { concurrency: 4 },
+  },
+  putLimits: {
+    path: '/accounts/acc_1/limits',
+    body: { concurrency: 4 },
+    answers: { ...account, 'billing.put-limits': { limits: { concurrency: 4 } } },
+    status: 200,
+    expected: { concurrency: 4 },
+  },
+  putSubscription: {
+    path: '/accounts/acc_1/subscription',
+    body: SUBSCRIPTION_PUT,
+    answers: { ...account, 'billing.put-subscription': { change: 'created', subscription: SUBSCRIPTION } },
+    status: 201,
+    expected: SUBSCRIPTION,
+  },
+  getSubscription: {
+    path: '/accounts/acc_1/subscription',
+    answers: { ...account, 'billing.get-subscription': { subscription: SUBSCRIPTION } },
+    status: 200,
+    expected: SUBSCRIPTION,
+  },
+  deleteSubscription: {
+    path: '/accounts/acc_1/subscription',
+    answers: { ...account, 'billing.delete-subscription': { deleted: true } },
+    status: 204,
+  },
+  getWallet: {
+    path: '/accounts/acc_1/wallet',
+    answers: {
+      ...account,
+      'billing.wallet': { balanceUsd: '12.5' },
+      'admission.held': { walletNanoUsd: 1_500_000_001, slots: 2 },
+    },
+    status: 200,
+    expected: { balanceUsd: '12.5', heldUsd: '1.500000001' },
+  },
+  addWalletEntry: {
+    path: '/accounts/acc_1/wallet/entries',
+    body: { amountUsd: '-2.50', kind: 'adjustment', reason: 'a mistake', reference: 'ref-1' },
+    answers: {
+      ...account,
+      'billing.add-wallet-entry': { transaction: TRANSACTION, balanceUsd: '10', repeated: false },
+    },
+    status: 201,
+    expected: { transaction: TRANSACTION, balanceUsd: '10', repeated: false },
+  },
+  createMember: {
+    path: '/accounts/acc_1/members',
+    body: { email: 'bob@example.com', monthlySpendCapUsd: '5' },
+    answers: { 'accounts.create-member': { member: MEMBER } },
+    status: 201,
+    expected: MEMBER,
+  },
+  listMembers: {
+    path: '/accounts/acc_1/members',
+    answers: { ...account, 'accounts.list-members': { members: [MEMBER], ...last } },
+    status: 200,
+    expected: page(MEMBER),
+  },
+  putMember: {
+    path: '/accounts/acc_1/members/mem_1',
+    body: { email: 'ada@example.com', role: 'owner' },
+    answers: { 'accounts.put-member': { member: MEMBER } },
+    status: 200,
+    expected: MEMBER,
+  },
+  deleteMember: {
+    path: '/accounts/acc_1/members/mem_1',
+    answers: { 'accounts.delete-member': { deleted: true } },
+    status: 204,
+  },
+  createKey: {
+    path: '/accounts/acc_1/keys',
+    body: { name: 'first' },
+    answers: { 'accounts.create-key': { key: KEY, repeated: false } },
+    status: 201,
+  },
+  listKeys: {
+    path: '/accounts/acc_1/keys',
+    answers: { ...account, 'accounts.list-keys': { keys: [KEY], ...last } },
+    status: 200,
+    expected: page(KEY),
+  },
+  getKey: { path: '/keys/key_1', answers: { 'accounts.get-key': { key: KEY } }, status: 200, expected: KEY },
+  rotateKey: {
+    path: '/keys/key_1/rotate',
+    answers: { 'accounts.rotate-key': { key: KEY, repeated: false } },
+    status: 200,
+  },
+  revokeKey: {
+    path: '/keys/key_1/revoke',
+    answers: { 'accounts.set-key-state': { key: KEY } },
+    status: 200,
+    expected: KEY,
+  },
+  suspendKey: {
+    path: '/keys/key_1/suspend',
+    answers: { 'accounts.set-key-state': { key: KEY } },
+    status: 200,
+    expected: KEY,
+  },
+  reinstateKey: {
+    path: '/keys/key_1/reinstate',
+    answers: { 'accounts.set-key-state': { key: KEY } },
+    status: 200,
+    expected: KEY,
+  },
+  listUsageRecords: {
+    path: '/usage-records?accountId=acc_1&from=2026-11-01T00:00:00Z&to=2026-12-01T00:00:00Z',
+    answers: { 'billing.usage-records': { records: [RECORD], ...last } },
+    status: 200,
+    expected: page(RECORD),
+  },
+  getUsageRecord: {
+    path: `/usage-records/${REQUEST_ID}`,
+    answers: { 'billing.usage-record': { record: RECORD, transactions: [TRANSACTION] } },
+    status: 200,
+    expected: { ...RECORD, transactions: [TRANSACTION] },
+  },
+  listLedger: {
+    path: '/accounts/acc_1/ledger?month=2026-11',
+    answers: { ...account, 'billing.ledger': { transactions: [TRANSACTION], ...last } },
+    status: 200,
+    expected: page(TRANSACTION),
+  },
+  getStatement: {
+    path: '/accounts/acc_1/statement?month=2026-11',
+    answers: { ...account, 'billing.statement': { statement: STATEMENT } },
+    status: 200,
+    expected: STATEMENT,
+  },
+  getLedgerTransaction: {
+    path: `/ledger/transactions/${REQUEST_ID}`,
+    answers: { 'billing.ledger-transaction': { transaction: TRANSACTION } },
+    status: 200,
+    expected: TRANSACTION,
+  },
+  getTrialBalance: {
+    path: '/ledger/trial-balance?asOf=2026-11-20T00:00:00Z',
+    answers: {
+      'billing.trial-balance': {
+        trialBalance: { asOf: AT, accounts: [{ ledgerAccount: 'revenue', amountUsd: '1' }], totalUsd: '0' },
+      },
+    },
+    status: 200,
+  },
+  createOperator: {
+    path: '/operators',
+    body: { name: 'grace', role: 'operator' },
+    answers: { 'accounts.create-operator': { operator: OPERATOR, repeated: false } },
+    status: 201,
+  },
+  listOperators: {
+    path: '/operators',
+    answers: { 'accounts.list-operators': { operators: [OPERATOR], ...last } },
+    status: 200,
+    expected: page(OPERATOR),
+  },
+  deleteOperator: { path: '/operators/opr_1', answers: { 'accounts.delete-operator': { deleted: true } }, status: 204 },
+};

@@ -1,0 +1,154 @@
+import { BusFault } from '@gateway/bus';
+import { MESSAGES, type ServiceName } from '@gateway/contracts/messages';
+import type { OperatorErrorCode } from '@gateway/contracts/operator';
+import { ReadyChecks, Secret } from '@gateway/service-kit';
+import { recordingLog, startTestBus, type RecordingLog, type TestBus } from '@gateway/testkit';
+import { startDashboard, type RunningDashboard } from '../src/wire.js';
+
+export const ROOT_TOKEN = 'root-token-for-tests-0123456789abcdef';
+export const OLD_ROOT_TOKEN = 'old-root-token-for-tests-0123456789abc';
+export const PEPPER = 'pepper-for-tests-0123456789abcdef0123';
+export const OLD_PEPPER = 'old-pepper-for-tests-0123456789abcdef';
+export const CREDENTIALS_KEY = Buffer.alloc(32, 7);
+
+type Script = (body: never) => unknown;
+
+export interface Asked {
+  readonly name: string;
+  readonly body: Record<string, unknown>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: Record<string, unknown>;
+}
+
+export interface SendOptions {
+  /** Null: no Authorization header. The root token when absent. */
+  readonly token?: string | null;
+  /** Sent as JSON; a string or bytes go as they are. */
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+/** The operator API on a real bus, with the services behind it answering by script. */
+export interface OperatorWorld {
+  readonly dashboard: RunningDashboard;
+  readonly bus: TestBus;
+  readonly log: RecordingLog;
+  readonly ready: ReadyChecks;
+  /** What the services were asked, in order. */
+  readonly asked: Asked[];
+  readonly env: Record<string, string>;
+  /** How a message is answered from now on. */
+  scriptByName(name: string, answer: (body: unknown) => unknown): void;
+  refuseByName(name: string, code: OperatorErrorCode): void;
+  /** Requests to this service are not answered. */
+  away(service: ServiceName): void;
+  /** Forgets scripts and what was asked; everybody is back. */
+  reset(): void;
+  send(method: string, path: string, options?: SendOptions): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+export async function startOperatorWorld(
+  answering: readonly ServiceName[] = ['accounts', 'billing', 'catalog', 'admission'],
+): Promise<OperatorWorld> {
+  const bus = await startTestBus();
+  const log = recordingLog();
+  const ready = new ReadyChecks();
+  const scripts = new Map<string, Script>();
+  const asked: Asked[] = [];
+  const away = new Set<string>();
+  const env: Record<string, string> = {};
+  for (const service of answering) {
+    const connection = await bus.connect(service);
+    for (const message of MESSAGES) {
+      if (message.kind !== 'request' || !message.servedBy.includes(service)) continue;
+      if (!message.sentBy.includes('dashboard')) continue;
+      connection.serve(message, async (body) => {
+        if (away.has(service)) throw new BusFault('disconnected', `${service} is away`);
+        asked.push({ name: message.name, body: body as Record<string, unknown> });
+        const script = scripts.get(message.name);
+        if (script === undefined) throw new Error(`${message.name} was asked, and has no script`);
+        return (await script(body as never)) as never;
+      });
+    }
+  }
+  const dashboard = await startDashboard(
+    {
+      config: {
+        GATEWAY_OPERATOR_HOST: '127.0.0.1',
+        GATEWAY_OPERATOR_PORT: 0,
+        GATEWAY_NATS_URL: new Secret(bus.urlFor('dashboard')),
+        GATEWAY_KEY_PREFIXES: ['new_live_', 'mgw_live_'],
+        GATEWAY_KEY_PEPPER: { current: new Secret(PEPPER), previous: new Secret(OLD_PEPPER) },
+        GATEWAY_CREDENTIALS_KEY: { current: new Secret(CREDENTIALS_KEY), previous: null },
+        GATEWAY_OPERATOR_TOKEN: { current: new Secret(ROOT_TOKEN), previous: new Secret(OLD_ROOT_TOKEN) },
+        GATEWAY_LOG_LEVEL: 'info',
+        GATEWAY_ADMIN_HOST: '127.0.0.1',
+        GATEWAY_ADMIN_PORT: 0,
+        GATEWAY_REPLICA: 'd0',
+        GATEWAY_TEST_CONTROLS: false,
+        GATEWAY_TRACE_RATIO: 0,
+        OTEL_EXPORTER_OTLP_ENDPOINT: null,
+      },
+      log,
+      clock: { nowMs: () => Date.now() },
+      replica: 'd0',
+      ready,
+      stopping: new AbortController().signal,
+    },
+    env,
+  );
+  return {
+    dashboard,
+    bus,
+    log,
+    ready,
+    asked,
+    env,
+    scriptByName: (name, answer) => void scripts.set(name, answer as Script),
+    refuseByName: (name, code) =>
+      void scripts.set(name, () => ({ refused: { code, message: `scripted ${code}`, param: null } })),
+    away: (service) => void away.add(service),
+    reset() {
+      scripts.clear();
+      asked.length = 0;
+      away.clear();
+    },
+    send: (method, path, options) => send(`${dashboard.operatorUrl}/operator/v1${path}`, method, options),
+    async stop() {
+      await dashboard.stop();
+      await bus.stop();
+    },
+  };
+}
+
+/** One HTTP request, its answer read as JSON. */
+export async function send(url: string, method: string, options: SendOptions = {}): Promise<Answer> {
+  const { token = ROOT_TOKEN, body, headers = {} } = options;
+  const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(raw === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(raw === undefined ? {} : { body: raw as string }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+  };
+}
+
+export function errorOf(answer: Answer): { code: string; message: string; param: string | null; request_id: string } {
+  return answer.body['error'] as never;
+}
