@@ -75,9 +75,9 @@ export const sourceSpec = z.object({
   cancelStopsBilling: z.boolean().default(false),
   limits: z
     .object({
-      headersTimeoutMs: limitMs.optional(),
-      firstEventTimeoutMs: limitMs.optional(),
-      silenceTimeoutMs: limitMs.optional(),
+      headersTimeoutMs: limitMs.nullish(),
+      firstEventTimeoutMs: limitMs.nullish(),
+      silenceTimeoutMs: limitMs.nullish(),
     })
     .optional(),
   /** What the provider charges us; absent: unchanged, null: unknown. */
