@@ -1,10 +1,6 @@
 // What an operator changes in the catalog is in force when the answer says so, on two edges and two admissions; and what
 // they know of it outlives catalog's and the bus's absence.
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startSystem } from '@gateway/local';
 import type { LocalSystem } from '@gateway/local';
 import { parseUsd } from '@gateway/metering';
 import { startProviderSimulator } from '@gateway/provider-simulator';
@@ -13,8 +9,10 @@ import { until } from '@gateway/testkit';
 import { chat, HELLO } from '../test/call.js';
 import type { Answer } from '../test/call.js';
 import { startLoad } from '../test/load.js';
-import { TestOperator } from '../test/operator.js';
+import type { TestOperator } from '../test/operator.js';
 import type { TestAccount } from '../test/operator.js';
+import { startOwnSystem } from '../test/own-system.js';
+import type { OwnSystem } from '../test/own-system.js';
 
 const CHANGES = 8;
 /** Price of a call, in cents, after each change. */
@@ -26,29 +24,19 @@ interface ModelSaved {
   readonly priceVersion: string;
 }
 
-let stateDirectory: string;
+let own: OwnSystem;
 let system: LocalSystem;
 let operator: TestOperator;
 let simulator: ProviderSimulator;
 
 beforeAll(async () => {
-  stateDirectory = mkdtempSync(join(tmpdir(), 'gateway-catalog-'));
-  chmodSync(stateDirectory, 0o711);
-  system = await startSystem({
-    stateDirectory,
-    port: 0,
-    replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 2, dashboard: 1 },
-    durable: false,
-    env: DURATIONS,
-    log: () => undefined,
-  });
-  operator = new TestOperator(system.running());
+  own = await startOwnSystem('gateway-catalog-', DURATIONS, { catalog: 2 });
+  ({ operator, local: system } = own);
   simulator = await startProviderSimulator();
 }, 60_000);
 afterAll(async () => {
   await simulator?.close();
-  await system?.stop();
-  rmSync(stateDirectory, { recursive: true, force: true });
+  await own?.stop();
 }, 60_000);
 
 test('a price changed under load is in force with its answer: every later call has it, a call in flight keeps its own', async () => {

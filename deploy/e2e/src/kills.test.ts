@@ -1,61 +1,33 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startSystem } from '@gateway/local';
 import type { LocalSystem, ProcessName } from '@gateway/local';
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
-import { parseUsd, rate } from '@gateway/metering';
+import { parseUsd } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { HELLO, chat, get } from '../test/call.js';
 import { connectRedis, isEmpty, readGate } from '../test/gate.js';
 import { startLoad } from '../test/load.js';
 import type { Seen } from '../test/load.js';
-import { TestOperator } from '../test/operator.js';
+import type { TestOperator } from '../test/operator.js';
+import { SHORT_DURATIONS, startOwnSystem } from '../test/own-system.js';
+import type { OwnSystem } from '../test/own-system.js';
+import { chargeOf, PRICES } from '../test/prices.js';
 
-const PRICES = { inputPerMillion: '3.00', outputPerMillion: '15.00', perCall: '0.000001' };
-const FIGURES = {
-  inputPerMillion: parseUsd('3.00'),
-  cachedInputPerMillion: null,
-  cacheWritePerMillion: null,
-  cacheWrite1hPerMillion: null,
-  outputPerMillion: parseUsd('15.00'),
-  perCall: 1_000n,
-  tiers: [],
-};
 const ACCOUNTS = 6;
 const CREDIT_USD = '1000.00';
 /** Complete answers between two kills: the load is alive again. */
 const CALLS_BETWEEN = 30;
 /** Longest time for catalog to stop. */
 const STOP_MS = 10_000;
-/** Durations in force here; the invariants' minutes shrink with them. */
-const DURATIONS = {
-  GATEWAY_LEASE_MS: '2000',
-  GATEWAY_EXPIRY_MS: '5000',
-  GATEWAY_BEAT_MS: '300',
-  GATEWAY_SWEEP_MS: '300',
-};
 
-let stateDirectory: string;
+let own: OwnSystem;
 let system: LocalSystem;
 let operator: TestOperator;
 beforeAll(async () => {
-  stateDirectory = mkdtempSync(join(tmpdir(), 'gateway-kills-'));
-  chmodSync(stateDirectory, 0o711);
-  system = await startSystem({
-    stateDirectory,
-    port: 0,
-    replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1 },
-    durable: true,
-    env: DURATIONS,
-    log: () => undefined,
-  });
-  operator = new TestOperator(system.running());
+  own = await startOwnSystem('gateway-kills-', SHORT_DURATIONS);
+  ({ operator, local: system } = own);
 }, 60_000);
 afterAll(async () => {
-  await system?.stop();
-  rmSync(stateDirectory, { recursive: true, force: true });
+  await own?.stop();
 }, 60_000);
 
 test('edge, admission, billing and catalog killed in turn under load: every complete answer is charged once and exactly, nothing stays held', async () => {
@@ -156,8 +128,7 @@ async function expectExactCharges(seen: readonly Seen[], kills: readonly string[
         `${error.message}: began ${began}, seen complete by ${call.endedAt}; killed: ${kills.join(', ')}`,
       );
     });
-    const usage = { input: call.usage?.prompt_tokens ?? -1, output: call.usage?.completion_tokens ?? -1 };
-    const charge = rate({ ...usage, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0 }, FIGURES);
+    const charge = chargeOf(call.usage ?? { prompt_tokens: -1, completion_tokens: -1 });
     expect([call.requestId, record.outcome, parseUsd(record.chargedUsd)]).toEqual([call.requestId, 'settled', charge]);
   }
   for (const call of seen.filter((other) => !other.complete && other.requestId !== null && other.status !== 200)) {

@@ -1,19 +1,18 @@
 // Key changes under load on two edges and two admissions. `npm run prove:rotation` runs the first test with 10,000
 // rotations and keeps its figures.
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Agent, request } from 'undici';
-import { startSystem } from '@gateway/local';
 import type { LocalSystem } from '@gateway/local';
 import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
 import { chat, HELLO } from '../test/call.js';
-import { TestOperator } from '../test/operator.js';
+import type { TestOperator } from '../test/operator.js';
 import type { TestAccount } from '../test/operator.js';
+import { startOwnSystem } from '../test/own-system.js';
+import type { OwnSystem } from '../test/own-system.js';
 
 /** Rotations in all; the named command sets its own number. */
 const ROTATIONS = Number(process.env['GATEWAY_PROVE_ROTATIONS'] ?? 50);
@@ -26,7 +25,7 @@ const FIGURES_FILE = fileURLToPath(new URL('../prove/rotation.md', import.meta.u
 const PRICES = { inputPerMillion: '1.00', outputPerMillion: '1.00' };
 const BEAT_MS = 500;
 
-let stateDirectory: string;
+let own: OwnSystem;
 let system: LocalSystem;
 let operator: TestOperator;
 let simulator: ProviderSimulator;
@@ -34,25 +33,15 @@ let model: string;
 const agent = new Agent({ connections: 64 });
 
 beforeAll(async () => {
-  stateDirectory = mkdtempSync(join(tmpdir(), 'gateway-rotation-'));
-  chmodSync(stateDirectory, 0o711);
-  system = await startSystem({
-    stateDirectory,
-    port: 0,
-    replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1 },
-    durable: false,
-    env: { GATEWAY_BEAT_MS: String(BEAT_MS) },
-    log: () => undefined,
-  });
-  operator = new TestOperator(system.running());
+  own = await startOwnSystem('gateway-rotation-', { GATEWAY_BEAT_MS: String(BEAT_MS) });
+  ({ operator, local: system } = own);
   simulator = await startProviderSimulator({ recordCalls: false });
   ({ id: model } = await operator.model(PRICES, simulator.urls));
 }, 60_000);
 afterAll(async () => {
   await agent.close();
   await simulator?.close();
-  await system?.stop();
-  rmSync(stateDirectory, { recursive: true, force: true });
+  await own?.stop();
 }, 60_000);
 
 interface Caller extends TestAccount {

@@ -1,6 +1,6 @@
 import { chmodSync } from 'node:fs';
 import { startSystem } from '@gateway/local';
-import type { LocalSystem } from '@gateway/local';
+import type { LocalService, LocalSystem } from '@gateway/local';
 import { temporaryDirectory } from '@gateway/testkit';
 import { TestOperator } from './operator.js';
 
@@ -22,8 +22,15 @@ export const SHORT_DURATIONS = {
   GATEWAY_SWEEP_MS: '300',
 };
 
-/** A system for those who break something: two edges, two admissions, one of the others, on data that outlives a kill. */
-export async function startOwnSystem(name: string, env: Readonly<Record<string, string>>): Promise<OwnSystem> {
+/**
+ * A system for those who break something: two edges, two admissions, one of the others unless stated otherwise, on data that
+ * outlives a kill.
+ */
+export async function startOwnSystem(
+  name: string,
+  env: Readonly<Record<string, string>>,
+  replicas: Partial<Record<LocalService, number>> = {},
+): Promise<OwnSystem> {
   const directory = temporaryDirectory(name);
   // The database's own user must be able to pass through.
   chmodSync(directory.path, 0o711);
@@ -31,7 +38,7 @@ export async function startOwnSystem(name: string, env: Readonly<Record<string, 
     const local = await startSystem({
       stateDirectory: directory.path,
       port: 0,
-      replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1 },
+      replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1, ...replicas },
       durable: true,
       env,
       log: () => undefined,

@@ -38,6 +38,21 @@ test('the last message of each subject is read, over more than one batch', async
   );
 });
 
+test('reading ends when the bus is closed meanwhile', async () => {
+  await admission.ensureStream(BEATS_SETTINGS);
+  await Promise.all(Array.from({ length: 600 }, (_, n) => edge.store(pulse, { edge: `c${n}` }, { n })));
+  const closing = await world.connect('admission');
+  const begun = performance.now();
+  const reading = Promise.all(
+    Array.from({ length: 20 }, () => faultCode(closing.lastPerSubject('BEATS', 'test.pulse.*'))),
+  );
+  await setImmediate();
+  await closing.drain(100);
+  await reading;
+  // Its own limit is 15 s.
+  expect(performance.now() - begun).toBeLessThan(10_000);
+});
+
 test('reading ends, with every subject, while the messages are being replaced', async () => {
   await admission.ensureStream(BEATS_SETTINGS);
   const subjects = Array.from({ length: 2 }, (_, n) => `busy${n}`);

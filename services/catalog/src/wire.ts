@@ -18,8 +18,6 @@ import { PUBLISHER_TIMES, startPublisher, type PublisherTimes } from './publish/
 const POOL_CONNECTIONS_MAX = 8;
 /** Answers wait up to five seconds for the publication; beyond this a stop does not wait for them. */
 const DRAIN_MS = 6_000;
-/** A publication that was under way when the bus closed ends by a time-out of its own; a stop does not wait for that. */
-const PUBLISHER_STOP_MS = 1_000;
 const RETRY_BASE_MS = 40;
 const RETRY_MAX_MS = 5_000;
 const PUBLICATION_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -118,15 +116,8 @@ export async function startCatalog(
       // Draining hears nothing more: whoever waits for others would wait in vain.
       followers.stop();
       await bus.drain(DRAIN_MS);
-      await atMost(PUBLISHER_STOP_MS, publisher.stop());
+      await publisher.stop();
       await pool.end();
     },
   };
-}
-
-async function atMost(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }
