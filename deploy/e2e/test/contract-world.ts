@@ -3,6 +3,7 @@ import type { AccountView, KeyCreated, ModelSpec, SourcePut } from '@gateway/con
 import { ENDPOINTS } from '@gateway/contracts/messages';
 import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator, ScriptStep } from '@gateway/provider-simulator';
+import { closeConnections } from './contract-call.js';
 import { sharedSystem } from './system.js';
 import type { SharedSystem } from './system.js';
 import type { TestAccount, TestOperator } from './operator.js';
@@ -44,8 +45,9 @@ export class ContractWorld {
   static async begin(): Promise<ContractWorld> {
     const system = sharedSystem();
     const simulator = await startProviderSimulator();
+    await system.operator.must('PUT', `/providers/${PROVIDER.id}`, PROVIDER.spec);
     const rich = await richAccount(system.operator);
-    const model = await applyModel(system.operator, [simulator.urls[0]], {});
+    const model = await newModel(system.operator, [simulator.urls[0]], {});
     return new ContractWorld(system, simulator, rich, model);
   }
 
@@ -59,7 +61,7 @@ export class ContractWorld {
   }
 
   makeModel(options: ModelOptions = {}): Promise<ContractModel> {
-    return applyModel(this.operator, options.baseUrls ?? [this.simulator.urls[0]], options);
+    return newModel(this.operator, options.baseUrls ?? [this.simulator.urls[0]], options);
   }
 
   /** A model whose next calls are answered by these steps. */
@@ -67,6 +69,12 @@ export class ContractWorld {
     const model = await this.makeModel(options);
     this.simulator.script({ model: model.upstream, times, steps: [...steps] });
     return model;
+  }
+
+  /** Replaces the only source of a model that {@link makeModel} made: whole, with these fields changed. */
+  async putSource(model: ContractModel, fields: Partial<SourcePut>): Promise<void> {
+    const spec = sourceSpecOf(model, this.simulator.urls[0], 0, fields);
+    await this.operator.must('PUT', `/sources/${sourceIdOf(model, 0)}`, spec);
   }
 
   richAccount(): Promise<TestAccount> {
@@ -102,6 +110,7 @@ export class ContractWorld {
 
   async stop(): Promise<void> {
     await this.simulator.close();
+    await closeConnections();
   }
 }
 
@@ -115,34 +124,44 @@ async function richAccount(operator: TestOperator): Promise<TestAccount> {
   return account;
 }
 
-async function applyModel(
+async function newModel(
   operator: TestOperator,
   baseUrls: readonly string[],
-  { model, source }: ModelOptions,
+  { model, source = {} }: ModelOptions,
 ): Promise<ContractModel> {
   const name = randomBytes(6).toString('hex');
-  const id = `contract/${name}`;
-  const upstream = `up-${name}`;
-  const sources = baseUrls.map((baseUrl, priority) => ({
-    kind: 'source',
-    id: `contract-${name}-${priority}`,
-    spec: {
-      modelId: id,
-      providerId: PROVIDER.id,
-      baseUrl,
-      upstreamModel: upstream,
-      endpoints: ENDPOINTS,
-      priority,
-      credential: `credential-of-${name}`,
-      ...source,
-    },
-  }));
-  const objects = [
-    { kind: 'provider', ...PROVIDER },
-    { kind: 'model', id, spec: { displayName: name, kind: 'chat', prices: CENT, ...model } },
-    ...sources,
-  ];
-  const answer = await operator.must<{ inForce: boolean }>('POST', '/apply', { objects });
-  if (!answer.inForce) throw new Error(`${id} is not in force`);
-  return { id, upstream };
+  const made = { id: `contract/${name}`, upstream: `up-${name}` };
+  const spec = { displayName: name, kind: 'chat', prices: CENT, ...model };
+  await putInForce(operator, `/models/${made.id}`, spec);
+  for (const [priority, baseUrl] of baseUrls.entries()) {
+    await putInForce(operator, `/sources/${sourceIdOf(made, priority)}`, sourceSpecOf(made, baseUrl, priority, source));
+  }
+  return made;
+}
+
+async function putInForce(operator: TestOperator, path: string, spec: object): Promise<void> {
+  const { inForce } = await operator.must<{ inForce: boolean }>('PUT', path, spec);
+  if (!inForce) throw new Error(`${path} is not in force`);
+}
+
+function sourceIdOf({ upstream }: ContractModel, priority: number): string {
+  return `${upstream}-${priority}`;
+}
+
+function sourceSpecOf(
+  { id, upstream }: ContractModel,
+  baseUrl: string,
+  priority: number,
+  fields: Partial<SourcePut>,
+): object {
+  return {
+    modelId: id,
+    providerId: PROVIDER.id,
+    baseUrl,
+    upstreamModel: upstream,
+    endpoints: ENDPOINTS,
+    priority,
+    credential: `credential-of-${upstream}`,
+    ...fields,
+  };
 }

@@ -28,6 +28,12 @@ export async function readGate(redis: Redis, account: string): Promise<GateFacts
   };
 }
 
+/** What the gate has of a row that billing has settled, in the row's unit; null: it has none. */
+export async function readSettled(redis: Redis, account: string, row: string): Promise<number | null> {
+  const value = await redis.hget(`{${bucketOfAccount(account)}}a:${account}`, `v:${row}`);
+  return value === null || value === '' ? null : Number(value);
+}
+
 /** Nothing is taken: no slot, no hold, no held sum. */
 export function isEmpty(gate: GateFacts): boolean {
   return gate.slots === 0 && gate.holds === 0 && gate.heldSums.length === 0;

@@ -4,6 +4,7 @@ import type {
   KeyCreated,
   KeyView,
   LedgerTransactionView,
+  PlanSpec,
   PricesSpec,
   SourcePut,
   UsageRecordView,
@@ -23,6 +24,12 @@ export interface TestAccount {
   readonly account: string;
   readonly key: string;
   readonly secret: string;
+}
+
+/** [startMs, endMs), epoch milliseconds. */
+export interface TestPeriod {
+  readonly startMs: number;
+  readonly endMs: number;
 }
 
 export interface TestModel {
@@ -99,11 +106,31 @@ export class TestOperator {
 
   /** An account of its own with that credit and one key. */
   async account(creditUsd: string, key: { capUsd?: string; allowedModels?: string[] } = {}): Promise<TestAccount> {
+    const { id } = await this.emptyAccount();
+    await this.credit(id, creditUsd);
+    return { account: id, ...(await this.key(id, key)) };
+  }
+
+  /** An account without money, plan and keys. */
+  emptyAccount(type: 'personal' | 'team' = 'personal'): Promise<AccountView> {
     const name = `e2e-${randomBytes(6).toString('hex')}`;
-    const spec = { name, email: `${name}@example.com`, emailVerified: true };
-    const account = await this.must<AccountView>('POST', '/accounts', spec);
-    await this.credit(account.id, creditUsd);
-    return { account: account.id, ...(await this.key(account.id, key)) };
+    return this.must('POST', '/accounts', { name, email: `${name}@example.com`, emailVerified: true, type });
+  }
+
+  /** A plan of its own, for every model unless it names some; gives its id. */
+  async plan(spec: Partial<PlanSpec>): Promise<string> {
+    const id = `plan-${randomBytes(6).toString('hex')}`;
+    await this.must('PUT', `/plans/${id}`, { name: 'End to end', tier: 'e2e', models: null, ...spec });
+    return id;
+  }
+
+  /** Puts an account on a plan; answered when it is in force. */
+  async subscribe(account: string, planId: string, period: TestPeriod): Promise<void> {
+    await this.must('PUT', `/accounts/${account}/subscription`, {
+      planId,
+      periodStart: new Date(period.startMs).toISOString(),
+      periodEnd: new Date(period.endMs).toISOString(),
+    });
   }
 
   async credit(account: string, amountUsd: string): Promise<void> {

@@ -66,15 +66,15 @@ const LINE_ENDS = ['\n', '\r\n', '\r'] as const;
 
 /** A stream of one of the formats, cut into chunks anywhere. */
 export function generateStream(random: SeededRandom): GeneratedStream {
-  const format = random.of(['chat', 'message', 'response'] as const);
+  const format = random.pick(['chat', 'message', 'response'] as const);
   const mixed = random.chance(0.15);
-  const usual = random.of(LINE_ENDS);
-  const lineEnd = (): string => (mixed ? random.of(LINE_ENDS) : usual);
+  const usual = random.pick(LINE_ENDS);
+  const lineEnd = (): string => (mixed ? random.pick(LINE_ENDS) : usual);
   const frames: GeneratedFrame[] = [];
   for (const role of rolesOf(random, format)) {
     frames.push(frameOf(random, format, role, lineEnd, frames.at(-1)?.wire ?? ''));
   }
-  const rest = random.chance(0.15) ? random.of(['data: {"cut', ': half', 'da', 'event: x\n', 'data: 1\r\n']) : '';
+  const rest = random.chance(0.15) ? random.pick(['data: {"cut', ': half', 'da', 'event: x\n', 'data: 1\r\n']) : '';
   // Not before an empty line: the relay takes the two for one line, which changes no event.
   const bom = random.chance(0.05) && !/^[\r\n]/.test(frames[0]?.wire ?? rest) ? '\ufeff' : '';
   const bytes = Buffer.from(bom + frames.map(({ wire }) => wire).join('') + rest);
@@ -84,7 +84,7 @@ export function generateStream(random: SeededRandom): GeneratedStream {
     rest,
     bytes,
     chunks: cutAnywhere(random, bytes),
-    end: random.of(['proper', 'proper', 'proper', 'cut', 'left'] as const),
+    end: random.pick(['proper', 'proper', 'proper', 'cut', 'left'] as const),
     dropUsage: format === 'chat' && random.chance(0.5),
   };
 }
@@ -98,7 +98,9 @@ function rolesOf(random: SeededRandom, format: StreamFormat): FrameRole[] {
   }
   if (format === 'chat' && random.chance(0.5)) roles.push('extra_usage');
   if (random.chance(0.7)) roles.push('final');
-  if (random.chance(0.1)) roles.push(random.of(['comment', 'text', 'noise'] as const));
+  for (let count = random.chance(0.2) ? 1 + random.below(3) : 0; count > 0; count -= 1) {
+    roles.push(random.pick(['comment', 'text', 'noise', 'final'] as const));
+  }
   return roles;
 }
 
@@ -109,10 +111,10 @@ function frameOf(
   lineEnd: () => string,
   before: string,
 ): GeneratedFrame {
-  const text = random.of(TEXTS);
+  const text = random.pick(TEXTS);
   const usage = { input: random.below(100_000), output: random.below(100_000) };
   const lines = linesOf(random, format, role, text, usage);
-  if (role !== 'noise' && random.chance(0.1)) lines.splice(random.below(lines.length + 1), 0, random.of(COMMENTS));
+  if (role !== 'noise' && random.chance(0.1)) lines.splice(random.below(lines.length + 1), 0, random.pick(COMMENTS));
   if (role !== 'noise' && random.chance(0.05)) lines.push('id: 1');
   const wire = joinFrame(lines, lineEnd, before);
   const hasUsage = role === 'usage' || role === 'extra_usage' || (role === 'final' && format === 'response');
@@ -133,9 +135,9 @@ function joinFrame(lines: readonly string[], lineEnd: () => string, before: stri
 function linesOf(random: SeededRandom, format: StreamFormat, role: FrameRole, text: string, usage: Usage): string[] {
   switch (role) {
     case 'comment':
-      return [random.of(COMMENTS)];
+      return [random.pick(COMMENTS)];
     case 'noise':
-      return random.of(NOISE) === '' ? [] : [random.of(NOISE.slice(0, -1))];
+      return random.pick(NOISE) === '' ? [] : [random.pick(NOISE.slice(0, -1))];
     default:
       return FORMATS[format](random, role, text, usage);
   }
@@ -156,7 +158,7 @@ const FORMATS: Record<StreamFormat, (random: SeededRandom, role: EventRole, text
       case 'error':
         return dataLines(random, { error: { message: 'overloaded' } });
       case 'final':
-        return [random.of(['data: [DONE]', 'data:[DONE]', 'data: [DONE] '])];
+        return [random.pick(['data: [DONE]', 'data:[DONE]', 'data: [DONE] '])];
     }
   },
   message(random, role, text, { input, output }) {
@@ -210,7 +212,7 @@ function dataLines(random: SeededRandom, value: object): string[] {
 
 /** From one byte at a time to all at once; a cut may lie inside a character or between CR and LF. */
 function cutAnywhere(random: SeededRandom, bytes: Buffer): Buffer[] {
-  const sizeMax = random.of([1, 2, 3, 7, 30, 200, 1_000, bytes.length + 1]);
+  const sizeMax = random.pick([1, 2, 3, 7, 30, 200, 1_000, bytes.length + 1]);
   const chunks: Buffer[] = [];
   for (let from = 0; from < bytes.length;) {
     const until = Math.min(bytes.length, from + 1 + random.below(sizeMax));

@@ -1,7 +1,8 @@
-/** A small generator of numbers in [0, 1): the same seed gives the same streams in every run. */
+/** A small generator of numbers in [0, 1): the same seed gives the same draws in every run. */
 export class SeededRandom {
   #state: number;
 
+  /** @param seed any integer; each value in 32 bits is a sequence of its own, of 2^32 draws */
   constructor(seed: number) {
     this.#state = seed >>> 0;
   }
@@ -20,11 +21,13 @@ export class SeededRandom {
     return Math.floor(this.next() * end);
   }
 
+  /** True in that share of all cases. */
   chance(share: number): boolean {
     return this.next() < share;
   }
 
-  of<T>(list: readonly T[]): T {
+  /** @param list not empty */
+  pick<T>(list: readonly T[]): T {
     return list[this.below(list.length)] as T;
   }
 }

@@ -10,8 +10,10 @@ interface ReferenceFrame {
 
 /** What must have come of a stream. */
 export interface Expected {
-  /** Everything that the client may see, in order; the last piece is its end, and may be followed by what came with it. */
+  /** Everything that the client sees, in order, up to the final marker's frame. */
   readonly passed: string;
+  /** The frames after it; at a proper end also what is left after the last of them. */
+  readonly following: string;
   /** `unusable`: no event came. */
   readonly ended: 'complete' | 'cut_by_provider' | 'cut' | 'left' | 'unusable';
   /** Where the final marker's frame begins in `passed`, null when none came. */
@@ -34,21 +36,30 @@ export function expectedOf(stream: GeneratedStream): Expected {
   let usage: Usage | null = null;
   let textBytes = 0;
   let hasEvent = false;
-  for (const frame of seen) {
+  for (const [index, frame] of seen.entries()) {
     const meaning = meaningOf(stream.format, frame);
     if (frame.data !== null) hasEvent = true;
     usage = meaning.usage ?? usage;
     textBytes += Buffer.byteLength(meaning.text);
     if (meaning.role === 'final') {
-      return { passed: passed + frame.text, ended: 'complete', finalAt: passed.length, usage, textBytes };
+      const following = seen.slice(index + 1).map((each) => each.text);
+      return {
+        passed: passed + frame.text,
+        following: following.join(''),
+        ended: 'complete',
+        finalAt: passed.length,
+        usage,
+        textBytes,
+      };
     }
     if (stream.dropUsage && meaning.role === 'extra_usage') continue;
     passed += frame.text;
-    if (meaning.role === 'error') return { passed, ended: 'cut_by_provider', finalAt: null, usage, textBytes };
+    if (meaning.role === 'error')
+      return { passed, following: '', ended: 'cut_by_provider', finalAt: null, usage, textBytes };
   }
   const ended = stream.end === 'left' ? 'left' : stream.end === 'cut' ? 'cut' : hasEvent ? 'complete' : 'unusable';
   // Before the first event nothing is sent.
-  return { passed: hasEvent ? passed : '', ended, finalAt: null, usage, textBytes };
+  return { passed: hasEvent ? passed : '', following: '', ended, finalAt: null, usage, textBytes };
 }
 
 /** The complete frames in a text, and what comes after the last of them. */

@@ -50,8 +50,13 @@ export interface BusLine {
 
 /** What a source answers, in this order: `sent`, `head`, `data`…, then `end` or `failed`. `failed` may come at any time. */
 export interface SourceReader {
-  /** The request was written to a connection: from now on the provider may have got it. */
+  /** The request is being written to a connection: from now on the provider may have got it. */
   sent(): void;
+  /**
+   * The connection has taken the whole body, after `sent`; told of large bodies. `reused`: it had answered another request
+   * before, so that a fresh one may have to be tried.
+   */
+  bodyTaken(reused: boolean): void;
   /** A final status. `headers` have lower-case names; a repeated header is an array. */
   head(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
   data(chunk: Buffer): void;
@@ -61,10 +66,11 @@ export interface SourceReader {
 
 export interface SourceFailure {
   /**
+   * `private`: the source's address is a private one, and such are not allowed: no connection was tried.
    * `unreachable`: no connection was made. `unanswered`: it ended after the request was sent, before the first response
    * byte. `broken`: it ended later, or what came is no HTTP.
    */
-  readonly kind: 'unreachable' | 'unanswered' | 'broken';
+  readonly kind: 'private' | 'unreachable' | 'unanswered' | 'broken';
   /** The connection had answered another request before: the provider may have closed it while it was idle. */
   readonly reused: boolean;
   /** For logs and spans; names no secret. */
@@ -84,7 +90,8 @@ export interface SourceRequest {
   readonly path: string;
   /** Name, value, name, value. */
   readonly headers: readonly string[];
-  readonly body: Buffer;
+  /** The body's bytes, piece after piece. */
+  readonly body: readonly Buffer[];
   /** Opens a connection of its own instead of taking an idle one. */
   readonly freshConnection: boolean;
 }
@@ -134,8 +141,14 @@ export interface ClientHeaders {
   readonly anthropicBeta: string | undefined;
 }
 
+/** A request's body in memory. It counts toward what the edge may hold until it is freed: whoever frees it lets go of it. */
+export interface RequestBody {
+  readonly bytes: Buffer;
+  free(): void;
+}
+
 export type BodyRead =
-  | { readonly kind: 'complete'; readonly body: Buffer }
+  | { readonly kind: 'complete'; readonly body: RequestBody }
   | { readonly kind: 'too_large' }
   /** The edge holds as many bytes of bodies as it may. */
   | { readonly kind: 'overload' }

@@ -1,5 +1,10 @@
-import { buildConnector, Client, type Dispatcher } from 'undici';
-import type { SourceExchange, SourceReader, SourceRequest, SourceSender } from '../ports.js';
+import { isPrivateHost } from '@gateway/service-kit';
+import { lookup as systemLookup } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import { buildConnector, Client } from 'undici';
+import type { SourceExchange, SourceFailure, SourceReader, SourceRequest, SourceSender } from '../ports.js';
+import { PrivateAddressError, publicLookup } from './public-lookup.js';
+import { Exchange, type Lane, type LaneOwner } from './source-exchange.js';
 
 /** Connections to one origin, idle ones included. A call above is told that the source is unreachable. */
 const LANES_PER_ORIGIN_MAX = 16_384;
@@ -12,46 +17,71 @@ const IDLE_MARGIN_MS = 2_000;
 const HEADER_BYTES_MAX = 32 * 1024;
 const TLS_SESSIONS_MAX = 100;
 
+export interface SourceLanesOptions {
+  /** Connections to private and loopback addresses are made. Otherwise they are refused, literal or looked up. */
+  readonly privateAllowed: boolean;
+  /** The resolver of names; the system's unless stated. */
+  readonly lookup?: LookupFunction;
+}
+
 /**
  * Connections to sources. One undici client is one connection here: the set of idle ones is known, so taking one costs
  * the same whatever runs, the most recently used is taken first, and a request can ask for a fresh one.
  */
 export class SourceLanes implements SourceSender {
+  readonly #options: SourceLanesOptions;
   readonly #origins = new Map<string, OriginLanes>();
 
+  constructor(options: SourceLanesOptions) {
+    this.#options = options;
+  }
+
   send(request: SourceRequest, reader: SourceReader): SourceExchange {
-    let lanes = this.#origins.get(request.origin);
-    if (lanes === undefined) this.#origins.set(request.origin, (lanes = new OriginLanes(request.origin)));
+    const lanes = this.#lanesOf(request.origin);
+    if (lanes.privateHost !== null) {
+      return failSoon(reader, { kind: 'private', reason: new PrivateAddressError(lanes.privateHost).message });
+    }
     const lane = lanes.take(request.freshConnection);
     if (lane !== null) return new Exchange(lanes, lane, request, reader);
-    queueMicrotask(() =>
-      reader.failed({ kind: 'unreachable', reused: false, reason: `${LANES_PER_ORIGIN_MAX} connections are in use` }),
-    );
-    return { pause: () => undefined, resume: () => undefined, abort: () => undefined };
+    return failSoon(reader, { kind: 'unreachable', reason: `${LANES_PER_ORIGIN_MAX} connections are in use` });
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#origins.values()].map((lanes) => lanes.close()));
     this.#origins.clear();
   }
+
+  #lanesOf(origin: string): OriginLanes {
+    const known = this.#origins.get(origin);
+    if (known !== undefined) return known;
+    const lanes = new OriginLanes(origin, this.#options);
+    this.#origins.set(origin, lanes);
+    return lanes;
+  }
 }
 
-/** One connection that serves one request at a time; it connects at its first request and again when it was closed. */
-interface Lane {
-  readonly client: Client;
-  /** Answers on the present connection. */
-  answers: number;
-  isIdle: boolean;
+/** Tells the reader after this call, as a connection would. */
+function failSoon(reader: SourceReader, failure: Pick<SourceFailure, 'kind' | 'reason'>): SourceExchange {
+  let isAborted = false;
+  queueMicrotask(() => {
+    if (!isAborted) reader.failed({ ...failure, reused: false });
+  });
+  return { pause: () => undefined, resume: () => undefined, abort: () => void (isAborted = true) };
 }
 
-class OriginLanes {
+class OriginLanes implements LaneOwner {
+  /** Of an origin that no connection may be made to; a name may still turn out to be one when it is looked up. */
+  readonly privateHost: string | null;
   readonly #origin: string;
   readonly #connect: ReturnType<typeof buildConnector>;
   readonly #all = new Set<Lane>();
   /** The most recently used is last. */
   readonly #idle: Lane[] = [];
 
-  constructor(origin: string) {
+  constructor(origin: string, { privateAllowed, lookup = systemLookup }: SourceLanesOptions) {
+    const { hostname } = new URL(origin);
+    // An address that stands in the URL is never looked up.
+    this.privateHost = !privateAllowed && isPrivateHost(hostname) ? hostname : null;
     this.#origin = origin;
     this.#connect = buildConnector({
       timeout: CONNECT_TIMEOUT_MS,
@@ -60,6 +90,7 @@ class OriginLanes {
       noDelay: true,
       keepAlive: true,
       autoSelectFamily: true,
+      lookup: privateAllowed ? lookup : publicLookup(lookup),
     });
   }
 
@@ -113,75 +144,5 @@ class OriginLanes {
     });
     this.#all.add(lane);
     return lane;
-  }
-}
-
-class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
-  readonly #lanes: OriginLanes;
-  readonly #lane: Lane;
-  readonly #reader: SourceReader;
-  #controller: Dispatcher.DispatchController | null = null;
-  #isReused = false;
-  #hasAnswerBegun = false;
-  #isOver = false;
-
-  constructor(lanes: OriginLanes, lane: Lane, request: SourceRequest, reader: SourceReader) {
-    this.#lanes = lanes;
-    this.#lane = lane;
-    this.#reader = reader;
-    const { path, headers, body } = request;
-    lane.client.dispatch({ method: 'POST', path, headers: headers as string[], body, idempotent: false }, this);
-  }
-
-  pause(): void {
-    this.#controller?.pause();
-  }
-
-  resume(): void {
-    if (!this.#isOver) this.#controller?.resume();
-  }
-
-  abort(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#lanes.drop(this.#lane);
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    this.#isReused = this.#lane.answers > 0;
-    if (!this.#isOver) this.#reader.sent();
-  }
-
-  onResponseStarted(): void {
-    this.#hasAnswerBegun = true;
-  }
-
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
-    if (status >= 200 && !this.#isOver) this.#reader.head(status, headers);
-  }
-
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.#isOver) this.#reader.data(chunk);
-  }
-
-  onResponseEnd(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#lanes.giveBack(this.#lane);
-    this.#reader.end();
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#lanes.drop(this.#lane);
-    const kind = this.#controller === null ? 'unreachable' : this.#hasAnswerBegun ? 'broken' : 'unanswered';
-    const code = 'code' in error ? String(error.code) : error.name;
-    this.#reader.failed({ kind, reused: this.#isReused, reason: code });
   }
 }

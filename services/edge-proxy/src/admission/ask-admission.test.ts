@@ -141,6 +141,29 @@ test('after 2 s in all the call is a fault, and what may have been admitted is r
   expect(desk.unansweredReleases()).toEqual([]);
 });
 
+test.each([
+  ['refused', { kind: 'refused' as const, row: 21, facts: {} }],
+  ['a fault', { kind: 'fault' as const, code: 'admission_error' as const }],
+])('%s after a retry: the other try may still be admitted, so the call is released blind', async (_name, answer) => {
+  const [once, twice] = [entry(), entry()];
+  const refused = desk.admit(once, true);
+  flush();
+  line.sent[0]?.answer({ answers: [{ ...answer, id: once.id }] });
+  expect(await refused).toEqual(answer);
+  expect(desk.unansweredReleases()).toEqual([]);
+
+  const outcome = desk.admit(twice, true);
+  flush();
+  advance(275);
+  expect(line.sent).toHaveLength(3);
+  line.sent[2]?.answer({ answers: [{ ...answer, id: twice.id }] });
+  expect(await outcome).toEqual(answer);
+  flush();
+  const release = { blind: true, id: twice.id, digests: twice.digests };
+  expect(line.sent.at(-1)?.batch.releases).toEqual([release]);
+  expect(desk.unansweredReleases()).toEqual([release]);
+});
+
 test('an endpoint that holds nothing leaves nothing to release', async () => {
   const outcome = desk.admit(entry(), false);
   flush();

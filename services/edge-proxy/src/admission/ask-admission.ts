@@ -183,12 +183,21 @@ export class AdmissionDesk {
         if (now - question.askedAt > ANSWER_AGE_MS_MAX) return this.#declineLate(question, answer);
         return this.#close(question, answer);
       case 'refused':
-        return this.#close(question, { kind: 'refused', row: answer.row, facts: answer.facts });
+        return this.#decline(question, { kind: 'refused', row: answer.row, facts: answer.facts });
       case 'gone':
         return this.#close(question, ADMISSION_FAULT);
       case 'fault':
-        return this.#close(question, { kind: 'fault', code: answer.code });
+        return this.#decline(question, { kind: 'fault', code: answer.code });
     }
+  }
+
+  /**
+   * The call is not admitted. Another try of it may be decided later, when others have given their places back: what it
+   * would take then nobody would own.
+   */
+  #decline(question: Question, outcome: Outcome): void {
+    this.#close(question, outcome);
+    if (question.holds && question.tries > 1) this.#releaseBlind(question);
   }
 
   #askAgain(question: Question): void {
@@ -240,7 +249,11 @@ export class AdmissionDesk {
   #giveUp(question: Question): void {
     const mayHold = question.holds && (question.mayHaveArrived || question.message !== null);
     this.#close(question, ADMISSION_FAULT);
-    if (mayHold) this.release({ blind: true, id: question.entry.id, digests: question.entry.digests }, null);
+    if (mayHold) this.#releaseBlind(question);
+  }
+
+  #releaseBlind({ entry: { id, digests } }: Question): void {
+    this.release({ blind: true, id, digests }, null);
   }
 
   #close(question: Question, outcome: Outcome): void {

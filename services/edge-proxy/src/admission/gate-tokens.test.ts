@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { GateTokens } from './gate-tokens.js';
 
-test('a token that was followed by another is superseded, in its bucket only', () => {
+test('a token without a time that was followed by another is superseded, in its bucket only', () => {
   const tokens = new GateTokens();
   expect([
     tokens.note(1, 'a'),
@@ -14,4 +14,16 @@ test('a token that was followed by another is superseded, in its bucket only', (
     { bucket: 1, token: 'b' },
     { bucket: 2, token: 'a' },
   ]);
+});
+
+test.each([
+  ['heard in order', ['run1.100.aa', 'run2.200.bb', 'run1.100.aa'], [true, true, false], 'run2.200.bb'],
+  ['the older one was never heard', ['run2.200.bb', 'run1.100.aa', 'run2.200.bb'], [true, false, true], 'run2.200.bb'],
+  ['one run', ['run1.100.aa', 'run1.101.bb', 'run1.99.cc'], [true, true, false], 'run1.101.bb'],
+  ['a newer one has more digits', ['run1.999.aa', 'run1.1000.bb'], [true, true], 'run1.1000.bb'],
+  ['one without a time is older', ['run1.aa', 'run1.100.bb', 'run1.cc'], [true, true, false], 'run1.100.bb'],
+])('the token that was set last is current: %s', (_case, heard, answers, current) => {
+  const tokens = new GateTokens();
+  expect(heard.map((token) => tokens.note(3, token))).toEqual(answers);
+  expect(tokens.all()).toEqual([{ bucket: 3, token: current }]);
 });

@@ -13,9 +13,9 @@ const BODY = Buffer.from(JSON.stringify({ model: 'acme/one', messages: [] }));
 async function upload(
   contentLength: number | null,
   uploadMs: number,
-): Promise<{ opened: string[]; admitted: string[] }> {
+): Promise<{ opened: string[]; admitted: string[]; freed: number }> {
   let now = 0;
-  const heard = { opened: [] as string[], admitted: [] as string[] };
+  const heard = { opened: [] as string[], admitted: [] as string[], freed: 0 };
   const edge = {
     deadlines: { nowMs: () => now },
     settings: { errors: { billingLinkUrl: '', chatBaseUrl: '', messagesBaseUrl: '' } },
@@ -36,12 +36,13 @@ async function upload(
     headers: { contentLength, contentType: 'application/json' },
     readBody: async () => {
       now += uploadMs;
-      return { kind: 'complete', body: BODY };
+      return { kind: 'complete', body: { bytes: BODY, free: () => (heard.freed += 1) } };
     },
   } as unknown as Call['request'];
   const call = { request, id: request.id, row: ROW, digests: [], startedAt: BEGUN, begunAtMs: 0, span: NO_SPAN };
   await admitCall(edge, call);
   expect(request.id).toBe(heard.admitted[0]);
+  expect(heard.freed).toBe(1);
   return heard;
 }
 

@@ -3,7 +3,7 @@ import { digestOfSecret, hasKeyForm } from '@gateway/contracts/ids';
 import type { AdmitEntry, AdmittedAnswer } from '@gateway/contracts/messages';
 import type { AdmitOutcome, OpenOutcome, Refused } from '../admission/question.js';
 import { BODY_BYTES_MAX, bodyTooLarge, parseCall, type BodyFinding, type ParsedCall } from '../domain/parse-call.js';
-import type { ClientHeaders } from '../ports.js';
+import type { ClientHeaders, RequestBody } from '../ports.js';
 import type { Call, Edge, EdgeSettings } from './call.js';
 import { presentedKey } from './present-key.js';
 
@@ -15,7 +15,12 @@ const ID_AGE_MS_MAX = 15_000;
 
 /** A call is admitted, refused with an error, or its client has gone. */
 export type Admission =
-  | { readonly kind: 'admitted'; readonly answer: AdmittedAnswer; readonly parsed: ParsedCall; readonly body: Buffer }
+  | {
+      readonly kind: 'admitted';
+      readonly answer: AdmittedAnswer;
+      readonly parsed: ParsedCall;
+      readonly body: RequestBody;
+    }
   | { readonly kind: 'error'; readonly error: GatewayError }
   | { readonly kind: 'gone' };
 
@@ -55,13 +60,23 @@ export async function admitCall(edge: Edge, call: Call): Promise<Admission> {
       return { kind: 'error', error: gatewayError('admission_error') };
     case 'too_large':
       return admit(edge, call, bodyTooLarge(), opensFirst);
-    case 'complete': {
-      const { contentType, contentEncoding } = call.request.headers;
-      const result = parseCall(call.row, { contentType, contentEncoding }, read.body);
-      return result.ok
-        ? admitParsed(edge, call, result.call, read.body, opensFirst)
-        : admit(edge, call, result.finding, opensFirst);
-    }
+    case 'complete':
+      return admitBody(edge, call, read.body, opensFirst);
+  }
+}
+
+/** The body is freed unless the call is admitted with it. */
+async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: boolean): Promise<Admission> {
+  let isAdmitted = false;
+  try {
+    const { contentType, contentEncoding } = call.request.headers;
+    const result = parseCall(call.row, { contentType, contentEncoding }, body.bytes);
+    if (!result.ok) return await admit(edge, call, result.finding, opened);
+    const admission = await admitParsed(edge, call, result.call, body, opened);
+    isAdmitted = admission.kind === 'admitted';
+    return admission;
+  } finally {
+    if (!isAdmitted) body.free();
   }
 }
 
@@ -78,7 +93,7 @@ async function admitParsed(
   edge: Edge,
   call: Call,
   parsed: ParsedCall,
-  body: Buffer,
+  body: RequestBody,
   opened: boolean,
 ): Promise<Admission> {
   const { model, bounds } = parsed;

@@ -4,6 +4,10 @@ import { until } from '@gateway/testkit';
 import { begin, chat, send } from '../../test/client.js';
 import { sourceEntry, startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
 import { sendVerdict } from '../../test/fake-admission.js';
+import { FORMATS } from '../../test/formats.js';
+import { publishOwnModel } from '../../test/own-models.js';
+import { onRequest, startRawProvider } from '../../test/raw-provider.js';
+import { REQUEST_BODIES } from '../memory/held-bytes.js';
 
 const PATH = '/v1/chat/completions';
 const MODEL = 'upstream-model';
@@ -155,3 +159,65 @@ test('a slow client slows the provider down and loses nothing', async () => {
   await until('the stream is complete', () => answer.complete);
   expect(bytes).toBe(200 * delta(word).length + 'data: [DONE]\n\n'.length);
 });
+
+test('what follows the final event while the record is awaited is with the client', async () => {
+  const format = FORMATS.find(({ path }) => path === '/v1/responses') as (typeof FORMATS)[number];
+  const piece = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+  let finish: () => void = () => undefined;
+  const provider = await startRawProvider((socket) => {
+    const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n';
+    onRequest(socket, () => socket.write(head + piece(format.first)));
+    finish = () => socket.write(piece(format.done), () => socket.write(`${piece('data: [DONE]\n\n')}0\r\n\r\n`));
+  });
+  try {
+    const { model } = await publishOwnModel(world, { url: provider.url });
+    const answer = await begin(world.edge.url, format.path, format.request({ model, stream: true }));
+    let seen = '';
+    answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+    await until('the first event is with the client', () => seen === format.first);
+    // The record is not stored before its wait is over.
+    const goOn = world.hangNats();
+    try {
+      finish();
+      await new Promise((resolve) => answer.on('end', resolve));
+    } finally {
+      goOn();
+    }
+    expect(seen).toBe(`${format.first}${format.done}data: [DONE]\n\n`);
+    await world.eventOf(idOf(answer));
+  } finally {
+    await provider.stop();
+  }
+}, 30_000);
+
+const LARGE_BYTES = 2 * 1024 * 1024;
+
+test.each([
+  ['its only source has it', 1, 0],
+  ['no other source can be asked', 2, LARGE_BYTES],
+])(
+  'a large body is held until %s',
+  async (_name, sources, heldMin) => {
+    let answerNow: () => void = () => undefined;
+    let got = 0;
+    const provider = await startRawProvider((socket) => {
+      socket.on('data', (chunk) => (got += chunk.length));
+      socket.resume();
+      answerNow = () => socket.write('HTTP/1.1 400 No\r\ncontent-length: 2\r\n\r\n{}');
+    });
+    try {
+      const { model } = await publishOwnModel(world, ...new Array(sources).fill({ url: provider.url }));
+      const asked = chat({ model, messages: [{ role: 'user', content: 'x'.repeat(LARGE_BYTES) }] });
+      const answer = send(world.edge.url, PATH, asked);
+      await until('the provider has the body', () => got > LARGE_BYTES);
+      await until('what is not needed is freed', () => heldMin > 0 || REQUEST_BODIES.held === 0);
+      expect(REQUEST_BODIES.held).toBeGreaterThanOrEqual(heldMin);
+      answerNow();
+      expect((await answer).status).toBe(400);
+      await until('nothing is held', () => REQUEST_BODIES.held === 0);
+    } finally {
+      await provider.stop();
+    }
+  },
+  30_000,
+);

@@ -1,15 +1,13 @@
 import type { GatewayError } from '@gateway/contracts/errors';
-import { addsStreamUsage } from '../domain/forward-body.js';
-import { READERS } from '../domain/formats/readers.js';
-import { ERROR_BODY_BYTES_MAX, judgeAttempt, type AttemptResult, type JudgedAttempt } from '../domain/judge-attempt.js';
+import { ERROR_BODY_BYTES_MAX, type AttemptResult, type JudgedAttempt } from '../domain/judge-attempt.js';
 import { readsErrorText } from '../domain/provider-error.js';
 import type { OpenedSource, SourceExchange, SourceFailure, SourceReader } from '../ports.js';
-import { lengthOf, one, plainHeaders, streamHeaders, type SourceHeaders } from './answer-headers.js';
+import type { SourceHeaders } from './answer-headers.js';
+import { AttemptJudge, resultOfFailure } from './attempt-judge.js';
 import { AttemptLimits } from './attempt-limits.js';
-import { callTime, type AdmittedCall, type Edge } from './call.js';
+import { callTime, freeBody, type AdmittedCall, type Edge } from './call.js';
 import type { AnswerRelay, Delivery, RelayEvents } from './delivery.js';
-import { PlainRelay } from './relay-plain.js';
-import { StreamRelay } from './relay-stream.js';
+import { makeRelay } from './make-relay.js';
 import { sourceRequest } from './source-request.js';
 
 /** How one try of one source has ended: with an answer that was relayed, or with a judgement only. */
@@ -23,27 +21,20 @@ const REST_BYTES_MAX = 64 * 1024;
 const REST_MS_MAX = 5_000;
 /** How long the text of a refusal is waited for: what came until then is enough. */
 const ERROR_BODY_MS_MAX = 2_000;
-/**
- * With more running calls a complete plain body is sent in one piece, when its record is stored: the first byte comes a
- * little later, and the edge saves a tenth of its work.
- */
-const EARLY_CALLS_MAX = 8;
+
+export interface TryFacts {
+  /** A connection of its own, because a reused one was reset. */
+  readonly freshConnection: boolean;
+  /** No other source is left to be asked after this one. */
+  readonly isLastSource: boolean;
+}
 
 /**
  * One try of one source. A usable answer is relayed while it comes; the promise resolves when nothing but its last piece
  * is left, or when the try has failed. Never rejects.
  */
-export function attemptSource(
-  edge: Edge,
-  call: AdmittedCall,
-  body: Buffer,
-  opened: OpenedSource,
-  freshConnection: boolean,
-): Promise<Tried> {
-  return new Promise((resolve) => {
-    const attempt = new Attempt(edge, call, opened, resolve);
-    attempt.start(body, freshConnection);
-  });
+export function attemptSource(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: TryFacts): Promise<Tried> {
+  return new Promise((resolve) => new Attempt(edge, call, opened, facts, resolve).start());
 }
 
 type Phase = 'head' | 'error_body' | 'relay' | 'rest' | 'over';
@@ -52,26 +43,27 @@ class Attempt implements SourceReader, RelayEvents {
   readonly #edge: Edge;
   readonly #call: AdmittedCall;
   readonly #opened: OpenedSource;
+  readonly #facts: TryFacts;
   readonly #resolve: (tried: Tried) => void;
+  readonly #judge: AttemptJudge;
   #exchange: SourceExchange | null = null;
   #phase: Phase = 'head';
   #isSent = false;
   #isPaused = false;
   readonly #limits: AttemptLimits;
   #relay: AnswerRelay | null = null;
-  /** Of the head. */
-  #judged: JudgedAttempt | null = null;
-  /** Of what cut the answer, if anything but the provider's own word did. */
-  #cutBy: JudgedAttempt | null = null;
-  #head: { status: number; headers: SourceHeaders } | null = null;
+  /** Of a complete answer: takes what its provider still sends. */
+  #follower: AnswerRelay | null = null;
   #rest: Buffer[] = [];
   #restBytes = 0;
 
-  constructor(edge: Edge, call: AdmittedCall, opened: OpenedSource, resolve: (tried: Tried) => void) {
+  constructor(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: TryFacts, resolve: (tried: Tried) => void) {
     this.#edge = edge;
     this.#call = call;
     this.#opened = opened;
+    this.#facts = facts;
     this.#resolve = resolve;
+    this.#judge = new AttemptJudge(edge, call);
     this.#limits = new AttemptLimits(edge.deadlines, {
       source: opened.source.limits,
       deadlineAtMs: call.deadlineAt,
@@ -80,11 +72,12 @@ class Attempt implements SourceReader, RelayEvents {
     });
   }
 
-  start(body: Buffer, freshConnection: boolean): void {
+  start(): void {
     this.#limits.watchHead();
     this.#call.request.answer.onGone(() => this.#clientLeft());
     this.#call.onEnded = (error) => this.#stop(error);
-    const exchange = this.#edge.sources.send(sourceRequest(this.#call, body, this.#opened, freshConnection), this);
+    const request = sourceRequest(this.#call, this.#opened, this.#facts.freshConnection);
+    const exchange = this.#edge.sources.send(request, this);
     if (this.#phase === 'over') exchange.abort();
     else this.#exchange = exchange;
   }
@@ -93,11 +86,15 @@ class Attempt implements SourceReader, RelayEvents {
     this.#isSent = true;
   }
 
+  bodyTaken(reused: boolean): void {
+    const mayBeRepeated = reused && !this.#facts.freshConnection;
+    if (this.#facts.isLastSource && !mayBeRepeated) freeBody(this.#call);
+  }
+
   head(status: number, headers: SourceHeaders): void {
     if (this.#phase !== 'head') return;
-    this.#head = { status, headers };
-    const judged = this.#judge(this.#answered(Buffer.alloc(0)));
-    if (status === 200 && judged.error === null) return this.#relayBody(judged, headers);
+    const judged = this.#judge.head(status, headers);
+    if (status === 200 && judged.error === null) return this.#relayBody(headers);
     if (judged.step === 'final' && readsErrorText(status)) {
       this.#phase = 'error_body';
       return this.#limits.in(ERROR_BODY_MS_MAX, () => this.#concludeErrorBody());
@@ -117,6 +114,7 @@ class Attempt implements SourceReader, RelayEvents {
         if (this.#restBytes >= ERROR_BODY_BYTES_MAX) this.#concludeErrorBody();
         return;
       case 'rest':
+        this.#follower?.data(chunk);
         this.#restBytes += chunk.length;
         if (this.#restBytes > REST_BYTES_MAX) this.#hangUp();
         return;
@@ -131,7 +129,9 @@ class Attempt implements SourceReader, RelayEvents {
     this.#exchange = null;
     if (phase === 'relay') this.#relay?.end();
     else if (phase === 'error_body') this.#concludeErrorBody();
-    if (this.#phase === 'rest') this.#hangUp();
+    if (this.#phase !== 'rest') return;
+    this.#follower?.end();
+    this.#hangUp();
   }
 
   failed(failure: SourceFailure): void {
@@ -139,12 +139,14 @@ class Attempt implements SourceReader, RelayEvents {
     this.#exchange = null;
     if (phase === 'rest' || phase === 'over') return this.#hangUp();
     if (phase === 'error_body') return this.#concludeErrorBody();
-    this.#edge.log.debug({ requestId: this.#call.id, source: this.#opened.source.id, ...failure }, 'an attempt broke');
+    const { id } = this.#opened.source;
+    this.#edge.log.debug({ requestId: this.#call.id, source: id, ...failure }, 'an attempt broke');
+    if (failure.kind === 'private') this.#edge.privateSources.refused(id, failure.reason);
     this.#breakOff(resultOfFailure(failure));
   }
 
   begun(): void {
-    this.#call.body = null;
+    freeBody(this.#call);
     if (!this.#call.request.answer.isGone) this.#call.firstByteAt = callTime(this.#edge, this.#call);
     this.#watchBody();
   }
@@ -152,9 +154,11 @@ class Attempt implements SourceReader, RelayEvents {
   ended(delivery: Delivery): void {
     const isGone = this.#call.request.answer.isGone;
     const ended = isGone ? { ...delivery, ended: 'client_left' as const } : delivery;
-    this.#conclude(this.#judgeEnd(delivery, isGone), ended);
-    if (delivery.ended === 'complete') this.#readRest();
-    else this.#hangUp();
+    const relay = this.#relay;
+    this.#conclude(this.#judge.delivered(delivery, isGone), ended);
+    if (delivery.ended !== 'complete') return this.#hangUp();
+    this.#follower = relay;
+    this.#readRest();
   }
 
   unusable(): void {
@@ -185,26 +189,13 @@ class Attempt implements SourceReader, RelayEvents {
     else this.#limits.watchDeadline();
   }
 
-  #relayBody(judged: JudgedAttempt, headers: SourceHeaders): void {
-    this.#judged = judged;
+  #relayBody(headers: SourceHeaders): void {
     this.#phase = 'relay';
     this.#limits.heard();
     const { answer } = this.#call.request;
     if (!answer.isGone) this.#watchFirstByte();
-    const reader = READERS[this.#call.row.format];
     answer.onDrain(() => this.resume());
-    if (this.#call.parsed.stream) {
-      const dropUsageFrame = addsStreamUsage(this.#call.parsed, this.#opened.source.streamUsage);
-      const metering = { dropUsageFrame, choices: this.#call.parsed.choices };
-      const requestId = this.#call.id;
-      const relayed = streamHeaders(headers);
-      this.#relay = new StreamRelay({ answer, headers: relayed, reader, metering, requestId, events: this });
-    } else {
-      const contentLength = lengthOf(headers['content-length']);
-      const sendsEarly = (): boolean => this.#edge.running.size <= EARLY_CALLS_MAX;
-      const relayed = plainHeaders(headers);
-      this.#relay = new PlainRelay({ answer, headers: relayed, contentLength, reader, events: this, sendsEarly });
-    }
+    this.#relay = makeRelay(this.#edge, this.#call, this.#opened, headers, this);
   }
 
   #watchFirstByte(): void {
@@ -223,7 +214,7 @@ class Attempt implements SourceReader, RelayEvents {
 
   #abandon(): void {
     if (this.#relay !== null) return this.#relay.stop('client_left', null);
-    this.#conclude(this.#judge({ kind: 'abandoned', sent: this.#isSent }), null);
+    this.#conclude(this.#judge.result({ kind: 'abandoned', sent: this.#isSent }), null);
     this.#hangUp();
   }
 
@@ -235,9 +226,9 @@ class Attempt implements SourceReader, RelayEvents {
 
   /** Ends the attempt without a complete answer. */
   #breakOff(result: AttemptResult): void {
-    const judged = this.#judge(result);
+    const judged = this.#judge.result(result);
     if (this.#relay?.hasBegun === true) {
-      this.#cutBy = judged;
+      this.#judge.cutBy(judged);
       this.#relay.stop('cut', judged.error);
     } else this.#conclude(judged, null);
     this.#hangUp();
@@ -245,7 +236,7 @@ class Attempt implements SourceReader, RelayEvents {
 
   #concludeErrorBody(): void {
     if (this.#phase !== 'error_body') return;
-    const judged = this.#judge(this.#answered(Buffer.concat(this.#rest).subarray(0, ERROR_BODY_BYTES_MAX)));
+    const judged = this.#judge.refusal(Buffer.concat(this.#rest).subarray(0, ERROR_BODY_BYTES_MAX));
     this.#conclude(judged, null);
     if (this.#exchange === null) this.#hangUp();
     else this.#readRest();
@@ -256,6 +247,7 @@ class Attempt implements SourceReader, RelayEvents {
     this.#limits.cancel();
     this.#phase = 'rest';
     this.#call.onEnded = null;
+    if (delivery === null) this.#relay?.drop();
     this.#relay = null;
     this.#resolve({ judged, delivery });
   }
@@ -274,43 +266,5 @@ class Attempt implements SourceReader, RelayEvents {
     this.#limits.cancel();
     this.#exchange?.abort();
     this.#exchange = null;
-  }
-
-  #answered(bodyStart: Buffer): AttemptResult {
-    const { status, headers } = this.#head ?? { status: 0, headers: {} };
-    return {
-      kind: 'answered',
-      status,
-      retryAfter: one(headers['retry-after']),
-      contentType: one(headers['content-type']),
-      contentEncoding: one(headers['content-encoding']),
-      bodyStart,
-    };
-  }
-
-  #judge(result: AttemptResult): JudgedAttempt {
-    const facts = {
-      style: this.#call.row.style,
-      streamed: this.#call.parsed.stream,
-      nowMs: this.#edge.clock.nowMs(),
-    };
-    return judgeAttempt(result, facts);
-  }
-
-  #judgeEnd({ ended }: Delivery, isGone: boolean): JudgedAttempt {
-    if (ended === 'complete' && this.#judged !== null) return this.#judged;
-    if (ended === 'client_left' || isGone) return this.#judge({ kind: 'abandoned', sent: true });
-    return this.#cutBy ?? this.#judge({ kind: 'broken_in_body' });
-  }
-}
-
-function resultOfFailure({ kind, reused }: SourceFailure): AttemptResult {
-  switch (kind) {
-    case 'unreachable':
-      return { kind: 'unreachable' };
-    case 'unanswered':
-      return { kind: 'broken_before_head', reusedConnection: reused };
-    case 'broken':
-      return { kind: 'broken_in_body' };
   }
 }

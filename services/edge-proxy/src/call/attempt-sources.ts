@@ -4,7 +4,7 @@ import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
 import { finalError, type JudgedAttempt } from '../domain/judge-attempt.js';
 import { orderSources } from '../domain/source-order.js';
 import type { OpenedSource } from '../ports.js';
-import { attemptSource, type Tried } from './attempt-source.js';
+import { attemptSource, type Tried, type TryFacts } from './attempt-source.js';
 import type { AdmittedCall, Edge } from './call.js';
 import type { Delivery } from './delivery.js';
 import { versionAt } from './version-at.js';
@@ -26,12 +26,14 @@ export type CallResult =
  */
 export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<CallResult> {
   const judgements: JudgedAttempt[] = [];
-  for (const opened of orderedSources(edge, call)) {
+  const ordered = orderedSources(edge, call);
+  for (const [index, opened] of ordered.entries()) {
+    const isLastSource = index === ordered.length - 1;
     let freshConnection = false;
     for (;;) {
       if (call.request.answer.isGone) return { kind: 'gone' };
       if (call.ended !== null) return { kind: 'failed', error: call.ended };
-      const { judged, delivery } = await tryOnce(edge, call, opened, freshConnection);
+      const { judged, delivery } = await tryOnce(edge, call, opened, { freshConnection, isLastSource });
       if (delivery !== null) return { kind: 'delivered', delivery, source: opened };
       judgements.push(judged);
       if (judged.step === 'final') return finish(call, judgements);
@@ -57,7 +59,7 @@ function orderedSources(edge: Edge, call: AdmittedCall): OpenedSource[] {
   return ordered.flatMap(({ id }) => edge.catalog.source(id) ?? []);
 }
 
-async function tryOnce(edge: Edge, call: AdmittedCall, opened: OpenedSource, freshConnection: boolean): Promise<Tried> {
+async function tryOnce(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: TryFacts): Promise<Tried> {
   const { source } = opened;
   const operation = operationOf(call);
   const span = startSpan(`${operation} ${source.upstreamModel}`, {
@@ -70,7 +72,7 @@ async function tryOnce(edge: Edge, call: AdmittedCall, opened: OpenedSource, fre
     },
   });
   edge.health.started(source.id, edge.clock.nowMs());
-  const tried = await attemptSource(edge, call, call.body ?? Buffer.alloc(0), opened, freshConnection);
+  const tried = await attemptSource(edge, call, opened, facts);
   const { judged } = tried;
   edge.health.ended(source.id, judged, edge.clock.nowMs());
   call.attempts.push(recordOf(judged, opened, call.startedAt));

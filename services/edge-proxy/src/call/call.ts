@@ -6,9 +6,10 @@ import type { KnownReplicas } from '../admission/known-replicas.js';
 import type { HeldCall, RunningCalls } from '../beats/running-calls.js';
 import type { EndpointRow } from '../domain/endpoints.js';
 import type { ParsedCall } from '../domain/parse-call.js';
+import type { PrivateSources } from '../health/private-sources.js';
 import type { SourceHealths } from '../health/source-healths.js';
 import type { UsageJournal } from '../journal/store-usage.js';
-import type { BusLine, Catalog, ClientRequest, SourceSender } from '../ports.js';
+import type { BusLine, Catalog, ClientRequest, RequestBody, SourceSender } from '../ports.js';
 import type { Deadlines } from './deadlines.js';
 import type { EdgeMetrics } from './edge-metrics.js';
 
@@ -28,6 +29,7 @@ export interface Edge {
   readonly running: RunningCalls;
   readonly sources: SourceSender;
   readonly health: SourceHealths;
+  readonly privateSources: PrivateSources;
 }
 
 export interface EdgeSettings {
@@ -61,8 +63,8 @@ export interface Call {
 /** A call that admission let pass. */
 export interface AdmittedCall extends Call {
   readonly parsed: ParsedCall;
-  /** Dropped when an answer has begun: it is not needed for another source then. */
-  body: Buffer | null;
+  /** Until no source can need it any more: see {@link freeBody}. */
+  body: RequestBody | null;
   /** Monotonic end of the time to the response head. */
   readonly deadlineAt: number;
   readonly sourceIds: readonly string[];
@@ -76,6 +78,12 @@ export interface AdmittedCall extends Call {
   ended: GatewayError | null;
   /** Tells the running attempt that the call is to end. */
   onEnded: ((error: GatewayError) => void) | null;
+}
+
+/** No source is asked any more, or the last one has the body. */
+export function freeBody(call: AdmittedCall): void {
+  call.body?.free();
+  call.body = null;
 }
 
 /** Redis time of this moment, at least `startedAt`: a correction of the clock meanwhile changes no duration. */

@@ -6,8 +6,13 @@ import type { MeterResult } from '../domain/formats/meter.js';
 export interface Delivery {
   readonly ended: CallEnd;
   readonly meter: MeterResult | null;
-  /** Bytes that wait for the record; null: only the end of the body does. Nothing is sent of a cut answer. */
+  /**
+   * Bytes that wait for the record; null: only the end of the body does. Nothing is sent of a cut answer. Read when it is
+   * sent: what follows a stream's final marker meanwhile belongs to it.
+   */
   readonly lastPiece: Buffer | null;
+  /** Called when the last piece was sent, or will not be: what counts as held for it is given back. */
+  readonly over?: () => void;
   /** Why the answer was cut, null when the provider has said so itself or it was not cut. */
   readonly error: GatewayError | null;
   /** A cut stream's last event, which tells the client the error; absent when there is nothing more to say. */
@@ -18,9 +23,12 @@ export interface Delivery {
 export interface AnswerRelay {
   /** The client has got the first bytes. */
   readonly hasBegun: boolean;
+  /** Also after `ended` of a complete answer. */
   data(chunk: Buffer): void;
   /** The provider ended its answer as HTTP says. */
   end(): void;
+  /** Nothing of the answer was sent, and nothing will be. */
+  drop(): void;
   /** The answer stops here. `client_left`: nobody reads it any more; `cut`: with the error that tells the client why. */
   stop(how: 'client_left' | 'cut', error: GatewayError | null): void;
 }

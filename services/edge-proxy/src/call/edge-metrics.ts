@@ -14,6 +14,8 @@ export interface EdgeMetrics {
   attemptEnded(outcome: AttemptRecord['outcome']): void;
   /** A provider refuses the gateway's own credentials or account: somebody has to look. */
   credentialsRefused(): void;
+  /** A source's address is a private one: it was not connected to. */
+  privateSourceRefused(): void;
   firstByte(seconds: number): void;
   /** The last piece went out without the record's acknowledgement or the release's answer. */
   lastPieceUnconfirmed(waitedFor: 'record' | 'release'): void;
@@ -32,6 +34,10 @@ export function makeEdgeMetrics(): EdgeMetrics {
     'gateway_edge_credentials_refused_total',
     "Answers of providers that refuse the gateway's own credentials or account",
   );
+  const privateSources = counter(
+    'gateway_edge_private_sources_refused_total',
+    'Tries of sources whose address is private, which were not connected to',
+  );
   const firstByte = histogram(
     'gateway_edge_first_byte_seconds',
     'Time from the request to the first byte of a successful answer',
@@ -47,6 +53,7 @@ export function makeEdgeMetrics(): EdgeMetrics {
     errorAnswered: (code) => errors.of({ code }).add(),
     attemptEnded: (outcome) => attempts.of({ outcome }).add(),
     credentialsRefused: () => credentials.add(),
+    privateSourceRefused: () => privateSources.add(),
     firstByte: (seconds) => firstByte.observe(seconds),
     lastPieceUnconfirmed: (waited_for) => unconfirmed.of({ waited_for }).add(),
     storeFailed: () => storesFailed.add(),

@@ -1,19 +1,14 @@
 import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
 import { decideTrace, startSpan, NO_SPAN, type Span } from '@gateway/service-kit';
 import type { HeldCall } from '../beats/running-calls.js';
-import { READERS } from '../domain/formats/readers.js';
 import type { EndpointRow } from '../domain/endpoints.js';
-import type { ClientAnswer, ClientRequest } from '../ports.js';
+import type { ClientRequest } from '../ports.js';
 import { admitCall, digestsOfKey, type Admission } from './admit-call.js';
 import { attemptSources, type CallResult } from './attempt-sources.js';
-import { callTime, type AdmittedCall, type Call, type Edge } from './call.js';
-import type { Deadline } from './deadlines.js';
-import type { Delivery } from './delivery.js';
-import { settleCall, type CallEnding, type Settlement } from './settle-call.js';
+import { callTime, freeBody, type AdmittedCall, type Call, type Edge } from './call.js';
+import { endAnswer } from './end-answer.js';
+import { settleCall, type CallEnding } from './settle-call.js';
 import { writeError } from './write-error.js';
-
-/** How long the ending of a cut answer waits to be read before its connection is destroyed anyway. */
-const CUT_UNREAD_MS_MAX = 10_000;
 
 /**
  * One call, from its head to its last piece. The phases stand here in their order; what was admitted is always settled,
@@ -51,6 +46,7 @@ async function serveAdmitted(edge: Edge, call: AdmittedCall): Promise<number | n
     edge.log.error({ err, requestId: call.id }, 'a call failed inside the edge');
     result = { kind: 'failed', error: gatewayError('admission_error') };
   }
+  freeBody(call);
   const ending = endingOf(call, result);
   const settlement = settleCall(edge, call, ending);
   if (call.firstByteAt !== null) edge.metrics.firstByte((call.firstByteAt - call.startedAt) / 1000);
@@ -129,37 +125,6 @@ function endingOf(call: AdmittedCall, result: CallResult): CallEnding {
     case 'gone':
       return { ended: 'client_left', meter: null, status: null, source: null };
   }
-}
-
-/** The last piece of an answer that was begun, and a bound on how long its bytes wait for a client that does not read. */
-async function endAnswer(edge: Edge, call: AdmittedCall, delivery: Delivery, settlement: Settlement): Promise<void> {
-  const { answer } = call.request;
-  switch (delivery.ended) {
-    case 'complete': {
-      await Promise.all([settlement.recorded, settlement.released]);
-      answer.end(delivery.lastPiece);
-      return destroyUnread(edge, answer, edge.settings.upstreamDeadlineMs);
-    }
-    case 'cut':
-    case 'failed':
-      endCut(call, delivery.cutEnding ?? null);
-      return destroyUnread(edge, answer, Math.min(CUT_UNREAD_MS_MAX, edge.settings.upstreamDeadlineMs));
-    case 'client_left':
-      // One that stopped reading is still there: its answer must not look complete either.
-      return answer.destroy();
-  }
-}
-
-/** A cut answer must not end like a complete one; some streams show that by their last event alone (behaviour §3). */
-function endCut({ request, parsed, row }: AdmittedCall, ending: Buffer | null): void {
-  if (parsed.stream && READERS[row.format].cutEndsNormally) request.answer.end(ending);
-  else request.answer.cut(ending);
-}
-
-function destroyUnread(edge: Edge, answer: ClientAnswer, ms: number): void {
-  let deadline: Deadline | null = null;
-  if (answer.isSent(() => deadline?.cancel())) return;
-  deadline = edge.deadlines.in(ms, () => answer.destroy());
 }
 
 function answerError(edge: Edge, call: AdmittedCall, error: GatewayError): void {

@@ -1,12 +1,16 @@
-import { expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import type { ClientAnswer } from '../ports.js';
 import { READERS } from '../domain/formats/readers.js';
+import { HELD_ANSWERS, METERED_ANSWERS } from '../memory/held-bytes.js';
 import type { Delivery } from './delivery.js';
-import { plainBytesKept, PlainRelay } from './relay-plain.js';
+import { PlainRelay } from './relay-plain.js';
 
 const BODY = Buffer.from(
   '{"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}',
 );
+
+const relays: PlainRelay[] = [];
+afterEach(() => relays.splice(0).forEach((relay) => relay.drop()));
 
 function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
   const written: Buffer[] = [];
@@ -36,6 +40,7 @@ function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
       pause: () => void (told.pauses += 1),
     },
   });
+  relays.push(relay);
   return {
     relay,
     told,
@@ -106,11 +111,11 @@ test('many large bodies at one time keep no more than their bound; what is over 
     relay.data(piece);
     relay.data(BODY.subarray(-1));
   }
-  const keptMost = plainBytesKept();
+  const keptMost = METERED_ANSWERS.held;
   expect(keptMost).toBeLessThanOrEqual(256 * 1024 * 1024);
   expect(keptMost).toBeGreaterThan(200 * 1024 * 1024);
   relays.forEach(({ relay }, at) => (at % 2 === 0 ? relay.end() : relay.stop('cut', null)));
-  expect(plainBytesKept()).toBe(0);
+  expect(METERED_ANSWERS.held).toBe(0);
   expect(relays[0]?.told.deliveries).toMatchObject([{ meter: { usage: { input: 1, output: 2 } } }]);
   expect(relays[18]?.told.deliveries).toMatchObject([{ meter: { usage: null, finished: true } }]);
 });
@@ -121,4 +126,41 @@ test('a client that left is metered by what came', () => {
   relay.stop('client_left', null);
   relay.end();
   expect(told.deliveries).toMatchObject([{ ended: 'client_left', meter: { usage: null, deliveredBytes: 50 } }]);
+});
+
+test('what is held counts until the last piece is sent, or the answer turns out to be none', () => {
+  const busy = relayWith(false);
+  busy.relay.data(BODY);
+  expect(HELD_ANSWERS.held).toBe(BODY.length);
+  busy.relay.end();
+  expect(HELD_ANSWERS.held).toBe(BODY.length);
+  busy.told.deliveries[0]?.over?.();
+  busy.told.deliveries[0]?.over?.();
+  const [left, broken, large] = [relayWith(false), relayWith(false), relayWith(false)];
+  for (const { relay } of [left, broken, large]) relay.data(BODY.subarray(0, 50));
+  expect(HELD_ANSWERS.held).toBe(150);
+  left.relay.stop('client_left', null);
+  broken.relay.drop();
+  large.relay.data(Buffer.alloc(1024 * 1024, 0x20));
+  expect(HELD_ANSWERS.held).toBe(0);
+  large.relay.stop('cut', null);
+  expect(METERED_ANSWERS.held).toBe(0);
+});
+
+test('while all held answers have reached their bound, one more is relayed as it comes, and metered', () => {
+  const piece = Buffer.alloc(1024 * 1024, 0x20);
+  const held = Array.from({ length: 256 }, () => relayWith(false));
+  for (const { relay } of held) relay.data(piece);
+  expect(HELD_ANSWERS.held).toBe(256 * piece.length);
+  const one = relayWith(false, BODY.length);
+  one.relay.data(BODY.subarray(0, 100));
+  expect(one.sent()).toEqual(BODY.subarray(0, 99));
+  one.relay.data(BODY.subarray(100));
+  one.relay.end();
+  expect(one.told.deliveries).toMatchObject([
+    { ended: 'complete', lastPiece: BODY.subarray(-1), meter: { usage: { input: 1, output: 2 } } },
+  ]);
+  for (const { relay } of held) relay.drop();
+  expect(HELD_ANSWERS.held).toBe(0);
+  expect(held.every(({ told }) => told.heads.length === 0)).toBe(true);
 });

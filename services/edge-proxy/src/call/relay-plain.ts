@@ -1,21 +1,16 @@
 import type { GatewayError } from '@gateway/contracts/errors';
 import type { AnswerReader, MeterResult } from '../domain/formats/meter.js';
+import { HELD_ANSWERS, METERED_ANSWERS } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
 import type { AnswerRelay, RelayEvents } from './delivery.js';
 
-/** A plain body is held until it is complete up to this size; a larger one is relayed (behaviour §3). */
+/**
+ * A plain body is held until it is complete up to this size; a larger one is relayed (behaviour §3), and so is one that
+ * comes while all held ones have reached their bound.
+ */
 const HELD_BYTES_MAX = 1024 * 1024;
 /** Bytes of a relayed body that are kept to be read for its usage; of a longer one the usage is estimated. */
 const METERED_BYTES_MAX = 32 * 1024 * 1024;
-/** Bytes of all relayed bodies that are kept at one time; one that would exceed them is not kept. */
-const KEPT_BYTES_MAX = 256 * 1024 * 1024;
-
-let keptBytes = 0;
-
-/** Bytes of relayed plain bodies that are kept to be read for their usage. */
-export function plainBytesKept(): number {
-  return keptBytes;
-}
 
 export interface PlainRelayParts {
   readonly answer: ClientAnswer;
@@ -37,7 +32,8 @@ export class PlainRelay implements AnswerRelay {
   readonly #parts: PlainRelayParts;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  /** This body's part of what all keep; none while it is held. */
+  /** This body's part of {@link HELD_ANSWERS}, then of {@link METERED_ANSWERS}. */
+  #heldBytes = 0;
   #keptBytes = 0;
   #isKept = true;
   /** The last byte so far of a relayed body. */
@@ -57,9 +53,13 @@ export class PlainRelay implements AnswerRelay {
       return this.#relay(chunk);
     }
     this.#chunks.push(chunk);
-    if (this.#bytes <= HELD_BYTES_MAX) return;
+    if (this.#bytes <= HELD_BYTES_MAX && HELD_ANSWERS.take(chunk.length)) {
+      this.#heldBytes += chunk.length;
+      return;
+    }
     const body = Buffer.concat(this.#chunks);
     this.#chunks = [];
+    this.#giveBackHeld();
     this.#begin(this.#parts.contentLength);
     this.#keep(body);
     this.#relay(body);
@@ -70,19 +70,25 @@ export class PlainRelay implements AnswerRelay {
     const meter = this.#read();
     if (!meter.finished) return this.#parts.events.unusable();
     this.#isOver = true;
+    const over = (): void => this.#giveBackHeld();
     if (!this.hasBegun) {
       const body = this.#chunks[0] as Buffer;
       this.#begin(body.length);
       if (this.#parts.sendsEarly()) this.#relay(body);
       else this.#tail = body;
     }
-    this.#parts.events.ended({ ended: 'complete', meter, lastPiece: this.#tail, error: null });
+    this.#parts.events.ended({ ended: 'complete', meter, lastPiece: this.#tail, error: null, over });
+  }
+
+  drop(): void {
+    this.#isOver = true;
+    this.#giveBackHeld();
+    this.#forget();
   }
 
   stop(how: 'client_left' | 'cut', error: GatewayError | null): void {
     if (this.#isOver) return;
-    this.#isOver = true;
-    this.#forget();
+    this.drop();
     const meter = { usage: null, problem: 'absent', deliveredBytes: this.#bytes, finished: false } as const;
     this.#parts.events.ended({ ended: how, meter, lastPiece: null, error });
   }
@@ -97,17 +103,21 @@ export class PlainRelay implements AnswerRelay {
   /** For the usage at the end of a relayed body, within the bounds. */
   #keep(chunk: Buffer): void {
     if (!this.#isKept) return;
-    if (this.#bytes > METERED_BYTES_MAX || keptBytes + chunk.length > KEPT_BYTES_MAX) {
+    if (this.#bytes > METERED_BYTES_MAX || !METERED_ANSWERS.take(chunk.length)) {
       this.#isKept = false;
       return this.#forget();
     }
     this.#chunks.push(chunk);
     this.#keptBytes += chunk.length;
-    keptBytes += chunk.length;
+  }
+
+  #giveBackHeld(): void {
+    HELD_ANSWERS.give(this.#heldBytes);
+    this.#heldBytes = 0;
   }
 
   #forget(): void {
-    keptBytes -= this.#keptBytes;
+    METERED_ANSWERS.give(this.#keptBytes);
     this.#keptBytes = 0;
     this.#chunks = [];
   }

@@ -2,10 +2,12 @@ import type { GatewayError } from '@gateway/contracts/errors';
 import { FrameOverflow, FrameSplitter, type Frame } from '../domain/event-stream.js';
 import type { AnswerReader, StreamMeter, StreamMeterOptions } from '../domain/formats/meter.js';
 import type { ClientAnswer } from '../ports.js';
-import type { AnswerRelay, RelayEvents } from './delivery.js';
+import type { AnswerRelay, Delivery, RelayEvents } from './delivery.js';
 
 /** Comments before the first event are kept back up to this size; with more of them the stream counts as begun. */
 const COMMENT_BYTES_MAX = 64 * 1024;
+/** Bytes that follow the final marker and are sent with it; what is beyond them is dropped. */
+const FOLLOWING_BYTES_MAX = 64 * 1024;
 const LF = 0x0a;
 const CR = 0x0d;
 const NOTHING = Buffer.alloc(0);
@@ -23,7 +25,8 @@ export interface StreamRelayParts {
 
 /**
  * Relays a stream frame by frame: what arrives together is written together, nothing waits. The final marker is held back
- * as the last piece; the usage frame that only the gateway asked for is taken out.
+ * as the last piece, and with it every frame that follows before it is sent; the usage frame that only the gateway asked
+ * for is taken out.
  */
 export class StreamRelay implements AnswerRelay {
   readonly #parts: StreamRelayParts;
@@ -33,8 +36,9 @@ export class StreamRelay implements AnswerRelay {
   #kept: Buffer[] = [];
   #keptBytes = 0;
   #hasEvent = false;
-  /** The final marker and what came with it, while its last CR may be half of a CRLF. */
-  #lastPiece: Buffer | null = null;
+  /** The final marker and the frames that followed it; null before it came. */
+  #lastPiece: Buffer[] | null = null;
+  #lastPieceBytes = 0;
   /** Of the frame before. */
   #hasPassed = true;
   #endedInCr = false;
@@ -47,32 +51,28 @@ export class StreamRelay implements AnswerRelay {
   }
 
   data(chunk: Buffer): void {
-    if (this.#isOver) return;
-    if (this.#lastPiece !== null) return this.#completeLine(this.#lastPiece, chunk);
-    let frames: Frame[];
-    try {
-      frames = this.#splitter.push(chunk);
-    } catch (error) {
-      if (!(error instanceof FrameOverflow)) throw error;
-      return this.#parts.events.unusable();
-    }
-    this.#relay(frames);
+    if (this.#isOver) return this.#follow(chunk);
+    const frames = this.#split(chunk);
+    if (frames === null) this.#parts.events.unusable();
+    else this.#relay(frames);
   }
 
   end(): void {
-    if (this.#isOver) return;
-    if (this.#lastPiece !== null) return this.#finish('complete', this.#lastPiece, null);
+    if (this.#isOver) return this.#followWith(this.#splitter.end()?.bytes ?? NOTHING);
     const rest = this.#splitter.end();
     if (rest !== null) this.#relay([rest]);
     if (this.#isOver) return;
-    if (this.#hasEvent) this.#finish('complete', null, null);
+    if (this.#hasEvent) this.#finish('complete', null);
     else this.#parts.events.unusable();
   }
 
+  drop(): void {
+    this.#isOver = true;
+    this.#kept = [];
+  }
+
   stop(how: 'client_left' | 'cut', error: GatewayError | null): void {
-    if (this.#isOver) return;
-    if (this.#lastPiece === null) this.#finish(how, null, error);
-    else this.#finish('complete', this.#lastPiece, null);
+    if (!this.#isOver) this.#finish(how, error);
   }
 
   #relay(frames: readonly Frame[]): void {
@@ -83,16 +83,14 @@ export class StreamRelay implements AnswerRelay {
       if (frame.data !== null) this.#hasEvent = true;
       if (final) {
         this.#send(passing);
-        const more = frames.slice(index + 1).map((each) => each.bytes);
-        const piece = more.length === 0 ? bytes : Buffer.concat([bytes, ...more]);
-        if (this.#splitter.mayGetLf) this.#lastPiece = piece;
-        else this.#finish('complete', piece, null);
-        return;
+        this.#lastPiece = [bytes];
+        for (const { bytes: following } of frames.slice(index + 1)) this.#followWith(following);
+        return this.#finish('complete', null);
       }
       if (bytes.length > 0) passing.push(bytes);
       if (providerError) {
         this.#send(passing);
-        return this.#finish('cut', null, null);
+        return this.#finish('cut', null);
       }
     }
     this.#send(passing);
@@ -108,8 +106,27 @@ export class StreamRelay implements AnswerRelay {
     return hasPassed ? bytes.subarray(0, 1) : bytes.subarray(1);
   }
 
-  #completeLine(piece: Buffer, chunk: Buffer): void {
-    this.#finish('complete', chunk[0] === LF ? Buffer.concat([piece, chunk.subarray(0, 1)]) : piece, null);
+  /** What comes after the final marker: whole frames, so that no client meets half of one. */
+  #follow(chunk: Buffer): void {
+    if (this.#lastPiece === null) return;
+    const lf = this.#splitter.takeLf(chunk);
+    this.#followWith(lf);
+    for (const { bytes } of this.#split(chunk.subarray(lf.length)) ?? []) this.#followWith(bytes);
+  }
+
+  #followWith(bytes: Buffer): void {
+    this.#lastPieceBytes += bytes.length;
+    if (bytes.length > 0 && this.#lastPieceBytes <= FOLLOWING_BYTES_MAX) this.#lastPiece?.push(bytes);
+  }
+
+  /** Null: a frame is too long, and nothing more can be read. */
+  #split(chunk: Buffer): Frame[] | null {
+    try {
+      return this.#splitter.push(chunk);
+    } catch (error) {
+      if (error instanceof FrameOverflow) return null;
+      throw error;
+    }
   }
 
   #send(frames: Buffer[]): void {
@@ -138,10 +155,18 @@ export class StreamRelay implements AnswerRelay {
     this.#parts.events.begun();
   }
 
-  #finish(ended: 'complete' | 'client_left' | 'cut', lastPiece: Buffer | null, error: GatewayError | null): void {
+  #finish(ended: 'complete' | 'client_left' | 'cut', error: GatewayError | null): void {
     this.#isOver = true;
     if (ended === 'complete' && !this.hasBegun) this.#begin();
-    const delivery = { ended, meter: this.#meter.result(), lastPiece, error };
+    const lastPiece = this.#lastPiece;
+    const delivery: Delivery = {
+      ended,
+      meter: this.#meter.result(),
+      get lastPiece() {
+        return lastPiece === null ? null : Buffer.concat(lastPiece);
+      },
+      error,
+    };
     const tellsError = ended === 'cut' && error !== null;
     this.#parts.events.ended(
       tellsError ? { ...delivery, cutEnding: this.#meter.cutEnding(error, this.#parts.requestId) } : delivery,

@@ -26,9 +26,10 @@ function requestFor(more: Partial<CatalogSource>, options: { raw?: string[]; que
   const call = {
     row: ROW,
     parsed: result.call,
+    body: { bytes: BODY, free: () => undefined },
     request: { headers, query: options.query ?? '' },
   } as unknown as AdmittedCall;
-  return sourceRequest(call, BODY, openSource(sourceEntry('src', 'https://provider.example/base/', more), KEYS), false);
+  return sourceRequest(call, openSource(sourceEntry('src', 'https://provider.example/base/', more), KEYS), false);
 }
 
 const header = (headers: readonly string[], name: string): string[] =>

@@ -7,19 +7,15 @@ import type { AdmittedCall } from './call.js';
 const BETA_PARAMETER = /(?:^|&)(beta=[A-Za-z0-9._~-]{0,64})(?=&|$)/;
 
 /** What is sent to a source: the allow-listed headers, the source's own, and the body with its model replaced. */
-export function sourceRequest(
-  call: AdmittedCall,
-  body: Buffer,
-  opened: OpenedSource,
-  freshConnection: boolean,
-): SourceRequest {
+export function sourceRequest(call: AdmittedCall, opened: OpenedSource, freshConnection: boolean): SourceRequest {
   const { source, origin, headers } = opened;
   const addStreamUsage = addsStreamUsage(call.parsed, source.streamUsage);
+  if (call.body === null) throw new Error('the body was freed before the last source was asked');
   return {
     origin,
     path: pathOf(opened, call.row.path, call.request.query),
     headers: mergeHeaders(forwardedHeaders(call.request.headers, opened), headers),
-    body: forwardBody(call.parsed, body, { upstreamModel: source.upstreamModel, addStreamUsage }),
+    body: forwardBody(call.parsed, call.body.bytes, { upstreamModel: source.upstreamModel, addStreamUsage }),
     freshConnection,
   };
 }

@@ -236,5 +236,6 @@ function param(path: Endpoint, body: object): string | null {
 function forward(path: Endpoint, source: string): string {
   const result = parse(path, source);
   if (!result.ok) throw new Error(`refused: ${result.finding.message}`);
-  return forwardBody(result.call, Buffer.from(source), { upstreamModel: 'up', addStreamUsage: false }).toString();
+  const options = { upstreamModel: 'up', addStreamUsage: false };
+  return Buffer.concat(forwardBody(result.call, Buffer.from(source), options)).toString();
 }

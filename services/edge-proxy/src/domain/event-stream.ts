@@ -43,9 +43,14 @@ export class FrameSplitter {
 
   constructor(private readonly frameBytesMax = FRAME_BYTES_MAX) {}
 
-  /** The last frame ended in a CR with which the chunk ended: an LF that comes next still belongs to it. */
-  get mayGetLf(): boolean {
-    return this.afterCr && this.pendingBytes === 0;
+  /**
+   * The LF at the start of the chunk, where the last frame ended in a CR with which the chunk before ended: it belongs to
+   * that frame, and what is left of the chunk is pushed without it. Empty where there is none.
+   */
+  takeLf(chunk: Buffer): Buffer {
+    if (!this.afterCr || this.pendingBytes > 0 || chunk[0] !== LF) return chunk.subarray(0, 0);
+    this.afterCr = false;
+    return chunk.subarray(0, 1);
   }
 
   /** The frames that the chunk completes. @throws FrameOverflow, after which nothing more may be pushed */

@@ -105,7 +105,7 @@ test(
         const source = JSON.stringify({ ...rest, model: 'lab/one', messages: [] }, null, 1);
         const body = Buffer.from(source);
         const call = parse(body);
-        const forwarded = forwardBody(call, body, { upstreamModel: 'up', addStreamUsage: add });
+        const forwarded = Buffer.concat(forwardBody(call, body, { upstreamModel: 'up', addStreamUsage: add }));
         const { model, streamOptions: options } = call.spans;
         const changed = [{ start: model.start, end: model.end }, ...(add && options !== null ? [options] : [])];
         changed.sort((one, other) => one.start - other.start);
@@ -128,7 +128,7 @@ test(
 
 function forward(source: string, options: { upstreamModel?: string; addStreamUsage?: boolean } = {}): Buffer {
   const body = Buffer.from(source);
-  return forwardBody(parse(body), body, { upstreamModel: 'up', addStreamUsage: false, ...options });
+  return Buffer.concat(forwardBody(parse(body), body, { upstreamModel: 'up', addStreamUsage: false, ...options }));
 }
 
 function parse(body: Buffer): ParsedCall {

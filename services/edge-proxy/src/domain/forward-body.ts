@@ -22,10 +22,11 @@ export function addsStreamUsage(call: ParsedCall, sourceCan: boolean): boolean {
 
 /**
  * The body for a source (behaviour §3, Body): the value of the top-level `model` replaced, `include_usage` added where
- * asked for, the endpoint's cut members left out, every other byte as it came.
+ * asked for, the endpoint's cut members left out, every other byte as it came: pieces of `body` and what is put between them,
+ * so that a large body is not held twice.
  * @param body the bytes that the call was parsed from
  */
-export function forwardBody(call: ParsedCall, body: Buffer, options: ForwardOptions): Buffer {
+export function forwardBody(call: ParsedCall, body: Buffer, options: ForwardOptions): Buffer[] {
   const splices = splicesOf(call, options).sort((one, other) => one.start - other.start);
   const pieces: Buffer[] = [];
   let kept = 0;
@@ -34,7 +35,7 @@ export function forwardBody(call: ParsedCall, body: Buffer, options: ForwardOpti
     kept = end;
   }
   pieces.push(body.subarray(kept));
-  return Buffer.concat(pieces);
+  return pieces;
 }
 
 function splicesOf(call: ParsedCall, { upstreamModel, addStreamUsage }: ForwardOptions): Splice[] {

@@ -1,8 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What is still read of a request that is refused before its end, so that its client gets to see the answer. */
-const REST_BYTES_MAX = 1024 * 1024;
-const REST_MS_MAX = 2_000;
+/**
+ * What is still read of a request that is refused before its end, so that its client gets to see the answer: several times the
+ * largest body, since official clients write theirs whole before they read, and would repeat a call that broke.
+ */
+const REST_BYTES_MAX = 32 * 1024 * 1024;
+const REST_MS_MAX = 10_000;
 
 /**
  * Sends a complete answer to a request that is still being sent, reads a bounded rest, then closes the connection: closing

@@ -1,18 +1,16 @@
 import type { IncomingMessage } from 'node:http';
-import type { BodyRead } from '../ports.js';
+import { REQUEST_BODIES, type HeldBytes } from '../memory/held-bytes.js';
+import type { BodyRead, RequestBody } from '../ports.js';
 
-/** Bodies that one edge holds at a time, in bytes; a request above is answered as overload. */
-const BUFFERED_BYTES_MAX = 512 * 1024 * 1024;
-
-let bufferedBytes = 0;
-
-/** Bytes of request bodies that are being read. */
-export function bodyBytesBuffered(): number {
-  return bufferedBytes;
-}
-
-/** Reads a body up to `bytesMax`, counting rather than trusting its announcement. One byte more is `too_large`. */
-export function readBody(request: IncomingMessage, bytesMax: number): Promise<BodyRead> {
+/**
+ * Reads a body up to `bytesMax`, counting rather than trusting its announcement. One byte more is `too_large`; one that
+ * does not fit among those that are `held` is `overload`. A complete body stays counted until it is freed.
+ */
+export function readBody(
+  request: IncomingMessage,
+  bytesMax: number,
+  held: HeldBytes = REQUEST_BODIES,
+): Promise<BodyRead> {
   // A request that was closed before tells nobody any more.
   if (request.destroyed) return Promise.resolve({ kind: 'gone' });
   return new Promise((resolve) => {
@@ -22,25 +20,45 @@ export function readBody(request: IncomingMessage, bytesMax: number): Promise<Bo
       request.off('data', take);
       request.off('end', complete);
       request.off('close', leave);
-      bufferedBytes -= bytes;
+      if (read.kind !== 'complete') held.give(bytes);
       resolve(read);
     };
     const take = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      bufferedBytes += chunk.length;
-      if (bytes > bytesMax) {
+      if (bytes + chunk.length > bytesMax) {
         request.pause();
         finish({ kind: 'too_large' });
-      } else if (bufferedBytes > BUFFERED_BYTES_MAX) {
+      } else if (!held.take(chunk.length)) {
         request.pause();
         finish({ kind: 'overload' });
-      } else chunks.push(chunk);
+      } else {
+        bytes += chunk.length;
+        chunks.push(chunk);
+      }
     };
-    const complete = (): void =>
-      finish({ kind: 'complete', body: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes) });
+    const complete = (): void => {
+      const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
+      finish({ kind: 'complete', body: new CountedBody(body, held) });
+    };
     const leave = (): void => finish({ kind: 'gone' });
     request.on('data', take);
     request.once('end', complete);
     request.once('close', leave);
   });
+}
+
+class CountedBody implements RequestBody {
+  readonly bytes: Buffer;
+  readonly #held: HeldBytes;
+  #isFreed = false;
+
+  constructor(bytes: Buffer, held: HeldBytes) {
+    this.bytes = bytes;
+    this.#held = held;
+  }
+
+  free(): void {
+    if (this.#isFreed) return;
+    this.#isFreed = true;
+    this.#held.give(this.bytes.length);
+  }
 }

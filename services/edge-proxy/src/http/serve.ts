@@ -50,35 +50,8 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   const answers = new WeakMap<Duplex, HttpAnswer>();
 
   const serve = (incoming: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
-    const id = makeUuidV7(parts.clock.nowMs());
-    const headers = readHead(incoming.rawHeaders);
-    const url = incoming.url ?? '';
-    const question = url.indexOf('?');
-    const path = question < 0 ? url : url.slice(0, question);
-    const style = parts.routes.styleOf(path);
-    const idHeaders = (own: string) => idHeadersOf(own, headers.requestId || own, style);
-    const answer = new HttpAnswer(incoming, response, {
-      ids: idHeaders(id),
-      answering,
-      hasBody: headers.contentLength !== 0,
-      awaitsContinue,
-    });
+    const { request, answer, path, style } = readRequest(parts, answering, incoming, response, awaitsContinue);
     answers.set(incoming.socket, answer);
-    const request: ClientRequest = {
-      id,
-      renewId() {
-        request.id = makeUuidV7(parts.clock.nowMs());
-        answer.rename(idHeaders(request.id));
-        return request.id;
-      },
-      headers,
-      query: question < 0 ? '' : url.slice(question + 1),
-      answer,
-      readBody: (bytesMax) => {
-        answer.sendContinue();
-        return readBody(incoming, bytesMax);
-      },
-    };
     const route = parts.routes.find(incoming.method ?? '', path);
     if (route === undefined) return fallThrough(incoming, response, request, style);
     requestsOpen += 1;
@@ -90,21 +63,7 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
     writeError(request.answer, refusalError(1, {}, parts.errorContext), request.id, style);
   });
 
-  const server = createServer({
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    headersTimeout: HEADERS_MS_MAX,
-    requestTimeout: REQUEST_MS_MAX,
-    connectionsCheckingInterval: OVERDUE_CHECK_MS,
-    maxHeaderSize: HEADER_BYTES_MAX,
-    insecureHTTPParser: false,
-    joinDuplicateHeaders: false,
-    // Node would answer a missing Host itself, without the ids; nothing here depends on it.
-    requireHostHeader: false,
-    noDelay: true,
-    keepAlive: true,
-  });
-  server.maxHeadersCount = HEADERS_MAX;
-  server.timeout = 0;
+  const server = makeServer();
   server.on('request', (incoming, response) => serve(incoming, response, false));
   server.on('checkContinue', (incoming, response) => serve(incoming, response, true));
   server.on('checkExpectation', (incoming, response) => serve(incoming, response, false));
@@ -133,6 +92,47 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   };
 }
 
+interface ReadRequest {
+  readonly request: ClientRequest;
+  readonly answer: HttpAnswer;
+  readonly path: string;
+  readonly style: EndpointStyle;
+}
+
+function readRequest(
+  { routes, clock }: ServeParts,
+  answering: Answering,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  awaitsContinue: boolean,
+): ReadRequest {
+  const id = makeUuidV7(clock.nowMs());
+  const headers = readHead(incoming.rawHeaders);
+  const url = incoming.url ?? '';
+  const question = url.indexOf('?');
+  const path = question < 0 ? url : url.slice(0, question);
+  const style = routes.styleOf(path);
+  const idHeaders = (own: string) => idHeadersOf(own, headers.requestId || own, style);
+  const hasBody = headers.contentLength !== 0;
+  const answer = new HttpAnswer(incoming, response, { ids: idHeaders(id), answering, hasBody, awaitsContinue });
+  const request: ClientRequest = {
+    id,
+    renewId() {
+      request.id = makeUuidV7(clock.nowMs());
+      answer.rename(idHeaders(request.id));
+      return request.id;
+    },
+    headers,
+    query: question < 0 ? '' : url.slice(question + 1),
+    answer,
+    readBody: (bytesMax) => {
+      answer.sendContinue();
+      return readBody(incoming, bytesMax);
+    },
+  };
+  return { request, answer, path, style };
+}
+
 /** On every answer; on those of the messages paths also under the name that their client library reads. */
 function idHeadersOf(own: string, clients: string, style: EndpointStyle): string[] {
   const ids = ['x-gateway-request-id', own, 'x-request-id', clients];
@@ -147,6 +147,25 @@ async function run(parts: ServeParts, route: Route, request: ClientRequest, styl
     if (request.answer.hasBegun) request.answer.cut(null);
     else writeError(request.answer, parts.routes.fault, request.id, style);
   }
+}
+
+function makeServer(): Server {
+  const server = createServer({
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: HEADERS_MS_MAX,
+    requestTimeout: REQUEST_MS_MAX,
+    connectionsCheckingInterval: OVERDUE_CHECK_MS,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    insecureHTTPParser: false,
+    joinDuplicateHeaders: false,
+    // Node would answer a missing Host itself, without the ids; nothing here depends on it.
+    requireHostHeader: false,
+    noDelay: true,
+    keepAlive: true,
+  });
+  server.maxHeadersCount = HEADERS_MAX;
+  server.timeout = 0;
+  return server;
 }
 
 async function closeServer(server: Server, timeoutMs: number): Promise<void> {

@@ -46,7 +46,7 @@ function visibleModels({ catalog, settings }: Edge, authorized: Authorized, nowM
     const figures = versionAt(model.prices, nowMs)?.figures;
     const isPaid = authorized.walletAboveZero || planned === null || planned.has(model.id);
     if (!model.active || figures === undefined || !isPaid || allowed?.has(model.id) === false) continue;
-    entries.push(entryOf(model, figures, endpointsOf(catalog, model.id, settings.messagesEnabled)));
+    entries.push(entryOf(model, figures, endpointsOf(catalog, model, settings.messagesEnabled)));
   }
   return entries.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
@@ -86,8 +86,11 @@ function tokenPricing(prices: Omit<WirePriceFigures, 'perCall' | 'tiers'>): Toke
 }
 
 /** Served ones: of an enabled source, and not switched off on this deployment. */
-function endpointsOf(catalog: Catalog, model: string, isMessagesEnabled: boolean): Endpoint[] {
-  const enabled = catalog.sourcesOf(model).filter((source) => source.enabled);
+function endpointsOf(catalog: Catalog, model: CatalogModel, isMessagesEnabled: boolean): Endpoint[] {
+  const enabled = catalog.sourcesOf(model.id).filter((source) => source.enabled);
   const endpoints = [...new Set(enabled.flatMap((source) => source.endpoints))].sort();
-  return endpoints.filter((path) => isMessagesEnabled || ENDPOINT_TABLE.get(path)?.style !== 'messages');
+  return endpoints.filter((path) => {
+    const row = ENDPOINT_TABLE.get(path);
+    return row?.kind === model.kind && (isMessagesEnabled || row.style !== 'messages');
+  });
 }

@@ -1,4 +1,4 @@
-import type { Random } from './random.js';
+import type { SeededRandom } from './random.js';
 
 /** Where the generator put a member of the top-level object: independent of any parser. */
 export interface WrittenMember {
@@ -120,7 +120,7 @@ const TOKENS = [
 ];
 
 /** One document: seven in ten of them valid, the others damaged, cut, or put together from tokens. */
-export function generateDocument(random: Random): GeneratedDocument {
+export function generateDocument(random: SeededRandom): GeneratedDocument {
   const kind = random.below(100);
   if (kind >= 92) return { bytes: Buffer.from(tokens(random)), members: null };
   if (kind >= 88) return { bytes: Buffer.from(space(random) + value(random, 0) + space(random)), members: null };
@@ -131,7 +131,7 @@ export function generateDocument(random: Random): GeneratedDocument {
 }
 
 /** The top-level object, with the places of its members. */
-function object(random: Random): GeneratedDocument {
+function object(random: SeededRandom): GeneratedDocument {
   const members: WrittenMember[] = [];
   let text = `${space(random)}{${space(random)}`;
   let bytes = Buffer.byteLength(text);
@@ -153,7 +153,7 @@ function object(random: Random): GeneratedDocument {
   return { bytes: Buffer.from(text), members };
 }
 
-function value(random: Random, depth: number): string {
+function value(random: SeededRandom, depth: number): string {
   const kind = random.below(depth >= DEPTH_MAX ? 6 : 10);
   if (kind < 3) return string(random);
   if (kind < 5) return random.pick(NUMBERS);
@@ -169,30 +169,30 @@ function value(random: Random, depth: number): string {
   return text + (isArray ? ']' : '}');
 }
 
-function name(random: Random): string {
-  return random.percent(70) ? `"${random.pick(NAMES)}"` : string(random);
+function name(random: SeededRandom): string {
+  return random.chance(0.7) ? `"${random.pick(NAMES)}"` : string(random);
 }
 
-function string(random: Random): string {
+function string(random: SeededRandom): string {
   let text = '"';
-  const count = random.below(random.percent(5) ? 60 : 8);
-  for (let i = 0; i < count; i += 1) text += random.percent(25) ? random.pick(ESCAPES) : random.pick(TEXT_PIECES);
+  const count = random.below(random.chance(0.05) ? 60 : 8);
+  for (let i = 0; i < count; i += 1) text += random.chance(0.25) ? random.pick(ESCAPES) : random.pick(TEXT_PIECES);
   return `${text}"`;
 }
 
-function space(random: Random): string {
+function space(random: SeededRandom): string {
   return random.pick(SPACES);
 }
 
-function tokens(random: Random): string {
-  let text = random.percent(80) ? '{"x":' : '';
+function tokens(random: SeededRandom): string {
+  let text = random.chance(0.8) ? '{"x":' : '';
   const count = random.below(TOKENS_MAX + 1);
   for (let i = 0; i < count; i += 1) text += TOKENS[random.below(TOKENS.length)] ?? '';
-  return random.percent(50) ? `${text}}` : text;
+  return random.chance(0.5) ? `${text}}` : text;
 }
 
 /** Bytes changed, put in or taken out. */
-function damaged(random: Random, whole: Buffer): Buffer {
+function damaged(random: SeededRandom, whole: Buffer): Buffer {
   let bytes = whole;
   const count = 1 + random.below(DAMAGES_MAX);
   for (let i = 0; i < count; i += 1) {

@@ -1,0 +1,139 @@
+// The official client, unchanged: its error classes, its retries, its streams that are cut.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { ScriptStep } from '@gateway/provider-simulator';
+import { until } from '@gateway/testkit';
+import OpenAI, {
+  APIConnectionError,
+  APIError,
+  AuthenticationError,
+  BadRequestError,
+  InternalServerError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+} from 'openai';
+import { ONE_OF_EACH_STATUS, titleOf } from '../../test/contract-error-cases.js';
+import { REFUSALS } from '../../test/contract-refusals.js';
+import { startContractWorld } from '../../test/contract-world.js';
+import type { ContractWorld } from '../../test/contract-world.js';
+
+const messages = [{ role: 'user' as const, content: 'Say hello.' }];
+const STREAM_HEAD = { status: 200, headers: { 'content-type': 'text/event-stream' } };
+
+let world: ContractWorld;
+let client: OpenAI;
+let model: string;
+beforeAll(async () => {
+  world = await startContractWorld();
+  model = world.model.id;
+  client = clientOf(world.rich.secret);
+});
+afterAll(async () => {
+  await world?.stop();
+});
+
+function clientOf(apiKey: string, options: { maxRetries?: number } = { maxRetries: 0 }): OpenAI {
+  return new OpenAI({ apiKey, baseURL: `${world.url}/v1`, ...options });
+}
+
+const CLASSES: Readonly<Record<number, new (...args: never[]) => Error>> = {
+  400: BadRequestError,
+  401: AuthenticationError,
+  402: APIError,
+  403: PermissionDeniedError,
+  404: NotFoundError,
+  413: APIError,
+  429: RateLimitError,
+};
+test.concurrent.each(ONE_OF_EACH_STATUS.map((situation) => [titleOf(situation), situation] as const))(
+  '%s is its typed error',
+  async (_title, { arrange, expected }) => {
+    const call = (await arrange(world))('chat');
+    const error: unknown = await clientOf(call.secret ?? '')
+      .chat.completions.create(call.body as OpenAI.ChatCompletionCreateParamsNonStreaming)
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(CLASSES[expected.status] ?? InternalServerError);
+    const { status, code, type } = expected;
+    expect(error).toMatchObject({ status, code, type, requestID: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+  },
+);
+
+test('a gateway that is not there is an APIConnectionError', async () => {
+  const nobody = new OpenAI({ apiKey: 'x', baseURL: 'http://127.0.0.1:9/v1', maxRetries: 0 });
+  await expect(nobody.chat.completions.create({ model, messages })).rejects.toBeInstanceOf(APIConnectionError);
+});
+
+test('with its default retries it gets over a concurrency limit and over failing providers', async () => {
+  const flaky = await world.scripted([{ status: 503 }], {}, 1);
+  const recovered = await clientOf(world.rich.secret, {}).chat.completions.create({ model: flaky.id, messages });
+  expect(recovered.choices).toHaveLength(1);
+  expect(world.simulator.calls({ model: flaky.upstream })).toHaveLength(2);
+
+  const { account, secret } = await world.operator.account('5.00');
+  await world.operator.limits(account, 1_000, 1);
+  const slow = await world.scripted([{ waitFor: account }], {}, 1);
+  const running = clientOf(secret).chat.completions.create({ model: slow.id, messages });
+  running.catch(() => undefined);
+  await until('the slot is taken', () => world.simulator.calls({ model: slow.upstream }).length === 1);
+  const statuses: number[] = [];
+  const fetchNoting: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    statuses.push(response.status);
+    if (response.status === 429) world.simulator.release(account);
+    return response;
+  };
+  const patient = new OpenAI({ apiKey: secret, baseURL: `${world.url}/v1`, fetch: fetchNoting });
+  expect((await patient.chat.completions.create({ model, messages })).choices).toHaveLength(1);
+  expect(statuses).toEqual([429, 200]);
+  await running;
+});
+
+test('it is told not to repeat what lasts for days', async () => {
+  for (const { expected, arrange } of REFUSALS.filter((situation) => situation.expected.noRetry === true)) {
+    const call = (await arrange(world))('chat');
+    let tries = 0;
+    const fetchCounting: typeof fetch = (input, init) => {
+      tries += 1;
+      return fetch(input, init);
+    };
+    const eager = new OpenAI({ apiKey: call.secret ?? '', baseURL: `${world.url}/v1`, fetch: fetchCounting });
+    const body = call.body as OpenAI.ChatCompletionCreateParamsNonStreaming;
+    await expect(eager.chat.completions.create(body)).rejects.toMatchObject({ code: expected.code });
+    expect([expected.code, tries]).toEqual([expected.code, 1]);
+  }
+});
+
+/** A first frame of each format, after which the provider breaks off. */
+const FIRST_FRAMES = {
+  chat: 'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"half"}}]}\n\n',
+  completions:
+    'data: {"id":"c","object":"text_completion","choices":[{"index":0,"text":"half","finish_reason":null}]}\n\n',
+  responses: `event: response.created\ndata: ${JSON.stringify({ type: 'response.created', sequence_number: 0, response: { id: 'resp_1', object: 'response', status: 'in_progress', output: [] } })}\n\n`,
+};
+
+test.each(['chat', 'completions', 'responses'] as const)(
+  'a %s stream that the provider cuts is an error',
+  async (kind) => {
+    for (const end of ['cut', 'reset'] as const) {
+      const gate = `cut-${kind}-${end}`;
+      const steps: ScriptStep[] = [STREAM_HEAD, { chunk: FIRST_FRAMES[kind] }, { waitFor: gate }, { end }];
+      const scripted = await world.scripted(steps);
+      const create = { model: scripted.id, stream: true as const };
+      const stream: AsyncIterable<unknown> =
+        kind === 'chat'
+          ? await client.chat.completions.create({ ...create, messages })
+          : kind === 'completions'
+            ? await client.completions.create({ ...create, prompt: 'hi' })
+            : await client.responses.create({ ...create, input: 'hi' });
+      let frames = 0;
+      const read = async (): Promise<void> => {
+        for await (const _frame of stream) {
+          if (frames === 0) world.simulator.release(gate);
+          frames += 1;
+        }
+      };
+      await expect(read()).rejects.toBeInstanceOf(Error);
+      expect(frames).toBeGreaterThan(0);
+    }
+  },
+);

@@ -1,0 +1,111 @@
+import { expect } from '@jest/globals';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import { CHAT, COUNT_TOKENS, LEAST_BODY, MESSAGES, codeOf, modelCall, send } from './contract-call.js';
+import type { ContractCase } from './contract-case.js';
+
+const LISTED_STATUSES = [
+  '400 invalid_request',
+  '401 missing_api_key',
+  '402 no_funding',
+  '403 model_not_allowed_on_key',
+  '404 model_not_found',
+  '429 rate_limit_exceeded',
+  '500 upstream_error',
+  '502 upstream_error',
+];
+
+export const BILLING_CASES: readonly ContractCase[] = [
+  {
+    title: 'failover: 429, 502, 503, 504 and a connection error lead to the next source; one answer, billed once',
+    covers: ['what the service does: sentence 7 when an upstream answers'],
+    async run(world) {
+      const gone = await startProviderSimulator();
+      const [dead] = gone.urls;
+      await gone.close();
+      const dying = [CHAT, MESSAGES, '/v1/responses'].flatMap((path) =>
+        [429, 502, 503, 504, null].map((status) => ({ path, status })),
+      );
+      await Promise.all(
+        dying.map(async ({ path, status }) => {
+          const baseUrls = status === null ? [dead, world.simulator.urls[1]] : world.simulator.urls;
+          const model = await world.makeModel({ baseUrls });
+          if (status !== null) world.simulator.script({ model: model.upstream, listener: 'a', steps: [{ status }] });
+          const answer = await send(world.url, modelCall(path, world.rich.secret, model.id));
+          expect([path, status, codeOf(answer)]).toEqual([path, status, '200']);
+          const { record } = await world.operator.record(answer.id);
+          expect([record.attempts.length, record.chargedUsd]).toEqual([2, '0.01']);
+        }),
+      );
+      const both = await world.scripted([{ status: 503 }], { baseUrls: world.simulator.urls });
+      expect(codeOf(await send(world.url, modelCall(CHAT, world.rich.secret, both.id)))).toBe('503 upstream_error');
+      expect(world.simulator.calls({ model: both.upstream })).toHaveLength(2);
+    },
+  },
+  {
+    title: 'every model endpoint answers the listed statuses: 400, 401, 402, 403, 404, 429, 500, 502',
+    covers: ['endpoints: sentence 2 error statuses listed for'],
+    async run(world) {
+      const broke = await world.operator.account('1.00');
+      await world.operator.credit(broke.account, '-1.00');
+      const { secret: narrow } = await world.operator.account('1.00', { allowedModels: ['nobody/nothing'] });
+      const { secret } = world.rich;
+      const upstream = await Promise.all([429, 500, 502].map((status) => world.scripted([{ status }])));
+      for (const path of Object.keys(LEAST_BODY)) {
+        const calls = [
+          modelCall(path, secret, world.model.id, { model: null }),
+          modelCall(path, null, world.model.id),
+          modelCall(path, broke.secret, world.model.id),
+          modelCall(path, narrow, world.model.id),
+          modelCall(path, secret, 'nobody/nothing'),
+          ...upstream.map(({ id }) => modelCall(path, secret, id)),
+        ];
+        const answers = await Promise.all(calls.map((call) => send(world.url, call)));
+        expect([path, answers.map(codeOf)]).toEqual([path, LISTED_STATUSES]);
+      }
+    },
+  },
+  {
+    title: 'count_tokens and the lists are not billed; a call that was tried again is billed once more',
+    covers: [
+      'what the service does: sentence 8 billing requests to get',
+      'endpoints: POST /v1/messages/count_tokens',
+      'endpoints: GET /v1/models',
+      'endpoints: GET /v1/gateway/usage',
+    ],
+    async run(world) {
+      const { account, secret } = await world.operator.account('5.00');
+      for (let n = 0; n < 3; n += 1) {
+        expect((await send(world.url, modelCall(COUNT_TOKENS, secret, world.model.id))).status).toBe(200);
+        expect((await send(world.url, { path: '/v1/models', secret })).status).toBe(200);
+        expect((await send(world.url, { path: '/v1/gateway/usage', secret })).status).toBe(200);
+      }
+      for (let n = 0; n < 2; n += 1) {
+        const { id } = await send(world.url, modelCall(CHAT, secret, world.model.id));
+        await world.operator.record(id);
+      }
+      expect(await world.operator.chargedRecords(account)).toEqual({ count: 2, total: 20_000_000n });
+      expect(await world.operator.walletUsd(account)).toBe('4.98');
+    },
+  },
+  {
+    title: 'funding: a plan pays first, a wallet pays without a plan and for models outside it',
+    covers: [
+      'what the service does: sentence 9 funding comes from a',
+      'errors: 403 tier_permission_denied',
+      'errors: 402 no_funding',
+    ],
+    async run(world) {
+      const other = await world.makeModel();
+      const { account, secret } = await world.operator.account('5.00');
+      const paidBy = async (model: string): Promise<string[]> => {
+        const { id } = await send(world.url, modelCall(CHAT, secret, model));
+        const { record } = await world.operator.record(id);
+        return [record.planUsd, record.walletUsd];
+      };
+      expect(await paidBy(world.model.id)).toEqual(['0.00', '0.01']);
+      await world.subscribe(account, { models: [world.model.id] });
+      expect(await paidBy(world.model.id)).toEqual(['0.01', '0.00']);
+      expect(await paidBy(other.id)).toEqual(['0.00', '0.01']);
+    },
+  },
+];

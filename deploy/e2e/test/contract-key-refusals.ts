@@ -1,0 +1,72 @@
+import { until } from '@gateway/testkit';
+import { callOf } from './contract-situation.js';
+import type { ErrorSituation } from './contract-situation.js';
+
+const unauthenticated = { status: 401, type: 'authentication_error', messagesType: 'authentication_error' };
+const forbidden = { status: 403, type: 'permission_denied_error', messagesType: 'permission_error' };
+
+/** What is wrong with a key, or between a key and a model. */
+export const KEY_REFUSALS: readonly ErrorSituation[] = [
+  {
+    expected: { ...unauthenticated, code: 'missing_api_key' },
+    arrange: async ({ model }) => callOf(null, model.id),
+  },
+  {
+    expected: { ...unauthenticated, code: 'invalid_api_key' },
+    what: 'never issued',
+    arrange: async ({ model }) => callOf(`mgw_live_${'0'.repeat(48)}`, model.id),
+  },
+  {
+    expected: { ...unauthenticated, code: 'invalid_api_key' },
+    what: 'rotated away',
+    arrange: async (world) => {
+      const { key, secret } = await world.operator.account('1.00');
+      await world.operator.rotate(key);
+      return callOf(secret, world.model.id);
+    },
+  },
+  {
+    expected: { ...forbidden, code: 'key_inactive' },
+    what: 'revoked',
+    arrange: async (world) => {
+      const { key, secret } = await world.operator.account('1.00');
+      await world.operator.setKey(key, 'revoke');
+      return callOf(secret, world.model.id);
+    },
+  },
+  {
+    expected: { ...forbidden, code: 'key_inactive' },
+    what: 'suspended',
+    arrange: async (world) => {
+      const { key, secret } = await world.operator.account('1.00');
+      await world.operator.setKey(key, 'suspend');
+      return callOf(secret, world.model.id);
+    },
+  },
+  {
+    expected: { ...forbidden, code: 'key_expired' },
+    arrange: async (world) => {
+      const { account } = await world.operator.account('1.00');
+      const expiresAtMs = Date.now() + 1_500;
+      const { secret } = await world.operator.key(account, { expiresAt: new Date(expiresAtMs).toISOString() });
+      await until('the key has expired', () => Date.now() > expiresAtMs + 50);
+      return callOf(secret, world.model.id);
+    },
+  },
+  {
+    expected: { ...forbidden, code: 'account_suspended' },
+    arrange: async (world) => {
+      const { account, secret } = await world.operator.account('1.00');
+      await world.operator.setAccount(account, 'suspend');
+      return callOf(secret, world.model.id);
+    },
+  },
+  {
+    expected: { ...forbidden, code: 'model_not_allowed_on_key', param: 'model', message: /contract\/[0-9a-f]{12}/ },
+    arrange: async (world) => {
+      const other = await world.makeModel();
+      const { secret } = await world.operator.account('1.00', { allowedModels: [other.id] });
+      return callOf(secret, world.model.id);
+    },
+  },
+];

@@ -1,0 +1,130 @@
+import type { AccountView } from '@gateway/contracts/operator';
+import { until } from '@gateway/testkit';
+import type { Style } from './contract-call.js';
+import type { orderPlans } from './contract-order-plans.js';
+import { CENT } from './contract-world.js';
+import type { ContractModel, ContractWorld } from './contract-world.js';
+
+export const PATHS: Readonly<Record<Style, string>> = { chat: '/v1/chat/completions', messages: '/v1/messages' };
+
+/** What a scene's next call is made with: each row's repair changes something of it, or of the account behind it. */
+interface CallParts {
+  path: string;
+  secret: string | null;
+  contentType: string;
+  /** Null: the whole body is sent. */
+  announcedBytes: number | null;
+}
+
+/** One row of the order of refusals: broken from the beginning, until it is repaired. */
+export interface OrderStep {
+  readonly row: number;
+  readonly code: string;
+  repair(): Promise<void>;
+}
+
+/** Who pays for the model. */
+export type Funding = 'plan' | 'wallet';
+
+/** Everything that a scene's calls depend on. */
+export interface Actors {
+  readonly world: ContractWorld;
+  readonly style: Style;
+  readonly team: AccountView;
+  readonly model: ContractModel;
+  /** Without a cap; with a cap that covers no call; with such a cap and a list without the model. */
+  readonly keys: Readonly<Record<'free' | 'capped' | 'narrow', { readonly key: string; readonly secret: string }>>;
+  readonly plans: ReturnType<typeof orderPlans>;
+  /** The call that has the only slot. */
+  readonly held: Promise<unknown>;
+  readonly parts: CallParts;
+}
+
+/** Every row that can be broken together with the others of that funding, in their order. */
+export function orderSteps(actors: Actors, funding: Funding): readonly OrderStep[] {
+  const ofFunding = funding === 'plan' ? planRows(actors) : walletRows(actors);
+  return [...requestRows(actors), ...modelRows(actors), ...ofFunding, ...lastRows(actors)];
+}
+
+function requestRows({ world: { operator }, style, team, keys, parts }: Actors): OrderStep[] {
+  return [
+    step(1, 'unsupported_endpoint', () => (parts.path = PATHS[style])),
+    step(3, 'missing_api_key', () => (parts.secret = `mgw_live_${'0'.repeat(48)}`)),
+    step(4, 'invalid_api_key', () => (parts.secret = keys.narrow.secret)),
+    step(5, 'key_inactive', () => operator.setKey(keys.narrow.key, 'reinstate')),
+    step(6, 'rate_limited', () => operator.limits(team.id, 1_000, 1)),
+    step(7, 'request_entity_too_large', () => (parts.announcedBytes = null)),
+    step(8, 'invalid_request', () => (parts.contentType = 'application/json')),
+  ];
+}
+
+function modelRows(actors: Actors): OrderStep[] {
+  const { world, model, keys, parts } = actors;
+  return [
+    step(9, 'model_not_found', () => putModel(actors, { active: true, available: false })),
+    step(10, 'model_not_allowed_on_key', () => (parts.secret = keys.capped.secret)),
+    step(11, 'endpoint_not_supported_for_model', () => world.putSource(model, { enabled: false })),
+    step(12, 'model_not_available', () => putModel(actors, {})),
+    step(13, 'model_not_priced', () => putModel(actors, { prices: CENT })),
+    step(14, 'no_upstream_available', () => world.putSource(model, {})),
+  ];
+}
+
+function walletRows(actors: Actors): OrderStep[] {
+  const { world, team, plans } = actors;
+  return [
+    debtRow(actors),
+    step(16, 'no_funding', () => plans.withoutModel()),
+    step(17, 'tier_permission_denied', () => world.operator.credit(team.id, '0.001')),
+    slotRow(actors),
+  ];
+}
+
+function planRows(actors: Actors): OrderStep[] {
+  const { plans } = actors;
+  return [
+    debtRow(actors),
+    slotRow(actors),
+    step(19, 'window_exhausted', () => plans.withAllotment()),
+    step(20, 'model_limit_reached', () => plans.withFewCredits()),
+  ];
+}
+
+function lastRows({ world, team, keys, parts }: Actors): OrderStep[] {
+  return [
+    step(21, 'insufficient_credits', () => world.operator.credit(team.id, '5.00')),
+    step(22, 'member_cap_reached', () => world.capOwner(team, null)),
+    step(23, 'monthly_spend_cap_exceeded', () => (parts.secret = keys.free.secret)),
+  ];
+}
+
+function debtRow({ world: { operator }, team }: Actors): OrderStep {
+  return step(15, 'outstanding_debt', async () => {
+    const balance = await operator.walletUsd(team.id);
+    if (balance?.startsWith('-') !== true) throw new Error(`the balance is ${balance}: there is no debt to repair`);
+    await operator.credit(team.id, balance.slice(1));
+  });
+}
+
+function slotRow({ world, team, held }: Actors): OrderStep {
+  return step(18, 'concurrency_limit', async () => {
+    world.simulator.release(team.id);
+    await held;
+    await until('the slot is free', async () => (await world.operator.all(`/slots?accountId=${team.id}`)).length === 0);
+  });
+}
+
+function step(row: number, code: string, repair: () => unknown): OrderStep {
+  return {
+    row,
+    code,
+    async repair() {
+      await repair();
+    },
+  };
+}
+
+/** Saves the model with these fields; without prices they stay. */
+export function putModel({ world, model }: Actors, fields: object): Promise<unknown> {
+  return world.operator.must('PUT', `/models/${model.id}`, { displayName: 'order', kind: 'chat', ...fields });
+}

@@ -1,0 +1,97 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What one model's calls met at the provider. */
+export interface ProviderCount {
+  readonly calls: number;
+  /** Most of them at a time. */
+  readonly most: number;
+}
+
+export interface ProviderBehaviour {
+  /** From the whole request to the answer. */
+  readonly delayMs?: number;
+  /** Each so many-th call is answered with 500; absent: none. */
+  readonly failEvery?: number;
+}
+
+/** A provider that counts: every answer is short and the same, so that thousands of them cost little. */
+export interface CountingProvider {
+  readonly url: string;
+  behave(upstream: string, behaviour: ProviderBehaviour): void;
+  count(upstream: string): ProviderCount;
+  close(): Promise<void>;
+}
+
+interface Counted {
+  calls: number;
+  running: number;
+  most: number;
+  behaviour: ProviderBehaviour;
+}
+
+const ANSWER = JSON.stringify({
+  id: 'chatcmpl-counted',
+  object: 'chat.completion',
+  created: 0,
+  model: 'counted',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'counted' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 },
+});
+const FAILURE = JSON.stringify({ error: { message: 'failed on purpose', type: 'server_error', code: null } });
+/** Longer than a pause of the gateway's idle connections in a test. */
+const KEEP_ALIVE_MS = 120_000;
+
+/** Listens on a free port of this machine. */
+export async function startCountingProvider(): Promise<CountingProvider> {
+  const models = new Map<string, Counted>();
+  const countedOf = (upstream: string): Counted => {
+    const counted = models.get(upstream) ?? { calls: 0, running: 0, most: 0, behaviour: {} };
+    models.set(upstream, counted);
+    return counted;
+  };
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+    readModel(request).then(
+      (model) => answer(countedOf(model), response),
+      () => response.destroy(),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    behave(upstream, behaviour) {
+      countedOf(upstream).behaviour = behaviour;
+    },
+    count(upstream) {
+      const { calls, most } = countedOf(upstream);
+      return { calls, most };
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function readModel(request: IncomingMessage): Promise<string> {
+  let body = '';
+  for await (const chunk of request) body += String(chunk);
+  return (JSON.parse(body) as { model: string }).model;
+}
+
+/** A call counts as running from its whole request until its answer is about to be written. */
+function answer(counted: Counted, response: ServerResponse): void {
+  counted.calls += 1;
+  counted.running += 1;
+  counted.most = Math.max(counted.most, counted.running);
+  const { delayMs = 0, failEvery } = counted.behaviour;
+  const fails = failEvery !== undefined && counted.calls % failEvery === 0;
+  setTimeout(() => {
+    counted.running -= 1;
+    const body = fails ? FAILURE : ANSWER;
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    response.writeHead(fails ? 500 : 200, headers).end(body);
+  }, delayMs);
+}

@@ -1,0 +1,94 @@
+import { expect, test } from '@jest/globals';
+import { cpus } from 'node:os';
+import { scanObject, type ScanResult } from '../src/domain/json-scanner.js';
+import { compareScan } from './compare-scan.js';
+import { casesOfRun, seedOfRun, table, writeReport } from './figures.js';
+import { generateDocument } from './generate-document.js';
+import { SeededRandom } from './random.js';
+
+/** Documents of the short run, which every test run does; `npm run prove:scanner` sets more. */
+const DOCUMENTS_DEFAULT = 20_000;
+/** A shorter run is printed, but does not replace the committed figures. */
+const DOCUMENTS_COMMITTED = 10_000_000;
+const MINUTE_MS = 60_000;
+
+const documents = casesOfRun('GATEWAY_PROVE_DOCUMENTS', DOCUMENTS_DEFAULT);
+const seed = seedOfRun();
+
+test(
+  `${documents} documents are read by the scanner as by JSON.parse (seed ${seed})`,
+  () => {
+    const random = new SeededRandom(seed);
+    const startedAt = performance.now();
+    let accepted = 0;
+    let bytes = 0;
+    for (let number = 0; number < documents; number += 1) {
+      const document = generateDocument(random);
+      const compared = compareScan(document);
+      if (compared.difference !== null) {
+        const text = document.bytes.toString('base64');
+        throw new Error(`seed ${seed}, document ${number}: ${compared.difference}\n${text}`);
+      }
+      if (compared.accepted) accepted += 1;
+      bytes += document.bytes.length;
+    }
+    expect(accepted).toBeGreaterThan(documents / 2);
+    expect(documents - accepted).toBeGreaterThan(documents / 5);
+    if (documents > DOCUMENTS_DEFAULT) report({ accepted, bytes }, performance.now() - startedAt);
+  },
+  240 * MINUTE_MS,
+);
+
+test('a seed gives the same documents again', () => {
+  const bytes = (each: number): string => {
+    const random = new SeededRandom(each);
+    return Array.from({ length: 50 }, () => generateDocument(random).bytes.toString('latin1')).join('\n');
+  };
+  expect(bytes(7)).toBe(bytes(7));
+  expect(bytes(7)).not.toBe(bytes(8));
+});
+
+type Members = Extract<ScanResult, { ok: true }>['members'];
+
+test.each<[string, (result: ScanResult) => ScanResult]>([
+  ['refuses what is right', () => ({ ok: false, problem: 'syntax', at: 0 })],
+  ['accepts what is wrong', (result) => (result.ok ? result : { ok: true, members: [] })],
+  ['loses a member', (result) => (result.ok ? { ok: true, members: result.members.slice(1) } : result)],
+  ['decodes no escape', (result) => withMembers(result, (one) => ({ ...one, name: one.name.replace('e', 'E') }))],
+  ['gives a place after', (result) => withMembers(result, (one) => ({ ...one, end: one.end + 1 }))],
+  ['gives a name’s place after', (result) => withMembers(result, (one) => ({ ...one, nameStart: one.nameStart + 1 }))],
+  ['miscounts elements', (result) => withMembers(result, (one) => ({ ...one, elements: one.elements + 1 }))],
+])('a scanner that %s is found out', (_name, spoil) => {
+  const random = new SeededRandom(1);
+  const differences = Array.from({ length: 500 }, () =>
+    compareScan(generateDocument(random), (body) => spoil(scanObject(body))),
+  );
+  expect(differences.some(({ difference }) => difference !== null)).toBe(true);
+});
+
+function withMembers(result: ScanResult, change: (member: Members[number]) => Members[number]): ScanResult {
+  return result.ok ? { ok: true, members: result.members.map(change) } : result;
+}
+
+function report({ accepted, bytes }: { accepted: number; bytes: number }, ms: number): void {
+  const facts = table([
+    ['', ''],
+    ['documents', documents.toLocaleString('en')],
+    ['seed', String(seed)],
+    ['read as an object by both', accepted.toLocaleString('en')],
+    ['refused by both', (documents - accepted).toLocaleString('en')],
+    ['differences', '0'],
+    ['bytes', bytes.toLocaleString('en')],
+    ['time', `${(ms / 1000).toFixed(0)} s`],
+    ['date', new Date().toISOString().slice(0, 10)],
+    ['machine', `${cpus()[0]?.model.trim() ?? 'unknown'}, Node ${process.versions.node}`],
+  ]);
+  const text = `# The scanner against JSON.parse
+
+Written by \`npm run prove:scanner\`. Compared are: accepted or refused, names, values, kinds, and of documents that were
+made valid the place of every member.
+
+${facts}
+`;
+  writeReport('scanner.md', text, documents >= DOCUMENTS_COMMITTED);
+}

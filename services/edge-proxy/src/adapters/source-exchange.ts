@@ -1,0 +1,124 @@
+import type { Readable } from 'node:stream';
+import type { Client, Dispatcher } from 'undici';
+import type { SourceExchange, SourceFailure, SourceReader, SourceRequest } from '../ports.js';
+import { PrivateAddressError } from './public-lookup.js';
+
+/**
+ * A larger body is handed over piece by piece and let go of with the last one. A smaller one is sent in one write, but
+ * undici keeps it until the answer has ended.
+ */
+const WHOLE_BODY_BYTES_MAX = 16 * 1024;
+
+/** One connection that serves one request at a time; it connects at its first request and again when it was closed. */
+export interface Lane {
+  readonly client: Client;
+  /** Answers on the present connection. */
+  answers: number;
+  isIdle: boolean;
+}
+
+/** Where a lane goes when its request is over. */
+export interface LaneOwner {
+  giveBack(lane: Lane): void;
+  drop(lane: Lane): void;
+}
+
+/** One request on one lane, and its answer. */
+export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
+  readonly #owner: LaneOwner;
+  readonly #lane: Lane;
+  readonly #reader: SourceReader;
+  #controller: Dispatcher.DispatchController | null = null;
+  #isReused = false;
+  #hasAnswerBegun = false;
+  #isOver = false;
+
+  constructor(owner: LaneOwner, lane: Lane, request: SourceRequest, reader: SourceReader) {
+    this.#owner = owner;
+    this.#lane = lane;
+    this.#reader = reader;
+    const { path, body } = request;
+    const bytes = body.reduce((sum, { length }) => sum + length, 0);
+    const isWhole = bytes <= WHOLE_BODY_BYTES_MAX;
+    const headers = isWhole ? request.headers : [...request.headers, 'content-length', String(bytes)];
+    lane.client.dispatch(
+      {
+        method: 'POST',
+        path,
+        headers: headers as string[],
+        body: isWhole ? Buffer.concat(body, bytes) : this.#handOver([...body]),
+        idempotent: false,
+      },
+      this,
+    );
+  }
+
+  pause(): void {
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    if (!this.#isOver) this.#controller?.resume();
+  }
+
+  abort(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#owner.drop(this.#lane);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#isReused = this.#lane.answers > 0;
+    if (!this.#isOver) this.#reader.sent();
+  }
+
+  onResponseStarted(): void {
+    this.#hasAnswerBegun = true;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status >= 200 && !this.#isOver) this.#reader.head(status, headers);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#isOver) this.#reader.data(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#owner.giveBack(this.#lane);
+    this.#reader.end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#owner.drop(this.#lane);
+    const code = 'code' in error ? String(error.code) : error.name;
+    const reason = error instanceof PrivateAddressError ? error.message : code;
+    this.#reader.failed({ kind: this.#kindOf(error), reused: this.#isReused, reason });
+  }
+
+  /** A finished generator keeps nothing. The next piece is asked for when the connection has room for it. */
+  #handOver(pieces: Buffer[]): Readable {
+    // undici takes every iterable, which its types leave out.
+    return this.#piecesOf(pieces) as unknown as Readable;
+  }
+
+  *#piecesOf(pieces: Buffer[]): Generator<Buffer> {
+    for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) if (piece.length > 0) yield piece;
+    if (!this.#isOver) this.#reader.bodyTaken(this.#isReused);
+  }
+
+  #kindOf(error: Error): SourceFailure['kind'] {
+    if (error instanceof PrivateAddressError) return 'private';
+    if (this.#controller === null) return 'unreachable';
+    return this.#hasAnswerBegun ? 'broken' : 'unanswered';
+  }
+}

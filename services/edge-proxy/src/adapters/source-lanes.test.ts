@@ -1,0 +1,213 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { until } from '@gateway/testkit';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo, LookupFunction } from 'node:net';
+import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
+import type { SourceFailure, SourceReader } from '../ports.js';
+import { SourceLanes } from './source-lanes.js';
+
+const stops: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
+
+async function provider(serve: Parameters<typeof startRawProvider>[0]): Promise<RawProvider & { port: string }> {
+  const started = await startRawProvider(serve);
+  stops.push(() => started.stop());
+  return { ...started, port: new URL(started.url).port };
+}
+
+function lanesWith(options: ConstructorParameters<typeof SourceLanes>[0]): SourceLanes {
+  const lanes = new SourceLanes(options);
+  stops.push(() => lanes.close());
+  return lanes;
+}
+
+/** Answers with the addresses that the name has this time, in either form that node asks for. */
+function scripted(...answers: readonly string[][]): LookupFunction & { asked: string[] } {
+  const asked: string[] = [];
+  const lookup: LookupFunction = (hostname, options, callback) => {
+    const addresses = answers[Math.min(asked.length, answers.length - 1)] as string[];
+    asked.push(hostname);
+    const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    if (options.all === true) return callback(null, found);
+    callback(null, found[0]?.address ?? '', found[0]?.family);
+  };
+  return Object.assign(lookup, { asked });
+}
+
+interface Heard {
+  readonly told: string[];
+  failure: SourceFailure | null;
+}
+
+/** One request; resolves when it has ended or failed. */
+function exchange(lanes: SourceLanes, origin: string, body: readonly Buffer[] = [Buffer.from('{}')]): Promise<Heard> {
+  return new Promise((resolve) => {
+    const heard: Heard = { told: [], failure: null };
+    const reader: SourceReader = {
+      sent: () => void heard.told.push('sent'),
+      bodyTaken: (reused) => void heard.told.push(`taken ${reused}`),
+      head: (status) => void heard.told.push(`${status}`),
+      data: () => undefined,
+      end: () => resolve(heard),
+      failed: (failure) => {
+        heard.failure = failure;
+        resolve(heard);
+      },
+    };
+    lanes.send({ origin, path: '/', headers: [], body, freshConnection: false }, reader);
+  });
+}
+
+test.each([
+  'http://127.0.0.1',
+  'http://2130706433',
+  'http://0x7f.1',
+  'http://[::1]',
+  'http://[::ffff:127.0.0.1]',
+  'http://[::]',
+  'http://0.0.0.0',
+  'http://localhost',
+  'http://10.1.2.3',
+  'http://169.254.169.254',
+  'http://[fd00:ec2::254]',
+  'http://metadata.google.internal',
+])('%s is not connected to, and no name is looked up for it', async (base) => {
+  const server = await provider((socket) => onRequest(socket, () => socket.write(OK)));
+  const lookup = scripted(['127.0.0.1']);
+  const heard = await exchange(lanesWith({ privateAllowed: false, lookup }), new URL(`${base}:${server.port}`).origin);
+  expect(heard).toEqual({
+    told: [],
+    failure: { kind: 'private', reused: false, reason: `private address ${new URL(base).hostname}` },
+  });
+  expect([lookup.asked, server.connections()]).toEqual([[], 0]);
+});
+
+test.each([
+  ['its only address', ['127.0.0.1'], '127.0.0.1'],
+  ['its first address', ['10.0.0.1', '93.184.215.14'], '10.0.0.1'],
+  ['one of its addresses', ['2606:2800:21f:cb07:6820:80da:af6b:8b2c', '93.184.215.14', '::1'], '::1'],
+  ['an address inside another form', ['64:ff9b::a9fe:a9fe'], '64:ff9b::a9fe:a9fe'],
+])('a name that has a private address as %s is not connected to', async (_name, addresses, refused) => {
+  const server = await provider((socket) => onRequest(socket, () => socket.write(OK)));
+  const lanes = lanesWith({ privateAllowed: false, lookup: scripted(addresses) });
+  const heard = await exchange(lanes, `http://provider.example:${server.port}`);
+  expect(heard.failure).toEqual({ kind: 'private', reused: false, reason: `private address ${refused}` });
+  expect([heard.told, server.connections()]).toEqual([[], 0]);
+});
+
+test('over TLS the address is judged as well', async () => {
+  const server = await provider((socket) => socket.resume());
+  const lanes = lanesWith({ privateAllowed: false, lookup: scripted(['127.0.0.1']) });
+  const heard = await exchange(lanes, `https://provider.example:${server.port}`);
+  expect([heard.failure?.kind, server.connections()]).toEqual(['private', 0]);
+});
+
+test('each connection looks its name up again, and judges what it finds then', async () => {
+  const rebound = scripted(['127.0.0.1']);
+  let isKnown = false;
+  const lookup: LookupFunction = (hostname, options, callback) => {
+    if (isKnown) return rebound(hostname, options, callback);
+    isKnown = true;
+    callback(Object.assign(new Error('try again'), { code: 'EAI_AGAIN' }), []);
+  };
+  const lanes = lanesWith({ privateAllowed: false, lookup });
+  const server = await provider((socket) => onRequest(socket, () => socket.write(OK)));
+  const origin = `http://provider.example:${server.port}`;
+  expect((await exchange(lanes, origin)).failure).toMatchObject({ kind: 'unreachable', reason: 'EAI_AGAIN' });
+  expect((await exchange(lanes, origin)).failure?.kind).toBe('private');
+  expect([rebound.asked.length, server.connections()]).toEqual([1, 0]);
+});
+
+test.each(['127.0.0.1', 'provider.example', 'localhost'])(
+  'where private addresses are allowed %s is served',
+  async (host) => {
+    const server = await provider((socket) => onRequest(socket, () => socket.write(OK)));
+    const lanes = lanesWith({ privateAllowed: true, lookup: scripted(['127.0.0.1']) });
+    const heard = await exchange(lanes, `http://${host}:${server.port}`);
+    expect(heard).toEqual({ told: ['sent', '200'], failure: null });
+  },
+);
+
+test('a large body arrives as it is, and is let go of when the connection has it', async () => {
+  const got: Buffer[] = [];
+  const lengths: (string | undefined)[] = [];
+  const server: Server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    lengths.push(request.headers['content-length']);
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      got.push(Buffer.concat(chunks));
+      response.end();
+    });
+  }).listen(0, '127.0.0.1');
+  await until('the provider listens', () => server.listening);
+  stops.push(() => new Promise((resolve) => server.close(resolve)));
+  const lanes = lanesWith({ privateAllowed: true });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const pieces = [
+    Buffer.alloc(3, 'a'),
+    Buffer.alloc(0),
+    Buffer.from('é'),
+    Buffer.alloc(5_000_000, 'b'),
+    Buffer.from('c'),
+  ];
+  const whole = Buffer.concat(pieces);
+  expect((await exchange(lanes, origin, pieces)).told).toEqual(['sent', 'taken false', '200']);
+  expect((await exchange(lanes, origin, pieces)).told).toEqual(['sent', 'taken true', '200']);
+  expect((await exchange(lanes, origin, [Buffer.from('x'), Buffer.from('y')])).told).toEqual(['sent', '200']);
+  expect(lengths).toEqual([String(whole.length), String(whole.length), '2']);
+  expect(got.map((body, at) => body.equals(at < 2 ? whole : Buffer.from('xy')))).toEqual([true, true, true]);
+});
+
+test('a provider that answers before it has read a large body is heard, and its connection is not used again', async () => {
+  const server = await provider((socket) => {
+    socket.once('data', () => {
+      socket.pause();
+      socket.write('HTTP/1.1 413 No\r\ncontent-length: 0\r\n\r\n');
+    });
+    socket.resume();
+  });
+  const lanes = lanesWith({ privateAllowed: true });
+  const body = [Buffer.alloc(20_000_000, 'x')];
+  expect((await exchange(lanes, server.url, body)).told).toEqual(['sent', '413']);
+  expect((await exchange(lanes, server.url, body)).told).toEqual(['sent', '413']);
+  expect(server.connections()).toBe(2);
+});
+
+test('a connection that breaks while it takes a large body has not answered', async () => {
+  const server = await provider((socket) => {
+    socket.once('data', () => socket.resetAndDestroy());
+    socket.resume();
+  });
+  const heard = await exchange(lanesWith({ privateAllowed: true }), server.url, [Buffer.alloc(20_000_000, 'x')]);
+  expect(heard.told).toEqual(['sent']);
+  expect(heard.failure?.kind).toBe('unanswered');
+});
+
+test('a request that is given up while its body is taken closes its connection, and nothing more is told', async () => {
+  let isClosed = false;
+  const server = await provider((socket) => {
+    socket.once('data', () => socket.pause());
+    socket.on('close', () => (isClosed = true));
+    socket.resume();
+  });
+  const told: string[] = [];
+  const tell = (what: string) => () => void told.push(what);
+  const reader = { sent: tell('sent'), bodyTaken: tell('taken'), head: tell('head'), data: tell('data') };
+  const body = [Buffer.alloc(20_000_000, 'x'), Buffer.from('y')];
+  const request = { origin: server.url, path: '/', headers: [], body, freshConnection: false };
+  const started = lanesWith({ privateAllowed: true }).send(request, {
+    ...reader,
+    end: tell('end'),
+    failed: tell('failed'),
+  });
+  await until('the request is being sent', () => server.connections() === 1 && told.length === 1);
+  started.abort();
+  await server.stop();
+  await until('the connection is closed', () => isClosed);
+  expect(told).toEqual(['sent']);
+});

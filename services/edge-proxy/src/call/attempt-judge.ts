@@ -1,0 +1,77 @@
+import { judgeAttempt, type AttemptResult, type JudgedAttempt } from '../domain/judge-attempt.js';
+import type { SourceFailure } from '../ports.js';
+import { one, type SourceHeaders } from './answer-headers.js';
+import type { AdmittedCall, Edge } from './call.js';
+import type { Delivery } from './delivery.js';
+
+/** Puts what happened in one attempt into the domain's words and has it judged. */
+export class AttemptJudge {
+  readonly #edge: Edge;
+  readonly #call: AdmittedCall;
+  #status = 0;
+  #headers: SourceHeaders = {};
+  /** Of the head. */
+  #judged: JudgedAttempt | null = null;
+  /** Of what cut the answer, if anything but the provider's own word did. */
+  #cutBy: JudgedAttempt | null = null;
+
+  constructor(edge: Edge, call: AdmittedCall) {
+    this.#edge = edge;
+    this.#call = call;
+  }
+
+  head(status: number, headers: SourceHeaders): JudgedAttempt {
+    this.#status = status;
+    this.#headers = headers;
+    return (this.#judged = this.result(this.#answered(Buffer.alloc(0))));
+  }
+
+  /** A refusal, with what came of its text. */
+  refusal(bodyStart: Buffer): JudgedAttempt {
+    return this.result(this.#answered(bodyStart));
+  }
+
+  result(result: AttemptResult): JudgedAttempt {
+    const facts = {
+      style: this.#call.row.style,
+      streamed: this.#call.parsed.stream,
+      nowMs: this.#edge.clock.nowMs(),
+    };
+    return judgeAttempt(result, facts);
+  }
+
+  /** The answer that is relayed ends by this. */
+  cutBy(judged: JudgedAttempt): void {
+    this.#cutBy = judged;
+  }
+
+  /** A relayed answer has ended. */
+  delivered({ ended }: Delivery, isGone: boolean): JudgedAttempt {
+    if (ended === 'complete' && this.#judged !== null) return this.#judged;
+    if (ended === 'client_left' || isGone) return this.result({ kind: 'abandoned', sent: true });
+    return this.#cutBy ?? this.result({ kind: 'broken_in_body' });
+  }
+
+  #answered(bodyStart: Buffer): AttemptResult {
+    return {
+      kind: 'answered',
+      status: this.#status,
+      retryAfter: one(this.#headers['retry-after']),
+      contentType: one(this.#headers['content-type']),
+      contentEncoding: one(this.#headers['content-encoding']),
+      bodyStart,
+    };
+  }
+}
+
+export function resultOfFailure({ kind, reused }: SourceFailure): AttemptResult {
+  switch (kind) {
+    case 'private':
+    case 'unreachable':
+      return { kind: 'unreachable' };
+    case 'unanswered':
+      return { kind: 'broken_before_head', reusedConnection: reused };
+    case 'broken':
+      return { kind: 'broken_in_body' };
+  }
+}

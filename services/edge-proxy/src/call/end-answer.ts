@@ -1,0 +1,53 @@
+import { READERS } from '../domain/formats/readers.js';
+import type { ClientAnswer } from '../ports.js';
+import type { AdmittedCall, Edge } from './call.js';
+import type { Deadline } from './deadlines.js';
+import type { Delivery } from './delivery.js';
+import type { Settlement } from './settle-call.js';
+
+/** How long the ending of a cut answer waits to be read before its connection is destroyed anyway. */
+const CUT_UNREAD_MS_MAX = 10_000;
+
+/** The last piece of an answer that was begun, and a bound on how long its bytes wait for a client that does not read. */
+export async function endAnswer(
+  edge: Edge,
+  call: AdmittedCall,
+  delivery: Delivery,
+  settlement: Settlement,
+): Promise<void> {
+  try {
+    await sendEnding(edge, call, delivery, settlement);
+  } finally {
+    delivery.over?.();
+  }
+}
+
+async function sendEnding(edge: Edge, call: AdmittedCall, delivery: Delivery, settlement: Settlement): Promise<void> {
+  const { answer } = call.request;
+  switch (delivery.ended) {
+    case 'complete': {
+      await Promise.all([settlement.recorded, settlement.released]);
+      answer.end(delivery.lastPiece);
+      return destroyUnread(edge, answer, edge.settings.upstreamDeadlineMs);
+    }
+    case 'cut':
+    case 'failed':
+      endCut(call, delivery.cutEnding ?? null);
+      return destroyUnread(edge, answer, Math.min(CUT_UNREAD_MS_MAX, edge.settings.upstreamDeadlineMs));
+    case 'client_left':
+      // One that stopped reading is still there: its answer must not look complete either.
+      return answer.destroy();
+  }
+}
+
+/** A cut answer must not end like a complete one; some streams show that by their last event alone (behaviour §3). */
+function endCut({ request, parsed, row }: AdmittedCall, ending: Buffer | null): void {
+  if (parsed.stream && READERS[row.format].cutEndsNormally) request.answer.end(ending);
+  else request.answer.cut(ending);
+}
+
+function destroyUnread(edge: Edge, answer: ClientAnswer, ms: number): void {
+  let deadline: Deadline | null = null;
+  if (answer.isSent(() => deadline?.cancel())) return;
+  deadline = edge.deadlines.in(ms, () => answer.destroy());
+}

@@ -1,0 +1,46 @@
+import { READERS } from '../domain/formats/readers.js';
+import { addsStreamUsage } from '../domain/forward-body.js';
+import type { OpenedSource } from '../ports.js';
+import { lengthOf, plainHeaders, streamHeaders, type SourceHeaders } from './answer-headers.js';
+import type { AdmittedCall, Edge } from './call.js';
+import type { AnswerRelay, RelayEvents } from './delivery.js';
+import { PlainRelay } from './relay-plain.js';
+import { StreamRelay } from './relay-stream.js';
+
+/**
+ * With more running calls a complete plain body is sent in one piece, when its record is stored: the first byte comes a
+ * little later, and the edge saves a tenth of its work.
+ */
+const EARLY_CALLS_MAX = 8;
+
+/** What takes the body of a usable answer of this source, whose head is `headers`. */
+export function makeRelay(
+  edge: Edge,
+  call: AdmittedCall,
+  opened: OpenedSource,
+  headers: SourceHeaders,
+  events: RelayEvents,
+): AnswerRelay {
+  const { answer } = call.request;
+  const reader = READERS[call.row.format];
+  if (call.parsed.stream) {
+    const dropUsageFrame = addsStreamUsage(call.parsed, opened.source.streamUsage);
+    const metering = { dropUsageFrame, choices: call.parsed.choices };
+    return new StreamRelay({
+      answer,
+      headers: streamHeaders(headers),
+      reader,
+      metering,
+      requestId: call.id,
+      events,
+    });
+  }
+  return new PlainRelay({
+    answer,
+    headers: plainHeaders(headers),
+    contentLength: lengthOf(headers['content-length']),
+    reader,
+    events,
+    sendsEarly: () => edge.running.size <= EARLY_CALLS_MAX,
+  });
+}

@@ -1,0 +1,117 @@
+import type { Bus } from '@gateway/bus';
+import { edgeReport, edgeVerdict } from '@gateway/contracts/messages';
+import type { ServiceContext } from '@gateway/service-kit';
+import { AdmissionDesk } from './admission/ask-admission.js';
+import { EdgeClock } from './admission/edge-clock.js';
+import { GateTokens } from './admission/gate-tokens.js';
+import { KnownReplicas } from './admission/known-replicas.js';
+import { TurnEnd } from './admission/turn-end.js';
+import { RunningCalls } from './beats/running-calls.js';
+import { Beats } from './beats/send-beats.js';
+import type { Edge } from './call/call.js';
+import { Deadlines } from './call/deadlines.js';
+import { makeEdgeMetrics } from './call/edge-metrics.js';
+import type { EDGE_FIELDS } from './config.js';
+import { settingsOf } from './edge-settings.js';
+import { PrivateSources } from './health/private-sources.js';
+import { SourceHealths } from './health/source-healths.js';
+import { HealthReport } from './health/tell-health.js';
+import { MirroredReport } from './health/tell-mirrored.js';
+import { UsageJournal } from './journal/store-usage.js';
+import type { BusLine, Catalog, SourceSender } from './ports.js';
+
+/** What the verbs of an edge work with, as wire.ts has made it. */
+export interface EdgeAdapters {
+  readonly bus: Pick<Bus, 'subscribe' | 'onReconnect'>;
+  readonly line: BusLine;
+  readonly catalog: Catalog & { onChange(listener: () => void): void };
+  readonly sources: SourceSender;
+}
+
+/** The verbs of one edge, joined with each other. */
+export interface JoinedVerbs {
+  readonly edge: Edge;
+  readonly desk: AdmissionDesk;
+  readonly journal: UsageJournal;
+  readonly beats: Beats;
+  readonly healthReport: HealthReport;
+  readonly mirroredReport: MirroredReport;
+}
+
+/** Makes what an edge remembers and what it says by itself, and has it hear the bus. */
+export function joinVerbs(
+  context: ServiceContext<typeof EDGE_FIELDS>,
+  adapters: EdgeAdapters,
+  edgeId: string,
+): JoinedVerbs {
+  const { line, catalog } = adapters;
+  const monotonicMs = (): number => performance.now();
+  const health = new SourceHealths(() => healthReport.changed());
+  const healthReport = new HealthReport({ edge: edgeId, bus: line, catalog, healths: health, monotonicMs });
+  const mirroredReport = new MirroredReport({ replica: `edge-proxy.${edgeId}`, bus: line, catalog });
+  const made = makeEdge(context, adapters, edgeId, health, monotonicMs);
+  const verbs: JoinedVerbs = { ...made, healthReport, mirroredReport };
+  hearBus(adapters, verbs, edgeId);
+  return verbs;
+}
+
+function makeEdge(
+  context: ServiceContext<typeof EDGE_FIELDS>,
+  { line, catalog, sources }: EdgeAdapters,
+  edgeId: string,
+  health: SourceHealths,
+  monotonicMs: () => number,
+): Pick<JoinedVerbs, 'edge' | 'desk' | 'journal' | 'beats'> {
+  const { config, log } = context;
+  const metrics = makeEdgeMetrics();
+  const [clock, tokens, replicas] = [new EdgeClock(context.clock), new GateTokens(), new KnownReplicas()];
+  const [running, turnEnd] = [new RunningCalls(), new TurnEnd()];
+  const toBus = { edge: edgeId, bus: line, monotonicMs };
+  const journal = new UsageJournal({
+    bus: line,
+    turnEnd,
+    monotonicMs,
+    random: Math.random,
+    onFailedTry: (code) => {
+      metrics.storeFailed();
+      log.warn({ code }, 'usage events were not stored and are tried again');
+    },
+  });
+  const mayAdmit = (): boolean => journal.mayAdmit();
+  const desk = new AdmissionDesk({ ...toBus, turnEnd, clock, tokens, replicas, mayAdmit });
+  const onFailed = (): void => metrics.beatFailed();
+  const beats = new Beats({ ...toBus, everyMs: config.GATEWAY_BEAT_MS, clock, tokens, desk, running, onFailed });
+  const onRefused = (): void => metrics.privateSourceRefused();
+  const edge: Edge = {
+    settings: settingsOf(config, config.GATEWAY_TRACE_RATIO),
+    clock,
+    deadlines: new Deadlines(monotonicMs),
+    random: Math.random,
+    log,
+    metrics,
+    bus: line,
+    replicas,
+    catalog,
+    desk,
+    journal,
+    running,
+    sources,
+    health,
+    privateSources: new PrivateSources({ log, monotonicMs, onRefused }),
+  };
+  return { edge, desk, journal, beats };
+}
+
+function hearBus(
+  { bus, catalog }: EdgeAdapters,
+  { beats, journal, mirroredReport }: JoinedVerbs,
+  edgeId: string,
+): void {
+  bus.subscribe(edgeVerdict, (verdict) => beats.verdict(verdict), { words: { edge: edgeId } });
+  bus.subscribe(edgeReport, (report) => beats.report(report.tokens));
+  catalog.onChange(() => mirroredReport.tell());
+  bus.onReconnect(() => {
+    journal.retryNow();
+    mirroredReport.tell();
+  });
+}

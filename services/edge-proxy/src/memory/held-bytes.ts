@@ -1,0 +1,36 @@
+const MIB = 1024 * 1024;
+
+/** Bytes of one kind that all calls of this process hold together, under a bound. */
+export class HeldBytes {
+  readonly bytesMax: number;
+  #held = 0;
+
+  constructor(bytesMax: number) {
+    this.bytesMax = bytesMax;
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  /** Counts so many more; false, with nothing counted, when they do not fit. */
+  take(bytes: number): boolean {
+    if (this.#held + bytes > this.bytesMax) return false;
+    this.#held += bytes;
+    return true;
+  }
+
+  /** What was taken is held no longer. */
+  give(bytes: number): void {
+    this.#held -= bytes;
+  }
+}
+
+/** Request bodies, from their first byte until no source can need them; a request above is answered as overload. */
+export const REQUEST_BODIES = new HeldBytes(512 * MIB);
+
+/** Plain answers that are not sent before they are complete; one that does not fit is relayed while it comes. */
+export const HELD_ANSWERS = new HeldBytes(256 * MIB);
+
+/** Relayed plain answers that are kept for their usage; of one that does not fit the usage is estimated. */
+export const METERED_ANSWERS = new HeldBytes(256 * MIB);
