@@ -2,8 +2,11 @@
  * The import rules of the architecture. `npm run rules` checks them; a test plants violations and sees them found.
  * Tests and test support may import more than the code that they test.
  */
-const test = '(\\.test\\.ts$|/test/)';
+const test = '(\\.test\\.ts$|/test/|/prove/)';
 const service = '^services/([^/]+)/src/';
+
+/** Pure, though service-kit is not. */
+const NETWORK_ADDRESS = '^libs/service-kit/src/network-address\\.ts$';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -50,9 +53,17 @@ module.exports = {
     {
       name: 'domain-is-pure',
       severity: 'error',
-      comment: 'A decision is a function of facts, request and now. Bytes are data: Buffer does no I/O.',
+      comment:
+        'A decision is a function of facts, request and now. Bytes, deep equality and address ranges are no I/O.',
       from: { path: `${service}domain/`, pathNot: test },
-      to: { pathNot: ['^services/$1/src/domain/', '^libs/(metering|contracts)/', '^(node:)?buffer$'] },
+      to: {
+        pathNot: [
+          '^services/$1/src/domain/',
+          '^libs/(metering|contracts)/',
+          NETWORK_ADDRESS,
+          '^(node:)?(buffer|util)$',
+        ],
+      },
     },
     {
       name: 'verbs-see-ports-not-adapters',
@@ -65,7 +76,7 @@ module.exports = {
       name: 'adapters-see-no-verbs',
       severity: 'error',
       from: { path: `${service}adapters/`, pathNot: test },
-      to: { path: '^services/$1/src/(?!adapters/|domain/|ports\\.ts|config\\.ts)' },
+      to: { path: '^services/$1/src/(?!adapters/|domain/|[a-z]*-?ports\\.ts|config\\.ts)' },
     },
     {
       name: 'one-importer-of-nats',
@@ -95,7 +106,7 @@ module.exports = {
       name: 'testkit-and-servers-are-not-for-services',
       severity: 'error',
       from: { path: '^services/', pathNot: test },
-      to: { path: '^libs/(testkit|servers|provider-simulator)/' },
+      to: { path: '^libs/(testkit|servers|provider-simulator|mailbox)/' },
     },
     {
       name: 'telemetry-sdk-only-in-service-kit',

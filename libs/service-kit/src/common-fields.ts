@@ -100,7 +100,7 @@ export const COMMON_FIELDS = {
     minBytes: PEPPER_BYTES_MIN,
   }),
   GATEWAY_CREDENTIALS_KEY: field.rotatableKey({
-    doc: "seals the credentials of upstream sources: 32 bytes as hex or base64, e.g. from 'openssl rand -base64 32'",
+    doc: "seals the credentials of upstream sources and the secrets of webhooks: 32 bytes as hex or base64, e.g. from 'openssl rand -base64 32'",
     bytes: CREDENTIALS_KEY_BYTES,
   }),
   GATEWAY_SESSION_SECRET: field.rotatableSecret({
@@ -111,7 +111,7 @@ export const COMMON_FIELDS = {
   GATEWAY_MESSAGES_ENABLED: field.boolean({ doc: 'serves the messages endpoints', default: true }),
   GATEWAY_TEAMS_ENABLED: field.boolean({ doc: 'serves team accounts', default: true }),
   GATEWAY_ALLOW_PRIVATE_SOURCES: field.boolean({
-    doc: 'allows upstream sources on private and loopback addresses',
+    doc: 'allows upstream sources and webhooks on private and loopback addresses',
     default: false,
   }),
 

@@ -11,6 +11,8 @@ export interface TestDatabaseOptions {
   /** The service whose schema and role it is. */
   readonly service: string;
   readonly migrations: URL;
+  /** Names of placeholders for roles that only read, such as `finance`; each is the role `gateway_<name>`. */
+  readonly readers?: readonly string[];
 }
 
 /** One database with the migrated schema of one service. */
@@ -21,6 +23,8 @@ export interface TestDatabase {
   readonly pool: Pool;
   /** With the service's own role, as its environment would carry it. */
   readonly url: string;
+  /** With the role of a reader. */
+  urlOf(reader: string): string;
 }
 
 export interface TestDatabaseServer {
@@ -35,13 +39,15 @@ export async function startTestDatabase(options: TestDatabaseOptions): Promise<T
   const { server: postgres, stop } = await startOwnServer('postgres', {
     postgres: { superuserPassword: SUPERUSER_PASSWORD },
   });
-  const role = { name: `gateway_${options.service}`, password: ROLE_PASSWORD };
+  const role = roleOf(options.service);
+  const readers = Object.fromEntries((options.readers ?? []).map((name) => [name, roleOf(name)]));
   await createDatabaseFromTemplate(postgres.url, TEMPLATE, 'template1');
   await migrate({
     migrationUrl: databaseUrl(postgres.url, TEMPLATE),
     schema: options.service,
     directory: options.migrations,
     role,
+    readers,
     log: silentLog,
   });
   const pools: Pool[] = [];
@@ -57,7 +63,7 @@ export async function startTestDatabase(options: TestDatabaseOptions): Promise<T
       const admin = createPool(adminUrl, { applicationName: 'test', log: silentLog });
       const pool = createPool(url, { applicationName: 'test', log: silentLog });
       pools.push(admin, pool);
-      return { admin, pool, url };
+      return { admin, pool, url, urlOf: (reader) => asRole(adminUrl, roleOf(reader)) };
     },
     async stop() {
       await Promise.all(pools.map((pool) => pool.end()));
@@ -72,6 +78,10 @@ async function setSearchPath(adminUrl: string, database: string, role: string, s
   await once.query(`ALTER ROLE ${role} IN DATABASE ${database} SET search_path = ${schema}`);
   await once.query(`ALTER ROLE CURRENT_USER IN DATABASE ${database} SET search_path = ${schema}`);
   await once.end();
+}
+
+function roleOf(name: string): { readonly name: string; readonly password: string } {
+  return { name: `gateway_${name}`, password: ROLE_PASSWORD };
 }
 
 function asRole(url: string, role: { readonly name: string; readonly password: string }): string {

@@ -97,6 +97,19 @@ export const accountsSetAccountState = request({
   answer: z.union([z.object({ account: accountView }), managementRefusal]),
 });
 
+/**
+ * Ends an account for ever: subscription, keys and running calls end, names and addresses are erased, the ledger stays. Refused with
+ * `state_conflict` while its wallet is not zero. Answered when admission has it; closing again changes nothing.
+ */
+export const accountsCloseAccount = request({
+  ...management,
+  name: 'accounts.close-account',
+  subject: 'accounts.close-account',
+  timeoutMs: 20_000,
+  body: z.object({ account: objectId, actor }),
+  answer: z.union([z.object({ account: accountView }), managementRefusal]),
+});
+
 export const accountsCreateMember = request({
   ...management,
   name: 'accounts.create-member',

@@ -4,6 +4,7 @@ import {
   APPLY_OBJECTS_MAX,
   auditEntryView,
   cursor,
+  exportFormat,
   ledgerTransactionView,
   limitsSpec,
   managementRefusal,
@@ -11,6 +12,8 @@ import {
   planObject,
   planSpec,
   planView,
+  statementBy,
+  statementLineView,
   statementView,
   subscriptionSpec,
   subscriptionView,
@@ -21,7 +24,7 @@ import {
   walletView,
 } from '../operator/index.js';
 import { published, request } from './message.js';
-import { count, epochMs, month, nanoUsd, nanoUsdPositive, objectId, requestId } from './scalars.js';
+import { count, digest, epochMs, month, nanoUsd, nanoUsdPositive, objectId, requestId } from './scalars.js';
 import { standingOfAccount } from './standing.js';
 
 /** What billing tells admission after each commit (money and failure, rule 8). Admission is one state: one replica applies it. */
@@ -166,6 +169,78 @@ export const billingStatement = request({
   timeoutMs: 30_000,
   body: z.object({ account: objectId, month }),
   answer: z.union([z.object({ statement: statementView }), managementRefusal]),
+});
+
+/** What each key, member or model of an account used in a month, by id; of one key or member alone if stated. */
+export const billingStatementLines = request({
+  ...management,
+  name: 'billing.statement-lines',
+  subject: 'billing.statement-lines',
+  timeoutMs: 30_000,
+  body: z.object({
+    account: objectId,
+    month,
+    by: statementBy,
+    key: objectId.nullable(),
+    member: objectId.nullable(),
+    ...page,
+  }),
+  answer: z.union([z.object({ lines: z.array(statementLineView), nextCursor }), managementRefusal]),
+});
+
+/** One page of a file. The texts of all pages, one after the other, are the file. */
+const exportPage = z.object({
+  text: z.string(),
+  /** Of the text in UTF-8, hexadecimal. */
+  sha256: digest,
+  /** Without the head of a CSV. */
+  lines: count,
+  /** The id of the last line: what follows it is asked for with it. Null: no line. */
+  lastId: z.string().nullable(),
+  more: z.boolean(),
+});
+const exported = {
+  account: objectId.nullable(),
+  from: epochMs.nullable(),
+  to: epochMs.nullable(),
+  format: exportFormat,
+};
+/** `<transaction>.<ordinal>`. */
+export const entryId = z
+  .string()
+  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\.[1-9]\d{0,4}$/);
+
+/** Usage records as a file, in the order of their ids: of calls in [from, to), after the record `after`. */
+export const billingExportUsageRecords = request({
+  ...management,
+  name: 'billing.export-usage-records',
+  subject: 'billing.export-usage-records',
+  timeoutMs: 20_000,
+  body: z.object({ ...exported, after: requestId.nullable() }),
+  answer: z.union([exportPage, managementRefusal]),
+});
+
+/** Ledger entries as a file, in the order of their transactions' ids. */
+export const billingExportLedgerEntries = request({
+  ...management,
+  name: 'billing.export-ledger-entries',
+  subject: 'billing.export-ledger-entries',
+  timeoutMs: 20_000,
+  body: z.object({ ...exported, after: entryId.nullable() }),
+  answer: z.union([exportPage, managementRefusal]),
+});
+
+/**
+ * Ends the account's subscription and takes no credit and no subscription for it any more. Refused with `state_conflict` while the
+ * wallet is not zero. Answered when admission has the terms; again changes nothing.
+ */
+export const billingCloseAccount = request({
+  ...management,
+  name: 'billing.close-account',
+  subject: 'billing.close-account',
+  sentBy: ['accounts'],
+  body: z.object({ account: objectId, actor }),
+  answer: z.union([z.object({ closed: z.literal(true) }), managementRefusal]),
 });
 
 /** Replaces the account's overrides as a whole. Answered when admission has the new terms, as with wallet entries. */

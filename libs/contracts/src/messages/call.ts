@@ -80,8 +80,9 @@ export const holdFields = z.object({
 });
 export type HoldFields = z.infer<typeof holdFields>;
 
-/** The terms under which an account is admitted; billing composes them of plan, subscription and overrides. */
-export const accountTerms = z.object({
+const subscriptionPeriod = z.object({ id: objectId, start: epochMs, end: epochMs });
+
+const periodTerms = {
   plan: z.object({ id: objectId, name: z.string(), tier: z.string() }).nullable(),
   requestsPerMinute: count,
   concurrency: count,
@@ -89,6 +90,18 @@ export const accountTerms = z.object({
   models: z.array(modelId).nullable(),
   windows: z.array(z.object({ type: windowType, unit: windowUnit, limit: nanoUsd, label: z.string() })).max(6),
   allotments: z.array(z.object({ model: modelId, unit: windowUnit, limit: nanoUsd })).max(256),
-  subscription: z.object({ id: objectId, start: epochMs, end: epochMs }).nullable(),
+};
+
+/**
+ * The terms under which an account is admitted; billing composes them of plan, subscription and overrides. They say what holds
+ * before, in and after the periods that they name, so that admission goes from one to the next by its own time.
+ */
+export const accountTerms = z.object({
+  ...periodTerms,
+  subscription: subscriptionPeriod.nullable(),
+  /** The terms of the period that follows: they hold from its start on. */
+  next: z.object({ ...periodTerms, subscription: subscriptionPeriod }).optional(),
+  /** What holds while no period runs; absent: what the last period had. */
+  withoutPlan: z.object({ requestsPerMinute: count, concurrency: count }).optional(),
 });
 export type AccountTerms = z.infer<typeof accountTerms>;

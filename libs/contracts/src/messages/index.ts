@@ -1,6 +1,7 @@
 import {
   accountsAudit,
   accountsBeginIdempotent,
+  accountsCloseAccount,
   accountsCreateAccount,
   accountsCreateKey,
   accountsCreateMember,
@@ -34,11 +35,24 @@ import {
   admissionUsage,
 } from './admission.js';
 import {
+  alertRaised,
+  billingAlerts,
+  billingApplyCaps,
+  billingDeleteWebhook,
+  billingGetWebhook,
+  billingPutWebhook,
+  billingRotateWebhookSecret,
+  billingWebhookDeliveries,
+} from './alerts.js';
+import {
   billingAddWalletEntry,
   billingApplyPlans,
   billingAudit,
+  billingCloseAccount,
   billingDeletePlan,
   billingDeleteSubscription,
+  billingExportLedgerEntries,
+  billingExportUsageRecords,
   billingFunding,
   billingGetLimits,
   billingGetPlan,
@@ -52,6 +66,7 @@ import {
   billingPutSubscription,
   billingStanding,
   billingStatement,
+  billingStatementLines,
   billingTrialBalance,
   billingUsageRecord,
   billingUsageRecords,
@@ -102,6 +117,10 @@ export const MESSAGES: readonly AnyMessage[] = [
   billingLedgerTransaction,
   billingTrialBalance,
   billingStatement,
+  billingStatementLines,
+  billingExportUsageRecords,
+  billingExportLedgerEntries,
+  billingCloseAccount,
   billingPutLimits,
   billingPutPlan,
   billingGetPlan,
@@ -113,12 +132,21 @@ export const MESSAGES: readonly AnyMessage[] = [
   billingDeleteSubscription,
   billingGetLimits,
   billingAudit,
+  billingAlerts,
+  billingApplyCaps,
+  billingPutWebhook,
+  billingGetWebhook,
+  billingDeleteWebhook,
+  billingRotateWebhookSecret,
+  billingWebhookDeliveries,
+  alertRaised,
   accountsLoad,
   accountsFind,
   accountsCreateAccount,
   accountsGetAccount,
   accountsListAccounts,
   accountsSetAccountState,
+  accountsCloseAccount,
   accountsCreateMember,
   accountsListMembers,
   accountsPutMember,
@@ -156,6 +184,7 @@ export const MESSAGES: readonly AnyMessage[] = [
 
 export * from './accounts.js';
 export * from './admission.js';
+export * from './alerts.js';
 export * from './billing.js';
 export * from './call.js';
 export * from './catalog.js';

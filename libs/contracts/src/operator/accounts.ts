@@ -13,7 +13,8 @@ export const accountView = z.object({
   id: objectId,
   name: z.string(),
   type: z.enum(['personal', 'team']),
-  state: z.enum(['active', 'suspended']),
+  /** `closed` is final; name and address are then no longer anybody's. */
+  state: z.enum(['active', 'suspended', 'closed']),
   ownerMemberId: objectId,
   email: z.string(),
   emailVerified: z.boolean(),

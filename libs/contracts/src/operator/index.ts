@@ -1,6 +1,7 @@
 export { OPERATOR_ERRORS, managementRefusal } from './errors.js';
 export type { ManagementRefusal, OperatorErrorCode } from './errors.js';
 export * from './accounts.js';
+export * from './alerts.js';
 export * from './apply.js';
 export * from './catalog.js';
 export * from './lists.js';

@@ -44,6 +44,45 @@ export const usageRecordView = z.object({
 });
 export type UsageRecordView = z.infer<typeof usageRecordView>;
 
+/** A line of an export of usage records: the view, with what finance asks of attempts. */
+export const usageRecordLine = usageRecordView.extend({
+  attempts: z.array(
+    usageRecordView.shape.attempts.element.extend({
+      providerId: objectId,
+      costVersion: z.string().nullable(),
+      /** Null while the attempt's usage or its cost is not known. */
+      costUsd: z.string().nullable(),
+    }),
+  ),
+  /** When the record was written, or replaced by one that outranks it. */
+  recordedAt: time,
+});
+export type UsageRecordLine = z.infer<typeof usageRecordLine>;
+
+/** A line of an export of ledger entries. The lines of a transaction follow each other and sum to zero. */
+export const ledgerEntryLine = z.object({
+  /** `<transaction>.<ordinal>`. */
+  entryId: z.string(),
+  transactionId: z.string(),
+  kind: z.string(),
+  accountId: objectId,
+  requestId: z.string().nullable(),
+  /** The transaction that this one corrects. */
+  corrects: z.string().nullable(),
+  ledgerAccount: z.string(),
+  amountUsd: z.string(),
+  at: time,
+  /** Of wallet entries; null for usage. */
+  reference: z.string().nullable(),
+  reason: z.string().nullable(),
+  relatesTo: z.string().nullable(),
+  actor: z.string().nullable(),
+});
+export type LedgerEntryLine = z.infer<typeof ledgerEntryLine>;
+
+export const exportFormat = z.enum(['csv', 'jsonl']);
+export type ExportFormat = z.infer<typeof exportFormat>;
+
 /** Signed amounts that sum to zero. */
 export const ledgerTransactionView = z.object({
   id: objectId,
@@ -72,6 +111,17 @@ export type TrialBalanceView = z.infer<typeof trialBalanceView>;
 
 const spend = { calls: z.int(), chargedUsd: z.string(), planUsd: z.string(), walletUsd: z.string() };
 
+/** Keys, members and models that a statement shows one by one, those with the largest charges. */
+export const STATEMENT_LINES_MAX = 200;
+const omitted = z.object({ entries: z.int(), ...spend });
+
+/** What statement lines are made for. */
+export const statementBy = z.enum(['key', 'member', 'model']);
+export type StatementBy = z.infer<typeof statementBy>;
+/** What one key, member or model used in a month. */
+export const statementLineView = z.object({ id: z.string(), ...spend });
+export type StatementLineView = z.infer<typeof statementLineView>;
+
 /** One account and calendar month (UTC), by the time of the calls; it adds up to the ledger. */
 export const statementView = z.object({
   accountId: objectId,
@@ -84,5 +134,7 @@ export const statementView = z.object({
   byKey: z.array(z.object({ keyId: objectId, ...spend })),
   byMember: z.array(z.object({ memberId: objectId, ...spend })),
   byModel: z.array(z.object({ modelId: z.string(), ...spend })),
+  /** How many were left out above, and their sums: with them each list adds up to `usage`. */
+  omitted: z.object({ keys: omitted, members: omitted, models: omitted }),
 });
 export type StatementView = z.infer<typeof statementView>;

@@ -1,5 +1,5 @@
 import type { ManagementRefusal } from '@gateway/contracts/operator';
-import { isPrivateHost } from '@gateway/service-kit';
+import { isPrivateHost } from '@gateway/service-kit/network-address';
 import { refuse } from './refusal.js';
 
 export interface BaseUrlRules {

@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import {
+  alertSubject,
+  alertThreshold,
+  alertView,
+  cursor,
+  managementRefusal,
+  PAGE_LIMIT_MAX,
+  webhookDeliveryView,
+  webhookSpec,
+  webhookView,
+} from '../operator/index.js';
+import { request } from './message.js';
+import { commandId, count, epochMs, nanoUsd, nanoUsdPositive, objectId } from './scalars.js';
+
+/** An alert as services tell it: amounts in nano-USD, or calls for a window of requests. */
+export const raisedAlert = z.object({
+  id: objectId,
+  account: objectId,
+  subject: alertSubject,
+  threshold: alertThreshold,
+  limit: nanoUsdPositive,
+  used: nanoUsd,
+  periodStart: epochMs,
+  periodEnd: epochMs,
+  raisedAt: epochMs,
+});
+export type RaisedAlert = z.infer<typeof raisedAlert>;
+
+/** Asks accounts, which knows the addresses, to mail an alert. The same alert again mails nothing. */
+export const alertRaised = request({
+  name: 'alert.raised',
+  subject: 'alert.raised',
+  version: 1,
+  sentBy: ['billing'],
+  servedBy: ['accounts'],
+  perReplica: false,
+  answers: 'one',
+  timeoutMs: 3_000,
+  body: raisedAlert,
+  answer: z.object({ taken: z.literal(true) }),
+});
+
+/**
+ * Tells billing the monthly caps of keys and members, for alerts only: admission enforces them. Versions are those of the
+ * objects; the newer one wins, whatever the order of arrival. A cap of null is none.
+ */
+export const billingApplyCaps = request({
+  name: 'billing.apply-caps',
+  subject: 'billing.apply-caps',
+  version: 1,
+  sentBy: ['accounts'],
+  servedBy: ['billing'],
+  perReplica: false,
+  answers: 'one',
+  timeoutMs: 3_000,
+  body: z.object({
+    account: objectId,
+    caps: z
+      .array(
+        z.object({
+          kind: z.enum(['key', 'member']),
+          id: objectId,
+          capNanoUsd: nanoUsdPositive.nullable(),
+          version: count,
+        }),
+      )
+      .min(1)
+      .max(100),
+  }),
+  answer: z.object({ applied: z.literal(true) }),
+});
+
+const management = {
+  version: 1,
+  sentBy: ['dashboard'],
+  servedBy: ['billing'],
+  perReplica: false,
+  answers: 'one',
+  timeoutMs: 8_000,
+} as const;
+const actor = z.string().min(1).max(200);
+const page = { account: objectId, cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
+const nextCursor = z.string().nullable();
+/** Under GATEWAY_CREDENTIALS_KEY with the context `webhook:<account>`. */
+const sealedSecret = z.string().min(1).max(1_000);
+
+/** Newest first. */
+export const billingAlerts = request({
+  ...management,
+  name: 'billing.alerts',
+  subject: 'billing.alerts',
+  body: z.object(page),
+  answer: z.union([z.object({ alerts: z.array(alertView), nextCursor }), managementRefusal]),
+});
+
+/** The secret is kept only when the webhook is new; an existing one keeps its own. */
+export const billingPutWebhook = request({
+  ...management,
+  name: 'billing.put-webhook',
+  subject: 'billing.put-webhook',
+  body: z.object({ account: objectId, spec: webhookSpec, sealedSecret, actor }),
+  answer: z.union([
+    z.object({ change: z.enum(['created', 'changed', 'unchanged']), webhook: webhookView }),
+    managementRefusal,
+  ]),
+});
+
+export const billingGetWebhook = request({
+  ...management,
+  name: 'billing.get-webhook',
+  subject: 'billing.get-webhook',
+  body: z.object({ account: objectId }),
+  answer: z.union([z.object({ webhook: webhookView }), managementRefusal]),
+});
+
+/** What waits for it is dropped. */
+export const billingDeleteWebhook = request({
+  ...management,
+  name: 'billing.delete-webhook',
+  subject: 'billing.delete-webhook',
+  body: z.object({ account: objectId, actor }),
+  answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
+});
+
+/** Every attempt from then on is signed with the new secret. The same command again changes nothing. */
+export const billingRotateWebhookSecret = request({
+  ...management,
+  name: 'billing.rotate-webhook-secret',
+  subject: 'billing.rotate-webhook-secret',
+  body: z.object({ account: objectId, sealedSecret, actor, command: commandId.optional() }),
+  answer: z.union([z.object({ webhook: webhookView, repeated: z.boolean() }), managementRefusal]),
+});
+
+/** Newest first. */
+export const billingWebhookDeliveries = request({
+  ...management,
+  name: 'billing.webhook-deliveries',
+  subject: 'billing.webhook-deliveries',
+  body: z.object(page),
+  answer: z.union([z.object({ deliveries: z.array(webhookDeliveryView), nextCursor }), managementRefusal]),
+});

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { WINDOW_TYPES, WINDOW_UNITS } from '../messages/call.js';
+import { objectId, time } from './scalars.js';
+
+/** Shares of a limit, in percent, at which an alert is raised. */
+export const ALERT_THRESHOLDS = [50, 75, 90, 100] as const;
+export const alertThreshold = z.literal(ALERT_THRESHOLDS);
+export type AlertThreshold = z.infer<typeof alertThreshold>;
+
+/** What has a limit: a usage window of the account's plan, or the monthly cap of a key or a member. */
+export const alertSubject = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('window'), type: z.enum(WINDOW_TYPES), unit: z.enum(WINDOW_UNITS) }),
+  z.object({ kind: z.literal('key_cap'), keyId: objectId }),
+  z.object({ kind: z.literal('member_cap'), memberId: objectId }),
+]);
+export type AlertSubject = z.infer<typeof alertSubject>;
+
+/** A decimal string of USD, or a count of requests. */
+const alertAmount = z.union([z.string(), z.int()]);
+
+/** Raised once for each subject, period and threshold. `limit` and `used` are those of that moment. */
+export const alertView = z.object({
+  id: objectId,
+  accountId: objectId,
+  subject: alertSubject,
+  thresholdPercent: alertThreshold,
+  limit: alertAmount,
+  used: alertAmount,
+  periodStart: time,
+  periodEnd: time,
+  raisedAt: time,
+});
+export type AlertView = z.infer<typeof alertView>;
+
+export const WEBHOOK_URL_CHARS_MAX = 2_000;
+
+/** Where an account's events are posted to: HTTPS, and no private address. */
+export const webhookSpec = z.object({
+  url: z.string().min(1).max(WEBHOOK_URL_CHARS_MAX),
+  enabled: z.boolean().default(true),
+});
+export type WebhookSpec = z.output<typeof webhookSpec>;
+
+export const webhookView = z.object({
+  accountId: objectId,
+  url: z.string(),
+  enabled: z.boolean(),
+  createdAt: time,
+  changedAt: time,
+});
+export type WebhookView = z.infer<typeof webhookView>;
+
+/** The signing secret is shown once: when it was made. */
+export const webhookWithSecret = webhookView.extend({ secret: z.string().nullable() });
+
+/** The body of a webhook request. `id` is the same in every attempt. */
+export const webhookEvent = z.object({
+  id: objectId,
+  type: z.literal('alert.raised'),
+  createdAt: time,
+  data: alertView,
+});
+export type WebhookEvent = z.infer<typeof webhookEvent>;
+
+/** Why an attempt did not deliver; `status`: the receiver answered something other than 2xx. */
+export const WEBHOOK_FAILURES = ['status', 'timeout', 'connection', 'private_address', 'secret_unreadable'] as const;
+/** The attempts that a delivery shows; older ones are only counted. */
+export const WEBHOOK_ATTEMPTS_SHOWN_MAX = 20;
+
+export const webhookAttempt = z.object({
+  at: time,
+  /** Null: delivered. */
+  failure: z.enum(WEBHOOK_FAILURES).nullable(),
+  status: z.int().nullable(),
+  durationMs: z.int().min(0),
+});
+export type WebhookAttempt = z.infer<typeof webhookAttempt>;
+
+/**
+ * One event on its way to a webhook. `waiting`: it is tried on; `failed`: given up after three days; `dropped`: the webhook
+ * was disabled or deleted meanwhile.
+ */
+export const webhookDeliveryView = z.object({
+  eventId: objectId,
+  type: z.literal('alert.raised'),
+  state: z.enum(['waiting', 'delivered', 'failed', 'dropped']),
+  createdAt: time,
+  endedAt: time.nullable(),
+  attempts: z.int().min(0),
+  /** Newest last. */
+  lastAttempts: z.array(webhookAttempt).max(WEBHOOK_ATTEMPTS_SHOWN_MAX),
+});
+export type WebhookDeliveryView = z.infer<typeof webhookDeliveryView>;
