@@ -72,7 +72,7 @@ end
 
 local plan_funded = ARGV[16] == 'plan'
 local key_month, member_month = 0, 0
-local windows, session, session_running = {}, 0, 0
+local windows, session, session_holds = {}, 0, 0
 local allotment = nil
 if mode == 'admit' then
   if ARGV[26] ~= '' then
@@ -101,20 +101,27 @@ if mode == 'admit' then
     if ARGV[31 + WINDOWS] ~= '' then
       session = tonumber(account[6] or 0)
       local opens = session + SESSION_MS <= now
+      local known = {}
       if opens then
         session = now
       else
-        session_running = tonumber(redis.call('HGET', KEYS[3], 'h:session:' .. int(session)) or 0)
+        local row = 'w:session_5h:%s:' .. int(session)
+        local usd, requests = string.format(row, 'usd'), string.format(row, 'requests')
+        known = redis.call(
+          'HMGET', KEYS[3], 'h:session:' .. int(session), 'v:' .. usd, 'v:' .. requests, 'h:' .. usd, 'h:' .. requests
+        )
+        session_holds = tonumber(known[1] or 0)
       end
       for unit, limit in string.gmatch(ARGV[31 + WINDOWS], '(%S+) (%S+)') do
         local row = 'w:session_5h:' .. unit .. ':' .. int(session)
-        local value = not opens and redis.call('HGET', KEYS[3], 'v:' .. row)
+        local at = unit == 'usd' and 2 or 3
+        local value = known[at]
         if not opens and not value and session <= loaded_at then
           missing[#missing + 1] = row
         end
         windows[#windows + 1] = {
           index = 0, usd = unit == 'usd', limit = tonumber(limit), resets = session + SESSION_MS,
-          used = tonumber(value or 0) or 0, running = session_running,
+          used = tonumber(value or 0) or 0, running = tonumber(known[at + 2] or 0), field = 'h:' .. row,
         }
       end
     end
@@ -170,10 +177,10 @@ if slots >= tonumber(ARGV[17]) then
   return refused(18, int(slots))
 end
 
+-- In requests, calls that run count with those that ended; in USD, what ended calls cost that are not settled yet.
 local used_up = nil
 for _, window in ipairs(windows) do
-  local running = window.usd and 0 or window.running
-  if window.used + running >= window.limit and (not used_up or window.resets > used_up.resets) then
+  if window.used + window.running >= window.limit and (not used_up or window.resets > used_up.resets) then
     used_up = window
   end
 end
@@ -183,7 +190,7 @@ if used_up then
     int(used_up.running), int(used_up.resets)
   )
 end
-if allotment and allotment.used + (allotment.usd and 0 or allotment.running) >= allotment.limit then
+if allotment and allotment.used + allotment.running >= allotment.limit then
   return refused(
     20, allotment.usd and 'usd' or 'requests', int(allotment.limit), int(allotment.used), int(allotment.running),
     int(allotment.resets)
@@ -198,7 +205,7 @@ if plan_funded then
   plan_max = AMOUNT_MAX
   for _, window in ipairs(windows) do
     if window.usd then
-      plan_max = math.min(plan_max, window.limit - window.used)
+      plan_max = math.min(plan_max, window.limit - window.used - window.running)
     end
   end
   local spendable = math.max(0, available)
@@ -234,7 +241,7 @@ local function count(field, running)
   set[#set + 1] = int(running + 1)
 end
 for _, window in ipairs(windows) do
-  if window.index > 0 and not window.usd then
+  if not window.usd then
     count(window.field, window.running)
   end
 end
@@ -242,10 +249,10 @@ if allotment and not allotment.usd then
   count(allotment.field, allotment.running)
 end
 if session > 0 then
-  count('h:session:' .. int(session), session_running)
+  count('h:session:' .. int(session), session_holds)
   set[#set + 1] = 'ss'
   set[#set + 1] = int(session)
-  if session == now and account[6] then
+  if account[6] and account[6] ~= int(session) then
     -- What the session before it had used is asked for no more.
     redis.call(
       'HDEL', KEYS[3], 'v:w:session_5h:usd:' .. account[6], 'u:w:session_5h:usd:' .. account[6],

@@ -105,7 +105,8 @@ for _ = 1, ROWS do
     put('v:' .. name, value)
     put('u:' .. name, version)
     local start = tonumber(string.match(name, '^w:session_5h:%a+:(%d+)$') or '')
-    if start and start + SESSION_MS > now and session + SESSION_MS <= now and (tonumber(value) or 0) > 0 then
+    -- Of two that have not ended the later one is open: the one before it was closed unused, and billed late.
+    if start and start + SESSION_MS > now and start > session and (tonumber(value) or 0) > 0 then
       session = start
       put('ss', int(start))
     end

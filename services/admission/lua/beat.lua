@@ -37,7 +37,7 @@ while at <= #ARGV do
       end
     elseif hold.state == 'o' then
       if ARGV[7] == '1' and hold.slot == 0 and not hold.taken_back then
-        adjust(account_key, hold, shape_of(hold_key, hold), 0, 0, 0, 1, 0)
+        adjust(account_key, hold, shape_of(hold_key, hold), 0, 0, 0, 0, 1, 0)
         hold.slot = 1
       end
       hold.due = due

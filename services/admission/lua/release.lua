@@ -49,12 +49,15 @@ if outcome == 'void' then
   end_hold(KEYS[3], KEYS[4], member, id, hold, shape_text, now)
   return { 'released', int(now), token }
 end
-local wallet_before, amount_before = held_by(hold)
+local wallet_before, amount_before, plan_before = held_by(hold)
 local slot_before = hold.slot
 hold.state, hold.amount, hold.slot, hold.lease, hold.tries, hold.edge = 'd', amount, 0, 0, 0, '-'
 hold.due, hold.taken_back = now + DONE_ASK_MS, false
-local wallet_after, amount_after = held_by(hold)
-adjust(KEYS[3], hold, shape_text, wallet_after - wallet_before, amount_after - amount_before, 0, -slot_before, 0)
+local wallet_after, amount_after, plan_after = held_by(hold)
+adjust(
+  KEYS[3], hold, shape_text, wallet_after - wallet_before, amount_after - amount_before, plan_after - plan_before, 0,
+  -slot_before, 0
+)
 redis.call('HSET', KEYS[4], id, hold_text(hold))
 redis.call('ZADD', KEYS[2], int(hold.due), member)
 return { 'released', int(now), token }

@@ -32,7 +32,7 @@ for _, member in ipairs(members) do
   else
     local shape_text = shape_of(hold_key, hold)
     if hold.state == 'o' and hold.slot == 1 and hold.lease <= now then
-      adjust(account_key, hold, shape_text, 0, 0, 0, -1, 0)
+      adjust(account_key, hold, shape_text, 0, 0, 0, 0, -1, 0)
       hold.slot, hold.lease = 0, 0
       freed = freed + 1
     end
@@ -40,7 +40,7 @@ for _, member in ipairs(members) do
     if hold.due <= now or hold.state ~= 'o' then
       if hold.state == 'o' then
         if hold.slot == 1 then
-          adjust(account_key, hold, shape_text, 0, 0, 0, -1, 0)
+          adjust(account_key, hold, shape_text, 0, 0, 0, 0, -1, 0)
           hold.slot, hold.lease = 0, 0
         end
         hold.state, hold.edge = 'x', '-'

@@ -18,7 +18,7 @@ if not hold or (hold.state ~= 'o' and hold.state ~= 'x') then
 end
 if not hold.taken_back then
   if hold.slot == 1 then
-    adjust(KEYS[3], hold, shape_of(KEYS[4], hold), 0, 0, 0, -1, 0)
+    adjust(KEYS[3], hold, shape_of(KEYS[4], hold), 0, 0, 0, 0, -1, 0)
   end
   hold.slot, hold.lease, hold.taken_back = 0, 0, true
   redis.call('HSET', KEYS[4], ARGV[4], hold_text(hold))

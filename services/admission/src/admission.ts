@@ -41,7 +41,9 @@ export class Admission {
     const known = new Known();
     this.#uses = new KeyUses(ports);
     this.#recovery = new Recovery(ports, known);
-    const noticeLoss = (bucket: number): void => this.#recovery.notice(bucket);
+    const noticeLoss = (bucket: number): void => {
+      if (this.#recovery.notice(bucket)) this.#sweeper.soon();
+    };
     this.#decider = {
       ports,
       known,
@@ -53,13 +55,19 @@ export class Admission {
       noticeLoss,
     };
     this.#desk = new BatchDesk(this.#decider);
-    this.#sweeper = new SweepTimer(ports, noticeLoss);
+    this.#sweeper = new SweepTimer(ports, (bucket) => this.#recovery.notice(bucket));
   }
 
   /** Begins to sweep; lost buckets are found by the first sweep. */
   start(): void {
     this.#sweeper.start();
     this.#uses.start();
+  }
+
+  /** Redis has come into use, perhaps without what it kept: looks at all buckets now. */
+  redisInUse(): void {
+    this.#sweeper.soon();
+    this.#recovery.goOn();
   }
 
   /** Ends what runs by itself. What came through a door is waited for by the bus. */

@@ -10,7 +10,7 @@ import { startCatalogMirror } from './adapters/catalog-mirror.js';
 import { RedisClock } from './adapters/redis-clock.js';
 import { RedisGate } from './adapters/redis-gate.js';
 import { watchStores } from './adapters/store-watch.js';
-import { serveDoors } from './doors/serve-doors.js';
+import { serveCallDoors, serveDoors } from './doors/serve-doors.js';
 import type { Durations } from './ports.js';
 
 export interface AdmissionOptions {
@@ -37,9 +37,13 @@ const DRAIN_MS = 5_000;
 const RETRY_FIRST_MS = 100;
 const RETRY_MAX_MS = 2_000;
 
+/** How long edges do not ask a replica that starts: it could only answer faults where another one would admit. */
+const CALLS_AFTER_MS_MAX = 2_000;
+const CALLS_LOOK_MS = 10;
+
 /**
- * Opens Redis, the bus, the catalog mirror and the doors. The doors open at once: until the catalog has arrived and the
- * buckets are open, calls are answered with a fault, and the replica is not ready.
+ * Opens Redis, the bus, the catalog mirror and the doors. Those of the calls open when the catalog has arrived and the buckets
+ * are open, or after two seconds: then somebody must say what is missing.
  */
 export async function startAdmission(options: AdmissionOptions): Promise<StartedAdmission> {
   const { log, ready, replica, durations, stopping } = options;
@@ -67,15 +71,23 @@ export async function startAdmission(options: AdmissionOptions): Promise<Started
     durations,
     replica,
   });
-  addReadyChecks(ready, admission, catalog.view);
+  const canDecide = addReadyChecks(ready, admission, catalog.view);
   gauge('gateway_admission_entries_in_flight', 'Entries that wait for a decision', () => admission.inFlight());
   gauge('gateway_admission_buckets_pending', 'Buckets that are not open yet', () => admission.bucketsPending());
+  gate.onUse(() => admission.redisInUse());
   admission.start();
   serveDoors(bus, admission, log);
+  const beganMs = performance.now();
+  const opening = setInterval(() => {
+    if (!canDecide() && performance.now() - beganMs < CALLS_AFTER_MS_MAX) return;
+    clearInterval(opening);
+    serveCallDoors(bus, admission);
+  }, CALLS_LOOK_MS);
   return {
     admission,
     clock,
     async stop() {
+      clearInterval(opening);
       ended.abort();
       await Promise.all([admission.stop(), brakes.stop()]);
       await catalog.stop();
@@ -85,14 +97,16 @@ export async function startAdmission(options: AdmissionOptions): Promise<Started
   };
 }
 
-/** True once and then for good: a later fault of a shared server must not take every replica out at once. */
-function addReadyChecks(ready: ReadyChecks, admission: Admission, view: () => unknown): void {
+/**
+ * True once and then for good: a later fault of a shared server must not take every replica out at once. Answers whether all
+ * of it is there.
+ */
+function addReadyChecks(ready: ReadyChecks, admission: Admission, view: () => unknown): () => boolean {
   let opened = false;
+  const areBucketsOpen = (): boolean => (opened ||= admission.swept() && admission.bucketsPending() === 0);
   ready.add('catalog', () => view() !== null || 'no catalog has arrived yet');
-  ready.add('buckets', () => {
-    opened ||= admission.swept() && admission.bucketsPending() === 0;
-    return opened || 'the buckets are not open yet';
-  });
+  ready.add('buckets', () => areBucketsOpen() || 'the buckets are not open yet');
+  return () => view() !== null && areBucketsOpen();
 }
 
 async function untilDone(work: () => Promise<void>, log: Logger, stopping: AbortSignal): Promise<void> {

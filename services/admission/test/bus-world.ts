@@ -1,10 +1,17 @@
 import type { Bus } from '@gateway/bus';
-import { accountsFind, accountsLoad, billingLoad, modelEntryKey, usageRecorded } from '@gateway/contracts/messages';
+import {
+  accountsFind,
+  accountsLoad,
+  admissionAuthorize,
+  billingLoad,
+  modelEntryKey,
+  usageRecorded,
+} from '@gateway/contracts/messages';
 import type { UsageEvent } from '@gateway/contracts/messages';
-import { SHARDS_TOTAL } from '@gateway/contracts/ids';
+import { makeUuidV7, SHARDS_TOTAL } from '@gateway/contracts/ids';
 import type { RunningServer } from '@gateway/servers';
 import { ReadyChecks } from '@gateway/service-kit';
-import { silentLog, startTestBus, startTestRedis } from '@gateway/testkit';
+import { silentLog, startTestBus, startTestRedis, until } from '@gateway/testkit';
 import type { Durations, Ports } from '../src/ports.js';
 import { startAdmission } from '../src/wire.js';
 import type { StartedAdmission } from '../src/wire.js';
@@ -79,6 +86,7 @@ export async function makeBusWorld(owners: Ports['owners'], playBilling?: PlayBi
         stopping: new AbortController().signal,
       });
       started.push(admission);
+      await until('calls are served', () => isServed(edge));
       return { ...admission, ready };
     },
     async stop() {
@@ -86,6 +94,16 @@ export async function makeBusWorld(owners: Ports['owners'], playBilling?: PlayBi
       await Promise.all([bus.stop(), redis.stop()]);
     },
   };
+}
+
+/** A door answers a version that it does not know; where nobody is, the bus says so. */
+async function isServed(edge: Bus): Promise<boolean> {
+  const unknown = { ...admissionAuthorize, version: 9_999 };
+  const body = { id: makeUuidV7(Date.now()), digests: ['0'.repeat(64)] };
+  return edge.request(unknown, body).then(
+    () => true,
+    (error: { code?: string }) => error.code === 'invalid_message',
+  );
 }
 
 /** Billing makes the stream of usage events. */

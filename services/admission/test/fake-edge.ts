@@ -2,6 +2,7 @@ import type { Bus } from '@gateway/bus';
 import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
 import { admissionBatch, edgeBeat, edgeReport, edgeVerdict, usageRecorded } from '@gateway/contracts/messages';
 import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, UsageEvent } from '@gateway/contracts/messages';
+import { setAtOf } from '../src/domain/gate-token.js';
 import type { Spending } from './spending.js';
 
 /** A call that stands in the beats from its admission until its event is stored. */
@@ -179,7 +180,7 @@ export class FakeEdge {
   /** False: another token has followed this one. */
   #note(bucket: number, token: string): boolean {
     const known = this.#tokens.get(bucket);
-    if (known?.superseded.has(token)) return false;
+    if (known && (known.superseded.has(token) || setAtOf(token) < setAtOf(known.current))) return false;
     const superseded = known?.superseded ?? new Set<string>();
     if (known && known.current !== token) superseded.add(known.current);
     this.#tokens.set(bucket, { current: token, superseded });

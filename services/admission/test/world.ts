@@ -22,6 +22,7 @@ import { buildCatalogView } from '../src/domain/catalog-view.js';
 import type { CatalogView } from '../src/domain/catalog-view.js';
 import type { KeptBeat } from '../src/domain/last-beats.js';
 import type { Beat, Durations, Edges, Log, Ports } from '../src/ports.js';
+import { FrozenClock, scriptsWithoutServerTime } from './frozen-clock.js';
 
 /** Nano-USD per call of the test models: a price per call and nothing per token keeps amounts readable. */
 export const PRICE = 1_000_000;
@@ -78,6 +79,8 @@ export interface World {
   brake: string | null;
   /** Moves the clock of all replicas forward. */
   advance(ms: number): void;
+  /** Sets the clocks of a frozen world. */
+  setTime(ms: number): void;
   /** One more replica on the same Redis. */
   replica(options?: ReplicaOptions): Promise<Replica>;
   stop(): Promise<void>;
@@ -100,11 +103,13 @@ export interface Replica {
   stop(): Promise<void>;
 }
 
-export async function makeWorld(): Promise<World> {
+/** @param frozenAt the time stands still there, until the test moves it; without it goes on from now */
+export async function makeWorld({ frozenAt }: { frozenAt?: number } = {}): Promise<World> {
   const redis = await startTestRedis();
   const owners = makeOwners();
   const replicas: Replica[] = [];
-  let offsetMs = 0;
+  const frozen = frozenAt !== undefined;
+  let offsetMs = frozenAt ?? 0;
   const world: World = {
     server: redis.server,
     owners,
@@ -120,8 +125,13 @@ export async function makeWorld(): Promise<World> {
       offsetMs += ms;
       for (const replica of replicas) replica.clock.shift(offsetMs);
     },
+    setTime(ms) {
+      if (!frozen) throw new Error('the time of this world goes on');
+      world.advance(ms - offsetMs);
+    },
     async replica(options = {}) {
-      const replica = await startReplica(world, `replica${replicas.length}`, offsetMs, options);
+      const clock = frozen ? new FrozenClock(offsetMs) : new RedisClock(offsetMs);
+      const replica = await startReplica(world, `replica${replicas.length}`, clock, options);
       replicas.push(replica);
       return replica;
     },
@@ -145,10 +155,10 @@ export function makeOwners(): OwnerState {
   };
 }
 
-async function startReplica(world: World, name: string, offsetMs: number, options: ReplicaOptions): Promise<Replica> {
+async function startReplica(world: World, name: string, clock: RedisClock, options: ReplicaOptions): Promise<Replica> {
   const log = options.log ?? silentLog;
-  const clock = new RedisClock(offsetMs);
-  const gate = new RedisGate(world.server.url, clock, log);
+  const scripts = clock instanceof FrozenClock ? scriptsWithoutServerTime() : undefined;
+  const gate = new RedisGate(world.server.url, clock, log, scripts);
   gate.open();
   let passedMs = 0;
   const ports: Ports = {

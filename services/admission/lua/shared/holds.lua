@@ -39,34 +39,43 @@ local function hold_text(hold)
   }, ' ')
 end
 
--- What the hold sets aside: of the wallet, and of the months of key and member. A done hold counts its amount, split as
--- the ledger will split it (plan up to plan_max, then the wallet up to wallet_max; -1: no bound).
+-- What the hold sets aside: of the wallet, of the months of key and member, and of windows and allotments in USD. A done
+-- hold counts its amount, split as the ledger will split it (plan up to plan_max, then the wallet up to wallet_max; -1: no
+-- bound; then the plan again). In USD an open one counts nothing: a worst case on windows would lock paying users out.
 local function held_by(hold)
   local amount = hold.worst
   if hold.state == 'd' then
     amount = hold.amount
   end
   if hold.wallet_max < 0 then
-    return amount, amount
+    return amount, amount, 0
   end
   if hold.state ~= 'd' then
-    return hold.wallet_max, amount
+    return hold.wallet_max, amount, 0
   end
-  return math.min(math.max(0, amount - hold.plan_max), hold.wallet_max), amount
+  local wallet = math.min(math.max(0, amount - hold.plan_max), hold.wallet_max)
+  return wallet, amount, amount - wallet
 end
 
 -- Adds to the sums that a hold counts in; a sum that becomes 0 is deleted. Returns the references left to its shape.
-local function adjust(account_key, hold, shape_text, wallet, amount, count, slot, reference)
+local function adjust(account_key, hold, shape_text, wallet, amount, plan, count, slot, reference)
   local fields = { 'c:' .. hold.shape, 'n', 'h:wallet' }
   local deltas = { reference, slot, wallet }
-  local amounts, counts = string.match(shape_text, '^([^\n]*)\n([^\n]*)\n')
+  local amounts, counts, usd = string.match(shape_text, '^([^\n]*)\n([^\n]*)\n([^\n]*)\n')
   for name in string.gmatch(amounts, '%S+') do
     fields[#fields + 1] = 'h:' .. name
     deltas[#fields] = amount
   end
   for name in string.gmatch(counts, '%S+') do
-    fields[#fields + 1] = 'h:' .. name
+    -- The row of a session is named by its start, which a shape does not know.
+    fields[#fields + 1] = 'h:' .. (name == 'session' and 'w:session_5h:requests:' .. int(hold.session) or name)
     deltas[#fields] = count
+  end
+  if plan ~= 0 then
+    for name in string.gmatch(usd, '%S+') do
+      fields[#fields + 1] = 'h:' .. (name == 'session' and 'w:session_5h:usd:' .. int(hold.session) or name)
+      deltas[#fields] = plan
+    end
   end
   if hold.session > 0 then
     fields[#fields + 1] = 'h:session:' .. int(hold.session)
@@ -113,14 +122,13 @@ local function shape_of(hold_key, hold)
 end
 
 local function create_hold(account_key, hold_key, member, id, hold, shape_text, due, now)
-  local wallet, amount = held_by(hold)
-  adjust(account_key, hold, shape_text, wallet, amount, 1, hold.slot, 1)
+  local wallet, amount, plan = held_by(hold)
+  adjust(account_key, hold, shape_text, wallet, amount, plan, 1, hold.slot, 1)
   redis.call('HSET', hold_key, id, hold_text(hold), 's:' .. hold.shape, shape_text)
   redis.call('ZADD', KEYS[2], int(due), member)
   keep_while_held(account_key, hold_key)
   if hold.session > 0 and hold.session + SESSION_MS > now then
-    local open = tonumber(redis.call('HGET', account_key, 'ss') or 0)
-    if open + SESSION_MS <= now then
+    if hold.session > tonumber(redis.call('HGET', account_key, 'ss') or 0) then
       redis.call('HSET', account_key, 'ss', int(hold.session))
     end
   end
@@ -140,8 +148,8 @@ end
 
 -- The hold counts nothing any more. Its tombstone keeps a late admission or beat from making it anew.
 local function end_hold(account_key, hold_key, member, id, hold, shape_text, now)
-  local wallet, amount = held_by(hold)
-  if adjust(account_key, hold, shape_text, -wallet, -amount, -1, -hold.slot, -1) <= 0 then
+  local wallet, amount, plan = held_by(hold)
+  if adjust(account_key, hold, shape_text, -wallet, -amount, -plan, -1, -hold.slot, -1) <= 0 then
     redis.call('HDEL', hold_key, 's:' .. hold.shape)
   end
   if hold.session > 0 then

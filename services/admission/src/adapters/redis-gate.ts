@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { nextDelayMs } from '@gateway/service-kit';
 import { routeKey } from '../domain/gate-keys.js';
-import type { ScriptCall, ScriptReply } from '../domain/script-call.js';
+import { makeGateToken, setAtOf } from '../domain/gate-token.js';
+import type { ScriptCall, ScriptName, ScriptReply } from '../domain/script-call.js';
 import { timeOfReply } from '../domain/script-call.js';
 import { AdmissionFault } from '../ports.js';
 import type { Gate, Log } from '../ports.js';
@@ -12,12 +13,17 @@ import type { RedisClock } from './redis-clock.js';
 const CONNECT_TIMEOUT_MS = 2_000;
 /** A server that is connected and silent is given up; callers have had their fault before. */
 const SILENCE_MAX_MS = 5_000;
+/** Calls are answered 500 until the server is found again: it is looked for often. */
 const RECONNECT_FIRST_MS = 50;
-const RECONNECT_MAX_MS = 1_000;
+const RECONNECT_MAX_MS = 200;
+/** A server that reads its file is asked again so soon whether it has done so, whatever time it expects to need. */
+const LOADING_RETRY_MS = 100;
 const KEEP_ALIVE_MS = 10_000;
 /** Routes of keys that nobody uses are forgotten; the owner is asked again. */
 const ROUTE_SECONDS = 90 * 86_400;
 const TOKEN_BYTES = 8;
+/** Each replica runs them again and again, and they answer the token of their bucket. */
+const TELL_TOKENS: ReadonlySet<ScriptName> = new Set(['sweep', 'token']);
 
 /** How full Redis is: used bytes and the limit, 0 for none. */
 export interface RedisMemory {
@@ -32,16 +38,21 @@ export interface RedisMemory {
  */
 export class RedisGate implements Gate {
   readonly #redis: Redis;
-  readonly #scripts = loadScripts();
+  readonly #scripts: ReturnType<typeof loadScripts>;
   #runId: string | null = null;
   /** Counts connections and their ends: a handshake that outlives its connection is void. */
   #generation = 0;
+  #latestTokenAt = 0;
+  #onUse: () => void = () => undefined;
 
+  /** @param scripts other ones than the room's: for tests that hold the server's clock still */
   constructor(
     url: string,
     private readonly clock: RedisClock,
     private readonly log: Log,
+    scripts = loadScripts(),
   ) {
+    this.#scripts = scripts;
     this.#redis = new Redis(url, {
       lazyConnect: true,
       enableOfflineQueue: false,
@@ -50,6 +61,7 @@ export class RedisGate implements Gate {
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       connectTimeout: CONNECT_TIMEOUT_MS,
+      maxLoadingRetryTime: LOADING_RETRY_MS,
       socketTimeout: SILENCE_MAX_MS,
       keepAlive: KEEP_ALIVE_MS,
       noDelay: true,
@@ -65,6 +77,11 @@ export class RedisGate implements Gate {
   /** Begins to connect; goes on trying until {@link close}. */
   open(): void {
     this.#redis.connect().catch(() => undefined);
+  }
+
+  /** Calls `listener` whenever a server has come into use: what it keeps may be lost. */
+  onUse(listener: () => void): void {
+    this.#onUse = listener;
   }
 
   close(): void {
@@ -85,7 +102,7 @@ export class RedisGate implements Gate {
       pipeline.evalsha(this.#scripts[script].sha, keys.length, ...keys, runId, offset, ...args);
     }
     const results = await pipeline.exec();
-    return calls.map((_call, index) => this.#readResult(results?.[index]));
+    return calls.map(({ script }, index) => this.#readResult(script, results?.[index]));
   }
 
   async routes(digests: readonly string[]): Promise<readonly (string | null)[]> {
@@ -110,8 +127,10 @@ export class RedisGate implements Gate {
     await this.#redis.del(routeKey(digest)).catch(throwFault);
   }
 
+  /** Later than every token that this process has seen, also when other replicas' clocks are ahead of its own. */
   newToken(): string {
-    return `${this.#handshaken()}.${randomBytes(TOKEN_BYTES).toString('hex')}`;
+    const setAt = Math.max(this.clock.wall(), this.#latestTokenAt + 1);
+    return makeGateToken(this.#handshaken(), setAt, randomBytes(TOKEN_BYTES).toString('hex'));
   }
 
   async dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {
@@ -141,6 +160,7 @@ export class RedisGate implements Gate {
       this.clock.forget();
       this.#runId = runId;
       this.log.info({ runId }, 'redis is in use');
+      this.#onUse();
     } catch (err) {
       if (generation !== this.#generation) return;
       this.log.warn({ err }, 'redis handshake failed');
@@ -159,7 +179,7 @@ export class RedisGate implements Gate {
     return this.#runId;
   }
 
-  #readResult(result: [Error | null, unknown] | undefined): ScriptReply | AdmissionFault {
+  #readResult(script: ScriptName, result: [Error | null, unknown] | undefined): ScriptReply | AdmissionFault {
     const [error, reply] = result ?? [new Error('no reply'), null];
     if (error) {
       // Somebody flushed the scripts: a new connection loads them again.
@@ -168,6 +188,7 @@ export class RedisGate implements Gate {
     }
     const texts = reply as ScriptReply;
     this.clock.observe(timeOfReply(texts));
+    if (TELL_TOKENS.has(script)) this.#latestTokenAt = Math.max(this.#latestTokenAt, setAtOf(texts[2] ?? ''));
     return texts;
   }
 }

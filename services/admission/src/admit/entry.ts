@@ -21,9 +21,12 @@ export type Entry =
 /** A hold's slot waits so long for the first beat (money and failure, rule 2). */
 const FIRST_LEASE_MS = 10_000;
 
-/** @throws AdmissionFault `catalog_error` while there is no catalog */
-export function prepareEntry(ports: Ports, entry: Entry, known: KnownAccount): PreparedCall {
-  const now = ports.clock.now();
+/**
+ * @param notBefore Redis time in ms that a script has told for this account: it decides on no earlier one
+ * @throws AdmissionFault `catalog_error` while there is no catalog
+ */
+export function prepareEntry(ports: Ports, entry: Entry, known: KnownAccount, notBefore = 0): PreparedCall {
+  const now = Math.max(ports.clock.now(), notBefore);
   if (entry.kind === 'open') return prepareOpen(entry.body.digests, known, now);
   return prepareCall(entry.body, known, catalogOf(ports), now);
 }

@@ -46,13 +46,15 @@ function sumsOf({ holds }: AccountDump): {
     slots += hold.slot ? 1 : 0;
     const amount = hold.state === 'done' ? hold.amount : hold.worst;
     const walletMax = hold.walletMax === null ? null : BigInt(hold.walletMax);
-    const settled = Number(splitFunding(BigInt(amount), BigInt(hold.planMax), walletMax).wallet);
-    add('wallet', hold.state === 'done' || hold.walletMax === null ? settled : hold.walletMax);
+    const split = splitFunding(BigInt(amount), BigInt(hold.planMax), walletMax);
+    add('wallet', hold.state === 'done' || hold.walletMax === null ? Number(split.wallet) : hold.walletMax);
+    const planPays = hold.state === 'done' ? Number(split.plan) : 0;
     add(`km:${shape.key}:${shape.month}`, amount);
     add(`mm:${shape.member}:${shape.month}`, amount);
     if (hold.session !== null) add(`session:${hold.session}`, 1);
     for (const { type, unit } of shape.windows) {
       if (unit === 'requests' && type === 'weekly') add(`w:weekly:requests:${shape.weekly}`, 1);
+      if (unit === 'usd' && type === 'session_5h') add(`w:session_5h:usd:${hold.session}`, planPays);
     }
     if (shape.allotment === 'requests') add(`al:requests:${shape.model}:${shape.subscription?.id}`, 1);
   }

@@ -24,12 +24,14 @@ export async function settleEntry(decider: Decider, entry: Entry, expired: () =>
   if (found === null) return unknownKey(entry);
   const { route, fresh } = found;
   let renewed = false;
+  let notBefore = 0;
   for (let round = 0; round < ROUNDS_MAX && !expired(); round += 1) {
     if (decider.known.account(route) === null && !(await learnAccount(decider, route))) {
       return forgetKey(decider, entry);
     }
     if (expired()) break;
-    const { outcome, prepared } = await decide(decider, entry, route);
+    const { outcome, prepared } = await decide(decider, entry, route, notBefore);
+    notBefore = outcome.kind === 'clock' ? outcome.now : 0;
     if (outcome.kind === 'refused' && outcome.row === 4 && fresh && !renewed) {
       // The owner has just named this digest, but the gate has another: the key was rotated, its record is on its way.
       renewed = true;
@@ -57,10 +59,11 @@ async function decide(
   decider: Decider,
   entry: Entry,
   route: Route,
+  notBefore: number,
 ): Promise<{ outcome: AdmitOutcome; prepared: PreparedCall }> {
   const account = decider.known.account(route);
   if (account === null) throw new AdmissionFault('admission_error', 'the account was forgotten meanwhile');
-  const prepared = prepareEntry(decider.ports, entry, account);
+  const prepared = prepareEntry(decider.ports, entry, account, notBefore);
   const reply = await decider.rounds.run(decisionCall(targetOf(decider.ports, entry, route), prepared));
   const outcome = readAdmitReply(reply, route.account, prepared);
   learn(decider, route, outcome);

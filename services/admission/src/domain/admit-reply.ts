@@ -124,7 +124,7 @@ function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): 
     case 17:
       return { available: at(0), ...modelOf(prepared) };
     case 18:
-      return { limit: prepared.known.terms.concurrency, used: at(0), retryAfterSeconds: SLOT_RETRY_SECONDS };
+      return { limit: prepared.terms.concurrency, used: at(0), retryAfterSeconds: SLOT_RETRY_SECONDS };
     case 19: {
       const window = at(0) === 0 ? 'session_5h' : billed?.frame.plan?.windows[at(0) - 1]?.type;
       return { ...(window && { window }), ...limitFacts(reply, 5, now) };
@@ -154,14 +154,17 @@ function modelOf(prepared: PreparedCall): { model?: string } {
   return model === undefined ? {} : { model };
 }
 
-/** unit, limit, used, running, reset: of a window or an allotment. In requests the running calls count as used. */
+/**
+ * unit, limit, used, running, reset: of a window or an allotment. What is not settled yet counts as used: in requests the
+ * running calls, in USD what ended ones cost.
+ */
 function limitFacts(reply: ScriptReply, from: number, now: number): RefusalFacts {
   const unit = reply[from] as WindowUnit;
   const [limit = 0, used = 0, running = 0, resetsAt = 0] = reply.slice(from + 1).map(Number);
   return {
     unit,
     limit,
-    used: unit === 'requests' ? used + running : used,
+    used: used + running,
     resetsAt,
     retryAfterSeconds: secondsUntil(now, resetsAt),
   };

@@ -32,8 +32,8 @@ const NO_LIMITS = limitsOf(null);
 /** The decision on a prepared call. The order of the arguments is the one of `lua/admit.lua`. */
 export function decisionCall(target: AdmitTarget, prepared: PreparedCall): ScriptCall {
   const { keys, account } = target;
-  const { validity, known, funded } = prepared;
-  const { key, terms, termsVersion } = known;
+  const { validity, known, terms, funded } = prepared;
+  const { key, termsVersion } = known;
   const billed = funded?.billed ?? null;
   const frame = billed?.frame ?? null;
   const minutes = key.kind === 'playground' ? keys.playgroundMinutes : keys.minutes;

@@ -1,11 +1,10 @@
-import type { AccountTerms, Endpoint, HoldFields, KeyRecord } from '@gateway/contracts/messages';
+import type { Endpoint, HoldFields, KeyRecord } from '@gateway/contracts/messages';
 import { keyMonthRow, memberMonthRow, monthEnd, monthOf, monthStart } from '@gateway/metering';
 import type { PlanQuestion } from './plan-question.js';
 import { planQuestion } from './plan-question.js';
 import type { StoredShape } from './shape.js';
 import { storeShape } from './shape.js';
-import { activeSubscription } from './terms.js';
-import type { Validity } from './terms.js';
+import type { RunningTerms, Validity } from './terms.js';
 
 /** What the billed calls of one key have in common while model, endpoint, price version and periods are the same. */
 export interface CallFrame {
@@ -28,7 +27,7 @@ export interface MonthSpan extends Validity {
 /** What decides which frame a call has. */
 export interface FrameQuestion {
   readonly key: KeyRecord;
-  readonly terms: AccountTerms;
+  readonly terms: RunningTerms;
   readonly model: string;
   readonly endpoint: Endpoint;
   readonly priceVersion: string;
@@ -38,7 +37,7 @@ export interface FrameQuestion {
 
 /** Frames of one account's terms; a key that calls more models than this builds them anew now and then. */
 const FRAMES_MAX = 256;
-const frames = new WeakMap<AccountTerms, Map<string, CallFrame>>();
+const frames = new WeakMap<RunningTerms, Map<string, CallFrame>>();
 
 /** Builds the frame, or finds the one that was built for the same terms. */
 export function callFrame(question: FrameQuestion): CallFrame {
@@ -51,7 +50,7 @@ export function callFrame(question: FrameQuestion): CallFrame {
   }
   const name = `${key.key} ${key.version} ${model} ${endpoint} ${priceVersion} ${month.name} ${planFunded}`;
   const frame = known.get(name);
-  if (frame !== undefined && (frame.plan === null || now < frame.plan.validity.until)) return frame;
+  if (frame !== undefined && (frame.plan === null || isWithin(frame.plan.validity, now))) return frame;
   const built = buildFrame(question, month);
   known.set(name, built);
   return built;
@@ -59,8 +58,8 @@ export function callFrame(question: FrameQuestion): CallFrame {
 
 function buildFrame(question: FrameQuestion, month: MonthSpan): CallFrame {
   const { key, terms, model, endpoint, priceVersion, planFunded, now } = question;
-  const subscription = planFunded ? activeSubscription(terms, now) : null;
-  const plan = subscription && planQuestion(terms, subscription, model, now);
+  const { subscription } = terms;
+  const plan = planFunded && subscription !== null ? planQuestion(terms, subscription, model, now) : null;
   const periods = {
     month: month.name,
     session5h: null,
@@ -107,11 +106,15 @@ function limitText(limit: NonNullable<PlanQuestion['allotment']>): string {
   return `${limit.unit} ${limit.limit} ${limit.periodStart} ${limit.resetsAt} ${limit.row}`;
 }
 
+function isWithin({ from, until }: Validity, now: number): boolean {
+  return now >= from && now < until;
+}
+
 let latest: MonthSpan = { name: '', from: 0, until: 0 };
 
 /** The month of a time; the same object while it lasts. */
 function monthSpan(now: number): MonthSpan {
-  if (now < latest.from || now >= latest.until) {
+  if (!isWithin(latest, now)) {
     const name = monthOf(now);
     latest = { name, from: monthStart(name), until: monthEnd(name) };
   }

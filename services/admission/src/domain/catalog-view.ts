@@ -79,11 +79,18 @@ function priceAt(model: CatalogModel, now: number): { price: PricedVersion | nul
   return { price, from, until: FOR_EVER };
 }
 
+/** The kind of model that an endpoint is for: what a source says beyond that does not count. */
+function kindOf(endpoint: Endpoint): CatalogModel['kind'] {
+  return endpoint === '/v1/embeddings' ? 'embedding' : 'chat';
+}
+
 function serve(model: CatalogModel, sources: readonly CatalogSource[]): ServedModel {
   const enabledSources = new Map<Endpoint, string[]>();
+  const endpointsOf = (source: CatalogSource): Endpoint[] =>
+    source.endpoints.filter((endpoint) => kindOf(endpoint) === model.kind);
   for (const source of sources) {
     if (!source.enabled) continue;
-    for (const endpoint of source.endpoints) {
+    for (const endpoint of endpointsOf(source)) {
       const ids = enabledSources.get(endpoint);
       if (ids) ids.push(source.id);
       else enabledSources.set(endpoint, [source.id]);
@@ -92,7 +99,7 @@ function serve(model: CatalogModel, sources: readonly CatalogSource[]): ServedMo
   return {
     model,
     hasSources: sources.length > 0,
-    endpoints: new Set(sources.flatMap((source) => source.endpoints)),
+    endpoints: new Set(sources.flatMap(endpointsOf)),
     enabledSources,
   };
 }

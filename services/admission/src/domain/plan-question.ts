@@ -1,7 +1,7 @@
-import type { AccountTerms, HoldFields } from '@gateway/contracts/messages';
+import type { HoldFields } from '@gateway/contracts/messages';
 import { WEEK_MS, allotmentRow, monthlyWindowRow, weekStart, weeklyWindowRow } from '@gateway/metering';
 import type { WindowType, WindowUnit } from '@gateway/metering';
-import type { Validity } from './terms.js';
+import type { RunningTerms, Validity } from './terms.js';
 
 /** A window or allotment whose row has a name before the script runs. Times in ms, the limit in its unit. */
 export interface RowLimit {
@@ -21,7 +21,7 @@ export interface PlanQuestion {
   readonly session: readonly { readonly unit: WindowUnit; readonly limit: number }[];
   readonly allotment: Omit<RowLimit, 'type'> | null;
   readonly weekly: number;
-  readonly subscription: NonNullable<AccountTerms['subscription']>;
+  readonly subscription: NonNullable<RunningTerms['subscription']>;
   /** As they travel with the hold. */
   readonly windowTypes: HoldFields['windows'];
   /** Within the week of `now`. */
@@ -29,8 +29,8 @@ export interface PlanQuestion {
 }
 
 export function planQuestion(
-  terms: AccountTerms,
-  subscription: NonNullable<AccountTerms['subscription']>,
+  terms: RunningTerms,
+  subscription: NonNullable<RunningTerms['subscription']>,
   model: string,
   now: number,
 ): PlanQuestion {
@@ -65,7 +65,7 @@ function periodOf(
   type: 'weekly' | 'monthly',
   unit: WindowUnit,
   weekly: number,
-  subscription: NonNullable<AccountTerms['subscription']>,
+  subscription: NonNullable<RunningTerms['subscription']>,
 ): Pick<RowLimit, 'periodStart' | 'resetsAt' | 'row'> {
   if (type === 'weekly') {
     return { periodStart: weekly, resetsAt: weekly + WEEK_MS, row: weeklyWindowRow(unit, weekly) };

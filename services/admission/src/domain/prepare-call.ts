@@ -11,14 +11,8 @@ import { callFrame } from './call-frame.js';
 import type { CatalogView, ModelFacts } from './catalog-view.js';
 import { modelFacts } from './catalog-view.js';
 import { leastNanoUsd, worstNanoUsd } from './cost-bounds.js';
-import {
-  PLAYGROUND_REQUESTS_PER_MINUTE,
-  activeSubscription,
-  intersect,
-  planIncludes,
-  subscriptionValidity,
-} from './terms.js';
-import type { Validity } from './terms.js';
+import { PLAYGROUND_REQUESTS_PER_MINUTE, intersect, planIncludes, termsAt } from './terms.js';
+import type { RunningTerms, Validity } from './terms.js';
 
 /** What a client asks for, as the edge found it. */
 export interface CallRequest {
@@ -40,6 +34,8 @@ export interface KnownAccount {
 export interface PreparedCall {
   readonly validity: Validity;
   readonly known: KnownAccount;
+  /** Those of the known terms that are in force. */
+  readonly terms: RunningTerms;
   readonly requestsPerMinute: number;
   /** Row 4 or 5, when the key's record breaks it. */
   readonly keyRow: 0 | 4 | 5;
@@ -76,17 +72,17 @@ export function prepareCall(call: CallRequest, known: KnownAccount, catalog: Cat
   const billed = call.endpoint !== UNBILLED;
   const facts = modelFacts(catalog, call.model ?? '', call.endpoint, billed, now);
   const refusal = refuseByFacts(call, known.key, facts);
-  const validity = intersect(intersect(account.validity, facts), subscriptionValidity(known.terms, now));
+  const validity = intersect(account.validity, facts);
   if (refusal !== null) return { ...account, ...refusal, validity };
   const model = call.model ?? '';
   const { sources, price } = facts;
-  const planActive = activeSubscription(known.terms, now) !== null;
-  const funding = !planActive ? 'none' : planIncludes(known.terms, model) ? 'plan' : 'wallet';
+  const { terms } = account;
+  const funding = terms.subscription === null ? 'none' : planIncludes(terms, model) ? 'plan' : 'wallet';
   if (price === null || call.bounds === null) {
     return { ...account, validity, funded: { billed: null, funding, model, sources } };
   }
   const frame = callFrame({
-    ...{ key: known.key, terms: known.terms, model, endpoint: call.endpoint, now },
+    ...{ key: known.key, terms, model, endpoint: call.endpoint, now },
     priceVersion: price.version,
     planFunded: funding === 'plan',
   });
@@ -102,10 +98,13 @@ export function prepareCall(call: CallRequest, known: KnownAccount, catalog: Cat
 
 /** Rows 4 and 5 as far as the key's record decides them, and the minute. */
 export function prepareOpen(digests: readonly string[], known: KnownAccount, now: number): PreparedCall {
-  const { key, terms } = known;
+  const { key } = known;
+  const span = termsAt(known.terms, now);
+  const { terms } = span;
   const prepared = {
-    validity: key.expiresAt === null ? { from: 0, until: Infinity } : expiryValidity(key.expiresAt, now),
+    validity: key.expiresAt === null ? span : intersect(span, expiryValidity(key.expiresAt, now)),
     known,
+    terms,
     requestsPerMinute: key.kind === 'playground' ? PLAYGROUND_REQUESTS_PER_MINUTE : terms.requestsPerMinute,
     factRow: 0,
     funded: null,

@@ -26,7 +26,7 @@ test('a shape is read back as it was', () => {
 test('the rows come first: amounts, then what the call counts in', () => {
   const [amounts, counts] = storeShape(SHAPE).text.split('\n');
   expect(amounts).toBe('km:key1:2026-11 mm:mem1:2026-11');
-  expect(counts).toBe('w:weekly:requests:1763337600000 al:requests:acme/large:sub1');
+  expect(counts).toBe('w:weekly:requests:1763337600000 session al:requests:acme/large:sub1');
 });
 
 test('equal content has one id, whatever the order of its fields; other content another', () => {

@@ -1,6 +1,7 @@
 import { shortHash } from '@gateway/contracts/ids';
 import type { Endpoint, HoldFields } from '@gateway/contracts/messages';
 import { allotmentRow, keyMonthRow, memberMonthRow, monthlyWindowRow, weeklyWindowRow } from '@gateway/metering';
+import type { WindowUnit } from '@gateway/metering';
 
 /** What many holds of an account have in common. It is stored once beside them, so that a hold stays small. */
 export interface HoldShape {
@@ -19,19 +20,22 @@ export interface HoldShape {
 export interface StoredShape {
   /** Names the content: equal shapes meet, others do not. */
   readonly id: string;
-  /** Names of the amounts, names of the counts, JSON: one line each, as the scripts read it. */
+  /** Names of the amounts, of the counts, of the sums in USD, JSON: one line each, as the scripts read it. */
   readonly text: string;
 }
 
 export function storeShape(shape: HoldShape): StoredShape {
   const amounts = [keyMonthRow(shape.key, shape.month), memberMonthRow(shape.member, shape.month)];
-  const text = `${amounts.join(' ')}\n${countedRows(shape).join(' ')}\n${JSON.stringify(orderedShape(shape))}`;
+  const lines = [amounts, rowsIn('requests', shape), rowsIn('usd', shape)].map((names) => names.join(' '));
+  const text = [...lines, JSON.stringify(orderedShape(shape))].join('\n');
   return { id: shortHash(text), text };
 }
 
+const LINES_BEFORE_JSON = 3;
+
 /** @throws SyntaxError for a text that {@link storeShape} did not write */
 export function readShape(text: string): HoldShape {
-  return JSON.parse(text.slice(text.indexOf('\n', text.indexOf('\n') + 1) + 1)) as HoldShape;
+  return JSON.parse(text.split('\n')[LINES_BEFORE_JSON] ?? '') as HoldShape;
 }
 
 /** The shape of a hold that travelled with its call. A release does not say the endpoint. */
@@ -41,19 +45,23 @@ export function shapeOfHold(hold: HoldFields, endpoint: Endpoint | null): HoldSh
   return { key, member, model, priceVersion, month, weekly, subscription, windows, allotment, endpoint };
 }
 
+/** The session among the rows of a shape: its row is named by the script that opens it. */
+const SESSION = 'session';
+
 /**
- * Rows in which a hold counts as one running call: windows and allotments in requests. The session is not among them: its
- * row is named by the script that opens it.
+ * Windows and allotments of a unit in which a hold counts: in requests as one call, in USD with what the plan pays for it once
+ * it has ended.
  */
-function countedRows(shape: HoldShape): string[] {
+function rowsIn(limited: WindowUnit, shape: HoldShape): string[] {
   const rows = new Set<string>();
   for (const { type, unit } of shape.windows) {
-    if (unit !== 'requests') continue;
+    if (unit !== limited) continue;
+    if (type === 'session_5h') rows.add(SESSION);
     if (type === 'weekly' && shape.weekly !== null) rows.add(weeklyWindowRow(unit, shape.weekly));
     if (type === 'monthly' && shape.subscription !== null) rows.add(monthlyWindowRow(unit, shape.subscription.id));
   }
-  if (shape.allotment === 'requests' && shape.subscription !== null) {
-    rows.add(allotmentRow('requests', shape.model, shape.subscription.id));
+  if (shape.allotment === limited && shape.subscription !== null) {
+    rows.add(allotmentRow(limited, shape.model, shape.subscription.id));
   }
   return [...rows];
 }

@@ -25,27 +25,61 @@ export interface Validity {
   readonly until: number;
 }
 
-/** The subscription when it is in force at `now`; a period that has ended is no plan until billing sends the next. */
-export function activeSubscription(terms: AccountTerms, now: number): AccountTerms['subscription'] {
-  const { plan, subscription } = terms;
-  if (plan === null || subscription === null) return null;
-  return now >= subscription.start && now < subscription.end ? subscription : null;
+/** The terms of one time: `subscription` is the period that runs, and null exactly when no plan is in force. */
+export type RunningTerms = Omit<AccountTerms, 'next' | 'withoutPlan'>;
+
+/** The terms that hold within [from, until). */
+export interface TermsSpan extends Validity {
+  readonly terms: RunningTerms;
 }
 
-/** How long the answer of {@link activeSubscription} stays true. */
-export function subscriptionValidity(terms: AccountTerms, now: number): Validity {
-  const { subscription } = terms;
-  if (subscription === null) return { from: 0, until: Infinity };
-  if (now < subscription.start) return { from: 0, until: subscription.start };
-  if (now < subscription.end) return { from: subscription.start, until: subscription.end };
-  return { from: subscription.end, until: Infinity };
+const spansOfTerms = new WeakMap<AccountTerms, readonly TermsSpan[]>();
+
+/**
+ * What holds at `now`, and how long. A period is in force from its start to its end, by Redis time and whatever billing has said
+ * of it yet: the following one takes over at its own start, also when the one before would still run, and between them
+ * there is no plan. The same terms give the same objects.
+ * @param now Redis time in ms. @throws RangeError for NaN
+ */
+export function termsAt(known: AccountTerms, now: number): TermsSpan {
+  let spans = spansOfTerms.get(known);
+  if (spans === undefined) {
+    spans = divide(known);
+    spansOfTerms.set(known, spans);
+  }
+  const span = spans.find(({ until }) => now < until);
+  if (span === undefined) throw new RangeError(`not a time: ${now}`);
+  return span;
 }
 
 /** Whether the plan pays for a model; `models` null means all. */
-export function planIncludes(terms: AccountTerms, model: string): boolean {
+export function planIncludes(terms: RunningTerms, model: string): boolean {
   return terms.models === null || terms.models.includes(model);
 }
 
 export function intersect(one: Validity, other: Validity): Validity {
   return { from: Math.max(one.from, other.from), until: Math.min(one.until, other.until) };
+}
+
+/** All of time, in spans that follow each other. */
+function divide({ next, withoutPlan, ...current }: AccountTerms): TermsSpan[] {
+  const nextStart = next?.subscription.start ?? Infinity;
+  const spans = nextStart > 0 ? spansOf(current, withoutPlan, { from: 0, until: nextStart }) : [];
+  return next === undefined ? spans : [...spans, ...spansOf(next, withoutPlan, { from: nextStart, until: Infinity })];
+}
+
+/** Before, in and after the period of the terms, as far as that lies within a span. */
+function spansOf(terms: RunningTerms, withoutPlan: AccountTerms['withoutPlan'], span: Validity): TermsSpan[] {
+  const { plan, subscription } = terms;
+  const { requestsPerMinute, concurrency } = withoutPlan ?? terms;
+  const none = { ...TERMS_WITHOUT_PLAN, requestsPerMinute, concurrency };
+  if (plan === null || subscription === null) return [{ ...span, terms: none }];
+  const { from, until } = intersect({ from: subscription.start, until: subscription.end }, span);
+  if (from >= until) return [{ ...span, terms: none }];
+  const parts = [
+    { from: span.from, until: from, terms: none },
+    { from, until, terms },
+    { from: until, until: span.until, terms: none },
+  ];
+  return parts.filter((part) => part.from < part.until);
 }

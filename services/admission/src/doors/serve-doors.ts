@@ -18,11 +18,15 @@ const BATCHES_MAX = 2_048;
 /** Scans of all buckets at once: each costs Redis some ten milliseconds. */
 const LISTS_MAX = 4;
 
-/** Opens every door of the bus. Bodies are validated by the bus against the contracts. */
-export function serveDoors(bus: Bus, admission: Admission, log: Log): void {
+/** Opens the doors through which edges ask. Bodies are validated by the bus against the contracts. */
+export function serveCallDoors(bus: Bus, admission: Admission): void {
   bus.serveMany(admissionBatch, (batch, reply) => admission.batch(batch, reply), { concurrencyMax: BATCHES_MAX });
   bus.serve(admissionAuthorize, (question) => admission.authorize(question));
   bus.serve(admissionUsage, (question) => admission.usage(question));
+}
+
+/** Opens all other doors: what they bring is taken from the first moment on. */
+export function serveDoors(bus: Bus, admission: Admission, log: Log): void {
   bus.serve(admissionApply, async (news) => {
     await admission.apply(news);
     return { applied: true as const };

@@ -1,7 +1,7 @@
 import { WALLET_ROW } from '@gateway/metering';
 import type { AnswerBodyOf, admissionAuthorize } from '@gateway/contracts/messages';
 import type { Decider } from '../load/decider.js';
-import { activeSubscription } from '../domain/terms.js';
+import { termsAt } from '../domain/terms.js';
 import { readState } from './read-state.js';
 import type { ReadQuestion } from './read-state.js';
 
@@ -12,13 +12,13 @@ export async function authorize(
 ): Promise<AnswerBodyOf<typeof admissionAuthorize>> {
   const read = await readState(decider, question, () => [], 'admission_error');
   if (read.kind !== 'authorized') return read;
-  const { key, terms, now, rows } = read.state;
+  const { key, now, rows } = read.state;
   return {
     kind: 'authorized',
     account: read.account,
     key: read.key,
     allowedModels: key.allowedModels,
-    planModels: activeSubscription(terms, now) === null ? [] : terms.models,
+    planModels: termsAt(read.state.terms, now).terms.models,
     walletAboveZero: (rows.get(WALLET_ROW) ?? 0) > 0,
   };
 }

@@ -7,10 +7,11 @@ import {
   weeklyWindowRow,
   windowResetsAt,
 } from '@gateway/metering';
-import type { AnswerBodyOf, AccountTerms, admissionUsage } from '@gateway/contracts/messages';
+import type { AnswerBodyOf, admissionUsage } from '@gateway/contracts/messages';
 import type { Decider } from '../load/decider.js';
 import type { ReadState } from '../domain/read-script.js';
-import { activeSubscription } from '../domain/terms.js';
+import { termsAt } from '../domain/terms.js';
+import type { RunningTerms } from '../domain/terms.js';
 import { readState } from './read-state.js';
 import type { PeriodRow, ReadQuestion } from './read-state.js';
 
@@ -24,7 +25,7 @@ export async function usage(decider: Decider, question: ReadQuestion): Promise<A
     account: read.account,
     key: read.key,
     now: state.now,
-    terms: state.terms,
+    terms: termsOf(state),
     windows: windowsOf(state),
     walletNanoUsd: state.rows.get(WALLET_ROW) ?? null,
     keyCapNanoUsd: state.key.capNanoUsd,
@@ -32,18 +33,18 @@ export async function usage(decider: Decider, question: ReadQuestion): Promise<A
   };
 }
 
-type Window = AccountTerms['windows'][number];
+type Window = RunningTerms['windows'][number];
 
 function neededRows(state: ReadState): PeriodRow[] {
-  return activeWindows(state).flatMap((window) => {
+  return termsOf(state).windows.flatMap((window) => {
     const { row, start } = periodOf(state, window);
     return row === null ? [] : [{ row, start }];
   });
 }
 
 function windowsOf(state: ReadState) {
-  const subscription = activeSubscription(state.terms, state.now);
-  return activeWindows(state).map((window) => {
+  const { windows, subscription } = termsOf(state);
+  return windows.map((window) => {
     const { type, unit, limit, label } = window;
     const session = openSession(state);
     const resetsAt = windowResetsAt(
@@ -55,8 +56,8 @@ function windowsOf(state: ReadState) {
   });
 }
 
-function activeWindows(state: ReadState): Window[] {
-  return activeSubscription(state.terms, state.now) === null ? [] : state.terms.windows;
+function termsOf({ terms, now }: ReadState): RunningTerms {
+  return termsAt(terms, now).terms;
 }
 
 function usedIn(state: ReadState, window: Window): number {
@@ -77,7 +78,7 @@ function periodOf(state: ReadState, { type, unit }: Window): { row: string | nul
       return { row: weeklyWindowRow(unit, start), start };
     }
     case 'monthly': {
-      const { subscription } = state.terms;
+      const { subscription } = termsOf(state);
       return subscription === null
         ? { row: null, start: 0 }
         : { row: monthlyWindowRow(unit, subscription.id), start: subscription.start };

@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { BeatCall } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
+import { setAtOf } from '../domain/gate-token.js';
+import { Known } from '../load/known.js';
 import { PRICE, admit, admitEntry, beatOf, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Admitted, Replica, World } from '../../test/world.js';
+import { Recovery } from './recover-buckets.js';
 
 let world: World;
 let one: Replica;
@@ -135,3 +138,47 @@ test('a Redis that hangs makes faults in time, and calls are right again when it
     async () => (await admit(one, admitEntry(one.clock, [account.digest]))).kind === 'admitted',
   );
 });
+
+test('each token of a bucket is set later than the one before, also by a replica whose clock is behind', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const { Redis } = await import('ioredis');
+  const redis = new Redis(world.server.url);
+  try {
+    const { bucket, token } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    const ahead = token.replace(/\.\d+\./, `.${Date.now() + 60_000}.`);
+    await redis.set(`{${bucket}}tok`, `${ahead} open 1 1`);
+    await one.admission.sweep();
+    await redis.del(`{${bucket}}tok`);
+    await one.admission.sweep();
+    await until('all buckets are open', () => one.admission.bucketsPending() === 0);
+    const next = (await mustAdmit(one, admitEntry(one.clock, [account.digest]))).token;
+    expect(setAtOf(next)).toBe(setAtOf(ahead) + 1);
+    expect(Math.abs(setAtOf(token) - Date.now())).toBeLessThan(60_000);
+  } finally {
+    await redis.quit();
+  }
+});
+
+test.each([0, 1, 2, 3, 4, 6])(
+  'a bucket that is noticed %d turns after the last one was opened is taken up',
+  async (turns) => {
+    const { Redis } = await import('ioredis');
+    const redis = new Redis(world.server.url);
+    await redis.del('{5}tok', '{6}tok');
+    let later = async (): Promise<void> => {
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      recovery.notice(6);
+    };
+    const info = (_facts: object, text: string): void => {
+      if (text !== 'all buckets are open') return;
+      void later();
+      later = async () => undefined;
+    };
+    const recovery = new Recovery({ ...one.ports, log: { ...one.ports.log, info } }, new Known());
+    recovery.notice(5);
+    await until('both are done with', () => recovery.pending() === 0);
+    for (const bucket of [5, 6]) expect(await redis.get(`{${bucket}}tok`)).toMatch(' open ');
+    await recovery.stop();
+    await redis.quit();
+  },
+);

@@ -9,8 +9,10 @@ import type { Ports } from '../ports.js';
 import { settleReleases } from '../settle/settle-releases.js';
 import { bucketsOpened } from './recover-metrics.js';
 
-/** How often edges are asked to report (money and failure, message table). */
+/** How often edges are asked to report (money and failure, message table), and at once for every new token. */
 const REPORT_MS = 300;
+/** How soon after a report the beats are looked at; then after twice the time each, and at the latest with the next report. */
+const LOOK_FIRST_MS = 20;
 /** An edge whose last beat is older is not waited for. */
 const LIVE_BEAT_MS = 10_000;
 /** After so long a silent edge counts with its last beat. */
@@ -29,6 +31,8 @@ interface Restoring {
 export class Recovery {
   readonly #noticed = new Set<number>();
   readonly #restoring = new Map<number, Restoring>();
+  /** Monotonic milliseconds of this process; -Infinity: a token was set since. */
+  #reportedAt = -Infinity;
   #running: Promise<void> | null = null;
   #stopped = false;
   #hindered = false;
@@ -39,13 +43,18 @@ export class Recovery {
     private readonly known: Known,
   ) {}
 
-  /** Takes up buckets that were found without a token or restoring. Returns at once. */
-  notice(bucket: number): void {
-    if (this.#stopped || this.#restoring.has(bucket)) return;
+  /** Takes up buckets that were found without a token or restoring. Returns at once: whether that was news. */
+  notice(bucket: number): boolean {
+    if (this.#stopped || this.#restoring.has(bucket) || this.#noticed.has(bucket)) return false;
     this.#noticed.add(bucket);
-    this.#running ??= this.#work().finally(() => {
-      this.#running = null;
-    });
+    this.#running ??= this.#work();
+    this.#wake();
+    return true;
+  }
+
+  /** Tries again now what could not be done. */
+  goOn(): void {
+    this.#wake();
   }
 
   /** Buckets that are not open yet, as far as this process knows. */
@@ -64,8 +73,9 @@ export class Recovery {
     await new Promise((resolve) => setImmediate(resolve));
     while (!this.#stopped && this.pending() > 0) {
       try {
-        await this.#begin();
-        await this.#advance();
+        const asks = this.#noticed.size > 0 || this.#isReportDue();
+        if (asks) await this.#begin();
+        await this.#advance(asks);
         this.#hindered = false;
       } catch (err) {
         // Said once until it goes on: it is tried again several times a second.
@@ -74,6 +84,8 @@ export class Recovery {
       }
       if (this.pending() > 0) await this.#pause();
     }
+    // In the same turn as the last look: whoever notices a bucket after it starts the work again.
+    this.#running = null;
   }
 
   /**
@@ -99,15 +111,17 @@ export class Recovery {
       if (reply[0] !== 'restoring') this.#restoring.delete(bucket);
       else if (this.#restoring.get(bucket)?.token !== token) {
         this.#restoring.set(bucket, { token, since: clock.monotonic() });
+        this.#reportedAt = -Infinity;
       }
     }
     if (found > 0) log.info({ buckets: found }, 'buckets are being restored');
   }
 
-  async #advance(): Promise<void> {
+  /** @param asks the tokens have just been looked at, so that edges may be told them */
+  async #advance(asks: boolean): Promise<void> {
     if (this.#restoring.size === 0) return;
     const { edges, clock } = this.ports;
-    edges.report(Array.from(this.#restoring, ([bucket, { token }]) => ({ bucket, token })));
+    if (asks && this.#isReportDue()) this.#report();
     const beats = lastBeats(await edges.lastBeats());
     const live = beats.filter(({ storedAtMs }) => clock.wall() - storedAtMs < LIVE_BEAT_MS);
     const ready = [...this.#restoring].filter(
@@ -115,6 +129,15 @@ export class Recovery {
         clock.monotonic() - since > WAIT_MAX_MS || live.every((beat) => hasReported(beat, bucket, token)),
     );
     if (ready.length > 0) await this.#open(new Map(ready), beats);
+  }
+
+  #isReportDue(): boolean {
+    return this.ports.clock.monotonic() - this.#reportedAt >= REPORT_MS;
+  }
+
+  #report(): void {
+    this.#reportedAt = this.ports.clock.monotonic();
+    this.ports.edges.report(Array.from(this.#restoring, ([bucket, { token }]) => ({ bucket, token })));
   }
 
   /** Holds what all edges run, dead ones too, then opens. */
@@ -149,8 +172,10 @@ export class Recovery {
   }
 
   #pause(): Promise<void> {
+    const passed = this.ports.clock.monotonic() - this.#reportedAt;
+    const pauseMs = passed < REPORT_MS ? Math.min(Math.max(passed, LOOK_FIRST_MS), REPORT_MS - passed) : REPORT_MS;
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, REPORT_MS);
+      const timer = setTimeout(resolve, pauseMs);
       this.#wake = () => {
         clearTimeout(timer);
         resolve();

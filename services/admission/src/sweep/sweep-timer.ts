@@ -7,8 +7,12 @@ export class SweepTimer {
   readonly #desk: LedgerDesk;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> = Promise.resolve();
+  #started = false;
   #stopped = false;
   #swept = false;
+  #sweeping = false;
+  /** Something was found lost while a sweep ran that may have passed it. */
+  #again = false;
 
   constructor(
     private readonly ports: Ports,
@@ -18,7 +22,15 @@ export class SweepTimer {
   }
 
   start(): void {
+    this.#started = true;
     this.#schedule(0);
+  }
+
+  /** Sweeps without waiting for the pause to end, if the timer runs: where one bucket is lost, all may be. */
+  soon(): void {
+    if (!this.#started) return;
+    if (this.#sweeping) this.#again = true;
+    else this.#schedule(0);
   }
 
   async stop(): Promise<void> {
@@ -52,10 +64,16 @@ export class SweepTimer {
 
   #schedule(delayMs: number): void {
     if (this.#stopped) return;
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
+      this.#sweeping = true;
+      this.#again = false;
       this.#sweep()
         .catch((err: unknown) => this.ports.log.debug({ err }, 'a sweep was not possible'))
-        .finally(() => this.#schedule(this.ports.durations.sweepMs));
+        .finally(() => {
+          this.#sweeping = false;
+          this.#schedule(this.#again ? 0 : this.ports.durations.sweepMs);
+        });
     }, delayMs);
   }
 }

@@ -1,0 +1,49 @@
+import { writeFileSync } from 'node:fs';
+
+/** A shorter run writes nothing: its figures would replace those of a longer one. */
+const SEQUENCES_COMMITTED = 10_000;
+
+export interface ModelRun {
+  readonly sequences: number;
+  readonly steps: number;
+  readonly seed: number;
+  readonly ms: number;
+  /** How often which answer was given. */
+  readonly answers: ReadonlyMap<string, number>;
+}
+
+/** Writes the figures of a long run beside this file. */
+export function writeModelFigures({ sequences, steps, seed, ms, answers }: ModelRun): void {
+  if (sequences < SEQUENCES_COMMITTED) return;
+  const text = `# Proof of the decision
+
+\`npm run prove:model -w services/admission\`: random sequences of ${steps} steps played to the scripts, on a Redis of their own, and to a
+model that keeps no counters. Compared after each step: answers with their numbers, holds, slots, held sums, settled rows, the
+open session, and what the usage endpoint says. \`GATEWAY_MODEL_SEED\` plays a run again.
+
+${table([
+  ['', ''],
+  ['sequences', sequences.toLocaleString('en')],
+  ['steps', (sequences * steps).toLocaleString('en')],
+  ['seed', String(seed)],
+  ['differences', '0'],
+  ['time', `${(ms / 1_000).toFixed(0)} s`],
+])}
+
+Refusals stand by their row of the order of refusals; admitted and repeated calls by who pays.
+
+${table([['answer', 'times'], ...[...answers].sort(byName).map(([name, times]): [string, string] => [name, times.toLocaleString('en')])])}
+`;
+  writeFileSync(new URL('model.md', import.meta.url), text);
+}
+
+function table([head = [], ...rows]: readonly (readonly string[])[]): string {
+  const widths = head.map((_cell, column) => Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+}
+
+function byName([one]: [string, number], [other]: [string, number]): number {
+  return one.localeCompare(other, 'en', { numeric: true });
+}

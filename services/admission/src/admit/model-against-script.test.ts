@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startTestRedis } from '@gateway/testkit';
+import { writeModelFigures } from '../../prove/model-figures.js';
+import { FrozenRedis } from '../../test/model/frozen-gate.js';
+import { answersSeen } from '../../test/model/perform.js';
+import { STEPS, playSequences, replayFrom } from '../../test/model/play-sequences.js';
+import { OneServer } from '../../test/model/wires.js';
+
+/** What a normal run plays; `npm run prove:model` plays more. */
+const SEQUENCES = Number(process.env['GATEWAY_MODEL_SEQUENCES'] ?? 2_000);
+const TIMEOUT_MS = 240_000 + SEQUENCES * 200;
+const REPLAY = replayFrom(process.env);
+
+/** What a run of many sequences meets. */
+const ROWS = [
+  '4',
+  '5',
+  '6',
+  '7',
+  '8',
+  '9',
+  '10',
+  '11',
+  '12',
+  '13',
+  '14',
+  '15',
+  '16',
+  '17',
+  '18',
+  '19',
+  '20',
+  '21',
+  '22',
+  '23',
+];
+const PAID = ['wallet', 'plan', 'both'];
+const OTHERS = ['counted', 'opened', 'gone', 'admission_error', 'lookup_failed'];
+const SEQUENCES_MANY = 1_000;
+
+let redis: FrozenRedis;
+let stop: () => Promise<void>;
+
+beforeAll(async () => {
+  const server = await startTestRedis();
+  redis = new FrozenRedis(new OneServer(server.server.url));
+  await redis.open();
+  stop = () => server.stop();
+});
+afterAll(async () => {
+  redis.close();
+  await stop();
+});
+
+test(
+  `script and model agree after each step, seed ${REPLAY.seed}`,
+  async () => {
+    const startedAt = performance.now();
+    const played = await playSequences(redis, SEQUENCES, REPLAY);
+    if (REPLAY.path !== undefined || played < SEQUENCES_MANY) return;
+    expect(played).toBeGreaterThanOrEqual(SEQUENCES);
+    const wanted = [
+      ...ROWS,
+      ...OTHERS,
+      ...PAID.map((paid) => `admitted ${paid}`),
+      ...PAID.slice(0, 2).map((paid) => `repeated ${paid}`),
+    ];
+    expect(wanted.filter((answer) => !answersSeen.has(answer))).toEqual([]);
+    const ms = performance.now() - startedAt;
+    writeModelFigures({ sequences: played, steps: STEPS, seed: REPLAY.seed, ms, answers: answersSeen });
+  },
+  TIMEOUT_MS,
+);

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { AccountTerms } from '@gateway/contracts/messages';
+import {
+  SESSION_5H_MS,
+  allotmentRow,
+  monthlyWindowRow,
+  sessionWindowRow,
+  weekStart,
+  weeklyWindowRow,
+} from '@gateway/metering';
+import { buildCatalogView } from '../domain/catalog-view.js';
+import {
+  PRICE,
+  admit,
+  admitEntry,
+  figures,
+  makeAccount,
+  makeWorld,
+  model,
+  mustAdmit,
+  source,
+} from '../../test/world.js';
+import type { Replica, TestAccount, World } from '../../test/world.js';
+
+const NOW = Date.parse('2026-11-18T12:30:10Z');
+const DAY = 86_400_000;
+
+let world: World;
+let one: Replica;
+let subscriptions = 0;
+
+beforeAll(async () => {
+  world = await makeWorld({ frozenAt: NOW });
+  one = await world.replica();
+});
+beforeEach(() => world.setTime(NOW));
+afterAll(() => world.stop());
+
+type Window = AccountTerms['windows'][number];
+const usd = (type: Window['type'], limit: number): Window => ({ type, unit: 'usd', limit, label: type });
+const requests = (type: Window['type'], limit: number): Window => ({ type, unit: 'requests', limit, label: type });
+const subscription = () => {
+  subscriptions += 1;
+  return { id: `change-${subscriptions}`, start: NOW - DAY, end: NOW + 29 * DAY };
+};
+const planAccount = (windows: Window[], allotments: AccountTerms['allotments'] = []) =>
+  makeAccount(world, {
+    wallet: 0,
+    terms: {
+      plan: { id: 'pro', name: 'Pro', tier: 'pro' },
+      models: null,
+      windows,
+      allotments,
+      subscription: subscription(),
+    },
+  });
+const ask = (account: TestAccount) => admit(one, admitEntry(one.clock, [account.digest]));
+
+/** The account's terms from now on. */
+async function change(account: TestAccount, terms: Partial<AccountTerms>): Promise<void> {
+  const { state } = account;
+  state.terms = { value: { ...state.terms.value, ...terms }, version: state.terms.version + 1 };
+  const told = { account: account.account, rows: [], closed: [], terms: state.terms };
+  await one.admission.apply({ standing: { incarnation: 'ledger-1', accounts: [told] } });
+}
+
+async function settled(account: TestAccount, rows: Record<string, number>, closed: string[]): Promise<void> {
+  const version = account.state.terms.version + 10;
+  for (const [name, value] of Object.entries(rows)) account.state.rows.set(name, { value, version });
+  await one.admission.standing({
+    incarnation: 'ledger-1',
+    accounts: [
+      {
+        account: account.account,
+        rows: Object.entries(rows).map(([name, value]) => ({ name, value, version })),
+        closed,
+      },
+    ],
+  });
+}
+
+describe('a plan that changes in mid-window', () => {
+  test('keeps opening time and use of windows of the same type and unit, under the new limit', async () => {
+    const account = planAccount([usd('session_5h', 4 * PRICE), requests('weekly', 4)]);
+    const first = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    const second = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    await settled(
+      account,
+      { [sessionWindowRow('usd', NOW)]: PRICE, [weeklyWindowRow('requests', weekStart(NOW))]: 1 },
+      [first.id],
+    );
+    world.setTime(NOW + 60_000);
+    await change(account, { windows: [usd('session_5h', 3 * PRICE), requests('weekly', 3)] });
+    const third = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    expect(third.hold).toMatchObject({ planMaxNanoUsd: 2 * PRICE, periods: { session5h: NOW } });
+    // Settled 1, and one running call of the old plan and one of the new one.
+    expect(await ask(account)).toMatchObject({ row: 19, facts: { window: 'weekly', limit: 3, used: 3 } });
+    await change(account, { windows: [usd('session_5h', PRICE), requests('weekly', 9)] });
+    expect(await ask(account)).toMatchObject({
+      row: 19,
+      facts: { window: 'session_5h', limit: PRICE, used: PRICE, resetsAt: NOW + SESSION_5H_MS },
+    });
+    await change(account, { windows: [usd('session_5h', 9 * PRICE), requests('weekly', 9)] });
+    expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 8 * PRICE } });
+    expect(second.hold.periods).toEqual(first.hold.periods);
+  });
+
+  test('begins windows of another type or unit at zero', async () => {
+    const account = planAccount([usd('weekly', 2 * PRICE)]);
+    const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    await settled(account, { [weeklyWindowRow('usd', weekStart(NOW))]: 2 * PRICE }, [call.id]);
+    expect(await ask(account)).toMatchObject({ row: 19 });
+    await change(account, { windows: [requests('weekly', 1), usd('session_5h', PRICE), usd('monthly', PRICE)] });
+    world.setTime(NOW + 1);
+    const fresh = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    expect(fresh.hold).toMatchObject({ planMaxNanoUsd: PRICE, periods: { session5h: NOW + 1 } });
+    expect(await ask(account)).toMatchObject({ row: 19, facts: { window: 'weekly', unit: 'requests', used: 1 } });
+  });
+
+  test('in the same period keeps monthly windows and allotments; another period begins them at zero', async () => {
+    const allotments = [{ model: 'acme/fixed', unit: 'requests' as const, limit: 1 }];
+    const account = planAccount([usd('monthly', 2 * PRICE)], allotments);
+    const { id, end } = account.state.terms.value.subscription!;
+    const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    await settled(account, { [monthlyWindowRow('usd', id)]: PRICE, [allotmentRow('requests', 'acme/fixed', id)]: 1 }, [
+      call.id,
+    ]);
+    expect(await ask(account)).toMatchObject({ row: 20, facts: { limit: 1, used: 1, resetsAt: end } });
+    const more = [{ model: 'acme/fixed', unit: 'requests' as const, limit: 2 }];
+    await change(account, { windows: [usd('monthly', 3 * PRICE)], allotments: more });
+    expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 2 * PRICE } });
+    expect(await ask(account)).toMatchObject({ row: 20, facts: { limit: 2, used: 2 } });
+    // Allotments of another unit begin at zero too.
+    await change(account, { allotments: [{ model: 'acme/fixed', unit: 'usd', limit: PRICE }] });
+    expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { allotment: 'usd' } });
+    await change(account, { subscription: { ...subscription(), start: NOW }, allotments });
+    expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 3 * PRICE } });
+    expect(await ask(account)).toMatchObject({ row: 20, facts: { limit: 1, used: 1 } });
+  });
+
+  test('that settles late counts only in what its calls were admitted in', async () => {
+    const account = planAccount([requests('weekly', 2)]);
+    const before = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    await change(account, { windows: [requests('monthly', 1)] });
+    const after = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    expect([before.hold.windows, after.hold.windows]).toEqual([
+      [{ type: 'weekly', unit: 'requests' }],
+      [{ type: 'monthly', unit: 'requests' }],
+    ]);
+    expect(await ask(account)).toMatchObject({ row: 19, facts: { window: 'monthly', used: 1 } });
+  });
+});
+
+describe('a price that changes', () => {
+  const CHANGE = NOW + 5_000;
+  const priced = (last: number | null) =>
+    buildCatalogView(
+      [
+        model('acme/fixed', {
+          prices: [
+            { version: 'old', effectiveFrom: 0, figures: figures({ perCall: PRICE }) },
+            { version: 'new', effectiveFrom: CHANGE, figures: last === null ? null : figures({ perCall: last }) },
+          ],
+        }),
+      ],
+      [source('acme/fixed', {})],
+    );
+
+  test('is the one in force in the millisecond of the admission; a running call keeps its own', async () => {
+    world.catalog = priced(7 * PRICE);
+    const account = makeAccount(world, { wallet: 8 * PRICE });
+    world.setTime(CHANGE - 1);
+    const entry = admitEntry(one.clock, [account.digest]);
+    const running = await mustAdmit(one, entry);
+    expect(running).toMatchObject({ price: { version: 'old' }, hold: { priceVersion: 'old', worstNanoUsd: PRICE } });
+    world.setTime(CHANGE);
+    const next = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    expect(next).toMatchObject({ price: { version: 'new' }, hold: { priceVersion: 'new', worstNanoUsd: 7 * PRICE } });
+    // Its answer was lost: it is told again, at the price that it was admitted at.
+    expect(await mustAdmit(one, entry)).toMatchObject({
+      repeated: true,
+      price: { version: 'old', figures: { perCall: PRICE } },
+      hold: { priceVersion: 'old', worstNanoUsd: PRICE },
+    });
+    expect((await one.admission.readAccount(account.account)).held).toMatchObject({ wallet: 8 * PRICE });
+    expect(await ask(account)).toMatchObject({ row: 21, facts: { available: 0, held: 8 * PRICE, worst: 7 * PRICE } });
+  });
+
+  test('to none stops new calls in that millisecond', async () => {
+    world.catalog = priced(null);
+    const account = makeAccount(world, { wallet: 8 * PRICE });
+    world.setTime(CHANGE - 1);
+    expect(await ask(account)).toMatchObject({ kind: 'admitted' });
+    world.setTime(CHANGE);
+    expect(await ask(account)).toMatchObject({ row: 13 });
+  });
+});

@@ -1,0 +1,222 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { BatchAnswer, HoldFields } from '@gateway/contracts/messages';
+import { SESSION_5H_MS, parseRowName } from '@gateway/metering';
+import type { WindowUnit } from '@gateway/metering';
+import { holdFieldsOf, readHold } from '../../src/domain/hold.js';
+import type { StoredHold } from '../../src/domain/hold.js';
+import { readShape } from '../../src/domain/shape.js';
+import type { ModelAnswer } from './model-gate.js';
+import { costOf, planOf } from './model-state.js';
+import type { ModelHold, ModelState } from './model-state.js';
+import { NO_LIMIT, priceAt, sourcesOf, termsAt } from './model-terms.js';
+import type { Stage } from './stage.js';
+
+/** Bytes that a done hold may take (money and failure, rule 14). */
+const DONE_BYTES_MAX = 100;
+
+/** Something that script and model disagree on. */
+export class Disagreement extends Error {
+  override readonly name = 'Disagreement';
+}
+
+export function agree(what: string, real: unknown, model: unknown): void {
+  if (isDeepStrictEqual(real, model)) return;
+  throw new Disagreement(`${what}\n  script: ${JSON.stringify(real)}\n  model:  ${JSON.stringify(model)}`);
+}
+
+/** @param endpoint null for an opening */
+export function agreeOnAnswer(stage: Stage, real: BatchAnswer, model: ModelAnswer, endpoint: string | null): void {
+  if (model.kind === 'refused') {
+    if (
+      real.kind === 'refused' &&
+      model.facts.some((facts) => isDeepStrictEqual({ row: model.row, facts }, pick(real)))
+    )
+      return;
+    throw new Disagreement(`answer\n  script: ${JSON.stringify(real)}\n  model:  ${JSON.stringify(model)}`);
+  }
+  if (model.kind !== 'admitted' || real.kind !== 'admitted') {
+    agree('answer', { ...pick(real), kind: real.kind }, { ...model });
+    return;
+  }
+  agree('hold', { hold: real.hold, repeated: real.repeated }, { hold: model.hold, repeated: model.repeated });
+  agree('place', [real.account, real.bucket, real.token], [stage.account, stage.bucket, stage.model.state.token]);
+  if (model.hold === null || endpoint === null) return;
+  const { model: name, admittedAt } = model.hold;
+  agree('price', real.price, priceAt(stage.catalog, name, admittedAt));
+  agree('sources', real.sources, sourcesOf(stage.catalog, name, '/v1/chat/completions'));
+}
+
+function pick(answer: BatchAnswer) {
+  if (answer.kind === 'refused') return { row: answer.row, facts: answer.facts };
+  return answer.kind === 'fault' ? { code: answer.code } : {};
+}
+
+/** What the script's account adds up to. */
+export interface Sums {
+  readonly slots: number;
+  readonly session: number | null;
+  readonly held: Record<string, number>;
+  readonly rows: Record<string, { value: number | null; version: number }>;
+}
+
+/** Compares an account in Redis with the model's: slots, held sums, holds, rows and the session. */
+export class StateReader {
+  /** Holds as they were last compared: most of them stay the same for many steps. */
+  readonly #compared = new Map<string, string>();
+
+  /** @param stored the fields of the account's holds */
+  agree(
+    fields: Readonly<Record<string, string>>,
+    stored: Readonly<Record<string, string>>,
+    state: ModelState,
+    now: number,
+  ): Sums {
+    this.#agreeOnHolds(stored, state);
+    const sums = sumsOf(fields);
+    agree('slots', sums.slots, state.slots());
+    agree('held', sums.held, nonZero(heldSums(state)));
+    if (state.loadedAt === null) return sums;
+    agree('session', openAt(sums.session, now), openAt(state.session, now));
+    agree('rows', rowsOf(Object.entries(sums.rows), state), rowsOf(state.rows, state));
+    return sums;
+  }
+
+  #agreeOnHolds(stored: Readonly<Record<string, string>>, state: ModelState): void {
+    let holds = 0;
+    let gone = 0;
+    for (const id in stored) {
+      const text = stored[id] ?? '';
+      if (id.startsWith('s:')) continue;
+      if (text === 'g') {
+        if (!state.gone.has(id)) throw new Disagreement(`${id} is gone in the script only`);
+        gone += 1;
+        continue;
+      }
+      const known = state.holds.get(id);
+      if (!known) throw new Disagreement(`${id} is held by the script only: ${text}`);
+      holds += 1;
+      const { fields, ...changing } = known;
+      const compared = `${text} ${Object.values(changing).join(' ')}`;
+      if (this.#compared.get(id) === compared) continue;
+      const hold = readHold(text);
+      const shape = readShape(stored[`s:${hold.shape}`] ?? '');
+      agree(`hold ${id}`, factsOf({ ...hold, fields: holdFieldsOf(fields.account, hold, shape) }), modelFacts(known));
+      if (hold.state === 'done' && text.length > DONE_BYTES_MAX) throw new Disagreement('a done hold is too large');
+      this.#compared.set(id, compared);
+    }
+    if (holds < state.holds.size || gone < state.gone.size) {
+      const ids = [...state.holds.keys(), ...state.gone.keys()].filter((id) => !(id in stored));
+      throw new Disagreement(`the script lacks ${ids.join()}`);
+    }
+  }
+}
+
+/** A session that has ended is none, whatever is left of it. */
+function openAt(session: number | null, now: number): number | null {
+  return session !== null && now < session + SESSION_5H_MS ? session : null;
+}
+
+function sumsOf(fields: Readonly<Record<string, string>>): Sums {
+  const held: Record<string, number> = {};
+  const rows: Sums['rows'] = {};
+  for (const field in fields) {
+    const value = fields[field] ?? '';
+    const name = field.slice(2);
+    if (field.startsWith('h:') && value !== '0') held[name] = Number(value);
+    if (field.startsWith('v:')) {
+      rows[name] = { value: value === '' ? null : Number(value), version: Number(fields[`u:${name}`]) };
+    }
+  }
+  return {
+    held,
+    rows,
+    slots: Number(fields['n'] ?? 0),
+    session: fields['ss'] === undefined ? null : Number(fields['ss']),
+  };
+}
+
+/** What must hold at an admission, told from the script's own numbers (money and failure, invariant 6). */
+export function requireFunds(sums: Sums, hold: HoldFields, state: ModelState): void {
+  const wallet = sums.rows['wallet']?.value ?? 0;
+  const held = sums.held['wallet'] ?? 0;
+  if (hold.walletMaxNanoUsd === null && wallet - held < 0) throw new Disagreement(`${held} is held of ${wallet}`);
+  const terms = termsAt(state.terms.value, hold.admittedAt);
+  if (sums.slots > terms.concurrency) throw new Disagreement(`${sums.slots} slots are taken`);
+  const { month, subscription } = hold.periods;
+  const caps = [
+    [`km:${hold.key}:${month}`, state.keys.get(hold.key)?.capNanoUsd],
+    [`mm:${hold.member}:${month}`, state.members.get(hold.member)?.capNanoUsd],
+  ] as const;
+  for (const [row, cap] of caps) {
+    const spent = (sums.rows[row]?.value ?? 0) + (sums.held[row] ?? 0);
+    if (spent > (cap ?? NO_LIMIT)) throw new Disagreement(`${row} has ${spent} of ${cap}`);
+  }
+  if (subscription === null) return;
+  for (const { type, unit, limit } of terms.windows) {
+    const start = { session_5h: hold.periods.session5h, weekly: hold.periods.weekly, monthly: subscription.id }[type];
+    const row = `w:${type}:${unit}:${start}`;
+    const used = sums.rows[row]?.value ?? 0;
+    const counts = (fields: HoldFields) => rowsIn(unit, fields).includes(row);
+    const held = unit === 'requests' ? state.running(counts) : state.planOwes(counts);
+    if (unit === 'requests' ? used + held > limit : used + held >= limit)
+      throw new Disagreement(`${row} is over ${limit}`);
+  }
+}
+
+function factsOf(hold: Omit<StoredHold, 'shape'> & { fields: HoldFields }) {
+  const { state, slot, takenBack, lease, due, tries, amount, edge, fields } = hold;
+  return { state, slot, takenBack, lease: slot ? lease : 0, due, tries, amount, edge, fields };
+}
+
+function modelFacts({ state, slot, lease, due, tries, amount, edge, fields }: ModelHold) {
+  const taken = slot === 'taken';
+  return {
+    state,
+    slot: taken,
+    takenBack: slot === 'taken back',
+    lease: taken ? lease : 0,
+    due,
+    tries,
+    amount,
+    edge,
+    fields,
+  };
+}
+
+function heldSums(state: ModelState): Record<string, number> {
+  const sums: Record<string, number> = { wallet: state.heldWallet() };
+  const add = (name: string, value: number) => (sums[name] = (sums[name] ?? 0) + value);
+  for (const hold of state.holds.values()) {
+    const { key, member, periods } = hold.fields;
+    add(`km:${key}:${periods.month}`, costOf(hold));
+    add(`mm:${member}:${periods.month}`, costOf(hold));
+    for (const name of rowsIn('requests', hold.fields)) add(name, 1);
+    for (const name of rowsIn('usd', hold.fields)) add(name, planOf(hold));
+    if (periods.session5h !== null) add(`session:${periods.session5h}`, 1);
+  }
+  return sums;
+}
+
+/** Windows and allotment of a unit in which a call counts. */
+function rowsIn(limited: WindowUnit, fields: HoldFields): string[] {
+  const { weekly, subscription, session5h } = fields.periods;
+  const names = fields.windows.flatMap(({ type, unit }) => {
+    const period = { session_5h: session5h, weekly, monthly: subscription?.id }[type];
+    return unit === limited ? [`w:${type}:${unit}:${period}`] : [];
+  });
+  if (fields.allotment === limited) names.push(`al:${limited}:${fields.model}:${subscription?.id}`);
+  return names;
+}
+
+function nonZero(sums: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(sums).filter(([, value]) => value !== 0));
+}
+
+/** Rows of sessions that are over are nobody's concern. */
+function rowsOf(rows: Iterable<[string, { value: number | null; version: number }]>, { session }: ModelState) {
+  const kept = [...rows].filter(([name]) => {
+    const row = name.startsWith('w:session') ? parseRowName(name) : null;
+    return row?.kind !== 'window' || row.type === 'monthly' || row.start === session;
+  });
+  return Object.fromEntries(kept.map(([name, { value, version }]) => [name, { value, version }]));
+}

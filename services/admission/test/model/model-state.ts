@@ -1,0 +1,167 @@
+import type {
+  AccountRecord,
+  AccountTerms,
+  HoldFields,
+  KeyRecord,
+  MemberRecord,
+  StandingOfAccount,
+} from '@gateway/contracts/messages';
+import { SESSION_5H_MS, parseRowName, sessionWindowRow, splitFunding } from '@gateway/metering';
+import type { WindowUnit } from '@gateway/metering';
+import { NO_PLAN_DEFAULTS } from './model-terms.js';
+
+export const GONE_MS = 90_000;
+
+/** What the gate sets aside for one call (money and failure, Who keeps what). */
+export interface ModelHold {
+  readonly id: string;
+  readonly fields: HoldFields;
+  state: 'open' | 'expiring' | 'done';
+  edge: string | null;
+  slot: 'taken' | 'free' | 'taken back';
+  lease: number;
+  due: number;
+  /** When the owner is asked next, once it is asked at all. */
+  askAt: number;
+  tries: number;
+  /** Of a done hold. */
+  amount: number;
+}
+
+/**
+ * The gate's knowledge of one account. Nothing here is a counter: what is held is summed up over the holds whenever it is
+ * asked for.
+ */
+export class ModelState {
+  /** Null: the gate was lost. */
+  token: string | null = null;
+  caughtUp = false;
+  /** Since when the account is loaded under this token. */
+  loadedAt: number | null = null;
+  readonly keysLoaded = new Set<string>();
+  record: AccountRecord | null = null;
+  terms: { value: AccountTerms; version: number } = { value: NO_PLAN_DEFAULTS, version: 0 };
+  readonly keys = new Map<string, KeyRecord>();
+  readonly members = new Map<string, MemberRecord>();
+  readonly rows = new Map<string, { value: number | null; version: number }>();
+  readonly holds = new Map<string, ModelHold>();
+  /** Ids that are over, until when they are remembered. */
+  readonly gone = new Map<string, number>();
+  readonly minutes = new Map<string, number>();
+  /** Start of the session that opened last. */
+  session: number | null = null;
+  /** Latest admission: time never goes back behind it. */
+  latest = 0;
+
+  /** The gate is lost: with all it had, or only its right to be believed (rules 10 to 12). */
+  lose(dataToo: boolean): void {
+    this.token = null;
+    this.caughtUp = false;
+    this.loadedAt = null;
+    this.keysLoaded.clear();
+    this.rows.clear();
+    if (!dataToo) return;
+    this.record = null;
+    this.terms = { value: NO_PLAN_DEFAULTS, version: 0 };
+    for (const known of [this.keys, this.members, this.holds, this.gone, this.minutes]) known.clear();
+    this.session = null;
+    this.latest = 0;
+  }
+
+  applyKey(key: KeyRecord): void {
+    if (key.version > (this.keys.get(key.key)?.version ?? -1)) this.keys.set(key.key, key);
+  }
+
+  applyMember(member: MemberRecord): void {
+    if (member.version > (this.members.get(member.member)?.version ?? -1)) this.members.set(member.member, member);
+  }
+
+  applyAccount(record: AccountRecord): void {
+    if (record.version > (this.record?.version ?? -1)) this.record = record;
+  }
+
+  /** Rows first, then the closed ids (rule 8). */
+  applyStanding({ rows, terms, closed }: StandingOfAccount, now: number): void {
+    if (terms && terms.version > this.terms.version) this.terms = terms;
+    for (const { name, value, version } of rows) {
+      if (version <= (this.rows.get(name)?.version ?? -1)) continue;
+      this.rows.set(name, { value, version });
+      const row = parseRowName(name);
+      if (row?.kind === 'window' && row.type === 'session_5h' && (value ?? 0) > 0) this.seeSession(row.start, now);
+    }
+    for (const id of closed) {
+      const hold = this.holds.get(id);
+      if (hold) this.end(hold, now);
+    }
+  }
+
+  /** Something counts in this session: it is open if it has not ended and none was opened after it. */
+  seeSession(start: number, now: number): void {
+    if (start + SESSION_5H_MS > now && start > (this.session ?? 0)) this.session = start;
+  }
+
+  /** The hold counts nothing any more; a session in which nothing was billed was never opened. */
+  end(hold: ModelHold, now: number): void {
+    this.holds.delete(hold.id);
+    const until = hold.fields.admittedAt + GONE_MS;
+    if (now < until) this.gone.set(hold.id, until);
+    const session = hold.fields.periods.session5h;
+    if (session === null || session !== this.session) return;
+    const used = (unit: WindowUnit) => this.rows.get(sessionWindowRow(unit, session))?.value ?? 0;
+    const empty = !this.some(({ periods }) => periods.session5h === session);
+    if (empty && used('usd') === 0 && used('requests') === 0) this.session = null;
+  }
+
+  slots(): number {
+    return [...this.holds.values()].filter(({ slot }) => slot === 'taken').length;
+  }
+
+  heldWallet(): number {
+    let sum = 0;
+    for (const hold of this.holds.values()) sum += walletOf(hold);
+    return sum;
+  }
+
+  /** What the calls of a key or a member may still cost in a month. */
+  heldMonth(of: 'key' | 'member', name: string, month: string): number {
+    let sum = 0;
+    for (const hold of this.holds.values()) {
+      if (hold.fields[of] === name && hold.fields.periods.month === month) sum += costOf(hold);
+    }
+    return sum;
+  }
+
+  /** Calls that run, or have ended and are not settled yet. */
+  running(counts: (fields: HoldFields) => boolean): number {
+    let calls = 0;
+    for (const { fields } of this.holds.values()) if (counts(fields)) calls += 1;
+    return calls;
+  }
+
+  /** What plans will pay for calls that have ended and are not settled yet. */
+  planOwes(counts: (fields: HoldFields) => boolean): number {
+    let sum = 0;
+    for (const hold of this.holds.values()) if (counts(hold.fields)) sum += planOf(hold);
+    return sum;
+  }
+
+  some(counts: (fields: HoldFields) => boolean): boolean {
+    return this.running(counts) > 0;
+  }
+}
+
+export function costOf(hold: ModelHold): number {
+  return hold.state === 'done' ? hold.amount : hold.fields.worstNanoUsd;
+}
+
+/** A worst case counts in no window: it would lock paying users out. */
+export function planOf(hold: ModelHold): number {
+  return hold.state === 'done' ? hold.amount - walletOf(hold) : 0;
+}
+
+function walletOf(hold: ModelHold): number {
+  const { planMaxNanoUsd, walletMaxNanoUsd } = hold.fields;
+  if (hold.state !== 'done') return walletMaxNanoUsd ?? hold.fields.worstNanoUsd;
+  const walletMax = walletMaxNanoUsd === null ? null : BigInt(walletMaxNanoUsd);
+  return Number(splitFunding(BigInt(hold.amount), BigInt(planMaxNanoUsd), walletMax).wallet);
+}

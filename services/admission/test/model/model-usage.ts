@@ -1,0 +1,60 @@
+import type { AccountTerms, KeyRecord } from '@gateway/contracts/messages';
+import {
+  SESSION_5H_MS,
+  WEEK_MS,
+  monthlyWindowRow,
+  sessionWindowRow,
+  weekStart,
+  weeklyWindowRow,
+} from '@gateway/metering';
+import type { ModelState } from './model-state.js';
+import { termsAt } from './model-terms.js';
+
+/** What the usage endpoint is told: settled numbers of the state that decides, without holds (behaviour §5). */
+export function modelUsage(state: ModelState, key: KeyRecord, now: number) {
+  return {
+    now,
+    terms: termsAt(state.terms.value, now),
+    windows: windowsOf(state, now).map(({ window, row, resetsAt }) => {
+      const { type, unit, limit, label } = window;
+      return { type, unit, limit, label, used: (row && state.rows.get(row.name)?.value) ?? 0, resetsAt };
+    }),
+    walletNanoUsd: state.rows.get('wallet')?.value ?? null,
+    keyCapNanoUsd: key.capNanoUsd,
+    allowedModels: key.allowedModels,
+  };
+}
+
+/** Rows that the answer is read from, with the start of their periods. */
+export function usageRows(state: ModelState, now: number): { name: string; start: number }[] {
+  return windowsOf(state, now).flatMap(({ row }) => row ?? []);
+}
+
+/** Why the key may not read, or null. */
+export function usageRefusal(state: ModelState, key: KeyRecord, digest: string, now: number) {
+  if (key.digest !== digest) return { row: 4, facts: {} };
+  if (key.state !== 'active') return { row: 5, facts: { state: 'key_inactive' } };
+  if (key.expiresAt !== null && key.expiresAt <= now) return { row: 5, facts: { state: 'key_expired' } };
+  return state.record?.state === 'active' ? null : { row: 5, facts: { state: 'account_suspended' } };
+}
+
+function windowsOf(state: ModelState, now: number) {
+  const { subscription: plan, windows } = termsAt(state.terms.value, now);
+  return plan === null ? [] : windows.map((window) => ({ window, ...periodOf(window, plan, state, now) }));
+}
+
+function periodOf(
+  { type, unit }: AccountTerms['windows'][number],
+  plan: NonNullable<AccountTerms['subscription']>,
+  { session }: ModelState,
+  now: number,
+): { row: { name: string; start: number } | null; resetsAt: number } {
+  if (type === 'monthly')
+    return { row: { name: monthlyWindowRow(unit, plan.id), start: plan.start }, resetsAt: plan.end };
+  if (type === 'weekly') {
+    const start = weekStart(now);
+    return { row: { name: weeklyWindowRow(unit, start), start }, resetsAt: start + WEEK_MS };
+  }
+  if (session === null || session + SESSION_5H_MS <= now) return { row: null, resetsAt: now + SESSION_5H_MS };
+  return { row: { name: sessionWindowRow(unit, session), start: session }, resetsAt: session + SESSION_5H_MS };
+}

@@ -1,0 +1,58 @@
+import fc from 'fast-check';
+import type { FrozenRedis } from './frozen-gate.js';
+import { perform } from './perform.js';
+import { SCENES } from './play.js';
+import { STARTS } from './scene.js';
+import { sequences } from './steps.js';
+import type { Sequence } from './steps.js';
+
+/** Steps of one sequence. */
+export const STEPS = 50;
+/** Sequences that are played at once, each in a bucket of its own. */
+const LANES = 32;
+/** Buckets lie this far apart, so that the lanes spread over the servers of a cluster. */
+const BUCKETS_APART = 8;
+
+export interface Replay {
+  readonly seed: number;
+  /** Where in the run of the seed to begin: what a failure prints. Undefined: the whole run. */
+  readonly path: string | undefined;
+}
+
+/** From the environment what a failure printed, else a new seed. */
+export function replayFrom(env: NodeJS.ProcessEnv): Replay {
+  const seed = Number(env['GATEWAY_MODEL_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+  return { seed, path: env['GATEWAY_MODEL_PATH'] };
+}
+
+/**
+ * Plays random sequences to script and model. Returns how many.
+ * @throws Error with the shortest sequence found on which they disagree, and how to replay it
+ */
+export async function playSequences(redis: FrozenRedis, total: number, { seed, path }: Replay): Promise<number> {
+  // Once one lane has found something, the others leave it the machine to look for the shortest sequence.
+  let finder: number | null = null;
+  const lanes = path === undefined ? Math.min(LANES, total) : 1;
+  const played = await Promise.all(
+    Array.from({ length: lanes }, async (_unused, lane) => {
+      const bucket = lane * BUCKETS_APART;
+      const property = fc.asyncProperty(sequences(STARTS.length, SCENES, STEPS), async (sequence) => {
+        if (finder !== null && finder !== lane) return;
+        await perform(redis, bucket, sequence).catch((error: unknown) => {
+          finder ??= lane;
+          throw error;
+        });
+      });
+      const numRuns = Math.ceil(total / lanes);
+      const result = await fc.check(property, { seed: seed + lane, numRuns, ...(path !== undefined && { path }) });
+      if (result.failed) throw new Error(failureText(result));
+      return result.numRuns;
+    }),
+  );
+  return played.reduce((sum, runs) => sum + runs, 0);
+}
+
+function failureText(result: fc.RunDetails<[Sequence]>): string {
+  const replay = `GATEWAY_MODEL_SEED=${result.seed} GATEWAY_MODEL_PATH=${result.counterexamplePath}`;
+  return `replay with ${replay}\n${result.numShrinks} shrinks\n${String(result.errorInstance)}`;
+}

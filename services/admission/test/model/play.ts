@@ -1,0 +1,531 @@
+import { SESSION_5H_MS, WEEK_MS, monthEnd, monthOf, weekStart } from '@gateway/metering';
+import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, StandingOfAccount } from '@gateway/contracts/messages';
+import { bucketKeys } from '../../src/domain/gate-keys.js';
+import { Disagreement, StateReader, agree, agreeOnAnswer, requireFunds } from './compare.js';
+import type { Sums } from './compare.js';
+import type { ModelEntry } from './model-gate.js';
+import { modelUsage, usageRefusal, usageRows } from './model-usage.js';
+import { BOUNDS, ENDPOINTS, MODELS, NO_PLAN, PLANS_TOTAL, PRICE, planTerms, renewing } from './scene.js';
+import { EDGES, releaseOf } from './stage.js';
+import type { EdgeCall, EndedCall, Stage } from './stage.js';
+import { Choices } from './steps.js';
+import type { Step, StepKind } from './steps.js';
+
+const AMOUNTS_PER_CENT = [100, 0, 40, 100, 130];
+const FIRST_CREDITS = [0, 30 * PRICE, 4 * PRICE, 200 * PRICE];
+/** Ways to begin: each first credit, without and with each plan. */
+export const SCENES = FIRST_CREDITS.length * (1 + PLANS_TOTAL);
+const CREDITS = [10 * PRICE, 3 * PRICE, 40 * PRICE, -4 * PRICE];
+const CAPS = [null, 9 * PRICE, 4 * PRICE];
+/** Of the edge's clock: the last two are too much. */
+const SKEWS_MS = [0, 2_000, -2_000, -30_000, 30_000, -30_001, 30_001];
+const SPANS_MS = [1, 999, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 3_600_000, 86_400_000];
+
+/** Plays the steps of one sequence to the real admission and to the model, and compares them after each. */
+export class Play {
+  /** What happened, put into words only when somebody asks. */
+  readonly log: (() => string)[] = [];
+  /** What was said once, for duplicates and late arrivals. */
+  readonly #reader = new StateReader();
+  readonly #said: StandingOfAccount[] = [];
+  readonly #untold: (() => Promise<void>)[] = [];
+  readonly #opened: { id: string; digest: string }[] = [];
+  readonly #asked: { entry: AdmitEntry; edge: string }[] = [];
+  readonly #unsent: EndedCall[] = [];
+  #period = 0;
+  #lastAdmitted: HoldFields | null = null;
+  #choices = new Choices([]);
+
+  constructor(
+    private readonly stage: Stage,
+    private readonly see: (answer: string) => void,
+  ) {}
+
+  /** @param scene with which wallet and plan the account begins */
+  async begin(scene: number): Promise<void> {
+    const { ledger, now } = this.stage;
+    await this.stage.restore();
+    const credit = FIRST_CREDITS[scene % FIRST_CREDITS.length] ?? 0;
+    if (credit !== 0) await this.#tellStanding(ledger.credit(credit));
+    const plan = Math.floor(scene / FIRST_CREDITS.length);
+    if (plan > 0)
+      await this.#tellStanding(ledger.changeTerms(planTerms(plan - 1, (this.#period += 1), now - 90_000, scene)));
+  }
+
+  async step(step: Step): Promise<void> {
+    this.#choices = new Choices(step.choices);
+    this.#lastAdmitted = null;
+    const { gate, now } = this.stage;
+    const before = gate.scriptsRun;
+    await this[HANDLERS[step.kind]]();
+    if (gate.scriptsRun > before || this.stage.now !== now) await this.#check();
+  }
+
+  /** One minute after the last call no slot is taken and no hold is left; three where edges died (invariant 7). */
+  async end(): Promise<void> {
+    const { stage } = this;
+    this.#lastAdmitted = null;
+    // Half of what runs ends unheard, the rest dies with its edge.
+    for (const call of stage.running.filter((_call, index) => index % 2 === 0)) {
+      this.#store(this.#endCall(call, 'ok', call.hold.worstNanoUsd));
+    }
+    for (const call of this.#unsent.splice(0)) this.#store(call);
+    for (const event of [...stage.ledger.stream]) stage.ledger.settle(event);
+    for (const ms of [60_000, 60_000, 5_000, 55_000]) {
+      stage.moveTo(stage.now + ms);
+      await this.sweep();
+      for (const event of [...stage.ledger.stream]) await this.#tellStanding(stage.ledger.settle(event));
+    }
+    const { slots, held } = await this.#check();
+    agree(
+      'what is left at the end',
+      { slots, held, holds: stage.model.state.holds.size },
+      { slots: 0, held: {}, holds: 0 },
+    );
+  }
+
+  async admit(): Promise<void> {
+    const { stage } = this;
+    const choices = this.#choices;
+    const last = choices.rarely(12, 3) ? this.#opened.pop() : undefined;
+    // What is too late is a fault, whatever had to be loaded.
+    const opened = last && this.stage.model.isLoaded([last.digest]) ? last : undefined;
+    const digest = opened?.digest ?? this.#digest();
+    const refusal = choices.of(50, 2);
+    const calls = choices.rarely(6, 3) && !opened ? 4 : 1;
+    const skew = stage.model.isLoaded([digest]) ? (SKEWS_MS[choices.of(80, 3)] ?? 0) : 0;
+    const call = {
+      digests: choices.rarely(9, 3) ? ['f'.repeat(64), digest] : [digest],
+      endpoint: choices.pick(ENDPOINTS, 1) ?? '/v1/messages',
+      model: refusal >= 48 ? null : (choices.pick(MODELS, 1) ?? null),
+      bounds: refusal >= 48 ? null : (choices.pick(BOUNDS, 2) ?? null),
+      bodyRefusal: refusal === 48 ? (7 as const) : refusal === 49 ? (8 as const) : null,
+      opened: opened !== undefined,
+      traceparent: undefined,
+    };
+    const entries = Array.from({ length: calls }, (): AdmitEntry => ({
+      ...call,
+      id: opened?.id ?? stage.newId(stage.now + skew),
+    }));
+    const edge = this.#edge(0);
+    const down = choices.of(40, 2);
+    if (down === 39) stage.ledger.down = true;
+    if (down === 38 && stage.ledger.stream.length === 0) stage.directory.down = true;
+    const lost = choices.rarely(16, 2);
+    for (const entry of entries) this.#asked.push({ entry, edge });
+    await this.#batch(
+      choices.of(2, 0),
+      edge,
+      entries.map((body) => ({ open: false, body })),
+      lost,
+    );
+    stage.ledger.down = false;
+    stage.directory.down = false;
+  }
+
+  async open(): Promise<void> {
+    const digest = this.#digest();
+    const id = this.stage.newId(this.stage.now);
+    this.#opened.push({ id, digest });
+    await this.#batch(this.#choices.of(2, 0), EDGES[0], [{ open: true, body: { id, digests: [digest] } }], false);
+  }
+
+  /** The same question again: of a call that runs, has ended or was never answered. */
+  async repeat(): Promise<void> {
+    const asked = this.#choices.pick(this.#asked.slice(-6), 0);
+    if (!asked || asked.entry.endpoint === '/v1/messages/count_tokens') return;
+    if (!this.stage.model.isLoaded(asked.entry.digests)) return;
+    const { entry, edge } = asked;
+    await this.#batch(this.#choices.of(2, 0), edge, [{ open: false, body: entry }], false);
+  }
+
+  async endCall(): Promise<void> {
+    const call = this.#choices.pick(this.stage.running, 0);
+    if (!call || this.stage.deadEdges.has(call.edge)) return;
+    const share = AMOUNTS_PER_CENT[this.#choices.of(AMOUNTS_PER_CENT.length, 1)] ?? 100;
+    const outcome = this.#choices.rarely(4, 1) ? 'void' : 'ok';
+    const ended = this.#endCall(call, outcome, Math.floor((call.hold.worstNanoUsd * share) / 100));
+    if (this.#choices.rarely(5, 2)) this.#unsent.push(ended);
+    else this.#store(ended);
+    if (this.#choices.rarely(4, 3)) this.stage.unreleased.push(ended);
+    else await this.#release(releaseOf(ended));
+  }
+
+  /** A release that was lost, or one that was answered long ago, comes now. */
+  async releaseAgain(): Promise<void> {
+    const late = this.stage.unreleased.shift();
+    if (this.#unsent.length > 0 && this.#choices.rarely(2, 1)) this.#store(this.#unsent.shift());
+    const call = late ?? this.#choices.pick(this.stage.ended, 0);
+    if (call) await this.#release(releaseOf(call));
+  }
+
+  async releaseBlind(): Promise<void> {
+    const asked = this.#choices.pick(this.#asked.slice(-4), 0);
+    if (!asked || asked.entry.endpoint === '/v1/messages/count_tokens') return;
+    const { id, digests } = asked.entry;
+    const at = this.stage.running.findIndex((call) => call.id === id);
+    if (at >= 0) this.stage.running.splice(at, 1);
+    await this.#release({ blind: true, id, digests });
+  }
+
+  async settle(): Promise<void> {
+    const { stream } = this.stage.ledger;
+    const some = this.#choices.rarely(2, 2) ? [...stream] : [this.#choices.pick(stream, 0)];
+    for (const event of some) {
+      if (!event) continue;
+      const standing = this.stage.ledger.settle(event);
+      if (this.#choices.rarely(8, 1)) stream.push({ ...event });
+      await this.#tell(standing);
+    }
+  }
+
+  /** Something arrives late, or again. */
+  async deliver(): Promise<void> {
+    const at = this.#choices.of(Math.max(1, this.#untold.length), 0);
+    const [untold] = this.#untold.splice(at, 1);
+    if (untold) return untold();
+    const said = this.#choices.pick(this.#said, 1);
+    if (said) await this.#tellStanding(said);
+  }
+
+  async beat(): Promise<void> {
+    const { stage } = this;
+    const edge = this.#edge(0);
+    if (stage.deadEdges.has(edge)) return;
+    const all = stage.running.filter((call) => call.edge === edge);
+    const calls = this.#choices.rarely(3, 1) ? all.slice(1) : all;
+    // A call that ended while its beat was under way.
+    const ended = this.#choices.rarely(6, 1) ? stage.ended.filter((call) => call.edge === edge).slice(-1) : [];
+    const beat = stage.beatOf(edge, [...calls, ...ended], []);
+    await stage.replicas[this.#choices.of(2, 2)]?.beat(beat);
+    const abort = stage.model.beat(edge, beat.calls, false);
+    for (const release of beat.releases) stage.model.release(0, release);
+    const verdict = stage.verdicts.at(-1);
+    agree('abort', verdict?.abort, abort);
+    agree('released', [...(verdict?.released ?? [])].sort(), beat.releases.map(({ id }) => id).sort());
+    for (const { token } of verdict?.tokens ?? []) for (const call of calls) call.tag = token;
+    for (const { id } of beat.releases) this.#released(id);
+    this.#note(() => `${edge}: ${beat.calls.length} calls, ${beat.releases.length} releases`);
+  }
+
+  async sweep(): Promise<void> {
+    const { stage } = this;
+    stage.expired.length = 0;
+    // What the script asks at the same time is asked before anything of it is recorded.
+    const expected = stage.model.sweep().map(({ id }) => id);
+    await stage.sweep();
+    agree('expired', [...stage.expired].sort(), expected.sort());
+  }
+
+  async credit(): Promise<void> {
+    await this.#tell(this.stage.ledger.credit(CREDITS[this.#choices.of(CREDITS.length, 0)] ?? PRICE));
+  }
+
+  /** A plan is changed within its period, renewed, begun or ended. */
+  async terms(): Promise<void> {
+    const { ledger, now } = this.stage;
+    const known = ledger.terms.value.subscription;
+    const plan = this.#choices.of(5, 0);
+    const moved = this.#choices.of(3, 1);
+    const begin = now - (this.#choices.of(2, 1) && 90_000);
+    let terms = planTerms(plan, (this.#period += 1), begin, this.#choices.of(8, 2));
+    if (this.#choices.rarely(6, 3)) return this.#tell(ledger.changeTerms(NO_PLAN));
+    if (moved > 0 && known) terms = { ...terms, subscription: known };
+    if (this.#choices.rarely(2, 0)) {
+      // What follows begins at the end, a minute after it, or earlier.
+      const start = (terms.subscription?.end ?? now) + ([0, 0, 60_000, -60_000][this.#choices.of(4, 0)] ?? 0);
+      terms = renewing(terms, planTerms(this.#choices.of(5, 0), (this.#period += 1), start, this.#choices.of(4, 2)));
+    }
+    await this.#tell(ledger.changeTerms(terms));
+  }
+
+  async key(): Promise<void> {
+    const { directory, now } = this.stage;
+    const index = this.#choices.of(3, 0);
+    const cap = CAPS[this.#choices.of(CAPS.length, 1)] ?? null;
+    const change = [
+      { capNanoUsd: cap },
+      { digest: directory.newDigest() },
+      { allowedModels: cap === null ? null : ['acme/fixed', 'acme/off'] },
+      { state: directory.keys[index]?.state === 'suspended' ? ('active' as const) : ('suspended' as const) },
+      { expiresAt: now + (SPANS_MS[this.#choices.of(SPANS_MS.length, 2)] ?? 0) },
+      { expiresAt: null, state: 'active' as const },
+      index === 1 ? { state: 'revoked' as const } : { capNanoUsd: cap },
+    ][this.#choices.of(7, 3)];
+    const record = directory.changeKey(index, change ?? {});
+    this.#say(
+      `key ${JSON.stringify(change)}`,
+      () => ({ keys: [record] }),
+      () => this.stage.model.state.applyKey(record),
+    );
+    await this.#sayNow();
+  }
+
+  async account(): Promise<void> {
+    const { directory, model } = this.stage;
+    if (this.#choices.rarely(3, 0)) {
+      const record = directory.changeState(directory.record.state === 'active' ? 'suspended' : 'active');
+      this.#say(
+        `account ${record.state}`,
+        () => ({ accounts: [record] }),
+        () => model.state.applyAccount(record),
+      );
+    } else {
+      const record = directory.changeMember(this.#choices.of(2, 1), CAPS[this.#choices.of(CAPS.length, 2)] ?? null);
+      this.#say(
+        `member ${record.capNanoUsd}`,
+        () => ({ members: [record] }),
+        () => model.state.applyMember(record),
+      );
+    }
+    await this.#sayNow();
+  }
+
+  pass(): void {
+    const back = this.#choices.rarely(8, 1);
+    this.stage.moveTo(this.stage.now + (back ? -2_000 : (SPANS_MS[this.#choices.of(SPANS_MS.length, 0)] ?? 1)));
+    this.#noteTime();
+  }
+
+  /** To the last millisecond of something, to its end, or just after. */
+  boundary(): void {
+    const { now, model, directory } = this.stage;
+    const { session, terms, holds } = model.state;
+    const ends = [
+      Math.floor(now / 60_000) * 60_000 + 60_000,
+      (session ?? now) + SESSION_5H_MS,
+      terms.value.subscription?.end ?? 0,
+      terms.value.next?.subscription.start ?? 0,
+      weekStart(now) + WEEK_MS,
+      monthEnd(monthOf(now)),
+      ...directory.keys.map(({ expiresAt }) => expiresAt ?? 0),
+      ...[...holds.values()].flatMap(({ lease, due, askAt }) => [lease, due, askAt]),
+    ];
+    const end =
+      this.#choices.pick(
+        ends.filter((time) => time > now),
+        0,
+      ) ?? now;
+    this.stage.moveTo(end - 1 + this.#choices.of(3, 1));
+    this.#noteTime();
+  }
+
+  async lose(): Promise<void> {
+    const { stage } = this;
+    const dataToo = !this.#choices.rarely(3, 0);
+    if (dataToo) await stage.gate.flush();
+    else stage.gate.failOver();
+    stage.model.lose(dataToo);
+    this.#note(() => (dataToo ? 'everything' : 'the token'));
+    if (this.#choices.rarely(3, 1)) await this.admit();
+    await stage.restore();
+    // Billing catches up soon, mostly; until then nobody is admitted who is not loaded.
+    if (this.#choices.rarely(3, 2)) return;
+    for (const event of [...stage.ledger.stream]) await this.#tell(stage.ledger.settle(event));
+  }
+
+  async takeBack(): Promise<void> {
+    const call = this.#choices.pick(this.stage.running, 0);
+    if (!call) return;
+    const answer = await this.stage.replicas[0]?.releaseSlot({ requestId: call.id, actor: 'operator:root' });
+    const taken = this.stage.model.takeBack(call.id);
+    agree('taken back', answer && 'released' in answer, taken);
+  }
+
+  /** Asks for the usage of an account that may not be loaded. */
+  async usage(): Promise<void> {
+    const index = this.#choices.of(2, 0);
+    const digest = this.#digest();
+    // The question alone may load: the model answers it by an opening that takes no place.
+    await this.#agreeOnUsage(index, digest);
+  }
+
+  killEdge(): void {
+    const edge = EDGES[1];
+    this.stage.deadEdges.add(edge);
+    const kept = this.stage.kept.get(edge);
+    if (kept) this.stage.kept.set(edge, { ...kept, storedAtMs: kept.storedAtMs - 3_600_000 });
+  }
+
+  pause(): void {}
+
+  #digest(): string {
+    const { directory } = this.stage;
+    const key = directory.keys[[0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 0][this.#choices.of(12, 0)] ?? 0];
+    if (this.#choices.rarely(30, 0)) return 'e'.repeat(64);
+    if (this.#choices.rarely(25, 0)) return directory.firstDigest(key?.key ?? '');
+    return key?.digest ?? '';
+  }
+
+  #note(say: () => string): void {
+    this.log.push(() => `  ${say()}`);
+  }
+
+  #noteTime(): void {
+    const { now } = this.stage;
+    this.#note(() => `to ${new Date(now).toISOString()}`);
+  }
+
+  #edge(source: number): string {
+    return this.#choices.of(2, source) === 0 ? EDGES[0] : EDGES[1];
+  }
+
+  async #batch(replica: number, edge: string, entries: readonly ModelEntry[], lost: boolean): Promise<void> {
+    const { stage } = this;
+    const answers = new Map<string, BatchAnswer>();
+    await stage.replicas[replica]?.batch(
+      {
+        edge,
+        opens: entries.flatMap(({ open, body }) =>
+          open ? [{ id: body.id, digests: [...body.digests], traceparent: undefined }] : [],
+        ),
+        admits: entries.flatMap((entry) => (entry.open ? [] : [entry.body])),
+        releases: [],
+      },
+      (reply) => reply.answers.forEach((answer) => answers.set(answer.id, answer as BatchAnswer)),
+    );
+    // Equal calls of one batch are decided in any order: those that found room came first, those of a full minute last.
+    const turn = ({ body: { id } }: ModelEntry) => {
+      const answer = answers.get(id);
+      return answer?.kind !== 'refused' ? 0 : answer.row === 6 ? 2 : 1;
+    };
+    for (const entry of [...entries].sort((one, other) => turn(one) - turn(other))) {
+      const expected = stage.model.decide(replica, edge, entry);
+      const real = answers.get(entry.body.id);
+      this.#note(() => JSON.stringify([edge, entry.open ? 'open' : entry.body, real]));
+      if (!real) throw new Disagreement('no answer');
+      agreeOnAnswer(stage, real, expected, entry.open ? null : entry.body.endpoint);
+      this.see(nameOf(real));
+      if (lost || real.kind !== 'admitted' || !real.hold || stage.running.some(({ id }) => id === real.id)) continue;
+      if (stage.ended.some(({ id }) => id === real.id)) continue;
+      stage.running.push({ id: real.id, hold: real.hold, tag: real.token, edge });
+    }
+    const answer = answers.get(entries.at(-1)?.body.id ?? '');
+    const isNew = answer?.kind === 'admitted' && !answer.repeated;
+    this.#lastAdmitted = isNew ? answer.hold : null;
+  }
+
+  async #release(release: ReleaseEntry): Promise<void> {
+    const { stage } = this;
+    const replica = this.#choices.of(2, 3);
+    const released: string[] = [];
+    await stage.replicas[replica]?.batch(
+      { edge: EDGES[0], opens: [], admits: [], releases: [release] },
+      (reply) => void released.push(...reply.released),
+    );
+    agree('released', released, [release.id]);
+    stage.model.release(replica, release);
+    this.#released(release.id);
+  }
+
+  #released(id: string): void {
+    const at = this.stage.unreleased.findIndex((call) => call.id === id);
+    if (at >= 0) this.stage.unreleased.splice(at, 1);
+  }
+
+  #endCall(call: EdgeCall, outcome: 'ok' | 'void', amountNanoUsd: number): EndedCall {
+    const { running, ended } = this.stage;
+    running.splice(running.indexOf(call), 1);
+    const end = { ...call, outcome, amountNanoUsd: outcome === 'ok' ? amountNanoUsd : 0 };
+    ended.push(end);
+    return end;
+  }
+
+  #store(call: EndedCall | undefined): void {
+    if (!call) return;
+    const { id, hold, outcome, amountNanoUsd } = call;
+    const settled = outcome === 'ok';
+    this.stage.ledger.stream.push({ id, rank: 2, hold, settled, amountNanoUsd, storedAt: this.stage.now });
+  }
+
+  /** At once, later, or never. */
+  async #tell(standing: StandingOfAccount): Promise<void> {
+    if (this.#choices.rarely(4, 3)) this.#untold.push(() => this.#tellStanding(standing));
+    else if (this.#choices.rarely(10, 3)) this.#said.push(standing);
+    else await this.#tellStanding(standing);
+  }
+
+  async #tellStanding(standing: StandingOfAccount): Promise<void> {
+    this.#said.push(standing);
+    const { stage } = this;
+    this.#note(() => JSON.stringify(standing));
+    await stage.replicas[standing.rows.length % 2]?.standing({ incarnation: 'ledger-1', accounts: [standing] });
+    stage.model.applyStanding(standing);
+  }
+
+  #say(text: string, news: () => object, apply: () => void): void {
+    this.#untold.push(async () => {
+      this.#note(() => text);
+      await this.stage.replicas[0]?.apply(news());
+      apply();
+    });
+  }
+
+  /** What was said last is told now, mostly. */
+  async #sayNow(): Promise<void> {
+    if (!this.#choices.rarely(4, 3)) await this.#untold.pop()?.();
+  }
+
+  async #check(): Promise<Sums> {
+    const { stage } = this;
+    const { accounts, holds } = bucketKeys(stage.bucket);
+    const dumped = stage.gate.dump(accounts + stage.account, holds + stage.account);
+    const [[fields, stored]] = await Promise.all([dumped, this.#usageCheck()]);
+    const sums = this.#reader.agree(fields, stored, stage.model.state, stage.now);
+    if (this.#lastAdmitted) requireFunds(sums, this.#lastAdmitted, stage.model.state);
+    return sums;
+  }
+
+  /** The usage endpoint, wherever asking it changes nothing. */
+  async #usageCheck(): Promise<void> {
+    const { stage } = this;
+    const { state } = stage.model;
+    const replica = (stage.ended.length + stage.running.length) % 2;
+    const [key] = stage.directory.keys;
+    const digest = key?.digest ?? '';
+    if (stage.model.readsWithoutLoad(replica, [digest], usageRows(state, stage.now)))
+      await this.#agreeOnUsage(replica, digest);
+  }
+
+  async #agreeOnUsage(replica: number, digest: string): Promise<void> {
+    const { stage } = this;
+    const { state } = stage.model;
+    const expected = stage.model.readUsage(
+      replica,
+      digest,
+      (key) => usageRefusal(state, key, digest, stage.now) !== null,
+      () => usageRows(state, stage.now),
+    );
+    const answer = await stage.replicas[replica]?.usage({ id: stage.newId(stage.now), digests: [digest] });
+    if (answer?.kind !== 'usage') {
+      const real = answer?.kind === 'refused' ? { row: answer.row, facts: answer.facts } : answer;
+      const refusal =
+        typeof expected === 'string' ? expected : expected && usageRefusal(state, expected, digest, stage.now);
+      agree('usage', answer?.kind === 'fault' ? answer.code : real, refusal ?? { row: 4, facts: {} });
+      return;
+    }
+    const { kind, account, key, ...facts } = answer;
+    if (expected === null || typeof expected === 'string') throw new Disagreement(`usage: ${kind} for nobody`);
+    agree(
+      'usage',
+      { account, key, ...facts },
+      { account: stage.account, key: expected.key, ...modelUsage(state, expected, stage.now) },
+    );
+  }
+}
+
+function nameOf(answer: BatchAnswer): string {
+  if (answer.kind === 'refused') return String(answer.row);
+  if (answer.kind === 'fault') return answer.code;
+  if (answer.kind !== 'admitted') return answer.kind;
+  if (answer.hold === null) return 'counted';
+  const paid = answer.hold.walletMaxNanoUsd === null ? 'wallet' : answer.hold.walletMaxNanoUsd > 0 ? 'both' : 'plan';
+  return `${answer.repeated ? 'repeated' : 'admitted'} ${paid}`;
+}
+
+const HANDLERS: Record<StepKind, 'endCall' | Exclude<StepKind, 'end'>> = {
+  ...{ pause: 'pause', admit: 'admit', open: 'open', repeat: 'repeat', end: 'endCall', releaseAgain: 'releaseAgain' },
+  ...{ releaseBlind: 'releaseBlind', settle: 'settle', deliver: 'deliver', beat: 'beat', sweep: 'sweep' },
+  ...{ credit: 'credit', terms: 'terms', key: 'key', account: 'account', pass: 'pass', boundary: 'boundary' },
+  ...{ lose: 'lose', takeBack: 'takeBack', usage: 'usage', killEdge: 'killEdge' },
+};

@@ -1,0 +1,157 @@
+import type { AccountTerms, CallBounds, Endpoint } from '@gateway/contracts/messages';
+import { buildCatalogView } from '../../src/domain/catalog-view.js';
+import type { CatalogView } from '../../src/domain/catalog-view.js';
+import { figures, model, source } from '../world.js';
+
+/** Nano-USD of one call of the model with a price per call. */
+export const PRICE = 1_000_000;
+const DAY_MS = 86_400_000;
+
+/** Where sequences begin: near the ends of minutes, weeks, months, a leap day and a year. */
+export const STARTS = [
+  '2028-02-28T23:59:58.500Z',
+  '2028-02-29T20:00:30.000Z',
+  '2027-01-31T23:58:59.999Z',
+  '2026-12-31T22:00:00.000Z',
+  '2026-11-22T23:59:59.999Z',
+  '2026-11-18T12:30:00.000Z',
+].map((text) => Date.parse(text));
+
+/** What calls name: mostly what can be served. */
+export const MODELS = [
+  ...Array<string>(8).fill('acme/fixed'),
+  ...Array<string>(6).fill('acme/tokens'),
+  ...Array<string>(3).fill('acme/dated'),
+  ...['acme/off', 'acme/inactive', 'acme/unpriced', 'acme/sourceless', 'acme/disabled', 'acme/none'],
+];
+
+export const ENDPOINTS: readonly Endpoint[] = [
+  ...Array<Endpoint>(12).fill('/v1/chat/completions'),
+  ...['/v1/messages' as const, '/v1/messages/count_tokens' as const, '/v1/embeddings' as const],
+];
+
+export const BOUNDS: readonly CallBounds[] = [
+  { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: 10 },
+  { promptBytes: 90_001, arrayElements: 0, attachments: 0, outputTokensMax: 200_000 },
+  { promptBytes: 400_000, arrayElements: 7, attachments: 1, outputTokensMax: 1_000_000 },
+  { promptBytes: 0, arrayElements: 0, attachments: 0, outputTokensMax: 0 },
+];
+
+/** When the dated model costs how much a call; before the first it has no price, from the last on again none. */
+export const DATED_PRICES = [
+  { version: 'd1', after: -DAY_MS, perCall: 2 * PRICE },
+  { version: 'd2', after: 61_000, perCall: 5 * PRICE },
+  { version: 'd3', after: 40 * DAY_MS, perCall: null },
+] as const;
+
+const catalogs = new Map<number, CatalogView>();
+
+/** The catalog of sequences that begin at `start`. */
+export function catalogFrom(start: number): CatalogView {
+  const known = catalogs.get(start);
+  if (known) return known;
+  const tokens = { inputPerMillion: 3_000_000, outputPerMillion: 9_000_000, perCall: 1_000 };
+  const dated = DATED_PRICES.map(({ version, after, perCall }) => ({
+    version,
+    effectiveFrom: start + after,
+    figures: perCall === null ? null : figures({ perCall }),
+  }));
+  const view = buildCatalogView(
+    [
+      model('acme/fixed', {}),
+      model('acme/tokens', { prices: [{ version: 'pt', effectiveFrom: 0, figures: figures(tokens) }] }),
+      model('acme/dated', { prices: dated }),
+      model('acme/off', { available: false }),
+      model('acme/inactive', { active: false }),
+      model('acme/unpriced', { prices: [] }),
+      model('acme/sourceless', {}),
+      model('acme/disabled', {}),
+    ],
+    ['fixed', 'tokens', 'dated', 'off', 'inactive', 'unpriced']
+      .map((name) => source(`acme/${name}`, { enabled: true }))
+      .concat(source('acme/disabled', { enabled: false })),
+  );
+  catalogs.set(start, view);
+  return view;
+}
+
+/** Terms with those that follow when their period has ended. */
+export function renewing(terms: AccountTerms, next: AccountTerms): AccountTerms {
+  const { plan, subscription, ...rest } = next;
+  if (!plan || !subscription) throw new RangeError('what follows is a plan');
+  const { next: _next, withoutPlan, ...limits } = rest;
+  void [_next, withoutPlan];
+  return { ...terms, next: { ...limits, plan, subscription } };
+}
+
+type Limits = Pick<AccountTerms, 'requestsPerMinute' | 'concurrency' | 'models' | 'windows' | 'allotments'>;
+type Window = AccountTerms['windows'][number];
+
+const window = (type: Window['type'], unit: Window['unit'], limit: number): Window => ({
+  type,
+  unit,
+  limit,
+  label: type,
+});
+
+/** Small limits, so that a few calls reach them. */
+const PLANS: readonly Limits[] = [
+  {
+    requestsPerMinute: 12,
+    concurrency: 3,
+    models: ['acme/fixed'],
+    windows: [window('session_5h', 'usd', 5 * PRICE), window('weekly', 'requests', 9)],
+    allotments: [{ model: 'acme/fixed', unit: 'requests', limit: 7 }],
+  },
+  {
+    requestsPerMinute: 20,
+    concurrency: 4,
+    models: null,
+    windows: [
+      window('session_5h', 'requests', 5),
+      window('weekly', 'usd', 9 * PRICE),
+      window('monthly', 'usd', 14 * PRICE),
+    ],
+    allotments: [{ model: 'acme/tokens', unit: 'usd', limit: 3 * PRICE }],
+  },
+  {
+    requestsPerMinute: 6,
+    concurrency: 6,
+    models: ['acme/fixed', 'acme/tokens'],
+    windows: [
+      window('session_5h', 'usd', 6 * PRICE),
+      window('session_5h', 'requests', 4),
+      window('weekly', 'usd', 7 * PRICE),
+      window('monthly', 'requests', 8),
+    ],
+    allotments: [],
+  },
+  { requestsPerMinute: 30, concurrency: 8, models: null, windows: [], allotments: [] },
+  {
+    requestsPerMinute: 25,
+    concurrency: 5,
+    models: null,
+    windows: [window('session_5h', 'usd', 12 * PRICE)],
+    allotments: [{ model: 'acme/dated', unit: 'requests', limit: 2 }],
+  },
+];
+export const PLANS_TOTAL = PLANS.length;
+const PERIODS_MS = [120_000, DAY_MS, 8 * DAY_MS, 30 * DAY_MS];
+
+export const NO_PLAN: AccountTerms = {
+  ...{ plan: null, requestsPerMinute: 9, concurrency: 3, models: [] },
+  ...{ windows: [], allotments: [], subscription: null },
+};
+
+/** @param period number of the subscription's period: a plan that changes within one keeps it */
+export function planTerms(plan: number, period: number, start: number, length: number): AccountTerms {
+  const limits = PLANS[plan % PLANS.length];
+  if (!limits) throw new RangeError('there are plans');
+  const end = start + (PERIODS_MS[length % PERIODS_MS.length] ?? DAY_MS);
+  return {
+    ...limits,
+    ...(length >= PERIODS_MS.length && { withoutPlan: { requestsPerMinute: 7, concurrency: 2 } }),
+    plan: { id: `plan${plan % PLANS.length}`, name: 'Plan', tier: 'plan' },
+    subscription: { id: `period${period}`, start, end },
+  };
+}

@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { freePort } from '@gateway/servers';
+import { startTestRedis, temporaryDirectory, until } from '@gateway/testkit';
+
+const SLOTS_TOTAL = 16_384;
+const NODES = 3;
+/** The bus port of a node is its port and this. */
+const BUS_PORT_ABOVE = 10_000;
+const PORT_MAX = 65_535 - BUS_PORT_ABOVE;
+
+const LIBRARIES = 'LD_LIBRARY_PATH=';
+
+interface Program {
+  readonly path: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface TestCluster {
+  readonly ports: readonly number[];
+  stop(): Promise<void>;
+}
+
+/** Three servers in cluster mode on loopback, a third of the slots each. */
+export async function startTestCluster(): Promise<TestCluster> {
+  const directory = temporaryDirectory('cluster');
+  const program = await findProgram();
+  const nodes: { port: number; child: ChildProcess; redis: Redis }[] = [];
+  const stop = async (): Promise<void> => {
+    for (const { child, redis } of nodes) {
+      redis.disconnect();
+      const ended = child.exitCode === null ? new Promise((resolve) => child.once('exit', resolve)) : null;
+      child.kill('SIGKILL');
+      await ended;
+    }
+    directory.remove();
+  };
+  try {
+    for (let node = 0; node < NODES; node += 1) {
+      const port = await lowPort();
+      const home = join(directory.path, String(node));
+      mkdirSync(home);
+      nodes.push({ port, child: startNode(program, port, home), redis: new Redis(port, '127.0.0.1') });
+      nodes.at(-1)?.redis.on('error', () => undefined);
+    }
+    for (const [index, { redis }] of nodes.entries()) {
+      const from = Math.ceil((index * SLOTS_TOTAL) / NODES);
+      const to = Math.ceil(((index + 1) * SLOTS_TOTAL) / NODES) - 1;
+      await redis.call('cluster', 'addslotsrange', from, to);
+      await redis.call('cluster', 'meet', '127.0.0.1', nodes[0]?.port ?? 0);
+    }
+    await until('the cluster is whole', async () =>
+      (await Promise.all(nodes.map(({ redis }) => isWhole(redis)))).every(Boolean),
+    );
+    return { ports: nodes.map(({ port }) => port), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function isWhole(redis: Redis): Promise<boolean> {
+  const facts = String(await redis.call('cluster', 'info'));
+  return facts.includes('cluster_state:ok') && facts.includes(`cluster_known_nodes:${NODES}`);
+}
+
+/** The program of the servers that tests use, and what it needs of the environment: asked of one that runs. */
+async function findProgram(): Promise<Program> {
+  const server = await startTestRedis();
+  const redis = new Redis(server.server.url);
+  try {
+    const facts = await redis.info('server');
+    const path = /^executable:(.*)$/m.exec(facts)?.[1]?.trim();
+    if (!path) throw new Error('the server does not tell its program');
+    return { path, env: librariesOf(server.server.pid) };
+  } finally {
+    redis.disconnect();
+    await server.stop();
+  }
+}
+
+/** Where the running server finds its libraries, when it was told. */
+function librariesOf(pid: number | null): Record<string, string> {
+  try {
+    const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+    const libraries = variables.find((variable) => variable.startsWith(LIBRARIES));
+    return libraries ? { [LIBRARIES.slice(0, -1)]: libraries.slice(LIBRARIES.length) } : {};
+  } catch {
+    // Another system: its servers were not fetched, and need no libraries of their own.
+    return {};
+  }
+}
+
+function startNode({ path, env }: Program, port: number, home: string): ChildProcess {
+  const settings = {
+    ...{ port, bind: '127.0.0.1', dir: home, save: '', appendonly: 'no' },
+    ...{ 'cluster-enabled': 'yes', 'cluster-config-file': 'nodes.conf', 'cluster-port': port + BUS_PORT_ABOVE },
+  };
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const child = spawn(path, args, { stdio: 'ignore', env: { ...process.env, ...env } });
+  process.once('exit', () => child.kill('SIGKILL'));
+  return child;
+}
+
+/** A free port whose bus port is one too. */
+async function lowPort(): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    if (port <= PORT_MAX) return port;
+  }
+}

@@ -1,0 +1,80 @@
+import { Cluster, Redis } from 'ioredis';
+import type { Command, Result, Wire } from './frozen-gate.js';
+
+/** One server, one connection, one pipeline for all that is sent together. */
+export class OneServer implements Wire {
+  readonly #redis: Redis;
+
+  constructor(url: string) {
+    this.#redis = new Redis(url, { lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null });
+  }
+
+  open(): Promise<void> {
+    return this.#redis.connect();
+  }
+
+  close(): void {
+    this.#redis.disconnect();
+  }
+
+  async loadScript(text: string): Promise<string> {
+    return String(await this.#redis.script('LOAD', text));
+  }
+
+  async exec(commands: readonly Command[]): Promise<readonly Result[]> {
+    const pipeline = this.#redis.pipeline();
+    for (const [name, ...args] of commands) pipeline.call(name, ...args);
+    return (await pipeline.exec()) ?? [];
+  }
+
+  keysOf(prefix: string): Promise<string[]> {
+    return this.#redis.keys(`${prefix}*`);
+  }
+}
+
+/** A cluster: each command goes to the server that has its slot, and is refused when its keys have more than one. */
+export class ClusterServers implements Wire {
+  readonly #cluster: Cluster;
+
+  constructor(ports: readonly number[]) {
+    this.#cluster = new Cluster(
+      ports.map((port) => ({ host: '127.0.0.1', port })),
+      { lazyConnect: true, slotsRefreshTimeout: 5_000, redisOptions: { connectTimeout: 5_000 } },
+    );
+  }
+
+  open(): Promise<void> {
+    return this.#cluster.connect();
+  }
+
+  close(): void {
+    this.#cluster.disconnect();
+  }
+
+  async loadScript(text: string): Promise<string> {
+    const shas = await Promise.all(this.#cluster.nodes('master').map((node) => node.script('LOAD', text)));
+    return String(shas[0]);
+  }
+
+  exec(commands: readonly Command[]): Promise<readonly Result[]> {
+    return Promise.all(
+      commands.map(([name, ...args]) =>
+        this.#cluster.call(name, ...args).then(
+          (reply): Result => [null, reply],
+          (error: Error): Result => [error, null],
+        ),
+      ),
+    );
+  }
+
+  async keysOf(prefix: string): Promise<string[]> {
+    const keys = await Promise.all(this.#cluster.nodes('master').map((node) => node.keys(`${prefix}*`)));
+    return keys.flat();
+  }
+
+  /** How many scripts each server has run. */
+  async scriptsRun(): Promise<number[]> {
+    const facts = await Promise.all(this.#cluster.nodes('master').map((node) => node.info('commandstats')));
+    return facts.map((text) => Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(text)?.[1] ?? 0));
+  }
+}
