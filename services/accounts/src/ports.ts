@@ -1,4 +1,5 @@
-import type { AuditEntryView } from '@gateway/contracts/operator';
+import type { AlertSubject, AuditEntryView, ManagementRefusal } from '@gateway/contracts/operator';
+import type { AlertNames, MailText } from './domain/alert-mail.js';
 import type { Funding } from './domain/new-key.js';
 import type { Account, ApiKey, IdPrefix, Member, Membership, Operator, OwnedAccount } from './domain/objects.js';
 import type { AccountsTx, Versioned } from './tx-ports.js';
@@ -31,8 +32,25 @@ export interface AccountsStore {
   findOperator(digests: readonly string[]): Promise<Operator | null>;
   /** Without deleted ones. */
   operators(after: string | null, limit: number): Promise<Operator[]>;
+  /** Where a member reads of an alert, and what it names; null: the member has left, or has no verified address. */
+  alertReader(account: string, member: string, subject: AlertSubject): Promise<AlertReader | null>;
   /** Newest first, below an entry's number; null as a filter is every entry. */
   auditEntries(filter: AuditFilter): Promise<{ readonly number: bigint; readonly view: AuditEntryView }[]>;
+}
+
+export interface AlertReader extends AlertNames {
+  readonly email: string;
+}
+
+export interface Mail extends MailText {
+  /** The same for every attempt to send it. */
+  readonly id: string;
+  readonly to: string;
+}
+
+export interface MailSender {
+  /** `refused`: for good. Rejects when it may be taken later. */
+  send(mail: Mail): Promise<'sent' | 'refused'>;
 }
 
 export interface AuditFilter {
@@ -68,6 +86,11 @@ export interface IdempotencyStore {
 /** Billing, over the bus. */
 export interface FundingSource {
   fundingOf(account: string): Promise<Funding>;
+}
+
+/** Billing, over the bus: ends an account's subscription, unless its wallet is not zero. */
+export interface ClosingSource {
+  closeAccount(account: string, actor: string): Promise<{ readonly closed: true } | ManagementRefusal>;
 }
 
 /** Waits until admission has this version of an object of the account; false when it takes too long. */

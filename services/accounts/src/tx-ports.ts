@@ -1,4 +1,13 @@
-import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
+import type { Versioned } from './domain/change-of.js';
+import type {
+  AccountRecord,
+  BodyOf,
+  billingApplyCaps,
+  KeyRecord,
+  MemberRecord,
+  RaisedAlert,
+} from '@gateway/contracts/messages';
+import type { AlertSubject } from '@gateway/contracts/operator';
 import type { Account, ApiKey, Member, Membership, Operator, OwnedAccount, User } from './domain/objects.js';
 
 export interface AuditEntry {
@@ -43,6 +52,8 @@ export interface PeopleTx {
   /** Writes role, cap and version. */
   updateMember(member: Member): Promise<void>;
   deleteMember(id: string): Promise<void>;
+  /** Erases names and addresses of a closed account, in the audit log too; how many of its entries. Nothing else can. */
+  eraseClosedAccount(id: string): Promise<number>;
 }
 
 /** API keys within one change. Every write happens under the lock of the key's account. */
@@ -61,6 +72,8 @@ export interface KeysTx {
   updateSecret(key: ApiKey): Promise<boolean>;
   /** Writes state and version. */
   updateKeyState(key: ApiKey): Promise<void>;
+  /** Revokes all keys of an account that are active or suspended at that time, the playground key too; gives them. */
+  revokeKeys(account: string, nowMs: number): Promise<ApiKey[]>;
   rotationOf(command: string): Promise<{ readonly key: string; readonly version: number } | null>;
   insertRotation(command: string, key: ApiKey): Promise<void>;
 }
@@ -75,6 +88,21 @@ export interface OperatorsTx {
   deleteOperator(id: string): Promise<void>;
 }
 
+/** What billing is told of the caps of keys and members. */
+export type ToldCaps = BodyOf<typeof billingApplyCaps>['caps'];
+
+/** Alerts within one change, and caps for billing, which raises them. */
+export interface MailTx {
+  /** False: it was taken before. */
+  takeAlert(alert: RaisedAlert): Promise<boolean>;
+  /** Members with verified addresses who are to read of it: owner, admins, and the one whose cap or key it is. */
+  alertReaders(account: string, subject: AlertSubject): Promise<string[]>;
+  /** Sent when the change is committed. */
+  queueMail(member: string, alert: RaisedAlert): Promise<void>;
+  /** Billing is told when the change is committed; nobody waits for it. */
+  tellBilling(account: string, caps: ToldCaps): Promise<void>;
+}
+
 /** What admission is told of a change. */
 export interface ChangedRecords {
   readonly accounts?: AccountRecord[];
@@ -83,10 +111,10 @@ export interface ChangedRecords {
 }
 
 /** An object that admission knows by its version. */
-export type Versioned = Pick<Account, 'id' | 'version'>;
+export type { Versioned } from './domain/change-of.js';
 
 /** One change in one transaction. */
-export interface AccountsTx extends PeopleTx, KeysTx, OperatorsTx {
+export interface AccountsTx extends PeopleTx, KeysTx, OperatorsTx, MailTx {
   /** Until the end nobody else is at work on this command. For objects that have no account to lock yet. */
   lockCommand(command: string): Promise<void>;
   /** Admission is told when the change is committed; under the account's lock, so in the order of its changes. */

@@ -1,16 +1,21 @@
-import { connectBus } from '@gateway/bus';
+import { connectBus, type Bus } from '@gateway/bus';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { admissionApply } from '@gateway/contracts/messages';
-import { createPool, IN_FORCE_MS, startOutbox } from '@gateway/postgres';
+import { admissionApply, billingApplyCaps } from '@gateway/contracts/messages';
+import { createPool, IN_FORCE_MS, startOutbox, type Pool } from '@gateway/postgres';
 import type { RunningService, ServiceContext } from '@gateway/service-kit';
 import { makeAccountsStore } from './adapters/accounts-store.js';
+import { makeBillingClosing } from './adapters/billing-closing.js';
 import { makeBillingFunding } from './adapters/billing-funding.js';
 import { makeIdempotencyStore } from './adapters/idempotency-store.js';
 import { makeInForce } from './adapters/in-force.js';
+import { makeMailLog, makeMailSender } from './adapters/mail-sender.js';
+import { BILLING_OUTBOX, MAIL_OUTBOX } from './adapters/outboxes.js';
+import { deliverCaps } from './change/deliver-caps.js';
 import { deliverChange } from './change/deliver-change.js';
 import type { CONFIG_FIELDS } from './config.js';
 import { openDoors } from './doors/open-doors.js';
 import { startForgetting } from './idempotency/forget-old.js';
+import { sendMail } from './mail/send-mail.js';
 
 const POOL_CONNECTIONS_MAX = 10;
 /** Longer than a change takes that waits for billing or until it is in force. */
@@ -20,6 +25,18 @@ const OUTBOX_RETRY_MAX_MS = 1_000;
 const OUTBOX_LEASE_MS = 5_000;
 /** Longer than admission's own time-out. */
 const OUTBOX_DELIVER_MS = 2_000;
+/** Billing may be away for long; nobody waits for it to know a cap. */
+const CAPS_RETRY_MAX_MS = 10_000;
+const CAPS_DELIVER_MS = 5_000;
+const CAPS_LEASE_MS = 15_000;
+/** A mail server may be away for long too. */
+const MAIL_RETRY_BASE_MS = 1_000;
+const MAIL_RETRY_MAX_MS = 900_000;
+/** Longer than the time-outs of one mail. */
+const MAIL_DELIVER_MS = 30_000;
+const MAIL_LEASE_MS = 65_000;
+/** Connections to the mail server at a time, of one replica. */
+const MAIL_KEYS_MAX = 4;
 
 export interface AccountsOptions {
   /** How long a change waits until it is in force; IN_FORCE_MS when absent. */
@@ -49,10 +66,12 @@ export async function startAccounts(
   });
   const kept = makeIdempotencyStore(pool);
   const forgetting = startForgetting({ kept, nowMs, log });
+  const telling = startTelling(context, bus, pool);
   openDoors(bus, {
     store: makeAccountsStore(pool),
     kept,
     funding: makeBillingFunding(bus),
+    closing: makeBillingClosing(bus),
     inForce: makeInForce(outbox, inForceMs),
     makeId: (prefix) => `${prefix}_${makeUuidV7(nowMs()).replaceAll('-', '')}`,
     makeCommand: () => makeUuidV7(nowMs()),
@@ -62,8 +81,44 @@ export async function startAccounts(
   return {
     async stop() {
       await bus.drain(DRAIN_MS);
-      await Promise.all([outbox.stop(), forgetting.stop()]);
+      await Promise.all([outbox.stop(), forgetting.stop(), telling.stop()]);
       await pool.end();
+    },
+  };
+}
+
+/** Mails go out, and caps go to billing, each by an outbox of its own. */
+function startTelling(
+  { config, clock, log }: ServiceContext<typeof CONFIG_FIELDS>,
+  bus: Bus,
+  pool: Pool,
+): RunningService {
+  const url = config.GATEWAY_SMTP_URL;
+  const ports = {
+    store: makeAccountsStore(pool),
+    sender: url === null ? makeMailLog(log) : makeMailSender(url, config.GATEWAY_MAIL_FROM),
+    nowMs: () => clock.nowMs(),
+    log,
+  };
+  const mails = startOutbox({
+    ...{ pool, log, table: MAIL_OUTBOX },
+    keysMax: MAIL_KEYS_MAX,
+    retryBaseMs: MAIL_RETRY_BASE_MS,
+    retryMaxMs: MAIL_RETRY_MAX_MS,
+    leaseMs: MAIL_LEASE_MS,
+    deliverMs: MAIL_DELIVER_MS,
+    deliver: (row) => sendMail(ports, row),
+  });
+  const caps = startOutbox({
+    ...{ pool, log, table: BILLING_OUTBOX },
+    retryMaxMs: CAPS_RETRY_MAX_MS,
+    leaseMs: CAPS_LEASE_MS,
+    deliverMs: CAPS_DELIVER_MS,
+    deliver: (row) => deliverCaps((body) => bus.request(billingApplyCaps, body), row),
+  });
+  return {
+    async stop() {
+      await Promise.all([mails.stop(), caps.stop()]);
     },
   };
 }

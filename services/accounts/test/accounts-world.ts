@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Bus } from '@gateway/bus';
-import { accountsListAccounts, billingFunding } from '@gateway/contracts/messages';
-import type { AnswerBodyOf, ServiceName } from '@gateway/contracts/messages';
+import {
+  accountsListAccounts,
+  billingApplyCaps,
+  billingCloseAccount,
+  billingFunding,
+} from '@gateway/contracts/messages';
+import type { AnswerBodyOf, BodyOf, ServiceName } from '@gateway/contracts/messages';
 import { onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
 import { ReadyChecks, readConfig, systemClock, type RunningService } from '@gateway/service-kit';
@@ -12,6 +17,7 @@ import { startFakeAdmission, type FakeAdmission } from './fake-admission.js';
 import { operatorClient, type OperatorClient } from './operator-client.js';
 
 export type Funding = AnswerBodyOf<typeof billingFunding>;
+export type Closing = AnswerBodyOf<typeof billingCloseAccount> | Error;
 export const FUNDED: Funding = {
   walletNanoUsd: 1,
   planActive: false,
@@ -30,6 +36,12 @@ export interface AccountsWorld {
   readonly roleUrl: string;
   /** What billing answers from now on; it is asked over the bus. */
   fund(funding: Funding | Error): void;
+  /** What billing answers to closing an account from now on. */
+  settle(answer: Closing): void;
+  /** Caps that billing was told, in the order of arrival. */
+  readonly caps: readonly BodyOf<typeof billingApplyCaps>[];
+  /** A bus with billing's rights. */
+  readonly billing: Bus;
   connect(service: ServiceName): Promise<Bus>;
   /** A bus with the dashboard's rights. */
   readonly dashboard: Bus;
@@ -55,9 +67,17 @@ export async function startAccountsWorld(): Promise<AccountsWorld> {
   const dashboard = await bus.connect('dashboard');
   let funding: Funding | Error = FUNDED;
 
-  (await bus.connect('billing')).serve(billingFunding, () =>
-    funding instanceof Error ? Promise.reject(funding) : Promise.resolve(funding),
-  );
+  let closing: Closing = { closed: true };
+
+  const billing = await bus.connect('billing');
+  const told = <T>(answer: T | Error) => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer));
+  billing.serve(billingFunding, () => told(funding));
+  const caps: BodyOf<typeof billingApplyCaps>[] = [];
+  billing.serve(billingApplyCaps, (body) => {
+    caps.push(body);
+    return Promise.resolve({ applied: true });
+  });
+  billing.serve(billingCloseAccount, () => told(closing));
   return {
     postgres: server.postgres,
     pool,
@@ -66,6 +86,11 @@ export async function startAccountsWorld(): Promise<AccountsWorld> {
     fund(next) {
       funding = next;
     },
+    settle(answer) {
+      closing = answer;
+    },
+    caps,
+    billing,
     connect: (service) => bus.connect(service),
     dashboard,
     client: operatorClient(dashboard),

@@ -12,6 +12,8 @@ await runService({
       postgresUrl: config.GATEWAY_POSTGRES_URL.reveal(),
       streamBytesMax: config.GATEWAY_USAGE_STREAM_BYTES,
       streamReplicas: config.GATEWAY_STREAM_REPLICAS,
+      credentialsKey: config.GATEWAY_CREDENTIALS_KEY,
+      privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES,
       replica,
       log,
       clock,

@@ -1,5 +1,6 @@
 import type { ManagementRefusal } from '@gateway/contracts/operator';
 import type { PlanChange, PlansWish } from './domain/decide-plans.js';
+import type { LedgerEntry, LedgerKind, UsageRecord } from './domain/facts.js';
 import type { Period, Renewal } from './domain/periods.js';
 import type { PlanVersion } from './domain/plan-spec.js';
 import type { PeriodDecision, PeriodFacts } from './domain/subscribe.js';
@@ -16,7 +17,11 @@ export interface Change {
     | 'delete_plan'
     | 'put_subscription'
     | 'delete_subscription'
-    | 'renew_subscription';
+    | 'renew_subscription'
+    | 'close_account'
+    | 'put_webhook'
+    | 'delete_webhook'
+    | 'rotate_webhook_secret';
   readonly account: string | null;
   readonly objectId: string;
   readonly before: object | null;
@@ -88,7 +93,7 @@ export interface PutPeriodRequest {
   readonly actor: string;
   readonly now: number;
   /** Pure. */
-  readonly decide: (facts: Pick<PeriodFacts, 'periods' | 'planVersion'>) => PeriodDecision;
+  readonly decide: (facts: Pick<PeriodFacts, 'periods' | 'planVersion' | 'closed'>) => PeriodDecision;
 }
 
 export interface UpkeepRequest {
@@ -115,10 +120,21 @@ export interface SubscriptionStore {
   endPeriods(account: string, actor: string, now: number): Promise<string | null>;
   /** The accounts that come first, by their time. */
   timers(limit: number): Promise<Timer[]>;
-  /** Writes what is due of one account: its renewal, and the terms that begin. Nothing when it is not due. */
+  /** Makes some accounts due whose next period is on a plan with a new version; whether there was something to do. */
+  refreshPlans(now: number): Promise<boolean>;
+  /** Writes what is due of one account: its renewal, and what admission is to be told. Nothing when it is not due. */
   upkeep(request: UpkeepRequest): Promise<{ renewed: Renewal | null; told: boolean }>;
   /** Looks at an account again at `until`: it could not be kept now. */
   postpone(account: string, until: number): Promise<void>;
+}
+
+/** What became of closing an account: `change` is what admission must have. */
+export type CloseOutcome =
+  { readonly kind: 'closed'; readonly change: string } | { readonly kind: 'wallet'; readonly balanceNanoUsd: bigint };
+
+export interface CloseStore {
+  /** One database transaction: lock the account, read the wallet, end periods, close, terms, audit, outbox, commit. */
+  closeAccount(account: string, actor: string, now: number): Promise<CloseOutcome>;
 }
 
 export interface Movement {
@@ -134,19 +150,79 @@ export interface Spend {
   readonly walletNanoUsd: bigint;
 }
 
+export type SpendLine = Spend & { readonly id: string };
+
+/** The largest lines of a list, and how many more there are with what they come to. */
+export interface SpendList {
+  readonly lines: readonly SpendLine[];
+  readonly omitted: Spend & { readonly entries: number };
+}
+
 export interface StatementFacts {
   readonly openingNanoUsd: bigint;
   readonly closingNanoUsd: bigint;
   readonly movements: readonly Movement[];
   readonly usage: Spend;
-  readonly byKey: readonly (Spend & { readonly id: string })[];
-  readonly byMember: readonly (Spend & { readonly id: string })[];
-  readonly byModel: readonly (Spend & { readonly id: string })[];
+  readonly byKey: SpendList;
+  readonly byMember: SpendList;
+  readonly byModel: SpendList;
+}
+
+export interface StatementLinesQuery {
+  readonly account: string;
+  /** Epoch milliseconds, [from, to). */
+  readonly from: number;
+  readonly to: number;
+  readonly by: 'key' | 'member' | 'model';
+  /** Only its calls; null: all. */
+  readonly key: string | null;
+  readonly member: string | null;
+  /** Only ids above it. */
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+export interface ExportQuery {
+  readonly account: string | null;
+  /** Bounds on the time inside the ids, epoch milliseconds: [from, to). */
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly limit: number;
+}
+
+export interface ExportedRecord {
+  readonly record: UsageRecord;
+  readonly recordedAt: Date;
+}
+
+/** An entry with its head and, if it is one of money, what was said of it. */
+export interface ExportedEntry extends LedgerEntry {
+  readonly transactionId: string;
+  readonly ordinal: number;
+  readonly kind: LedgerKind;
+  readonly account: string;
+  readonly requestId: string | null;
+  readonly corrects: string | null;
+  readonly postedAt: Date;
+  readonly reference: string | null;
+  readonly reason: string | null;
+  readonly relatesTo: string | null;
+  readonly actor: string | null;
+}
+
+/** In the order of ids, after the one named; a page is of one instant. */
+export interface ExportStore {
+  records(query: ExportQuery & { readonly after: string | null }): Promise<ExportedRecord[]>;
+  entries(
+    query: ExportQuery & { readonly after: { readonly transaction: string; readonly ordinal: number } | null },
+  ): Promise<ExportedEntry[]>;
 }
 
 export interface FinanceStore {
   /** Sums by class of ledger account of what was posted before `asOf` (epoch milliseconds; null: all), in one snapshot. */
   balances(asOf: number | null): Promise<{ readonly name: string; readonly amountNanoUsd: bigint }[]>;
-  /** In one snapshot; null when the ledger does not keep the month any more. */
-  statement(account: string, from: number, to: number): Promise<StatementFacts | null>;
+  /** In one snapshot, each list with at most `linesMax` lines; null when the ledger does not keep the month any more. */
+  statement(account: string, from: number, to: number, linesMax: number): Promise<StatementFacts | null>;
+  /** By id. */
+  statementLines(query: StatementLinesQuery): Promise<SpendLine[]>;
 }

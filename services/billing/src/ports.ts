@@ -2,7 +2,7 @@ import type { StandingOfAccount, StandingRow } from '@gateway/contracts/messages
 import type { BooksRead } from './domain/books.js';
 import type { BatchDecision } from './domain/decide-batch.js';
 import type { LedgerTransaction, UsageRecord } from './domain/facts.js';
-import type { LimitOverrides, Subscription } from './domain/terms.js';
+import type { LimitOverrides, Subscription, ToldSubscriptions } from './domain/terms.js';
 import type { WalletDecision, WalletEntry, WalletFacts } from './domain/wallet-entry.js';
 
 /** A message of the stream, with all its events settled by the transaction that records it. */
@@ -58,7 +58,7 @@ export interface AccountSnapshot {
   readonly incarnation: string;
   readonly version: number;
   readonly termsVersion: number;
-  readonly subscription: Subscription | null;
+  readonly told: ToldSubscriptions;
   readonly limits: LimitOverrides;
   readonly rows: readonly StandingRow[];
   readonly closed: readonly string[];
@@ -68,7 +68,7 @@ export interface SnapshotRequest {
   readonly account: string;
   readonly names: readonly string[];
   readonly ids: readonly string[];
-  /** Which windows and subscription run, epoch milliseconds. */
+  /** Which windows and subscriptions run and come, epoch milliseconds. */
   readonly now: number;
 }
 

@@ -309,8 +309,6 @@ describe('wallet entries', () => {
   test.each([
     ['credit', '1.00', 'funding'],
     ['chargeback', '-1.00', 'funding'],
-    ['refund', '1.00', 'revenue:wallet'],
-    ['refund', '-1.00', 'funding'],
     ['adjustment', '-1.00', 'adjustment'],
   ])('a %s of %s goes against %s', async (kind, amountUsd, counter) => {
     const answer = await fund(freshAccount(), amountUsd, { kind });

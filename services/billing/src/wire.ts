@@ -1,36 +1,67 @@
 import { connectBus, type Bus } from '@gateway/bus';
-import { admissionApply } from '@gateway/contracts/messages';
+import { admissionApply, alertRaised } from '@gateway/contracts/messages';
 import { createPool, isConnectionFault, startOutbox, type Outbox, type Pool } from '@gateway/postgres';
-import { nextDelayMs, type Clock, type Logger, type ReadyChecks, type RunningService } from '@gateway/service-kit';
+import {
+  nextDelayMs,
+  type Clock,
+  type Logger,
+  type ReadyChecks,
+  type Rotatable,
+  type RunningService,
+} from '@gateway/service-kit';
+import { watchLedger } from './audit/watch-ledger.js';
+import { deliverAlert } from './alert/deliver-alert.js';
+import { ALERT_OUTBOX, WEBHOOK_OUTBOX } from './adapters/alert-rows.js';
+import { makeAlertStore } from './adapters/alert-store.js';
 import { makeAnnouncer } from './adapters/announcer.js';
 import { makeAuditStore } from './adapters/audit-store.js';
+import { makeCloseStore } from './adapters/close-store.js';
+import { makeExportStore } from './adapters/export-store.js';
+import { makeDeliveryStore } from './adapters/delivery-store.js';
 import { makeFinanceStore } from './adapters/finance-store.js';
 import { readIncarnation } from './adapters/incarnation.js';
 import { isInfrastructureFault } from './adapters/infrastructure-fault.js';
+import { makeLedgerReader } from './adapters/ledger-reader.js';
 import { makeLimitsStore } from './adapters/limits-store.js';
 import { makeLoadStore } from './adapters/load-store.js';
+import { createPipelinedPool } from './adapters/pipelined-pool.js';
 import { makePlanStore } from './adapters/plan-store.js';
 import { makeProgressStore } from './adapters/progress-store.js';
+import { makeSecretSeal } from './adapters/secret-seal.js';
+import { makeRestoreStore } from './adapters/restore-store.js';
+import { makeSetAsideStore } from './adapters/set-aside-store.js';
 import { makeSettleStore } from './adapters/settle-store.js';
 import { makeShardLocks } from './adapters/shard-locks.js';
 import { makeShowStore } from './adapters/show-store.js';
 import { makeSubscriptionStore } from './adapters/subscription-store.js';
 import { makeUsageStream, type UsageStream } from './adapters/usage-stream.js';
 import { makeWalletStore } from './adapters/wallet-store.js';
+import { makeWebhookSender } from './adapters/webhook-sender.js';
+import { makeWebhookStore } from './adapters/webhook-store.js';
+import { serveAlertRequests } from './doors/alert-requests.js';
 import { serveRequests } from './doors/requests.js';
 import { startUsageWorker, type UsageWorker } from './doors/usage-worker.js';
 import { deliverStanding } from './change/deliver-standing.js';
 import { joinCalls } from './load/join-calls.js';
 import { startKeepingSubscriptions } from './renew/keep-subscriptions.js';
+import type { LedgerReader, RestoreStore, SetAsideStore } from './ledger-ports.js';
 import { makeMonths, type Months } from './settle/ensure-months.js';
 import { startKeeping } from './settle/keep-stream.js';
 import { makeSettleMeter } from './settle/settle-meter.js';
+import { deliverEvent } from './webhook/deliver-event.js';
+import { resealSecrets } from './webhook/reseal-secrets.js';
 
 export interface BillingOptions {
   readonly natsUrl: string;
   readonly postgresUrl: string;
   readonly streamBytesMax: number;
   readonly streamReplicas: number;
+  /** Seals the secrets of webhooks. */
+  readonly credentialsKey: Rotatable<Buffer>;
+  /** Webhooks may lead to private addresses. */
+  readonly privateAllowed: boolean;
+  /** How attempts at webhooks are spaced; the rule's times when absent. */
+  readonly webhookRetry?: { readonly baseMs: number; readonly maxMs: number };
   readonly replica: string;
   readonly log: Logger;
   readonly clock: Clock;
@@ -38,7 +69,13 @@ export interface BillingOptions {
   readonly stopping: AbortSignal;
 }
 
-/** Connections for all requests and workers; one more keeps the shard locks. */
+/** A hung process gives up the rows that its transactions have locked after this time. */
+const IDLE_IN_TRANSACTION_MS = 5_000;
+/** Statements of commands walk through the whole ledger. */
+const COMMAND_STATEMENT_MS = 6 * 3_600_000;
+/** One for each shard, and for months that are missing. */
+const SETTLE_CONNECTIONS_MAX = 6;
+/** Connections for all requests; one more keeps the shard locks. */
 const CONNECTIONS_MAX = 20;
 const RETRY_BASE_MS = 100;
 const RETRY_MAX_MS = 2_000;
@@ -48,6 +85,17 @@ const OUTBOX_RETRY_MAX_MS = 2_000;
 const OUTBOX_LEASE_MS = 5_000;
 const OUTBOX_DELIVER_MS = 2_000;
 const DRAIN_MS = 10_000;
+/** Accounts may be away for long; nobody waits for a mail. */
+const ALERT_RETRY_MAX_MS = 30_000;
+const ALERT_DELIVER_MS = 5_000;
+const ALERT_LEASE_MS = 15_000;
+/** Attempts at webhooks: the delay doubles up to an hour. */
+const WEBHOOK_RETRY = { baseMs: 2_000, maxMs: 3_600_000 };
+/** Receivers of customers that one replica waits for at once; each may be silent until its time-out. */
+const WEBHOOK_KEYS_MAX = 64;
+/** Longer than an attempt's time-out and its notes in the database. */
+const WEBHOOK_DELIVER_MS = 15_000;
+const WEBHOOK_LEASE_MS = 35_000;
 
 /** Opens database, bus, stream, workers and doors, in this order. */
 export async function startBilling(options: BillingOptions): Promise<RunningService> {
@@ -57,8 +105,14 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   ready.add('database', () => opened.database || 'not reached yet');
   ready.add('bus', () => opened.bus || 'not connected yet');
 
-  const pool = createPool(options.postgresUrl, { applicationName: 'billing', max: CONNECTIONS_MAX, log });
-  const locksPool = createPool(options.postgresUrl, { applicationName: 'billing shard locks', max: 2, log });
+  const postgresUrl = withIdleLimit(options.postgresUrl);
+  const pool = createPool(postgresUrl, { applicationName: 'billing', max: CONNECTIONS_MAX, log });
+  const settlePool = createPipelinedPool(postgresUrl, {
+    applicationName: 'billing',
+    max: SETTLE_CONNECTIONS_MAX,
+    log,
+  });
+  const locksPool = createPool(postgresUrl, { applicationName: 'billing shard locks', max: 2, log });
   const incarnation = await untilReached(() => readIncarnation(pool), log, stopping);
   opened.database = true;
   const settleStore = makeSettleStore(pool);
@@ -66,7 +120,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   await months.makeAhead(clock.nowMs());
 
   const bus = await connectBus({ url: options.natsUrl, service: 'billing', replica: options.replica, log });
-  const stream = makeUsageStream(bus, options.streamBytesMax, options.streamReplicas);
+  const stream = makeUsageStream(bus, options.streamBytesMax, options.streamReplicas, incarnation);
   await stream.ensure();
   opened.bus = true;
 
@@ -81,28 +135,80 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
         await bus.request(admissionApply, { standing: { incarnation, accounts: [standing] } });
       }, row),
   });
-  const worker = startWorker({ options, pool, locksPool, bus, stream, incarnation, months });
+  const worker = startWorker({ options, settlePool, locksPool, bus, stream, incarnation, months });
   const keeping = startKeeping({ store: makeProgressStore(pool), stream, months, clock, log });
+  const watching = watchLedger({ reader: makeLedgerReader(pool), log });
   const subscriptions = startKeepingSubscriptions({
     store: makeSubscriptionStore(pool),
     nudge: () => outbox.nudge(),
     ...{ clock, log },
   });
+  const telling = startTelling({ options, pool, bus });
   serveDoors({ bus, pool, stream, months, clock, outbox });
+  serveAlertRequests(bus, {
+    alerts: makeAlertStore(pool),
+    webhooks: { store: makeWebhookStore(pool), privateAllowed: options.privateAllowed },
+  });
 
   return {
     async stop() {
-      await Promise.all([worker.stop(), subscriptions.stop()]);
+      await Promise.all([worker.stop(), subscriptions.stop(), telling.stop()]);
       await bus.drain(DRAIN_MS);
-      await Promise.all([outbox.stop(), keeping.stop()]);
-      await Promise.all([pool.end(), locksPool.end()]);
+      await Promise.all([outbox.stop(), keeping.stop(), watching.stop()]);
+      await Promise.all([pool.end(), settlePool.end(), locksPool.end()]);
+    },
+  };
+}
+
+interface TellingParts {
+  readonly options: BillingOptions;
+  readonly pool: Pool;
+  readonly bus: Bus;
+}
+
+/** Alerts go to accounts and to webhooks, each by an outbox of its own: neither waits for the other, nor admission for them. */
+function startTelling({ options, pool, bus }: TellingParts): RunningService {
+  const { log, clock, privateAllowed, webhookRetry = WEBHOOK_RETRY } = options;
+  const seal = makeSecretSeal(options.credentialsKey);
+  const alerts = startOutbox({
+    ...{ pool, log, table: ALERT_OUTBOX },
+    retryMaxMs: ALERT_RETRY_MAX_MS,
+    leaseMs: ALERT_LEASE_MS,
+    deliverMs: ALERT_DELIVER_MS,
+    deliver: (row) => deliverAlert((alert) => bus.request(alertRaised, alert), row),
+  });
+  const delivery = {
+    store: makeDeliveryStore(pool),
+    sender: makeWebhookSender({ privateAllowed }),
+    now: () => clock.nowMs(),
+    seal,
+  };
+  const webhooks = startOutbox({
+    ...{ pool, log, table: WEBHOOK_OUTBOX },
+    keysMax: WEBHOOK_KEYS_MAX,
+    retryBaseMs: webhookRetry.baseMs,
+    retryMaxMs: webhookRetry.maxMs,
+    leaseMs: WEBHOOK_LEASE_MS,
+    deliverMs: WEBHOOK_DELIVER_MS,
+    deliver: (row) => deliverEvent(delivery, row),
+  });
+  const resealing = resealSecrets(makeWebhookStore(pool), seal).then(
+    ({ resealed, unreadable }) => {
+      if (unreadable > 0) log.error({ unreadable }, 'secrets of webhooks are sealed under a key that is not at hand');
+      if (resealed > 0) log.info({ resealed }, 'secrets of webhooks were sealed under the current key');
+    },
+    (err: unknown) => log.error({ err }, 'secrets of webhooks were not looked after'),
+  );
+  return {
+    async stop() {
+      await Promise.all([alerts.stop(), webhooks.stop(), resealing]);
     },
   };
 }
 
 interface WorkerParts {
   readonly options: BillingOptions;
-  readonly pool: Pool;
+  readonly settlePool: Pool;
   readonly locksPool: Pool;
   readonly bus: Bus;
   readonly stream: UsageStream;
@@ -110,10 +216,10 @@ interface WorkerParts {
   readonly months: Months;
 }
 
-function startWorker({ options, pool, locksPool, bus, stream, incarnation, months }: WorkerParts): UsageWorker {
+function startWorker({ options, settlePool, locksPool, bus, stream, incarnation, months }: WorkerParts): UsageWorker {
   const { log, stopping } = options;
   const worker: UsageWorker = startUsageWorker({
-    store: makeSettleStore(pool),
+    store: makeSettleStore(settlePool),
     months,
     announcer: makeAnnouncer(bus, incarnation),
     meter: makeSettleMeter(),
@@ -151,7 +257,9 @@ function serveDoors({ bus, pool, stream, months, clock, outbox }: DoorParts): vo
     limits: { store: makeLimitsStore(pool), inForce: outbox, now },
     subscribe: { store: makeSubscriptionStore(pool), inForce: outbox, now },
     plans: makePlanStore(pool),
+    close: { store: makeCloseStore(pool), inForce: outbox, now },
     finance: makeFinanceStore(pool),
+    exports: makeExportStore(pool),
     audit: makeAuditStore(pool),
     show,
     now,
@@ -170,4 +278,35 @@ async function untilReached<T>(work: () => Promise<T>, log: Logger, stopping: Ab
       await new Promise((resolve) => setTimeout(resolve, delayMs));
     }
   }
+}
+
+/** The ledger as commands use it, beside or instead of the service. */
+export interface LedgerCommands {
+  readonly reader: LedgerReader;
+  readonly setAside: SetAsideStore;
+  readonly restore: RestoreStore;
+  close(): Promise<void>;
+}
+
+/** Of the service's own role; audit and chain only read. */
+export function openLedger(postgresUrl: string, log: Pick<Logger, 'info' | 'warn' | 'error'>): LedgerCommands {
+  const pool = createPool(postgresUrl, {
+    applicationName: 'billing command',
+    max: 2,
+    statementTimeoutMs: COMMAND_STATEMENT_MS,
+    log,
+  });
+  return {
+    reader: makeLedgerReader(pool),
+    setAside: makeSetAsideStore(pool),
+    restore: makeRestoreStore(pool),
+    close: () => pool.end(),
+  };
+}
+
+/** No transaction of billing waits for anything but its next statement. */
+function withIdleLimit(url: string): string {
+  const limited = new URL(url);
+  limited.searchParams.set('idle_in_transaction_session_timeout', String(IDLE_IN_TRANSACTION_MS));
+  return limited.href;
 }

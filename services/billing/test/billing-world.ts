@@ -1,12 +1,14 @@
 import type { Bus } from '@gateway/bus';
 import type { ServiceName } from '@gateway/contracts/messages';
 import type { RunningServer } from '@gateway/servers';
-import { ReadyChecks, systemClock, type Clock } from '@gateway/service-kit';
+import { ReadyChecks, Secret, systemClock, type Clock } from '@gateway/service-kit';
 import { silentLog, startTestBus, type TestDatabase } from '@gateway/testkit';
-import { startBilling } from '../src/wire.js';
+import { startBilling, type BillingOptions } from '../src/wire.js';
 import { startLedgerWorld } from './ledger-world.js';
 
 const STREAM_BYTES = 64 * 1024 * 1024;
+/** Under which the world's webhook secrets are sealed. */
+export const CREDENTIALS_KEY = { current: new Secret(Buffer.alloc(32, 9)), previous: null };
 
 export interface RunningBilling {
   readonly ready: ReadyChecks;
@@ -19,7 +21,7 @@ export interface BillingWorld {
   readonly ledger: TestDatabase;
   /** A bus with the rights of a service. */
   connect(service: ServiceName): Promise<Bus>;
-  start(replica: string, clock?: Clock): Promise<RunningBilling>;
+  start(replica: string, clock?: Clock, changes?: Partial<BillingOptions>): Promise<RunningBilling>;
   stop(): Promise<void>;
 }
 
@@ -31,18 +33,21 @@ export async function startBillingWorld(): Promise<BillingWorld> {
     nats: bus.nats,
     ledger,
     connect: (service) => bus.connect(service),
-    async start(replica, clock = systemClock) {
+    async start(replica, clock = systemClock, changes = {}) {
       const ready = new ReadyChecks();
       const service = await startBilling({
         natsUrl: bus.urlFor('billing'),
         postgresUrl: ledger.url,
         streamBytesMax: STREAM_BYTES,
         streamReplicas: 1,
+        credentialsKey: CREDENTIALS_KEY,
+        privateAllowed: false,
         replica,
         log: silentLog,
         clock,
         ready,
         stopping: new AbortController().signal,
+        ...changes,
       });
       const billing: RunningBilling = {
         ready,

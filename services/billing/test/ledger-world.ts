@@ -1,6 +1,8 @@
+import type { RunningServer } from '@gateway/servers';
 import { startTestDatabase, type TestDatabase } from '@gateway/testkit';
 
 export interface LedgerWorld {
+  readonly postgres: RunningServer;
   /** A migrated, empty ledger of its own. */
   ledger(): Promise<TestDatabase>;
   /** The same ledger for all who ask, emptied: ten times as fast. */
@@ -13,9 +15,11 @@ export async function startLedgerWorld(): Promise<LedgerWorld> {
   const server = await startTestDatabase({
     service: 'billing',
     migrations: new URL('../migrations/', import.meta.url),
+    readers: ['finance'],
   });
   let shared: TestDatabase | null = null;
   return {
+    postgres: server.postgres,
     ledger: () => server.database(),
     async emptied() {
       shared ??= await server.database();
@@ -32,12 +36,23 @@ const EMPTY = `
   SET LOCAL gateway.ledger_repair = 'on';
   DELETE FROM billing.ledger_entries;
   DELETE FROM billing.ledger_transactions;
+  DELETE FROM billing.chain_blocks;
+  UPDATE billing.chain_heads SET number = 0, link = sha256(convert_to('chain ' || chain, 'UTF8'));
   DELETE FROM billing.usage_records;
+  DELETE FROM billing.set_aside_replays;
+  DELETE FROM billing.shard_holders;
   DELETE FROM billing.set_aside_events;
   DELETE FROM billing.wallet_entries;
+  DELETE FROM billing.alerts;
+  DELETE FROM billing.alert_outbox;
+  DELETE FROM billing.spend_caps;
+  DELETE FROM billing.webhooks;
+  DELETE FROM billing.webhook_deliveries;
+  DELETE FROM billing.webhook_outbox;
   DELETE FROM billing.standing_rows;
   DELETE FROM billing.account_limits;
   DELETE FROM billing.subscription_timers;
+  DELETE FROM billing.plan_refreshes;
   DELETE FROM billing.subscription_periods;
   DELETE FROM billing.plans;
   DELETE FROM billing.plan_versions;

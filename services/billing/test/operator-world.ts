@@ -76,6 +76,15 @@ export class OperatorWorld {
     return this.told.get(account)?.at(-1)?.value;
   }
 
+  /** What was told last as admission understands it at the time of this world; null: no plan is in force. */
+  running(account: string): NonNullable<AccountTerms['next']> | null {
+    const { next, ...current } = this.lastTold(account) ?? { subscription: null };
+    const [terms] = [next, current].filter((one) => one?.subscription && one.subscription.start <= this.now);
+    return terms?.subscription && this.now < terms.subscription.end
+      ? (terms as NonNullable<AccountTerms['next']>)
+      : null;
+  }
+
   putPlan(id: string, changes: object = {}) {
     return this.dashboard.request(billingPutPlan, { id, spec: { ...PLAN, ...changes }, actor: ACTOR });
   }

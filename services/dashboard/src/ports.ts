@@ -8,6 +8,8 @@ export type Services = Pick<Bus, 'request'>;
 export interface Secrets {
   /** A new API key: the secret for the one answer, and what is stored of it. */
   makeKey(): { readonly secret: string; readonly digest: string; readonly maskedSecret: string };
+  /** Signs the events of an account's webhook; sealed for that webhook alone. */
+  makeWebhookSecret(account: string): { readonly secret: string; readonly sealedSecret: string };
   makeOperatorToken(): { readonly token: string; readonly digest: string };
   /** Under the current pepper, then under the previous one if there is one. */
   digestsOf(token: string): string[];

@@ -20,6 +20,8 @@ export interface RunningDashboard extends RunningService {
   /** Where the operator API listens, without its prefix. */
   readonly operatorUrl: string;
   readonly operatorPort: number;
+  /** Requests that are being answered. */
+  requestsOpen(): number;
 }
 
 /** Joins the bus with the operator API; resolves when its port listens. */
@@ -44,6 +46,7 @@ export async function startDashboard(
   return {
     operatorUrl: listener.url,
     operatorPort: listener.port,
+    requestsOpen: () => listener.requestsOpen(),
     async stop() {
       await listener.close(STOP_STEP_MS.requests);
       await bus.drain(STOP_STEP_MS.bus);

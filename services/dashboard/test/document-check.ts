@@ -4,7 +4,7 @@ import type { OperatorRoute } from '../src/operator/route.js';
 import type { Answer } from './operator-world.js';
 
 interface Operation {
-  responses: Record<string, { content?: { 'application/json': { schema: object } } }>;
+  responses: Record<string, { content?: Record<string, { schema: object }> }>;
 }
 interface Document {
   paths: Record<string, Record<string, Operation>>;
@@ -20,11 +20,14 @@ export function makeDocumentCheck(served: object): (route: OperatorRoute, answer
     const operation = document.paths[route.path]?.[route.method.toLowerCase()];
     const response = operation?.responses[String(answer.status)];
     if (response === undefined) throw new Error(`${route.id}: the document has no ${answer.status}`);
-    const schema = response.content?.['application/json'].schema;
-    if (schema === undefined) {
+    const type = answer.headers.get('content-type')?.split(';')[0] ?? '';
+    if (response.content === undefined) {
       expect(answer.text).toBe('');
       return;
     }
+    const schema = response.content[type]?.schema;
+    if (schema === undefined) throw new Error(`${route.id}: the document has no ${type}`);
+    if (type !== 'application/json') return;
     const here = JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"operator#/components/')) as object;
     const validate = ajv.compile(here);
     validate(answer.body);

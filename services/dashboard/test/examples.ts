@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
@@ -141,6 +142,7 @@ const RECORD = {
   endedAt: AT,
 };
 const SPEND = { calls: 1, chargedUsd: '1', planUsd: '0', walletUsd: '1' };
+const NONE_OMITTED = { entries: 0, calls: 0, chargedUsd: '0', planUsd: '0', walletUsd: '0' };
 const STATEMENT = {
   accountId: 'acc_1',
   month: '2026-11',
@@ -151,6 +153,7 @@ const STATEMENT = {
   byKey: [{ keyId: 'key_1', ...SPEND }],
   byMember: [{ memberId: 'mem_1', ...SPEND }],
   byModel: [{ modelId: 'pub/model', ...SPEND }],
+  omitted: { keys: NONE_OMITTED, members: NONE_OMITTED, models: NONE_OMITTED },
 };
 const SLOT = {
   requestId: REQUEST_ID,
@@ -190,6 +193,34 @@ const ENTRY = {
   after: { name: 'Ada' },
 };
 
+export const ALERT = {
+  id: '0193a1b2-0000-4000-8000-000000000001',
+  accountId: 'acc_1',
+  subject: { kind: 'window', type: 'weekly', unit: 'requests' },
+  thresholdPercent: 75,
+  limit: 20,
+  used: 15,
+  periodStart: AT,
+  periodEnd: new Date(NOW + 7 * 86_400_000).toISOString(),
+  raisedAt: AT,
+};
+export const WEBHOOK = {
+  accountId: 'acc_1',
+  url: 'https://hooks.example.com/gateway',
+  enabled: true,
+  createdAt: AT,
+  changedAt: AT,
+};
+const DELIVERY = {
+  eventId: ALERT.id,
+  type: 'alert.raised',
+  state: 'waiting',
+  createdAt: AT,
+  endedAt: null,
+  attempts: 1,
+  lastAttempts: [{ at: AT, failure: 'status', status: 500, durationMs: 12 }],
+};
+
 /** One good request of a route: what the services answer, and what comes out. */
 export interface Example {
   readonly path: string;
@@ -203,6 +234,10 @@ export interface Example {
 
 const last = { nextCursor: null };
 const account = { 'accounts.get-account': { account: ACCOUNT } };
+/** The last page of a file. */
+export function exportPage(text: string, lastId: string | null, more = false) {
+  return { text, sha256: hash('sha256', text, 'hex'), lines: 1, lastId, more };
+}
 const saved = { change: 'created', revision: 4, inForce: true };
 const page = (data: object) => ({ data: [data], next_cursor: null });
 
@@ -359,6 +394,12 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     status: 200,
     expected: ACCOUNT,
   },
+  closeAccount: {
+    path: '/accounts/acc_1/close',
+    answers: { 'accounts.close-account': { account: { ...ACCOUNT, state: 'closed' } } },
+    status: 200,
+    expected: { ...ACCOUNT, state: 'closed' },
+  },
   getLimits: {
     path: '/accounts/acc_1/limits',
     answers: { ...account, 'billing.get-limits': { limits: { concurrency: 4 } } },
@@ -495,6 +536,22 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     status: 200,
     expected: STATEMENT,
   },
+  listStatementLines: {
+    path: '/accounts/acc_1/statement/lines?month=2026-11&by=key&memberId=mem_1',
+    answers: { ...account, 'billing.statement-lines': { lines: [{ id: 'key_1', ...SPEND }], ...last } },
+    status: 200,
+    expected: page({ id: 'key_1', ...SPEND }),
+  },
+  exportUsageRecords: {
+    path: `/exports/usage-records?accountId=acc_1&from=2026-11-01T00:00:00Z&cursor=${REQUEST_ID}`,
+    answers: { 'billing.export-usage-records': exportPage('line\r\n', REQUEST_ID) },
+    status: 200,
+  },
+  exportLedgerEntries: {
+    path: `/exports/ledger-entries?format=jsonl&cursor=${REQUEST_ID}.1`,
+    answers: { 'billing.export-ledger-entries': exportPage('{}\n', `${REQUEST_ID}.2`) },
+    status: 200,
+  },
   getLedgerTransaction: {
     path: `/ledger/transactions/${REQUEST_ID}`,
     answers: { 'billing.ledger-transaction': { transaction: TRANSACTION } },
@@ -509,6 +566,40 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       },
     },
     status: 200,
+  },
+  listAlerts: {
+    path: '/accounts/acc_1/alerts',
+    answers: { ...account, 'billing.alerts': { alerts: [ALERT], ...last } },
+    status: 200,
+    expected: page(ALERT),
+  },
+  putWebhook: {
+    path: '/accounts/acc_1/webhook',
+    body: { url: WEBHOOK.url },
+    answers: { ...account, 'billing.put-webhook': { change: 'created', webhook: WEBHOOK } },
+    status: 201,
+  },
+  getWebhook: {
+    path: '/accounts/acc_1/webhook',
+    answers: { ...account, 'billing.get-webhook': { webhook: WEBHOOK } },
+    status: 200,
+    expected: WEBHOOK,
+  },
+  deleteWebhook: {
+    path: '/accounts/acc_1/webhook',
+    answers: { ...account, 'billing.delete-webhook': { deleted: true } },
+    status: 204,
+  },
+  rotateWebhookSecret: {
+    path: '/accounts/acc_1/webhook/rotate-secret',
+    answers: { ...account, 'billing.rotate-webhook-secret': { webhook: WEBHOOK, repeated: false } },
+    status: 200,
+  },
+  listWebhookDeliveries: {
+    path: '/accounts/acc_1/webhook/deliveries',
+    answers: { ...account, 'billing.webhook-deliveries': { deliveries: [DELIVERY], ...last } },
+    status: 200,
+    expected: page(DELIVERY),
   },
   createOperator: {
     path: '/operators',

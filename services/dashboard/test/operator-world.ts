@@ -141,11 +141,13 @@ export async function send(url: string, method: string, options: SendOptions = {
     ...(raw === undefined ? {} : { body: raw as string }),
   });
   const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
   return {
     status: response.status,
     headers: response.headers,
     text,
-    body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+    // A file has no fields.
+    body: isJson && text !== '' ? (JSON.parse(text) as Record<string, unknown>) : {},
   };
 }
 

@@ -66,12 +66,34 @@ export function makeAccountsStore(pool: Pool): AccountsStore {
       const text = 'SELECT * FROM operators WHERE deleted_at IS NULL AND id > $1 ORDER BY id LIMIT $2';
       return (await queries.query<OperatorRow>(text, [after ?? '', limit])).map(operatorFromRow);
     },
+    async alertReader(account, member, subject) {
+      const key = subject.kind === 'key_cap' ? subject.keyId : null;
+      const capped = subject.kind === 'member_cap' ? subject.memberId : null;
+      const row = await queries.one<AlertReaderRow>(ALERT_READER, [account, member, key, capped]);
+      return row && { email: row.email, accountName: row.name, keyName: row.key_name, cappedMember: row.capped };
+    },
     async auditEntries(filter) {
       const { text, values } = auditText(filter);
       return (await queries.query<AuditRow>(text, values)).map(auditEntryFromRow);
     },
   };
 }
+
+interface AlertReaderRow {
+  readonly email: string;
+  readonly name: string;
+  readonly key_name: string | null;
+  readonly capped: string | null;
+}
+
+const ALERT_READER = `SELECT u.email, a.name, k.name AS key_name, cu.email AS capped
+  FROM members m
+  JOIN users u ON u.id = m.user_id
+  JOIN accounts a ON a.id = m.account
+  LEFT JOIN api_keys k ON k.account = a.id AND k.id = $3
+  LEFT JOIN members c ON c.account = a.id AND c.id = $4
+  LEFT JOIN users cu ON cu.id = c.user_id
+ WHERE m.account = $1 AND m.id = $2 AND m.deleted_at IS NULL AND u.email_verified`;
 
 /** Locked in the order of ids first, so that writers of the same keys rarely meet the other way round; judged under the lock. */
 const NOTE_USES = `WITH used AS (

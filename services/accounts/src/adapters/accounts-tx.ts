@@ -1,7 +1,8 @@
 import { enqueue, type Tx } from '@gateway/postgres';
-import { changeOf } from '../change/change-of.js';
+import { changeOf } from '../domain/change-of.js';
 import type { AccountsTx } from '../tx-ports.js';
 import { makeKeysTx } from './keys-tx.js';
+import { makeMailTx } from './mail-tx.js';
 import { makeOperatorsTx } from './operators-tx.js';
 import { makePeopleTx } from './people-tx.js';
 
@@ -14,6 +15,7 @@ export function makeAccountsTx(tx: Tx): AccountsTx {
     ...makePeopleTx(tx),
     ...makeKeysTx(tx),
     ...makeOperatorsTx(tx),
+    ...makeMailTx(tx),
     async lockCommand(command) {
       await tx.execute('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [command]);
     },

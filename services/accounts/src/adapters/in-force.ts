@@ -1,6 +1,6 @@
 import type { Outbox } from '@gateway/postgres';
 import { histogram } from '@gateway/service-kit';
-import { changeOf } from '../change/change-of.js';
+import { changeOf } from '../domain/change-of.js';
 import type { InForce } from '../ports.js';
 
 const waits = histogram(

@@ -60,6 +60,11 @@ export function makeKeysTx(tx: Tx): KeysTx {
     async updateKeyState({ id, state, version }) {
       await tx.execute('UPDATE api_keys SET state = $2, version = $3 WHERE id = $1', [id, state, version]);
     },
+    async revokeKeys(account, nowMs) {
+      const text = `UPDATE api_keys SET state = 'revoked', version = version + 1 WHERE account = $1 AND ${IN_USE}
+        RETURNING *`;
+      return (await tx.query<KeyRow>(text, [account, new Date(nowMs)])).map(keyFromRow);
+    },
     async rotationOf(command) {
       const text = 'SELECT key, version FROM key_rotations WHERE command = $1';
       const row = await tx.one<{ key: string; version: bigint }>(text, [command]);

@@ -60,6 +60,10 @@ export function makePeopleTx(tx: Tx): PeopleTx {
       const text = 'UPDATE members SET role = $2, cap_nano_usd = $3, version = $4 WHERE id = $1';
       await tx.execute(text, [id, role, capNanoUsd, version]);
     },
+    async eraseClosedAccount(id) {
+      const text = 'SELECT erase_closed_account($1) AS entries';
+      return Number((await written(tx.one<{ entries: bigint }>(text, [id]))).entries);
+    },
     async deleteMember(id) {
       await tx.execute('UPDATE members SET deleted_at = now() WHERE id = $1', [id]);
     },

@@ -13,3 +13,7 @@ test.each([
 ] as const)('%s of %o', (verb, account, expected) => {
   expect(withAccountState(account, verb)).toEqual({ ...account, ...expected });
 });
+
+test.each(['suspend', 'reinstate'] as const)('%s of a closed account is refused', (verb) => {
+  expect(withAccountState({ ...ACTIVE, state: 'closed' }, verb)).toBeNull();
+});

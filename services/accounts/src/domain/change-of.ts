@@ -1,4 +1,7 @@
-import type { Versioned } from '../tx-ports.js';
+import type { Account } from './objects.js';
+
+/** An account, a key or a member: what has a version. */
+export type Versioned = Pick<Account, 'id' | 'version'>;
 
 /**
  * The name under which a change waits in the outbox. It follows from what is stored, so that a repeated command, which

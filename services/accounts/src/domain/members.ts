@@ -1,7 +1,7 @@
 import type { ManagementRefusal, MemberPut } from '@gateway/contracts/operator';
 import type { Account, Member, Membership } from './objects.js';
 import { readCap } from './read-cap.js';
-import { isRefusal, refuse } from './refusal.js';
+import { accountClosed, isRefusal, refuse } from './refusal.js';
 
 export interface NewMemberFacts {
   /** Null: there is no such account. */
@@ -14,6 +14,7 @@ export interface NewMemberFacts {
 /** Whether an account may get one more member; null: it may. A personal account has its owner only. */
 export function refuseNewMember({ account, known, teamsEnabled }: NewMemberFacts): ManagementRefusal | null {
   if (!account) return refuse('not_found', 'there is no such account');
+  if (account.state === 'closed') return accountClosed();
   if (!teamsEnabled) return refuse('state_conflict', 'team accounts are not enabled on this deployment');
   if (account.type === 'personal') return refuse('state_conflict', 'a personal account has no members but its owner');
   if (known) return refuse('state_conflict', 'the person is a member of the account already', 'email');

@@ -1,7 +1,7 @@
 import type { KeyCreate, ManagementRefusal } from '@gateway/contracts/operator';
 import type { Account, Membership } from './objects.js';
 import { readCap } from './read-cap.js';
-import { isRefusal, refuse } from './refusal.js';
+import { accountClosed, isRefusal, refuse } from './refusal.js';
 
 /** What billing says of an account's funds and limits. */
 export interface Funding {
@@ -39,6 +39,7 @@ export function decideNewKey(spec: KeyCreate, facts: KeyFacts, nowMs: number): N
   if (expiresAt !== null && expiresAt <= nowMs)
     return refuse('invalid_request', 'expiresAt must lie in the future', 'expiresAt');
   if (!account) return refuse('not_found', 'there is no such account');
+  if (account.state === 'closed') return accountClosed();
   if (!membership) return refuse('not_found', 'the account has no such member', 'memberId');
   if (account.state === 'suspended') return refuse('state_conflict', 'the account is suspended');
   if (!membership.user.emailVerified)

@@ -15,7 +15,8 @@ export interface Account {
   readonly id: string;
   readonly name: string;
   readonly type: 'personal' | 'team';
-  readonly state: 'active' | 'suspended';
+  /** `closed` is final. */
+  readonly state: 'active' | 'suspended' | 'closed';
   readonly version: number;
   readonly createdAt: number;
 }

@@ -14,6 +14,11 @@ export function notInForce(): ManagementRefusal {
   return refuse('not_in_force', 'the change is written and will be in force as soon as admission answers');
 }
 
+/** Nothing can be done to a closed account, or made in it, any more. */
+export function accountClosed(): ManagementRefusal {
+  return refuse('state_conflict', 'the account is closed');
+}
+
 /** The same command came for something else before. */
 export function commandTaken(): ManagementRefusal {
   return refuse('idempotency_conflict', 'the command belongs to another request');

@@ -52,9 +52,9 @@ export function toOperatorView({ id, name, role, createdAt, createdBy }: Operato
   return { id, name, role, createdAt: timeText(createdAt), createdBy };
 }
 
-/** What admission knows. */
+/** What admission knows: that nothing passes, not that it never will again. */
 export function toAccountRecord({ id, state, version }: Account): AccountRecord {
-  return { account: id, state, version };
+  return { account: id, state: state === 'active' ? 'active' : 'suspended', version };
 }
 
 export function toKeyRecord(key: ApiKey): KeyRecord {
@@ -74,6 +74,14 @@ export function toKeyRecord(key: ApiKey): KeyRecord {
 
 export function toMemberRecord({ id, account, capNanoUsd, version }: Member): MemberRecord {
   return { account, member: id, capNanoUsd: capNanoUsd === null ? null : Number(capNanoUsd), version };
+}
+
+/** What billing knows of a cap. */
+export function toToldCap(
+  kind: 'key' | 'member',
+  { id, capNanoUsd, version }: Pick<Member, 'id' | 'capNanoUsd' | 'version'>,
+) {
+  return { kind, id, capNanoUsd: capNanoUsd === null ? null : Number(capNanoUsd), version };
 }
 
 function capText(capNanoUsd: bigint | null): string | null {

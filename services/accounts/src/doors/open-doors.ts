@@ -2,6 +2,7 @@ import type { Bus } from '@gateway/bus';
 import {
   accountsAudit,
   accountsBeginIdempotent,
+  accountsCloseAccount,
   accountsCreateAccount,
   accountsCreateKey,
   accountsCreateMember,
@@ -23,6 +24,7 @@ import {
   accountsRotateKey,
   accountsSetAccountState,
   accountsSetKeyState,
+  alertRaised,
   keysUsed,
 } from '@gateway/contracts/messages';
 import { listAudit } from '../audit/list-audit.js';
@@ -36,10 +38,12 @@ import { listKeys } from '../keys/list-keys.js';
 import { noteUses } from '../keys/note-uses.js';
 import { rotateKey } from '../keys/rotate-key.js';
 import { setKeyState } from '../keys/set-key-state.js';
+import { takeAlert } from '../mail/take-alert.js';
 import { createOperator } from '../operators/create-operator.js';
 import { deleteOperator } from '../operators/delete-operator.js';
 import { findOperator } from '../operators/find-operator.js';
 import { listOperators } from '../operators/list-operators.js';
+import { closeAccount } from '../people/close-account.js';
 import { createAccount } from '../people/create-account.js';
 import { createMember } from '../people/create-member.js';
 import { deleteMember } from '../people/delete-member.js';
@@ -49,13 +53,14 @@ import { listMembers } from '../people/list-members.js';
 import { loadAccount } from '../people/load-account.js';
 import { putMember } from '../people/put-member.js';
 import { setAccountState } from '../people/set-account-state.js';
-import type { AccountsStore, FundingSource, IdempotencyStore, InForce, MakeId } from '../ports.js';
+import type { AccountsStore, ClosingSource, FundingSource, IdempotencyStore, InForce, MakeId } from '../ports.js';
 import { doorsOf } from './serve-door.js';
 
 export interface DoorPorts {
   readonly store: AccountsStore;
   readonly kept: IdempotencyStore;
   readonly funding: FundingSource;
+  readonly closing: ClosingSource;
   readonly inForce: InForce;
   readonly makeId: MakeId;
   /** A new UUIDv7. */
@@ -97,6 +102,7 @@ function openLookups(bus: Bus, { store, nowMs }: DoorPorts): void {
 
 function openChanges(bus: Bus, ports: DoorPorts): void {
   const door = doorsOf(bus, CHANGES_AT_ONCE_MAX);
+  door(alertRaised, (body) => takeAlert(ports.store, body));
   door(accountsCreateAccount, (body) => createAccount(ports, body));
   door(accountsCreateMember, (body) => createMember(ports, body));
   door(accountsDeleteMember, (body) => deleteMember(ports, body));
@@ -110,6 +116,7 @@ function openChanges(bus: Bus, ports: DoorPorts): void {
 function openAwaitedChanges(bus: Bus, ports: DoorPorts): void {
   const door = doorsOf(bus, AWAITED_AT_ONCE_MAX);
   door(accountsSetAccountState, (body) => setAccountState(ports, body));
+  door(accountsCloseAccount, (body) => closeAccount(ports, body));
   door(accountsPutMember, (body) => putMember(ports, body));
   door(accountsRotateKey, (body) => rotateKey(ports, body));
   door(accountsSetKeyState, (body) => setKeyState(ports, body));

@@ -2,7 +2,7 @@ import type { KeyCreate, KeyView, ManagementRefusal } from '@gateway/contracts/o
 import { decideNewKey } from '../domain/new-key.js';
 import type { ApiKey } from '../domain/objects.js';
 import { commandTaken, isRefusal } from '../domain/refusal.js';
-import { toKeyView } from '../domain/views.js';
+import { toKeyView, toToldCap } from '../domain/views.js';
 import type { AccountsStore, FundingSource, MakeId } from '../ports.js';
 import { refuseMaskedForm, secretTaken } from './new-secret.js';
 
@@ -56,6 +56,7 @@ export async function createKey(
     if (!key) return secretTaken();
     const view = toKeyView(key, now);
     await tx.audit({ actor, action: 'create_key', account: id, objectId: key.id, before: null, after: view });
+    if (key.capNanoUsd !== null) await tx.tellBilling(id, [toToldCap('key', key)]);
     return { key: view, repeated: false };
   });
 }

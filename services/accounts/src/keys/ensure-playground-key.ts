@@ -1,7 +1,7 @@
 import type { ManagementRefusal } from '@gateway/contracts/operator';
 import { answerInForce, type Changed } from '../change/await-in-force.js';
 import { rotated } from '../domain/key-state.js';
-import { refuse } from '../domain/refusal.js';
+import { accountClosed, refuse } from '../domain/refusal.js';
 import { toKeyRecord, toKeyView } from '../domain/views.js';
 import type { MakeId } from '../ports.js';
 import type { AccountsTx } from '../tx-ports.js';
@@ -39,7 +39,9 @@ async function ensure(
   { account, digest, actor }: EnsurePlaygroundKey,
   { makeId, nowMs }: EnsurePlaygroundKeyPorts,
 ): Promise<Changed<Answer> | ManagementRefusal> {
-  if (!(await tx.lockAccount(account))) return refuse('not_found', 'there is no such account');
+  const locked = await tx.lockAccount(account);
+  if (!locked) return refuse('not_found', 'there is no such account');
+  if (locked.state === 'closed') return accountClosed();
   const key = await tx.playgroundKey(account);
   if (!key) return make(tx, { account, digest, actor }, makeId('key'), nowMs());
   if (key.digest === digest) return { account, object: key, answer: { key: key.id } };

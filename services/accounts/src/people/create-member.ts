@@ -2,7 +2,7 @@ import type { ManagementRefusal, MemberCreate, MemberView } from '@gateway/contr
 import { refuseNewMember } from '../domain/members.js';
 import { readCap } from '../domain/read-cap.js';
 import { commandTaken, isRefusal } from '../domain/refusal.js';
-import { toMemberView } from '../domain/views.js';
+import { toMemberView, toToldCap } from '../domain/views.js';
 import type { AccountsStore, MakeId } from '../ports.js';
 
 export interface CreateMemberPorts {
@@ -46,6 +46,7 @@ export async function createMember(
     });
     const view = toMemberView({ member, user });
     await tx.audit({ actor, action: 'create_member', account: id, objectId: member.id, before: null, after: view });
+    if (cap !== null) await tx.tellBilling(id, [toToldCap('member', member)]);
     return { member: view };
   });
 }

@@ -1,8 +1,8 @@
 import type { ManagementRefusal, MemberPut, MemberView } from '@gateway/contracts/operator';
 import { answerInForce, type Changed } from '../change/await-in-force.js';
 import { decideMemberPut } from '../domain/members.js';
-import { isRefusal, refuse } from '../domain/refusal.js';
-import { toMemberRecord, toMemberView } from '../domain/views.js';
+import { accountClosed, isRefusal, refuse } from '../domain/refusal.js';
+import { toMemberRecord, toMemberView, toToldCap } from '../domain/views.js';
 import type { AccountsTx } from '../tx-ports.js';
 import type { ChangeAccountPorts } from './set-account-state.js';
 
@@ -28,7 +28,8 @@ async function put(
   tx: AccountsTx,
   { account, member: id, spec, actor }: PutMember,
 ): Promise<Changed<Answer> | ManagementRefusal> {
-  await tx.lockAccount(account);
+  const locked = await tx.lockAccount(account);
+  if (locked?.state === 'closed') return accountClosed();
   const current = await tx.membership(account, id);
   if (!current) return refuse('not_found', 'the account has no such member');
   const change = decideMemberPut(spec, current);
@@ -40,6 +41,9 @@ async function put(
   if (member !== current.member) await tx.updateMember(member);
   if (verify || member !== current.member)
     await tx.audit({ actor, action: 'put_member', account, objectId: id, before: toMemberView(current), after });
-  if (member.version !== current.member.version) await tx.tell(account, member, { members: [toMemberRecord(member)] });
+  if (member.version !== current.member.version) {
+    await tx.tell(account, member, { members: [toMemberRecord(member)] });
+    await tx.tellBilling(account, [toToldCap('member', member)]);
+  }
   return { account, object: member, answer: { member: after } };
 }

@@ -1,7 +1,7 @@
 import type { AccountView, ManagementRefusal } from '@gateway/contracts/operator';
 import { answerInForce, type Changed } from '../change/await-in-force.js';
 import { withAccountState, type AccountVerb } from '../domain/account-state.js';
-import { refuse } from '../domain/refusal.js';
+import { accountClosed, refuse } from '../domain/refusal.js';
 import { toAccountRecord, toAccountView } from '../domain/views.js';
 import type { AccountsStore, InForce } from '../ports.js';
 import type { AccountsTx } from '../tx-ports.js';
@@ -40,6 +40,7 @@ async function setState(
   if (!owner) throw new Error('an account has no owner');
   const view = (of: typeof account) => toAccountView({ account: of, owner: owner.member, user: owner.user });
   const next = withAccountState(account, verb);
+  if (!next) return accountClosed();
   const after = view(next);
   if (next !== account) {
     await tx.updateAccount(next);

@@ -12,3 +12,12 @@ export async function lockForTerms(tx: Tx, account: string): Promise<{ account: 
   if (row === null) throw new Error(`account ${account} is missing after it was made`);
   return { account: row.version, terms: row.terms_version };
 }
+
+/** Whether the account is closed; under its lock. */
+export async function isClosed(tx: Tx, account: string): Promise<boolean> {
+  const row = await tx.one<{ closed: boolean }>(
+    'SELECT closed_at IS NOT NULL AS closed FROM accounts WHERE account = $1',
+    [account],
+  );
+  return row?.closed === true;
+}

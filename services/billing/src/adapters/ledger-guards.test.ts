@@ -206,6 +206,36 @@ describe('history', () => {
   });
 });
 
+describe('the hash chains', () => {
+  const append = (number: number, pool = ledger.pool): Promise<unknown> =>
+    pool.query(
+      `INSERT INTO billing.chain_blocks (chain, number, members) VALUES (0, $1, decode(repeat('ab', 48), 'hex'))`,
+      [number],
+    );
+
+  test('take the next block only, and no other one of its number', async () => {
+    await expect(append(2)).rejects.toThrow(/does not follow a block/);
+    await append(1);
+    await append(2);
+    await expect(append(2)).rejects.toThrow(/duplicate key/);
+    await expect(append(4)).rejects.toThrow(/does not follow a block/);
+  });
+
+  test.each(['UPDATE billing.chain_blocks SET members = members', 'DELETE FROM billing.chain_blocks'])(
+    '%s is refused to the service and to the superuser',
+    async (text) => {
+      await expect(ledger.pool.query(text)).rejects.toThrow(/permission denied/);
+      await expect(ledger.admin.query(text)).rejects.toThrow(/append-only/);
+    },
+  );
+
+  test('the service cannot give the ledger an incarnation of its choice', async () => {
+    await expect(ledger.pool.query(`UPDATE ledger_state SET incarnation = 'mine'`)).rejects.toThrow(
+      /permission denied/,
+    );
+  });
+});
+
 describe('months', () => {
   const ensure = async (month: string): Promise<boolean> =>
     (await onPool(ledger.pool).one<{ kept: boolean }>('SELECT ensure_month($1) AS kept', [month]))?.kept === true;

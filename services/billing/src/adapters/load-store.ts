@@ -9,10 +9,11 @@ import {
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { StandingRow } from '@gateway/contracts/messages';
 import { toStandingRow, type BalanceRow } from '../domain/facts.js';
-import type { Subscription } from '../domain/terms.js';
+import { toldPeriods, type ToldPeriods } from '../domain/periods.js';
 import type { AccountSnapshot, LoadStore, SnapshotRequest } from '../ports.js';
+import { readPeriods } from './period-rows.js';
 import { settledPosition } from './progress-store.js';
-import { readLimits, readSubscription } from './subscription-rows.js';
+import { readLimits, readTold } from './subscription-rows.js';
 
 /** Rows of windows and allotments that one load carries; the newest names win. */
 const RUNNING_ROWS_MAX = 600;
@@ -34,14 +35,14 @@ async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): 
     { name: 'load_state' },
   );
   if (state === null) throw new Error('the ledger has no incarnation');
-  const subscription = await readSubscription(tx, account, now);
+  const periods = toldPeriods(await readPeriods(tx, account, now), now);
   return {
     incarnation: state.incarnation,
     version: Number(state.version ?? 0n),
     termsVersion: Number(state.terms_version ?? 0n),
-    subscription,
+    told: await readTold(tx, periods),
     limits: await readLimits(tx, account),
-    rows: await rowsOf(tx, account, names, subscription, now),
+    rows: await rowsOf(tx, account, names, periods, now),
     closed: await closedIds(tx, ids),
   };
 }
@@ -51,11 +52,11 @@ async function rowsOf(
   tx: Tx,
   account: string,
   names: readonly string[],
-  subscription: Subscription | null,
+  { current, next }: ToldPeriods,
   now: number,
 ): Promise<StandingRow[]> {
   const wanted = [...new Set([WALLET_ROW, ...names])];
-  const period = subscription?.id ?? '';
+  const periods = [current, next].flatMap((period) => (period === null ? [] : [period.id]));
   const found = await tx.query<BalanceRow>(
     `SELECT account, name, value, version FROM standing_rows WHERE account = $1 AND name = ANY ($2::text[])
      UNION
@@ -63,18 +64,18 @@ async function rowsOf(
        WHERE account = $1 AND name >= 'w:' AND name < 'w;'
          AND (name LIKE 'w:session\\_5h:%' AND split_part(name, ':', 4) >= $3
            OR name LIKE 'w:weekly:%' AND split_part(name, ':', 4) >= $4
-           OR name LIKE 'w:monthly:%' AND split_part(name, ':', 4) = $5)
+           OR name LIKE 'w:monthly:%' AND split_part(name, ':', 4) = ANY ($5::text[]))
        ORDER BY name DESC LIMIT ${RUNNING_ROWS_MAX})
      UNION
      (SELECT account, name, value, version FROM standing_rows
-       WHERE account = $1 AND name >= 'al:' AND name < 'al;' AND right(name, length($5) + 1) = ':' || $5
+       WHERE account = $1 AND name >= 'al:' AND name < 'al;' AND substring(name FROM '[^:]*$') = ANY ($5::text[])
        ORDER BY name DESC LIMIT ${RUNNING_ROWS_MAX})`,
     [
       account,
       wanted,
       lastPart(sessionWindowRow('usd', sessionsSince(now))),
       lastPart(weeklyWindowRow('usd', weekStart(now))),
-      period,
+      periods,
     ],
     { name: 'load_rows' },
   );

@@ -1,5 +1,5 @@
 import type { Tx } from '@gateway/postgres';
-import type { Period } from '../domain/periods.js';
+import type { Period, ToldPeriods } from '../domain/periods.js';
 import type { PeriodWrite } from '../domain/subscribe.js';
 
 /** SQL for the time that a parameter of epoch milliseconds stands for. */
@@ -103,16 +103,17 @@ export async function endPeriods(tx: Tx, ids: readonly string[], now: number): P
 /** What an account waits for. */
 export interface TimerRow {
   readonly dueAt: number;
-  readonly toldPeriod: string | null;
+  /** Ids of the periods that admission was told of last. */
+  readonly told: ToldPeriods<string>;
 }
 
 export async function readTimer(tx: Tx, account: string): Promise<TimerRow | null> {
-  const row = await tx.one<{ due_at: Date; told_period: string | null }>(
-    'SELECT due_at, told_period FROM subscription_timers WHERE account = $1',
+  const row = await tx.one<{ due_at: Date; told_period: string | null; told_next: string | null }>(
+    'SELECT due_at, told_period, told_next FROM subscription_timers WHERE account = $1',
     [account],
     { name: 'read_timer' },
   );
-  return row && { dueAt: row.due_at.getTime(), toldPeriod: row.told_period };
+  return row && { dueAt: row.due_at.getTime(), told: { current: row.told_period, next: row.told_next } };
 }
 
 /** `dueAt` null: nothing is to come. */
@@ -120,16 +121,17 @@ export async function writeTimer(
   tx: Tx,
   account: string,
   dueAt: number | null,
-  toldPeriod: string | null,
+  { current, next }: ToldPeriods,
 ): Promise<void> {
   if (dueAt === null) {
     await tx.execute('DELETE FROM subscription_timers WHERE account = $1', [account], { name: 'delete_timer' });
     return;
   }
   await tx.execute(
-    `INSERT INTO subscription_timers (account, due_at, told_period) VALUES ($1, ${timeOf('$2')}, $3)
-     ON CONFLICT (account) DO UPDATE SET due_at = excluded.due_at, told_period = excluded.told_period`,
-    [account, dueAt, toldPeriod],
+    `INSERT INTO subscription_timers (account, due_at, told_period, told_next) VALUES ($1, ${timeOf('$2')}, $3, $4)
+     ON CONFLICT (account) DO UPDATE
+       SET due_at = excluded.due_at, told_period = excluded.told_period, told_next = excluded.told_next`,
+    [account, dueAt, current?.id ?? null, next?.id ?? null],
     { name: 'write_timer' },
   );
 }

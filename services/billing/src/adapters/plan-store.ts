@@ -5,6 +5,7 @@ import { toPlanView, type PlanVersion } from '../domain/plan-spec.js';
 import type { PlansRequest, PlanStore } from '../operator-ports.js';
 import { insertChange } from './change-rows.js';
 import { timeOf } from './period-rows.js';
+import { enqueueRefresh } from './plan-refreshes.js';
 import { planFromStored, planToStored, type StoredPlan } from './plan-rows.js';
 
 export function makePlanStore(pool: Pool): PlanStore {
@@ -60,7 +61,10 @@ async function changePlans(tx: Tx, request: PlansRequest): Promise<PlanChange[] 
   const known = await readKnown(tx, request);
   const decided = decidePlans(request, known, begun?.now ?? new Date(0));
   if (!Array.isArray(decided)) return decided;
-  for (const change of decided) await writePlan(tx, change, request.actor);
+  for (const change of decided) {
+    await writePlan(tx, change, request.actor);
+    if (change.change === 'changed') await enqueueRefresh(tx, change.id, request.now);
+  }
   if (request.dryRun) throw new TakenBack(decided);
   return decided;
 }

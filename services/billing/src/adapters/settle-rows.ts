@@ -2,6 +2,7 @@ import type { Tx } from '@gateway/postgres';
 import type { BalanceRow, LedgerTransaction, SetAside, UsageRecord } from '../domain/facts.js';
 import type { AppliedMessage } from '../ports.js';
 import { arrayLiteral } from './array-literal.js';
+import { appendChainBlocks, lockChainHeads } from './chain-rows.js';
 import { attemptsJson, RECORD_COLUMNS, RECORD_SELECTION, recordFromRow, type RecordRow } from './record-columns.js';
 
 /**
@@ -22,12 +23,27 @@ export async function addMissingAccounts(tx: Tx, accounts: readonly string[]): P
 
 /** Locks the accounts until the end of the transaction and gives their versions. */
 export async function lockAccounts(tx: Tx, accounts: readonly string[]): Promise<Map<string, bigint>> {
-  const rows = await tx.query<{ account: string; version: bigint }>(
-    'SELECT account, version FROM accounts WHERE account = ANY ($1::text[]) ORDER BY account FOR UPDATE',
+  return (await lockWithLimits(tx, accounts)).versions;
+}
+
+export interface LockedAccounts {
+  readonly versions: Map<string, bigint>;
+  /** A text for the state of each account's limits: it changes whenever its terms or a cap do. */
+  readonly limits: Map<string, string>;
+}
+
+/** As {@link lockAccounts}, for a charge: limits that are remembered must be of the state under the lock. */
+export async function lockWithLimits(tx: Tx, accounts: readonly string[]): Promise<LockedAccounts> {
+  const rows = await tx.query<{ account: string; version: bigint; limits: string }>(
+    `SELECT account, version, terms_version || '.' || caps_version AS limits
+       FROM accounts WHERE account = ANY ($1::text[]) ORDER BY account FOR UPDATE`,
     [arrayLiteral(accounts)],
     { name: 'lock_accounts' },
   );
-  return new Map(rows.map(({ account, version }) => [account, version]));
+  return {
+    versions: new Map(rows.map(({ account, version }) => [account, version])),
+    limits: new Map(rows.map(({ account, limits }) => [account, limits])),
+  };
 }
 
 export async function readRecords(tx: Tx, ids: readonly string[]): Promise<Map<string, UsageRecord>> {
@@ -73,8 +89,18 @@ export async function replaceRecords(tx: Tx, records: readonly UsageRecord[]): P
   await tx.execute(REPLACE_RECORDS, recordValues(records), { name: 'replace_records' });
 }
 
+/**
+ * Posts ledger transactions: heads, entries, and the blocks of their chains. The last of what a database transaction writes,
+ * because the chains' locks stand until its commit.
+ */
 export async function insertTransactions(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<void> {
   if (transactions.length === 0) return;
+  await insertHeads(tx, transactions);
+  await insertEntries(tx, transactions);
+  await appendChainBlocks(tx, await lockChainHeads(tx, transactions), transactions);
+}
+
+export async function insertHeads(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<void> {
   await tx.execute(
     `INSERT INTO ledger_transactions (id, kind, account, request_id, corrects)
      SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::uuid[])`,
@@ -87,6 +113,10 @@ export async function insertTransactions(tx: Tx, transactions: readonly LedgerTr
     ],
     { name: 'insert_transactions' },
   );
+}
+
+/** All entries of the heads, in one statement: the database takes no later ones. */
+export async function insertEntries(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<void> {
   const entries = entryColumns(transactions);
   await tx.execute(
     `INSERT INTO ledger_entries (transaction_id, ordinal, ledger_account, amount_nano_usd)

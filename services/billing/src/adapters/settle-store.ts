@@ -1,13 +1,17 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { BatchDecision } from '../domain/decide-batch.js';
 import type { SettleRequest, SettleStore } from '../ports.js';
+import { appendChainBlocks, lockChainHeads } from './chain-rows.js';
+import { makeAlertWatch, type AlertWatch, type Reached } from './alert-watch.js';
+import { isPipelined } from './pipelined-pool.js';
 import {
   addMissingAccounts,
   insertApplied,
   insertRecords,
   insertSetAside,
-  insertTransactions,
-  lockAccounts,
+  insertEntries,
+  insertHeads,
+  lockWithLimits,
   readRecords,
   readRows,
   replaceRecords,
@@ -15,10 +19,15 @@ import {
   writeVersions,
 } from './settle-rows.js';
 
-export function makeSettleStore(pool: Pool): SettleStore {
+export function makeSettleStore(pool: Pool, alerts = makeAlertWatch()): SettleStore {
   const queries = onPool(pool);
+  const together = isPipelined(pool) ? pipelined : oneByOne;
   return {
-    settle: (request) => inTransaction(pool, (tx) => settle(tx, request)),
+    async settle(request) {
+      const { decision, reached } = await inTransaction(pool, (tx) => settleIn(tx, request, alerts, together));
+      alerts.committed(reached);
+      return decision;
+    },
     async ensureMonth(month) {
       const row = await queries.one<{ kept: boolean }>(`SELECT ensure_month(($1 || '-01')::date) AS kept`, [month]);
       return row?.kept === true;
@@ -26,31 +35,62 @@ export function makeSettleStore(pool: Pool): SettleStore {
   };
 }
 
-/** The locks come first: whatever is read after them is what the last holder of the lock has committed. */
-async function settle(tx: Tx, { accounts, ids, rowsOf, decide, applied }: SettleRequest): Promise<BatchDecision> {
+/**
+ * The locks come first: whatever is read after them is what the last holder of the lock has committed. Statements that do
+ * not wait for each other's answers are sent at once on a connection that takes them so.
+ */
+export async function settleIn(
+  tx: Tx,
+  { accounts, ids, rowsOf, decide, applied }: SettleRequest,
+  alerts: AlertWatch,
+  together: Together = oneByOne,
+): Promise<{ decision: BatchDecision; reached: Reached }> {
   const names = [...accounts];
-  if (names.length > 0) await addMissingAccounts(tx, names);
-  const versions = await lockAccounts(tx, names);
-  const known = await readRecords(tx, ids);
+  const [, { versions, limits }, known] = await together([
+    async () => (names.length > 0 ? addMissingAccounts(tx, names) : undefined),
+    () => lockWithLimits(tx, names),
+    () => readRecords(tx, ids),
+  ]);
   const rows = await readRows(tx, rowsOf(known));
   const decision = decide({ known, versions, rows });
-  await write(tx, decision);
-  await insertApplied(tx, applied);
-  return decision;
+  const reached = await alerts.raise(tx, { decision, before: rows, limits });
+  await write(tx, decision, applied, together);
+  return { decision, reached };
 }
 
-async function write(tx: Tx, decision: BatchDecision): Promise<void> {
+async function write(
+  tx: Tx,
+  decision: BatchDecision,
+  applied: SettleRequest['applied'],
+  together: Together,
+): Promise<void> {
   const { records, transactions, changedRows, accountVersions, setAside } = decision;
-  await insertRecords(
-    tx,
-    records.flatMap(({ record, replaces }) => (replaces ? [] : [record])),
-  );
-  await replaceRecords(
-    tx,
-    records.flatMap(({ record, replaces }) => (replaces ? [record] : [])),
-  );
-  await insertTransactions(tx, transactions);
-  await writeRows(tx, changedRows);
-  await writeVersions(tx, accountVersions);
-  await insertSetAside(tx, setAside);
+  const added = records.flatMap(({ record, replaces }) => (replaces ? [] : [record]));
+  const replacing = records.flatMap(({ record, replaces }) => (replaces ? [record] : []));
+  const posts = transactions.length > 0;
+  const [, , , , , , , , heads] = await together([
+    () => insertRecords(tx, added),
+    () => replaceRecords(tx, replacing),
+    () => writeRows(tx, changedRows),
+    () => writeVersions(tx, accountVersions),
+    () => insertSetAside(tx, setAside),
+    () => insertApplied(tx, applied),
+    async () => (posts ? insertHeads(tx, transactions) : undefined),
+    async () => (posts ? insertEntries(tx, transactions) : undefined),
+    async () => (posts ? lockChainHeads(tx, transactions) : []),
+  ]);
+  if (posts) await appendChainBlocks(tx, heads, transactions);
 }
+
+/** Runs steps of one transaction in their order and gives their answers. */
+type Together = <T extends readonly unknown[]>(steps: { [K in keyof T]: () => Promise<T[K]> }) => Promise<T>;
+
+const oneByOne: Together = async <T extends readonly unknown[]>(steps: { [K in keyof T]: () => Promise<T[K]> }) => {
+  const answers: unknown[] = [];
+  for (const step of steps) answers.push(await step());
+  return answers as unknown as T;
+};
+
+/** The server takes the statements in the order in which they are sent; after one that failed it refuses the others. */
+const pipelined: Together = async <T extends readonly unknown[]>(steps: { [K in keyof T]: () => Promise<T[K]> }) =>
+  (await Promise.all(steps.map((step) => step()))) as unknown as T;

@@ -35,3 +35,22 @@ test('a broken session loses its shards, says so, and can take them again', asyn
   await until('it is held again', () => locks.hold(2));
   await locks.release();
 });
+
+test('who holds a shard and is silent loses it, and says so when it wakes', async () => {
+  let lost = 0;
+  const silentMs = 200;
+  const hung = makeShardLocks(ledger.pool, () => (lost += 1), silentMs);
+  const other = makeShardLocks(ledger.pool, () => undefined, silentMs);
+  expect(await hung.hold(3)).toBe(true);
+  expect(await other.hold(3)).toBe(false);
+  // Its beats go on in this process; a beat that lies back is what another one sees of a process that hangs.
+  await until('the other one has it', async () => {
+    await ledger.admin.query(
+      `UPDATE billing.shard_holders SET seen_at = seen_at - interval '1 minute' WHERE shard = 3`,
+    );
+    return other.hold(3);
+  });
+  await until('the loss is told', () => lost === 1);
+  expect(await hung.hold(3)).toBe(false);
+  await Promise.all([hung.release(), other.release()]);
+});

@@ -3,6 +3,10 @@ import type { PoolClient } from 'pg';
 
 /** First key of the advisory locks: "bill" in ASCII, so that they meet no others in this database. */
 const LOCK_SPACE = 0x62696c6c;
+/** How often a process says that it still works on its shards. */
+const BEAT_MS = 1_000;
+/** A holder that was silent so long hangs: its session is ended, which frees its shards. */
+export const HOLDER_SILENT_MS = 5_000;
 
 /** Which shards this process works on: at most one process holds a shard, and a process that dies holds none. */
 export interface ShardLocks {
@@ -14,20 +18,37 @@ export interface ShardLocks {
 
 /**
  * Advisory locks of one database session kept for them: the database frees them when the session ends, so a replacement
- * starts at once. `onLost` is called when the session breaks. Only speed depends on these locks (ledger): two workers
- * on one shard wait for each other's accounts and settle nothing twice.
+ * starts at once when a process dies. One that hangs (stopped, swapped out, cut off) keeps its session; the others see
+ * that its beats have ended and end the session. `onLost` is called when the session breaks, in a process that hung as
+ * soon as it wakes. Only speed depends on these locks (ledger): two workers on one shard wait for each other's accounts and
+ * settle nothing twice.
  */
-export function makeShardLocks(pool: Pool, onLost: () => void): ShardLocks {
+export function makeShardLocks(pool: Pool, onLost: () => void, silentMs = HOLDER_SILENT_MS): ShardLocks {
   let session: PoolClient | null = null;
+  let beating: NodeJS.Timeout | undefined;
   const held = new Set<number>();
+  // One query of a session at a time.
+  let last: Promise<unknown> = Promise.resolve();
 
   /** Closed, never returned to the pool: a session keeps its locks. */
   const close = (closing: PoolClient): boolean => {
     if (session !== closing) return false;
     session = null;
+    clearInterval(beating);
     held.clear();
     closing.release(true);
     return true;
+  };
+
+  const ask = async <R extends object>(on: PoolClient, text: string, values: unknown[]): Promise<R[]> => {
+    const asked = last.then(() => on.query<R>(text, values));
+    last = asked.catch(() => undefined);
+    try {
+      return (await asked).rows;
+    } catch (error) {
+      if (isConnectionFault(error) && close(on)) onLost();
+      throw error;
+    }
   };
 
   const connect = async (): Promise<PoolClient> => {
@@ -38,6 +59,9 @@ export function makeShardLocks(pool: Pool, onLost: () => void): ShardLocks {
     opened.once('error', lost);
     opened.once('end', lost);
     session = opened;
+    beating = setInterval(() => {
+      if (held.size > 0) ask(opened, BEAT, []).catch(() => undefined);
+    }, BEAT_MS);
     return opened;
   };
 
@@ -45,21 +69,38 @@ export function makeShardLocks(pool: Pool, onLost: () => void): ShardLocks {
     async hold(shard) {
       if (held.has(shard)) return true;
       const on = session ?? (await connect());
-      try {
-        const { rows } = await on.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1, $2) AS taken', [
-          LOCK_SPACE,
-          shard,
-        ]);
-        if (rows[0]?.taken !== true || session !== on) return false;
-        held.add(shard);
-        return true;
-      } catch (error) {
-        if (isConnectionFault(error) && close(on)) onLost();
-        throw error;
+      const [row] = await ask<{ taken: boolean }>(on, 'SELECT pg_try_advisory_lock($1, $2) AS taken', [
+        LOCK_SPACE,
+        shard,
+      ]);
+      if (session !== on) return false;
+      if (row?.taken !== true) {
+        await ask(on, END_SILENT_HOLDER, [shard, silentMs]);
+        return false;
       }
+      await ask(on, SAY_HELD, [shard]);
+      if (session !== on) return false;
+      held.add(shard);
+      return true;
     },
     async release() {
       if (session !== null) close(session);
     },
   };
 }
+
+const SAY_HELD = `
+  INSERT INTO shard_holders (shard, backend_pid, backend_started_at)
+    SELECT $1, pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()
+    ON CONFLICT (shard) DO UPDATE SET backend_pid = excluded.backend_pid,
+      backend_started_at = excluded.backend_started_at, seen_at = clock_timestamp()`;
+
+const BEAT = 'UPDATE shard_holders SET seen_at = clock_timestamp() WHERE backend_pid = pg_backend_pid()';
+
+/** Of the same role, as every holder is; the start of the session tells it from a later one with its number. */
+const END_SILENT_HOLDER = `
+  SELECT pg_terminate_backend(activity.pid)
+    FROM shard_holders holder
+    JOIN pg_stat_activity activity
+      ON activity.pid = holder.backend_pid AND activity.backend_start = holder.backend_started_at
+   WHERE holder.shard = $1 AND holder.seen_at < clock_timestamp() - $2::bigint * interval '1 millisecond'`;

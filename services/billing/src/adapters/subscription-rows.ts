@@ -1,5 +1,6 @@
 import type { Tx } from '@gateway/postgres';
-import { NO_OVERRIDES, type LimitOverrides, type Subscription } from '../domain/terms.js';
+import type { ToldPeriods } from '../domain/periods.js';
+import { NO_OVERRIDES, type LimitOverrides, type Subscription, type ToldSubscriptions } from '../domain/terms.js';
 import { timeOf } from './period-rows.js';
 import { planFromStored, type StoredPlan } from './plan-rows.js';
 
@@ -11,12 +12,14 @@ interface SubscriptionRow {
   spec: StoredPlan;
 }
 
+const SELECTION = `SELECT period.id, period.plan_id, period.period_start, period.period_end, plan.spec
+  FROM subscription_periods period
+  JOIN plan_versions plan ON plan.plan_id = period.plan_id AND plan.version = period.plan_version`;
+
 /** The subscription period that runs at `now` (epoch milliseconds); of several the one that began last. */
 export async function readSubscription(tx: Tx, account: string, now: number): Promise<Subscription | null> {
   const [row] = await tx.query<SubscriptionRow>(
-    `SELECT period.id, period.plan_id, period.period_start, period.period_end, plan.spec
-       FROM subscription_periods period
-       JOIN plan_versions plan ON plan.plan_id = period.plan_id AND plan.version = period.plan_version
+    `${SELECTION}
       WHERE period.account = $1 AND period.ended_at IS NULL
         AND period.period_start <= ${timeOf('$2')}
         AND period.period_end > ${timeOf('$2')}
@@ -24,13 +27,20 @@ export async function readSubscription(tx: Tx, account: string, now: number): Pr
     [account, now],
     { name: 'read_subscription' },
   );
-  if (row === undefined) return null;
+  return row === undefined ? null : subscriptionFromRow(row);
+}
+
+/** Periods with the plan versions that they have now. */
+export async function readTold(tx: Tx, { current, next }: ToldPeriods): Promise<ToldSubscriptions> {
+  const ids = [current, next].flatMap((period) => (period === null ? [] : [period.id]));
+  if (ids.length === 0) return { current: null, next: null };
+  const rows = await tx.query<SubscriptionRow>(`${SELECTION} WHERE period.id = ANY ($1::text[])`, [ids], {
+    name: 'read_told',
+  });
+  const found = new Map(rows.map((row) => [row.id, subscriptionFromRow(row)]));
   return {
-    id: row.id,
-    start: row.period_start.getTime(),
-    end: row.period_end.getTime(),
-    planId: row.plan_id,
-    plan: planFromStored(row.spec),
+    current: (current && found.get(current.id)) ?? null,
+    next: (next && found.get(next.id)) ?? null,
   };
 }
 
@@ -47,5 +57,15 @@ export async function readLimits(tx: Tx, account: string): Promise<LimitOverride
     requestsPerMinute: row.requests_per_minute,
     concurrency: row.concurrency,
     activeKeysMax: row.active_keys_max,
+  };
+}
+
+function subscriptionFromRow(row: SubscriptionRow): Subscription {
+  return {
+    id: row.id,
+    start: row.period_start.getTime(),
+    end: row.period_end.getTime(),
+    planId: row.plan_id,
+    plan: planFromStored(row.spec),
   };
 }

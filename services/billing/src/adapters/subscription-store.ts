@@ -1,11 +1,19 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
-import { dueRenewal, nextDue, runningPeriod, shownPeriod, toSubscriptionView } from '../domain/periods.js';
+import {
+  CLOCKS_APART_MS_MAX,
+  dueRenewal,
+  nextDue,
+  shownPeriod,
+  toldPeriods,
+  toSubscriptionView,
+} from '../domain/periods.js';
 import type { PutPeriodRequest, SubscriptionStore, UpkeepRequest } from '../operator-ports.js';
-import { lockForTerms } from './account-rows.js';
+import { isClosed, lockForTerms } from './account-rows.js';
 import { insertChange } from './change-rows.js';
 import { endPeriods, insertPeriod, readPeriods, readTimer, timeOf, writePeriod, writeTimer } from './period-rows.js';
 import { currentVersion } from './plan-rows.js';
-import { termsChange, writeTerms } from './terms-rows.js';
+import { refreshNextPlan } from './plan-refreshes.js';
+import { isOutdated, termsChange, writeTerms } from './terms-rows.js';
 
 /** Who makes the periods that nobody asked for. */
 export const RENEWER = 'billing';
@@ -24,6 +32,7 @@ export function makeSubscriptionStore(pool: Pool): SubscriptionStore {
       );
       return rows.map((row) => ({ account: row.account, dueAt: row.due_at.getTime() }));
     },
+    refreshPlans: (now) => inTransaction(pool, (tx) => refreshNextPlan(tx, now)),
     upkeep: (request) => inTransaction(pool, (tx) => upkeep(tx, request)),
     async postpone(account, until) {
       await queries.execute(`UPDATE subscription_timers SET due_at = ${timeOf('$2')} WHERE account = $1`, [
@@ -40,6 +49,7 @@ async function putPeriod(tx: Tx, request: PutPeriodRequest): ReturnType<Subscrip
   const decision = decide({
     periods: await readPeriods(tx, account, now, start),
     planVersion: await currentVersion(tx, planId),
+    closed: await isClosed(tx, account),
   });
   if (decision.kind !== 'write') return { decision, change: termsChange(versions.terms) };
   await writePeriod(tx, decision, actor, now);
@@ -56,10 +66,15 @@ async function putPeriod(tx: Tx, request: PutPeriodRequest): ReturnType<Subscrip
 
 async function endAll(tx: Tx, account: string, actor: string, now: number): Promise<string | null> {
   const versions = await lockForTerms(tx, account);
+  return (await endRunning(tx, account, actor, now)) ? writeTerms(tx, account, versions.account + 1n, now) : null;
+}
+
+/** Ends an account's periods under its lock, those to come too; false when there is none. The terms are still to be told. */
+export async function endRunning(tx: Tx, account: string, actor: string, now: number): Promise<boolean> {
   const periods = await readPeriods(tx, account, now);
   const shown = shownPeriod(periods, now) ?? dueRenewal(periods, now)?.of ?? null;
-  if (shown === null) return null;
-  const stopped = periods.filter(({ end, renews }) => end > now || renews);
+  if (shown === null) return false;
+  const stopped = periods.filter(({ end, renews }) => end > now - CLOCKS_APART_MS_MAX || renews);
   await endPeriods(
     tx,
     stopped.map(({ id }) => id),
@@ -73,7 +88,7 @@ async function endAll(tx: Tx, account: string, actor: string, now: number): Prom
     before: toSubscriptionView(shown, now),
     after: null,
   });
-  return writeTerms(tx, account, versions.account + 1n, now);
+  return true;
 }
 
 /** Whoever comes second finds the time moved on. */
@@ -102,9 +117,12 @@ async function upkeep(tx: Tx, { account, newId, now }: UpkeepRequest): ReturnTyp
     periods.push(period);
   }
   const renewed = planVersion === null ? null : renewal;
-  const running = runningPeriod(periods, now)?.id ?? null;
-  const told = running !== timer.toldPeriod;
+  const due = toldPeriods(periods, now);
+  const told =
+    (due.current?.id ?? null) !== timer.told.current ||
+    (due.next?.id ?? null) !== timer.told.next ||
+    (await isOutdated(tx, due.next, now));
   if (told) await writeTerms(tx, account, versions.account + 1n, now);
-  else await writeTimer(tx, account, nextDue(periods, now, planVersion !== null || renewal === null), running);
+  else await writeTimer(tx, account, nextDue(periods, now, planVersion !== null || renewal === null), due);
   return { renewed, told };
 }

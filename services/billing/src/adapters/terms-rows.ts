@@ -1,10 +1,10 @@
 import type { Tx } from '@gateway/postgres';
-import { nextDue, runningPeriod, type Period } from '../domain/periods.js';
+import { nextDue, toldPeriods, type Period, type ToldPeriods } from '../domain/periods.js';
 import { composeTerms } from '../domain/terms.js';
 import { enqueueStanding } from './outbox-rows.js';
 import { readPeriods, readTimer, writeTimer } from './period-rows.js';
 import { currentVersion } from './plan-rows.js';
-import { readLimits, readSubscription } from './subscription-rows.js';
+import { readLimits, readTold } from './subscription-rows.js';
 
 /** Names the change by which admission gets an account's terms of a version. */
 export function termsChange(version: bigint): string {
@@ -12,17 +12,19 @@ export function termsChange(version: bigint): string {
 }
 
 /**
- * Tells admission the terms that hold at `now` (epoch milliseconds), in the transaction that changed them and under the account's
- * lock. `version` is the account's new one. A period that is told for the first time begins: it gets the plan's version of
- * that moment.
+ * Tells admission the terms that hold around `now` (epoch milliseconds), in the transaction that changed them and under the
+ * account's lock. `version` is the account's new one. A period to come gets the plan's version of the moment in which it is told,
+ * and keeps the last one when it begins; so does one that has begun and was never told.
  * @returns the change that admission must have
  */
 export async function writeTerms(tx: Tx, account: string, version: bigint, now: number): Promise<string> {
   const periods = await readPeriods(tx, account, now);
-  const running = runningPeriod(periods, now);
-  const told = (await readTimer(tx, account))?.toldPeriod ?? null;
-  if (running !== null && begins(running, told, periods)) await takeCurrentVersion(tx, running);
-  const terms = composeTerms(await readSubscription(tx, account, now), await readLimits(tx, account));
+  const told = toldPeriods(periods, now);
+  const before = (await readTimer(tx, account))?.told ?? { current: null, next: null };
+  for (const period of [told.current, told.next]) {
+    if (period !== null && takesVersion(period, before, periods, now)) await takeCurrentVersion(tx, period);
+  }
+  const terms = composeTerms(await readTold(tx, told), await readLimits(tx, account));
   await tx.execute('UPDATE accounts SET version = $2, terms_version = $2 WHERE account = $1', [account, version], {
     name: 'write_terms_version',
   });
@@ -33,14 +35,28 @@ export async function writeTerms(tx: Tx, account: string, version: bigint, now: 
     closed: [],
     terms: { value: terms, version: Number(version) },
   });
-  await writeTimer(tx, account, nextDue(periods, now, true), running?.id ?? null);
+  await writeTimer(tx, account, nextDue(periods, now, true), told);
   return change;
 }
 
+/** Whether the plan of a period that was told ahead has another version now. */
+export async function isOutdated(tx: Tx, period: Period | null, now: number): Promise<boolean> {
+  if (period === null || period.start <= now) return false;
+  const version = await currentVersion(tx, period.planId);
+  return version !== null && version !== period.planVersion;
+}
+
 /** A clock behind that of the replica which told a later period does not begin the earlier one again. */
-function begins(running: Period, told: string | null, periods: readonly Period[]): boolean {
-  const toldPeriod = periods.find(({ id }) => id === told);
-  return running.id !== told && (toldPeriod === undefined || toldPeriod.start < running.start);
+function takesVersion(
+  { id, start, end }: Period,
+  before: ToldPeriods<string>,
+  periods: readonly Period[],
+  now: number,
+): boolean {
+  if (start > now) return true;
+  if (end <= now || id === before.current || id === before.next) return false;
+  const toldBefore = periods.find((period) => period.id === before.current);
+  return toldBefore === undefined || toldBefore.start < start;
 }
 
 async function takeCurrentVersion(tx: Tx, { id, planId, planVersion }: Period): Promise<void> {

@@ -24,7 +24,10 @@ export interface UsageStream extends Stream {
   consume(shard: number, handler: (batch: StoredDelivery[]) => Promise<void>): { stop(): Promise<void> };
 }
 
-export function makeUsageStream(bus: Bus, bytesMax: number, replicas: number): UsageStream {
+/**
+ * Consumers are named by the ledger's incarnation: a restored ledger begins with the first message that is stored (rule 17).
+ */
+export function makeUsageStream(bus: Bus, bytesMax: number, replicas: number, incarnation: string): UsageStream {
   const { stream } = usageRecorded;
 
   // One subject per shard and no others: every message is some shard's, so that sequences have no gaps when all is settled.
@@ -57,7 +60,7 @@ export function makeUsageStream(bus: Bus, bytesMax: number, replicas: number): U
     consume: (shard, handler) =>
       bus.consume({
         stream,
-        durable: `billing-${shard}`,
+        durable: `billing-${shard}-${incarnation}`,
         filterSubject: subjectOf(usageRecorded, { shard }),
         batchMax: BATCH_MESSAGES_MAX,
         maxAckPending: ACK_PENDING_MAX,

@@ -1,11 +1,12 @@
-import { UUID_PATTERN } from '@gateway/contracts/ids';
 import { inTransaction, sqlStateOf, type Pool, type Tx } from '@gateway/postgres';
 import { formatUsd, WALLET_ROW } from '@gateway/metering';
 import { toStandingRow, type BalanceRow } from '../domain/facts.js';
 import type { WalletEntryKind, WalletFacts } from '../domain/wallet-entry.js';
 import type { WalletEntryRow, WalletRequest, WalletStore } from '../ports.js';
+import { isClosed } from './account-rows.js';
 import { insertChange } from './change-rows.js';
 import { enqueueStanding } from './outbox-rows.js';
+import { readRelated } from './related-rows.js';
 import { addMissingAccounts, insertTransactions, lockAccounts, writeRows, writeVersions } from './settle-rows.js';
 
 const UNIQUE_VIOLATION = '23505';
@@ -42,17 +43,15 @@ async function addEntry(tx: Tx, request: WalletRequest): ReturnType<WalletStore[
   const earlier = await readEntry(tx, entry.reference);
   const facts: WalletFacts = {
     earlier,
-    relatedFound: await isRelatedFound(tx, entry),
+    related: await readRelated(tx, entry),
     balanceNanoUsd: await readBalance(tx, entry.account),
+    closed: await isClosed(tx, entry.account),
   };
   const decision = decide(facts);
   if (decision.kind !== 'write') return { decision, written: decision.kind === 'repeated' ? earlier : null };
   const { account } = entry;
   const written: WalletEntryRow = { ...entry, transactionId, balanceNanoUsd: decision.balanceNanoUsd };
   const row: BalanceRow = { account, name: WALLET_ROW, value: decision.balanceNanoUsd, version: version + 1n };
-  await insertTransactions(tx, [
-    { id: transactionId, kind: entry.kind, account, requestId: null, corrects: null, entries: decision.entries },
-  ]);
   await insertEntry(tx, written);
   await insertChange(tx, {
     actor: entry.actor,
@@ -65,6 +64,9 @@ async function addEntry(tx: Tx, request: WalletRequest): ReturnType<WalletStore[
   await writeRows(tx, [row]);
   await writeVersions(tx, new Map([[account, row.version]]));
   await enqueueStanding(tx, transactionId, { account, rows: [toStandingRow(row)], closed: [] });
+  await insertTransactions(tx, [
+    { id: transactionId, kind: entry.kind, account, requestId: null, corrects: null, entries: decision.entries },
+  ]);
   return { decision, written };
 }
 
@@ -97,18 +99,7 @@ async function readEntry(tx: Tx, reference: string): Promise<WalletEntryRow | nu
   };
 }
 
-/** The first charge of a call has the call's own id, so a request id is found here too. */
-async function isRelatedFound(tx: Tx, { account, relatesTo }: WalletRequest['entry']): Promise<boolean> {
-  if (relatesTo === null) return true;
-  if (!UUID_PATTERN.test(relatesTo)) return false;
-  const row = await tx.one<{ found: boolean }>(
-    'SELECT EXISTS (SELECT FROM ledger_transactions WHERE id = $1 AND account = $2) AS found',
-    [relatesTo, account],
-  );
-  return row?.found === true;
-}
-
-async function readBalance(tx: Tx, account: string): Promise<bigint> {
+export async function readBalance(tx: Tx, account: string): Promise<bigint> {
   const row = await tx.one<{ value: bigint }>('SELECT value FROM standing_rows WHERE account = $1 AND name = $2', [
     account,
     WALLET_ROW,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { billingFunding, billingGetLimits, billingPutLimits } from '@gateway/contracts/messages';
 import type { SubscriptionView } from '@gateway/contracts/operator';
 import { until } from '@gateway/testkit';
+import { CLOCKS_APART_MS_MAX as APART } from '../domain/periods.js';
 import { accepted } from '../../test/accepted.js';
 import { ACTOR, HOUR, OperatorWorld } from '../../test/operator-world.js';
 
@@ -66,23 +67,63 @@ describe('a subscription', () => {
     expect(world.lastTold(account)?.subscription?.id).toBe(other.subscription.id);
   });
 
-  test('that begins later follows: it is told when it begins, at the version of that moment', async () => {
+  test('that begins later follows: it is told ahead, and anew when its plan gets another version, until it begins', async () => {
     const { account, plan, id } = await world.subscribed(world.now - HOUR, world.now + 2 * HOUR);
-    const { subscription } = accepted(await world.putPeriod(account, plan, world.now + HOUR, world.now + 3 * HOUR));
+    const start = world.now + HOUR;
+    const { subscription } = accepted(await world.putPeriod(account, plan, start, start + 2 * HOUR));
     expect(subscription).toMatchObject({ active: false, planVersion: 1 });
-    expect(await shown(account)).toMatchObject({ id, periodEnd: iso(world.now + HOUR) });
-    expect(world.lastTold(account)?.subscription).toMatchObject({ id, end: world.now + HOUR });
+    expect(await shown(account)).toMatchObject({ id, periodEnd: iso(start) });
+    const ahead = { id: subscription.id, start, end: start + 2 * HOUR };
+    expect(world.lastTold(account)).toMatchObject({
+      subscription: { id, end: start },
+      next: { plan: { id: plan }, concurrency: 10, subscription: ahead },
+      withoutPlan: { requestsPerMinute: 60, concurrency: 3 },
+    });
+    expect(await world.terms(account)).toEqual(world.lastTold(account));
     await world.putPlan(plan, { concurrency: 30 });
-    world.now += HOUR;
-    await until('the new period is told', () => world.lastTold(account)?.subscription?.id === subscription.id);
-    expect(world.lastTold(account)).toMatchObject({ concurrency: 30, subscription: { end: world.now + 2 * HOUR } });
+    await until('the new version is told', () => world.lastTold(account)?.next?.concurrency === 30);
+    expect(world.lastTold(account)).toMatchObject({ concurrency: 10, subscription: { id } });
+    world.now = start;
+    expect(world.running(account)).toMatchObject({ concurrency: 30, subscription: ahead });
     expect(await shown(account)).toMatchObject({ id: subscription.id, planVersion: 2, active: true });
-    world.now += 2 * HOUR;
+    await world.putPlan(plan, { concurrency: 40 });
+    world.now += APART;
+    await until('the old period is told no more', () => world.lastTold(account)?.subscription?.id === subscription.id);
+    expect(world.lastTold(account)).toMatchObject({ concurrency: 30 });
+    expect(world.lastTold(account)).not.toHaveProperty('next');
+    world.now = ahead.end + APART;
     await until('the end is told', () => world.lastTold(account)?.plan === null);
     expect(world.lastTold(account)).toMatchObject({ concurrency: 3, requestsPerMinute: 60 });
     const versions = world.told.get(account)?.map(({ version }) => version) ?? [];
     expect(versions).toEqual([...new Set(versions)].sort((one, other) => one - other));
-    expect(versions).toHaveLength(4);
+    expect(versions).toHaveLength(5);
+  });
+
+  test('is told with the one that follows by a clock that is up to half a minute ahead or behind', async () => {
+    const { account, plan, id } = await world.subscribed(world.now - HOUR, world.now + HOUR);
+    const end = world.now + HOUR;
+    const { subscription } = accepted(await world.putPeriod(account, plan, end, end + HOUR));
+    for (const now of [end - 1, end, end + 2_000, end + APART - 1]) {
+      world.now = now;
+      const terms = await world.terms(account);
+      expect([terms?.subscription?.id, terms?.next?.subscription.id]).toEqual([id, subscription.id]);
+    }
+    await world.dashboard.request(billingPutLimits, { account, spec: { concurrency: 7 }, actor: ACTOR });
+    expect(world.lastTold(account)).toMatchObject({
+      ...{ concurrency: 7, subscription: { id } },
+      ...{ next: { concurrency: 7, subscription: { id: subscription.id } }, withoutPlan: { concurrency: 7 } },
+    });
+    world.now = end + APART;
+    expect(await world.terms(account)).toMatchObject({ subscription: { id: subscription.id } });
+  });
+
+  test('to come is told ahead without a running one, and can be ended before it begins', async () => {
+    const [account, plan] = [world.fresh('account'), world.fresh('plan')];
+    await world.putPlan(plan);
+    await world.putPeriod(account, plan, world.now + HOUR, world.now + 2 * HOUR);
+    expect(world.lastTold(account)).toMatchObject({ plan: null, concurrency: 3, next: { plan: { id: plan } } });
+    expect(await world.deletePeriod(account)).toEqual({ deleted: true });
+    expect(world.lastTold(account)).not.toHaveProperty('next');
   });
 
   test.each([

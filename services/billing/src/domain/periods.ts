@@ -21,6 +21,12 @@ export const RENEW_AHEAD_MS = 86_400_000;
 /** Shortest period that renews; shorter ones would keep the worker busy and renew nothing. */
 export const RENEWING_PERIOD_MS_MIN = 1_000;
 
+/**
+ * How far the clocks of billing and of the gate may be apart. So long around the end of a period admission knows both it and what
+ * follows, and goes by its own time. Between periods that are shorter nothing is left of this.
+ */
+export const CLOCKS_APART_MS_MAX = 30_000;
+
 /** What becomes the period after one that renews. */
 export interface Renewal {
   readonly of: Period;
@@ -36,8 +42,30 @@ export function runningPeriod(periods: readonly Period[], now: number): Period |
 
 /** The period that stands for the account's subscription: the running one, else the one that begins next. */
 export function shownPeriod(periods: readonly Period[], now: number): Period | null {
-  const coming = periods.filter(({ start }) => start > now).sort((one, other) => one.start - other.start);
-  return runningPeriod(periods, now) ?? coming[0] ?? null;
+  return runningPeriod(periods, now) ?? nextPeriod(periods, now);
+}
+
+/** The two periods that admission is told of at one time. */
+export interface ToldPeriods<One = Period> {
+  readonly current: One | null;
+  /** It begins after the current one. */
+  readonly next: One | null;
+}
+
+/** The running period and the one that follows; soon after the end of a period that one and the running one. */
+export function toldPeriods(periods: readonly Period[], now: number): ToldPeriods {
+  const running = runningPeriod(periods, now);
+  const next = nextPeriod(periods, now);
+  const ended = latest(
+    periods.filter(
+      ({ start, end }) => end <= now && end > now - CLOCKS_APART_MS_MAX && start < (running?.start ?? Infinity),
+    ),
+  );
+  if (ended === null) return { current: running, next };
+  if (running === null) return { current: ended, next };
+  return next !== null && next.start - now <= CLOCKS_APART_MS_MAX
+    ? { current: running, next }
+    : { current: ended, next: running };
 }
 
 /** The renewal that is to be written at `now`; null when none is. */
@@ -47,15 +75,16 @@ export function dueRenewal(periods: readonly Period[], now: number): Renewal | n
 }
 
 /**
- * When an account is to be looked at again: a period begins or ends, or is to be renewed. Null: never.
+ * When an account is to be looked at again: admission is to be told of other periods, or one is to be renewed. Null: never.
  * @param renewing false: its renewal was found to be impossible
  */
 export function nextDue(periods: readonly Period[], now: number, renewing: boolean): number | null {
   const renewal = renewing ? comingRenewal(periods, now) : null;
-  const times = [
-    ...periods.flatMap(({ start, end }) => [start, end]).filter((time) => time > now),
-    ...(renewal === null ? [] : [Math.max(now, renewalTime(renewal.of))]),
-  ];
+  const told = toldPeriods(periods, now);
+  const changes = periods
+    .flatMap(({ start, end }) => [start - CLOCKS_APART_MS_MAX, start, end, end + CLOCKS_APART_MS_MAX])
+    .filter((time) => time > now && !areSame(told, toldPeriods(periods, time)));
+  const times = [...changes, ...(renewal === null ? [] : [Math.max(now, renewalTime(renewal.of))])];
   return times.length === 0 ? null : Math.min(...times);
 }
 
@@ -93,6 +122,15 @@ function comingRenewal(periods: readonly Period[], now: number): Renewal | null 
 /** A period shorter than the time ahead is renewed once it has begun. */
 function renewalTime({ start, end }: Period): number {
   return Math.max(start, end - RENEW_AHEAD_MS);
+}
+
+function areSame(one: ToldPeriods, other: ToldPeriods): boolean {
+  return one.current?.id === other.current?.id && one.next?.id === other.next?.id;
+}
+
+function nextPeriod(periods: readonly Period[], now: number): Period | null {
+  const coming = periods.filter(({ start }) => start > now).sort((one, other) => one.start - other.start);
+  return coming[0] ?? null;
 }
 
 function latest(periods: readonly Period[]): Period | null {

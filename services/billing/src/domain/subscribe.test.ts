@@ -1,5 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import { dueRenewal, nextDue, RENEW_AHEAD_MS, runningPeriod, shownPeriod, type Period } from './periods.js';
+import {
+  CLOCKS_APART_MS_MAX,
+  dueRenewal,
+  nextDue,
+  RENEW_AHEAD_MS,
+  runningPeriod,
+  shownPeriod,
+  toldPeriods,
+  type Period,
+} from './periods.js';
 import { decidePeriod, type PeriodWish } from './subscribe.js';
 
 const DAY = 86_400_000;
@@ -24,7 +33,7 @@ const RENEWAL = period('renewal', 30, 60, { renewalOf: 'running' });
 const COMING = period('coming', 30, 60);
 
 const decide = (wished: PeriodWish, periods: readonly Period[], planVersion: number | null = 3) =>
-  decidePeriod(wished, { periods, planVersion, newId: 'new', now: NOW });
+  decidePeriod(wished, { periods, planVersion, closed: false, newId: 'new', now: NOW });
 
 describe('a wished period', () => {
   test.each<[string, PeriodWish, Period[], object]>([
@@ -129,6 +138,34 @@ test.each<[string, Period[], string | null, string | null]>([
   expect(shownPeriod(periods, NOW)?.id ?? null).toBe(shown);
 });
 
+/** In days. */
+const APART = CLOCKS_APART_MS_MAX / 86_400_000;
+const SHORT_END = 30 + 1.5 * APART;
+const SHORT = period('short', 30, SHORT_END);
+
+test.each<[string, Period[], number, [string | null, string | null]]>([
+  ['nothing', [], 0, [null, null]],
+  ['the running one', [RUNNING], 10, ['running', null]],
+  ['the running one and the one to come, long before', [RUNNING, COMING], 1, ['running', 'coming']],
+  ['both when the second begins', [RUNNING, COMING], 30, ['running', 'coming']],
+  ['both while clocks may be apart', [RUNNING, COMING], 30 + 0.99 * APART, ['running', 'coming']],
+  ['the second alone after that', [RUNNING, COMING], 30 + APART, ['coming', null]],
+  ['one that has ended, as long', [RUNNING], 30 + 0.99 * APART, ['running', null]],
+  ['nothing after that', [RUNNING], 30 + APART, [null, null]],
+  ['one that comes after a gap', [RUNNING, period('far', 40, 50)], 35, [null, 'far']],
+  ['the first two of three', [RUNNING, COMING, period('third', 60, 90)], 30, ['running', 'coming']],
+  [
+    'the last two of three in time',
+    [RUNNING, SHORT, period('third', SHORT_END, 90)],
+    30 + APART / 2,
+    ['short', 'third'],
+  ],
+  ['the later of two at once', [RUNNING, period('later', 5, 30)], 10, ['later', null]],
+])('admission is told of %s', (_name, periods, now, expected) => {
+  const { current, next } = toldPeriods(periods, day(now));
+  expect([current?.id ?? null, next?.id ?? null]).toEqual(expected);
+});
+
 describe('a renewal', () => {
   const renewing = { ...RUNNING, renews: true };
 
@@ -156,13 +193,16 @@ describe('a renewal', () => {
 
   test.each<[string, Period[], number, boolean, number | null]>([
     ['nothing to come', [], 0, true, null],
-    ['an end', [RUNNING], 10, true, 30],
+    ['an end', [RUNNING], 10, true, 30 + APART],
     ['a renewal', [renewing], 10, true, 29],
     ['a renewal that is due', [renewing], 29.5, true, 29.5],
-    ['a renewal that cannot be made', [renewing], 29.5, false, 30],
-    ['a renewal that was made', [renewing, { ...RENEWAL, renews: true }], 29.5, true, 30],
+    ['a renewal that cannot be made', [renewing], 29.5, false, 30 + APART],
+    ['a renewal that was made', [renewing, { ...RENEWAL, renews: true }], 29.5, true, 30 + APART],
     ['a beginning', [COMING], 10, true, 30],
-    ['the end of the renewal', [RUNNING, RENEWAL], 30, true, 60],
+    ['the end of the running one to have passed', [RUNNING, RENEWAL], 30, true, 30 + APART],
+    ['the end of the renewal', [RUNNING, RENEWAL], 30 + APART, true, 60 + APART],
+    ['the third of three', [RUNNING, RENEWAL, period('third', 60, 90)], 30, true, 30 + APART],
+    ['the third of three that begins soon', [RUNNING, SHORT, period('third', SHORT_END, 90)], 30, true, 30 + APART / 2],
   ])('the account waits for %s', (_name, periods, now, possible, expected) => {
     expect(nextDue(periods, day(now), possible)).toBe(expected === null ? null : day(expected));
   });

@@ -18,6 +18,8 @@ export interface PeriodFacts {
   readonly periods: readonly Period[];
   /** The plan's version for new periods; null: there is no such plan. */
   readonly planVersion: number | null;
+  /** The account is closed: it gets no subscription any more. */
+  readonly closed: boolean;
   /** Id for a period that is made. */
   readonly newId: string;
   readonly now: number;
@@ -47,8 +49,8 @@ export type PeriodDecision =
  * ended; renewals are made anew.
  */
 export function decidePeriod(wish: PeriodWish, facts: PeriodFacts): PeriodDecision {
-  const { periods, planVersion, newId, now } = facts;
-  const refused = refuse(wish, now);
+  const { periods, planVersion, closed, newId, now } = facts;
+  const refused = closed ? refusal('state_conflict', 'the account is closed', null) : refuse(wish, now);
   if (refused !== null) return { kind: 'refused', refusal: refused };
   const same = periods.find(({ start }) => start === wish.start);
   if (same !== undefined && isSame(same, wish)) return { kind: 'unchanged', period: same };

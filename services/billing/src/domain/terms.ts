@@ -39,13 +39,22 @@ export const REQUESTS_PER_MINUTE_DEFAULT = 60;
 export const CONCURRENCY_DEFAULT = 3;
 export const ACTIVE_KEYS_DEFAULT = 3;
 
-/** The terms under which an account is admitted; `subscription` is the one that runs, null without. */
-export function composeTerms(subscription: Subscription | null, limits: LimitOverrides): AccountTerms {
-  const terms = termsOfPlan(subscription);
+/** The subscription periods that admission is told of; the next one begins after the current one. */
+export interface ToldSubscriptions {
+  readonly current: Subscription | null;
+  readonly next: Subscription | null;
+}
+
+/** The terms under which an account is admitted, in both periods and outside them. */
+export function composeTerms({ current, next }: ToldSubscriptions, limits: LimitOverrides): AccountTerms {
+  const withoutPlan = {
+    requestsPerMinute: limits.requestsPerMinute ?? REQUESTS_PER_MINUTE_DEFAULT,
+    concurrency: limits.concurrency ?? CONCURRENCY_DEFAULT,
+  };
   return {
-    ...terms,
-    requestsPerMinute: limits.requestsPerMinute ?? terms.requestsPerMinute,
-    concurrency: limits.concurrency ?? terms.concurrency,
+    ...(current === null ? { ...NO_PLAN, ...withoutPlan } : termsOfPeriod(current, limits)),
+    ...(next !== null && { next: termsOfPeriod(next, limits) }),
+    ...((current !== null || next !== null) && { withoutPlan }),
   };
 }
 
@@ -59,23 +68,13 @@ export function activeKeysMaxOf(subscription: Subscription | null, limits: Limit
   return limits.activeKeysMax ?? subscription?.plan.activeKeysMax ?? ACTIVE_KEYS_DEFAULT;
 }
 
-function termsOfPlan(subscription: Subscription | null): AccountTerms {
-  if (subscription === null) {
-    return {
-      plan: null,
-      requestsPerMinute: REQUESTS_PER_MINUTE_DEFAULT,
-      concurrency: CONCURRENCY_DEFAULT,
-      models: [],
-      windows: [],
-      allotments: [],
-      subscription: null,
-    };
-  }
-  const { id, start, end, planId, plan } = subscription;
+const NO_PLAN = { plan: null, models: [], windows: [], allotments: [], subscription: null };
+
+function termsOfPeriod({ id, start, end, planId, plan }: Subscription, limits: LimitOverrides) {
   return {
     plan: { id: planId, name: plan.name, tier: plan.tier },
-    requestsPerMinute: plan.requestsPerMinute,
-    concurrency: plan.concurrency,
+    requestsPerMinute: limits.requestsPerMinute ?? plan.requestsPerMinute,
+    concurrency: limits.concurrency ?? plan.concurrency,
     models: plan.models === null ? null : [...plan.models],
     windows: plan.windows.map((window) => ({ ...window, limit: Number(window.limit) })),
     allotments: plan.allotments.map((allotment) => ({ ...allotment, limit: Number(allotment.limit) })),

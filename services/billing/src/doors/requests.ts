@@ -3,8 +3,11 @@ import {
   billingAddWalletEntry,
   billingApplyPlans,
   billingAudit,
+  billingCloseAccount,
   billingDeletePlan,
   billingDeleteSubscription,
+  billingExportLedgerEntries,
+  billingExportUsageRecords,
   billingFunding,
   billingGetLimits,
   billingGetPlan,
@@ -17,6 +20,7 @@ import {
   billingPutPlan,
   billingPutSubscription,
   billingStatement,
+  billingStatementLines,
   billingTrialBalance,
   billingUsageRecord,
   billingUsageRecords,
@@ -25,26 +29,31 @@ import {
 import { applyPlans, deletePlan, putPlan } from '../change/change-plans.js';
 import { putLimits, type PutLimitsDeps } from '../change/put-limits.js';
 import { deleteSubscription, putSubscription, type SubscribeDeps } from '../change/put-subscription.js';
+import { exportLedgerEntries } from '../export/export-ledger-entries.js';
+import { exportUsageRecords } from '../export/export-usage-records.js';
 import { addWalletEntry, type AddWalletEntryDeps } from '../fund/add-wallet-entry.js';
+import { closeAccount, type CloseAccountDeps } from '../fund/close-account.js';
 import { loadAccount, type LoadDeps } from '../load/load-account.js';
-import type { AuditStore, FinanceStore, PlanStore } from '../operator-ports.js';
+import type { AuditStore, ExportStore, FinanceStore, PlanStore } from '../operator-ports.js';
 import type { ShowStore } from '../ports.js';
 import { showAudit } from '../show/show-audit.js';
 import { showFunding, showWallet } from '../show/show-funding.js';
 import { showLedger, showLedgerTransaction, showTrialBalance } from '../show/show-ledger.js';
 import { showPlan, showPlans } from '../show/show-plans.js';
-import { showStatement } from '../show/show-statement.js';
+import { showStatement, showStatementLines } from '../show/show-statement.js';
 import { showLimits, showSubscription } from '../show/show-terms.js';
 import { showUsageRecord, showUsageRecords } from '../show/show-usage-records.js';
 
 export interface RequestDeps {
   readonly load: LoadDeps;
   readonly fund: AddWalletEntryDeps;
+  readonly close: CloseAccountDeps;
   readonly limits: PutLimitsDeps;
   readonly subscribe: SubscribeDeps;
   readonly plans: PlanStore;
   readonly show: ShowStore;
   readonly finance: FinanceStore;
+  readonly exports: ExportStore;
   readonly audit: AuditStore;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -63,7 +72,7 @@ export function serveRequests(bus: Server, deps: RequestDeps): void {
 }
 
 /** What other services need to decide. */
-function serveServices(bus: Server, { load, show, now }: RequestDeps): void {
+function serveServices(bus: Server, { load, close, show, now }: RequestDeps): void {
   bus.serve(
     billingLoad,
     async (body) => {
@@ -73,6 +82,7 @@ function serveServices(bus: Server, { load, show, now }: RequestDeps): void {
     },
     { concurrencyMax: LOADS_MAX },
   );
+  bus.serve(billingCloseAccount, (body) => closeAccount(close, body));
   bus.serve(billingFunding, ({ account }) => showFunding(show, account, now()));
 }
 
@@ -86,7 +96,7 @@ function serveChanges(bus: Server, { fund, limits, subscribe, plans, now }: Requ
   bus.serve(billingApplyPlans, (body) => applyPlans({ store: plans, now }, body));
 }
 
-function serveShows(bus: Server, { show, plans, limits, subscribe, finance, audit, now }: RequestDeps): void {
+function serveShows(bus: Server, { show, plans, limits, subscribe, finance, exports, audit, now }: RequestDeps): void {
   bus.serve(billingWallet, ({ account }) => showWallet(show, account, now()));
   bus.serve(billingUsageRecord, ({ requestId }) => showUsageRecord(show, requestId));
   bus.serve(billingUsageRecords, (body) => showUsageRecords(show, body));
@@ -94,6 +104,9 @@ function serveShows(bus: Server, { show, plans, limits, subscribe, finance, audi
   bus.serve(billingLedgerTransaction, (body) => showLedgerTransaction(show, body));
   bus.serve(billingTrialBalance, (body) => showTrialBalance(finance, body, now()));
   bus.serve(billingStatement, (body) => showStatement(finance, body));
+  bus.serve(billingStatementLines, (body) => showStatementLines(finance, body));
+  bus.serve(billingExportUsageRecords, (body) => exportUsageRecords(exports, body));
+  bus.serve(billingExportLedgerEntries, (body) => exportLedgerEntries(exports, body));
   bus.serve(billingGetPlan, (body) => showPlan(plans, body));
   bus.serve(billingListPlans, (body) => showPlans(plans, body));
   bus.serve(billingGetLimits, ({ account }) => showLimits(limits.store, account));

@@ -70,7 +70,17 @@ function refusalOf(decision: WalletDecision): Answer {
     case 'reference_taken':
       return refusal('idempotency_conflict', 'the reference belongs to another entry', 'reference');
     case 'related_unknown':
-      return refusal('invalid_request', 'relatesTo is no ledger transaction of this account', 'relatesTo');
+      return refusal('invalid_request', 'relatesTo is no ledger transaction or call of this account', 'relatesTo');
+    case 'related_kind':
+      return refusal(
+        'invalid_request',
+        'a refund that takes relates to the credit that paid it in, one that gives to the call that it is for; anything else is an adjustment',
+        'relatesTo',
+      );
+    case 'more_than_left':
+      return refusal('state_conflict', 'that is more than is left of what it relates to', 'amountUsd');
+    case 'closed':
+      return refusal('state_conflict', 'the account is closed', null);
     case 'bounds':
       return refusal('invalid_request', 'the balance would lie beyond 9,000,000 USD', 'amountUsd');
   }

@@ -39,7 +39,7 @@ export async function loadAccount(deps: LoadDeps, request: ReceivedOf<typeof bil
       standing: {
         account,
         rows: [...snapshot.rows],
-        terms: { value: composeTerms(snapshot.subscription, snapshot.limits), version: snapshot.termsVersion },
+        terms: { value: composeTerms(snapshot.told, snapshot.limits), version: snapshot.termsVersion },
         closed: [...snapshot.closed],
       },
       caughtUpTo,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { onPool } from '@gateway/postgres';
 import { until } from '@gateway/testkit';
+import { CLOCKS_APART_MS_MAX } from '../domain/periods.js';
 import { HOUR, OperatorWorld } from '../../test/operator-world.js';
 
 let world: OperatorWorld;
@@ -39,13 +40,17 @@ describe('a renewal', () => {
         world.now = Date.parse(last) - 86_400_000;
         await renewedTo(account, next);
         periods.push({ start: last, end: next });
-        expect(world.lastTold(account)?.subscription?.end).toBe(Date.parse(last));
-        world.now = Date.parse(last);
-        await until('it is told', () => world.lastTold(account)?.subscription?.end === Date.parse(next));
+        await until('it is told', () => world.lastTold(account)?.next?.subscription.end === Date.parse(next));
+        world.now = Date.parse(last) - 1;
+        expect(world.running(account)?.subscription.end).toBe(Date.parse(last));
+        world.now += 1;
+        expect(world.running(account)?.subscription).toMatchObject({ start: world.now, end: Date.parse(next) });
+        world.now += CLOCKS_APART_MS_MAX;
+        await until('the old one is told no more', () => world.lastTold(account)?.next === undefined);
       }
       expect(await history(account)).toMatchObject(periods);
-      expect(world.told.get(account)?.map(({ value }) => value.subscription?.id)).toHaveLength(periods.length);
       expect(new Set(world.told.get(account)?.map(({ value }) => value.subscription?.id)).size).toBe(periods.length);
+      expect(world.told.get(account)).toHaveLength(2 * periods.length - 1);
       expect(world.lastTold(account)?.subscription?.id).not.toBe(id);
       expect((await world.audit({ account })).entries[0]).toMatchObject({
         action: 'renew_subscription',
@@ -55,15 +60,37 @@ describe('a renewal', () => {
     60_000,
   );
 
-  test('begins with the version that is current then', async () => {
+  test('begins with the version that was current when it was told last', async () => {
     const { account, plan } = await world.subscribed(world.now - HOUR, world.now + 25 * HOUR, true);
     world.now += 2 * HOUR;
-    await until('it is renewed', async () => (await history(account)).length === 2);
+    await until('it is told ahead', () => world.lastTold(account)?.next?.concurrency === 10);
     await world.putPlan(plan, { concurrency: 40 });
+    await until('the change is told', () => world.lastTold(account)?.next?.concurrency === 40);
     world.now += 23 * HOUR;
-    await until('it is told', () => world.lastTold(account)?.concurrency === 40);
+    await world.putPlan(plan, { concurrency: 50 });
+    world.now += CLOCKS_APART_MS_MAX;
+    await until('it is told alone', () => world.lastTold(account)?.concurrency === 40);
     expect((await history(account)).map(({ version }) => version)).toEqual([1, 2]);
   });
+
+  test('of very many accounts is told anew when their plan changes, in batches', async () => {
+    const plan = world.fresh('plan');
+    await world.putPlan(plan);
+    const accounts = Array.from({ length: 230 }, () => world.fresh('account'));
+    // Some begin at the same time: the next batch goes on among them.
+    for (const [index, account] of accounts.entries())
+      await world.putPeriod(account, plan, world.now + HOUR + Math.floor(index / 50), world.now + 2 * HOUR);
+    await world.putPlan(plan, { concurrency: 11 });
+    await world.putPlan(plan, { concurrency: 12 });
+    await until('all are told', () => accounts.every((account) => world.lastTold(account)?.next?.concurrency === 12));
+    await until('nothing is left to do', async () => {
+      const [left] = await onPool(world.billing.ledger.pool).query<{ count: bigint }>(
+        'SELECT count(*) AS count FROM plan_refreshes',
+      );
+      return Number(left?.count) === 0;
+    });
+    for (const account of accounts) expect(world.told.get(account)?.length).toBeLessThanOrEqual(3);
+  }, 60_000);
 
   test('is taken back by a change, and made anew', async () => {
     const { account, plan, id } = await world.subscribed(world.now - HOUR, world.now + HOUR, true);
@@ -84,10 +111,7 @@ describe('a renewal', () => {
     const { account } = await world.subscribed(world.now - HOUR, world.now + HOUR, true);
     await until('it is renewed', async () => (await history(account)).length === 2);
     world.now += 9.5 * HOUR;
-    await until('the period of world.now is told', () => {
-      const running = world.lastTold(account)?.subscription;
-      return running != null && running.start <= world.now && world.now < running.end;
-    });
+    await until('the period of world.now is told', () => world.running(account) !== null);
     const ends = await onPool(world.billing.ledger.pool).query(
       'SELECT FROM subscription_periods WHERE account = $1 AND ended_at IS NULL',
       [account],
@@ -104,7 +128,7 @@ describe('a renewal', () => {
     );
     world.now += 30 * HOUR;
     await until('all are told', () =>
-      accounts.every((account) => world.lastTold(account)?.subscription?.start === world.now),
+      accounts.every((account) => world.running(account)?.subscription.start === world.now),
     );
     for (const account of accounts) {
       expect(await history(account)).toHaveLength(2);

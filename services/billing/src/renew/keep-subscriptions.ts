@@ -11,7 +11,7 @@ const LOOK_MS = 250;
 const POSTPONE_MS = 30_000;
 
 export interface KeepSubscriptionsDeps {
-  readonly store: Pick<SubscriptionStore, 'timers' | 'upkeep' | 'postpone'>;
+  readonly store: Pick<SubscriptionStore, 'timers' | 'refreshPlans' | 'upkeep' | 'postpone'>;
   /** Delivers the outbox now. */
   readonly nudge: () => void;
   readonly clock: Clock;
@@ -19,8 +19,8 @@ export interface KeepSubscriptionsDeps {
 }
 
 /**
- * Renews subscriptions ahead of their end, and tells admission when a period begins or ends. Every replica does it: whoever
- * comes first writes, the others find it done.
+ * Renews subscriptions ahead of their end, tells admission of the periods that come, and no more of those that have passed.
+ * Every replica does it: whoever comes first writes, the others find it done.
  */
 export function startKeepingSubscriptions(deps: KeepSubscriptionsDeps): { stop(): Promise<void> } {
   const { store, clock, log } = deps;
@@ -47,6 +47,7 @@ export function startKeepingSubscriptions(deps: KeepSubscriptionsDeps): { stop()
 
   /** @returns how long nothing is due, in milliseconds */
   const look = async (): Promise<number> => {
+    const refreshed = await store.refreshPlans(clock.nowMs());
     const timers = await store.timers(BATCH_MAX);
     const now = clock.nowMs();
     const due = timers.filter(({ dueAt }) => dueAt <= now).map(({ account }) => account);
@@ -56,6 +57,7 @@ export function startKeepingSubscriptions(deps: KeepSubscriptionsDeps): { stop()
       deps.nudge();
       return 0;
     }
+    if (refreshed) return 0;
     return Math.max(0, Math.min(LOOK_MS, (timers[0]?.dueAt ?? Infinity) - now));
   };
 

@@ -48,6 +48,11 @@ export function readIdCursor(cursor: string | null): Place<string> | ManagementR
   return readCursor(cursor, (name) => objectId.safeParse(name).data ?? null);
 }
 
+/** Where a page of rows with names of any form begins. */
+export function readNameCursor(cursor: string | null): Place<string> | ManagementRefusal {
+  return readCursor(cursor, (name) => (name === '' ? null : name));
+}
+
 /** Where a page of numbered rows begins. */
 export function readNumberCursor(cursor: string | null): Place<bigint> | ManagementRefusal {
   return readCursor(cursor, (name) => (NUMBER_PATTERN.test(name) ? BigInt(name) : null));

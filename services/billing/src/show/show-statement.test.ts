@@ -8,13 +8,14 @@ import {
   billingListPlans,
   billingPutLimits,
   billingStatement,
+  billingStatementLines,
   billingTrialBalance,
   billingUsageRecord,
   billingUsageRecords,
   usageRecorded,
   type UsageEvent,
 } from '@gateway/contracts/messages';
-import type { WalletEntryCreate } from '@gateway/contracts/operator';
+import { STATEMENT_LINES_MAX, type WalletEntryCreate } from '@gateway/contracts/operator';
 import { formatUsd, parseUsd } from '@gateway/metering';
 import { onPool } from '@gateway/postgres';
 import { until } from '@gateway/testkit';
@@ -61,8 +62,8 @@ test('a cursor that is not ours is refused by every list', async () => {
 });
 
 describe('finance', () => {
-  const fund = async (account: string, amountUsd: string, kind: WalletEntryCreate['kind']) => {
-    const spec = { amountUsd, kind, reason: 'test', reference: makeUuidV7(Date.now()) };
+  const fund = async (account: string, amountUsd: string, kind: WalletEntryCreate['kind'], relatesTo?: string) => {
+    const spec = { amountUsd, kind, reason: 'test', reference: makeUuidV7(Date.now()), relatesTo };
     return accepted(await world.dashboard.request(billingAddWalletEntry, { account, spec, actor: ACTOR })).transaction;
   };
   async function settle(...events: UsageEvent[]): Promise<void> {
@@ -112,7 +113,7 @@ describe('finance', () => {
     );
     world.now = end + 86_400_000;
     await fund(account, '-1.00', 'chargeback');
-    await fund(account, '0.25', 'refund');
+    await fund(account, '0.0000005', 'refund', late.id);
 
     const october = await statement(account, '2026-10');
     expect(october).toMatchObject({
@@ -128,7 +129,7 @@ describe('finance', () => {
       openingBalanceUsd: october.closingBalanceUsd,
       movements: [
         { kind: 'chargeback', amountUsd: '-1.00' },
-        { kind: 'refund', amountUsd: '0.25' },
+        { kind: 'refund', amountUsd: '0.0000005' },
         { kind: 'usage', amountUsd: '-0.0000019', transactions: 3 },
       ],
       usage: { calls: 3, chargedUsd: '0.0000022', planUsd: '0.0000003', walletUsd: '0.0000019' },
@@ -154,6 +155,64 @@ describe('finance', () => {
     const december = await statement(account, '2026-12');
     expect(december).toMatchObject({ openingBalanceUsd: november.closingBalanceUsd, movements: [], byKey: [] });
     expect(december.closingBalanceUsd).toBe(december.openingBalanceUsd);
+  });
+
+  test('a statement with more lines than it shows sums up the rest; all lines are read page by page', async () => {
+    const account = world.fresh('account');
+    const total = STATEMENT_LINES_MAX + 30;
+    const at = Date.UTC(2026, 9, 5);
+    const calls = Array.from({ length: total }, (_, index) =>
+      settled(
+        holdFor(account, { key: `key-${String(index).padStart(4, '0')}`, member: `member-${index % 2}` }),
+        1_000 + index,
+        { id: makeUuidV7(at + index) },
+      ),
+    );
+    await world.edge.store(usageRecorded, { shard: shardOfAccount(account) }, { events: calls.slice(0, 100) });
+    await settle(...calls.slice(100, 101));
+    await world.edge.store(usageRecorded, { shard: shardOfAccount(account) }, { events: calls.slice(101, 200) });
+    await world.edge.store(usageRecorded, { shard: shardOfAccount(account) }, { events: calls.slice(200) });
+    await until('all are settled', async () => (await statement(account, '2026-10')).usage.calls === total);
+    const { byKey, byMember, usage, omitted } = await statement(account, '2026-10');
+    expect([byKey.length, byMember.length, omitted.keys.entries, omitted.members.entries]).toEqual([
+      STATEMENT_LINES_MAX,
+      2,
+      30,
+      0,
+    ]);
+    expect(byKey[0]?.keyId).toBe(`key-0${total - 1}`);
+    const sum = (lines: { chargedUsd: string }[]) =>
+      lines.reduce((charged, line) => charged + parseUsd(line.chargedUsd), 0n);
+    expect(sum(byKey) + parseUsd(omitted.keys.chargedUsd)).toBe(parseUsd(usage.chargedUsd));
+    expect(omitted.members).toEqual({ entries: 0, calls: 0, chargedUsd: '0.00', planUsd: '0.00', walletUsd: '0.00' });
+
+    const page = async (by: 'key' | 'model', member: string | null, cursor: string | null) =>
+      accepted(
+        await world.dashboard.request(billingStatementLines, {
+          ...{ account, month: '2026-10', by, key: null, member, cursor, limit: 50 },
+        }),
+      );
+    const lines = [];
+    for (let cursor: string | null = null; ;) {
+      const next = await page('key', 'member-1', cursor);
+      lines.push(...next.lines);
+      if (next.nextCursor === null) break;
+      cursor = next.nextCursor;
+    }
+    expect(lines.map(({ id }) => id)).toEqual(
+      calls.flatMap(({ hold }) => (hold.member === 'member-1' ? [hold.key] : [])).sort(),
+    );
+    const ofMember = byMember.find(({ memberId }) => memberId === 'member-1');
+    expect(sum(lines)).toBe(parseUsd(ofMember?.chargedUsd ?? '0'));
+    expect((await page('model', 'member-1', null)).lines).toEqual([
+      {
+        id: 'acme/one',
+        calls: total / 2,
+        chargedUsd: ofMember?.chargedUsd,
+        planUsd: '0.00',
+        walletUsd: ofMember?.walletUsd,
+      },
+    ]);
   });
 
   test.each(['1969-12', '2019-12'])('there is no statement of %s', async (month) => {

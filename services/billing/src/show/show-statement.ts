@@ -1,7 +1,9 @@
-import type { AnswerBodyOf, billingStatement, ReceivedOf } from '@gateway/contracts/messages';
+import type { AnswerBodyOf, billingStatement, billingStatementLines, ReceivedOf } from '@gateway/contracts/messages';
+import { STATEMENT_LINES_MAX } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
 import { isRefusal, refusal } from '../domain/refusal.js';
-import type { FinanceStore, Spend } from '../operator-ports.js';
+import type { FinanceStore, Spend, SpendList } from '../operator-ports.js';
+import { pageOf, readNameCursor } from './page.js';
 import { readMonth } from './read-month.js';
 
 /** What an account's wallet and calls did in a month, by the times inside their ids; opening and movements give closing. */
@@ -11,7 +13,7 @@ export async function showStatement(
 ): Promise<AnswerBodyOf<typeof billingStatement>> {
   const bounds = readMonth(month);
   if (isRefusal(bounds)) return bounds;
-  const facts = await store.statement(account, bounds.from, bounds.to);
+  const facts = await store.statement(account, bounds.from, bounds.to, STATEMENT_LINES_MAX);
   if (facts === null) return refusal('invalid_request', 'the ledger does not reach so far', 'month');
   return {
     statement: {
@@ -25,11 +27,47 @@ export async function showStatement(
         transactions,
       })),
       usage: toSpendView(facts.usage),
-      byKey: facts.byKey.map(({ id, ...spend }) => ({ keyId: id, ...toSpendView(spend) })),
-      byMember: facts.byMember.map(({ id, ...spend }) => ({ memberId: id, ...toSpendView(spend) })),
-      byModel: facts.byModel.map(({ id, ...spend }) => ({ modelId: id, ...toSpendView(spend) })),
+      byKey: facts.byKey.lines.map(({ id, ...spend }) => ({ keyId: id, ...toSpendView(spend) })),
+      byMember: facts.byMember.lines.map(({ id, ...spend }) => ({ memberId: id, ...toSpendView(spend) })),
+      byModel: facts.byModel.lines.map(({ id, ...spend }) => ({ modelId: id, ...toSpendView(spend) })),
+      omitted: {
+        keys: toOmittedView(facts.byKey),
+        members: toOmittedView(facts.byMember),
+        models: toOmittedView(facts.byModel),
+      },
     },
   };
+}
+
+/** What each key, member or model used in a month: all of them, page by page; those of one key or member alone if asked. */
+export async function showStatementLines(
+  store: Pick<FinanceStore, 'statementLines'>,
+  { account, month, by, key, member, cursor, limit }: ReceivedOf<typeof billingStatementLines>,
+): Promise<AnswerBodyOf<typeof billingStatementLines>> {
+  const bounds = readMonth(month);
+  if (isRefusal(bounds)) return bounds;
+  const place = readNameCursor(cursor);
+  if (isRefusal(place)) return place;
+  const { from, to } = bounds;
+  const found = await store.statementLines({
+    account,
+    from,
+    to,
+    by,
+    key,
+    member,
+    after: place.after,
+    limit: limit + 1,
+  });
+  const { items, nextCursor } = pageOf(found, limit, {
+    nameOf: ({ id }) => id,
+    viewOf: ({ id, ...spend }) => ({ id, ...toSpendView(spend) }),
+  });
+  return { lines: items, nextCursor };
+}
+
+function toOmittedView({ omitted }: SpendList) {
+  return { entries: omitted.entries, ...toSpendView(omitted) };
 }
 
 function toSpendView({ calls, chargedNanoUsd, planNanoUsd, walletNanoUsd }: Spend) {

@@ -6,6 +6,8 @@ import { OPERATOR_TOKEN_PREFIX } from '../domain/operator-access.js';
 import type { Secrets } from '../ports.js';
 
 const CREDENTIAL_FILE_BYTES_MAX = 65_536;
+/** Signing secrets of webhooks: this and 48 lower-case hexadecimal characters. */
+const WEBHOOK_SECRET_PREFIX = 'whsec_';
 
 export interface SecretsConfig {
   readonly GATEWAY_KEY_PREFIXES: readonly string[] | null;
@@ -25,6 +27,10 @@ export function makeSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv): Secr
     makeKey() {
       const secret = makeSecret(prefix);
       return { secret, digest: digest(secret), maskedSecret: maskSecret(secret) };
+    },
+    makeWebhookSecret(account) {
+      const secret = makeSecret(WEBHOOK_SECRET_PREFIX);
+      return { secret, sealedSecret: seal(secret, `webhook:${account}`, config.GATEWAY_CREDENTIALS_KEY) };
     },
     makeOperatorToken() {
       const token = makeSecret(OPERATOR_TOKEN_PREFIX);

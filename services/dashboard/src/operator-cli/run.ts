@@ -34,6 +34,12 @@ export async function runOperatorCommand(line: readonly string[], env: NodeJS.Pr
     const target = targetOf(given, env);
     const question = await questionOf(given, target);
     const response = await send(target, question, given.options['idempotency-key']);
+    if (response.ok && response.headers.get('content-type')?.startsWith('application/json') === false) {
+      // A file of any length, as it comes; one that is cut off throws.
+      const decoder = new TextDecoder();
+      for await (const chunk of response.body ?? []) to.out(decoder.decode(chunk as Uint8Array, { stream: true }));
+      return 0;
+    }
     const text = await response.text();
     const shown = text === '' ? '' : `${JSON.stringify(JSON.parse(text), null, 2)}\n`;
     if (response.ok) to.out(shown);

@@ -99,10 +99,8 @@ function successes(route: OperatorRoute, components: Json): Json {
     Object.entries(route.answers).map(([status, schema]) => {
       const description = status === '201' ? 'Made' : status === '204' ? 'Gone' : 'Done';
       if (!schema) return [status, { description }];
-      return [
-        status,
-        { description, content: { 'application/json': { schema: schemaOf(schema, 'output', components) } } },
-      ];
+      const content = { schema: schemaOf(schema, 'output', components) };
+      return [status, { description, content: Object.fromEntries(route.answerTypes.map((type) => [type, content])) }];
     }),
   );
 }

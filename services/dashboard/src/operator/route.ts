@@ -1,6 +1,7 @@
 import type { ManagementRefusal, OperatorErrorCode } from '@gateway/contracts/operator';
 import { z } from 'zod';
 import { isRefusal } from '../domain/refuse.js';
+import type { TextFile } from '../http/send-file.js';
 import type { Access, Operator } from '../domain/operator-access.js';
 import type { Door } from '../ports.js';
 
@@ -20,8 +21,10 @@ export interface RouteRequest<P, Q, B> {
 export type SuccessStatus = 200 | 201 | 204;
 export interface Answered {
   readonly status: SuccessStatus;
-  /** Absent with 204. */
+  /** Absent with 204, and with a file. */
   readonly body?: object;
+  /** Sent in place of a body. */
+  readonly file?: TextFile;
 }
 export type Handled = Answered | ManagementRefusal;
 
@@ -41,6 +44,8 @@ export interface RouteSpec<P extends z.ZodObject, Q extends z.ZodObject, B exten
   /** `document`: YAML too, in the shapes that `apply` takes. */
   readonly bodyForm: 'json' | 'document';
   readonly answers: Readonly<Partial<Record<SuccessStatus, z.ZodType | null>>>;
+  /** Media types of what is answered; JSON unless it is a file. */
+  readonly answerTypes: readonly string[];
   /** Codes beside those that every route has. */
   readonly refusals: readonly OperatorErrorCode[];
   /** Refusals are returned; a BusFault that is thrown becomes 503 `dependency_unavailable`. */
@@ -56,7 +61,7 @@ export interface OperatorRoute extends Omit<RouteSpec<z.ZodObject, z.ZodObject, 
 
 const nothing = z.object({});
 type Nothing = typeof nothing;
-type Optional = 'params' | 'query' | 'body' | 'bodyForm' | 'refusals';
+type Optional = 'params' | 'query' | 'body' | 'bodyForm' | 'answerTypes' | 'refusals';
 
 /** A row of the table. Parameters, query, body and further refusals are none unless stated. */
 export function route<
@@ -70,6 +75,7 @@ export function route<
     query: nothing,
     body: null,
     bodyForm: 'json',
+    answerTypes: ['application/json'],
     refusals: [],
     ...spec,
     keepsAnswers: spec.method === 'POST',

@@ -5,6 +5,7 @@ import { canonicalJson } from '../domain/canonical-json.js';
 import { actorOf, ROLES_BY_ACCESS, type Operator } from '../domain/operator-access.js';
 import { isRefusal, refuse } from '../domain/refuse.js';
 import { sendAnswer } from '../http/send-answer.js';
+import { sendFile } from '../http/send-file.js';
 import type { Door } from '../ports.js';
 import { authenticate } from './authenticate.js';
 import { errorBody } from './operator-error.js';
@@ -32,6 +33,10 @@ export async function serveRoute(
   if (result === 'aborted') return;
   const { handled, replayed } = result;
   if (replayed) response.setHeader('idempotent-replayed', 'true');
+  if (!isRefusal(handled) && handled.file) {
+    const fault = await sendFile(request, response, handled.file);
+    if (fault !== null) door.log.warn({ requestId, route: route.id, err: fault }, 'a file was cut off');
+  }
   const status = sendHandled(request, response, handled, metrics);
   metrics.answered(route.id, status, (performance.now() - began) / 1000);
   if (route.method === 'GET') return;

@@ -2,6 +2,7 @@ import {
   billingLedger,
   billingLedgerTransaction,
   billingStatement,
+  billingStatementLines,
   billingTrialBalance,
   billingUsageRecord,
   billingUsageRecords,
@@ -11,6 +12,8 @@ import {
 import {
   ledgerTransactionView,
   pageOf,
+  statementBy,
+  statementLineView,
   statementView,
   trialBalanceView,
   usageRecordView,
@@ -83,6 +86,22 @@ export const LEDGER_ROUTES = [
       ofAccount(door, params.id, async () => {
         const answer = await door.services.request(billingStatement, { account: params.id, month: query.month });
         return answerWith(200, answer, ({ statement }) => statement);
+      }),
+  }),
+  route({
+    id: 'listStatementLines',
+    method: 'GET',
+    path: '/accounts/{id}/statement/lines',
+    summary: 'What each key, member or model used in a month; of one key or member alone, or of all',
+    access: 'read',
+    params: byId,
+    query: pageQuery.extend({ month, by: statementBy, keyId: objectId.optional(), memberId: objectId.optional() }),
+    answers: { 200: pageOf(statementLineView) },
+    handle: ({ door, params, query }) =>
+      ofAccount(door, params.id, async () => {
+        const { month: of, by, keyId = null, memberId = null } = query;
+        const question = { account: params.id, month: of, by, key: keyId, member: memberId, ...pageOfQuery(query) };
+        return answerPage(await door.services.request(billingStatementLines, question), (page) => page.lines);
       }),
   }),
   route({

@@ -1,7 +1,10 @@
 import type { OperatorRoute } from '../operator/route.js';
 import { ACCOUNT_ROUTES, LIMIT_ROUTES, SUBSCRIPTION_ROUTES } from './account-routes.js';
+import { ALERT_ROUTES, WEBHOOK_ROUTES } from './alert-routes.js';
 import { APPLY_ROUTES } from './apply-routes.js';
 import { LEDGER_ROUTES, USAGE_ROUTES } from './billing-routes.js';
+import { CLOSING_ROUTES } from './closing-routes.js';
+import { EXPORT_ROUTES } from './export-routes.js';
 import { MODEL_ROUTES, PROVIDER_ROUTES, SOURCE_ROUTES } from './catalog-routes.js';
 import { KEY_ROUTES } from './key-routes.js';
 import { MEMBER_ROUTES } from './member-routes.js';
@@ -19,6 +22,7 @@ export const ROUTE_TABLE: readonly OperatorRoute[] = [
   ...PLAN_ROUTES,
   ...APPLY_ROUTES,
   ...ACCOUNT_ROUTES,
+  ...CLOSING_ROUTES,
   ...LIMIT_ROUTES,
   ...SUBSCRIPTION_ROUTES,
   ...WALLET_ROUTES,
@@ -26,5 +30,8 @@ export const ROUTE_TABLE: readonly OperatorRoute[] = [
   ...KEY_ROUTES,
   ...USAGE_ROUTES,
   ...LEDGER_ROUTES,
+  ...EXPORT_ROUTES,
+  ...ALERT_ROUTES,
+  ...WEBHOOK_ROUTES,
   ...OPERATOR_ROUTES,
 ];

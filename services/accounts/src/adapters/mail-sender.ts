@@ -1,0 +1,64 @@
+import { createTransport } from 'nodemailer';
+import type { Logger, Secret } from '@gateway/service-kit';
+import type { MailSender } from '../ports.js';
+
+/** From these reply codes on the server refuses a mail for good (RFC 5321, 4.2.1). */
+const PERMANENT_MIN = 500;
+const CONNECT_MS = 5_000;
+const SILENCE_MS = 8_000;
+
+/** Sends mails over a server, one connection for each. */
+export function makeMailSender(url: Secret, from: string): MailSender {
+  const transport = createTransport({
+    url: url.reveal(),
+    pool: false,
+    connectionTimeout: CONNECT_MS,
+    greetingTimeout: CONNECT_MS,
+    dnsTimeout: CONNECT_MS,
+    socketTimeout: SILENCE_MS,
+    logger: false,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return {
+    async send({ id, to, subject, text }) {
+      try {
+        await transport.sendMail({
+          ...{ from, subject, text },
+          // An object is taken as it is; a text would be parsed, and could name several people.
+          to: { name: '', address: to },
+          messageId: `<${id}@model-gateway>`,
+          headers: { 'Auto-Submitted': 'auto-generated' },
+        });
+        return 'sent';
+      } catch (error) {
+        if (isPermanent(error)) return 'refused';
+        throw withoutAddress(error);
+      }
+    },
+  };
+}
+
+/** Without a server mails are written to the log. */
+export function makeMailLog(log: Pick<Logger, 'info'>): MailSender {
+  return {
+    send(mail) {
+      log.info({ mail }, 'a mail; no mail server is set');
+      return Promise.resolve('sent');
+    },
+  };
+}
+
+function isPermanent(error: unknown): boolean {
+  const { responseCode, code } = error as { readonly responseCode?: unknown; readonly code?: unknown };
+  // A server that refuses the sign-in may take it once the deployment is put right.
+  return typeof responseCode === 'number' && responseCode >= PERMANENT_MIN && code !== 'EAUTH';
+}
+
+/** Errors of the library quote the server, which quotes the address: only their kinds go any further. */
+function withoutAddress(error: unknown): Error {
+  const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown };
+  return new Error(
+    `the mail server did not take a mail: ${String(code ?? 'unknown')} ${String(responseCode ?? '')}`.trimEnd(),
+  );
+}

@@ -1,0 +1,18 @@
+import type { AnswerBodyOf, alertRaised, ReceivedOf } from '@gateway/contracts/messages';
+import type { AccountsStore } from '../ports.js';
+
+/**
+ * Takes an alert that is to be mailed: to the owner and the admins of its account, and to the member whom the cap concerns, as far
+ * as their addresses are verified. The same alert again mails nothing.
+ */
+export async function takeAlert(
+  store: Pick<AccountsStore, 'change'>,
+  alert: ReceivedOf<typeof alertRaised>,
+): Promise<AnswerBodyOf<typeof alertRaised>> {
+  await store.change(async (tx) => {
+    // An account that is not known here has nobody who could be told.
+    if (!(await tx.lockAccount(alert.account)) || !(await tx.takeAlert(alert))) return;
+    for (const member of await tx.alertReaders(alert.account, alert.subject)) await tx.queueMail(member, alert);
+  });
+  return { taken: true };
+}

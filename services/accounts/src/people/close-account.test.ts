@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import {
+  accountsCloseAccount,
+  accountsCreateAccount,
+  accountsEnsurePlaygroundKey,
+  accountsGetAccount,
+  accountsListKeys,
+  accountsListMembers,
+  accountsLoad,
+  accountsPutMember,
+  accountsSetAccountState,
+} from '@gateway/contracts/messages';
+import { createPool } from '@gateway/postgres';
+import { silentLog } from '@gateway/testkit';
+import { FUNDED, startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
+import { accepted, ACTOR, randomEmail, refused, secretParts, type OperatorClient } from '../../test/operator-client.js';
+import { KEYS_TOLD_MAX } from './close-account.js';
+
+let world: AccountsWorld;
+let client: OperatorClient;
+
+beforeAll(async () => {
+  world = await startAccountsWorld();
+  await world.start();
+  client = world.client;
+}, 60_000);
+
+beforeEach(() => {
+  world.settle({ closed: true });
+  world.fund(FUNDED);
+});
+
+afterAll(() => world.stop());
+
+const close = (account: string) => world.dashboard.request(accountsCloseAccount, { account, actor: ACTOR });
+const members = async (account: string) =>
+  accepted(await world.dashboard.request(accountsListMembers, { account, cursor: null, limit: 200 })).members;
+const keys = async (account: string) =>
+  accepted(await world.dashboard.request(accountsListKeys, { account, cursor: null, limit: 200 })).keys;
+
+test('a closed account is final: keys revoked, admission refuses it, and no verb brings it back', async () => {
+  const account = await client.makeAccount({ type: 'team' });
+  const used = await client.makeKey(account.id);
+  const suspended = await client.makeKey(account.id);
+  await client.setState(suspended.id, 'suspend');
+  const answer = accepted(await close(account.id)).account;
+  expect(answer).toMatchObject({ id: account.id, state: 'closed', name: 'erased', emailVerified: false });
+  expect(answer.email).toMatch(/^erased:usr_[0-9a-f]{32}$/);
+  expect(world.admission.account(account.id)).toMatchObject({ state: 'suspended', version: 2 });
+  for (const { id } of [used, suspended]) expect(world.admission.key(id)).toMatchObject({ state: 'revoked' });
+  expect((await keys(account.id)).map(({ state, name }) => [state, name])).toEqual([
+    ['revoked', 'erased'],
+    ['revoked', 'erased'],
+  ]);
+
+  const [owner] = await members(account.id);
+  const after = await Promise.all([
+    world.dashboard.request(accountsSetAccountState, { account: account.id, verb: 'reinstate', actor: ACTOR }),
+    world.dashboard.request(accountsSetAccountState, { account: account.id, verb: 'suspend', actor: ACTOR }),
+    client.putKey(account.id),
+    world.dashboard.request(accountsEnsurePlaygroundKey, {
+      account: account.id,
+      digest: secretParts().digest,
+      actor: ACTOR,
+    }),
+    world.dashboard.request(accountsPutMember, {
+      account: account.id,
+      member: owner?.id ?? '',
+      spec: { email: randomEmail(), role: 'owner', emailVerified: true },
+      actor: ACTOR,
+    }),
+  ]);
+  expect(after).toEqual(after.map(() => refused('state_conflict')));
+  expect(await client.rotate(used.id)).toEqual(refused('key_not_active'));
+  expect(await client.setState(used.id, 'reinstate')).toEqual(refused('key_not_active'));
+});
+
+test('nothing that names a person is left of it, and the log keeps what happened', async () => {
+  const email = randomEmail();
+  const spec = { name: 'Ada Lovelace', email, emailVerified: true, type: 'team' as const };
+  const account = accepted(await world.dashboard.request(accountsCreateAccount, { spec, actor: ACTOR })).account;
+  const member = await client.makeMember(account.id);
+  await client.makeKey(account.id, { name: "Ada's laptop" });
+  const before = await client.audit({ account: account.id });
+  await close(account.id);
+
+  const rows = await Promise.all(
+    ['users', 'accounts', 'members', 'api_keys', 'audit_log', 'outbox', 'key_rotations'].map((table) =>
+      world.sql.query(`SELECT to_jsonb(one)::text AS row FROM ${table} one`),
+    ),
+  );
+  const stored = JSON.stringify(rows);
+  for (const text of [email, member.email, 'Lovelace', 'laptop']) expect(stored).not.toContain(text);
+
+  const [closing, ...kept] = await client.audit({ account: account.id });
+  expect(closing).toMatchObject({
+    action: 'close_account',
+    actor: ACTOR,
+    before: { state: 'active' },
+    after: { state: 'closed', keysRevoked: 1, auditEntriesErased: 3 },
+  });
+  const erased = (view: Record<string, unknown> | null) =>
+    view && { ...view, ...('name' in view ? { name: 'erased' } : {}), ...('email' in view ? { email: 'erased' } : {}) };
+  expect(kept).toEqual(before.map((entry) => ({ ...entry, before: erased(entry.before), after: erased(entry.after) })));
+  const marked = await world.sql.query(
+    'SELECT DISTINCT erased_fields FROM audit_log WHERE account = $1 AND erased_at IS NOT NULL',
+    [account.id],
+  );
+  expect(marked).toEqual([{ erased_fields: ['name', 'email'] }]);
+  // The address is free again, and is another person.
+  expect((await client.makeAccount({ email })).email).toBe(email);
+});
+
+test('who belongs to another account keeps the address there', async () => {
+  const email = randomEmail();
+  const [going, staying] = [
+    await client.makeAccount({ type: 'team', email }),
+    await client.makeAccount({ type: 'team' }),
+  ];
+  await client.makeMember(staying.id, { email });
+  const answer = accepted(await close(going.id)).account;
+  expect(answer.email).toMatch(/^erased:usr_/);
+  expect((await members(going.id))[0]).toMatchObject({ id: going.ownerMemberId, email: answer.email });
+  expect((await members(staying.id)).map((one) => one.email).sort()).toEqual([email, staying.email].sort());
+  await close(staying.id);
+  expect(await world.sql.query('SELECT FROM users WHERE email = ANY ($1)', [[email, staying.email]])).toEqual([]);
+});
+
+test('closing again changes nothing and answers the same', async () => {
+  const account = await client.makeAccount();
+  const first = await close(account.id);
+  expect(await close(account.id)).toEqual(first);
+  const answers = await Promise.all(Array.from({ length: 5 }, () => close(account.id)));
+  expect(answers).toEqual(answers.map(() => first));
+  expect(await client.audit({ account: account.id })).toHaveLength(2);
+  const other = await client.makeAccount();
+  const together = await Promise.all(Array.from({ length: 5 }, () => close(other.id)));
+  expect(together).toEqual(together.map(() => together[0]));
+  expect(await client.audit({ account: other.id })).toHaveLength(2);
+});
+
+test('what billing refuses is not closed; nor is an account closed without billing', async () => {
+  const account = await client.makeAccount();
+  world.settle({ refused: { code: 'state_conflict', message: 'the wallet holds 5.00 USD', param: null } });
+  expect(await close(account.id)).toEqual(refused('state_conflict'));
+  world.settle(new Error('billing is away'));
+  await expect(close(account.id)).rejects.toMatchObject({ code: 'dependency_unavailable' });
+  expect(await world.dashboard.request(accountsGetAccount, { account: account.id })).toEqual({ account });
+  expect(await close('acc_none')).toEqual(refused('not_found'));
+});
+
+test('more keys than one message holds are told in several', async () => {
+  const account = await client.makeAccount();
+  const total = KEYS_TOLD_MAX + 20;
+  world.fund({ ...FUNDED, activeKeysMax: total });
+  const made = [];
+  for (let index = 0; index < total; index += 1) made.push((await client.makeKey(account.id)).id);
+  await close(account.id);
+  const admission = await world.connect('admission');
+  for (const key of made) {
+    const loaded = await admission.request(accountsLoad, { account: account.id, key });
+    expect([loaded.account?.state, loaded.key?.state]).toEqual(['suspended', 'revoked']);
+  }
+  const told = made.filter((key) => world.admission.key(key)?.state === 'revoked');
+  expect(told.length).toBeGreaterThanOrEqual(KEYS_TOLD_MAX);
+}, 60_000);
+
+test('the service itself can erase nothing of an account that is open', async () => {
+  const account = await client.makeAccount();
+  const pool = createPool(world.roleUrl, { applicationName: 'test', log: silentLog });
+  try {
+    await expect(pool.query('SELECT erase_closed_account($1)', [account.id])).rejects.toThrow('is not closed');
+    for (const text of [
+      "UPDATE users SET email = 'x@y'",
+      'UPDATE audit_log SET before = NULL',
+      'DELETE FROM audit_log',
+    ])
+      await expect(pool.query(text)).rejects.toThrow('permission denied');
+  } finally {
+    await pool.end();
+  }
+});

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
+import { faultsOf } from '../test/audit.js';
+import { booksOf, DisturbedWorld, ended } from '../test/disturbed-world.js';
+import { killAtEach, PORT_CALLS, STATEMENTS, Traffic } from '../test/kill-rounds.js';
+import { seededRandom } from '../test/events.js';
+
+/** Without the command this is a small run that keeps the proof itself working. */
+const PROVED = process.env['GATEWAY_PROVE_LEDGER_EVENTS'];
+const EVENTS = Number(PROVED ?? 2_000);
+const KILLS = Number(process.env['GATEWAY_PROVE_LEDGER_KILLS'] ?? 0);
+const SEED = Number(process.env['TEST_SEED'] ?? Math.floor(Math.random() * 1e9));
+const PROOF_MS = 4 * 3_600_000;
+/** Between two kills under load, milliseconds: at least, and at most so much more. */
+const [PAUSE_MS, PAUSE_SPREAD_MS] = PROVED === undefined ? [300, 200] : [2_000, 2_000];
+const WORKERS = 2;
+const MESSAGE_EVENTS = 50;
+/** Rounds of traffic that are stored in one go. */
+const STORED_ROUNDS = 50;
+/** Rounds that also settle calls which have expired before. */
+const LATE_ROUNDS = Math.ceil(EVENTS / 40);
+
+let world: DisturbedWorld;
+
+beforeAll(async () => {
+  world = await DisturbedWorld.start();
+}, 60_000);
+afterAll(() => world.stop(), 60_000);
+
+test(
+  `${EVENTS} events with kills give the books of an undisturbed run (TEST_SEED=${SEED})`,
+  async () => {
+    const begunMs = performance.now();
+    const points = [...PORT_CALLS, ...STATEMENTS].flatMap((call) => [`before ${call}`, `after ${call}`]);
+    const atPoints = await killAtEach(world, points, KILLS, SEED);
+    const underLoad = await killUnderLoad();
+    await world.settled();
+    const books = await booksOf(world.ledger.pool);
+    const undisturbed = await world.undisturbed();
+    const differing = [...new Set([...Object.keys(books), ...Object.keys(undisturbed)])].filter(
+      (name) => books[name] !== undisturbed[name],
+    );
+    const faults = await faultsOf(world.ledger.pool);
+    const figures = {
+      events: world.eventsStored,
+      atPoints,
+      points: points.length,
+      ...underLoad,
+      balances: Object.keys(books).length,
+      differing: differing.length,
+      faults: faults.length,
+      seconds: Math.round((performance.now() - begunMs) / 1_000),
+    };
+    if (PROVED !== undefined) writeFileSync(new URL('ledger.md', import.meta.url), render(figures));
+    expect(differing).toEqual([]);
+    expect(faults).toEqual([]);
+  },
+  PROOF_MS,
+);
+
+/** Two workers; every few seconds one is killed and replaced, and now and then a server is. */
+async function killUnderLoad(): Promise<{ kills: number; restarts: number }> {
+  const random = seededRandom(SEED + 100);
+  const traffic = new Traffic([0, 1, 2, 3], SEED + 101);
+  const workers = Array.from({ length: WORKERS }, () => world.worker());
+  let storing = true;
+  const stored = storeAll(traffic)
+    .then(() => world.settled(world.ledger, PROOF_MS))
+    .finally(() => {
+      storing = false;
+    });
+  const sums = { kills: 0, restarts: 0 };
+  while (storing) {
+    await Promise.race([stored, wait(PAUSE_MS + random() * PAUSE_SPREAD_MS)]);
+    const at = Math.floor(random() * WORKERS);
+    await ended(workers[at] as (typeof workers)[number]);
+    workers[at] = world.worker();
+    sums.kills += 1;
+    if (sums.kills % 5 === 0) {
+      await (random() < 0.5 ? world.postgres : world.bus.nats).restart?.({ kill: true });
+      sums.restarts += 1;
+    }
+  }
+  await stored;
+  await Promise.all(workers.map(ended));
+  return sums;
+}
+
+async function storeAll(traffic: Traffic): Promise<void> {
+  await world.store(traffic.prepared(LATE_ROUNDS), MESSAGE_EVENTS);
+  while (world.eventsStored < EVENTS) {
+    const events = Array.from({ length: STORED_ROUNDS }, () => traffic.round()).flat();
+    await world.store(events, MESSAGE_EVENTS);
+  }
+}
+
+function render(figures: {
+  events: number;
+  atPoints: number;
+  points: number;
+  kills: number;
+  restarts: number;
+  balances: number;
+  differing: number;
+  faults: number;
+  seconds: number;
+}): string {
+  const count = (value: number): string => value.toLocaleString('en-US');
+  return `# The ledger under kills
+
+Written by \`npm run prove:ledger\`. Events of all fundings, with voided, expired, late, repeated, re-ordered and malformed
+ones, go through workers that are killed by SIGKILL; the same events in their order, without any disturbance, are settled
+into another ledger. Compared are every balance, counter, record and set-aside event; then the audit runs.
+
+- seed: ${SEED}
+- events stored: ${count(figures.events)}
+- kills at points of a batch: ${count(figures.atPoints)} (${KILLS} before and ${KILLS} after each of ${figures.points / 2} calls and statements)
+- kills of workers under load: ${count(figures.kills)}
+- kills of PostgreSQL or NATS under load: ${count(figures.restarts)}
+- balances, counters, records and set-aside events compared: ${count(figures.balances)}
+- differences: ${count(figures.differing)}
+- what the audit names: ${count(figures.faults)}
+- seconds: ${count(figures.seconds)}
+- date: ${new Date().toISOString().slice(0, 10)}
+- machine: ${cpus()[0]?.model ?? 'unknown'}, ${cpus().length} cores, Node ${process.versions.node}
+`;
+}

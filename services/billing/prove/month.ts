@@ -1,0 +1,221 @@
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { HoldFields, PricedVersion, UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
+import { expired, seededRandom } from '../test/events.js';
+
+export const MONTH = '2026-10';
+export const MONTH_BEGINS = Date.UTC(2026, 9, 1);
+export const MONTH_ENDS = Date.UTC(2026, 10, 1);
+const DAY = 86_400_000;
+const MILLIONTHS = 1_000_000n;
+
+/** An account with what calls of it need. The plan changes in the middle of the month. */
+export interface GeneratedAccount {
+  readonly account: string;
+  /** Null: it has no plan. The first until the change, then the second. */
+  readonly periods: readonly [string, string] | null;
+}
+
+/** A call that the ledger must show as `expected`, and the events that tell of it, in the order of their delivery. */
+export interface GeneratedCall {
+  readonly id: string;
+  readonly at: number;
+  readonly events: readonly UsageEvent[];
+  readonly expected: ExpectedRecord;
+}
+
+/** What the record of a call must say, computed here from the rules alone. */
+export interface ExpectedRecord {
+  readonly account: string;
+  readonly key: string;
+  readonly member: string;
+  readonly model: string;
+  readonly period: string | null;
+  readonly outcome: UsageEvent['outcome'];
+  readonly charged: bigint;
+  readonly plan: bigint;
+  readonly wallet: bigint;
+  readonly costs: ReadonlyMap<string, bigint>;
+}
+
+export interface Generator {
+  random(): number;
+  /** An integer in [from, to]. */
+  integer(from: number, to: number): number;
+  chance(share: number): boolean;
+  pick<T>(from: readonly T[]): T;
+}
+
+export function makeGenerator(seed: number): Generator {
+  const random = seededRandom(seed);
+  const integer = (from: number, to: number): number => from + Math.floor(random() * (to - from + 1));
+  return {
+    random,
+    integer,
+    chance: (share) => random() < share,
+    pick: <T>(from: readonly T[]): T => from[integer(0, from.length - 1)] as T,
+  };
+}
+
+/** Moments of a month and the days around it, its first and last millisecond among them. */
+function momentOf(generator: Generator): number {
+  if (generator.chance(0.02)) {
+    return generator.pick([MONTH_BEGINS - 1, MONTH_BEGINS, MONTH_ENDS - 1, MONTH_ENDS]);
+  }
+  if (generator.chance(0.04)) {
+    return generator.pick([MONTH_BEGINS - generator.integer(1, DAY), MONTH_ENDS + generator.integer(0, DAY)]);
+  }
+  return generator.integer(MONTH_BEGINS, MONTH_ENDS - 1);
+}
+
+export const PLAN_CHANGES = MONTH_BEGINS + 14 * DAY;
+
+/** One call: paid by plan, wallet or both, failed, expired, settled after it had expired, or told twice. */
+export function generateCall(generator: Generator, of: GeneratedAccount): GeneratedCall {
+  const at = momentOf(generator);
+  const id = makeUuidV7(at);
+  const price = priceOf(generator, 'p');
+  const usage = usageOf(generator);
+  const amount = rated(usage, price);
+  const hold = holdOf(generator, of, { at, amount, priceVersion: price.version });
+  const attempts = attemptsOf(generator, usage);
+  const settled: UsageEvent = {
+    ...{ id, rank: 2, outcome: 'settled', hold, endpoint: '/v1/chat/completions', streamed: generator.chance(0.5) },
+    ...{ startedAt: at, endedAt: at + 900, firstByteAt: at + 300, status: 200, source: 'source-1', usage },
+    ...{ evidence: 'reported', price, amountNanoUsd: Number(amount), attempts },
+  };
+  const voided: UsageEvent = {
+    ...settled,
+    ...{ outcome: 'voided', usage: null, evidence: 'none', amountNanoUsd: 0, status: 502 },
+    attempts: generator.chance(0.5) ? attempts : [],
+  };
+  const gone = expired(settled);
+  const last = generator.chance(0.12) ? voided : generator.chance(0.04) ? gone : settled;
+  const before = last !== gone && generator.chance(0.05) ? [gone] : [];
+  const again = generator.chance(0.05) ? [last] : [];
+  return { ...{ id, at }, events: [...before, last, ...again], expected: expectedOf(last) };
+}
+
+interface CallFacts {
+  readonly at: number;
+  readonly amount: bigint;
+  readonly priceVersion: string;
+}
+
+function holdOf(
+  generator: Generator,
+  { account, periods }: GeneratedAccount,
+  { at, amount, priceVersion }: CallFacts,
+): HoldFields {
+  const period = periods === null ? null : periods[at < PLAN_CHANGES ? 0 : 1];
+  const isPlanFunded = period !== null && generator.chance(0.8);
+  return {
+    account,
+    key: `key-${generator.integer(1, 6)}-${account}`,
+    member: `member-${generator.integer(1, 3)}-${account}`,
+    model: generator.pick(['acme/one', 'acme/two', 'other/three']),
+    priceVersion,
+    worstNanoUsd: Number(amount) + generator.integer(0, 50_000),
+    planMaxNanoUsd: isPlanFunded ? portionOf(generator, amount) : 0,
+    walletMaxNanoUsd: isPlanFunded ? portionOf(generator, amount) : null,
+    periods: {
+      month: new Date(at).toISOString().slice(0, 7),
+      session5h: isPlanFunded ? at - generator.integer(0, 10_000) : null,
+      weekly: isPlanFunded ? MONTH_BEGINS - 3 * DAY : null,
+      subscription: isPlanFunded ? { id: period, start: MONTH_BEGINS - 2 * DAY, end: MONTH_ENDS + 2 * DAY } : null,
+    },
+    windows: isPlanFunded
+      ? [
+          { type: 'session_5h', unit: 'usd' },
+          { type: 'weekly', unit: 'requests' },
+          { type: 'monthly', unit: 'usd' },
+        ]
+      : [],
+    allotment: isPlanFunded ? generator.pick(['usd', 'requests', null]) : null,
+    admittedAt: at,
+  };
+}
+
+/** The plan up to its bound, then the wallet up to its own, the rest on the plan; a wallet alone pays all of it. */
+function expectedOf({ outcome, hold, amountNanoUsd, attempts }: UsageEvent): ExpectedRecord {
+  const { account, key, member, model, walletMaxNanoUsd } = hold;
+  const rest = Math.max(amountNanoUsd - hold.planMaxNanoUsd, 0);
+  const wallet = walletMaxNanoUsd === null ? amountNanoUsd : Math.min(rest, walletMaxNanoUsd);
+  return {
+    ...{ account, key, member, model, outcome },
+    period: hold.periods.subscription?.id ?? null,
+    charged: BigInt(amountNanoUsd),
+    plan: BigInt(amountNanoUsd - wallet),
+    wallet: BigInt(wallet),
+    costs: costsOf(attempts),
+  };
+}
+
+/** Up to half as much again as the amount. */
+function portionOf(generator: Generator, amount: bigint): number {
+  return Number((amount * BigInt(generator.integer(0, 150))) / 100n);
+}
+
+function priceOf(generator: Generator, prefix: string): PricedVersion {
+  const per = (): number => generator.integer(0, 30_000_000_000);
+  const optional = (): number | null => (generator.chance(0.3) ? null : per());
+  const tokens = () => ({
+    inputPerMillion: per(),
+    cachedInputPerMillion: optional(),
+    cacheWritePerMillion: optional(),
+    cacheWrite1hPerMillion: optional(),
+    outputPerMillion: per(),
+  });
+  return {
+    version: `${prefix}${generator.integer(1, 1_000_000)}`,
+    figures: { ...tokens(), perCall: generator.integer(0, 3), tiers: [{ aboveInputTokens: 6_000, ...tokens() }] },
+  };
+}
+
+function usageOf(generator: Generator): WireTokenUsage {
+  const cachedInput = generator.integer(0, 3_000);
+  const cacheWrite = generator.integer(0, 500);
+  const cacheWrite1h = generator.integer(0, 100);
+  const input = cachedInput + cacheWrite + cacheWrite1h + generator.integer(0, 4_000);
+  return { input, cachedInput, cacheWrite, cacheWrite1h, output: generator.integer(0, 4_000) };
+}
+
+function attemptsOf(generator: Generator, usage: WireTokenUsage): UsageEvent['attempts'] {
+  const served = generator.integer(1, 2);
+  const failed: UsageEvent['attempts'] = generator.chance(0.2)
+    ? [attempt(3 - served, { outcome: 'rejected', status: 503, possiblyPaid: false, usage: null, cost: null })]
+    : [];
+  const cost = generator.chance(0.1) ? null : priceOf(generator, 'c');
+  return [...failed, attempt(served, { outcome: 'completed', status: 200, possiblyPaid: true, usage, cost })];
+}
+
+type Attempt = UsageEvent['attempts'][number];
+
+function attempt(number: number, rest: Omit<Attempt, 'source' | 'provider'>): Attempt {
+  return { source: `source-${number}`, provider: `provider-${number}`, ...rest };
+}
+
+function costsOf(attempts: UsageEvent['attempts']): Map<string, bigint> {
+  const costs = new Map<string, bigint>();
+  for (const { provider, usage, cost } of attempts) {
+    if (usage === null || cost === null) continue;
+    costs.set(provider, (costs.get(provider) ?? 0n) + rated(usage, cost));
+  }
+  return costs;
+}
+
+/** The rule once more, in the plainest form: all tokens times their prices, rounded half up once, and the price of a call. */
+function rated(usage: WireTokenUsage, { figures }: PricedVersion): bigint {
+  const tier = figures.tiers.find(({ aboveInputTokens }) => usage.input > aboveInputTokens) ?? figures;
+  const plain = usage.input - usage.cachedInput - usage.cacheWrite - usage.cacheWrite1h;
+  const parts: [number, number | null][] = [
+    [plain, tier.inputPerMillion],
+    [usage.cachedInput, tier.cachedInputPerMillion],
+    [usage.cacheWrite, tier.cacheWritePerMillion],
+    [usage.cacheWrite1h, tier.cacheWrite1hPerMillion],
+    [usage.output, tier.outputPerMillion],
+  ];
+  let sum = 0n;
+  for (const [tokens, price] of parts) sum += BigInt(tokens) * BigInt(price ?? tier.inputPerMillion);
+  const whole = sum / MILLIONTHS;
+  return whole + (sum % MILLIONTHS >= MILLIONTHS / 2n ? 1n : 0n) + BigInt(figures.perCall);
+}

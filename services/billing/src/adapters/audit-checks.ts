@@ -1,0 +1,152 @@
+/** A query that gives the differences of one kind: subject, expected, found. */
+export interface AuditCheck {
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** What the attempts of a record cost us, by provider. */
+const ATTEMPTS = `usage_records record
+    CROSS JOIN LATERAL jsonb_to_recordset(record.attempts) AS attempt (provider text, "costNanoUsd" bigint)
+    WHERE attempt."costNanoUsd" IS NOT NULL`;
+
+/** The entries that the records ask for. */
+const CHARGES = `
+  SELECT id, 'wallet:' || account AS name, -wallet_nano_usd AS amount FROM usage_records WHERE wallet_nano_usd <> 0
+  UNION ALL SELECT id, 'revenue:wallet', wallet_nano_usd FROM usage_records WHERE wallet_nano_usd <> 0
+  UNION ALL SELECT id, concat('plan:', account, ':', subscription_period), -plan_nano_usd
+              FROM usage_records WHERE plan_nano_usd <> 0
+  UNION ALL SELECT id, 'revenue:plan', plan_nano_usd FROM usage_records WHERE plan_nano_usd <> 0
+  UNION ALL SELECT record.id, 'cost', -attempt."costNanoUsd" FROM ${ATTEMPTS}
+  UNION ALL SELECT record.id, 'provider-cost:' || attempt.provider, attempt."costNanoUsd" FROM ${ATTEMPTS}`;
+
+/** Standing rows of usage as the records give them, the wallet as the entries do. */
+const STANDING = `
+  SELECT account, 'km:' || key_id || ':' || month AS name, charged_nano_usd AS amount FROM usage_records
+  UNION ALL SELECT account, 'mm:' || member_id || ':' || month, charged_nano_usd FROM usage_records
+  UNION ALL
+  SELECT account, format('w:%s:%s:%s', split_part(counted, '/', 1), split_part(counted, '/', 2),
+           CASE split_part(counted, '/', 1) WHEN 'session_5h' THEN session_start_ms::text
+                                            WHEN 'weekly' THEN week_start_ms::text ELSE subscription_period END),
+         CASE split_part(counted, '/', 2) WHEN 'usd' THEN plan_nano_usd ELSE 1 END
+    FROM usage_records, unnest(windows) AS counted
+   WHERE outcome = 'settled' AND (split_part(counted, '/', 1) <> 'session_5h' OR session_start_ms IS NOT NULL)
+  UNION ALL
+  SELECT account, format('al:%s:%s:%s', allotment, model_id, subscription_period),
+         CASE allotment WHEN 'usd' THEN plan_nano_usd ELSE 1 END
+    FROM usage_records WHERE outcome = 'settled' AND allotment IS NOT NULL
+  UNION ALL SELECT substr(ledger_account, 8), 'wallet', amount_nano_usd
+              FROM ledger_entries WHERE ledger_account LIKE 'wallet:%'`;
+
+/** The plan pays up to its bound, then the wallet up to its hold, then the plan again (behaviour §2). */
+const WALLET_PART = `(WITH above AS (SELECT charged_nano_usd - least(charged_nano_usd, greatest(plan_max_nano_usd, 0)) AS plan)
+    SELECT CASE WHEN wallet_max_nano_usd IS NULL THEN above.plan
+                ELSE least(above.plan, greatest(wallet_max_nano_usd, 0)) END FROM above)`;
+
+export const AUDIT_CHECKS: readonly AuditCheck[] = [
+  {
+    name: 'trial balance',
+    sql: `SELECT 'all entries' AS subject, '0' AS expected, sum(amount_nano_usd)::text AS found
+            FROM ledger_entries HAVING sum(amount_nano_usd) <> 0`,
+  },
+  {
+    name: 'transaction',
+    sql: `SELECT id::text AS subject, 'a head and two entries or more that sum to 0' AS expected,
+                 format('%s and %s entries, the last %s, that sum to %s',
+                        CASE WHEN head.kind IS NULL THEN 'no head' ELSE 'a head' END,
+                        coalesce(whole.entries, 0), coalesce(whole.last, 0), coalesce(whole.total, 0)) AS found
+            FROM ledger_transactions head
+            FULL JOIN (SELECT transaction_id AS id, count(*) AS entries, max(ordinal) AS last,
+                              sum(amount_nano_usd) AS total FROM ledger_entries GROUP BY 1) whole USING (id)
+           WHERE head.kind IS NULL OR whole.entries IS NULL OR whole.entries < 2 OR whole.entries <> whole.last
+              OR whole.total <> 0`,
+  },
+  {
+    name: 'record',
+    sql: `SELECT id::text AS subject, format('plan %s, wallet %s, cost %s', charged_nano_usd - part, part, cost) AS expected,
+                 format('plan %s, wallet %s, cost %s', plan_nano_usd, wallet_nano_usd, cost_nano_usd) AS found
+            FROM (SELECT *, ${WALLET_PART} AS part,
+                         (SELECT sum((attempt ->> 'costNanoUsd')::bigint) FROM jsonb_array_elements(attempts) attempt) AS cost
+                    FROM usage_records) record
+           WHERE wallet_nano_usd <> part OR cost IS DISTINCT FROM cost_nano_usd`,
+  },
+  {
+    name: 'charge',
+    sql: `WITH asked AS (SELECT id, name, sum(amount) AS amount FROM (${CHARGES}) charge GROUP BY 1, 2),
+               posted AS (SELECT coalesce(head.request_id, head.id) AS id, entry.ledger_account AS name,
+                                 sum(entry.amount_nano_usd) AS amount
+                            FROM ledger_transactions head JOIN ledger_entries entry ON entry.transaction_id = head.id
+                           WHERE head.kind IN ('usage', 'usage_correction') GROUP BY 1, 2)
+          SELECT format('%s %s', id, name) AS subject, coalesce(asked.amount, 0)::text AS expected,
+                 coalesce(posted.amount, 0)::text AS found
+            FROM asked FULL JOIN posted USING (id, name)
+           WHERE coalesce(asked.amount, 0) <> coalesce(posted.amount, 0)`,
+  },
+  {
+    name: 'head of a charge',
+    sql: `SELECT head.id::text AS subject,
+                 format('a charge of %s for call %s', coalesce(record.account, 'nobody'), coalesce(record.id::text, 'none')) AS expected,
+                 format('%s of %s for call %s, corrects %s', head.kind, head.account, head.request_id, head.corrects) AS found
+            FROM ledger_transactions head LEFT JOIN usage_records record ON record.id = head.request_id
+           WHERE head.kind IN ('usage', 'usage_correction')
+             AND (record.account IS DISTINCT FROM head.account
+                  OR (head.kind = 'usage' AND (head.id <> head.request_id OR head.corrects IS NOT NULL))
+                  OR (head.kind = 'usage_correction'
+                      AND (head.id = head.request_id OR head.corrects IS DISTINCT FROM head.request_id)))`,
+  },
+  {
+    name: 'wallet entry',
+    sql: `WITH posted AS (SELECT head.id, head.kind, head.account, sum(entry.amount_nano_usd) AS amount
+                            FROM ledger_transactions head
+                            LEFT JOIN ledger_entries entry ON entry.transaction_id = head.id
+                                                          AND entry.ledger_account = 'wallet:' || head.account
+                           WHERE head.kind NOT IN ('usage', 'usage_correction') GROUP BY 1, 2, 3)
+          SELECT coalesce(id, entry.transaction_id)::text AS subject,
+                 format('%s of %s for %s', posted.kind, posted.amount, posted.account) AS expected,
+                 format('%s of %s for %s', entry.kind, entry.amount_nano_usd, entry.account) AS found
+            FROM posted FULL JOIN wallet_entries entry ON entry.transaction_id = posted.id
+           WHERE posted.amount IS DISTINCT FROM entry.amount_nano_usd OR posted.kind IS DISTINCT FROM entry.kind
+              OR posted.account IS DISTINCT FROM entry.account`,
+  },
+  {
+    name: 'standing',
+    sql: `WITH rebuilt AS (SELECT account, name, sum(amount) AS value FROM (${STANDING}) standing GROUP BY 1, 2)
+          SELECT format('%s %s', account, name) AS subject, coalesce(rebuilt.value, 0)::text AS expected,
+                 coalesce(kept.value, 0)::text AS found
+            FROM rebuilt FULL JOIN standing_rows kept USING (account, name)
+           WHERE coalesce(rebuilt.value, 0) <> coalesce(kept.value, 0)`,
+  },
+  {
+    name: 'version',
+    sql: `SELECT format('%s %s', account, name) AS subject, format('at most %s', known.version) AS expected,
+                 changed.version::text AS found
+            FROM standing_rows changed JOIN accounts known USING (account) WHERE changed.version > known.version`,
+  },
+  {
+    name: 'alert',
+    sql: `WITH rebuilt AS (SELECT account, name, sum(amount) AS value FROM (${STANDING}) standing GROUP BY 1, 2)
+          SELECT format('%s %s:%s at %s percent', alert.account, subject, period, threshold) AS subject,
+                 format('a use of %s or more', used_value) AS expected, coalesce(rebuilt.value, 0)::text AS found
+            FROM alerts alert
+            LEFT JOIN rebuilt ON rebuilt.account = alert.account AND rebuilt.name = alert.subject || ':' || alert.period
+           WHERE coalesce(rebuilt.value, 0) < used_value`,
+  },
+  {
+    name: 'chained transactions',
+    sql: `SELECT 'ledger transactions' AS subject, (chained + earlier_transactions)::text AS expected, posted::text AS found
+            FROM chain_start, (SELECT count(*) AS posted FROM ledger_transactions) head,
+                 (SELECT coalesce(sum(length(members) / 48), 0) AS chained FROM chain_blocks) block
+           WHERE chained + earlier_transactions <> posted`,
+  },
+  {
+    name: 'unchained transaction',
+    sql: `WITH chained AS (
+            SELECT encode(substr(members, 1 + 48 * at, 16), 'hex')::uuid AS id
+              FROM chain_blocks, generate_series(0, length(members) / 48 - 1) AS at
+          )
+          SELECT head.id::text AS subject, 'a place in its chain' AS expected,
+                 format('%s of %s at %s in none', kind, account, posted_at) AS found
+            FROM ledger_transactions head
+           WHERE (SELECT count(*) FROM chain_start WHERE earlier_transactions = 0) = 1
+             AND NOT EXISTS (SELECT FROM chained WHERE chained.id = head.id)`,
+  },
+];

@@ -1,0 +1,93 @@
+import type { Tx } from '@gateway/postgres';
+import type { Spend, SpendLine, SpendList, StatementFacts, StatementLinesQuery } from '../operator-ports.js';
+
+/** An account's calls of [from, to), epoch milliseconds. */
+export type SpendBounds = Pick<StatementLinesQuery, 'account' | 'from' | 'to'>;
+
+const SUMS = `count(*) AS calls, sum(charged_nano_usd) AS charged, sum(plan_nano_usd) AS plan, sum(wallet_nano_usd) AS wallet`;
+const NO_SPEND: Spend = { calls: 0, chargedNanoUsd: 0n, planNanoUsd: 0n, walletNanoUsd: 0n };
+const LINE_COLUMNS = { key: 'key_id', member: 'member_id', model: 'model_id' } as const;
+
+/** Of settled calls: others cost nothing. The largest of each list. */
+export async function readSpends(
+  tx: Tx,
+  { account, from, to }: SpendBounds,
+  linesMax: number,
+): Promise<Pick<StatementFacts, 'usage' | 'byKey' | 'byMember' | 'byModel'>> {
+  const rows = await tx.query<SummedRow & Pick<SpendRow, 'by'> & { entries: bigint }>(
+    `SELECT * FROM (
+       SELECT grouped.*, count(*) OVER (PARTITION BY by) AS entries,
+              row_number() OVER (PARTITION BY by ORDER BY charged DESC, id) AS place
+         FROM (SELECT CASE grouping(key_id, member_id, model_id) WHEN 3 THEN 'key' WHEN 5 THEN 'member' WHEN 6 THEN 'model'
+                        ELSE 'all' END AS by,
+                      coalesce(key_id, member_id, model_id, '') AS id, ${SUMS}
+                 FROM usage_records
+                WHERE account = $1 AND id >= uuid_floor($2) AND id < uuid_floor($3) AND outcome = 'settled'
+                GROUP BY GROUPING SETS ((key_id), (member_id), (model_id), ())
+               HAVING count(*) > 0) grouped) placed
+      WHERE place <= $4 ORDER BY by, place`,
+    [account, from, to, linesMax],
+  );
+  const spends = rows.map((row) => ({ by: row.by, entries: Number(row.entries), ...lineFromRow(row) }));
+  const usage = spends.find(({ by }) => by === 'all') ?? NO_SPEND;
+  const listBy = (wanted: SpendRow['by']): SpendList =>
+    listOf(
+      spends.filter(({ by }) => by === wanted),
+      usage,
+    );
+  return { usage, byKey: listBy('key'), byMember: listBy('member'), byModel: listBy('model') };
+}
+
+/** All lines of a list by id, page by page. */
+export async function readLines(tx: Tx, query: StatementLinesQuery): Promise<SpendLine[]> {
+  const { account, from, to, key, member, after, limit } = query;
+  const column = LINE_COLUMNS[query.by];
+  const rows = await tx.query<SummedRow>(
+    `SELECT ${column} COLLATE "C" AS id, ${SUMS} FROM usage_records
+      WHERE account = $1 AND id >= uuid_floor($2) AND id < uuid_floor($3) AND outcome = 'settled'
+        AND ($4::text IS NULL OR key_id = $4) AND ($5::text IS NULL OR member_id = $5)
+        AND ($6::text IS NULL OR ${column} COLLATE "C" > $6)
+      GROUP BY 1 ORDER BY 1 LIMIT $7`,
+    [account, from, to, key, member, after, limit],
+  );
+  return rows.map(lineFromRow);
+}
+
+interface SpendRow extends SpendLine {
+  readonly by: 'all' | 'key' | 'member' | 'model';
+  /** How many lines the list has altogether. */
+  readonly entries: number;
+}
+
+/** Every call counts once in each list, so what the lines leave of the usage is what was left out. */
+function listOf(rows: readonly SpendRow[], usage: Spend): SpendList {
+  const shown = rows.reduce((sum, row) => minus(sum, row), usage);
+  return {
+    lines: rows.map(({ id, calls, chargedNanoUsd, planNanoUsd, walletNanoUsd }) => ({
+      ...{ id, calls, chargedNanoUsd, planNanoUsd, walletNanoUsd },
+    })),
+    omitted: { entries: (rows[0]?.entries ?? 0) - rows.length, ...shown },
+  };
+}
+
+function minus(from: Spend, spend: Spend): Spend {
+  return {
+    calls: from.calls - spend.calls,
+    chargedNanoUsd: from.chargedNanoUsd - spend.chargedNanoUsd,
+    planNanoUsd: from.planNanoUsd - spend.planNanoUsd,
+    walletNanoUsd: from.walletNanoUsd - spend.walletNanoUsd,
+  };
+}
+
+/** Sums of bigint are numeric, which the driver gives as text. */
+type SummedRow = Record<'id' | 'plan' | 'wallet' | 'charged', string> & { readonly calls: bigint };
+
+function lineFromRow({ id, calls, charged, plan, wallet }: SummedRow): SpendLine {
+  return {
+    id,
+    calls: Number(calls),
+    chargedNanoUsd: BigInt(charged),
+    planNanoUsd: BigInt(plan),
+    walletNanoUsd: BigInt(wallet),
+  };
+}

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { until } from '@gateway/testkit';
+import { faultsOf } from '../../test/audit.js';
+import { booksOf, DisturbedWorld, ended } from '../../test/disturbed-world.js';
+import { killAtEach, PORT_CALLS, STATEMENTS, Traffic } from '../../test/kill-rounds.js';
+
+const SEED = Number(process.env['TEST_SEED'] ?? Math.floor(Math.random() * 1e9));
+const ALL_SHARDS = [0, 1, 2, 3];
+
+let world: DisturbedWorld;
+
+beforeAll(async () => {
+  world = await DisturbedWorld.start();
+}, 60_000);
+afterAll(() => world.stop(), 60_000);
+
+/** Whatever happened, the books are those of an undisturbed run over the same events. */
+async function expectExact(): Promise<void> {
+  await world.settled();
+  expect(await booksOf(world.ledger.pool)).toEqual(await world.undisturbed());
+  expect(await faultsOf(world.ledger.pool)).toEqual([]);
+}
+
+test(`a worker that is killed before and after every port call of a batch, twice each (TEST_SEED=${SEED})`, async () => {
+  const around = (call: string): string[] => [`before ${call}`, `after ${call}`];
+  const kills = await killAtEach(world, PORT_CALLS.flatMap(around), 2, SEED);
+  expect(kills).toBe(PORT_CALLS.length * 4);
+  // Within a transaction one side of each statement is enough here: the other is the next one's.
+  await killAtEach(
+    world,
+    STATEMENTS.map((statement) => `after ${statement}`),
+    1,
+    SEED + 2,
+  );
+  const last = world.worker();
+  await expectExact();
+  await ended(last);
+}, 180_000);
+
+test(`5,000 events that queued while no worker ran (TEST_SEED=${SEED})`, async () => {
+  const traffic = new Traffic(ALL_SHARDS, SEED + 5);
+  const queued: unknown[] = [];
+  while (queued.length < 5_000) queued.push(...traffic.round());
+  await world.store(queued, 50);
+  const worker = world.worker();
+  await expectExact();
+  await ended(worker);
+}, 120_000);
+
+test(`PostgreSQL and NATS are killed under load (TEST_SEED=${SEED})`, async () => {
+  const traffic = new Traffic(ALL_SHARDS, SEED + 10);
+  const worker = world.worker({ ackWaitMs: 1_000 });
+  const load = async (rounds: number): Promise<void> => {
+    for (let round = 0; round < rounds; round += 1) await world.store(traffic.round(), 3);
+  };
+  for (const server of [world.postgres, world.bus.nats, world.postgres, world.bus.nats])
+    await Promise.all([load(25), server.restart?.({ kill: true })]);
+  await expectExact();
+  await ended(worker);
+}, 120_000);
+
+test(`of two workers one is killed and one hangs and wakes late (TEST_SEED=${SEED})`, async () => {
+  const traffic = new Traffic(ALL_SHARDS, SEED + 20);
+  const load = async (rounds: number): Promise<void> => {
+    for (let round = 0; round < rounds; round += 1) await world.store(traffic.round(), 3);
+  };
+  const holder = async (): Promise<number> => {
+    const { rows } = await world.ledger.pool.query<{ holders: bigint }>(
+      'SELECT count(DISTINCT backend_pid) AS holders FROM shard_holders',
+    );
+    return Number(rows[0]?.holders ?? 0);
+  };
+  const killed = world.worker();
+  await until('the first one works', holder);
+  const hung = world.worker();
+  await load(10);
+  await ended(killed);
+  await load(5);
+  await world.settled();
+
+  hung.kill('SIGSTOP');
+  await load(10);
+  const rescuer = world.worker();
+  await world.settled();
+  hung.kill('SIGCONT');
+  await load(10);
+  await expectExact();
+  await Promise.all([ended(hung), ended(rescuer)]);
+}, 120_000);

@@ -1,0 +1,107 @@
+// A worker of usage events that ends itself by SIGKILL before or after a named call. It wires the ports that the service
+// wires, in wrappers; the code of the service knows nothing of it. Settings come as JSON in the first argument.
+import { randomUUID } from 'node:crypto';
+import { connectBus } from '@gateway/bus';
+import { subjectOf, usageRecorded } from '@gateway/contracts/messages';
+import { createPool } from '@gateway/postgres';
+import { isInfrastructureFault } from '../dist/adapters/infrastructure-fault.js';
+import { makeAnnouncer } from '../dist/adapters/announcer.js';
+import { readIncarnation } from '../dist/adapters/incarnation.js';
+import { makeSettleStore } from '../dist/adapters/settle-store.js';
+import { makeShardLocks } from '../dist/adapters/shard-locks.js';
+import { startUsageWorker } from '../dist/doors/usage-worker.js';
+import { makeMonths } from '../dist/settle/ensure-months.js';
+import { makeSettleMeter } from '../dist/settle/settle-meter.js';
+
+/** `point` is "before <call>", "after <call>" or null; it kills when it is reached for the `nth` time. */
+const {
+  natsUrl,
+  postgresUrl,
+  shards,
+  point = null,
+  nth = 1,
+  ackWaitMs = 400,
+  silentMs = 1_000,
+} = JSON.parse(process.argv[2]);
+const log = { info() {}, warn() {}, error() {} };
+let reached = 0;
+
+function reach(place) {
+  if (place !== point) return;
+  reached += 1;
+  if (reached === nth) process.kill(process.pid, 'SIGKILL');
+}
+
+function breakable(name, call) {
+  return (...values) => {
+    reach(`before ${name}`);
+    const answer = call(...values);
+    if (!(answer instanceof Promise)) {
+      reach(`after ${name}`);
+      return answer;
+    }
+    return answer.then((value) => {
+      reach(`after ${name}`);
+      return value;
+    });
+  };
+}
+
+/** Every statement by the name under which it is prepared, or its first word. */
+function breakablePool(pool) {
+  const known = new WeakSet();
+  const connect = pool.connect.bind(pool);
+  pool.connect = async () => {
+    const client = await connect();
+    if (!known.has(client)) {
+      known.add(client);
+      const query = client.query.bind(client);
+      client.query = (asked, ...rest) => {
+        const name = typeof asked === 'string' ? asked.split(' ', 1)[0] : (asked.name ?? 'a statement');
+        return breakable(name, query)(asked, ...rest);
+      };
+    }
+    return client;
+  };
+  return pool;
+}
+
+const pool = breakablePool(createPool(postgresUrl, { applicationName: 'breakable', log }));
+const locksPool = createPool(postgresUrl, { applicationName: 'breakable locks', max: 1, log });
+const incarnation = await readIncarnation(pool);
+const bus = await connectBus({ url: natsUrl, service: 'billing', replica: randomUUID(), log });
+const store = makeSettleStore(pool);
+const settling = {
+  settle: breakable('settle', (request) => store.settle(request)),
+  ensureMonth: breakable('ensureMonth', (month) => store.ensureMonth(month)),
+};
+const announcer = makeAnnouncer(bus, incarnation);
+const locks = makeShardLocks(locksPool, () => worker.lost(), silentMs);
+const hold = breakable('hold', (shard) => locks.hold(shard));
+const worker = startUsageWorker({
+  store: settling,
+  months: makeMonths(settling),
+  announcer: { standing: breakable('standing', (accounts) => announcer.standing(accounts)) },
+  meter: makeSettleMeter(),
+  isInfrastructureFault,
+  retryDelayMs: () => 100,
+  log,
+  stopping: new AbortController().signal,
+  locks: { hold: async (shard) => shards.includes(shard) && hold(shard), release: () => locks.release() },
+  consume: (shard, handler) =>
+    bus.consume({
+      stream: usageRecorded.stream,
+      durable: `billing-${shard}-${incarnation}`,
+      filterSubject: subjectOf(usageRecorded, { shard }),
+      batchMax: 4,
+      maxAckPending: 1_000,
+      ackWaitMs,
+      handler: (batch) =>
+        handler(batch.map((delivery) => ({ ...delivery, ack: breakable('ack', () => delivery.ack()) }))),
+    }),
+});
+process.on('SIGTERM', async () => {
+  await worker.stop();
+  await bus.drain(1_000);
+  process.exit(0);
+});

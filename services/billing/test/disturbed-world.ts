@@ -1,0 +1,172 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Bus } from '@gateway/bus';
+import { SHARDS_TOTAL, shardOfAccount } from '@gateway/contracts/ids';
+import { usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
+import type { Pool } from '@gateway/postgres';
+import type { RunningServer } from '@gateway/servers';
+import { startTestBus, until, type TestBus, type TestDatabase } from '@gateway/testkit';
+import { makeProgressStore } from '../src/adapters/progress-store.js';
+import { makeSettleStore } from '../src/adapters/settle-store.js';
+import { makeUsageStream } from '../src/adapters/usage-stream.js';
+import { makeMonths } from '../src/settle/ensure-months.js';
+import { readDelivery } from '../src/settle/read-delivery.js';
+import { settleBatch } from '../src/settle/settle-batch.js';
+import { balancesOf } from './audit.js';
+import { messageOf } from './events.js';
+import { startLedgerWorld, type LedgerWorld } from './ledger-world.js';
+
+const WORKER = fileURLToPath(new URL('breakable-worker.mjs', import.meta.url));
+const BUILT = fileURLToPath(new URL('../dist/doors/usage-worker.js', import.meta.url));
+/** Messages that are settled in one transaction where nothing disturbs. */
+const UNDISTURBED_MESSAGES = 10;
+const STREAM_BYTES = 512 * 1024 * 1024;
+const SETTLE_MS = 120_000;
+
+export interface WorkerSettings {
+  readonly shards?: readonly number[];
+  /** `before <call>` or `after <call>`: where the worker kills itself. */
+  readonly point?: string;
+  readonly nth?: number;
+  readonly ackWaitMs?: number;
+  /** Another ledger than the world's, on the same stream. */
+  readonly ledger?: TestDatabase;
+}
+
+/** The stream with its ledger, worker processes that can be killed anywhere, and the same events in an undisturbed ledger. */
+export class DisturbedWorld {
+  /** Everything that was ever stored, in its order. */
+  readonly #stored: { shard: number; events: readonly unknown[] }[] = [];
+  readonly #running = new Set<ChildProcess>();
+
+  private constructor(
+    readonly bus: TestBus,
+    readonly ledgers: LedgerWorld,
+    readonly ledger: TestDatabase,
+    readonly edge: Bus,
+    readonly billing: Bus,
+  ) {}
+
+  static async start(): Promise<DisturbedWorld> {
+    if (!existsSync(BUILT)) throw new Error('billing is not built: npx tsc -b services/billing');
+    const [ledgers, bus] = await Promise.all([startLedgerWorld(), startTestBus()]);
+    const [ledger, edge, billing] = await Promise.all([
+      ledgers.ledger(),
+      bus.connect('edge-proxy'),
+      bus.connect('billing'),
+    ]);
+    await makeUsageStream(billing, STREAM_BYTES, 1, 'any').ensure();
+    return new DisturbedWorld(bus, ledgers, ledger, edge, billing);
+  }
+
+  get eventsStored(): number {
+    return this.#stored.reduce((total, { events }) => total + events.length, 0);
+  }
+
+  get postgres(): RunningServer {
+    return this.ledgers.postgres;
+  }
+
+  /**
+   * Stores events in messages of at most `size`, each with accounts of one shard; of what has no account, in shard 0. What
+   * the stream did not take is sent again, as an edge does.
+   */
+  async store(events: readonly unknown[], size: number): Promise<void> {
+    const byShard = new Map<number, unknown[]>();
+    for (const event of events) {
+      const shard = shardOf(event);
+      byShard.set(shard, [...(byShard.get(shard) ?? []), event]);
+    }
+    for (const [shard, ofShard] of byShard)
+      for (let at = 0; at < ofShard.length; at += size) {
+        const message = ofShard.slice(at, at + size);
+        this.#stored.push({ shard, events: message });
+        await until('the stream takes a message', () =>
+          this.edge.store(usageRecorded, { shard }, messageOf(message)).catch(() => null),
+        );
+      }
+  }
+
+  worker({ ledger = this.ledger, ...settings }: WorkerSettings = {}): ChildProcess {
+    const all = Array.from({ length: SHARDS_TOTAL }, (_, shard) => shard);
+    const child = spawn(
+      process.execPath,
+      [
+        WORKER,
+        JSON.stringify({ shards: all, ...settings, natsUrl: this.bus.urlFor('billing'), postgresUrl: ledger.url }),
+      ],
+      { stdio: ['ignore', 'ignore', 'inherit'] },
+    );
+    this.#running.add(child);
+    child.once('exit', () => this.#running.delete(child));
+    return child;
+  }
+
+  /** Until every stored message is settled without a gap. */
+  async settled(ledger = this.ledger, timeoutMs = SETTLE_MS): Promise<void> {
+    const progress = makeProgressStore(ledger.pool);
+    const stream = makeUsageStream(this.billing, STREAM_BYTES, 1, 'any');
+    await until(
+      'everything stored is settled',
+      async () => {
+        try {
+          const facts = await stream.facts();
+          return (await progress.advance(facts)).position.sequence >= facts.lastSequence;
+        } catch {
+          // A server that was restarted is not there yet.
+          return false;
+        }
+      },
+      timeoutMs,
+    );
+  }
+
+  /** What all that was stored gives in a ledger of its own, in the order of the stream and without any disturbance. */
+  async undisturbed(): Promise<Record<string, string>> {
+    const { pool } = await this.ledgers.ledger();
+    const store = makeSettleStore(pool);
+    const months = makeMonths(store);
+    for (let at = 0; at < this.#stored.length; at += UNDISTURBED_MESSAGES) {
+      const read = this.#stored
+        .slice(at, at + UNDISTURBED_MESSAGES)
+        .map(({ shard, events }) => readDelivery(messageOf(events), { shard, sequence: 1 }));
+      await settleBatch(store, months, {
+        facts: read.flatMap(({ facts }) => facts),
+        setAside: read.flatMap(({ setAside }) => setAside),
+        applied: [],
+      });
+    }
+    return booksOf(pool);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#running].map(ended));
+    await Promise.all([this.bus.stop(), this.ledgers.stop()]);
+  }
+}
+
+/** Balances, counters, records and which events are set aside. */
+export async function booksOf(pool: Pool): Promise<Record<string, string>> {
+  const { rows } = await pool.query<{ hash: string; reason: string }>(
+    `SELECT encode(content_hash, 'hex') AS hash, reason FROM set_aside_events`,
+  );
+  return {
+    ...(await balancesOf(pool)),
+    ...Object.fromEntries(rows.map(({ hash, reason }) => [`aside ${hash}`, reason])),
+  };
+}
+
+/** Ends a process, if it has not ended yet, and waits for it. */
+export async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGCONT');
+  child.kill('SIGKILL');
+  await exit;
+}
+
+function shardOf(event: unknown): number {
+  const account = (event as Partial<UsageEvent>).hold?.account;
+  return typeof account === 'string' ? shardOfAccount(account) : 0;
+}

@@ -1,0 +1,87 @@
+import type { ReceivedOf, AnswerBodyOf } from '@gateway/contracts/messages';
+import type { billingExportLedgerEntries, billingExportUsageRecords, UsageEvent } from '@gateway/contracts/messages';
+import type { WalletEntryCreate } from '@gateway/contracts/operator';
+import type { TestDatabase } from '@gateway/testkit';
+import { makeExportStore } from '../src/adapters/export-store.js';
+import { makeFinanceStore } from '../src/adapters/finance-store.js';
+import { makePlanStore } from '../src/adapters/plan-store.js';
+import { makeSettleStore } from '../src/adapters/settle-store.js';
+import { makeShowStore } from '../src/adapters/show-store.js';
+import { makeSubscriptionStore } from '../src/adapters/subscription-store.js';
+import { makeWalletStore } from '../src/adapters/wallet-store.js';
+import { putPlan } from '../src/change/change-plans.js';
+import { putSubscription } from '../src/change/put-subscription.js';
+import { exportLedgerEntries } from '../src/export/export-ledger-entries.js';
+import { exportUsageRecords } from '../src/export/export-usage-records.js';
+import { addWalletEntry } from '../src/fund/add-wallet-entry.js';
+import { makeMonths } from '../src/settle/ensure-months.js';
+import { settleBatch } from '../src/settle/settle-batch.js';
+import { accepted } from './accepted.js';
+import { factsOf } from './events.js';
+
+type Page = Exclude<AnswerBodyOf<typeof billingExportUsageRecords>, { refused: unknown }>;
+type Wanted = Partial<Omit<ReceivedOf<typeof billingExportUsageRecords>, 'after'>>;
+
+/** The verbs on a ledger without a bus: admission has every change at once. */
+export function ledgerVerbs(ledger: TestDatabase) {
+  const settleStore = makeSettleStore(ledger.pool);
+  const months = makeMonths(settleStore);
+  const show = makeShowStore(ledger.pool);
+  const finance = makeFinanceStore(ledger.pool);
+  const exports = makeExportStore(ledger.pool);
+  const inForce = { awaitDelivered: () => Promise.resolve(true) };
+  const wanted = (changes: Wanted) => ({ account: null, from: null, to: null, format: 'jsonl' as const, ...changes });
+  const recordsPage = async (changes: Wanted, after: string | null): Promise<Page> =>
+    accepted(await exportUsageRecords(exports, { ...wanted(changes), after }));
+  const entriesPage = async (
+    changes: Partial<ReceivedOf<typeof billingExportLedgerEntries>>,
+    after: string | null,
+  ): Promise<Page> => accepted(await exportLedgerEntries(exports, { ...wanted(changes), after }));
+  return {
+    show,
+    finance,
+    settle: (...events: UsageEvent[]) =>
+      settleBatch(settleStore, months, { facts: factsOf(...events), setAside: [], applied: [] }),
+    fund: (account: string, spec: WalletEntryCreate, now: number, actor = 'operator:ada') =>
+      addWalletEntry(
+        { inForce, store: makeWalletStore(ledger.pool), show, months, now: () => now },
+        { account, spec, actor },
+      ),
+    async plan(id: string, now: number) {
+      const spec = {
+        ...{ name: id, tier: id, models: null, requestsPerMinute: 60, concurrency: 10, maxActiveKeys: 3 },
+        ...{ windows: [], modelAllotments: [], defaultKeySpendCapUsd: null },
+      };
+      accepted(
+        await putPlan({ store: makePlanStore(ledger.pool), now: () => now }, { id, spec, actor: 'operator:ada' }),
+      );
+    },
+    async subscribe(account: string, planId: string, start: number, end: number, now: number): Promise<string> {
+      const [periodStart, periodEnd] = [new Date(start).toISOString(), new Date(end).toISOString()];
+      const request = { account, spec: { planId, periodStart, periodEnd, renews: false }, actor: 'operator:ada' };
+      const deps = { store: makeSubscriptionStore(ledger.pool), inForce, now: () => now };
+      return accepted(await putSubscription(deps, request)).subscription.id;
+    },
+    recordsPage,
+    entriesPage,
+    recordsFile: (changes: Wanted = {}, after: string | null = null) => fileOf(recordsPage, changes, after),
+    entriesFile: (changes: Wanted = {}, after: string | null = null) => fileOf(entriesPage, changes, after),
+  };
+}
+
+export type LedgerVerbs = ReturnType<typeof ledgerVerbs>;
+
+/** All pages, one after the other. */
+async function fileOf(
+  pageOf: (changes: Wanted, after: string | null) => Promise<Page>,
+  changes: Wanted,
+  after: string | null,
+): Promise<{ text: string; pages: Page[] }> {
+  const pages: Page[] = [];
+  for (let place = after; ;) {
+    const page = await pageOf(changes, place);
+    pages.push(page);
+    if (!page.more) return { text: pages.map(({ text }) => text).join(''), pages };
+    place = page.lastId;
+  }
+}

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** A text of any length, page by page. */
+export interface TextFile {
+  readonly contentType: string;
+  readonly name: string;
+  readonly pages: AsyncIterable<string>;
+}
+
+/** Trailer with the SHA-256 of all bytes of the body, hexadecimal: without it the file is not whole. */
+export const CONTENT_SHA256 = 'x-content-sha256';
+/** A client that takes nothing for so long is given up: it holds one of the places for requests. */
+const STALLED_MS_MAX = 60_000;
+
+/**
+ * Sends a file as fast as its client takes it, with one page in memory. Whole: it ends with its checksum as a trailer. Else the
+ * connection is broken off, so that nobody takes a part for the whole. Never rejects.
+ * @returns what went wrong; null when all was sent, or the client has gone
+ */
+export async function sendFile(request: IncomingMessage, response: ServerResponse, file: TextFile): Promise<unknown> {
+  response.statusCode = 200;
+  response.setHeader('cache-control', 'no-store');
+  response.setHeader('x-content-type-options', 'nosniff');
+  response.setHeader('content-type', file.contentType);
+  response.setHeader('content-disposition', `attachment; filename="${file.name}"`);
+  if (request.method === 'HEAD') {
+    response.end();
+    return null;
+  }
+  // HTTP/1.0 has no trailers.
+  const withTrailer = response.useChunkedEncodingByDefault;
+  if (withTrailer) response.setHeader('trailer', CONTENT_SHA256);
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const sum = createHash('sha256');
+  try {
+    for await (const page of file.pages) {
+      if (gone.signal.aborted) return null;
+      sum.update(page);
+      if (!response.write(page)) await drained(response, gone.signal);
+    }
+    if (withTrailer) response.addTrailers({ [CONTENT_SHA256]: sum.digest('hex') });
+    response.end();
+    return null;
+  } catch (error) {
+    if (gone.signal.aborted) return null;
+    response.destroy();
+    return error;
+  }
+}
+
+async function drained(response: ServerResponse, gone: AbortSignal): Promise<void> {
+  await once(response, 'drain', { signal: AbortSignal.any([gone, AbortSignal.timeout(STALLED_MS_MAX)]) });
+}
