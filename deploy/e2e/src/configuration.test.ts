@@ -15,6 +15,7 @@ const BROKEN: Readonly<Record<string, string>> = {
   GATEWAY_NATS_URL: `https://edge:${CANARY}@127.0.0.1`,
   GATEWAY_POSTGRES_URL: `mysql://role:${CANARY}@127.0.0.1/x`,
   GATEWAY_REDIS_URL: `http://:${CANARY}@127.0.0.1`,
+  GATEWAY_SMTP_URL: `http://user:${CANARY}@127.0.0.1`,
   GATEWAY_KEY_PEPPER: CANARY,
   GATEWAY_CREDENTIALS_KEY: CANARY,
   GATEWAY_KEY_PREFIXES: 'nothing',
@@ -36,6 +37,7 @@ const OF_ONE: Readonly<Record<(typeof SERVICES)[number], readonly string[]>> = {
     'GATEWAY_KEY_PEPPER',
     'GATEWAY_CREDENTIALS_KEY',
     'GATEWAY_DRAIN_MS',
+    'GATEWAY_ALLOW_PRIVATE_SOURCES',
   ],
   dashboard: [
     'GATEWAY_OPERATOR_PORT',
@@ -45,8 +47,13 @@ const OF_ONE: Readonly<Record<(typeof SERVICES)[number], readonly string[]>> = {
     'GATEWAY_CREDENTIALS_KEY',
   ],
   admission: ['GATEWAY_REDIS_URL', 'GATEWAY_LEASE_MS', 'GATEWAY_USAGE_STREAM_BYTES'],
-  billing: ['GATEWAY_POSTGRES_URL', 'GATEWAY_USAGE_STREAM_BYTES'],
-  accounts: ['GATEWAY_POSTGRES_URL', 'GATEWAY_TEAMS_ENABLED'],
+  billing: [
+    'GATEWAY_POSTGRES_URL',
+    'GATEWAY_USAGE_STREAM_BYTES',
+    'GATEWAY_CREDENTIALS_KEY',
+    'GATEWAY_ALLOW_PRIVATE_SOURCES',
+  ],
+  accounts: ['GATEWAY_POSTGRES_URL', 'GATEWAY_TEAMS_ENABLED', 'GATEWAY_SMTP_URL'],
   catalog: ['GATEWAY_POSTGRES_URL', 'GATEWAY_CREDENTIALS_KEY', 'GATEWAY_ALLOW_PRIVATE_SOURCES'],
 };
 

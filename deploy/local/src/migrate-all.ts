@@ -1,4 +1,4 @@
-import { migrate } from '@gateway/postgres';
+import { migrate, type MigrateOptions } from '@gateway/postgres';
 import { LEDGER_SERVICES } from './processes.js';
 import type { Secrets } from './secrets.js';
 
@@ -10,6 +10,7 @@ export async function migrateAll(migrationUrl: string, secrets: Secrets, log: (l
       schema: service,
       directory: new URL(`../../../services/${service}/migrations`, import.meta.url),
       role: { name: roleOf(service), password: secrets.rolePasswords[service] },
+      ...readersOf(service, secrets),
       log: {
         info: () => undefined,
         warn: (_facts, text) => log(`  ${service}: ${text}`),
@@ -30,6 +31,11 @@ export function postgresUrlOf(
   url.username = roleOf(service);
   url.password = secrets.rolePasswords[service];
   return url.href;
+}
+
+/** Finance reads views of billing, with a role of its own that nothing here uses. */
+function readersOf(service: string, { financePassword }: Secrets): Pick<MigrateOptions, 'readers'> {
+  return service === 'billing' ? { readers: { finance: { name: roleOf('finance'), password: financePassword } } } : {};
 }
 
 function roleOf(service: string): string {

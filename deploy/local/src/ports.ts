@@ -7,6 +7,7 @@ export const INNER_PORTS = {
   postgres: 15_432,
   nats: 14_222,
   redis: 16_379,
+  smtp: 11_025,
   'simulator-a': 18_181,
   'simulator-b': 18_182,
 } as const;

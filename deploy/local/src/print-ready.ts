@@ -11,6 +11,7 @@ export function readyText(running: RunningFile, stateDirectory: string, isDefaul
     `operator API       ${running.operatorUrl}  (token in ${stateDirectory}/running.json)`,
     `simulated provider ${running.providerUrls.join('  ')}`,
     `state and logs     ${stateDirectory}`,
+    `mails              ${stateDirectory}/mailbox`,
   ];
   if (key === null)
     lines.push(

@@ -14,6 +14,8 @@ export interface Addresses {
   readonly postgresUrlOf: (service: (typeof LEDGER_SERVICES)[number]) => string;
   readonly redisUrl: string;
   readonly publicUrl: string;
+  /** Of the local mailbox. */
+  readonly smtpUrl: string;
   readonly dashboardUrl: string;
 }
 
@@ -60,8 +62,14 @@ export function environmentOf(service: LocalService, addresses: Addresses, secre
         ...nats,
         GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service),
         GATEWAY_TEAMS_ENABLED: 'on',
+        GATEWAY_SMTP_URL: addresses.smtpUrl,
       };
     case 'billing':
-      return { ...nats, GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service) };
+      return {
+        ...nats,
+        GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service),
+        GATEWAY_CREDENTIALS_KEY: secrets.credentialsKey,
+        GATEWAY_ALLOW_PRIVATE_SOURCES: 'on',
+      };
   }
 }

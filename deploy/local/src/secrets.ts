@@ -9,6 +9,8 @@ export interface Secrets {
   readonly redisPassword: string;
   readonly busPasswords: Readonly<Record<ServiceName, string>>;
   readonly rolePasswords: Readonly<Record<'billing' | 'accounts' | 'catalog', string>>;
+  /** Of `gateway_finance`, which reads the views of the schema `finance` and nothing else. */
+  readonly financePassword: string;
   readonly keyPepper: string;
   /** 32 bytes as hexadecimal. */
   readonly credentialsKey: string;
@@ -24,9 +26,10 @@ export interface Secrets {
 /** Reads the secrets of a state directory, or makes and keeps new ones. The file is readable by its owner only. */
 export function loadSecrets(stateDirectory: string): Secrets {
   const file = fileOf(stateDirectory);
-  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Secrets;
-  const secrets = makeSecrets();
-  keepSecrets(stateDirectory, secrets);
+  const kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<Secrets>) : {};
+  // A secret that an older state does not have is made now.
+  const secrets = { ...makeSecrets(), ...kept };
+  if (Object.keys(secrets).some((name) => !(name in kept))) keepSecrets(stateDirectory, secrets);
   return secrets;
 }
 
@@ -45,6 +48,7 @@ function makeSecrets(): Secrets {
     redisPassword: hex(24),
     busPasswords: Object.fromEntries(SERVICE_NAMES.map((name) => [name, hex(24)])) as Record<ServiceName, string>,
     rolePasswords: { billing: hex(24), accounts: hex(24), catalog: hex(24) },
+    financePassword: hex(24),
     keyPepper: hex(32),
     credentialsKey: hex(32),
     sessionSecret: hex(32),

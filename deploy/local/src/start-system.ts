@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { freePort, startServers } from '@gateway/servers';
 import type { RunningServer, ServerName } from '@gateway/servers';
 import { natsAuthorization } from '@gateway/bus';
+import { startMailbox, type Mailbox } from '@gateway/mailbox';
 import { MESSAGES } from '@gateway/contracts/messages';
 import { Child } from './children/child.js';
 import { migrateAll, postgresUrlOf } from './migrate-all.js';
@@ -36,6 +37,8 @@ export interface LocalSystem {
   readonly secrets: Secrets;
   readonly servers: Readonly<Record<ServerName, RunningServer>>;
   readonly addresses: Addresses;
+  /** Where the mails of the system go. */
+  readonly mailbox: Mailbox;
   /** The children of a name in replica order. */
   children(name: ProcessName): readonly Child[];
   running(): RunningFile;
@@ -57,12 +60,30 @@ export async function startSystem(options: SystemOptions): Promise<LocalSystem> 
   const servers = await timed(options, 'servers', () =>
     startOwnServers(options, secrets, (text) => system.fail?.(text)),
   );
+  let mailbox: Mailbox | null = null;
   try {
-    return await startServices(options, secrets, servers, system);
+    mailbox = await startMailbox({
+      directory: `${options.stateDirectory}/mailbox`,
+      port: options.ports?.smtp ?? 0,
+    });
+    return await startServices(options, secrets, { servers, mailbox }, system);
   } catch (error) {
-    await Promise.all(Object.values(servers).map((server) => server.stop()));
+    await stopFoundations({ servers, mailbox });
     throw error;
   }
+}
+
+/** What all services stand on; it lives in, or beside, this very process. */
+interface Foundations {
+  readonly servers: Record<ServerName, RunningServer>;
+  readonly mailbox: Mailbox;
+}
+
+async function stopFoundations({
+  servers,
+  mailbox,
+}: Pick<Foundations, 'servers'> & { readonly mailbox: Mailbox | null }): Promise<void> {
+  await Promise.all([...Object.values(servers).map((server) => server.stop()), mailbox?.stop()]);
 }
 
 async function startOwnServers(
@@ -91,12 +112,12 @@ async function startOwnServers(
 async function startServices(
   options: SystemOptions,
   secrets: Secrets,
-  servers: Record<ServerName, RunningServer>,
+  { servers, mailbox }: Foundations,
   system: { fail?: (text: string) => void },
 ): Promise<LocalSystem> {
   const edgePorts = await portsOf(options.port, options.replicas['edge-proxy']);
   const operatorPorts = await portsOf(options.operatorPort ?? 0, options.replicas.dashboard);
-  const addresses = addressesOf(servers, secrets, edgePorts[0] ?? 0);
+  const addresses = addressesOf(servers, secrets, edgePorts[0] ?? 0, mailbox.url);
   await timed(options, 'migrations', () => migrateAll(servers.postgres.url, secrets, options.log));
 
   let demoApiKey: string | null = secrets.demoApiKey;
@@ -141,12 +162,12 @@ async function startServices(
     for (const name of STOP_ORDER) {
       await Promise.all((children.byName.get(name) ?? []).map((child) => child.stop(STOP_GRACE_MS)));
     }
-    await Promise.all(Object.values(servers).map((server) => server.stop()));
+    await stopFoundations({ servers, mailbox });
   }
 
   async function killAll(): Promise<void> {
     await Promise.all([...children.byName.values()].flat().map((child) => child.stop(0, 'SIGKILL')));
-    await Promise.all(Object.values(servers).map((server) => server.stop()));
+    await stopFoundations({ servers, mailbox });
     removeRunningFile(options.stateDirectory);
   }
 
@@ -161,6 +182,7 @@ async function startServices(
     secrets,
     servers,
     addresses,
+    mailbox,
     children: (name) => children.byName.get(name) ?? [],
     running,
     announce(key) {
@@ -185,7 +207,12 @@ async function portsOf(first: number, replicas: number): Promise<number[]> {
   return ports;
 }
 
-function addressesOf(servers: Record<ServerName, RunningServer>, secrets: Secrets, edgePort: number): Addresses {
+function addressesOf(
+  servers: Record<ServerName, RunningServer>,
+  secrets: Secrets,
+  edgePort: number,
+  smtpUrl: string,
+): Addresses {
   const publicUrl = `http://127.0.0.1:${edgePort}`;
   return {
     natsUrlOf: (service) => {
@@ -200,6 +227,7 @@ function addressesOf(servers: Record<ServerName, RunningServer>, secrets: Secret
     redisUrl: servers.redis.url,
     publicUrl,
     dashboardUrl: publicUrl,
+    smtpUrl,
   };
 }
 

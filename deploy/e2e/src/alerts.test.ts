@@ -1,0 +1,92 @@
+// Calls up to a cap: alerts at its shares, once each, by mail and by webhook.
+import { createHmac } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { AccountView, AlertView, WebhookDeliveryView, WebhookEvent } from '@gateway/contracts/operator';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import type { ProviderSimulator } from '@gateway/provider-simulator';
+import { until } from '@gateway/testkit';
+import { chat, HELLO } from '../test/call.js';
+import { sharedSystem } from '../test/system.js';
+import type { SharedSystem } from '../test/system.js';
+
+let system: SharedSystem;
+let simulator: ProviderSimulator;
+const events: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
+/** A customer's receiver. */
+const receiver = createServer((request, response) => {
+  let body = '';
+  request.setEncoding('utf8').on('data', (text: string) => (body += text));
+  request.on('end', () => {
+    events.push({ headers: request.headers, body });
+    response.writeHead(204).end();
+  });
+});
+beforeAll(async () => {
+  system = sharedSystem();
+  simulator = await startProviderSimulator();
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+});
+afterAll(async () => {
+  receiver.closeAllConnections();
+  await new Promise((resolve) => receiver.close(resolve));
+  await simulator.close();
+});
+
+/** The mails that the local mailbox holds for an address. */
+async function mailsTo(address: string): Promise<string[]> {
+  const directory = `${process.env['GATEWAY_E2E_STATE']}/mailbox`;
+  const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();
+  const mails = await Promise.all(names.map((name) => readFile(`${directory}/${name}`, 'utf8')));
+  return mails.filter((mail) => mail.includes(`To: ${address}`));
+}
+
+test('four calls use up the cap of a key: four alerts, each mailed once and posted once, signed', async () => {
+  const { operator } = system;
+  const { account, key, secret } = await operator.account('1.00', { capUsd: '0.04' });
+  const { email } = await operator.must<AccountView>('GET', `/accounts/${account}`);
+  const model = await operator.model({ inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' }, [
+    simulator.urls[0],
+  ]);
+  const { port } = receiver.address() as AddressInfo;
+  const hook = await operator.must<{ secret: string }>('PUT', `/accounts/${account}/webhook`, {
+    url: `http://127.0.0.1:${port}/events`,
+  });
+  for (let call = 0; call < 4; call += 1) {
+    const answer = await chat(`${system.chatBaseUrl}/chat/completions`, secret, { model: model.id, messages: HELLO });
+    expect(answer.status).toBe(200);
+    await operator.record(answer.requestId);
+  }
+  const alerts = await until('all are raised', async () => {
+    const found = await operator.all<AlertView>(`/accounts/${account}/alerts`);
+    return found.length === 4 && found.reverse();
+  });
+  expect(alerts).toMatchObject(
+    [
+      [50, '0.02'],
+      [75, '0.03'],
+      [90, '0.04'],
+      [100, '0.04'],
+    ].map(([thresholdPercent, used]) => ({
+      ...{ thresholdPercent, used, limit: '0.04', accountId: account },
+      subject: { kind: 'key_cap', keyId: key },
+    })),
+  );
+  const mails = await until('all are mailed', async () => {
+    const found = await mailsTo(email);
+    return found.length >= 4 && found;
+  });
+  expect(mails.map((mail) => /^Subject:\s+(\d+) %/m.exec(mail)?.[1]).sort()).toEqual(['100', '50', '75', '90']);
+  await until('all are posted', async () => {
+    const deliveries = await operator.all<WebhookDeliveryView>(`/accounts/${account}/webhook/deliveries`);
+    return deliveries.length === 4 && deliveries.every(({ state }) => state === 'delivered');
+  });
+  expect(events.map(({ body }) => (JSON.parse(body) as WebhookEvent).data)).toEqual(alerts);
+  for (const { headers, body } of events) {
+    const signed = `${String(headers['x-gateway-timestamp'])}.${body}`;
+    const hmac = createHmac('sha256', hook.secret).update(signed).digest('hex');
+    expect(headers['x-gateway-signature']).toBe(`v1=${hmac}`);
+  }
+});

@@ -1,0 +1,183 @@
+// Limits where the clocks of all services are wrong and a minute, a week, a month and a paid period end at once. The clock
+// that decides is shifted, so that this moment comes while the test runs.
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { timeOfUuidV7 } from '@gateway/contracts/ids';
+import type { LedgerTransactionView } from '@gateway/contracts/operator';
+import { MINUTE_MS, WEEK_MS, keyMonthRow, monthOf, weeklyWindowRow } from '@gateway/metering';
+import { until } from '@gateway/testkit';
+import { readSettled } from '../test/gate.js';
+import { startOwnSystem } from '../test/own-system.js';
+import type { OwnSystem } from '../test/own-system.js';
+import { CENT_NANO_USD, limitCalled } from './prove/limit-cases.js';
+import type { LimitedAccount } from './prove/limit-cases.js';
+import { DURATIONS, LimitProof, REPLICAS } from './prove/limit-proof.js';
+import type { PressedCall } from './prove/press-limit.js';
+
+const CALLS = 200;
+const FIT = 40;
+/** Two seconds in either direction: the replicas of a service disagree, and so do those who ask and those who settle. */
+const SKEWS = {
+  'edge-proxy-1': 2_000,
+  'edge-proxy-2': -2_000,
+  'admission-1': -2_000,
+  'admission-2': 2_000,
+  'billing-1': 2_000,
+  'accounts-1': -2_000,
+  'catalog-1': 2_000,
+};
+/** From the start of the system to the end of the periods: start and the limits under skewed clocks fit before it. */
+const LEAD_MS = 50_000;
+/** Everything is used up for the first time so long before it. */
+const USED_UP_MS = 15_000;
+/** Calls go on for so long after it. */
+const AFTER_MS = 3_000;
+const BOUNDARY_MS = nextMonthOnMonday(Date.now());
+const OFFSET_MS = BOUNDARY_MS - LEAD_MS - Date.now();
+
+let system: OwnSystem;
+let proof: LimitProof;
+beforeAll(async () => {
+  const preload = fileURLToPath(new URL('../test/skewed-clock.mjs', import.meta.url));
+  system = await startOwnSystem(
+    'limits-clock',
+    {
+      ...DURATIONS,
+      GATEWAY_TEST_CONTROLS: 'on',
+      GATEWAY_CLOCK_OFFSET_MS: String(OFFSET_MS),
+      E2E_CLOCK_SKEWS: JSON.stringify(SKEWS),
+      NODE_OPTIONS: `--import=${preload}`,
+    },
+    REPLICAS,
+  );
+  proof = await LimitProof.begin(system, OFFSET_MS);
+  await learnTime();
+  await expectSkew();
+}, 60_000);
+afterAll(async () => {
+  await proof?.end();
+  await system?.stop();
+}, 60_000);
+
+/** The clocks are wrong indeed: billing names a transaction by its time. */
+async function expectSkew(): Promise<void> {
+  const { id } = await system.operator.emptyAccount();
+  const before = Date.now();
+  await system.operator.credit(id, '1.00');
+  const [entry] = await system.operator.all<LedgerTransactionView>(`/accounts/${id}/ledger`);
+  expect(timeOfUuidV7(entry?.id ?? '')).toBeGreaterThanOrEqual(before + SKEWS['billing-1']);
+}
+
+/** An edge learns the time that decides from the first answer; the call that asked has an id of the wrong time. */
+async function learnTime(): Promise<void> {
+  const { account, model } = await proof.arrange(limitCalled('wallet'), CALLS);
+  await until('both edges know the time', async () => {
+    const press = { secret: account.secret, model, calls: REPLICAS['edge-proxy'], inFlight: 1, backOff: null };
+    const seen = await proof.clients.press(press);
+    return seen.every(({ answer }) => !answer.endsWith('admission_error'));
+  });
+}
+
+test.each([
+  'requests per minute',
+  'session_5h in requests',
+  'weekly in requests',
+  'monthly in requests',
+  'cap of a key',
+])(
+  '%s, with all clocks wrong by two seconds: exactly those that fit, with the right Retry-After',
+  async (name) => {
+    const { differences } = await proof.press(limitCalled(name), CALLS, FIT);
+    expect(differences).toEqual([]);
+  },
+  60_000,
+);
+
+test('a minute, a week, a month and a paid period end in the midst of calls: each period has exactly what fits', async () => {
+  const minute = await proof.arrange(limitCalled('requests per minute'), FIT);
+  const week = await proof.arrange(limitCalled('weekly in requests'), FIT);
+  const month = await proof.arrange(limitCalled('cap of a key'), FIT);
+  const paid = await proof.arrange(limitCalled('monthly in requests'), FIT);
+  await endsAtBoundary(paid.account);
+  const scenes = [minute, week, month, paid];
+  const seen = scenes.map((): PressedCall[] => []);
+  const pressAll = (calls: number): Promise<unknown> =>
+    Promise.all(
+      scenes.map(async ({ account, model }, index) => {
+        const press = { secret: account.secret, model, calls, inFlight: 20, backOff: null };
+        seen[index]?.push(...(await proof.clients.press(press)));
+      }),
+    );
+  // Or the system took so long to start that there is nothing left to see.
+  expect(proof.clients.nowMs()).toBeLessThan(BOUNDARY_MS - USED_UP_MS / 2);
+  await until('the last seconds of the periods', () => proof.clients.nowMs() > BOUNDARY_MS - USED_UP_MS, LEAD_MS);
+  await pressAll(3 * FIT);
+  await until('the last second of the periods', () => proof.clients.nowMs() > BOUNDARY_MS - 1_000, MINUTE_MS);
+  while (proof.clients.nowMs() < BOUNDARY_MS + AFTER_MS) await pressAll(20);
+  await pressAll(2 * FIT);
+  for (const { account } of scenes) await proof.gateIsEmpty(account.account);
+
+  const [ofMinute = [], ofWeek = [], ofMonth = [], ofPaid = []] = seen;
+  const minutes = await proof.minutes(minute.account.account, BOUNDARY_MS - LEAD_MS);
+  expect(answered(ofMinute)).toBe(minutes.reduce((sum, count) => sum + Math.min(count, FIT), 0));
+  // Each call has its place; one that was refused and whose answer took long was asked for again, and has two.
+  expect(minutes.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(ofMinute.length);
+
+  const weeks = [BOUNDARY_MS - WEEK_MS, BOUNDARY_MS].map((start) => weeklyWindowRow('requests', start));
+  await expectSettled(week.account, weeks, FIT);
+  expectAtBoundary(ofWeek, '429 window_exhausted');
+  for (const { answer, retryAfter, begunAtMs, endedAtMs } of ofWeek) {
+    if (answer !== '429 window_exhausted') continue;
+    const resets = endedAtMs < BOUNDARY_MS ? BOUNDARY_MS : BOUNDARY_MS + WEEK_MS;
+    if (begunAtMs < BOUNDARY_MS && endedAtMs >= BOUNDARY_MS) continue;
+    expect(retryAfter).toBeGreaterThanOrEqual(Math.ceil((resets - endedAtMs) / 1000));
+    expect(retryAfter).toBeLessThanOrEqual(Math.ceil((resets - begunAtMs) / 1000));
+  }
+
+  const months = [BOUNDARY_MS - 1, BOUNDARY_MS].map((at) => keyMonthRow(month.account.key, monthOf(at)));
+  await expectSettled(month.account, months, FIT * Number(CENT_NANO_USD));
+  expectAtBoundary(ofMonth, '403 monthly_spend_cap_exceeded');
+
+  expect(answered(ofPaid)).toBe(FIT);
+  for (const { answer, begunAtMs, endedAtMs } of ofPaid) {
+    if (begunAtMs >= BOUNDARY_MS) expect(answer).toBe('402 no_funding');
+    else if (endedAtMs < BOUNDARY_MS) expect(['200', '429 window_exhausted', FAILED]).toContain(answer);
+  }
+}, 120_000);
+
+const FAILED = '500 upstream_error';
+
+/** The account's plan goes on, its period ends with all the others. */
+async function endsAtBoundary({ account, period }: LimitedAccount): Promise<void> {
+  const { planId } = await system.operator.must<{ planId: string }>('GET', `/accounts/${account}/subscription`);
+  await system.operator.subscribe(account, planId, { startMs: period?.startMs ?? 0, endMs: BOUNDARY_MS });
+}
+
+/** `FIT` before, `FIT` after, and nothing else but the refusal and what failed at the provider. */
+function expectAtBoundary(seen: readonly PressedCall[], refusal: string): void {
+  const before = seen.filter(({ endedAtMs }) => endedAtMs < BOUNDARY_MS);
+  const after = seen.filter(({ begunAtMs }) => begunAtMs >= BOUNDARY_MS);
+  expect(answered(before)).toBe(FIT);
+  expect(answered(seen)).toBe(2 * FIT);
+  for (const calls of [before, after]) expect(calls.filter(({ answer }) => answer === refusal)).not.toEqual([]);
+  expect([...new Set(seen.map(({ answer }) => answer))].sort()).toEqual(['200', refusal, FAILED].sort());
+}
+
+async function expectSettled({ account }: LimitedAccount, rows: readonly string[], use: number): Promise<void> {
+  for (const row of rows) {
+    await until(`${row} is settled`, async () => (await readSettled(proof.redis, account, row)) === use);
+  }
+}
+
+function answered(seen: readonly PressedCall[]): number {
+  return seen.filter(({ answer }) => answer === '200').length;
+}
+
+/** 00:00 UTC of the next first of a month that is a Monday: at most eleven months away. */
+function nextMonthOnMonday(now: number): number {
+  const date = new Date(now);
+  for (let months = 1; ; months += 1) {
+    const first = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, 1));
+    if (first.getUTCDay() === 1) return first.getTime();
+  }
+}

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { until } from '@gateway/testkit';
+import { readGate } from '../test/gate.js';
+import { startOwnSystem } from '../test/own-system.js';
+import type { OwnSystem } from '../test/own-system.js';
+import { newSeed, random } from '../test/random.js';
+import { readUsage } from './prove/judge-limit.js';
+import { killAdmissions } from './prove/kill-admissions.js';
+import { LIMIT_CASES, limitCalled } from './prove/limit-cases.js';
+import { DURATIONS, IN_FLIGHT, LimitProof, REPLICAS } from './prove/limit-proof.js';
+import { StraightSender } from './prove/straight-entries.js';
+
+/** Of each limit. `npm run prove:limits` makes ten times as many, while replicas are killed. */
+const CALLS = 1_000;
+const FIT = 150;
+const CALLS_UNDER_KILLS = 3_000;
+const SEED = newSeed();
+const STRAIGHT_ENTRIES = 10_000;
+const STRAIGHT_FIT = 1_234;
+const STRAIGHT_CASES = [
+  ['weekly in requests', 19],
+  ['model allotment in requests', 20],
+  ['wallet', 21],
+  ['cap of a member', 22],
+  ['cap of a key', 23],
+] as const;
+
+let system: OwnSystem;
+let proof: LimitProof;
+beforeAll(async () => {
+  system = await startOwnSystem('limits', DURATIONS, REPLICAS);
+  proof = await LimitProof.begin(system);
+}, 60_000);
+afterAll(async () => {
+  await proof?.end();
+  await system?.stop();
+}, 60_000);
+
+test.each(LIMIT_CASES)(
+  `$name: of ${CALLS} calls, ${IN_FLIGHT} in flight, over two edges and three admissions, those that fit are answered ($promise), and nothing is left held`,
+  async (limit) => {
+    const figures = await proof.press(limit, CALLS, FIT);
+    expect(figures.differences).toEqual([]);
+    expect(figures.faults).toBe(0);
+  },
+  60_000,
+);
+
+test.each(STRAIGHT_CASES)(
+  `%s: of ${STRAIGHT_ENTRIES} entries straight to three admissions, some sent twice, exactly those that fit are admitted (row %i)`,
+  async (name, row) => {
+    const { account, model } = await proof.arrange(limitCalled(name), STRAIGHT_FIT);
+    const sender = await StraightSender.begin(system);
+    try {
+      const { admitted, refused, repeated, replicas } = await sender.admit(account.secret, model, STRAIGHT_ENTRIES);
+      expect([admitted.size, [...refused.keys()]]).toEqual([STRAIGHT_FIT, [row]]);
+      expect(refused.get(row)?.size).toBe(STRAIGHT_ENTRIES - STRAIGHT_FIT);
+      expect(repeated).toBeGreaterThan(0);
+      expect(replicas.size).toBe(REPLICAS.admission);
+      expect(await readGate(proof.redis, account.account)).toMatchObject({ slots: STRAIGHT_FIT, holds: STRAIGHT_FIT });
+      await sender.giveBack(admitted);
+      await proof.gateIsEmpty(account.account);
+      const again = await sender.admit(account.secret, model, 1);
+      expect(again.admitted.size).toBe(1);
+      await sender.giveBack(again.admitted);
+    } finally {
+      await sender.end();
+    }
+  },
+  60_000,
+);
+
+test(`replicas of admission are killed while ${CALLS_UNDER_KILLS} calls meet a wallet: exactly those that fit are answered (seed ${SEED})`, async () => {
+  const figures = await proof.press(
+    limitCalled('wallet'),
+    CALLS_UNDER_KILLS,
+    FIT,
+    killAdmissions(system, random(SEED)),
+  );
+  expect(figures.differences).toEqual([]);
+  expect(figures.kills).toBeGreaterThan(0);
+}, 60_000);
+
+test('while billing hangs, an USD window is overshot by no more calls than there are slots', async () => {
+  const limit = limitCalled('weekly in USD');
+  const fit = 10;
+  const { account, model } = await proof.arrange(limit, fit);
+  const press = { secret: account.secret, model, inFlight: 1, backOff: null };
+  await proof.clients.press({ ...press, calls: 1 });
+  await proof.gateIsEmpty(account.account);
+  const [billing] = system.local.children('billing');
+  billing?.kill('SIGSTOP');
+  try {
+    const seen = await proof.clients.press({ ...press, calls: fit + account.slots + 20 });
+    const admitted = 1 + seen.filter(({ answer }) => answer === '200').length;
+    expect(admitted).toBeGreaterThanOrEqual(fit);
+    expect(admitted).toBeLessThanOrEqual(fit + account.slots);
+  } finally {
+    billing?.kill('SIGCONT');
+  }
+  await proof.gateIsEmpty(account.account);
+  const [edgeUrl = ''] = system.local.running().edgeUrls;
+  await until('the window shows as used up', async () => {
+    const { windows } = await readUsage(edgeUrl, account.secret);
+    return windows[0]?.percentUsed === 100;
+  });
+}, 60_000);

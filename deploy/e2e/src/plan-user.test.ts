@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { UsageObject } from '@gateway/contracts/public';
+import { SESSION_5H_MS, WEEK_MS, monthlyWindowRow, weekStart, weeklyWindowRow } from '@gateway/metering';
+import { until } from '@gateway/testkit';
+import type { Redis } from 'ioredis';
+import { HELLO, chat } from '../test/call.js';
+import type { Answer } from '../test/call.js';
+import { startCountingProvider } from '../test/counting-provider.js';
+import type { CountingProvider } from '../test/counting-provider.js';
+import { connectRedis, isEmpty, readGate, readSettled } from '../test/gate.js';
+import type { TestPeriod } from '../test/operator.js';
+import { sharedSystem } from '../test/system.js';
+import type { SharedSystem } from '../test/system.js';
+import { readUsage } from './prove/judge-limit.js';
+import { CENT } from './prove/limit-cases.js';
+import { Clients } from './prove/press-limit.js';
+
+/**
+ * Ten output tokens, which the provider reports, are a cent. Without a limit of its own a call is bound by 8,192 of them: its
+ * worst case is 8.192 USD, far more than the whole window.
+ */
+const DEAR = { inputPerMillion: '0', outputPerMillion: '1000.00' };
+const DAY_MS = 86_400_000;
+const NANO_USD = 1e9;
+
+let system: SharedSystem;
+let provider: CountingProvider;
+let redis: Redis;
+beforeAll(async () => {
+  system = sharedSystem();
+  provider = await startCountingProvider();
+  redis = connectRedis(system.redisUrl);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await provider.close();
+});
+
+interface User {
+  readonly account: string;
+  readonly secret: string;
+}
+
+/** A period that began yesterday. */
+function period(): TestPeriod {
+  const now = Date.now();
+  return { startMs: now - DAY_MS, endMs: now + 29 * DAY_MS };
+}
+
+async function subscriber(planId: string, running: TestPeriod, creditUsd: string | null): Promise<User> {
+  const { id } = await system.operator.emptyAccount();
+  if (creditUsd !== null) await system.operator.credit(id, creditUsd);
+  await system.operator.subscribe(id, planId, running);
+  return { account: id, ...(await system.operator.key(id)) };
+}
+
+function call({ secret }: User, model: string, edge = 0): Promise<Answer> {
+  return chat(`${system.edgeUrls[edge]}/v1/chat/completions`, secret, { model, messages: HELLO });
+}
+
+function usageOf({ secret }: User, edge = 0): Promise<UsageObject> {
+  return readUsage(system.edgeUrls[edge] ?? '', secret);
+}
+
+/** Answered, and settled where decisions are made. */
+async function paid(user: User, model: string, planUsd: string, walletUsd: string): Promise<void> {
+  const answer = await call(user, model);
+  expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"usage"')]);
+  const { record } = await system.operator.record(answer.requestId);
+  expect([record.outcome, record.planUsd, record.walletUsd]).toEqual(['settled', planUsd, walletUsd]);
+  await until('the gate knows', async () => isEmpty(await readGate(redis, user.account)));
+}
+
+/** Refused until Monday, not to be tried again before; gives the message. */
+async function exhausted(user: User, model: string): Promise<void> {
+  const before = Date.now();
+  const { status, text, headers } = await call(user, model);
+  const after = Date.now();
+  expect([status, JSON.parse(text)]).toMatchObject([
+    429,
+    { error: { code: 'window_exhausted', type: 'rate_limit_error' } },
+  ]);
+  const retryAfter = Number(headers['retry-after']);
+  expect(retryAfter).toBeGreaterThanOrEqual(Math.ceil((weekStart(after) + WEEK_MS - after) / 1000));
+  expect(retryAfter).toBeLessThanOrEqual(Math.ceil((weekStart(before) + WEEK_MS - before) / 1000));
+  expect(headers['x-should-retry']).toBe('false');
+}
+
+const WEEKLY = { type: 'weekly', unit: 'usd', label: 'Weekly' } as const;
+const MONTHLY = { type: 'monthly', unit: 'requests', label: 'Monthly' } as const;
+
+/** Every window as the gate's settled rows have it, and the same at both edges. */
+async function expectUsage(user: User, weekly: object, monthly: object): Promise<void> {
+  const [usage, other] = [await usageOf(user, 0), await usageOf(user, 1)];
+  expect(usage.windows).toMatchObject([
+    { ...WEEKLY, ...weekly },
+    { ...MONTHLY, ...monthly },
+  ]);
+  expect(other).toEqual(usage);
+  const { id } = await system.operator.must<{ id: string }>('GET', `/accounts/${user.account}/subscription`);
+  const week = await readSettled(redis, user.account, weeklyWindowRow('usd', weekStart(Date.now())));
+  const month = await readSettled(redis, user.account, monthlyWindowRow('requests', id));
+  expect(usage.windows.map(({ used }) => used)).toEqual([(week ?? 0) / NANO_USD, month ?? 0]);
+}
+
+test('a plan user whose worst cases are larger than the window uses it to its end; then it is closed, whatever the wallet has, until a bigger plan keeps what was used', async () => {
+  const planned = await system.operator.model(DEAR, [provider.url]);
+  const other = await system.operator.model(CENT, [provider.url]);
+  const windowsOf = (weeklyUsd: string) => [
+    { ...WEEKLY, limit: weeklyUsd },
+    { ...MONTHLY, limit: 1_000 },
+  ];
+  const plan = await system.operator.plan({ models: [planned.id], windows: windowsOf('0.05') });
+  const running = period();
+  const user = await subscriber(plan, running, '1.00');
+  await expectUsage(user, { limit: 0.05, used: 0, remaining: 0.05, percentUsed: 0 }, { used: 0 });
+
+  for (let used = 1; used <= 5; used += 1) {
+    await paid(user, planned.id, '0.01', '0.00');
+    const shown = { used: used / 100, remaining: (5 - used) / 100, percentUsed: used * 20 };
+    await expectUsage(user, { limit: 0.05, ...shown }, { used, remaining: 1_000 - used });
+  }
+  await exhausted(user, planned.id);
+  await exhausted(user, planned.id);
+  expect(await system.operator.walletUsd(user.account)).toBe('1.00');
+  // What the plan does not include is paid by the wallet, and counts in no window.
+  await paid(user, other.id, '0.00', '0.01');
+  expect(await system.operator.walletUsd(user.account)).toBe('0.99');
+  await expectUsage(user, { used: 0.05, remaining: 0, percentUsed: 100 }, { used: 5 });
+
+  const bigger = await system.operator.plan({ models: [planned.id], windows: windowsOf('0.08') });
+  await system.operator.subscribe(user.account, bigger, running);
+  await expectUsage(user, { limit: 0.08, used: 0.05, remaining: 0.03, percentUsed: 62 }, { used: 5 });
+  for (let more = 0; more < 3; more += 1) await paid(user, planned.id, '0.01', '0.00');
+  await exhausted(user, planned.id);
+  await expectUsage(user, { limit: 0.08, used: 0.08, remaining: 0, percentUsed: 100 }, { used: 8 });
+
+  // A period of its own restarts what counts by period, and nothing else.
+  const biggest = await system.operator.plan({ models: [planned.id], windows: windowsOf('0.10') });
+  await system.operator.subscribe(user.account, biggest, { ...running, startMs: Date.now() - 1_000 });
+  await expectUsage(user, { limit: 0.1, used: 0.08, percentUsed: 80 }, { used: 0, percentUsed: 0 });
+  await paid(user, planned.id, '0.01', '0.00');
+  await expectUsage(user, { used: 0.09, percentUsed: 90 }, { used: 1 });
+  await paid(user, other.id, '0.00', '0.01');
+  expect(await system.operator.walletUsd(user.account)).toBe('0.98');
+});
+
+test('the call that meets the end of the window is paid by the plan first, then by the wallet, and without one by the plan', async () => {
+  const { id: model } = await system.operator.model(DEAR, [provider.url]);
+  const plan = await system.operator.plan({ windows: [{ ...WEEKLY, limit: '0.015' }] });
+  const running = period();
+  const withWallet = await subscriber(plan, running, '1.00');
+  await paid(withWallet, model, '0.01', '0.00');
+  await paid(withWallet, model, '0.005', '0.005');
+  await exhausted(withWallet, model);
+  expect(await system.operator.walletUsd(withWallet.account)).toBe('0.995');
+
+  const without = await subscriber(plan, running, null);
+  await paid(without, model, '0.01', '0.00');
+  await paid(without, model, '0.01', '0.00');
+  await exhausted(without, model);
+  expect(await system.operator.walletUsd(without.account)).toBeNull();
+  for (const user of [withWallet, without]) {
+    const { windows } = await usageOf(user);
+    expect(windows[0]).toMatchObject({ limit: 0.015, remaining: 0, percentUsed: 100 });
+  }
+});
+
+test('a new version of a plan is for those who are put on it, and an account may have limits of its own', async () => {
+  const { id: model } = await system.operator.model(CENT, [provider.url]);
+  const planId = await system.operator.plan({ windows: [{ ...WEEKLY, limit: '0.01' }] });
+  const running = period();
+  const early = await subscriber(planId, running, null);
+  await paid(early, model, '0.01', '0.00');
+  const spec = { name: 'End to end', tier: 'e2e', models: null, windows: [{ ...WEEKLY, limit: '0.02' }] };
+  await system.operator.must('PUT', `/plans/${planId}`, spec);
+  await exhausted(early, model);
+  const late = await subscriber(planId, running, null);
+  await paid(late, model, '0.01', '0.00');
+  await paid(late, model, '0.01', '0.00');
+  await exhausted(late, model);
+  await system.operator.limits(late.account, 1, 1);
+  // The minute has its place taken; in a new one the next call takes it.
+  await until('the minute refuses', async () => (await call(late, model)).text.includes('rate_limited'));
+});
+
+test('while calls run the usage endpoint shows what the gate has settled at that instant', async () => {
+  const fit = 60;
+  const { id: model } = await system.operator.model(CENT, [provider.url]);
+  const windows = [
+    { type: 'weekly', unit: 'requests', limit: fit },
+    { type: 'session_5h', unit: 'usd', limit: '100.00' },
+  ] as const;
+  const plan = await system.operator.plan({ windows: [...windows], concurrency: 50, requestsPerMinute: 10_000 });
+  const user = await subscriber(plan, period(), null);
+  const begunAt = Date.now();
+  const closed = await usageOf(user);
+  expect(closed.windows[1]).toMatchObject({ used: 0, percentUsed: 0 });
+  expect(Date.parse(closed.windows[1]?.resetsAt ?? '')).toBeGreaterThanOrEqual(begunAt + SESSION_5H_MS);
+  const row = weeklyWindowRow('requests', weekStart(begunAt));
+  const settled = async (): Promise<number> => (await readSettled(redis, user.account, row)) ?? 0;
+  const clients = new Clients(system.edgeUrls, 20);
+  let isOver = false;
+  const looks = (async () => {
+    let count = 0;
+    for (; !isOver; count += 1) {
+      const before = await settled();
+      const { windows: shown } = await usageOf(user, count % 2);
+      const [weekly] = shown;
+      const after = await settled();
+      expect(weekly?.used).toBeGreaterThanOrEqual(before);
+      expect(weekly?.used).toBeLessThanOrEqual(after);
+      expect(weekly?.percentUsed).toBe(Math.floor(((weekly?.used ?? 0) * 100) / fit));
+      expect(weekly?.remaining).toBe(fit - (weekly?.used ?? 0));
+    }
+    return count;
+  })();
+  // What it throws is thrown when it is awaited.
+  looks.catch(() => undefined);
+  const seen = await clients.press({ secret: user.secret, model, calls: 2 * fit, inFlight: 20, backOff: null });
+  await until('everything is settled', async () => (await settled()) === fit);
+  isOver = true;
+  expect(await looks).toBeGreaterThan(2);
+  await clients.close();
+  expect(seen.filter(({ answer }) => answer === '200')).toHaveLength(fit);
+  const { windows: shown } = await usageOf(user);
+  const firstEndedAt = Math.min(...seen.map(({ endedAtMs }) => endedAtMs));
+  expect(shown).toMatchObject([
+    { used: fit, remaining: 0, percentUsed: 100 },
+    { used: fit / 100, label: 'Session (5 hours)' },
+  ]);
+  const opened = Date.parse(shown[1]?.resetsAt ?? '') - SESSION_5H_MS;
+  expect(opened).toBeGreaterThanOrEqual(begunAt);
+  expect(opened).toBeLessThanOrEqual(firstEndedAt);
+});

@@ -1,0 +1,197 @@
+import { usageObject } from '@gateway/contracts/public';
+import type { UsageObject } from '@gateway/contracts/public';
+import type { UsageRecordView } from '@gateway/contracts/operator';
+import { formatUsd, parseUsd } from '@gateway/metering';
+import { until } from '@gateway/testkit';
+import { get } from '../../test/call.js';
+import type { ProviderCount } from '../../test/counting-provider.js';
+import type { TestOperator } from '../../test/operator.js';
+import { CENT_NANO_USD } from './limit-cases.js';
+import type { LimitCase, LimitedAccount } from './limit-cases.js';
+import type { PressedCall } from './press-limit.js';
+import { earliest, wrongRetryAfters } from './read-retry-after.js';
+
+/** One limit after it was pressed. */
+export interface PressedLimit {
+  readonly limit: LimitCase;
+  readonly account: LimitedAccount;
+  readonly fit: number;
+  /** In the order of their ends; the last ones were made when everything had ended. */
+  readonly seen: readonly PressedCall[];
+  readonly provider: ProviderCount;
+  /** Calls by clock minute, as the gate counted them; filled for the limit per minute. */
+  readonly minutes: readonly number[];
+  /** Whether a replica was killed: then some calls may be answered 500. */
+  readonly mayFault: boolean;
+}
+
+const RECORDED_WITHIN_MS = 60_000;
+const FAILED = '500 upstream_error';
+const FAULTS: readonly string[] = ['500 admission_error', '500 lookup_failed'];
+
+/** Answered calls, and those of them beyond what fits, where the slots allow some. */
+export function admittedOf({ limit, seen, fit }: PressedLimit): { admitted: number; overshoot: number } {
+  const admitted = seen.filter(({ answer }) => answer === '200').length;
+  return { admitted, overshoot: limit.promise === 'overshoot' ? Math.max(0, admitted - fit) : 0 };
+}
+
+export function faultsOf(seen: readonly PressedCall[]): number {
+  return seen.filter(({ answer }) => FAULTS.includes(answer)).length;
+}
+
+export interface Judgement {
+  /** Records of calls that were held and never made. */
+  readonly expired: number;
+  /** Sentences about what is not as the limit promises; empty when it held. */
+  readonly differences: readonly string[];
+}
+
+/** The calls, the provider's count, the ledger and the usage endpoint against what the limit promises. */
+export async function judgeLimit(pressed: PressedLimit, operator: TestOperator, edgeUrl: string): Promise<Judgement> {
+  const records = await recordsOf(pressed, operator);
+  const expired = records.filter(({ outcome }) => outcome === 'expired').length;
+  const sentences = [
+    ...judgeCounts(pressed),
+    ...judgeAnswers(pressed),
+    ...(expired === 0 || pressed.mayFault ? [] : [`${expired} calls were held, not made and not given back`]),
+    ...(await judgeMoney(pressed, records, operator)),
+    ...(await judgeUsage(pressed, edgeUrl)),
+  ];
+  return { expired, differences: sentences.map((sentence) => `${pressed.limit.name}: ${sentence}`) };
+}
+
+function judgeCounts(pressed: PressedLimit): string[] {
+  const { limit, account, fit, seen, provider, minutes } = pressed;
+  const { admitted } = admittedOf(pressed);
+  const wrong: string[] = [];
+  const failed = seen.filter(({ answer }) => answer === FAILED).length;
+  if (provider.calls !== admitted + failed) {
+    wrong.push(`${admitted} were answered, ${failed} failed, and the provider had ${provider.calls} calls`);
+  }
+  switch (limit.promise) {
+    case 'exact':
+      if (admitted !== fit) wrong.push(`${admitted} were admitted and ${fit} fit`);
+      break;
+    case 'overshoot':
+      if (admitted < fit) wrong.push(`${admitted} were admitted and ${fit} fit`);
+      if (admitted > fit + account.slots) wrong.push(`${admitted} were admitted, ${fit} fit, ${account.slots} slots`);
+      wrong.push(...admittedAfterRefusal(limit, seen));
+      break;
+    case 'at_once':
+      // A slot is taken before the provider sees the call, and given back after the answer.
+      if (provider.most > account.slots || provider.most < account.slots / 2) {
+        wrong.push(`${provider.most} ran at a time of at most ${account.slots}, with more than that waiting`);
+      }
+      break;
+    case 'per_minute': {
+      const fits = minutes.reduce((sum, count) => sum + Math.min(count, fit), 0);
+      const counted = minutes.reduce((sum, count) => sum + count, 0);
+      const faults = faultsOf(seen);
+      // A call that was answered 500 may have its place. One that was refused, and asked for again because the answer took
+      // long, has two.
+      if (admitted > fits || admitted < fits - faults) wrong.push(`${admitted} were admitted and ${fits} fit`);
+      if (counted < seen.length - faults) wrong.push(`${seen.length} calls took ${counted} places`);
+      break;
+    }
+  }
+  return wrong;
+}
+
+/** Once a refusal said that it is used up, nothing that began later was admitted. */
+function admittedAfterRefusal({ refusals }: LimitCase, seen: readonly PressedCall[]): string[] {
+  const refusedAt = earliest(seen.filter(({ answer }) => refusals.includes(answer)).map(({ endedAtMs }) => endedAtMs));
+  const late = seen.filter(({ answer, begunAtMs }) => answer === '200' && begunAtMs > refusedAt).length;
+  return late === 0 ? [] : [`${late} were admitted after a refusal had said that it is used up`];
+}
+
+/** Only the answers that this limit gives, each with its exact Retry-After. */
+function judgeAnswers({ limit, account, seen, mayFault }: PressedLimit): string[] {
+  const expected = [
+    '200',
+    ...limit.refusals,
+    ...(limit.provider.failEvery === undefined ? [] : [FAILED]),
+    ...(limit.promise === 'overshoot' ? ['429 concurrency_limit'] : []),
+    ...(mayFault ? FAULTS : []),
+  ];
+  const others = countBy(seen.filter(({ answer }) => !expected.includes(answer)).map(({ answer }) => answer));
+  const wrong = [...others].map(([answer, count]) => `${count} were answered ${answer}`);
+  const own = seen.filter(({ answer }) => limit.refusals.includes(answer));
+  if (own.length === 0) wrong.push('nothing was refused');
+  const untimely = wrongRetryAfters(limit, account, seen, own);
+  const [first] = untimely;
+  if (first !== undefined) {
+    wrong.push(
+      `${untimely.length} refusals have a wrong Retry-After, ${first.retryAfter} at ${first.endedAtMs} is one`,
+    );
+  }
+  return wrong;
+}
+
+/** The records when all that must come have come, or as they are after the time for it. */
+async function recordsOf({ account, seen }: PressedLimit, operator: TestOperator): Promise<UsageRecordView[]> {
+  const answered = answeredIds(seen).size;
+  let records: UsageRecordView[] = [];
+  const allThere = async (): Promise<boolean> => {
+    records = await operator.records(account.account);
+    return records.filter(({ outcome }) => outcome === 'settled').length >= answered;
+  };
+  await until('records of all answered calls', allThere, RECORDED_WITHIN_MS).catch(() => undefined);
+  return records;
+}
+
+/** Every answered call has one settled record of a cent, every other one none that charges; the balance follows. */
+async function judgeMoney(
+  { account, seen }: PressedLimit,
+  records: readonly UsageRecordView[],
+  operator: TestOperator,
+): Promise<string[]> {
+  const answered = answeredIds(seen);
+  const wrong: string[] = [];
+  if (new Set(records.map(({ requestId }) => requestId)).size !== records.length) wrong.push('an id has two records');
+  for (const { requestId, outcome, chargedUsd } of records) {
+    const expected = answered.has(requestId) ? CENT_NANO_USD : 0n;
+    if (parseUsd(chargedUsd) !== expected) wrong.push(`${requestId} is ${outcome} at ${chargedUsd}`);
+  }
+  const settled = records.filter(({ outcome }) => outcome === 'settled').length;
+  if (settled !== answered.size) wrong.push(`${settled} are settled of ${answered.size} answered`);
+  const fromWallet = records.reduce((sum, { walletUsd }) => sum + parseUsd(walletUsd), 0n);
+  const expected = account.creditNanoUsd === null ? null : formatUsd(account.creditNanoUsd - fromWallet);
+  const balance = await operator.walletUsd(account.account);
+  if (balance !== expected) wrong.push(`the wallet has ${balance} and should have ${expected}`);
+  if (fromWallet !== (account.period === null ? BigInt(answered.size) * CENT_NANO_USD : 0n)) {
+    wrong.push(`the wallet paid ${formatUsd(fromWallet)}`);
+  }
+  return wrong;
+}
+
+function answeredIds(seen: readonly PressedCall[]): Set<string> {
+  return new Set(seen.filter(({ answer }) => answer === '200').map(({ requestId }) => requestId));
+}
+
+/** What the usage endpoint says when everything is settled. */
+async function judgeUsage(pressed: PressedLimit, edgeUrl: string): Promise<string[]> {
+  const { limit, account, fit } = pressed;
+  const usage = await readUsage(edgeUrl, account.secret);
+  if (limit.window === null) return usage.windows.length === 0 ? [] : ['the usage endpoint shows a window'];
+  const { admitted } = admittedOf(pressed);
+  const { type, unit } = limit.window;
+  const shown = (count: number): number => (unit === 'usd' ? Number(formatUsd(BigInt(count) * CENT_NANO_USD)) : count);
+  const expected = { type, unit, limit: shown(fit), used: shown(admitted), remaining: 0, percentUsed: 100 };
+  const [window] = usage.windows;
+  const told = window && Object.fromEntries(Object.keys(expected).map((name) => [name, window[name as 'type']]));
+  const [wanted, found] = [JSON.stringify(expected), JSON.stringify(told)];
+  return wanted === found ? [] : [`the usage endpoint says ${found} and should say ${wanted}`];
+}
+
+/** GET /v1/gateway/usage, checked against its schema. */
+export async function readUsage(edgeUrl: string, secret: string): Promise<UsageObject> {
+  const { status, text } = await get(`${edgeUrl}/v1/gateway/usage`, secret);
+  if (status !== 200) throw new Error(`the usage endpoint answered ${status}: ${text}`);
+  return usageObject.parse(JSON.parse(text));
+}
+
+function countBy(words: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return counts;
+}

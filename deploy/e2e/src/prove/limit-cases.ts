@@ -1,0 +1,204 @@
+import type { PlanSpec } from '@gateway/contracts/operator';
+import { WINDOW_TYPES } from '@gateway/contracts/messages';
+import type { AccountTerms } from '@gateway/contracts/messages';
+import { formatUsd } from '@gateway/metering';
+import type { ProviderBehaviour } from '../../test/counting-provider.js';
+import type { TestAccount, TestOperator, TestPeriod } from '../../test/operator.js';
+
+type Window = AccountTerms['windows'][number];
+
+/** Worst case and charge of a call are the same cent, whatever the tokens. */
+export const CENT = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' };
+export const CENT_NANO_USD = 10_000_000n;
+
+export interface LimitPlace {
+  readonly operator: TestOperator;
+  readonly model: string;
+  /** The clock that decides, epoch milliseconds. */
+  readonly gateNowMs: number;
+}
+
+/** What a limit promises under parallel calls: `fit` are answered; or `fit` and the slots at most; or so many at a time. */
+export type LimitPromise = 'exact' | 'overshoot' | 'at_once' | 'per_minute';
+
+/** One limit, and the account whose only bound it is. */
+export interface LimitCase {
+  readonly name: string;
+  readonly promise: LimitPromise;
+  /** Status and code of its own refusals. */
+  readonly refusals: readonly string[];
+  /** When its refusals say that it resets. */
+  readonly resets: 'minute' | 'slot' | Window['type'] | 'period' | null;
+  /** The plan's window that counts its calls. */
+  readonly window: Pick<Window, 'type' | 'unit'> | null;
+  readonly provider: ProviderBehaviour;
+  /** An account and a key on which `fit` calls of the model fit. */
+  arrange(place: LimitPlace, fit: number): Promise<LimitedAccount>;
+}
+
+export interface LimitedAccount extends TestAccount {
+  /** Null: it never had money of its own. */
+  readonly creditNanoUsd: bigint | null;
+  readonly slots: number;
+  /** Of the subscription. */
+  readonly period: TestPeriod | null;
+}
+
+/** Slots that never bind, and those that bound an overshoot or are the limit itself. */
+const MANY_SLOTS = 5_000;
+const FEW_SLOTS = 20;
+const REQUESTS_PER_MINUTE_MAX = 1_000_000;
+const RICH_NANO_USD = 1_000_000_000_000n;
+const DAY_MS = 86_400_000;
+/** Calls that fail give their place back while others ask for it. */
+const SOME_FAIL: ProviderBehaviour = { delayMs: 5, failEvery: 10 };
+/** Long enough for all slots to be taken, however busy the machine is. */
+const SLOW: ProviderBehaviour = { delayMs: 200 };
+const QUICK: ProviderBehaviour = {};
+
+export const LIMIT_CASES: readonly LimitCase[] = [
+  {
+    name: 'requests per minute',
+    promise: 'per_minute',
+    refusals: ['429 rate_limited'],
+    resets: 'minute',
+    window: null,
+    provider: QUICK,
+    arrange: ({ operator }, fit) => payer(operator, RICH_NANO_USD, fit, MANY_SLOTS),
+  },
+  {
+    name: 'slots',
+    promise: 'at_once',
+    refusals: ['429 concurrency_limit'],
+    resets: 'slot',
+    window: null,
+    provider: SLOW,
+    arrange: ({ operator }) => payer(operator, RICH_NANO_USD, REQUESTS_PER_MINUTE_MAX, FEW_SLOTS),
+  },
+  ...WINDOW_TYPES.flatMap((type) => [windowInRequests(type), windowInUsd(type)]),
+  {
+    name: 'model allotment in requests',
+    promise: 'exact',
+    refusals: ['429 model_limit_reached'],
+    resets: 'period',
+    window: null,
+    provider: SOME_FAIL,
+    arrange: (place, fit) =>
+      subscriber(place, {
+        modelAllotments: [{ modelId: place.model, unit: 'requests', limit: fit }],
+        concurrency: MANY_SLOTS,
+      }),
+  },
+  {
+    name: 'model allotment in USD',
+    promise: 'overshoot',
+    refusals: ['429 model_limit_reached'],
+    resets: 'period',
+    window: null,
+    provider: QUICK,
+    arrange: (place, fit) =>
+      subscriber(place, {
+        modelAllotments: [{ modelId: place.model, unit: 'usd', limit: cents(fit) }],
+        concurrency: FEW_SLOTS,
+      }),
+  },
+  {
+    name: 'cap of a key',
+    promise: 'exact',
+    refusals: ['403 monthly_spend_cap_exceeded'],
+    resets: null,
+    window: null,
+    provider: SOME_FAIL,
+    arrange: ({ operator }, fit) =>
+      payer(operator, RICH_NANO_USD, REQUESTS_PER_MINUTE_MAX, MANY_SLOTS, { keyCapUsd: cents(fit) }),
+  },
+  {
+    name: 'cap of a member',
+    promise: 'exact',
+    refusals: ['402 member_cap_reached'],
+    resets: null,
+    window: null,
+    provider: SOME_FAIL,
+    arrange: ({ operator }, fit) =>
+      payer(operator, RICH_NANO_USD, REQUESTS_PER_MINUTE_MAX, MANY_SLOTS, { memberCapUsd: cents(fit) }),
+  },
+  {
+    name: 'wallet',
+    promise: 'exact',
+    // With the last cent settled nothing is left to fund anything.
+    refusals: ['402 insufficient_credits', '402 no_funding'],
+    resets: null,
+    window: null,
+    provider: SOME_FAIL,
+    arrange: ({ operator }, fit) => payer(operator, BigInt(fit) * CENT_NANO_USD, REQUESTS_PER_MINUTE_MAX, MANY_SLOTS),
+  },
+];
+
+/** @throws Error for a name that no limit has */
+export function limitCalled(name: string): LimitCase {
+  const limit = LIMIT_CASES.find((one) => one.name === name);
+  if (limit === undefined) throw new Error(`there is no limit ${name}`);
+  return limit;
+}
+
+function windowInRequests(type: Window['type']): LimitCase {
+  return {
+    name: `${type} in requests`,
+    promise: 'exact',
+    refusals: ['429 window_exhausted'],
+    resets: type,
+    window: { type, unit: 'requests' },
+    provider: SOME_FAIL,
+    arrange: (place, fit) =>
+      subscriber(place, { windows: [{ type, unit: 'requests', limit: fit }], concurrency: MANY_SLOTS }),
+  };
+}
+
+function windowInUsd(type: Window['type']): LimitCase {
+  return {
+    name: `${type} in USD`,
+    promise: 'overshoot',
+    refusals: ['429 window_exhausted'],
+    resets: type,
+    window: { type, unit: 'usd' },
+    provider: QUICK,
+    arrange: (place, fit) =>
+      subscriber(place, { windows: [{ type, unit: 'usd', limit: cents(fit) }], concurrency: FEW_SLOTS }),
+  };
+}
+
+/** A team account without a plan. */
+async function payer(
+  operator: TestOperator,
+  creditNanoUsd: bigint,
+  requestsPerMinute: number,
+  slots: number,
+  caps: { readonly keyCapUsd?: string; readonly memberCapUsd?: string } = {},
+): Promise<LimitedAccount> {
+  const { id, email, ownerMemberId } = await operator.emptyAccount('team');
+  await operator.credit(id, formatUsd(creditNanoUsd));
+  await operator.limits(id, requestsPerMinute, slots);
+  if (caps.memberCapUsd !== undefined) {
+    const owner = { email, emailVerified: true, role: 'owner', monthlySpendCapUsd: caps.memberCapUsd };
+    await operator.must('PUT', `/accounts/${id}/members/${ownerMemberId}`, owner);
+  }
+  const key = await operator.key(id, caps.keyCapUsd === undefined ? {} : { capUsd: caps.keyCapUsd });
+  return { account: id, ...key, creditNanoUsd, slots, period: null };
+}
+
+/** An account with a plan and without a wallet. */
+async function subscriber(
+  { operator, gateNowMs }: LimitPlace,
+  plan: Partial<PlanSpec> & { readonly concurrency: number },
+): Promise<LimitedAccount> {
+  const planId = await operator.plan({ requestsPerMinute: REQUESTS_PER_MINUTE_MAX, ...plan });
+  const { id } = await operator.emptyAccount();
+  // It runs by the clock of billing and by the one that decides.
+  const period = { startMs: Date.now() - DAY_MS, endMs: gateNowMs + 29 * DAY_MS };
+  await operator.subscribe(id, planId, period);
+  return { account: id, ...(await operator.key(id)), creditNanoUsd: null, slots: plan.concurrency, period };
+}
+
+function cents(count: number): string {
+  return formatUsd(BigInt(count) * CENT_NANO_USD);
+}

@@ -1,0 +1,159 @@
+import { minuteOf } from '@gateway/metering';
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import { until } from '@gateway/testkit';
+import type { Redis } from 'ioredis';
+import { startCountingProvider } from '../../test/counting-provider.js';
+import type { CountingProvider } from '../../test/counting-provider.js';
+import { connectRedis, isEmpty, readGate } from '../../test/gate.js';
+import type { GateFacts } from '../../test/gate.js';
+import type { OwnSystem } from '../../test/own-system.js';
+import { admittedOf, faultsOf, judgeLimit } from './judge-limit.js';
+import { CENT } from './limit-cases.js';
+import type { LimitCase, LimitedAccount } from './limit-cases.js';
+import { Clients } from './press-limit.js';
+
+/** Three replicas decide, two edges ask. */
+export const REPLICAS = { 'edge-proxy': 2, admission: 3 } as const;
+export const IN_FLIGHT = 200;
+/** So that what a kill leaves behind ends within the proof; a lease still outlives the pauses of a busy machine. */
+export const DURATIONS = {
+  GATEWAY_LEASE_MS: '10000',
+  GATEWAY_EXPIRY_MS: '12000',
+  GATEWAY_BEAT_MS: '1000',
+  GATEWAY_SWEEP_MS: '500',
+};
+
+/** What pressing one limit showed. */
+export interface LimitFigures {
+  readonly limit: LimitCase;
+  /** Answers that count: without those that only met the slots in the way of the limit. */
+  readonly calls: number;
+  readonly fit: number;
+  readonly slots: number;
+  readonly admitted: number;
+  readonly overshoot: number;
+  /** Most calls at a time that the provider saw. */
+  readonly atOnce: number;
+  /** Answers of the 500 class. */
+  readonly faults: number;
+  /** Places that were taken for calls that nobody made, and given back when they expired. */
+  readonly expired: number;
+  readonly kills: number;
+  /** Of the calls, without what came before and after. */
+  readonly ms: number;
+  /** Sentences; empty when the limit held. */
+  readonly differences: readonly string[];
+}
+
+/** Does harm until it is told that the calls are over; gives how often. */
+export type Harm = (isOver: () => boolean) => Promise<number>;
+
+/** One after the other at the end, when nothing runs any more: what others gave back is taken, then all are refused. */
+const REFUSED_AT_LAST = 5;
+const LAST_CALLS_MAX = 2_000;
+const EMPTY_WITHIN_MS = 60_000;
+
+/** Presses one limit after the other on a running system. */
+export class LimitProof {
+  readonly #system: OwnSystem;
+  readonly #provider: CountingProvider;
+  readonly #redis: Redis;
+  readonly #clients: Clients;
+
+  private constructor(system: OwnSystem, provider: CountingProvider, clockOffsetMs: number) {
+    this.#system = system;
+    this.#provider = provider;
+    this.#redis = connectRedis(system.local.servers.redis.url);
+    this.#clients = new Clients(system.local.running().edgeUrls, IN_FLIGHT, clockOffsetMs);
+  }
+
+  /** @param clockOffsetMs of the clock that decides */
+  static async begin(system: OwnSystem, clockOffsetMs = 0): Promise<LimitProof> {
+    return new LimitProof(system, await startCountingProvider(), clockOffsetMs);
+  }
+
+  get clients(): Clients {
+    return this.#clients;
+  }
+
+  get redis(): Redis {
+    return this.#redis;
+  }
+
+  async end(): Promise<void> {
+    await this.#clients.close();
+    this.#redis.disconnect();
+    await this.#provider.close();
+  }
+
+  /** An account with this limit, and a model of its own. */
+  async arrange(limit: LimitCase, fit: number): Promise<{ account: LimitedAccount; model: string; upstream: string }> {
+    const { operator } = this.#system;
+    const { id: model } = await operator.model(CENT, [this.#provider.url]);
+    const upstream = `up-${model.slice(model.indexOf('/') + 1)}`;
+    this.#provider.behave(upstream, limit.provider);
+    const account = await limit.arrange({ operator, model, gateNowMs: this.#clients.nowMs() }, fit);
+    return { account, model, upstream };
+  }
+
+  /** `calls` calls against a limit that `fit` of them fit. */
+  async press(limit: LimitCase, calls: number, fit: number, harm?: Harm): Promise<LimitFigures> {
+    const { operator } = this.#system;
+    const { account, model, upstream } = await this.arrange(limit, fit);
+    const options = {
+      ...{ secret: account.secret, model, calls, inFlight: IN_FLIGHT },
+      backOff: limit.promise === 'overshoot' ? '429 concurrency_limit' : null,
+    };
+    const startedAt = this.#clients.nowMs();
+    let isOver = false;
+    const harmed = harm?.(() => isOver) ?? Promise.resolve(0);
+    const seen = await this.#clients.press(options).finally(() => {
+      isOver = true;
+    });
+    const ms = this.#clients.nowMs() - startedAt;
+    const kills = await harmed;
+    const left: string[] = [];
+    const gateIsEmpty = (): Promise<unknown> =>
+      this.gateIsEmpty(account.account).catch((error: Error) => left.push(error.message));
+    await gateIsEmpty();
+    if (limit.promise === 'exact' || limit.promise === 'overshoot') {
+      for (let last = 0, refused = 0; refused < REFUSED_AT_LAST && last < LAST_CALLS_MAX; last += 1) {
+        const more = await this.#clients.press({ ...options, calls: 1, backOff: null });
+        seen.push(...more);
+        refused = more.every(({ answer }) => limit.refusals.includes(answer)) ? refused + 1 : 0;
+      }
+      await gateIsEmpty();
+    }
+    const minutes = limit.promise === 'per_minute' ? await this.minutes(account.account, startedAt) : [];
+    const provider = this.#provider.count(upstream);
+    const pressed = { limit, account, fit, seen, provider, minutes, mayFault: harm !== undefined };
+    const [edgeUrl = ''] = this.#system.local.running().edgeUrls;
+    const { expired, differences } = await judgeLimit(pressed, operator, edgeUrl);
+    return {
+      ...{ limit, fit, calls, kills, ms, slots: account.slots },
+      ...admittedOf(pressed),
+      atOnce: provider.most,
+      faults: faultsOf(seen),
+      expired,
+      differences: [...left, ...differences],
+    };
+  }
+
+  /** Nothing half-taken: no slot, no hold, no held sum. */
+  async gateIsEmpty(account: string): Promise<void> {
+    let gate: GateFacts | undefined;
+    const empty = async (): Promise<boolean> => isEmpty((gate = await readGate(this.#redis, account)));
+    await until(`slots and holds of ${account} are gone`, empty, EMPTY_WITHIN_MS).catch((error: Error) => {
+      throw new Error(`${error.message}: ${JSON.stringify(gate)}`);
+    });
+  }
+
+  /** Places taken in each clock minute since; the gate keeps them for two minutes. */
+  async minutes(account: string, sinceMs: number): Promise<number[]> {
+    const counts: number[] = [];
+    for (let minute = minuteOf(sinceMs); minute <= minuteOf(this.#clients.nowMs()); minute += 1) {
+      counts.push(Number((await this.#redis.get(`{${bucketOfAccount(account)}}m:${account}:${minute}`)) ?? 0));
+    }
+    return counts;
+  }
+}

@@ -1,0 +1,132 @@
+import { connectBus } from '@gateway/bus';
+import type { Bus } from '@gateway/bus';
+import { BATCH_ENTRIES_MAX, admissionBatch } from '@gateway/contracts/messages';
+import type { AdmitEntry, AdmittedAnswer, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
+import { digestOfSecret, makeUuidV7 } from '@gateway/contracts/ids';
+import { silentLog, until } from '@gateway/testkit';
+import type { OwnSystem } from '../../test/own-system.js';
+
+/** What admission answered to the entries of one sender. */
+export interface StraightAnswers {
+  /** By id: an id that was asked for twice stands once. */
+  readonly admitted: ReadonlyMap<string, AdmittedAnswer>;
+  /** Ids by the row that refused them. */
+  readonly refused: ReadonlyMap<number, ReadonlySet<string>>;
+  /** Stored answers to ids that were asked for again. */
+  readonly repeated: number;
+  readonly replicas: ReadonlySet<string>;
+}
+
+const EDGE = 'straight-edge';
+/** Messages under way: each replica has several, and none waits as long as the time of its entries. */
+const MESSAGES_AT_ONCE = 9;
+/** Each so many-th message is sent twice at once, as after a silence. */
+const SENT_TWICE_EVERY = 2;
+const TIMEOUT_MS = 10_000;
+const DRAIN_MS = 5_000;
+const BOUNDS = { promptBytes: 5, arrayElements: 0, attachments: 0, outputTokensMax: 8_192 };
+
+/** Somebody with the rights of an edge who asks admission without any edge between. */
+export class StraightSender {
+  readonly #bus: Bus;
+  readonly #pepper: string;
+
+  private constructor(bus: Bus, pepper: string) {
+    this.#bus = bus;
+    this.#pepper = pepper;
+  }
+
+  static async begin({ local }: OwnSystem): Promise<StraightSender> {
+    const url = local.addresses.natsUrlOf('edge-proxy');
+    const bus = await connectBus({ url, service: 'edge-proxy', replica: EDGE, log: silentLog });
+    return new StraightSender(bus, local.secrets.keyPepper);
+  }
+
+  async end(): Promise<void> {
+    await this.#bus.drain(DRAIN_MS);
+  }
+
+  /** Asks for so many calls at once; rejects when an entry stays without an answer or is a fault. */
+  async admit(secret: string, model: string, count: number): Promise<StraightAnswers> {
+    const digests = [digestOfSecret(secret, this.#pepper)];
+    const admitted = new Map<string, AdmittedAnswer>();
+    const refused = new Map<number, Set<string>>();
+    const replicas = new Set<string>();
+    let repeated = 0;
+    const note = (answer: BatchAnswer): void => {
+      if (answer.kind === 'admitted') {
+        if (answer.repeated) repeated += 1;
+        admitted.set(answer.id, answer);
+      } else if (answer.kind === 'refused') {
+        refused.set(answer.row, (refused.get(answer.row) ?? new Set()).add(answer.id));
+      } else throw new Error(`${answer.id} was answered ${JSON.stringify(answer)}`);
+    };
+    const send = async (admits: AdmitEntry[]): Promise<void> => {
+      const answers = await this.#ask({ admits, releases: [] }, replicas);
+      for (const answer of answers) note(answer);
+    };
+    let left = count;
+    let sent = 0;
+    const lane = async (): Promise<void> => {
+      while (left > 0) {
+        const entries = Math.min(left, BATCH_ENTRIES_MAX);
+        left -= entries;
+        sent += 1;
+        const admits = Array.from({ length: entries }, () => entryOf(digests, model));
+        await Promise.all(sent % SENT_TWICE_EVERY === 0 ? [send(admits), send(admits)] : [send(admits)]);
+      }
+    };
+    await Promise.all(Array.from({ length: MESSAGES_AT_ONCE }, lane));
+    return { admitted, refused, repeated, replicas };
+  }
+
+  /** Gives everything back: none of the calls was made. */
+  async giveBack(admitted: StraightAnswers['admitted']): Promise<void> {
+    const releases = [...admitted.values()].flatMap(({ id, hold, token }): ReleaseEntry[] =>
+      hold === null ? [] : [{ blind: false, id, hold, tag: token, outcome: 'void', amountNanoUsd: 0 }],
+    );
+    while (releases.length > 0) await this.#ask({ admits: [], releases: releases.splice(0, BATCH_ENTRIES_MAX) });
+  }
+
+  /** One message, until each of its entries has an answer. */
+  async #ask(
+    batch: { admits: AdmitEntry[]; releases: ReleaseEntry[] },
+    replicas = new Set<string>(),
+  ): Promise<BatchAnswer[]> {
+    const answers: BatchAnswer[] = [];
+    let released = 0;
+    let fault: Error | null = null;
+    const handle = this.#bus.requestMany(
+      admissionBatch,
+      { edge: EDGE, opens: [], ...batch },
+      {
+        answer(answer) {
+          replicas.add(answer.replica);
+          answers.push(...answer.answers);
+          released += answer.released.length;
+        },
+        fault(told) {
+          fault = told;
+        },
+      },
+      { timeoutMs: TIMEOUT_MS },
+    );
+    const { admits, releases } = batch;
+    await until(
+      'every entry is answered',
+      () => {
+        if (fault !== null) throw fault;
+        return answers.length === admits.length && released === releases.length;
+      },
+      TIMEOUT_MS,
+    );
+    handle.close();
+    return answers;
+  }
+}
+
+function entryOf(digests: string[], model: string): AdmitEntry {
+  const id = makeUuidV7(Date.now());
+  const endpoint = '/v1/chat/completions';
+  return { id, digests, endpoint, model, bounds: BOUNDS, bodyRefusal: null, opened: false };
+}
