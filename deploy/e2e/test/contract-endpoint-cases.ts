@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import { gatewayConfig } from '@gateway/contracts/public';
 import type { ContractCase } from './contract-case.js';
 import { COUNT_TOKENS, LEAST_BODY, expectError, jsonOf, modelCall, send, styleOf } from './contract-call.js';
+import { kindFor } from './contract-world.js';
 import type { ContractWorld } from './contract-world.js';
 
 /** How a model endpoint's answers can be told from others', and how its streams end; null: it has none. */
@@ -48,7 +49,7 @@ const plain: readonly ContractCase[] = MODEL_ENDPOINTS.map(({ path, mark }) => (
   ],
   async run(world: ContractWorld) {
     const answer = await send(world.url, {
-      ...modelCall(path, world.rich.secret, world.model.id),
+      ...modelCall(path, world.rich.secret, world.modelFor(path).id),
       headers: { 'x-request-id': 'of the client/1' },
     });
     expect([answer.status, jsonOf(answer)]).toEqual([200, expect.objectContaining(mark)]);
@@ -56,10 +57,10 @@ const plain: readonly ContractCase[] = MODEL_ENDPOINTS.map(({ path, mark }) => (
     expect(answer.headers['request-id']).toBe(styleOf(path) === 'messages' ? answer.id : undefined);
 
     const body = `{"usage":{"prompt_tokens":1,"completion_tokens":1,"input_tokens":1,"output_tokens":1},"input_tokens":1,${ODD_FIELDS}`;
-    const scripted = await world.scripted([
-      { status: 200, headers: { 'content-type': 'application/json' } },
-      { chunk: body },
-    ]);
+    const scripted = await world.scripted(
+      [{ status: 200, headers: { 'content-type': 'application/json' } }, { chunk: body }],
+      kindFor(path),
+    );
     const passed = await send(world.url, modelCall(path, world.rich.secret, scripted.id));
     expect([passed.status, passed.text]).toEqual([200, body]);
   },
@@ -162,7 +163,8 @@ const others: readonly ContractCase[] = [
         expect.not.stringMatching(/\/(v1)?$/),
       ]);
       for (const path of ['/chat/completions', '/completions', '/responses', '/embeddings']) {
-        const call = modelCall(path, world.rich.secret, world.model.id, LEAST_BODY[`/v1${path}`]);
+        const { id } = world.modelFor(`/v1${path}`);
+        const call = modelCall(path, world.rich.secret, id, LEAST_BODY[`/v1${path}`]);
         expect((await send(config.chatBaseUrl, call)).status).toBe(200);
       }
       expect((await send(config.chatBaseUrl, { path: '/models', secret: world.rich.secret })).status).toBe(200);

@@ -4,6 +4,7 @@ import { NO_JSON, REQUESTS, WHOLE } from './contract-request-rows.js';
 import type { RequestRow } from './contract-request-rows.js';
 import { CHAT, LEAST_BODY, MESSAGES, expectError, jsonOf, modelCall, send, styleOf } from './contract-call.js';
 import type { ContractCall } from './contract-call.js';
+import { kindFor } from './contract-world.js';
 import type { ContractWorld } from './contract-world.js';
 
 export const REQUEST_CASES: readonly ContractCase[] = [
@@ -52,7 +53,8 @@ export const REQUEST_CASES: readonly ContractCase[] = [
         [MESSAGES, { system: 'short' }],
       ] as const;
       for (const [path, fields] of forms) {
-        const answer = await send(world.url, modelCall(path, world.rich.secret, world.model.id, fields));
+        const { id } = world.modelFor(path);
+        const answer = await send(world.url, modelCall(path, world.rich.secret, id, fields));
         expect([path, fields, answer.status]).toEqual([path, fields, 200]);
       }
     },
@@ -103,11 +105,9 @@ export const REQUEST_CASES: readonly ContractCase[] = [
     title: 'embeddings are for embedding models only',
     covers: ['request objects: Embeddings model', 'endpoints: POST /v1/embeddings'],
     async run(world) {
-      const chatOnly = await world.makeModel({ source: { endpoints: ['/v1/chat/completions'] } });
-      const embedding = await world.makeModel({
-        model: { kind: 'embedding' },
-        source: { endpoints: ['/v1/embeddings'] },
-      });
+      // Their sources list every endpoint.
+      const chatOnly = await world.makeModel();
+      const embedding = await world.makeModel({ model: { kind: 'embedding' } });
       const refused = await send(world.url, modelCall('/v1/embeddings', world.rich.secret, chatOnly.id));
       expect([refused.status, jsonOf(refused)]).toMatchObject([
         400,
@@ -133,7 +133,7 @@ function refusedFields({ request, path, required, wrong }: RequestRow): Contract
     async run(world) {
       const { secret } = world.rich;
       const calls: [string, ContractCall][] = [];
-      const model = await world.makeModel();
+      const model = await world.makeModel(kindFor(path));
       const whole: Record<string, unknown> = { model: model.id, ...LEAST_BODY[path] };
       for (const [name, values] of Object.entries(required)) {
         const { [name]: _missing, ...rest } = whole;
@@ -161,7 +161,7 @@ function forwardedFields({ request, path, right }: RequestRow): ContractCase {
       'what the service does: sentence 5 the request body is',
     ],
     async run(world) {
-      const model = await world.makeModel();
+      const model = await world.makeModel(kindFor(path));
       const answer = await send(world.url, modelCall(path, world.rich.secret, model.id, right));
       expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
       const [call] = world.simulator.calls({ model: model.upstream });

@@ -25,21 +25,35 @@ export interface ModelOptions {
 
 /** Costs the same cent whatever is said, so that what is held is what is charged. */
 export const CENT = { inputPerMillion: '0', outputPerMillion: '0', perCall: '0.01' };
+const EMBEDDINGS = '/v1/embeddings';
+
+/** What a model must be for the endpoint. */
+export function kindFor(path: string): ModelOptions {
+  return path === EMBEDDINGS ? { model: { kind: 'embedding' } } : {};
+}
+
 const PROVIDER = { id: 'contract', spec: { name: 'contract', format: 'openai' } };
 
 /** The shared system, a provider of the test file's own, and what its cases make over the operator API. */
 export class ContractWorld {
   readonly system: SharedSystem;
   readonly simulator: ProviderSimulator;
-  /** Of an account with money and without narrow limits, and of a model that serves every endpoint. */
+  /** Of an account with money and without narrow limits. */
   readonly rich: TestAccount;
+  /** Serves every endpoint but embeddings. */
   readonly model: ContractModel;
+  readonly embeddingModel: ContractModel;
 
-  private constructor(system: SharedSystem, simulator: ProviderSimulator, rich: TestAccount, model: ContractModel) {
+  private constructor(
+    system: SharedSystem,
+    simulator: ProviderSimulator,
+    rich: TestAccount,
+    models: readonly [ContractModel, ContractModel],
+  ) {
     this.system = system;
     this.simulator = simulator;
     this.rich = rich;
-    this.model = model;
+    [this.model, this.embeddingModel] = models;
   }
 
   static async begin(): Promise<ContractWorld> {
@@ -48,7 +62,8 @@ export class ContractWorld {
     await system.operator.must('PUT', `/providers/${PROVIDER.id}`, PROVIDER.spec);
     const rich = await richAccount(system.operator);
     const model = await newModel(system.operator, [simulator.urls[0]], {});
-    return new ContractWorld(system, simulator, rich, model);
+    const embedding = await newModel(system.operator, [simulator.urls[0]], { model: { kind: 'embedding' } });
+    return new ContractWorld(system, simulator, rich, [model, embedding]);
   }
 
   get operator(): TestOperator {
@@ -58,6 +73,11 @@ export class ContractWorld {
   /** Of the first edge. */
   get url(): string {
     return this.system.edgeUrls[0] ?? '';
+  }
+
+  /** The one that serves the endpoint. */
+  modelFor(path: string): ContractModel {
+    return path === EMBEDDINGS ? this.embeddingModel : this.model;
   }
 
   makeModel(options: ModelOptions = {}): Promise<ContractModel> {

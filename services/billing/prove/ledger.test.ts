@@ -9,7 +9,7 @@ import { seededRandom } from '../test/events.js';
 
 /** Without the command this is a small run that keeps the proof itself working. */
 const PROVED = process.env['GATEWAY_PROVE_LEDGER_EVENTS'];
-const EVENTS = Number(PROVED ?? 2_000);
+const EVENTS = Number(PROVED ?? 600);
 const KILLS = Number(process.env['GATEWAY_PROVE_LEDGER_KILLS'] ?? 0);
 const SEED = Number(process.env['TEST_SEED'] ?? Math.floor(Math.random() * 1e9));
 const PROOF_MS = 4 * 3_600_000;

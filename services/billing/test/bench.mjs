@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { connectBus, natsAuthorization } from '@gateway/bus';
@@ -13,6 +13,8 @@ import { MESSAGES, SERVICE_NAMES, usageRecorded } from '@gateway/contracts/messa
 import { createPool, migrate } from '@gateway/postgres';
 import { freePort, startServers } from '@gateway/servers';
 
+/** Of whatever else runs here: figures of a busy machine are not those of the program. */
+const loadBefore = loadavg()[0];
 const { values } = parseArgs({
   options: {
     events: { type: 'string', default: '100000' },
@@ -169,7 +171,7 @@ ${rows.map(lineOf).join('\n')}
 - cost of an event after ${earlierCounts.at(-1).toLocaleString('en-US')} records against ${earlierCounts[0].toLocaleString('en-US')}: ${flatness.join(', ')} (expected: at most ${FLAT_WITHIN})
 - ${caughtUp.text}
 - date: ${new Date().toISOString().slice(0, 10)}
-- machine: ${cpus()[0].model}, ${cpus().length} cores, Node ${process.versions.node}
+- machine: ${cpus()[0].model}, ${cpus().length} cores, Node ${process.versions.node}; load average before: ${loadBefore.toFixed(1)}
 `;
 }
 

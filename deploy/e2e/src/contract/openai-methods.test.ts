@@ -69,7 +69,7 @@ test('legacy completions, plain and streamed', async () => {
 test('embeddings, of one input and of several, also in the form that the client asks for by itself', async () => {
   for (const encoding_format of [undefined, 'float' as const]) {
     const format = encoding_format === undefined ? {} : { encoding_format };
-    const answer = await client.embeddings.create({ model, input: ['one', 'two'], ...format });
+    const answer = await client.embeddings.create({ model: world.embeddingModel.id, input: ['one', 'two'], ...format });
     expect(answer.data.map(({ embedding }) => embedding.length > 0)).toEqual([true, true]);
     expect(answer.usage.prompt_tokens).toBeGreaterThan(0);
   }

@@ -14,6 +14,18 @@ const FORM = 1;
  * the order of their ordinals. Its UTF-8 bytes are what the chain's links are made of, so the form never changes.
  */
 export function chainText({ id, kind, account, requestId, corrects, postedAtUs, entries }: ChainedTransaction): string {
-  const pairs = entries.map(({ ledgerAccount, amountNanoUsd }) => [ledgerAccount, String(amountNanoUsd)]);
-  return JSON.stringify([FORM, id, kind, account, requestId, corrects, String(postedAtUs), pairs]);
+  const pairs = entries.map(({ ledgerAccount, amountNanoUsd }) => `[${quoted(ledgerAccount)},"${amountNanoUsd}"]`);
+  const head = [FORM, quoted(id), quoted(kind), quoted(account), orNull(requestId), orNull(corrects)];
+  return `[${head.join(',')},"${postedAtUs}",[${pairs.join(',')}]]`;
+}
+
+/** What JSON writes as it is. Most texts are such, and a look costs a tenth of what the general way does. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+function quoted(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+function orNull(text: string | null): string {
+  return text === null ? 'null' : quoted(text);
 }

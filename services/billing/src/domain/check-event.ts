@@ -34,8 +34,46 @@ export function isPlanFunded(event: UsageEvent): boolean {
 }
 
 /** A usage rated with a price or cost version of the wire. */
-export function rateWire(usage: WireTokenUsage, { figures }: PricedVersion): NanoUsd {
-  return rate(usage, fromWire(figures));
+export function rateWire(usage: WireTokenUsage, version: PricedVersion): NanoUsd {
+  return rate(usage, figuresOf(version));
+}
+
+/** Versions whose figures are remembered in the form in which they are rated. */
+const VERSIONS_MAX = 1_000;
+const remembered = new Map<string, { readonly wire: PricedVersion['figures']; readonly figures: PriceFigures }>();
+
+/** Most events carry the same few versions. Figures are compared, not believed: a version is only the name of its place. */
+function figuresOf({ version, figures: wire }: PricedVersion): PriceFigures {
+  const known = remembered.get(version);
+  if (known !== undefined && areSame(known.wire, wire)) return known.figures;
+  if (remembered.size >= VERSIONS_MAX) remembered.clear();
+  const figures = fromWire(wire);
+  remembered.set(version, { wire, figures });
+  return figures;
+}
+
+function areSame(one: PricedVersion['figures'], other: PricedVersion['figures']): boolean {
+  return (
+    one.perCall === other.perCall &&
+    arePricesSame(one, other) &&
+    one.tiers.length === other.tiers.length &&
+    one.tiers.every((tier, index) => {
+      const beside = other.tiers[index];
+      return beside !== undefined && tier.aboveInputTokens === beside.aboveInputTokens && arePricesSame(tier, beside);
+    })
+  );
+}
+
+type WirePrices = PricedVersion['figures']['tiers'][number] | PricedVersion['figures'];
+
+function arePricesSame(one: WirePrices, other: WirePrices): boolean {
+  return (
+    one.inputPerMillion === other.inputPerMillion &&
+    one.cachedInputPerMillion === other.cachedInputPerMillion &&
+    one.cacheWritePerMillion === other.cacheWritePerMillion &&
+    one.cacheWrite1hPerMillion === other.cacheWrite1hPerMillion &&
+    one.outputPerMillion === other.outputPerMillion
+  );
 }
 
 function expectedAmount({ outcome, usage, price }: UsageEvent): NanoUsd {
@@ -51,7 +89,7 @@ function fromWire(figures: PricedVersion['figures']): PriceFigures {
   };
 }
 
-function pricesFromWire(prices: PricedVersion['figures']['tiers'][number] | PricedVersion['figures']) {
+function pricesFromWire(prices: WirePrices) {
   return {
     inputPerMillion: BigInt(prices.inputPerMillion),
     cachedInputPerMillion: orNull(prices.cachedInputPerMillion),

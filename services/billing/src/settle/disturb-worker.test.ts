@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@gateway/testkit';
 import { faultsOf } from '../../test/audit.js';
 import { booksOf, DisturbedWorld, ended } from '../../test/disturbed-world.js';
-import { killAtEach, PORT_CALLS, STATEMENTS, Traffic } from '../../test/kill-rounds.js';
+import { killAtEach, PORT_CALLS, Traffic } from '../../test/kill-rounds.js';
 
 const SEED = Number(process.env['TEST_SEED'] ?? Math.floor(Math.random() * 1e9));
 const ALL_SHARDS = [0, 1, 2, 3];
@@ -25,13 +25,6 @@ test(`a worker that is killed before and after every port call of a batch, twice
   const around = (call: string): string[] => [`before ${call}`, `after ${call}`];
   const kills = await killAtEach(world, PORT_CALLS.flatMap(around), 2, SEED);
   expect(kills).toBe(PORT_CALLS.length * 4);
-  // Within a transaction one side of each statement is enough here: the other is the next one's.
-  await killAtEach(
-    world,
-    STATEMENTS.map((statement) => `after ${statement}`),
-    1,
-    SEED + 2,
-  );
   const last = world.worker();
   await expectExact();
   await ended(last);

@@ -225,7 +225,7 @@ test('GET /v1/models lists active, priced models that the key and its funding al
       type: 'model',
       display_name: `Model ${TEST_MODEL}`,
       created_at: '2023-11-14T22:13:20.000Z',
-      endpoints: [...ENDPOINTS].sort(),
+      endpoints: ENDPOINTS.filter((path) => path !== '/v1/embeddings').sort(),
       context_length: 128_000,
       pricing: {
         ...pricing,
