@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import { startProviderSimulator } from '@gateway/provider-simulator';
 import { CHAT, COUNT_TOKENS, LEAST_BODY, MESSAGES, codeOf, modelCall, send } from './contract-call.js';
 import type { ContractCase } from './contract-case.js';
+import { kindFor } from './contract-world.js';
 
 const LISTED_STATUSES = [
   '400 invalid_request',
@@ -49,13 +50,16 @@ export const BILLING_CASES: readonly ContractCase[] = [
       await world.operator.credit(broke.account, '-1.00');
       const { secret: narrow } = await world.operator.account('1.00', { allowedModels: ['nobody/nothing'] });
       const { secret } = world.rich;
-      const upstream = await Promise.all([429, 500, 502].map((status) => world.scripted([{ status }])));
       for (const path of Object.keys(LEAST_BODY)) {
+        const upstream = await Promise.all(
+          [429, 500, 502].map((status) => world.scripted([{ status }], kindFor(path))),
+        );
+        const { id: model } = world.modelFor(path);
         const calls = [
-          modelCall(path, secret, world.model.id, { model: null }),
-          modelCall(path, null, world.model.id),
-          modelCall(path, broke.secret, world.model.id),
-          modelCall(path, narrow, world.model.id),
+          modelCall(path, secret, model, { model: null }),
+          modelCall(path, null, model),
+          modelCall(path, broke.secret, model),
+          modelCall(path, narrow, model),
           modelCall(path, secret, 'nobody/nothing'),
           ...upstream.map(({ id }) => modelCall(path, secret, id)),
         ];

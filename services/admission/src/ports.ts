@@ -110,6 +110,8 @@ export interface Durations {
   readonly leaseMs: number;
   readonly expiryMs: number;
   readonly sweepMs: number;
+  /** How long an entry of a batch may wait for its decision; 1.8 s when absent: the edge has given up then. */
+  readonly decideMs?: number;
 }
 
 export interface Ports {

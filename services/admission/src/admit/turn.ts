@@ -20,7 +20,7 @@ export class Turn {
     private readonly send: BatchReply,
     entries: readonly Entry[],
   ) {
-    this.#deadline = ports.clock.monotonic() + ENTRY_DEADLINE_MS;
+    this.#deadline = ports.clock.monotonic() + (ports.durations.decideMs ?? ENTRY_DEADLINE_MS);
     this.#spans = openSpans(entries);
   }
 

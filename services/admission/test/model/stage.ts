@@ -160,7 +160,7 @@ export class Stage {
       listeners: { keysUsed: () => true },
       catalog: { view: () => this.catalog },
       brakes: { engaged: () => null },
-      durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: 1_000 },
+      durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: 1_000, decideMs: 60_000 },
     };
   }
 

@@ -36,6 +36,6 @@ test('the model list names no endpoint that is switched off', async () => {
   const [entry] = JSON.parse(answer.body.toString()).data;
   expect([entry.id, entry.endpoints]).toEqual([
     TEST_MODEL,
-    ['/v1/chat/completions', '/v1/completions', '/v1/embeddings', '/v1/responses'],
+    ['/v1/chat/completions', '/v1/completions', '/v1/responses'],
   ]);
 });
