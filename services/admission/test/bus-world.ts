@@ -86,7 +86,7 @@ export async function makeBusWorld(owners: Ports['owners'], playBilling?: PlayBi
         stopping: new AbortController().signal,
       });
       started.push(admission);
-      await until('calls are served', () => isServed(edge));
+      await until('calls are served', () => isServed(edge, replica));
       return { ...admission, ready };
     },
     async stop() {
@@ -97,10 +97,10 @@ export async function makeBusWorld(owners: Ports['owners'], playBilling?: PlayBi
 }
 
 /** A door answers a version that it does not know; where nobody is, the bus says so. */
-async function isServed(edge: Bus): Promise<boolean> {
+async function isServed(edge: Bus, replica: string): Promise<boolean> {
   const unknown = { ...admissionAuthorize, version: 9_999 };
   const body = { id: makeUuidV7(Date.now()), digests: ['0'.repeat(64)] };
-  return edge.request(unknown, body).then(
+  return edge.request(unknown, body, { replica }).then(
     () => true,
     (error: { code?: string }) => error.code === 'invalid_message',
   );
