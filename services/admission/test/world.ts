@@ -175,7 +175,8 @@ async function startReplica(world: World, name: string, clock: RedisClock, optio
     catalog: { view: () => world.catalog },
     brakes: { engaged: () => world.brake },
     log,
-    durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: 1_000, ...options.durations },
+    // A busy machine must not turn a decision into a fault; the default has a test of its own.
+    durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: 1_000, decideMs: 60_000, ...options.durations },
     replica: name,
   };
   const admission = new Admission(ports);

@@ -15,7 +15,7 @@ let one: Replica;
 
 beforeAll(async () => {
   world = await makeWorld();
-  one = await world.replica();
+  one = await world.replica({ durations: { decideMs: ENTRY_DEADLINE_MS } });
 });
 afterAll(() => world.stop());
 
