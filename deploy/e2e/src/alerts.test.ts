@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
 import type { AccountView, AlertView, WebhookDeliveryView, WebhookEvent } from '@gateway/contracts/operator';
 import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
@@ -43,6 +44,18 @@ async function mailsTo(address: string): Promise<string[]> {
   return mails.filter((mail) => mail.includes(`To: ${address}`));
 }
 
+/** Accounts tells billing of caps by and by; an alert is raised by the first charge after that. */
+async function knowsCap(key: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: system.postgresUrl });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('SELECT FROM billing.spend_caps WHERE id = $1', [key]);
+    return rowCount === 1;
+  } finally {
+    await client.end();
+  }
+}
+
 test('four calls use up the cap of a key: four alerts, each mailed once and posted once, signed', async () => {
   const { operator } = system;
   const { account, key, secret } = await operator.account('1.00', { capUsd: '0.04' });
@@ -54,6 +67,7 @@ test('four calls use up the cap of a key: four alerts, each mailed once and post
   const hook = await operator.must<{ secret: string }>('PUT', `/accounts/${account}/webhook`, {
     url: `http://127.0.0.1:${port}/events`,
   });
+  await until('billing has been told of the cap', () => knowsCap(key));
   for (let call = 0; call < 4; call += 1) {
     const answer = await chat(`${system.chatBaseUrl}/chat/completions`, secret, { model: model.id, messages: HELLO });
     expect(answer.status).toBe(200);
