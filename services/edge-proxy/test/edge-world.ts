@@ -1,3 +1,4 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Bus } from '@gateway/bus';
 import {
   catalogMirrored,
@@ -145,6 +146,7 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
       const { pid } = bus.nats;
       if (pid === null) throw new Error('this NATS server is no process of this test');
       process.kill(pid, 'SIGSTOP');
+      waitUntilStopped(pid);
       return () => void process.kill(pid, 'SIGCONT');
     },
     eventOf: async (id) => {
@@ -228,3 +230,16 @@ const DEFAULT_ENV = {
   GATEWAY_BEAT_MS: '200',
   GATEWAY_DRAIN_MS: '2000',
 };
+
+/** Looks at the threads of a process that was told to stop; each stops a moment after the signal was sent. */
+const LOOKS_MAX = 100_000;
+
+/** Returns when every thread has stopped: a signal that is on its way lets an event slip through. */
+function waitUntilStopped(pid: number): void {
+  const tasks = `/proc/${pid}/task`;
+  if (!existsSync(tasks)) return;
+  for (let look = 0; look < LOOKS_MAX; look += 1) {
+    if (readdirSync(tasks).every((thread) => /\) T /.test(readFileSync(`${tasks}/${thread}/stat`, 'utf8')))) return;
+  }
+  throw new Error(`process ${pid} does not stop`);
+}
