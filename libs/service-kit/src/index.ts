@@ -32,3 +32,4 @@ export {
 export { runService, type RunningService, type ServiceContext, type ServiceDefinition } from './run.js';
 export { keyIdOf, open, reseal, seal, SealError } from './sealed-credential.js';
 export { isPrivateAddress, isPrivateHost } from './network-address.js';
+export { PrivateAddressError, publicLookup } from './public-lookup.js';

@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import { isPrivateAddress, isPrivateHost } from '@gateway/service-kit';
+import { isPrivateHost, PrivateAddressError, publicLookup } from '@gateway/service-kit';
 import { Client } from 'undici';
 import type { WebhookRequest, WebhookSender } from '../alert-ports.js';
 
@@ -30,10 +30,14 @@ export function makeWebhookSender(options: WebhookSenderOptions): WebhookSender 
       const { origin, hostname, pathname, search } = new URL(url);
       // An address that stands in the URL is never looked up.
       if (!privateAllowed && isPrivateHost(hostname)) return { failure: 'private_address' };
-      const judged = judgedLookup(lookup, privateAllowed);
       const signal = AbortSignal.timeout(timeoutMs);
       const client = new Client(origin, {
-        connect: { timeout: timeoutMs, lookup: judged.lookup, autoSelectFamily: true, allowH2: false },
+        connect: {
+          timeout: timeoutMs,
+          lookup: privateAllowed ? lookup : publicLookup(lookup),
+          autoSelectFamily: true,
+          allowH2: false,
+        },
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
         maxHeaderSize: HEADER_BYTES_MAX,
@@ -44,32 +48,12 @@ export function makeWebhookSender(options: WebhookSenderOptions): WebhookSender 
         const answer = await client.request({ method: 'POST', path: pathname + search, headers, body, signal });
         answer.body.on('error', () => undefined);
         return { status: answer.statusCode };
-      } catch {
-        if (judged.refused()) return { failure: 'private_address' };
+      } catch (error) {
+        if (error instanceof PrivateAddressError) return { failure: 'private_address' };
         return { failure: signal.aborted ? 'timeout' : 'connection' };
       } finally {
         await client.destroy();
       }
     },
-  };
-}
-
-/** One private address refuses the name, whatever else it has: nobody publishes such by accident. */
-function judgedLookup(
-  lookup: LookupFunction,
-  privateAllowed: boolean,
-): { readonly lookup: LookupFunction; refused(): boolean } {
-  let isRefused = false;
-  return {
-    lookup(hostname, lookupOptions, callback) {
-      lookup(hostname, lookupOptions, (error, found, family) => {
-        if (error !== null || privateAllowed) return callback(error, found, family);
-        const addresses = typeof found === 'string' ? [found] : found.map(({ address }) => address);
-        isRefused ||= addresses.some(isPrivateAddress);
-        if (!isRefused) return callback(null, found, family);
-        callback(new Error('a private address'), []);
-      });
-    },
-    refused: () => isRefused,
   };
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
+import { PrivateAddressError } from '@gateway/service-kit';
 import type { Client, Dispatcher } from 'undici';
 import type { SourceExchange, SourceFailure, SourceReader, SourceRequest } from '../ports.js';
-import { PrivateAddressError } from './public-lookup.js';
 
 /**
  * A larger body is handed over piece by piece and let go of with the last one. A smaller one is sent in one write, but

@@ -1,9 +1,8 @@
-import { isPrivateHost } from '@gateway/service-kit';
+import { isPrivateHost, PrivateAddressError, publicLookup } from '@gateway/service-kit';
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { buildConnector, Client } from 'undici';
 import type { SourceExchange, SourceFailure, SourceReader, SourceRequest, SourceSender } from '../ports.js';
-import { PrivateAddressError, publicLookup } from './public-lookup.js';
 import { Exchange, type Lane, type LaneOwner } from './source-exchange.js';
 
 /** Connections to one origin, idle ones included. A call above is told that the source is unreachable. */
