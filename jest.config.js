@@ -36,6 +36,7 @@ const project = (room) => ({
 export default {
   projects: rooms.map(project),
   maxWorkers: 2,
+  testSequencer: './deploy/check/longest-first.mjs',
   testTimeout: 30_000,
   reporters: ['default', './deploy/check/room-times.mjs'],
 };

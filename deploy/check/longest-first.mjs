@@ -1,0 +1,35 @@
+import Sequencer from '@jest/test-sequencer';
+
+/**
+ * Suites that take longest, so that none of them runs last while the other worker has nothing left to do. Without this a
+ * clean clone orders suites by the size of their files.
+ */
+const LONGEST = [
+  'services/admission/src/admit/model-against-script.test.ts',
+  'deploy/e2e/src/edge-faults.test.ts',
+  'deploy/e2e/src/kills.test.ts',
+  'deploy/e2e/src/limits-clock.test.ts',
+  'deploy/e2e/src/limits.test.ts',
+  'services/billing/src/settle/disturb-worker.test.ts',
+  'services/admission/src/recover/lose-gate-under-load.test.ts',
+  'deploy/e2e/src/rotation.test.ts',
+  'deploy/e2e/src/catalog-changes.test.ts',
+  'services/admission/src/admit/model-on-cluster.test.ts',
+  'services/billing/prove/month.test.ts',
+  'deploy/e2e/src/gate-loss.test.ts',
+  'services/edge-proxy/src/call/failover-table.test.ts',
+  'services/edge-proxy/src/call/end-answer.test.ts',
+  'services/billing/src/audit/commands.test.ts',
+];
+
+/** Longest suites first, the rest as jest orders it. */
+export default class LongestFirst extends Sequencer {
+  sort(tests) {
+    const place = ({ path }) => {
+      const at = LONGEST.findIndex((suite) => path.endsWith(suite));
+      return at < 0 ? LONGEST.length : at;
+    };
+    // A stable sort: suites of the same place keep jest's order.
+    return super.sort(tests).sort((a, b) => place(a) - place(b));
+  }
+}
