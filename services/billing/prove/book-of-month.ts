@@ -30,6 +30,8 @@ export class BookOfMonth {
   readonly ledger: Sums = new Map();
   /** By `<account> <month> <kind>`. */
   readonly movements: Sums = new Map();
+  /** `<account> <month>` of each statement: calls that were voided make none. */
+  readonly months = new Set<string>();
   /** By `<account> <month> <key | member | model | all> <id>`. */
   readonly spends = new Map<string, ExpectedSpend>();
   readonly calls = new Map<string, GeneratedCall>();
@@ -48,6 +50,7 @@ export class BookOfMonth {
     }
     const month = monthAt(call.at);
     add(this.movements, `${account} ${month} usage`, -wallet);
+    if (outcome === 'settled' || wallet !== 0n) this.months.add(`${account} ${month}`);
     if (outcome !== 'settled') return;
     const { key, member, model } = call.expected;
     for (const line of ['all ', `key ${key}`, `member ${member}`, `model ${model}`]) {
@@ -74,6 +77,7 @@ export class BookOfMonth {
     this.#post(`wallet:${account}`, amount);
     this.#post(counter, -amount);
     add(this.movements, `${account} ${monthAt(at)} ${kind}`, amount);
+    this.months.add(`${account} ${monthAt(at)}`);
   }
 
   /** The wallet before a month begins; after the last one for `null`. */
