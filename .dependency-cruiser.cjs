@@ -2,7 +2,7 @@
  * The import rules of the architecture. `npm run rules` checks them; a test plants violations and sees them found.
  * Tests and test support may import more than the code that they test.
  */
-const test = '(\\.test\\.ts$|/test/|/prove/)';
+const test = '(\\.test\\.ts$|/test/|/prove/|/bench/)';
 const service = '^services/([^/]+)/src/';
 
 /** Pure, though service-kit is not. */
@@ -69,7 +69,7 @@ module.exports = {
       name: 'verbs-see-ports-not-adapters',
       severity: 'error',
       comment: 'Only wire.ts and main.ts see adapters.',
-      from: { path: service, pathNot: [test, `${service}(wire|main)\\.ts$`, `${service}adapters/`] },
+      from: { path: service, pathNot: [test, `${service}(wire|main|cores)\\.ts$`, `${service}adapters/`] },
       to: { path: '^services/$1/src/adapters/', dependencyTypesNot: ['type-only'] },
     },
     {
@@ -113,6 +113,13 @@ module.exports = {
       severity: 'error',
       from: { pathNot: ['^libs/service-kit/', test, '^deploy/'] },
       to: { path: 'node_modules/@opentelemetry/(?!api/)' },
+    },
+    {
+      name: 'cores-are-for-the-simulation',
+      severity: 'error',
+      comment: 'What runs without its adapters is started by one room only.',
+      from: { pathNot: '^deploy/simulation/' },
+      to: { path: '^services/[^/]+/src/cores\\.ts$' },
     },
     {
       name: 'no-unresolved',

@@ -4,13 +4,15 @@ export default tseslint.config(
   { ignores: ['**/dist/**', '**/node_modules/**', '.state/**', '.infra/**', '.cache/**', '**/generated/**'] },
   ...tseslint.configs.recommended,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     languageOptions: {
       parserOptions: {
         project: [
           './tsconfig.tests.json',
           './libs/*/tsconfig.json',
           './services/*/tsconfig.json',
+          './services/dashboard/web/tsconfig.json',
+          './services/dashboard/web/fixtures/tsconfig.json',
           './deploy/*/tsconfig.json',
         ],
         tsconfigRootDir: import.meta.dirname,

@@ -7,7 +7,7 @@ import Sequencer from '@jest/test-sequencer';
 const LONGEST = [
   'services/admission/src/admit/model-against-script.test.ts',
   'deploy/e2e/src/edge-faults.test.ts',
-  'deploy/e2e/src/kills.test.ts',
+  'deploy/e2e/src/faults.test.ts',
   'deploy/e2e/src/limits-clock.test.ts',
   'deploy/e2e/src/limits.test.ts',
   'services/billing/src/settle/disturb-worker.test.ts',
@@ -16,7 +16,6 @@ const LONGEST = [
   'deploy/e2e/src/catalog-changes.test.ts',
   'services/admission/src/admit/model-on-cluster.test.ts',
   'services/billing/prove/month.test.ts',
-  'deploy/e2e/src/gate-loss.test.ts',
   'services/edge-proxy/src/call/failover-table.test.ts',
   'services/edge-proxy/src/call/end-answer.test.ts',
   'services/billing/src/audit/commands.test.ts',

@@ -71,7 +71,12 @@ function compile() {
     cwd: ROOT,
     stdio: 'inherit',
   });
-  if (tsc.status === 0) return;
-  console.error('The code does not compile: the messages above say where.');
+  if (tsc.status !== 0) {
+    console.error('The code does not compile: the messages above say where.');
+    process.exit(1);
+  }
+  const pages = spawnSync(process.execPath, ['services/dashboard/web/build.mjs'], { cwd: ROOT, stdio: 'inherit' });
+  if (pages.status === 0) return;
+  console.error('The pages of the dashboard cannot be built: the messages above say why.');
   process.exit(1);
 }

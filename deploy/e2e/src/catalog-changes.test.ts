@@ -17,6 +17,8 @@ import type { OwnSystem } from '../test/own-system.js';
 const CHANGES = 8;
 /** Price of a call, in cents, after each change. */
 const PER_CALL = Array.from({ length: CHANGES }, (_unused, n) => `0.0${n + 1}`);
+/** Calls enough between any two changes. */
+const LOAD_PAUSE_MS = 10;
 const DURATIONS = { GATEWAY_BEAT_MS: '500' };
 
 interface ModelSaved {
@@ -45,7 +47,7 @@ test('a price changed under load is in force with its answer: every later call h
   const model = await operator.model(first, simulator.urls);
   // Scripts of a model are for whichever call comes next: the streams that are held open have a model of their own.
   const held = await operator.model(first, simulator.urls);
-  const load = startLoad({ urls: edges(), model: model.id, callers: [account], atOnce: 2 });
+  const load = startLoad({ urls: edges(), model: model.id, callers: [account], atOnce: 2, pauseMs: LOAD_PAUSE_MS });
   for (const [n, perCall] of PER_CALL.entries()) {
     const before = await operator.must<ModelSaved>('GET', `/models/${held.id}`);
     const running = await openStream(held.id, `gate-${n}`);
@@ -53,10 +55,10 @@ test('a price changed under load is in force with its answer: every later call h
     const saved = await putPrice(model.id, perCall);
     expect(saved.inForce).toBe(true);
     for (const answer of await callEverywhere(account, model.id)) {
-      const { record } = await operator.record(answer.requestId);
+      const record = await operator.usageRecord(answer.requestId);
       expect([record.priceVersion, parseUsd(record.chargedUsd)]).toEqual([saved.priceVersion, parseUsd(perCall)]);
     }
-    const { record } = await operator.record((await running.finish()).requestId);
+    const record = await operator.usageRecord((await running.finish()).requestId);
     expect([record.outcome, record.priceVersion]).toEqual(['settled', before.priceVersion]);
   }
   for (const seen of await load.stop()) expect(seen).toMatchObject({ status: 200, complete: true });

@@ -116,29 +116,32 @@ async function rotateAndProbe(caller: Caller, figures: Figures, rotating: Set<Ca
   rotating.delete(caller);
 }
 
-test('a revoked, suspended or reinstated key, and a suspended account, are what the answer says at every edge, at once', async () => {
-  const caller = await unlimitedCaller();
-  const other = await operator.key(caller.account);
-  expect(await everywhere(caller.secret)).toEqual([200]);
-  for (let n = 0; n < 5; n += 1) {
-    await operator.setKey(caller.key, 'suspend');
-    expect(await everywhere(caller.secret)).toEqual(['403 key_inactive']);
-    await operator.setKey(caller.key, 'reinstate');
+test.concurrent(
+  'a revoked, suspended or reinstated key, and a suspended account, are what the answer says at every edge, at once',
+  async () => {
+    const caller = await unlimitedCaller();
+    const other = await operator.key(caller.account);
     expect(await everywhere(caller.secret)).toEqual([200]);
-    await operator.setAccount(caller.account, 'suspend');
-    expect(await everywhere(caller.secret)).toEqual(['403 account_suspended']);
-    expect(await everywhere(other.secret)).toEqual(['403 account_suspended']);
-    await operator.setAccount(caller.account, 'reinstate');
+    for (let n = 0; n < 5; n += 1) {
+      await operator.setKey(caller.key, 'suspend');
+      expect(await everywhere(caller.secret)).toEqual(['403 key_inactive']);
+      await operator.setKey(caller.key, 'reinstate');
+      expect(await everywhere(caller.secret)).toEqual([200]);
+      await operator.setAccount(caller.account, 'suspend');
+      expect(await everywhere(caller.secret)).toEqual(['403 account_suspended']);
+      expect(await everywhere(other.secret)).toEqual(['403 account_suspended']);
+      await operator.setAccount(caller.account, 'reinstate');
+      expect(await everywhere(other.secret)).toEqual([200]);
+    }
+    await operator.setKey(caller.key, 'revoke');
+    expect(await everywhere(caller.secret)).toEqual(['403 key_inactive']);
     expect(await everywhere(other.secret)).toEqual([200]);
-  }
-  await operator.setKey(caller.key, 'revoke');
-  expect(await everywhere(caller.secret)).toEqual(['403 key_inactive']);
-  expect(await everywhere(other.secret)).toEqual([200]);
-  const again = await operator.ask('POST', `/keys/${caller.key}/rotate`);
-  expect([again.status, again.body]).toEqual([409, expect.objectContaining({ error: expect.anything() })]);
-});
+    const again = await operator.ask('POST', `/keys/${caller.key}/rotate`);
+    expect([again.status, again.body]).toEqual([409, expect.objectContaining({ error: expect.anything() })]);
+  },
+);
 
-test('a key expires at its time, at every edge', async () => {
+test.concurrent('a key expires at its time, at every edge', async () => {
   const { account } = await unlimitedCaller();
   const expiresAtMs = Date.now() + 3_000;
   const { secret } = await operator.key(account, { expiresAt: new Date(expiresAtMs).toISOString() });
@@ -147,34 +150,37 @@ test('a key expires at its time, at every edge', async () => {
   expect(await everywhere(secret)).toEqual(['403 key_expired']);
 });
 
-test('suspending a key lets its streams finish; suspending the account ends them, with an error and without their marker', async () => {
-  const caller = await unlimitedCaller();
-  const frame = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n';
-  const gated = await operator.model(PRICES, simulator.urls);
-  const scripted = simulatorModel(gated.id);
-  const steps = [{ chunk: frame }, { waitFor: scripted }, { chunk: 'data: [DONE]\n\n' }, { end: 'normal' as const }];
-  simulator.script({ model: scripted, times: 2, steps });
-  const open = (): ReturnType<typeof chat> =>
-    chat(`${edges()[0]}/v1/chat/completions`, caller.secret, { model: gated.id, messages: HELLO, stream: true });
+test.concurrent(
+  'suspending a key lets its streams finish; suspending the account ends them, with an error and without their marker',
+  async () => {
+    const caller = await unlimitedCaller();
+    const frame = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n';
+    const gated = await operator.model(PRICES, simulator.urls);
+    const scripted = simulatorModel(gated.id);
+    const steps = [{ chunk: frame }, { waitFor: scripted }, { chunk: 'data: [DONE]\n\n' }, { end: 'normal' as const }];
+    simulator.script({ model: scripted, times: 2, steps });
+    const open = (): ReturnType<typeof chat> =>
+      chat(`${edges()[0]}/v1/chat/completions`, caller.secret, { model: gated.id, messages: HELLO, stream: true });
 
-  const first = open();
-  await untilSlots(caller.account, 1);
-  await operator.setKey(caller.key, 'suspend');
-  simulator.release(scripted, 1);
-  expect(await first).toMatchObject({ status: 200, cut: false, text: expect.stringContaining('[DONE]') });
-  await operator.setKey(caller.key, 'reinstate');
+    const first = open();
+    await untilSlots(caller.account, 1);
+    await operator.setKey(caller.key, 'suspend');
+    simulator.release(scripted, 1);
+    expect(await first).toMatchObject({ status: 200, cut: false, text: expect.stringContaining('[DONE]') });
+    await operator.setKey(caller.key, 'reinstate');
 
-  const second = open();
-  await untilSlots(caller.account, 1);
-  await operator.setAccount(caller.account, 'suspend');
-  const cut = await second;
-  expect(cut).toMatchObject({ status: 200, cut: true, text: expect.stringContaining('account_suspended') });
-  expect(cut.text).not.toContain('[DONE]');
-  await untilSlots(caller.account, 0);
-  const { record } = await operator.record(cut.requestId);
-  expect([record.outcome, record.chargedUsd]).toEqual(['voided', '0.00']);
-  simulator.release(scripted, 1);
-});
+    const second = open();
+    await untilSlots(caller.account, 1);
+    await operator.setAccount(caller.account, 'suspend');
+    const cut = await second;
+    expect(cut).toMatchObject({ status: 200, cut: true, text: expect.stringContaining('account_suspended') });
+    expect(cut.text).not.toContain('[DONE]');
+    await untilSlots(caller.account, 0);
+    const { record } = await operator.record(cut.requestId);
+    expect([record.outcome, record.chargedUsd]).toEqual(['voided', '0.00']);
+    simulator.release(scripted, 1);
+  },
+);
 
 test('with admission stopped a change answers not_in_force, and is in force once admission is back', async () => {
   const caller = await unlimitedCaller();

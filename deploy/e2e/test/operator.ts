@@ -229,6 +229,11 @@ export class TestOperator {
     return until(`the usage record of ${requestId}`, () => this.findRecord(requestId), timeoutMs);
   }
 
+  /** The record alone, without the ledger of its account, which is long where there is load. */
+  usageRecord(requestId: string, timeoutMs?: number): Promise<UsageRecordView> {
+    return until(`the usage record of ${requestId}`, () => this.#findUsageRecord(requestId), timeoutMs);
+  }
+
   /** The record of the only call of an account, for a client that left before it could read the id. */
   async onlyRecord(account: string): Promise<UsageRecordView> {
     const records = await until(`the usage record of ${account}`, async () => {
@@ -260,11 +265,16 @@ export class TestOperator {
   async findRecord(
     requestId: string,
   ): Promise<{ record: UsageRecordView; transactions: LedgerTransactionView[] } | undefined> {
+    const record = await this.#findUsageRecord(requestId);
+    if (record === undefined) return undefined;
+    const ledger = await this.all<LedgerTransactionView>(`/accounts/${record.accountId}/ledger`);
+    return { record, transactions: ledger.filter((transaction) => transaction.requestId === requestId) };
+  }
+
+  async #findUsageRecord(requestId: string): Promise<UsageRecordView | undefined> {
     const answer = await this.ask('GET', `/usage-records/${requestId}`);
     if (answer.status === 404) return undefined;
     if (answer.status !== 200) throw new Error(`usage record: ${answer.status} ${JSON.stringify(answer.body)}`);
-    const record = answer.body as UsageRecordView;
-    const ledger = await this.all<LedgerTransactionView>(`/accounts/${record.accountId}/ledger`);
-    return { record, transactions: ledger.filter((transaction) => transaction.requestId === requestId) };
+    return answer.body as UsageRecordView;
   }
 }

@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { startSystem } from '@gateway/local';
-import type { LocalService, LocalSystem } from '@gateway/local';
+import type { LocalService, LocalSystem, SystemOptions } from '@gateway/local';
 import { temporaryDirectory } from '@gateway/testkit';
 import { TestOperator } from './operator.js';
 
@@ -23,24 +24,29 @@ export const SHORT_DURATIONS = {
 };
 
 /**
- * A system for those who break something: two edges, two admissions, one of the others unless stated otherwise, on data that
- * outlives a kill.
+ * A system for those who break something: two edges, two admissions, one of the others unless stated otherwise. What is killed
+ * here are processes, not the machine: what the kernel has outlives them, so nothing is flushed to the disk.
  */
 export async function startOwnSystem(
   name: string,
   env: Readonly<Record<string, string>>,
   replicas: Partial<Record<LocalService, number>> = {},
+  through?: SystemOptions['through'],
 ): Promise<OwnSystem> {
   const directory = temporaryDirectory(name);
-  // The database's own user must be able to pass through.
-  chmodSync(directory.path, 0o711);
   try {
+    // Of the global setup: a state that has its database and tables.
+    const template = process.env['GATEWAY_E2E_TEMPLATE'];
+    if (template !== undefined) execFileSync('cp', ['-a', `${template}/.`, directory.path]);
+    // The database's own user must be able to pass through.
+    chmodSync(directory.path, 0o711);
     const local = await startSystem({
       stateDirectory: directory.path,
       port: 0,
       replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1, ...replicas },
-      durable: true,
+      durable: false,
       env,
+      ...(through === undefined ? {} : { through }),
       log: () => undefined,
     });
     return {

@@ -5,6 +5,7 @@ import { TestOperator } from './operator.js';
 interface Running {
   readonly edgeUrls: readonly string[];
   readonly chatBaseUrl: string;
+  readonly dashboardUrl: string;
   readonly operatorUrl: string;
   readonly operatorToken: string;
   readonly natsUrl: string;

@@ -1,5 +1,5 @@
 export { SERVICES } from './processes.js';
-export type { LocalService, ProcessName } from './processes.js';
+export type { Addresses, LocalService, ProcessName } from './processes.js';
 export type { RunningFile } from './running-file.js';
 export { startSystem } from './start-system.js';
 export type { LocalSystem, SystemOptions } from './start-system.js';

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readArguments } from './arguments.js';
 import { watchParents } from './children/watch-parents.js';
-import { seedDemo } from './demo/seed-demo.js';
+import { seedDemo, type DemoData } from './demo/seed-demo.js';
 import { choosePorts } from './ports.js';
 import { readyText } from './print-ready.js';
 import { startSystem } from './start-system.js';
@@ -36,23 +36,25 @@ try {
     signal: stopping.signal,
   });
   // A signal waits for the demo data: half of them would stay half.
-  const apiKey = await seed(started, args.demo);
+  const demo = await seed(started, args.demo);
   if (stopping.signal.aborted) await end(started);
   system = started;
-  system.announce(apiKey);
-  console.log(readyText(system.running(), stateDirectory, args.state === undefined));
+  system.announce(demo.apiKey);
+  const { mailboxUrl } = system;
+  const facts = { stateDirectory, isDefaultState: args.state === undefined, mailboxUrl, demoPassword: demo.password };
+  console.log(readyText(system.running(), facts));
 } catch (error) {
   // A start that was given up leaves nothing, and what it broke on the way is no news.
   if (stopping.signal.aborted) exitStopped();
   fail(error instanceof Error ? error.message : String(error));
 }
 
-async function seed(started: LocalSystem, force: boolean): Promise<string | null> {
+async function seed(started: LocalSystem, force: boolean): Promise<DemoData> {
   const startedAt = performance.now();
   try {
     const demo = await seedDemo(started, stateDirectory, force);
     if (demo.seeded) console.log(`demo data ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
-    return demo.apiKey;
+    return demo;
   } catch (error) {
     await started.stop();
     throw error;

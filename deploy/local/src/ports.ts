@@ -8,28 +8,31 @@ export const INNER_PORTS = {
   nats: 14_222,
   redis: 16_379,
   smtp: 11_025,
+  mailbox: 11_080,
   'simulator-a': 18_181,
   'simulator-b': 18_182,
 } as const;
 export type InnerPort = keyof typeof INNER_PORTS;
 
 export const EDGE_PORT = 8_080;
+export const DASHBOARD_PORT = 8_081;
 export const OPERATOR_PORT = 8_082;
 
 export interface ChosenPorts {
   readonly port: number;
+  readonly dashboardPort: number;
   readonly operatorPort: number;
   readonly ports: Record<InnerPort, number>;
 }
 
 /**
- * The ports of this start: for edge and operator API the given ones whatever they are (0: any), else the documented ones or
+ * The ports of this start: for edge, dashboard and operator API the given ones whatever they are (0: any), else the documented ones or
  * free ones; for the rest those of the last start on this state if they are free, so that what was stored about them
  * stays true.
  */
 export async function choosePorts(
   stateDirectory: string,
-  given: { readonly port: number | undefined; readonly operatorPort: number | undefined },
+  given: Readonly<Record<'port' | 'dashboardPort' | 'operatorPort', number | undefined>>,
   log: (line: string) => void,
 ): Promise<ChosenPorts> {
   const file = `${stateDirectory}/ports.json`;
@@ -41,7 +44,9 @@ export async function choosePorts(
   writeFileSync(`${file}.new`, JSON.stringify(ports));
   renameSync(`${file}.new`, file);
   const port = await outerPort('--port', given.port, EDGE_PORT, log);
-  return { port, operatorPort: await outerPort('--operator-port', given.operatorPort, OPERATOR_PORT, log), ports };
+  const dashboardPort = await outerPort('--dashboard-port', given.dashboardPort, DASHBOARD_PORT, log);
+  const operatorPort = await outerPort('--operator-port', given.operatorPort, OPERATOR_PORT, log);
+  return { port, dashboardPort, operatorPort, ports };
 }
 
 async function outerPort(

@@ -1,18 +1,32 @@
+import { DEMO_EMAIL } from './demo/seed-demo.js';
 import type { RunningFile } from './running-file.js';
 
+export interface ReadyFacts {
+  readonly stateDirectory: string;
+  readonly isDefaultState: boolean;
+  readonly mailboxUrl: string;
+  /** Null: there is no demo person. */
+  readonly demoPassword: string | null;
+}
+
 /** What a newcomer needs, with commands to paste; the last line is the one that programs wait for. */
-export function readyText(running: RunningFile, stateDirectory: string, isDefaultState: boolean): string {
+export function readyText(
+  running: RunningFile,
+  { stateDirectory, isDefaultState, mailboxUrl, demoPassword }: ReadyFacts,
+): string {
   const key = running.demoApiKey;
   const lines = [
     '',
     `gateway            ${running.edgeUrls.join('  ')}`,
     `chat base URL      ${running.chatBaseUrl}`,
     `messages base URL  ${running.messagesBaseUrl}`,
+    `dashboard          ${running.dashboardUrl}`,
     `operator API       ${running.operatorUrl}  (token in ${stateDirectory}/running.json)`,
     `simulated provider ${running.providerUrls.join('  ')}`,
     `state and logs     ${stateDirectory}`,
-    `mails              ${stateDirectory}/mailbox`,
+    `mails              ${mailboxUrl}  (and ${stateDirectory}/mailbox)`,
   ];
+  if (demoPassword !== null) lines.push(`demo sign-in       ${DEMO_EMAIL}  ${demoPassword}`);
   if (key === null)
     lines.push(
       '',

@@ -1,11 +1,12 @@
 import { fileURLToPath } from 'node:url';
+import { LEDGER_SERVICES } from '@gateway/setup';
 import type { Secrets } from './secrets.js';
 
 /** The services of the local start, in the order in which they are stopped. */
 export const SERVICES = ['edge-proxy', 'dashboard', 'admission', 'billing', 'accounts', 'catalog'] as const;
 export type LocalService = (typeof SERVICES)[number];
 /** Services with tables: schema and role are named after them. */
-export const LEDGER_SERVICES = ['billing', 'accounts', 'catalog'] as const;
+export { LEDGER_SERVICES };
 export type ProcessName = LocalService | 'provider-simulator';
 
 /** Addresses that the processes are told. */
@@ -43,6 +44,8 @@ export function environmentOf(service: LocalService, addresses: Addresses, secre
       return {
         ...nats,
         GATEWAY_PUBLIC_URL: addresses.publicUrl,
+        GATEWAY_DASHBOARD_URL: addresses.dashboardUrl,
+        GATEWAY_TEAMS_ENABLED: 'on',
         GATEWAY_KEY_PEPPER: secrets.keyPepper,
         GATEWAY_CREDENTIALS_KEY: secrets.credentialsKey,
         GATEWAY_SESSION_SECRET: secrets.sessionSecret,
@@ -62,6 +65,7 @@ export function environmentOf(service: LocalService, addresses: Addresses, secre
         ...nats,
         GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service),
         GATEWAY_TEAMS_ENABLED: 'on',
+        GATEWAY_DASHBOARD_URL: addresses.dashboardUrl,
         GATEWAY_SMTP_URL: addresses.smtpUrl,
       };
     case 'billing':

@@ -6,6 +6,7 @@ export interface RunningFile {
   readonly edgeUrls: readonly string[];
   readonly chatBaseUrl: string;
   readonly messagesBaseUrl: string;
+  readonly dashboardUrl: string;
   /** Of the operator API, with `/operator/v1`. */
   readonly operatorUrl: string;
   readonly operatorToken: string;

@@ -7,6 +7,7 @@ import type { ServiceName } from '@gateway/contracts/messages';
 export interface Secrets {
   readonly postgresPassword: string;
   readonly redisPassword: string;
+  readonly admissionRedisPassword: string;
   readonly busPasswords: Readonly<Record<ServiceName, string>>;
   readonly rolePasswords: Readonly<Record<'billing' | 'accounts' | 'catalog', string>>;
   /** Of `gateway_finance`, which reads the views of the schema `finance` and nothing else. */
@@ -19,6 +20,8 @@ export interface Secrets {
   readonly demoProviderKey: string;
   /** Null until the demo account has its key. */
   readonly demoApiKey: string | null;
+  /** Of demo@example.com in the dashboard; null until there is that person. */
+  readonly demoPassword: string | null;
   /** Where the demo's sources were last pointed; absent before the first demo data. */
   readonly demoProviderUrls?: readonly string[];
 }
@@ -46,6 +49,7 @@ function makeSecrets(): Secrets {
   return {
     postgresPassword: hex(24),
     redisPassword: hex(24),
+    admissionRedisPassword: hex(24),
     busPasswords: Object.fromEntries(SERVICE_NAMES.map((name) => [name, hex(24)])) as Record<ServiceName, string>,
     rolePasswords: { billing: hex(24), accounts: hex(24), catalog: hex(24) },
     financePassword: hex(24),
@@ -55,6 +59,7 @@ function makeSecrets(): Secrets {
     operatorToken: hex(32),
     demoProviderKey: `sim-${hex(24)}`,
     demoApiKey: null,
+    demoPassword: null,
   };
 }
 

@@ -2,7 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { freePort, startServers } from '@gateway/servers';
 import type { RunningServer, ServerName } from '@gateway/servers';
 import { natsAuthorization } from '@gateway/bus';
-import { startMailbox, type Mailbox } from '@gateway/mailbox';
+import { ADMISSION_USER, admissionUser } from '@gateway/setup';
+import { startMailbox, startMailboxPage, type Mailbox, type MailboxPage } from '@gateway/mailbox';
 import { MESSAGES } from '@gateway/contracts/messages';
 import { Child } from './children/child.js';
 import { migrateAll, postgresUrlOf } from './migrate-all.js';
@@ -20,11 +21,15 @@ export interface SystemOptions {
   readonly port: number;
   /** Port of the first operator API; absent or 0: any. Further replicas take free ones. */
   readonly operatorPort?: number;
+  /** Port of the first dashboard; absent or 0: any. Further replicas take free ones. */
+  readonly dashboardPort?: number;
   readonly replicas: Readonly<Record<LocalService, number>>;
   /** Ports of the servers and of the simulator's listeners; absent or 0: any. */
   readonly ports?: Partial<Record<InnerPort, number>>;
-  /** Added to the environment of every service. */
+  /** Added to the environment of every service; read when the servers are up. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Gives the addresses of the servers that the services are told instead of their own: a proxy's, for tests. */
+  readonly through?: (own: Addresses) => Promise<Addresses>;
   /** False for tests: a crash of the machine may lose data. */
   readonly durable: boolean;
   /** A line for the reader: what was done, with its seconds. */
@@ -39,6 +44,8 @@ export interface LocalSystem {
   readonly addresses: Addresses;
   /** Where the mails of the system go. */
   readonly mailbox: Mailbox;
+  /** Where people read them. */
+  readonly mailboxUrl: string;
   /** The children of a name in replica order. */
   children(name: ProcessName): readonly Child[];
   running(): RunningFile;
@@ -61,14 +68,16 @@ export async function startSystem(options: SystemOptions): Promise<LocalSystem> 
     startOwnServers(options, secrets, (text) => system.fail?.(text)),
   );
   let mailbox: Mailbox | null = null;
+  let mailboxPage: MailboxPage | null = null;
   try {
     mailbox = await startMailbox({
       directory: `${options.stateDirectory}/mailbox`,
       port: options.ports?.smtp ?? 0,
     });
-    return await startServices(options, secrets, { servers, mailbox }, system);
+    mailboxPage = await startMailboxPage(mailbox, options.ports?.mailbox ?? 0);
+    return await startServices(options, secrets, { servers, mailbox, mailboxPage }, system);
   } catch (error) {
-    await stopFoundations({ servers, mailbox });
+    await stopFoundations({ servers, mailbox, mailboxPage });
     throw error;
   }
 }
@@ -77,13 +86,18 @@ export async function startSystem(options: SystemOptions): Promise<LocalSystem> 
 interface Foundations {
   readonly servers: Record<ServerName, RunningServer>;
   readonly mailbox: Mailbox;
+  readonly mailboxPage: MailboxPage;
 }
 
 async function stopFoundations({
   servers,
   mailbox,
-}: Pick<Foundations, 'servers'> & { readonly mailbox: Mailbox | null }): Promise<void> {
-  await Promise.all([...Object.values(servers).map((server) => server.stop()), mailbox?.stop()]);
+  mailboxPage,
+}: Pick<Foundations, 'servers'> & {
+  readonly [Part in 'mailbox' | 'mailboxPage']: Foundations[Part] | null;
+}): Promise<void> {
+  const stops = Object.values(servers).map((server) => server.stop());
+  await Promise.all([...stops, mailbox?.stop(), mailboxPage?.stop()]);
 }
 
 async function startOwnServers(
@@ -100,7 +114,11 @@ async function startOwnServers(
       config: natsAuthorization(secrets.busPasswords, MESSAGES),
       credentials: { user: 'dashboard', password: secrets.busPasswords.dashboard },
     },
-    redis: { password: secrets.redisPassword, persist: true },
+    redis: {
+      password: secrets.redisPassword,
+      users: [admissionUser(secrets.admissionRedisPassword)],
+      persist: true,
+    },
     // Why a rung was passed over is for the doctor, and for the error when there is none left.
     log: (line) => {
       if (!line.includes(' skipped: ')) options.log(`  ${line}`);
@@ -112,12 +130,15 @@ async function startOwnServers(
 async function startServices(
   options: SystemOptions,
   secrets: Secrets,
-  { servers, mailbox }: Foundations,
+  { servers, mailbox, mailboxPage }: Foundations,
   system: { fail?: (text: string) => void },
 ): Promise<LocalSystem> {
   const edgePorts = await portsOf(options.port, options.replicas['edge-proxy']);
   const operatorPorts = await portsOf(options.operatorPort ?? 0, options.replicas.dashboard);
-  const addresses = addressesOf(servers, secrets, edgePorts[0] ?? 0, mailbox.url);
+  const dashboardPorts = await portsOf(options.dashboardPort ?? 0, options.replicas.dashboard);
+  const firstPorts = { edge: edgePorts[0] ?? 0, dashboard: dashboardPorts[0] ?? 0 };
+  const own = addressesOf(servers, secrets, firstPorts, mailbox.url);
+  const addresses = (await options.through?.(own)) ?? own;
   await timed(options, 'migrations', () => migrateAll(servers.postgres.url, secrets, options.log));
 
   let demoApiKey: string | null = secrets.demoApiKey;
@@ -128,7 +149,13 @@ async function startServices(
     if (announced && !stopping) writeRunningFile(options.stateDirectory, running());
   };
   system.fail = onChange;
-  const children = await makeChildren(options, addresses, secrets, { edgePorts, operatorPorts }, onChange);
+  const children = await makeChildren(
+    options,
+    addresses,
+    secrets,
+    { edgePorts, operatorPorts, dashboardPorts },
+    onChange,
+  );
   const providerUrls = children.simulatorPorts.map((port) => `http://127.0.0.1:${port}`);
 
   function running(): RunningFile {
@@ -139,6 +166,7 @@ async function startServices(
       edgeUrls: edgePorts.map((port) => `http://127.0.0.1:${port}`),
       chatBaseUrl: `${addresses.publicUrl}/v1`,
       messagesBaseUrl: addresses.publicUrl,
+      dashboardUrl: addresses.dashboardUrl,
       operatorUrl: `http://127.0.0.1:${operatorPorts[0] ?? 0}/operator/v1`,
       operatorToken: secrets.operatorToken,
       demoApiKey,
@@ -162,12 +190,12 @@ async function startServices(
     for (const name of STOP_ORDER) {
       await Promise.all((children.byName.get(name) ?? []).map((child) => child.stop(STOP_GRACE_MS)));
     }
-    await stopFoundations({ servers, mailbox });
+    await stopFoundations({ servers, mailbox, mailboxPage });
   }
 
   async function killAll(): Promise<void> {
     await Promise.all([...children.byName.values()].flat().map((child) => child.stop(0, 'SIGKILL')));
-    await stopFoundations({ servers, mailbox });
+    await stopFoundations({ servers, mailbox, mailboxPage });
     removeRunningFile(options.stateDirectory);
   }
 
@@ -183,6 +211,7 @@ async function startServices(
     servers,
     addresses,
     mailbox,
+    mailboxUrl: mailboxPage.url,
     children: (name) => children.byName.get(name) ?? [],
     running,
     announce(key) {
@@ -210,10 +239,10 @@ async function portsOf(first: number, replicas: number): Promise<number[]> {
 function addressesOf(
   servers: Record<ServerName, RunningServer>,
   secrets: Secrets,
-  edgePort: number,
+  ports: { readonly edge: number; readonly dashboard: number },
   smtpUrl: string,
 ): Addresses {
-  const publicUrl = `http://127.0.0.1:${edgePort}`;
+  const publicUrl = `http://127.0.0.1:${ports.edge}`;
   return {
     natsUrlOf: (service) => {
       // A server given by URL has its own users: its URL is used as it is.
@@ -224,18 +253,34 @@ function addressesOf(
       return url.href;
     },
     postgresUrlOf: (service) => postgresUrlOf(servers.postgres.url, service, secrets),
-    redisUrl: servers.redis.url,
+    redisUrl: redisUrlOf(servers.redis, secrets),
     publicUrl,
-    dashboardUrl: publicUrl,
+    dashboardUrl: `http://127.0.0.1:${ports.dashboard}`,
     smtpUrl,
   };
+}
+
+/** With admission's own user; a server given by URL has its own users. */
+function redisUrlOf(redis: RunningServer, secrets: Secrets): string {
+  if (redis.rung === 'url') return redis.url;
+  const url = new URL(redis.url);
+  url.username = ADMISSION_USER;
+  url.password = secrets.admissionRedisPassword;
+  return url.href;
+}
+
+/** In replica order. */
+interface OuterPorts {
+  readonly edgePorts: readonly number[];
+  readonly operatorPorts: readonly number[];
+  readonly dashboardPorts: readonly number[];
 }
 
 async function makeChildren(
   options: SystemOptions,
   addresses: Addresses,
   secrets: Secrets,
-  { edgePorts, operatorPorts }: { readonly edgePorts: readonly number[]; readonly operatorPorts: readonly number[] },
+  { edgePorts, operatorPorts, dashboardPorts }: OuterPorts,
   onChange: (text: string) => void,
 ): Promise<{ byName: Map<ProcessName, Child[]>; simulatorPorts: [number, number] }> {
   const simulatorPorts: [number, number] = [
@@ -262,7 +307,7 @@ async function makeChildren(
         service === 'edge-proxy'
           ? edgeEnvironment(edgePorts[n - 1] ?? 0)
           : service === 'dashboard'
-            ? { GATEWAY_OPERATOR_PORT: String(operatorPorts[n - 1] ?? 0) }
+            ? dashboardEnvironment(operatorPorts[n - 1] ?? 0, dashboardPorts[n - 1] ?? 0)
             : {};
       await add(service, n, {
         ...environmentOf(service, addresses, secrets),
@@ -273,6 +318,14 @@ async function makeChildren(
   }
   await add('provider-simulator', 1, { GATEWAY_SIMULATOR_PORTS: simulatorPorts.join(',') });
   return { byName, simulatorPorts };
+}
+
+function dashboardEnvironment(operatorPort: number, port: number): Record<string, string> {
+  return {
+    GATEWAY_DASHBOARD_HOST: '127.0.0.1',
+    GATEWAY_DASHBOARD_PORT: String(port),
+    GATEWAY_OPERATOR_PORT: String(operatorPort),
+  };
 }
 
 function edgeEnvironment(port: number): Record<string, string> {

@@ -38,6 +38,12 @@ test.each([
   expect(JSON.stringify(decoded)).not.toContain('secret');
 });
 
+test('a value that breaks the checks of a schema is a problem too', () => {
+  const list = published({ ...strict, body: z.object({ list: z.array(z.string()).max(2) }) });
+  const decoded = decodeMessage(list, bytes('{"v":2,"list":{"length":{"toString":null}}}'));
+  expect(decoded).toEqual({ ok: false, problem: expect.stringContaining(strict.name) });
+});
+
 test('only objects within the size limit can be sent', () => {
   for (const body of [null, [], 'text', 7, undefined]) expect(() => encodeBody(strict, body)).toThrow('no JSON object');
   const overhead = encodeBody(strict, { text: '' }).length;

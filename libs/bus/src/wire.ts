@@ -55,9 +55,19 @@ export function decodeObject(form: WireForm, schema: Schema, data: Uint8Array): 
   }
   if (parsed.v !== form.version) return { ok: false, problem: `${form.name}: version is not ${form.version}` };
   delete parsed.v;
-  const result = schema.safeParse(parsed);
+  const result = validate(schema, parsed);
+  if (result === null) return { ok: false, problem: `${form.name}: values that cannot be compared` };
   if (result.success) return { ok: true, body: result.data };
   const issues = result.error.issues.slice(0, PROBLEM_ISSUES_MAX);
   const problem = issues.map((issue) => `${issue.path.map(String).join('.')}: ${issue.message}`).join('; ');
   return { ok: false, problem: `${form.name}: ${problem}`.slice(0, PROBLEM_CHARS_MAX) };
+}
+
+/** Null: the schema's own checks failed, which `length: {toString: null}` in a list's place brings about. */
+function validate(schema: Schema, value: unknown): ReturnType<Schema['safeParse']> | null {
+  try {
+    return schema.safeParse(value);
+  } catch {
+    return null;
+  }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MESSAGES } from './messages/index.js';
 import * as operatorSchemas from './operator/index.js';
+import * as pageSchemas from './pages/index.js';
 import * as publicSchemas from './public/index.js';
 
 /**
@@ -13,7 +14,8 @@ export function jsonSchemas(): ReadonlyMap<string, string> {
     files.set(`messages/${message.name}.json`, text(withVersion(schemaOf(message.body), message.version)));
     if (message.kind === 'request') files.set(`messages/${message.name}.answer.json`, text(schemaOf(message.answer)));
   }
-  for (const [folder, schemas] of Object.entries({ operator: operatorSchemas, public: publicSchemas })) {
+  const folders = { operator: operatorSchemas, pages: pageSchemas, public: publicSchemas };
+  for (const [folder, schemas] of Object.entries(folders)) {
     for (const [name, schema] of Object.entries(schemas)) {
       if (schema instanceof z.ZodType) files.set(`${folder}/${name}.json`, text(schemaOf(schema)));
     }

@@ -1,5 +1,9 @@
 /** The process's settings. */
 export interface SimulatorConfig {
+  /** Address of both listeners. */
+  host: string;
+  /** Address of the admin port. */
+  adminHost: string;
   ports: [number, number];
   recordCalls: boolean;
   /** Milliseconds between the events of a default stream. */
@@ -9,6 +13,7 @@ export interface SimulatorConfig {
 }
 
 const PORT_MAX = 65_535;
+const LOOPBACK = '127.0.0.1';
 
 /** Reads the environment; throws with the variable's name when a value is wrong. Unset: free ports, recording, no admin. */
 export function readConfig(environment: Record<string, string | undefined>): SimulatorConfig {
@@ -23,6 +28,8 @@ export function readConfig(environment: Record<string, string | undefined>): Sim
   if (!/^\d{1,7}$/.test(delay)) throw new Error('GATEWAY_SIMULATOR_CHUNK_DELAY_MS must be milliseconds');
   const adminPort = environment['GATEWAY_ADMIN_PORT'];
   return {
+    host: environment['GATEWAY_SIMULATOR_HOST'] || LOOPBACK,
+    adminHost: environment['GATEWAY_ADMIN_HOST'] || LOOPBACK,
     ports: [portA, portB],
     recordCalls: record === 'on',
     chunkDelayMs: Number(delay),

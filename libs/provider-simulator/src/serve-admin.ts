@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { ProviderSimulator } from './start-provider-simulator.js';
 
-/** Health and metrics on their own localhost address; resolves when it listens. Port 0 is any free one. */
-export async function serveAdmin(simulator: ProviderSimulator, port: number): Promise<Server> {
+/** Health and metrics on an address of their own; resolves when it listens. Port 0 is any free one. */
+export async function serveAdmin(simulator: ProviderSimulator, host: string, port: number): Promise<Server> {
   const server = createServer((request, response) => {
     const page = request.method === 'GET' ? pageOf(request.url ?? '/', simulator) : undefined;
     response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
@@ -11,7 +11,7 @@ export async function serveAdmin(simulator: ProviderSimulator, port: number): Pr
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host: '127.0.0.1', port }, resolve);
+    server.listen({ host, port }, resolve);
   });
   return server;
 }

@@ -40,7 +40,7 @@ test('options outside their bounds are refused', async () => {
 
 test('the admin address serves health and counts', async () => {
   const simulator = await startProviderSimulator();
-  const admin = await serveAdmin(simulator, 0);
+  const admin = await serveAdmin(simulator, '127.0.0.1', 0);
   try {
     const address = admin.address();
     const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
@@ -59,14 +59,30 @@ test('the admin address serves health and counts', async () => {
 });
 
 test('the environment is read strictly', () => {
-  expect(readConfig({})).toEqual({ ports: [0, 0], recordCalls: true, chunkDelayMs: 0, adminPort: undefined });
+  const loopback = { host: '127.0.0.1', adminHost: '127.0.0.1' };
+  expect(readConfig({})).toEqual({
+    ...loopback,
+    ports: [0, 0],
+    recordCalls: true,
+    chunkDelayMs: 0,
+    adminPort: undefined,
+  });
   const environment = {
     GATEWAY_SIMULATOR_PORTS: '9101, 9102',
     GATEWAY_SIMULATOR_RECORD: 'off',
     GATEWAY_ADMIN_PORT: '0',
     GATEWAY_SIMULATOR_CHUNK_DELAY_MS: '20',
+    GATEWAY_SIMULATOR_HOST: '0.0.0.0',
+    GATEWAY_ADMIN_HOST: '::1',
   };
-  expect(readConfig(environment)).toEqual({ ports: [9101, 9102], recordCalls: false, chunkDelayMs: 20, adminPort: 0 });
+  const hosts = { host: '0.0.0.0', adminHost: '::1' };
+  expect(readConfig(environment)).toEqual({
+    ...hosts,
+    ports: [9101, 9102],
+    recordCalls: false,
+    chunkDelayMs: 20,
+    adminPort: 0,
+  });
   expect(() => readConfig({ GATEWAY_SIMULATOR_PORTS: '9101' })).toThrow('GATEWAY_SIMULATOR_PORTS');
   expect(() => readConfig({ GATEWAY_SIMULATOR_PORTS: '1,2,3' })).toThrow('GATEWAY_SIMULATOR_PORTS');
   expect(() => readConfig({ GATEWAY_SIMULATOR_PORTS: '1,70000' })).toThrow('"70000" is not a port');

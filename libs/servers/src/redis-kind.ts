@@ -38,7 +38,7 @@ export const redisKind: ServerKind = {
     const home = join(options.stateDirectory, 'redis');
     await mkdir(home, { recursive: true, mode: 0o700 });
     const file = join(home, CONFIG_FILE);
-    const settings = [
+    const settings: (readonly string[])[] = [
       ['bind', '127.0.0.1'],
       ['port', String(port)],
       ['dir', home],
@@ -48,7 +48,7 @@ export const redisKind: ServerKind = {
       // A rewritten title would hide the file by which a left-over server is told from a stranger.
       ['set-proc-title', 'no'],
     ];
-    const lines = settings.map(([name, value]) => `${name} ${quote(value ?? '')}`);
+    const lines = settings.map(([name = '', ...values]) => [name, ...values.map(quote)].join(' '));
     await writeFile(file, `${lines.join('\n')}\n`, { mode: 0o600 });
     return { args: [file], user: null, stopSignals: ['SIGTERM'], deathSignal: 'KILL', mark: file, identity: '{pid}' };
   },
@@ -64,13 +64,13 @@ export const redisKind: ServerKind = {
     image: 'redis:7.4-alpine',
     port: 6379,
     environment: {},
-    command: ['redis-server', ...commonSettings(options).flatMap(([name, value]) => [`--${name}`, value ?? ''])],
+    command: ['redis-server', ...commonSettings(options).flatMap(([name, ...values]) => [`--${name}`, ...values])],
     dataDirectory: '/data',
     files: [],
   }),
 };
 
-function commonSettings(options: ServersOptions): string[][] {
+function commonSettings(options: ServersOptions): (readonly string[])[] {
   const password = options.redis?.password;
   return [
     ['appendonly', options.redis?.persist === true ? 'yes' : 'no'],
@@ -79,6 +79,7 @@ function commonSettings(options: ServersOptions): string[][] {
     ['maxmemory', MEMORY_MAX],
     ['maxmemory-policy', 'noeviction'],
     ...(password ? [['requirepass', password]] : []),
+    ...(options.redis?.users ?? []),
   ];
 }
 

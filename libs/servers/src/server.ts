@@ -48,7 +48,10 @@ export interface ServersOptions {
   /** Needed unless PostgreSQL is given by URL. */
   postgres?: { superuserPassword: string };
   redis?: {
+    /** Of the user `default`, who may do everything. */
     password?: string;
+    /** Further users: the words of a `user` line of the server's configuration each. */
+    users?: readonly (readonly string[])[];
     /** Append-only file, fsync every second. Default false. */
     persist?: boolean;
   };

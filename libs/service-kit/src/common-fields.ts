@@ -85,7 +85,7 @@ export const COMMON_FIELDS = {
   }),
   GATEWAY_DASHBOARD_URL: field.url({ doc: 'address of the dashboard', schemes: ['http', 'https'] }),
   GATEWAY_BILLING_LINK_URL: field.url({
-    doc: 'page where a customer buys more; the dashboard when not set',
+    doc: "page where a customer buys more; the dashboard's billing page when not set",
     schemes: ['http', 'https'],
     default: null,
   }),

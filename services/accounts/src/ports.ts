@@ -1,7 +1,7 @@
 import type { AlertSubject, AuditEntryView, ManagementRefusal } from '@gateway/contracts/operator';
 import type { AlertNames, MailText } from './domain/alert-mail.js';
 import type { Funding } from './domain/new-key.js';
-import type { Account, ApiKey, IdPrefix, Member, Membership, Operator, OwnedAccount } from './domain/objects.js';
+import type { Account, ApiKey, IdPrefix, Member, Membership, Operator, OwnedAccount, User } from './domain/objects.js';
 import type { AccountsTx, Versioned } from './tx-ports.js';
 
 /** Account, key and member of the key at one instant. */
@@ -22,8 +22,10 @@ export interface AccountsStore {
   list(after: string | null, limit: number): Promise<OwnedAccount[]>;
   countAccounts(): Promise<number>;
   members(account: string, after: string | null, limit: number): Promise<Membership[]>;
-  /** Without the playground key. */
-  keys(account: string, after: string | null, limit: number): Promise<ApiKey[]>;
+  /** Without the playground key; `member` null: of all. */
+  keys(account: string, member: string | null, after: string | null, limit: number): Promise<ApiKey[]>;
+  /** Also of the playground key, and of members who left. */
+  names(account: string, keys: readonly string[], members: readonly string[]): Promise<Names>;
   /** Not the playground key. */
   key(id: string): Promise<ApiKey | null>;
   /** Writes when keys were last used (epoch milliseconds); an earlier time than the written one changes nothing. */
@@ -34,8 +36,26 @@ export interface AccountsStore {
   operators(after: string | null, limit: number): Promise<Operator[]>;
   /** Where a member reads of an alert, and what it names; null: the member has left, or has no verified address. */
   alertReader(account: string, member: string, subject: AlertSubject): Promise<AlertReader | null>;
+  /** The session of one of the digests that began and was used after these times, epoch milliseconds. */
+  findSession(digests: readonly string[], beganAfter: number, usedAfter: number): Promise<FoundSession | null>;
+  /** Notes that a session was used, under this digest from now on. */
+  noteSession(digest: string, current: string, nowMs: number): Promise<void>;
   /** Newest first, below an entry's number; null as a filter is every entry. */
   auditEntries(filter: AuditFilter): Promise<{ readonly number: bigint; readonly view: AuditEntryView }[]>;
+}
+
+/** Names of keys and addresses of members of one account. */
+export interface Names {
+  readonly keys: readonly Pick<ApiKey, 'id' | 'name' | 'kind'>[];
+  readonly members: readonly { readonly id: string; readonly email: string }[];
+}
+
+/** A session with its person and where they are a member, in the order of coming; not of closed accounts. */
+export interface FoundSession {
+  readonly digest: string;
+  readonly seenAt: number;
+  readonly user: User;
+  readonly memberships: readonly { readonly account: Account; readonly member: Member }[];
 }
 
 export interface AlertReader extends AlertNames {
@@ -81,6 +101,19 @@ export interface IdempotencyStore {
   end(request: IdempotentRequest, status: number, body: string): Promise<void>;
   /** Deletes at most `limit` keys, and as many commands of rotations, from before these times; how many went. */
   forget(keysBefore: number, rotationsBefore: number, limit: number): Promise<number>;
+}
+
+/** Of sessions, tokens and attempts. Times are epoch milliseconds. */
+export interface SignInLeftovers {
+  /** Deletes at most `limit` of each: sessions that began or were used before, tokens that expired, attempts that began. */
+  forget(before: ForgottenBefore, limit: number): Promise<number>;
+}
+
+export interface ForgottenBefore {
+  readonly sessionsBegan: number;
+  readonly sessionsUsed: number;
+  readonly tokensExpired: number;
+  readonly attemptsBegan: number;
 }
 
 /** Billing, over the bus. */

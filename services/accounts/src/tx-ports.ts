@@ -9,6 +9,7 @@ import type {
 } from '@gateway/contracts/messages';
 import type { AlertSubject } from '@gateway/contracts/operator';
 import type { Account, ApiKey, Member, Membership, Operator, OwnedAccount, User } from './domain/objects.js';
+import type { SignInTx } from './signing-ports.js';
 
 export interface AuditEntry {
   readonly actor: string;
@@ -114,7 +115,7 @@ export interface ChangedRecords {
 export type { Versioned } from './domain/change-of.js';
 
 /** One change in one transaction. */
-export interface AccountsTx extends PeopleTx, KeysTx, OperatorsTx, MailTx {
+export interface AccountsTx extends PeopleTx, KeysTx, OperatorsTx, MailTx, SignInTx {
   /** Until the end nobody else is at work on this command. For objects that have no account to lock yet. */
   lockCommand(command: string): Promise<void>;
   /** Admission is told when the change is committed; under the account's lock, so in the order of its changes. */

@@ -8,14 +8,16 @@ import { makeBillingClosing } from './adapters/billing-closing.js';
 import { makeBillingFunding } from './adapters/billing-funding.js';
 import { makeIdempotencyStore } from './adapters/idempotency-store.js';
 import { makeInForce } from './adapters/in-force.js';
+import { makeSignInLeftovers } from './adapters/sign-in-leftovers.js';
 import { makeMailLog, makeMailSender } from './adapters/mail-sender.js';
-import { BILLING_OUTBOX, MAIL_OUTBOX } from './adapters/outboxes.js';
+import { BILLING_OUTBOX, MAIL_OUTBOX, NOTICE_TOPIC } from './adapters/outboxes.js';
 import { deliverCaps } from './change/deliver-caps.js';
 import { deliverChange } from './change/deliver-change.js';
 import type { CONFIG_FIELDS } from './config.js';
 import { openDoors } from './doors/open-doors.js';
 import { startForgetting } from './idempotency/forget-old.js';
 import { sendMail } from './mail/send-mail.js';
+import { sendNotice } from './mail/send-notice.js';
 
 const POOL_CONNECTIONS_MAX = 10;
 /** Longer than a change takes that waits for billing or until it is in force. */
@@ -65,7 +67,7 @@ export async function startAccounts(
     deliver: (row) => deliverChange((records) => bus.request(admissionApply, records), row),
   });
   const kept = makeIdempotencyStore(pool);
-  const forgetting = startForgetting({ kept, nowMs, log });
+  const forgetting = startForgetting({ kept, leftovers: makeSignInLeftovers(pool), nowMs, log });
   const telling = startTelling(context, bus, pool);
   openDoors(bus, {
     store: makeAccountsStore(pool),
@@ -97,6 +99,7 @@ function startTelling(
   const ports = {
     store: makeAccountsStore(pool),
     sender: url === null ? makeMailLog(log) : makeMailSender(url, config.GATEWAY_MAIL_FROM),
+    dashboardUrl: config.GATEWAY_DASHBOARD_URL,
     nowMs: () => clock.nowMs(),
     log,
   };
@@ -107,7 +110,7 @@ function startTelling(
     retryMaxMs: MAIL_RETRY_MAX_MS,
     leaseMs: MAIL_LEASE_MS,
     deliverMs: MAIL_DELIVER_MS,
-    deliver: (row) => sendMail(ports, row),
+    deliver: (row) => (row.topic === NOTICE_TOPIC ? sendNotice(ports, row) : sendMail(ports, row)),
   });
   const caps = startOutbox({
     ...{ pool, log, table: BILLING_OUTBOX },

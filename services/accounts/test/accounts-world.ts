@@ -25,6 +25,8 @@ export const FUNDED: Funding = {
   defaultKeyCapNanoUsd: null,
 };
 
+export const DASHBOARD_URL = 'https://gateway.example/app';
+
 const FIRST = { cursor: null, limit: 1 };
 
 export interface AccountsWorld {
@@ -97,7 +99,11 @@ export async function startAccountsWorld(): Promise<AccountsWorld> {
     admission,
     log,
     async start({ env = {}, ...options } = {}) {
-      const own = { GATEWAY_NATS_URL: bus.urlFor('accounts'), GATEWAY_POSTGRES_URL: roleUrl };
+      const own = {
+        GATEWAY_NATS_URL: bus.urlFor('accounts'),
+        GATEWAY_POSTGRES_URL: roleUrl,
+        GATEWAY_DASHBOARD_URL: DASHBOARD_URL,
+      };
       const service = await startAccounts(
         {
           config: readConfig({ ...CONFIG_FIELDS }, { ...own, ...env }) as Parameters<typeof startAccounts>[0]['config'],

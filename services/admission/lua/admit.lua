@@ -3,12 +3,14 @@
 -- One decision (money and failure, rule 2; behaviour §1). Checks first, writes last: Lua has no rollback. Not allowed
 -- when Redis is out of memory: a refusal to run is a fault, never a half-made hold.
 --
--- KEYS  tok, due, a:<account>, h:<account>, k:<key>
+-- KEYS  tok, due, a:<account>, h:<account>, r:<key>, prefix of texts (s:)
 -- ARGV  see src/domain/admit-script.ts, which also reads the replies.
 local MINUTE_MS = 60000
 local MINUTE_KEY_SECONDS = 120
 local SESSION_MS = 18000000
 local ID_SKEW_MS = 30000
+local IDLE_SECONDS = 604800
+local STAMP_MS = 86400000
 local AMOUNT_MAX = 9000000000000000
 
 local mode, id, shape, shape_text = ARGV[3], ARGV[6], ARGV[20], ARGV[21]
@@ -24,19 +26,30 @@ if math.abs(now - tonumber(ARGV[7])) > ID_SKEW_MS then
   return { 'late', int(now) }
 end
 
--- Everything that the decision reads, in one call each for account and key.
+-- Everything that the decision reads, in one call.
 local WINDOWS = tonumber(ARGV[29])
 local FIELDS = 32 + WINDOWS
-local account = redis.call('HMGET', KEYS[3], unpack(ARGV, FIELDS, #ARGV))
-local loaded_token, loaded_at, account_state, slots, terms_version = account[1], account[2], account[3], account[4], account[5]
-local key = redis.call('HMGET', KEYS[5], 't', 'v')
-if loaded_token ~= token or key[1] ~= token then
-  return { 'load', int(now), token, caught_up, loaded_token == token and '0' or '1', key[1] == token and '0' or '1', '' }
-end
-if key[2] ~= ARGV[10] or terms_version ~= ARGV[11] then
-  return {
-    'know', int(now), key[2], redis.call('HGET', KEYS[5], 'j'), terms_version, redis.call('HGET', KEYS[3], 'tt') or '',
-  }
+local account = redis.call(
+  'HMGET', KEYS[3], 't', 'at', 's', 'n', 'tv', 'ss', 'lt', 'x', 'v:wallet', 'h:wallet', unpack(ARGV, FIELDS, #ARGV)
+)
+local loaded_at, account_state, slots, terms_version = account[2], account[3], account[4], account[5]
+local mark = mark_of(token)
+if account[1] ~= mark or account[11] ~= mark .. ' ' .. ARGV[10] or terms_version ~= ARGV[11] then
+  -- Not loaded under this token, or other versions than the caller knows: it learns those that are here.
+  local lacks_account = account[1] ~= mark
+  local lacks_key = string.match(account[11] or '', '^%S+') ~= mark
+  local record = not lacks_key and redis.call('GET', KEYS[5])
+  local terms, period = '', ''
+  if terms_version ~= '0' and not lacks_account then
+    local text_id
+    text_id, period = unpack(redis.call('HMGET', KEYS[3], 'tt', 'tp'))
+    terms = redis.call('GET', KEYS[6] .. (text_id or ''))
+  end
+  lacks_account, lacks_key = lacks_account or not terms, lacks_key or not record
+  if lacks_account or lacks_key then
+    return { 'load', int(now), token, caught_up, lacks_account and '1' or '0', lacks_key and '1' or '0', '' }
+  end
+  return { 'know', int(now), record, terms_version, terms, period or '' }
 end
 -- Within an account time never goes back.
 now = math.max(now, tonumber(account[7] or 0))
@@ -71,20 +84,21 @@ local function settled(index, name, period_start)
 end
 
 local plan_funded = ARGV[16] == 'plan'
+local member_cap = account[13] and tonumber(string.match(account[13], ' (%d+)$'))
 local key_month, member_month = 0, 0
 local windows, session, session_holds = {}, 0, 0
 local allotment = nil
 if mode == 'admit' then
   if ARGV[26] ~= '' then
-    key_month = settled(13, ARGV[27], ARGV[25])
+    key_month = settled(14, ARGV[27], ARGV[25])
   end
-  if account[12] and account[12] ~= '' then
-    member_month = settled(15, ARGV[28], ARGV[25])
+  if member_cap then
+    member_month = settled(16, ARGV[28], ARGV[25])
   end
   if plan_funded then
     for index = 1, WINDOWS do
       local unit, limit, start, resets, row = string.match(ARGV[29 + index], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
-      local at = 17 + (index - 1) * 2
+      local at = 18 + (index - 1) * 2
       windows[index] = {
         index = index, usd = unit == 'usd', limit = tonumber(limit), resets = tonumber(resets),
         used = settled(at, row, start), running = tonumber(account[at + 1] or 0), field = 'h:' .. row,
@@ -92,7 +106,7 @@ if mode == 'admit' then
     end
     if ARGV[30 + WINDOWS] ~= '' then
       local unit, limit, start, resets, row = string.match(ARGV[30 + WINDOWS], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
-      local at = 17 + WINDOWS * 2
+      local at = 18 + WINDOWS * 2
       allotment = {
         usd = unit == 'usd', limit = tonumber(limit), resets = tonumber(resets),
         used = settled(at, row, start), running = tonumber(account[at + 1] or 0), field = 'h:' .. row,
@@ -219,8 +233,8 @@ elseif available < worst then
 end
 
 -- Without a cap the sums still stay within what a double holds exactly.
-local held_key, held_member = tonumber(account[14] or 0), tonumber(account[16] or 0)
-local member_cap = tonumber(account[12] or '') or AMOUNT_MAX
+local held_key, held_member = tonumber(account[15] or 0), tonumber(account[17] or 0)
+member_cap = member_cap or AMOUNT_MAX
 if member_month + held_member + worst > member_cap then
   return refused(22, int(member_cap), int(member_month), int(held_member))
 end
@@ -231,47 +245,59 @@ end
 
 local now_text = int(now)
 local lease, due = now + tonumber(ARGV[23]), now + tonumber(ARGV[24])
-local set = {
-  'n', int(slots + 1), 'lt', now_text, 'h:wallet', int(held_wallet + wallet_hold),
-  'c:' .. shape, int(tonumber(account[11] or 0) + 1),
-  'h:' .. ARGV[27], int(held_key + worst), 'h:' .. ARGV[28], int(held_member + worst),
-}
-local function count(field, running)
+local lease_text, due_text = int(lease), int(due)
+local plan_max_text, wallet_max_text, session_text = '0', '-1', '0'
+local set = { 'n', int(slots + 1), 'lt', now_text, 'c:' .. shape, int(tonumber(account[12] or 0) + 1) }
+local function put(field, value)
   set[#set + 1] = field
-  set[#set + 1] = int(running + 1)
+  set[#set + 1] = value
 end
-for _, window in ipairs(windows) do
-  if not window.usd then
-    count(window.field, window.running)
+-- Sums that are 0 are absent: nothing would delete them.
+if wallet_hold ~= 0 then
+  put('h:wallet', int(held_wallet + wallet_hold))
+end
+if worst ~= 0 then
+  put('h:' .. ARGV[27], int(held_key + worst))
+  put('h:' .. ARGV[28], int(held_member + worst))
+end
+-- See keep in shared/holds.lua.
+local is_renewed = not account[8] or now - tonumber(account[8]) >= STAMP_MS
+if is_renewed then
+  put('x', now_text)
+end
+if plan_funded then
+  plan_max_text, wallet_max_text, session_text = int(plan_max), int(wallet_max), int(session)
+  for _, window in ipairs(windows) do
+    if not window.usd then
+      put(window.field, int(window.running + 1))
+    end
   end
-end
-if allotment and not allotment.usd then
-  count(allotment.field, allotment.running)
-end
-if session > 0 then
-  count('h:session:' .. int(session), session_holds)
-  set[#set + 1] = 'ss'
-  set[#set + 1] = int(session)
-  if account[6] and account[6] ~= int(session) then
-    -- What the session before it had used is asked for no more.
-    redis.call(
-      'HDEL', KEYS[3], 'v:w:session_5h:usd:' .. account[6], 'u:w:session_5h:usd:' .. account[6],
-      'v:w:session_5h:requests:' .. account[6], 'u:w:session_5h:requests:' .. account[6]
-    )
+  if allotment and not allotment.usd then
+    put(allotment.field, int(allotment.running + 1))
+  end
+  if session > 0 then
+    put('h:session:' .. session_text, int(session_holds + 1))
+    put('ss', session_text)
+    if account[6] and account[6] ~= session_text then
+      -- What the session before it had used is asked for no more.
+      redis.call(
+        'HDEL', KEYS[3], 'v:w:session_5h:usd:' .. account[6], 'u:w:session_5h:usd:' .. account[6],
+        'v:w:session_5h:requests:' .. account[6], 'u:w:session_5h:requests:' .. account[6]
+      )
+    end
   end
 end
 local hold = table.concat({
-  'o', shape, now_text, ARGV[18], int(plan_max), int(wallet_max), int(session), '0', '1', int(lease), int(due), '0', ARGV[22],
+  'o', shape, now_text, ARGV[18], plan_max_text, wallet_max_text, session_text, '0', '1', lease_text, due_text, '0', ARGV[22],
 }, ' ')
-if account[11] then
+if account[12] then
   redis.call('HSET', KEYS[4], id, hold)
 else
   redis.call('HSET', KEYS[4], id, hold, 's:' .. shape, shape_text)
 end
 redis.call('HSET', KEYS[3], unpack(set))
-redis.call('ZADD', KEYS[2], int(math.min(lease, due)), ARGV[5] .. '|' .. id)
-if account[8] then
-  redis.call('HDEL', KEYS[3], 'x')
-  redis.call('PERSIST', KEYS[3])
+redis.call('ZADD', KEYS[2], math.min(lease, due) == lease and lease_text or due_text, ARGV[5] .. '|' .. id)
+if is_renewed then
+  redis.call('EXPIRE', KEYS[3], IDLE_SECONDS)
 end
-return { 'admitted', now_text, token, now_text, int(plan_max), int(wallet_max), int(session) }
+return { 'admitted', now_text, token, now_text, plan_max_text, wallet_max_text, session_text }

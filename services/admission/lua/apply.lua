@@ -3,13 +3,14 @@
 -- What the owners say of one account: records, rows, terms, closed ids (money and failure, rules 8, 10, 11). Each part is
 -- written if it is newer, loaded or not; rows come first, then the closed ids.
 --
--- KEYS  tok, due, a:<account>, h:<account>
--- ARGV  3 account, 4 prefix of key records (k:), 5 incarnation ('' none),
+-- KEYS  tok, due, a:<account>, h:<account>, prefix of texts (s:)
+-- ARGV  3 account, 4 prefix of key records (r:), 5 incarnation ('' none),
 --       6 token of a load ('' no load), 7 start of the load, 8 '1' the account is complete, 9 '1' billing has caught up,
---       10 account state ('' none), 11 its version, 12 terms version ('' none), 13 terms,
---       14 rows, 15 members, 16 keys, 17 closed ids; then row name, value, version; member, cap, version;
+--       10 account state ('' none), 11 its version, 12 terms version ('' none), 13 id of their text, 14 the text,
+--       15 their period, 16 rows, 17 members, 18 keys, 19 closed ids; then row name, value, version; member, cap, version;
 --       key, version, record; ids
 local LOAD_MS = 5000
+local RECORD_SECONDS = 7776000
 
 local now = redis_now()
 local token, state, caught_up, since = gate_token()
@@ -17,20 +18,28 @@ if not token then
   return { 'lost', int(now) }
 end
 local account_key, hold_key = KEYS[3], KEYS[4]
+local mark = mark_of(token)
 local loading = ARGV[6] ~= ''
 if loading and (ARGV[6] ~= token or now - tonumber(ARGV[7]) > LOAD_MS) then
   return { 'void', int(now) }
 end
-local existed = redis.call('EXISTS', account_key) == 1
 
 -- What is known of everything that is named, in one call, and what is newer, written together: a row costs no calls of its
 -- own. Nothing below reads these fields again before write_news.
-local ROWS = tonumber(ARGV[14])
+local ROWS, MEMBERS, RECORDS = tonumber(ARGV[16]), tonumber(ARGV[17]), tonumber(ARGV[18])
+local ROWS_AT = 20
+local MEMBERS_AT = ROWS_AT + ROWS * 3
+local RECORDS_AT = MEMBERS_AT + MEMBERS * 3
 local FIELDS_MAX = 1000
-local known_fields = { 'in', 'g', 'sv', 'tv', 'ss' }
-for row = 0, ROWS - 1 do
-  known_fields[#known_fields + 1] = 'u:' .. ARGV[18 + row * 3]
+local known_fields = { 'in', 'g', 't', 'sv', 'tv', 'ss', 'x' }
+local function ask_known(prefix, from, count)
+  for at = from, from + (count - 1) * 3, 3 do
+    known_fields[#known_fields + 1] = prefix .. ARGV[at]
+  end
 end
+ask_known('u:', ROWS_AT, ROWS)
+ask_known('m:', MEMBERS_AT, MEMBERS)
+ask_known('k:', RECORDS_AT, RECORDS)
 local versions = {}
 local function read_known()
   for from = 1, #known_fields, FIELDS_MAX do
@@ -61,9 +70,9 @@ end
 -- Another incarnation of the ledger counts versions anew, and rows that another gate left behind may lack what was settled
 -- since (a server restarted from its file, a copy that was promoted): what was known is asked again (rules 12, 17).
 local other_ledger = versions['in'] ~= ARGV[5]
-if ARGV[5] ~= '' and (other_ledger or versions['g'] ~= token) then
+if ARGV[5] ~= '' and (other_ledger or versions['g'] ~= mark) then
   if versions['in'] then
-    local stale = other_ledger and { 't', 'tv', 'tt', 'ss' } or { 't' }
+    local stale = other_ledger and { 't', 'tv', 'tt', 'tp', 'ss' } or { 't' }
     for _, field in ipairs(redis.call('HKEYS', account_key)) do
       local kind = string.sub(field, 1, 2)
       if kind == 'v:' or kind == 'u:' then
@@ -76,7 +85,7 @@ if ARGV[5] ~= '' and (other_ledger or versions['g'] ~= token) then
     read_known()
   end
   put('in', ARGV[5])
-  put('g', token)
+  put('g', mark)
 end
 
 local function newer(field, version)
@@ -92,12 +101,24 @@ if ARGV[10] ~= '' and newer('sv', ARGV[11]) then
   put('s', ARGV[10])
   put('sv', ARGV[11])
 end
-if ARGV[12] ~= '' and newer('tv', ARGV[12]) then
-  put('tv', ARGV[12])
-  put('tt', ARGV[13])
+-- Terms and key records lie beside the account, as texts that are only read when a process does not know them. One that
+-- has expired, or was lost, comes back with its version; an older one never does.
+local function put_record(record_key, is_newer, is_same, text)
+  if is_newer or (is_same and redis.call('EXPIRE', record_key, RECORD_SECONDS) == 0) then
+    redis.call('SET', record_key, text, 'EX', RECORD_SECONDS)
+  end
+end
+if ARGV[12] ~= '' then
+  local is_newer = newer('tv', ARGV[12])
+  put_record(KEYS[5] .. ARGV[13], is_newer, ARGV[12] == versions['tv'], ARGV[14])
+  if is_newer then
+    put('tv', ARGV[12])
+    put('tt', ARGV[13])
+    put('tp', ARGV[15])
+  end
 end
 
-local at = 18
+local at = ROWS_AT
 local session = tonumber(versions['ss'] or 0)
 for _ = 1, ROWS do
   local name, value, version = ARGV[at], ARGV[at + 1], ARGV[at + 2]
@@ -113,38 +134,62 @@ for _ = 1, ROWS do
   end
   at = at + 3
 end
-write_news()
-for _ = 1, tonumber(ARGV[15]) do
-  local known = redis.call('HGET', account_key, 'mv:' .. ARGV[at])
-  if not known or tonumber(ARGV[at + 2]) > tonumber(known) then
-    redis.call('HSET', account_key, 'mc:' .. ARGV[at], ARGV[at + 1], 'mv:' .. ARGV[at], ARGV[at + 2])
+for _ = 1, MEMBERS do
+  -- A member's field: the version of its cap, and the cap if there is one.
+  local field, cap, version = 'm:' .. ARGV[at], ARGV[at + 1], ARGV[at + 2]
+  local known = string.match(versions[field] or '', '^%d+')
+  if not known or tonumber(version) > tonumber(known) then
+    versions[field] = cap == '' and version or (version .. ' ' .. cap)
+    put(field, versions[field])
   end
   at = at + 3
 end
-for _ = 1, tonumber(ARGV[16]) do
-  local key = ARGV[4] .. ARGV[at]
-  local known = redis.call('HGET', key, 'v')
-  if not known or tonumber(ARGV[at + 1]) > tonumber(known) then
-    redis.call('HSET', key, 'v', ARGV[at + 1], 'j', ARGV[at + 2])
+-- A key's field: the mark under which it was loaded ('-': it was not), and its version.
+for _ = 1, RECORDS do
+  local field, version = 'k:' .. ARGV[at], ARGV[at + 1]
+  local known_mark, known_version = string.match(versions[field] or '', '^(%S+) (%S+)$')
+  local is_newer = not known_version or tonumber(version) > tonumber(known_version)
+  put_record(ARGV[4] .. ARGV[at], is_newer, version == known_version, ARGV[at + 2])
+  local text = (loading and mark or known_mark or '-') .. ' ' .. (is_newer and version or known_version)
+  if text ~= versions[field] then
+    versions[field] = text
+    put(field, text)
   end
-  if loading then
-    redis.call('HSET', key, 't', token)
-  end
-  redis.call('EXPIRE', key, KEY_SECONDS)
   at = at + 3
 end
-
+-- A standing that came late to a gate that was lost may be older than what was settled since: rows that the first whole load
+-- does not name, and that are not newer than it, are asked for again (rules 11, 13).
+local function forget_unnamed()
+  local named, newest = {}, 0
+  for row_at = ROWS_AT, MEMBERS_AT - 3, 3 do
+    named['v:' .. ARGV[row_at]] = true
+    newest = math.max(newest, tonumber(ARGV[row_at + 2]))
+  end
+  for _, field in ipairs(redis.call('HKEYS', account_key)) do
+    local version_field = 'u:' .. string.sub(field, 3)
+    if string.sub(field, 1, 2) == 'v:' and not named[field] then
+      if tonumber(redis.call('HGET', account_key, version_field) or 0) <= newest then
+        redis.call('HDEL', account_key, field, version_field)
+      end
+    end
+  end
+end
 if loading and ARGV[8] == '1' then
-  if not redis.call('HGET', account_key, 'tv') then
-    redis.call('HSET', account_key, 'tv', '0')
+  if versions['t'] ~= mark then
+    forget_unnamed()
   end
-  redis.call('HSET', account_key, 't', token, 'at', ARGV[7])
+  if not versions['tv'] then
+    put('tv', '0')
+  end
+  put('t', mark)
+  put('at', ARGV[7])
 end
+write_news()
 if loading and ARGV[9] == '1' and caught_up ~= '1' then
   redis.call('SET', KEYS[1], token .. ' ' .. state .. ' ' .. since .. ' 1')
 end
 
-for _ = 1, tonumber(ARGV[17]) do
+for _ = 1, tonumber(ARGV[19]) do
   local id = ARGV[at]
   local known = redis.call('HGET', hold_key, id)
   if known then
@@ -155,7 +200,5 @@ for _ = 1, tonumber(ARGV[17]) do
   end
   at = at + 1
 end
-if loading or not existed then
-  keep_while_held(account_key, hold_key)
-end
+keep(account_key, versions['x'], now)
 return { 'applied', int(now), token }

@@ -17,6 +17,7 @@ if ARGV[7] == '1' and state ~= 'restoring' then
   return { state, int(now), token, '0' }
 end
 local lease, due = now + tonumber(ARGV[5]), now + tonumber(ARGV[6])
+local lease_text, due_text, next_text = int(lease), int(due), int(math.min(lease, due))
 local lost, abort = {}, {}
 local at = 8
 while at <= #ARGV do
@@ -27,7 +28,8 @@ while at <= #ARGV do
     ids[call] = ARGV[at + call * 2]
   end
   local holds = redis.call('HMGET', hold_key, unpack(ids))
-  local suspended = redis.call('HGET', account_key, 's') == 'suspended'
+  local account_state, renewed_at = unpack(redis.call('HMGET', account_key, 's', 'x'))
+  local suspended = account_state == 'suspended'
   local set, scores = {}, {}
   for call, id in ipairs(ids) do
     local hold = holds[call] and parse_hold(holds[call])
@@ -36,24 +38,25 @@ while at <= #ARGV do
         lost[#lost + 1] = id
       end
     elseif hold.state == 'o' then
-      if ARGV[7] == '1' and hold.slot == 0 and not hold.taken_back then
+      if ARGV[7] == '1' and hold.slot == '0' then
         adjust(account_key, hold, shape_of(hold_key, hold), 0, 0, 0, 0, 1, 0)
-        hold.slot = 1
+        hold.slot = '1'
       end
-      hold.due = due
-      hold.lease = hold.slot == 1 and lease or 0
+      hold.due = due_text
+      hold.lease = hold.slot == '1' and lease_text or '0'
       set[#set + 1] = id
       set[#set + 1] = hold_text(hold)
-      scores[#scores + 1] = int(hold.slot == 1 and math.min(lease, due) or due)
+      scores[#scores + 1] = hold.slot == '1' and next_text or due_text
       scores[#scores + 1] = account .. '|' .. id
     end
-    if suspended or (hold and hold.taken_back) then
+    if suspended or (hold and hold.slot == '2') then
       abort[#abort + 1] = id
     end
   end
   if #set > 0 then
     redis.call('HSET', hold_key, unpack(set))
     redis.call('ZADD', KEYS[2], unpack(scores))
+    keep(account_key, renewed_at, now)
   end
   at = at + 2 + calls * 2
 end

@@ -15,9 +15,8 @@ local wanted = ARGV[16] ~= '1' or state == 'restoring'
 if wanted and ARGV[5] ~= token and redis.call('HEXISTS', KEYS[4], ARGV[4]) == 0 then
   local lease, due = now + tonumber(ARGV[7]), now + tonumber(ARGV[8])
   create_hold(KEYS[3], KEYS[4], ARGV[3] .. '|' .. ARGV[4], ARGV[4], {
-    state = 'o', shape = ARGV[14], admitted = tonumber(ARGV[9]), worst = tonumber(ARGV[10]),
-    plan_max = tonumber(ARGV[11]), wallet_max = tonumber(ARGV[12]), session = tonumber(ARGV[13]), amount = 0,
-    slot = 1, lease = lease, due = due, tries = 0, edge = ARGV[6],
+    state = 'o', shape = ARGV[14], admitted = ARGV[9], worst = ARGV[10], plan_max = ARGV[11], wallet_max = ARGV[12],
+    session = ARGV[13], amount = '0', slot = '1', lease = int(lease), due = int(due), tries = '0', edge = ARGV[6],
   }, ARGV[15], math.min(lease, due), now)
 end
 return { 'created', int(now), token }

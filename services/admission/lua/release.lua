@@ -15,7 +15,7 @@ local token = gate_token()
 if not token then
   return { 'lost', int(now) }
 end
-local id, outcome, amount = ARGV[4], ARGV[6], tonumber(ARGV[7])
+local id, outcome, amount = ARGV[4], ARGV[6], ARGV[7]
 local member = ARGV[3] .. '|' .. id
 local known = redis.call('HGET', KEYS[4], id)
 
@@ -27,15 +27,13 @@ if not known then
         return { 'create', int(now), token }
       end
       create_hold(KEYS[3], KEYS[4], member, id, {
-        state = 'd', shape = ARGV[14], admitted = tonumber(ARGV[9]), worst = tonumber(ARGV[10]),
-        plan_max = tonumber(ARGV[11]), wallet_max = tonumber(ARGV[12]), session = tonumber(ARGV[13]), amount = amount,
-        slot = 0, lease = 0, due = now + DONE_ASK_MS, tries = 0, edge = '-',
+        state = 'd', shape = ARGV[14], admitted = ARGV[9], worst = ARGV[10], plan_max = ARGV[11], wallet_max = ARGV[12],
+        session = ARGV[13], amount = amount, slot = '0', lease = '0', due = int(now + DONE_ASK_MS), tries = '0', edge = '-',
       }, ARGV[15], now + DONE_ASK_MS, now)
     end
   elseif now - tonumber(ARGV[5]) < VOID_UNKNOWN_MS then
     redis.call('HSET', KEYS[4], id, 'g')
     redis.call('ZADD', KEYS[2], int(now + GONE_MS), member)
-    keep_while_held(KEYS[3], KEYS[4])
   end
   return { 'released', int(now), token }
 end
@@ -50,14 +48,14 @@ if outcome == 'void' then
   return { 'released', int(now), token }
 end
 local wallet_before, amount_before, plan_before = held_by(hold)
-local slot_before = hold.slot
-hold.state, hold.amount, hold.slot, hold.lease, hold.tries, hold.edge = 'd', amount, 0, 0, 0, '-'
-hold.due, hold.taken_back = now + DONE_ASK_MS, false
+local slot = hold.slot == '1' and -1 or 0
+hold.state, hold.amount, hold.slot, hold.lease, hold.tries, hold.edge = 'd', amount, '0', '0', '0', '-'
+hold.due = int(now + DONE_ASK_MS)
 local wallet_after, amount_after, plan_after = held_by(hold)
 adjust(
   KEYS[3], hold, shape_text, wallet_after - wallet_before, amount_after - amount_before, plan_after - plan_before, 0,
-  -slot_before, 0
+  slot, 0
 )
 redis.call('HSET', KEYS[4], id, hold_text(hold))
-redis.call('ZADD', KEYS[2], int(hold.due), member)
+redis.call('ZADD', KEYS[2], hold.due, member)
 return { 'released', int(now), token }

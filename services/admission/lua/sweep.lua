@@ -20,33 +20,36 @@ end
 local members = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', int(now), 'LIMIT', 0, tonumber(ARGV[5]))
 local freed = 0
 local asks = {}
+-- Of holds that count nothing: what is deleted together.
+local gone_members, gone_ids = {}, {}
 for _, member in ipairs(members) do
   local account, id = string.match(member, '^([^|]*)|(.*)$')
   local account_key, hold_key = ARGV[3] .. account, ARGV[4] .. account
   local known = redis.call('HGET', hold_key, id)
   local hold = known and parse_hold(known)
   if not hold or hold.state == 'g' then
-    redis.call('HDEL', hold_key, id)
-    redis.call('ZREM', KEYS[2], member)
-    keep_while_held(account_key, hold_key)
+    gone_members[#gone_members + 1] = member
+    gone_ids[hold_key] = gone_ids[hold_key] or {}
+    table.insert(gone_ids[hold_key], id)
   else
     local shape_text = shape_of(hold_key, hold)
-    if hold.state == 'o' and hold.slot == 1 and hold.lease <= now then
+    if hold.state == 'o' and hold.slot == '1' and tonumber(hold.lease) <= now then
       adjust(account_key, hold, shape_text, 0, 0, 0, 0, -1, 0)
-      hold.slot, hold.lease = 0, 0
+      hold.slot, hold.lease = '0', '0'
       freed = freed + 1
     end
-    local next_at = hold.due
-    if hold.due <= now or hold.state ~= 'o' then
+    local next_at = tonumber(hold.due)
+    if next_at <= now or hold.state ~= 'o' then
       if hold.state == 'o' then
-        if hold.slot == 1 then
+        if hold.slot == '1' then
           adjust(account_key, hold, shape_text, 0, 0, 0, 0, -1, 0)
-          hold.slot, hold.lease = 0, 0
+          hold.slot, hold.lease = '0', '0'
         end
         hold.state, hold.edge = 'x', '-'
       end
-      next_at = now + math.min(ASK_MAX_MS, ASK_MS * 2 ^ hold.tries)
-      hold.tries = math.min(hold.tries + 1, 9)
+      local tries = tonumber(hold.tries)
+      next_at = now + math.min(ASK_MAX_MS, ASK_MS * 2 ^ tries)
+      hold.tries = int(math.min(tries + 1, 9))
       asks[#asks + 1] = account
       asks[#asks + 1] = id
       asks[#asks + 1] = hold_text(hold)
@@ -54,6 +57,13 @@ for _, member in ipairs(members) do
     end
     redis.call('HSET', hold_key, id, hold_text(hold))
     redis.call('ZADD', KEYS[2], int(next_at), member)
+    keep(account_key, redis.call('HGET', account_key, 'x'), now)
+  end
+end
+if #gone_members > 0 then
+  redis.call('ZREM', KEYS[2], unpack(gone_members))
+  for hold_key, ids in pairs(gone_ids) do
+    redis.call('HDEL', hold_key, unpack(ids))
   end
 end
 return { 'open', int(now), token, caught_up, int(#members), int(freed), unpack(asks) }

@@ -16,14 +16,14 @@ local hold = known and parse_hold(known)
 if not hold or (hold.state ~= 'o' and hold.state ~= 'x') then
   return { 'ended', int(now), token }
 end
-if not hold.taken_back then
-  if hold.slot == 1 then
+if hold.slot ~= '2' then
+  if hold.slot == '1' then
     adjust(KEYS[3], hold, shape_of(KEYS[4], hold), 0, 0, 0, 0, -1, 0)
   end
-  hold.slot, hold.lease, hold.taken_back = 0, 0, true
+  hold.slot, hold.lease = '2', '0'
   redis.call('HSET', KEYS[4], ARGV[4], hold_text(hold))
   if hold.state == 'o' then
-    redis.call('ZADD', KEYS[2], int(hold.due), ARGV[3] .. '|' .. ARGV[4])
+    redis.call('ZADD', KEYS[2], hold.due, ARGV[3] .. '|' .. ARGV[4])
   end
 end
 return { 'taken', int(now), token }

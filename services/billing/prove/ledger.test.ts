@@ -34,7 +34,7 @@ test(
   async () => {
     const begunMs = performance.now();
     const points = [...PORT_CALLS, ...STATEMENTS].flatMap((call) => [`before ${call}`, `after ${call}`]);
-    const atPoints = await killAtEach(world, points, KILLS, SEED);
+    const atPoints = await killAtEach(world, points, KILLS, SEED, tellKills);
     const underLoad = await killUnderLoad();
     await world.settled();
     const books = await booksOf(world.ledger.pool);
@@ -59,6 +59,11 @@ test(
   },
   PROOF_MS,
 );
+
+/** A full run takes long enough for somebody to ask whether it goes on. */
+function tellKills(kills: number, of: number): void {
+  if (PROVED !== undefined && kills % 100 === 0) process.stderr.write(`${kills} of ${of} kills at points\n`);
+}
 
 /** Two workers; every few seconds one is killed and replaced, and now and then a server is. */
 async function killUnderLoad(): Promise<{ kills: number; restarts: number }> {

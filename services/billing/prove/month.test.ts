@@ -31,7 +31,7 @@ const CALLS = Number(PROVED ?? 5_000);
 const SEED = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
 const ACCOUNTS = Math.max(12, Math.round(CALLS / 250));
 const BATCH_EVENTS = 100;
-const LIMIT_MS = 60_000 + CALLS * 10;
+const LIMIT_MS = 240_000 + CALLS * 10;
 const DAY = 86_400_000;
 const FIGURES_FILE = new URL('month.md', import.meta.url);
 

@@ -83,7 +83,8 @@ export interface FundingFacts {
   readonly limits: LimitOverrides;
 }
 
-export interface RecordsQuery {
+/** Page of a list by ids. */
+export interface PageQuery {
   readonly account: string | null;
   /** Bounds on the time inside the id, epoch milliseconds: [from, to). */
   readonly from: number | null;
@@ -91,6 +92,15 @@ export interface RecordsQuery {
   /** Only ids below it. */
   readonly before: string | null;
   readonly limit: number;
+}
+
+/** Null: whatever it is. */
+export interface RecordsQuery extends PageQuery {
+  readonly key: string | null;
+  readonly member: string | null;
+  readonly model: string | null;
+  readonly outcome: UsageRecord['outcome'] | null;
+  readonly requestId: string | null;
 }
 
 export type PostedTransaction = LedgerTransaction & { readonly postedAt: Date };
@@ -102,7 +112,7 @@ export interface ShowStore {
   /** Newest first. */
   records(query: RecordsQuery): Promise<UsageRecord[]>;
   /** Newest first. */
-  transactions(query: RecordsQuery & { readonly account: string }): Promise<PostedTransaction[]>;
+  transactions(query: PageQuery & { readonly account: string }): Promise<PostedTransaction[]>;
   transaction(id: string): Promise<PostedTransaction | null>;
 }
 
@@ -125,8 +135,16 @@ export interface Stream {
 }
 
 export interface ProgressStore extends Pick<LoadStore, 'settledPosition'> {
-  /** Moves the floor over what is settled without a gap; finds out that the stream was made anew. */
-  advance(stream: StreamFacts): Promise<{ position: SettledPosition; restarted: boolean }>;
+  /** The floor as it is: everything up to it is settled. */
+  floor(): Promise<SettledPosition>;
+  /**
+   * Moves the floor over what is settled without a gap; finds out that the stream was made anew. `floorBefore` was read before
+   * `stream`: when another replica has moved the floor since, the stream's end may be older than the floor and tells nothing.
+   */
+  advance(
+    stream: StreamFacts,
+    floorBefore: SettledPosition,
+  ): Promise<{ position: SettledPosition; restarted: boolean }>;
   /** Remembers that everything up to `sequence` was stored before now and is settled. */
   mark(sequence: number): Promise<void>;
   /** The newest position marked at least so long ago, null when there is none; forgets older marks. */

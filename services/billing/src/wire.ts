@@ -27,6 +27,7 @@ import { makeLoadStore } from './adapters/load-store.js';
 import { createPipelinedPool } from './adapters/pipelined-pool.js';
 import { makePlanStore } from './adapters/plan-store.js';
 import { makeProgressStore } from './adapters/progress-store.js';
+import { makeRefusedStore } from './adapters/refused-store.js';
 import { makeSecretSeal } from './adapters/secret-seal.js';
 import { makeRestoreStore } from './adapters/restore-store.js';
 import { makeSetAsideStore } from './adapters/set-aside-store.js';
@@ -34,11 +35,13 @@ import { makeSettleStore } from './adapters/settle-store.js';
 import { makeShardLocks } from './adapters/shard-locks.js';
 import { makeShowStore } from './adapters/show-store.js';
 import { makeSubscriptionStore } from './adapters/subscription-store.js';
+import { makeUsageHoursStore } from './adapters/usage-hours.js';
 import { makeUsageStream, type UsageStream } from './adapters/usage-stream.js';
 import { makeWalletStore } from './adapters/wallet-store.js';
 import { makeWebhookSender } from './adapters/webhook-sender.js';
 import { makeWebhookStore } from './adapters/webhook-store.js';
 import { serveAlertRequests } from './doors/alert-requests.js';
+import { serveInsights } from './doors/insight-requests.js';
 import { serveRequests } from './doors/requests.js';
 import { startUsageWorker, type UsageWorker } from './doors/usage-worker.js';
 import { deliverStanding } from './change/deliver-standing.js';
@@ -136,7 +139,8 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
       }, row),
   });
   const worker = startWorker({ options, settlePool, locksPool, bus, stream, incarnation, months });
-  const keeping = startKeeping({ store: makeProgressStore(pool), stream, months, clock, log });
+  const refused = makeRefusedStore(pool);
+  const keeping = startKeeping({ store: makeProgressStore(pool), stream, months, refused, clock, log });
   const watching = watchLedger({ reader: makeLedgerReader(pool), log });
   const subscriptions = startKeepingSubscriptions({
     store: makeSubscriptionStore(pool),
@@ -145,6 +149,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   });
   const telling = startTelling({ options, pool, bus });
   serveDoors({ bus, pool, stream, months, clock, outbox });
+  serveInsights(bus, { hours: makeUsageHoursStore(pool), refused, now: () => clock.nowMs(), log });
   serveAlertRequests(bus, {
     alerts: makeAlertStore(pool),
     webhooks: { store: makeWebhookStore(pool), privateAllowed: options.privateAllowed },

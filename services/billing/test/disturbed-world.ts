@@ -22,7 +22,7 @@ const BUILT = fileURLToPath(new URL('../dist/doors/usage-worker.js', import.meta
 /** Messages that are settled in one transaction where nothing disturbs. */
 const UNDISTURBED_MESSAGES = 10;
 const STREAM_BYTES = 512 * 1024 * 1024;
-const SETTLE_MS = 120_000;
+const SETTLE_MS = 300_000;
 
 export interface WorkerSettings {
   readonly shards?: readonly number[];
@@ -111,8 +111,9 @@ export class DisturbedWorld {
       'everything stored is settled',
       async () => {
         try {
+          const floor = await progress.floor();
           const facts = await stream.facts();
-          return (await progress.advance(facts)).position.sequence >= facts.lastSequence;
+          return (await progress.advance(facts, floor)).position.sequence >= facts.lastSequence;
         } catch {
           // A server that was restarted is not there yet.
           return false;

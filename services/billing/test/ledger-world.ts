@@ -39,6 +39,8 @@ const EMPTY = `
   DELETE FROM billing.chain_blocks;
   UPDATE billing.chain_heads SET number = 0, link = sha256(convert_to('chain ' || chain, 'UTF8'));
   DELETE FROM billing.usage_records;
+  DELETE FROM billing.usage_hours;
+  DELETE FROM billing.refused_calls;
   DELETE FROM billing.set_aside_replays;
   DELETE FROM billing.shard_holders;
   DELETE FROM billing.set_aside_events;

@@ -1,5 +1,7 @@
 import { COMMON_FIELDS, field, portField, type ConfigOf } from '@gateway/service-kit';
 
+const PROXIES_MAX = 8;
+
 /**
  * What the dashboard reads of its environment (interfaces, Environment). The operator API listens on the loopback address
  * unless GATEWAY_OPERATOR_HOST says otherwise: whoever reaches it needs nothing but a token.
@@ -7,6 +9,25 @@ import { COMMON_FIELDS, field, portField, type ConfigOf } from '@gateway/service
 export const DASHBOARD_FIELDS = {
   GATEWAY_OPERATOR_HOST: field.string({ doc: 'address on which the operator API listens', default: '127.0.0.1' }),
   GATEWAY_OPERATOR_PORT: portField('port of the operator API', 8_082),
+  GATEWAY_DASHBOARD_HOST: field.string({ doc: 'address on which the dashboard listens', default: '127.0.0.1' }),
+  GATEWAY_DASHBOARD_PORT: portField('port of the dashboard', 8_081),
+  GATEWAY_DASHBOARD_URL: COMMON_FIELDS.GATEWAY_DASHBOARD_URL,
+  GATEWAY_DASHBOARD_PROXIES: field.integer({
+    doc: 'proxies before the dashboard that append to X-Forwarded-For: sign-ins are limited by the address before them',
+    min: 0,
+    max: PROXIES_MAX,
+    default: 0,
+  }),
+  GATEWAY_PUBLIC_URL: COMMON_FIELDS.GATEWAY_PUBLIC_URL,
+  GATEWAY_EDGE_URL: field.url({
+    doc: 'address of the edges inside the deployment, for the playground; GATEWAY_PUBLIC_URL when not set',
+    schemes: ['http', 'https'],
+    default: null,
+  }),
+  GATEWAY_SIGN_UP_ENABLED: field.boolean({ doc: 'lets people sign up by themselves', default: true }),
+  GATEWAY_TEAMS_ENABLED: COMMON_FIELDS.GATEWAY_TEAMS_ENABLED,
+  GATEWAY_MESSAGES_ENABLED: COMMON_FIELDS.GATEWAY_MESSAGES_ENABLED,
+  GATEWAY_SESSION_SECRET: COMMON_FIELDS.GATEWAY_SESSION_SECRET,
   GATEWAY_NATS_URL: COMMON_FIELDS.GATEWAY_NATS_URL,
   GATEWAY_KEY_PREFIXES: COMMON_FIELDS.GATEWAY_KEY_PREFIXES,
   GATEWAY_KEY_PEPPER: COMMON_FIELDS.GATEWAY_KEY_PEPPER,

@@ -1,57 +1,125 @@
 import { connectBus } from '@gateway/bus';
-import { makeUuidV7 } from '@gateway/contracts/ids';
+import { DEFAULT_KEY_PREFIX, makeUuidV7 } from '@gateway/contracts/ids';
+import type { PagesConfig } from '@gateway/contracts/pages';
 import { gauge, type RunningService, type ServiceContext } from '@gateway/service-kit';
-import type { Request, Response } from 'express';
+import type { Express, Request, Response } from 'express';
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { makeEdgeClient } from './adapters/edge-client.js';
+import { makePasswords } from './adapters/passwords.js';
 import { makeSecrets } from './adapters/secrets.js';
-import type { DASHBOARD_FIELDS } from './config.js';
+import { makeSessionSecrets } from './adapters/session-secrets.js';
+import { loadWebFiles } from './adapters/web-files.js';
+import type { DASHBOARD_FIELDS, DashboardConfig } from './config.js';
+import { needsTls, ownOrigins } from './domain/origins.js';
 import { refuse } from './domain/refuse.js';
-import { openListener } from './http/listener.js';
+import { openListener, type Listener } from './http/listener.js';
 import { sendAnswer } from './http/send-answer.js';
 import { makeOperatorApp } from './operator/make-app.js';
 import { brokenRequestAnswer, errorBody, REQUEST_ID_HEADER } from './operator/operator-error.js';
-import type { Door } from './ports.js';
+import { PAGE_TABLE } from './page-routes/page-table.js';
+import type { PagesDoor, PagesSettings } from './page-ports.js';
+import { makePagesApp } from './pages/make-pages-app.js';
 import { ROUTE_TABLE } from './routes/route-table.js';
 
 /** Steps of a stop, in milliseconds: what is being answered may wait for a change to be in force. */
 export const STOP_STEP_MS = { requests: 10_000, bus: 3_000 } as const;
 
+export interface DashboardOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  /** Where the built pages lie; `web/dist` of this package when absent. */
+  readonly webDirectory?: string;
+  /** The cost of new password hashes, for tests: the logarithm of scrypt's N. */
+  readonly passwordLogN?: number;
+}
+
 export interface RunningDashboard extends RunningService {
   /** Where the operator API listens, without its prefix. */
   readonly operatorUrl: string;
   readonly operatorPort: number;
-  /** Requests that are being answered. */
+  /** Where the pages and their API listen. */
+  readonly pagesUrl: string;
+  /** Requests that are being answered, on both listeners. */
   requestsOpen(): number;
 }
 
-/** Joins the bus with the operator API; resolves when its port listens. */
+/** Joins the bus with the operator API and the pages; resolves when both ports listen. */
 export async function startDashboard(
   { config, log, clock, replica, ready }: ServiceContext<typeof DASHBOARD_FIELDS>,
-  env: NodeJS.ProcessEnv = process.env,
+  { env = process.env, webDirectory = WEB_DIRECTORY, passwordLogN }: DashboardOptions = {},
 ): Promise<RunningDashboard> {
+  const web = loadWebFiles(webDirectory);
+  if (web.index === null) log.warn({}, 'the pages are not built: only their API is served');
   const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'dashboard', replica, log });
-  const door: Door = { services: bus, secrets: makeSecrets(config, env), clock, log };
-  const app = makeOperatorApp(door, ROUTE_TABLE);
+  const edge = makeEdgeClient(config.GATEWAY_EDGE_URL ?? config.GATEWAY_PUBLIC_URL);
+  const settings = settingsOf(config);
+  const door: PagesDoor = {
+    services: bus,
+    secrets: makeSecrets(config, env),
+    sessions: makeSessionSecrets(config, settings.config.keyPrefix),
+    passwords: makePasswords(passwordLogN),
+    ...{ edge, settings, clock, log },
+  };
+  const operatorApp = makeOperatorApp(door, ROUTE_TABLE);
+  const pagesApp = makePagesApp({ door, routes: PAGE_TABLE, web, operatorApp });
   ready.add('bus', () => bus.connected() || 'not connected to the bus');
-  const listener = await openListener({
-    host: config.GATEWAY_OPERATOR_HOST,
-    port: config.GATEWAY_OPERATOR_PORT,
-    serve: (request, response) => void app(request as Request, response as Response),
-    refuseBusy: (request, response) => refuseBusy(request, response, makeUuidV7(clock.nowMs())),
-    brokenAnswer: () => brokenRequestAnswer(makeUuidV7(clock.nowMs())),
-  });
-  gauge('gateway_operator_requests_open', 'Requests that are being answered', () => listener.requestsOpen());
-  log.info({ host: config.GATEWAY_OPERATOR_HOST, port: listener.port }, 'the operator API listens');
+  const listen = (host: string, port: number, app: Express) => openApp(host, port, app, () => clock.nowMs());
+  const operator = await listen(config.GATEWAY_OPERATOR_HOST, config.GATEWAY_OPERATOR_PORT, operatorApp);
+  const pages = await listen(config.GATEWAY_DASHBOARD_HOST, config.GATEWAY_DASHBOARD_PORT, pagesApp);
+  gauge('gateway_operator_requests_open', 'Requests that are being answered', () => operator.requestsOpen());
+  gauge('gateway_dashboard_requests_open', 'Requests of pages that are being answered', () => pages.requestsOpen());
+  log.info({ host: config.GATEWAY_OPERATOR_HOST, port: operator.port }, 'the operator API listens');
+  log.info({ host: config.GATEWAY_DASHBOARD_HOST, port: pages.port }, 'the dashboard listens');
 
   return {
-    operatorUrl: listener.url,
-    operatorPort: listener.port,
-    requestsOpen: () => listener.requestsOpen(),
+    operatorUrl: operator.url,
+    operatorPort: operator.port,
+    pagesUrl: pages.url,
+    requestsOpen: () => operator.requestsOpen() + pages.requestsOpen(),
     async stop() {
-      await listener.close(STOP_STEP_MS.requests);
+      await Promise.all([operator.close(STOP_STEP_MS.requests), pages.close(STOP_STEP_MS.requests)]);
+      await edge.stop();
       await bus.drain(STOP_STEP_MS.bus);
     },
   };
+}
+
+const WEB_DIRECTORY = fileURLToPath(new URL('../web/dist', import.meta.url));
+
+function settingsOf(config: DashboardConfig): PagesSettings {
+  const dashboardUrl = config.GATEWAY_DASHBOARD_URL;
+  const publicUrl = config.GATEWAY_PUBLIC_URL.replace(/\/+$/, '');
+  const pages: PagesConfig = {
+    chatBaseUrl: `${publicUrl}/v1`,
+    messagesBaseUrl: config.GATEWAY_MESSAGES_ENABLED ? publicUrl : null,
+    teamsEnabled: config.GATEWAY_TEAMS_ENABLED,
+    signUpEnabled: config.GATEWAY_SIGN_UP_ENABLED,
+    tlsNeeded: needsTls(dashboardUrl),
+    keyPrefix: config.GATEWAY_KEY_PREFIXES?.[0] ?? DEFAULT_KEY_PREFIX,
+    version: versionOfPackage(),
+  };
+  return {
+    config: pages,
+    secure: dashboardUrl.startsWith('https:'),
+    origins: ownOrigins(dashboardUrl),
+    proxies: config.GATEWAY_DASHBOARD_PROXIES,
+  };
+}
+
+function versionOfPackage(): string {
+  const file = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(file) as { readonly version: string }).version;
+}
+
+function openApp(host: string, port: number, app: Express, nowMs: () => number): Promise<Listener> {
+  return openListener({
+    host,
+    port,
+    serve: (request, response) => void app(request as Request, response as Response),
+    refuseBusy: (request, response) => refuseBusy(request, response, makeUuidV7(nowMs())),
+    brokenAnswer: () => brokenRequestAnswer(makeUuidV7(nowMs())),
+  });
 }
 
 function refuseBusy(request: IncomingMessage, response: ServerResponse, requestId: string): void {

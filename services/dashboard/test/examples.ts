@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 
-const NOW = Date.UTC(2026, 10, 20, 12);
-const AT = new Date(NOW).toISOString();
+export const NOW = Date.UTC(2026, 10, 20, 12);
+export const AT = new Date(NOW).toISOString();
 export const REQUEST_ID = makeUuidV7(NOW);
 
 export const ACCOUNT = {
@@ -102,7 +102,7 @@ export const PLAN = {
   createdAt: AT,
 };
 const SUBSCRIPTION_PUT = { planId: 'pro', periodStart: AT, periodEnd: new Date(NOW + 86_400_000).toISOString() };
-const SUBSCRIPTION = {
+export const SUBSCRIPTION = {
   id: 'sub_1',
   accountId: 'acc_1',
   planVersion: 1,
@@ -120,7 +120,7 @@ export const TRANSACTION = {
     { ledgerAccount: 'revenue', amountUsd: '1' },
   ],
 };
-const RECORD = {
+export const RECORD = {
   requestId: REQUEST_ID,
   accountId: 'acc_1',
   keyId: 'key_1',
@@ -143,7 +143,7 @@ const RECORD = {
 };
 const SPEND = { calls: 1, chargedUsd: '1', planUsd: '0', walletUsd: '1' };
 const NONE_OMITTED = { entries: 0, calls: 0, chargedUsd: '0', planUsd: '0', walletUsd: '0' };
-const STATEMENT = {
+export const STATEMENT = {
   accountId: 'acc_1',
   month: '2026-11',
   openingBalanceUsd: '0',
@@ -211,7 +211,7 @@ export const WEBHOOK = {
   createdAt: AT,
   changedAt: AT,
 };
-const DELIVERY = {
+export const DELIVERY = {
   eventId: ALERT.id,
   type: 'alert.raised',
   state: 'waiting',

@@ -3,13 +3,30 @@ import { MESSAGES, type ServiceName } from '@gateway/contracts/messages';
 import type { OperatorErrorCode } from '@gateway/contracts/operator';
 import { ReadyChecks, Secret } from '@gateway/service-kit';
 import { recordingLog, startTestBus, type RecordingLog, type TestBus } from '@gateway/testkit';
-import { startDashboard, type RunningDashboard } from '../src/wire.js';
+import { startDashboard, type DashboardOptions, type RunningDashboard } from '../src/wire.js';
 
 export const ROOT_TOKEN = 'root-token-for-tests-0123456789abcdef';
 export const OLD_ROOT_TOKEN = 'old-root-token-for-tests-0123456789abc';
 export const PEPPER = 'pepper-for-tests-0123456789abcdef0123';
 export const OLD_PEPPER = 'old-pepper-for-tests-0123456789abcdef';
 export const CREDENTIALS_KEY = Buffer.alloc(32, 7);
+
+/** What the pages need beside; tests of the operator API leave it as it is. */
+export const PAGES_CONFIG = {
+  GATEWAY_DASHBOARD_HOST: '127.0.0.1',
+  GATEWAY_DASHBOARD_PORT: 0,
+  GATEWAY_DASHBOARD_URL: 'http://127.0.0.1:8081',
+  GATEWAY_DASHBOARD_PROXIES: 0,
+  GATEWAY_PUBLIC_URL: 'http://127.0.0.1:8080',
+  GATEWAY_EDGE_URL: null as string | null,
+  GATEWAY_SIGN_UP_ENABLED: true,
+  GATEWAY_TEAMS_ENABLED: true,
+  GATEWAY_MESSAGES_ENABLED: true,
+  GATEWAY_SESSION_SECRET: {
+    current: new Secret('session-secret-for-tests-0123456789'),
+    previous: null as Secret | null,
+  },
+};
 
 type Script = (body: never) => unknown;
 
@@ -53,8 +70,14 @@ export interface OperatorWorld {
   stop(): Promise<void>;
 }
 
+export interface WorldOptions {
+  readonly config?: Partial<typeof PAGES_CONFIG>;
+  readonly options?: Omit<DashboardOptions, 'env'>;
+}
+
 export async function startOperatorWorld(
   answering: readonly ServiceName[] = ['accounts', 'billing', 'catalog', 'admission'],
+  { config = {}, options = {} }: WorldOptions = {},
 ): Promise<OperatorWorld> {
   const bus = await startTestBus();
   const log = recordingLog();
@@ -80,6 +103,8 @@ export async function startOperatorWorld(
   const dashboard = await startDashboard(
     {
       config: {
+        ...PAGES_CONFIG,
+        ...config,
         GATEWAY_OPERATOR_HOST: '127.0.0.1',
         GATEWAY_OPERATOR_PORT: 0,
         GATEWAY_NATS_URL: new Secret(bus.urlFor('dashboard')),
@@ -101,7 +126,7 @@ export async function startOperatorWorld(
       ready,
       stopping: new AbortController().signal,
     },
-    env,
+    { env, ...options },
   );
   return {
     dashboard,

@@ -59,6 +59,8 @@ function relay(
     cut: () => undefined,
     destroy: () => undefined,
     isSent: () => true,
+    watchReading: () => undefined,
+    unwatchReading: () => undefined,
   };
   const relay = new StreamRelay({
     answer,

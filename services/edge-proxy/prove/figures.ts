@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 
 const SEED_MAX = 2 ** 31;
 
@@ -21,6 +21,19 @@ export function casesOfRun(variable: string, short: number): number {
 export function writeReport(file: string, text: string, isLongEnough: boolean): void {
   process.stdout.write(text);
   if (isLongEnough) writeFileSync(new URL(file, import.meta.url), text);
+}
+
+/** As {@link writeReport}, of a file with several reports: replaces the one under this heading. */
+export function writeSection(file: string, heading: string, text: string, isLongEnough: boolean): void {
+  process.stdout.write(text);
+  if (!isLongEnough) return;
+  const url = new URL(file, import.meta.url);
+  const [top = '', ...sections] = readFileSync(url, 'utf8').split(/^## /m);
+  const at = sections.findIndex((section) => section.startsWith(`${heading}\n`));
+  if (at < 0) throw new Error(`${file} has no heading ${heading}`);
+  const isLast = at === sections.length - 1;
+  sections[at] = `${heading}\n\n${text}${isLast ? '' : '\n'}`;
+  writeFileSync(url, [top, ...sections].join('## '));
 }
 
 /** Markdown as the formatter would write it: the first row is the head. */

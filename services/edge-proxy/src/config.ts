@@ -1,4 +1,6 @@
 import { COMMON_FIELDS, field, portField, type ConfigOf } from '@gateway/service-kit';
+import { HTTP_FIELDS } from './http/http-limits.js';
+import { LOAD_FIELDS } from './load/load-limits.js';
 
 /**
  * What the edge reads of its environment (interfaces, Environment). It listens on every address of its host unless
@@ -11,7 +13,7 @@ export const EDGE_FIELDS = {
   GATEWAY_PUBLIC_URL: COMMON_FIELDS.GATEWAY_PUBLIC_URL,
   GATEWAY_BILLING_LINK_URL: COMMON_FIELDS.GATEWAY_BILLING_LINK_URL,
   GATEWAY_DASHBOARD_URL: field.url({
-    doc: 'address of the dashboard: the link to billing when GATEWAY_BILLING_LINK_URL is not set',
+    doc: 'address of the dashboard: its billing page is the link to billing when GATEWAY_BILLING_LINK_URL is not set',
     schemes: ['http', 'https'],
     default: null,
   }),
@@ -24,6 +26,8 @@ export const EDGE_FIELDS = {
   GATEWAY_READ_ON_MS: COMMON_FIELDS.GATEWAY_READ_ON_MS,
   GATEWAY_DRAIN_MS: COMMON_FIELDS.GATEWAY_DRAIN_MS,
   GATEWAY_UPSTREAM_DEADLINE_MS: COMMON_FIELDS.GATEWAY_UPSTREAM_DEADLINE_MS,
+  ...HTTP_FIELDS,
+  ...LOAD_FIELDS,
 } as const;
 
 export type EdgeConfig = ConfigOf<typeof EDGE_FIELDS>;

@@ -1,12 +1,13 @@
 import { gauge } from '@gateway/service-kit';
-import type { AdmissionDesk } from './admission/ask-admission.js';
-import type { RunningCalls } from './beats/running-calls.js';
-import type { UsageJournal } from './journal/store-usage.js';
-import { HELD_ANSWERS, METERED_ANSWERS, REQUEST_BODIES } from './memory/held-bytes.js';
+import type { ThreadedBodyParser } from './adapters/body-parser.js';
+import type { JoinedVerbs } from './join-verbs.js';
+import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES } from './memory/held-bytes.js';
 
 /** What of this edge is looked at when somebody asks for the metrics. */
-export function declareGauges(running: RunningCalls, journal: UsageJournal, desk: AdmissionDesk): void {
-  gauge('gateway_edge_calls_open', 'Calls that hold a slot or a hold', () => running.size);
+export function declareGauges({ edge, journal, desk, load }: JoinedVerbs, bodies: ThreadedBodyParser): void {
+  gauge('gateway_edge_calls_open', 'Calls that hold a slot or a hold', () => edge.running.size);
+  gauge('gateway_edge_shedding', 'Whether new calls are refused for overload', () => (load.shedding === null ? 0 : 1));
+  gauge('gateway_edge_large_bodies_waiting', 'Large bodies that are being read, or wait for it', () => bodies.waiting);
   gauge('gateway_edge_events_unstored', 'Usage events that no stream has yet', () => journal.unstored);
   gauge(
     'gateway_edge_event_unstored_age_seconds',
@@ -28,5 +29,10 @@ export function declareGauges(running: RunningCalls, journal: UsageJournal, desk
     'gateway_edge_answer_bytes_kept',
     'Bytes of relayed plain answers that are kept for their usage',
     () => METERED_ANSWERS.held,
+  );
+  gauge(
+    'gateway_edge_frame_bytes_held',
+    'Bytes of events of streams that have begun and are not complete',
+    () => PARTIAL_FRAMES.held,
   );
 }

@@ -7,7 +7,7 @@ import type { EdgeConfig } from './config.js';
 export function settingsOf(config: EdgeConfig, traceRatio: number): EdgeSettings {
   const publicUrl = config.GATEWAY_PUBLIC_URL.replace(/\/+$/, '');
   const errors: ErrorContext = {
-    billingLinkUrl: config.GATEWAY_BILLING_LINK_URL ?? config.GATEWAY_DASHBOARD_URL ?? publicUrl,
+    billingLinkUrl: config.GATEWAY_BILLING_LINK_URL ?? billingPageOf(config.GATEWAY_DASHBOARD_URL) ?? publicUrl,
     chatBaseUrl: `${publicUrl}/v1`,
     messagesBaseUrl: publicUrl,
   };
@@ -19,5 +19,10 @@ export function settingsOf(config: EdgeConfig, traceRatio: number): EdgeSettings
     traceRatio,
     upstreamDeadlineMs: config.GATEWAY_UPSTREAM_DEADLINE_MS,
     readOnMs: config.GATEWAY_READ_ON_MS,
+    stalledMs: config.GATEWAY_HTTP_STALLED_MS,
   };
+}
+
+function billingPageOf(dashboardUrl: string | null): string | null {
+  return dashboardUrl === null ? null : `${dashboardUrl.replace(/\/+$/, '')}/billing`;
 }

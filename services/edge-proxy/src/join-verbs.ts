@@ -18,7 +18,10 @@ import { SourceHealths } from './health/source-healths.js';
 import { HealthReport } from './health/tell-health.js';
 import { MirroredReport } from './health/tell-mirrored.js';
 import { UsageJournal } from './journal/store-usage.js';
-import type { BusLine, Catalog, SourceSender } from './ports.js';
+import { loadLimitsOf } from './load/load-limits.js';
+import { makeMemoryReader } from './load/read-memory.js';
+import { LoadWatch } from './load/watch-load.js';
+import type { BodyParser, BusLine, Catalog, SourceSender } from './ports.js';
 
 /** What the verbs of an edge work with, as wire.ts has made it. */
 export interface EdgeAdapters {
@@ -26,6 +29,7 @@ export interface EdgeAdapters {
   readonly line: BusLine;
   readonly catalog: Catalog & { onChange(listener: () => void): void };
   readonly sources: SourceSender;
+  readonly bodies: BodyParser;
 }
 
 /** The verbs of one edge, joined with each other. */
@@ -36,6 +40,7 @@ export interface JoinedVerbs {
   readonly beats: Beats;
   readonly healthReport: HealthReport;
   readonly mirroredReport: MirroredReport;
+  readonly load: LoadWatch;
 }
 
 /** Makes what an edge remembers and what it says by itself, and has it hear the bus. */
@@ -57,11 +62,11 @@ export function joinVerbs(
 
 function makeEdge(
   context: ServiceContext<typeof EDGE_FIELDS>,
-  { line, catalog, sources }: EdgeAdapters,
+  { line, catalog, sources, bodies }: EdgeAdapters,
   edgeId: string,
   health: SourceHealths,
   monotonicMs: () => number,
-): Pick<JoinedVerbs, 'edge' | 'desk' | 'journal' | 'beats'> {
+): Pick<JoinedVerbs, 'edge' | 'desk' | 'journal' | 'beats' | 'load'> {
   const { config, log } = context;
   const metrics = makeEdgeMetrics();
   const [clock, tokens, replicas] = [new EdgeClock(context.clock), new GateTokens(), new KnownReplicas()];
@@ -82,6 +87,8 @@ function makeEdge(
   const onFailed = (): void => metrics.beatFailed();
   const beats = new Beats({ ...toBus, everyMs: config.GATEWAY_BEAT_MS, clock, tokens, desk, running, onFailed });
   const onRefused = (): void => metrics.privateSourceRefused();
+  const memoryShare = makeMemoryReader(config.GATEWAY_SHED_MEMORY_BYTES);
+  const load = new LoadWatch({ limits: loadLimitsOf(config), memoryShare, monotonicMs, log });
   const edge: Edge = {
     settings: settingsOf(config, config.GATEWAY_TRACE_RATIO),
     clock,
@@ -98,8 +105,10 @@ function makeEdge(
     sources,
     health,
     privateSources: new PrivateSources({ log, monotonicMs, onRefused }),
+    load,
+    bodies,
   };
-  return { edge, desk, journal, beats };
+  return { edge, desk, journal, beats, load };
 }
 
 function hearBus(

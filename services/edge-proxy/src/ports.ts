@@ -12,6 +12,8 @@ import type {
   edgeHealth,
   edgeVerdict,
 } from '@gateway/contracts/messages';
+import type { EndpointRow } from './domain/endpoints.js';
+import type { ParseResult, RequestContentHeaders } from './domain/parse-call.js';
 
 export type AdmissionBatch = BodyOf<typeof admissionBatch>;
 export type AdmissionBatchAnswer = AnswerOf<typeof admissionBatch>;
@@ -143,7 +145,8 @@ export interface ClientHeaders {
 
 /** A request's body in memory. It counts toward what the edge may hold until it is freed: whoever frees it lets go of it. */
 export interface RequestBody {
-  readonly bytes: Buffer;
+  /** Handed to another thread and back while it is read there. */
+  bytes: Buffer;
   free(): void;
 }
 
@@ -153,6 +156,12 @@ export type BodyRead =
   /** The edge holds as many bytes of bodies as it may. */
   | { readonly kind: 'overload' }
   | { readonly kind: 'gone' };
+
+/** Reads bodies as calls (domain/parse-call), where that keeps nobody else waiting. */
+export interface BodyParser {
+  /** While a large body is read its bytes are elsewhere. Rejects when they are lost. */
+  parse(row: EndpointRow, headers: RequestContentHeaders, body: RequestBody): ParseResult | Promise<ParseResult>;
+}
 
 /** One client request, its head read. */
 export interface ClientRequest {
@@ -190,4 +199,10 @@ export interface ClientAnswer {
    * is written or the connection is closed.
    */
   isSent(onClosed: () => void): boolean;
+  /**
+   * Calls `stalled` when the client has taken no byte of what was written for `ms`. Meant for while something waits to be
+   * taken; ended by {@link unwatchReading} and by the end of the answer.
+   */
+  watchReading(ms: number, stalled: () => void): void;
+  unwatchReading(): void;
 }

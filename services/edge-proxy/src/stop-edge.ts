@@ -36,6 +36,7 @@ export async function stopEdge(http: HttpServer, verbs: JoinedVerbs, drainMs: nu
   verbs.mirroredReport.stop();
   desk.stop();
   edge.deadlines.stop();
+  verbs.load.stop();
 }
 
 /** True as soon as `holds`, false after `timeoutMs`. */

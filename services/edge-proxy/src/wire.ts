@@ -3,12 +3,14 @@ import type { RunningService, ServiceContext } from '@gateway/service-kit';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { ThreadedBodyParser } from './adapters/body-parser.js';
 import { makeBusLine } from './adapters/bus-line.js';
 import { followCatalog } from './adapters/catalog-mirror.js';
 import { SourceLanes } from './adapters/source-lanes.js';
 import type { EDGE_FIELDS } from './config.js';
 import { declareGauges } from './edge-gauges.js';
 import { edgeRoutes } from './http/edge-routes.js';
+import { httpLimitsOf } from './http/http-limits.js';
 import { makeHttpServer, type HttpServer } from './http/serve.js';
 import { joinVerbs } from './join-verbs.js';
 import { stopEdge, STOP_STEP_MS } from './stop-edge.js';
@@ -24,24 +26,38 @@ export interface RunningEdge extends RunningService {
   readonly port: number;
 }
 
-/** Makes the adapters and joins them with the verbs; resolves when the public port listens. */
-export async function startEdge(context: ServiceContext<typeof EDGE_FIELDS>): Promise<RunningEdge> {
+/** The compiled module of the thread that reads large bodies. */
+const PARSE_THREAD_URL = new URL('./adapters/parse-thread.js', import.meta.url);
+
+/**
+ * Makes the adapters and joins them with the verbs; resolves when the public port listens.
+ * @param parseThreadUrl where the compiled module lies, unless it is beside this one
+ */
+export async function startEdge(
+  context: ServiceContext<typeof EDGE_FIELDS>,
+  parseThreadUrl: URL = PARSE_THREAD_URL,
+): Promise<RunningEdge> {
   const { config, log, ready, replica } = context;
   const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'edge-proxy', replica, log });
   // A new process is a new edge, also under an old replica's name (money and failure, rule 5).
   const edgeId = `${replica.slice(0, REPLICA_IN_ID_CHARS_MAX)}-${randomBytes(4).toString('hex')}`;
   const sources = new SourceLanes({ privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES });
   const catalog = followCatalog(bus, config.GATEWAY_CREDENTIALS_KEY, log);
-  const verbs = joinVerbs(context, { bus, line: makeBusLine(bus), catalog, sources }, edgeId);
-  const { edge, journal, desk, beats } = verbs;
+  const bodies = new ThreadedBodyParser({
+    threadUrl: parseThreadUrl,
+    onThreadFailed: (err) => log.error({ err }, 'the thread that reads large bodies failed'),
+  });
+  const verbs = joinVerbs(context, { bus, line: makeBusLine(bus), catalog, sources, bodies }, edgeId);
+  const { edge, beats } = verbs;
   const http = makeHttpServer({
     routes: edgeRoutes(edge),
+    limits: httpLimitsOf(config),
     clock: edge.clock,
     errorContext: edge.settings.errors,
     log,
     onFault: (err, requestId) => log.error({ err, requestId }, 'a request failed inside the edge'),
   });
-  declareGauges(edge.running, journal, desk);
+  declareGauges(verbs, bodies);
   ready.add('catalog', () => catalog.ready() || 'the catalog has not been read yet');
   void beats.beat();
   const port = await listen(http, config.GATEWAY_HOST, config.GATEWAY_PORT);
@@ -52,7 +68,7 @@ export async function startEdge(context: ServiceContext<typeof EDGE_FIELDS>): Pr
     port,
     stop: async () => {
       await stopEdge(http, verbs, config.GATEWAY_DRAIN_MS);
-      await Promise.all([catalog.stop(), sources.close()]);
+      await Promise.all([catalog.stop(), sources.close(), bodies.stop()]);
       await bus.drain(STOP_STEP_MS.bus);
     },
   };

@@ -19,6 +19,8 @@ import { EDGE_FIELDS } from '../src/config.js';
 import { startEdge, type RunningEdge } from '../src/wire.js';
 import { FakeGate, serveFakeAdmission, TEST_PRICE } from './fake-admission.js';
 
+/** Threads run compiled code. */
+export const PARSE_THREAD_URL = new URL('../dist/adapters/parse-thread.js', import.meta.url);
 export const TEST_KEY = `mgw_live_${'0123456789abcdef'.repeat(3)}`;
 export const TEST_MODEL = 'pub/model';
 export const SOURCE_CREDENTIAL = 'provider-secret-1';
@@ -116,14 +118,15 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
 
   const env = { ...DEFAULT_ENV, GATEWAY_NATS_URL: bus.urlFor('edge-proxy'), ...options.env };
   const ready = new ReadyChecks();
-  const edge = await startEdge({
+  const context = {
     config: readConfig({ ...BASE_FIELDS, ...EDGE_FIELDS }, env),
     log,
     clock: systemClock,
     replica: 'e0',
     ready,
     stopping: new AbortController().signal,
-  });
+  };
+  const edge = await startEdge(context, PARSE_THREAD_URL);
   await until('the edge is ready', () => ready.report().ready);
 
   return {
@@ -229,6 +232,8 @@ const DEFAULT_ENV = {
   GATEWAY_ALLOW_PRIVATE_SOURCES: 'true',
   GATEWAY_BEAT_MS: '200',
   GATEWAY_DRAIN_MS: '2000',
+  // A busy machine is no reason to refuse the calls of a test.
+  GATEWAY_SHED_DELAY_MS: '60000',
 };
 
 /** Looks at the threads of a process that was told to stop; each stops a moment after the signal was sent. */

@@ -9,7 +9,8 @@ const PAUSE_MS = { min: 200, span: 1_500 };
 export function killAdmissions({ local }: OwnSystem, next: () => number): Harm {
   return async (isOver) => {
     for (let kills = 0; ; kills += 1) {
-      const at = performance.now() + PAUSE_MS.min + next() * PAUSE_MS.span;
+      // The first one comes early: a short run is over soon.
+      const at = performance.now() + PAUSE_MS.min + (kills === 0 ? 0 : next() * PAUSE_MS.span);
       await until('the time of the next kill', () => isOver() || performance.now() > at);
       if (isOver()) return kills;
       const replicas = local.children('admission');

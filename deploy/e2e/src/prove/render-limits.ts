@@ -59,7 +59,13 @@ A difference is any of: another number of admitted calls; an answer of another l
 without exactly one settled record of its cent; a charge for another call; a wallet that is not its credit less what it
 paid; a usage endpoint that shows anything else. Slots, holds and held sums are gone before anything is compared. 500s are
 the answers \`admission_error\` and \`lookup_failed\`; expired are places taken for calls that were not made.
-`;
+${differencesOf(figures)}`;
+}
+
+/** Each difference as a sentence; nothing without any. */
+function differencesOf(figures: readonly LimitFigures[]): string {
+  const sentences = figures.flatMap(({ differences }) => differences);
+  return sentences.length === 0 ? '' : `\nDifferences:\n\n${sentences.map((sentence) => `- ${sentence}\n`).join('')}`;
 }
 
 function inThousands(count: number): string {

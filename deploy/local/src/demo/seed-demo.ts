@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { connectBus } from '@gateway/bus';
 import type { Bus } from '@gateway/bus';
 import { DEFAULT_KEY_PREFIX, digestOfSecret, makeSecret, maskSecret } from '@gateway/contracts/ids';
 import {
-  accountsCreateAccount,
   accountsCreateKey,
   accountsListAccounts,
+  accountsPutMember,
   billingAddWalletEntry,
   catalogApply,
   catalogGetSource,
@@ -17,11 +18,15 @@ import { DEMO_MODELS, DEMO_PROVIDERS, demoSource } from './demo-catalog.js';
 
 const ACTOR = 'local-start';
 const DEMO_CREDIT_USD = '25.00';
+export const DEMO_EMAIL = 'demo@example.com';
+const DEMO_PASSWORD_BYTES = 12;
 
 /** What the seeder found or made. */
 export interface DemoData {
   readonly seeded: boolean;
   readonly apiKey: string | null;
+  /** Of {@link DEMO_EMAIL} in the dashboard; null: there is no such person. */
+  readonly password: string | null;
 }
 
 /**
@@ -39,12 +44,14 @@ export async function seedDemo(system: LocalSystem, stateDirectory: string, forc
     const { total } = accepted(await bus.request(accountsListAccounts, { cursor: null, limit: 1 }));
     const given = Object.values(system.servers).some((server) => server.rung === 'url');
     if (total > 0 && system.secrets.demoApiKey !== null) await pointSources(bus, system, stateDirectory);
-    if (total > 0 || (given && !force)) return { seeded: false, apiKey: system.secrets.demoApiKey };
+    const { demoApiKey, demoPassword } = system.secrets;
+    if (total > 0 || (given && !force)) return { seeded: false, apiKey: demoApiKey, password: demoPassword };
     await seedCatalog(bus, system);
+    const password = await signUpDemo(system.addresses.dashboardUrl);
     const apiKey = await seedAccount(bus, system.secrets.keyPepper);
     const demoProviderUrls = system.running().providerUrls;
-    keepSecrets(stateDirectory, { ...system.secrets, demoApiKey: apiKey, demoProviderUrls });
-    return { seeded: true, apiKey };
+    keepSecrets(stateDirectory, { ...system.secrets, demoApiKey: apiKey, demoPassword: password, demoProviderUrls });
+    return { seeded: true, apiKey, password };
   } finally {
     await bus.drain(1_000);
   }
@@ -91,13 +98,26 @@ function demoSources(system: LocalSystem): { id: string; spec: ReturnType<typeof
   );
 }
 
+/** The demo's person signs up as everybody does; what the password is, only the secrets of this state know. */
+async function signUpDemo(dashboardUrl: string): Promise<string> {
+  const password = randomBytes(DEMO_PASSWORD_BYTES).toString('base64url');
+  const response = await fetch(`${dashboardUrl}/api/sign-up`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Demo', email: DEMO_EMAIL, password }),
+  });
+  if (response.status !== 202) throw new Error(`the demo's sign-up was answered with ${response.status}`);
+  return password;
+}
+
 async function seedAccount(bus: Bus, pepper: string): Promise<string> {
-  const { account } = accepted(
-    await bus.request(accountsCreateAccount, {
-      spec: { name: 'Demo', email: 'demo@example.com', emailVerified: true, type: 'personal' },
-      actor: ACTOR,
-    }),
-  );
+  const { accounts } = accepted(await bus.request(accountsListAccounts, { cursor: null, limit: 1 }));
+  const [account] = accounts;
+  if (account === undefined) throw new Error('the demo account is missing');
+  // In the place of the link in the mail, which goes to the mailbox.
+  const owner = { account: account.id, member: account.ownerMemberId };
+  const spec = { email: DEMO_EMAIL, emailVerified: true, role: 'owner' as const };
+  accepted(await bus.request(accountsPutMember, { ...owner, spec, actor: ACTOR }));
   accepted(
     await bus.request(billingAddWalletEntry, {
       account: account.id,

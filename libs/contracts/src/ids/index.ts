@@ -1,4 +1,6 @@
 export { DEFAULT_KEY_PREFIX, digestOfSecret, hasKeyForm, makeSecret, maskSecret } from './key-form.js';
 export { bucketOfAccount, BUCKETS_TOTAL, SHARDS_TOTAL, shardOfAccount, shardOfBucket } from './bucket.js';
+export { digestOfMailToken, makeMailToken } from './mail-token.js';
 export { shortHash } from './short-hash.js';
-export { makeUuidV7, timeOfUuidV7, UUID_PATTERN } from './uuid-v7.js';
+export { makeUuidV7, timeOfUuidV7 } from './uuid-v7.js';
+export { UUID_PATTERN } from './uuid-pattern.js';

@@ -110,11 +110,12 @@ export const accountsCloseAccount = request({
   answer: z.union([z.object({ account: accountView }), managementRefusal]),
 });
 
+/** `invite`: the person is mailed; somebody without a password gets a link to set one. */
 export const accountsCreateMember = request({
   ...management,
   name: 'accounts.create-member',
   subject: 'accounts.create-member',
-  body: z.object({ account: objectId, spec: memberCreate, actor, command }),
+  body: z.object({ account: objectId, spec: memberCreate, actor, command, invite: z.boolean().optional() }),
   answer: z.union([z.object({ member: memberView }), managementRefusal]),
 });
 
@@ -174,12 +175,12 @@ export const accountsSetKeyState = request({
   answer: z.union([z.object({ key: keyView }), managementRefusal]),
 });
 
-/** Without the playground key. Newest last. */
+/** Without the playground key; of one member, or of all. Newest last. */
 export const accountsListKeys = request({
   ...management,
   name: 'accounts.list-keys',
   subject: 'accounts.list-keys',
-  body: z.object({ account: objectId, ...page }),
+  body: z.object({ account: objectId, member: objectId.optional(), ...page }),
   answer: z.union([z.object({ keys: z.array(keyView), nextCursor }), managementRefusal]),
 });
 
@@ -189,6 +190,25 @@ export const accountsGetKey = request({
   subject: 'accounts.get-key',
   body: z.object({ key: objectId }),
   answer: z.union([z.object({ key: keyView }), managementRefusal]),
+});
+
+/** Ids of which names are asked at once. */
+export const NAMES_MAX = 200;
+
+/** The names of keys and the addresses of members of one account, as far as they are its own; also of those that are gone. */
+export const accountsNames = request({
+  ...management,
+  name: 'accounts.names',
+  subject: 'accounts.names',
+  body: z.object({
+    account: objectId,
+    keys: z.array(objectId).max(NAMES_MAX),
+    members: z.array(objectId).max(NAMES_MAX),
+  }),
+  answer: z.object({
+    keys: z.array(z.object({ id: objectId, name: z.string(), kind: z.enum(['api', 'playground']) })),
+    members: z.array(z.object({ id: objectId, email: z.string() })),
+  }),
 });
 
 /**

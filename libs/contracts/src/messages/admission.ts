@@ -170,12 +170,15 @@ export const admissionAuthorize = request({
   ]),
 });
 
-/** For the usage endpoint: rows 4 and 5 and the settled numbers of the state that decides. */
+/**
+ * For the usage endpoint, and by the playground's key for the dashboard: rows 4 and 5 and the settled numbers of the state that
+ * decides.
+ */
 export const admissionUsage = request({
   name: 'admission.usage',
   subject: 'admission.usage',
   version: 1,
-  sentBy: ['edge-proxy'],
+  sentBy: ['edge-proxy', 'dashboard'],
   servedBy: ['admission'],
   perReplica: true,
   answers: 'one',
@@ -198,6 +201,11 @@ export const admissionUsage = request({
           resetsAt: epochMs,
         }),
       ),
+      /** Of the running subscription period. */
+      allotments: z
+        .array(z.object({ model: modelId, unit: windowUnit, limit: nanoUsd, used: nanoUsd }))
+        .max(256)
+        .default([]),
       /** Null until the wallet's first entry. */
       walletNanoUsd: nanoUsd.nullable(),
       keyCapNanoUsd: nanoUsdPositive.nullable(),

@@ -24,8 +24,9 @@ import {
   walletView,
 } from '../operator/index.js';
 import { published, request } from './message.js';
-import { count, digest, epochMs, month, nanoUsd, nanoUsdPositive, objectId, requestId } from './scalars.js';
+import { count, digest, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId, requestId } from './scalars.js';
 import { standingOfAccount } from './standing.js';
+import { usageEvent } from './usage.js';
 
 /** What billing tells admission after each commit (money and failure, rule 8). Admission is one state: one replica applies it. */
 export const billingStanding = published({
@@ -126,12 +127,22 @@ export const billingUsageRecord = request({
   ]),
 });
 
-/** Newest first, by the time of the call: [from, to). */
+/** Newest first, by the time of the call: [from, to). Filters that are absent let everything through. */
 export const billingUsageRecords = request({
   ...management,
   name: 'billing.usage-records',
   subject: 'billing.usage-records',
-  body: z.object({ account: objectId.nullable(), from: epochMs.nullable(), to: epochMs.nullable(), ...page }),
+  body: z.object({
+    account: objectId.nullable(),
+    from: epochMs.nullable(),
+    to: epochMs.nullable(),
+    key: objectId.optional(),
+    member: objectId.optional(),
+    model: modelId.optional(),
+    outcome: usageEvent.shape.outcome.optional(),
+    requestId: requestId.optional(),
+    ...page,
+  }),
   answer: z.union([z.object({ records: z.array(usageRecordView), nextCursor }), managementRefusal]),
 });
 

@@ -19,6 +19,7 @@ import {
   accountsListMembers,
   accountsListOperators,
   accountsLoad,
+  accountsNames,
   accountsPutMember,
   accountsRotateKey,
   accountsSetAccountState,
@@ -90,7 +91,21 @@ import {
   edgeHealth,
 } from './catalog.js';
 import { edgeBeat, edgeReport, edgeVerdict } from './edge.js';
+import { billingRefusedCall, billingRefusedCalls, billingUsageSeries, callsRefused } from './insights.js';
 import type { AnyMessage } from './message.js';
+import {
+  accountsBeginSignIn,
+  accountsChangePassword,
+  accountsCreateSession,
+  accountsEndSession,
+  accountsFindMailToken,
+  accountsFindSession,
+  accountsKeyCreation,
+  accountsRequestReset,
+  accountsResendVerification,
+  accountsSignUp,
+  accountsUseMailToken,
+} from './people.js';
 import { usageRecorded } from './usage.js';
 
 /** Every message on the bus. Permissions, schema files and the test of the bus are derived from this table. */
@@ -132,6 +147,10 @@ export const MESSAGES: readonly AnyMessage[] = [
   billingDeleteSubscription,
   billingGetLimits,
   billingAudit,
+  billingUsageSeries,
+  callsRefused,
+  billingRefusedCalls,
+  billingRefusedCall,
   billingAlerts,
   billingApplyCaps,
   billingPutWebhook,
@@ -142,6 +161,7 @@ export const MESSAGES: readonly AnyMessage[] = [
   alertRaised,
   accountsLoad,
   accountsFind,
+  accountsNames,
   accountsCreateAccount,
   accountsGetAccount,
   accountsListAccounts,
@@ -165,6 +185,17 @@ export const MESSAGES: readonly AnyMessage[] = [
   accountsBeginIdempotent,
   accountsEndIdempotent,
   keysUsed,
+  accountsBeginSignIn,
+  accountsChangePassword,
+  accountsCreateSession,
+  accountsEndSession,
+  accountsFindMailToken,
+  accountsFindSession,
+  accountsKeyCreation,
+  accountsRequestReset,
+  accountsResendVerification,
+  accountsSignUp,
+  accountsUseMailToken,
   catalogPutProvider,
   catalogPutModel,
   catalogPutSource,
@@ -189,7 +220,9 @@ export * from './billing.js';
 export * from './call.js';
 export * from './catalog.js';
 export * from './edge.js';
+export * from './insights.js';
 export * from './message.js';
+export * from './people.js';
 export * from './records.js';
 export * from './scalars.js';
 export * from './standing.js';

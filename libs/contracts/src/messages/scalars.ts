@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { UUID_PATTERN } from '../ids/uuid-v7.js';
+import { UUID_PATTERN } from '../ids/uuid-pattern.js';
 
 /** Largest amount, balance or held sum on the wire: exact in a double, which is what Redis' Lua has. */
 export const WIRE_NANO_USD_MAX = 9_000_000_000_000_000;

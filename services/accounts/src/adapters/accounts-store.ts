@@ -1,5 +1,5 @@
 import { inTransaction, onPool, type Pool } from '@gateway/postgres';
-import type { AccountsStore } from '../ports.js';
+import type { AccountsStore, Names } from '../ports.js';
 import { makeAccountsTx } from './accounts-tx.js';
 import { auditText, auditEntryFromRow, type AuditRow } from './audit-rows.js';
 import {
@@ -8,10 +8,15 @@ import {
   MEMBERSHIP,
   membershipFromRow,
   OWNED_ACCOUNT,
+  foundSessionFromRows,
   ownedAccountFromRow,
+  SESSION,
   type JoinedRow,
 } from './joined-rows.js';
 import { keyFromRow, operatorFromRow, type KeyRow, type OperatorRow } from './rows.js';
+
+/** Accounts of one person in the menu of a session. */
+const MEMBERSHIPS_SHOWN_MAX = 200;
 
 /** Accounts, keys and operators in their schema. Every read is one statement, so it sees one instant. */
 export function makeAccountsStore(pool: Pool): AccountsStore {
@@ -43,9 +48,20 @@ export function makeAccountsStore(pool: Pool): AccountsStore {
         WHERE m.account = $1 AND m.deleted_at IS NULL AND m.id > $2 ORDER BY m.id LIMIT $3`;
       return (await queries.query<JoinedRow>(text, [account, after ?? '', limit])).map(membershipFromRow);
     },
-    async keys(account, after, limit) {
-      const text = "SELECT * FROM api_keys WHERE account = $1 AND kind = 'api' AND id > $2 ORDER BY id LIMIT $3";
-      return (await queries.query<KeyRow>(text, [account, after ?? '', limit])).map(keyFromRow);
+    async keys(account, member, after, limit) {
+      const text = `SELECT * FROM api_keys
+        WHERE account = $1 AND kind = 'api' AND ($2::text IS NULL OR member = $2) AND id > $3 ORDER BY id LIMIT $4`;
+      return (await queries.query<KeyRow>(text, [account, member, after ?? '', limit])).map(keyFromRow);
+    },
+    async names(account, keys, members) {
+      const [namedKeys, namedMembers] = await Promise.all([
+        queries.query<NamedKey>('SELECT id, name, kind FROM api_keys WHERE account = $1 AND id = ANY($2)', [
+          account,
+          keys,
+        ]),
+        queries.query<NamedMember>(NAMED_MEMBERS, [account, members]),
+      ]);
+      return { keys: namedKeys, members: namedMembers };
     },
     async key(id) {
       const row = await queries.one<KeyRow>("SELECT * FROM api_keys WHERE id = $1 AND kind = 'api'", [id]);
@@ -72,12 +88,28 @@ export function makeAccountsStore(pool: Pool): AccountsStore {
       const row = await queries.one<AlertReaderRow>(ALERT_READER, [account, member, key, capped]);
       return row && { email: row.email, accountName: row.name, keyName: row.key_name, cappedMember: row.capped };
     },
+    async findSession(digests, beganAfter, usedAfter) {
+      const values = [digests, new Date(beganAfter), new Date(usedAfter), MEMBERSHIPS_SHOWN_MAX];
+      return foundSessionFromRows(await queries.query<JoinedRow>(SESSION, values, { name: 'find-session' }));
+    },
+    async noteSession(digest, current, nowMs) {
+      // Another request with the same cookie may have put it under the current digest already.
+      const text = `UPDATE sessions SET digest = $2, seen_at = $3
+        WHERE digest = $1 AND (digest = $2 OR NOT EXISTS (SELECT FROM sessions WHERE digest = $2))`;
+      await queries.execute(text, [digest, current, new Date(nowMs)]);
+    },
     async auditEntries(filter) {
       const { text, values } = auditText(filter);
       return (await queries.query<AuditRow>(text, values)).map(auditEntryFromRow);
     },
   };
 }
+
+type NamedKey = Names['keys'][number];
+type NamedMember = Names['members'][number];
+
+const NAMED_MEMBERS = `SELECT m.id, u.email FROM members m JOIN users u ON u.id = m.user_id
+ WHERE m.account = $1 AND m.id = ANY($2)`;
 
 interface AlertReaderRow {
   readonly email: string;

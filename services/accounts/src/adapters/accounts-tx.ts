@@ -5,6 +5,7 @@ import { makeKeysTx } from './keys-tx.js';
 import { makeMailTx } from './mail-tx.js';
 import { makeOperatorsTx } from './operators-tx.js';
 import { makePeopleTx } from './people-tx.js';
+import { makeSignInTx } from './sign-in-tx.js';
 
 /** Outbox messages that become an `admission.apply`. */
 const APPLY_TOPIC = 'apply';
@@ -16,6 +17,7 @@ export function makeAccountsTx(tx: Tx): AccountsTx {
     ...makeKeysTx(tx),
     ...makeOperatorsTx(tx),
     ...makeMailTx(tx),
+    ...makeSignInTx(tx),
     async lockCommand(command) {
       await tx.execute('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [command]);
     },

@@ -1,4 +1,5 @@
 import type { Membership, OwnedAccount } from '../domain/objects.js';
+import type { FoundSession } from '../ports.js';
 import { accountFromRow, keyFromRow, memberFromRow, userFromRow } from './rows.js';
 import type { AccountRow, KeyRow, MemberRow, UserRow } from './rows.js';
 
@@ -59,6 +60,31 @@ export function loadedAccountFromRow(row: JoinedRow) {
     account: accountFromRow(unprefixed<AccountRow>(row, 'a_')),
     key: row['k_id'] === null ? null : keyFromRow(unprefixed<KeyRow>(row, 'k_')),
     member: row['m_id'] === null ? null : memberFromRow(unprefixed<MemberRow>(row, 'm_')),
+  };
+}
+
+/** The session of one of the digests ($1) that is younger ($2) and was used later ($3), a row for each account of its person. */
+export const SESSION = `SELECT s.digest AS s_digest, s.seen_at AS s_seen_at, ${USER}, ${ACCOUNT}, ${MEMBER}
+  FROM (SELECT * FROM sessions
+         WHERE digest = ANY($1) AND created_at > $2 AND seen_at > $3 ORDER BY array_position($1, digest) LIMIT 1) s
+  JOIN users u ON u.id = s.user_id
+  LEFT JOIN (members m JOIN accounts a ON a.id = m.account AND a.state <> 'closed')
+    ON m.user_id = u.id AND m.deleted_at IS NULL
+ ORDER BY m.id LIMIT $4`;
+
+export function foundSessionFromRows(rows: readonly JoinedRow[]): FoundSession | null {
+  const [first] = rows;
+  if (first === undefined) return null;
+  return {
+    digest: first['s_digest'] as string,
+    seenAt: (first['s_seen_at'] as Date).getTime(),
+    user: userFromRow(unprefixed<UserRow>(first, 'u_')),
+    memberships: rows
+      .filter((row) => row['m_id'] !== null)
+      .map((row) => ({
+        account: accountFromRow(unprefixed<AccountRow>(row, 'a_')),
+        member: memberFromRow(unprefixed<MemberRow>(row, 'm_')),
+      })),
   };
 }
 

@@ -20,10 +20,22 @@ import {
   accountsListMembers,
   accountsListOperators,
   accountsLoad,
+  accountsNames,
   accountsPutMember,
   accountsRotateKey,
   accountsSetAccountState,
   accountsSetKeyState,
+  accountsBeginSignIn,
+  accountsChangePassword,
+  accountsCreateSession,
+  accountsEndSession,
+  accountsFindMailToken,
+  accountsFindSession,
+  accountsKeyCreation,
+  accountsRequestReset,
+  accountsResendVerification,
+  accountsSignUp,
+  accountsUseMailToken,
   alertRaised,
   keysUsed,
 } from '@gateway/contracts/messages';
@@ -34,6 +46,7 @@ import { createKey } from '../keys/create-key.js';
 import { ensurePlaygroundKey } from '../keys/ensure-playground-key.js';
 import { findKey } from '../keys/find-key.js';
 import { getKey } from '../keys/get-key.js';
+import { keyCreation } from '../keys/key-creation.js';
 import { listKeys } from '../keys/list-keys.js';
 import { noteUses } from '../keys/note-uses.js';
 import { rotateKey } from '../keys/rotate-key.js';
@@ -47,6 +60,7 @@ import { closeAccount } from '../people/close-account.js';
 import { createAccount } from '../people/create-account.js';
 import { createMember } from '../people/create-member.js';
 import { deleteMember } from '../people/delete-member.js';
+import { findNames } from '../people/find-names.js';
 import { getAccount } from '../people/get-account.js';
 import { listAccounts } from '../people/list-accounts.js';
 import { listMembers } from '../people/list-members.js';
@@ -54,6 +68,14 @@ import { loadAccount } from '../people/load-account.js';
 import { putMember } from '../people/put-member.js';
 import { setAccountState } from '../people/set-account-state.js';
 import type { AccountsStore, ClosingSource, FundingSource, IdempotencyStore, InForce, MakeId } from '../ports.js';
+import { beginSignIn } from '../sign-in/begin-sign-in.js';
+import { changePassword } from '../sign-in/change-password.js';
+import { createSession } from '../sign-in/create-session.js';
+import { endSession } from '../sign-in/end-session.js';
+import { findSession } from '../sign-in/find-session.js';
+import { requestReset, resendVerification } from '../sign-in/request-reset.js';
+import { signUp } from '../sign-in/sign-up.js';
+import { findMailToken, useMailToken } from '../sign-in/use-mail-token.js';
 import { doorsOf } from './serve-door.js';
 
 export interface DoorPorts {
@@ -82,11 +104,26 @@ export function openDoors(bus: Bus, ports: DoorPorts): void {
   openLookups(bus, ports);
   openChanges(bus, ports);
   openAwaitedChanges(bus, ports);
+  openSignIn(bus, ports);
   const reports = { concurrencyMax: REPORTS_AT_ONCE_MAX };
   bus.subscribe(keysUsed, (body) => noteUses(ports.store, body, ports.nowMs()), reports);
 }
 
-function openLookups(bus: Bus, { store, nowMs }: DoorPorts): void {
+function openSignIn(bus: Bus, ports: DoorPorts): void {
+  const door = doorsOf(bus, CHANGES_AT_ONCE_MAX);
+  door(accountsSignUp, (body) => signUp(ports, body));
+  door(accountsBeginSignIn, (body) => beginSignIn(ports, body));
+  door(accountsCreateSession, (body) => createSession(ports, body));
+  door(accountsEndSession, (body) => endSession(ports.store, body));
+  door(accountsRequestReset, (body) => requestReset(ports, body));
+  door(accountsResendVerification, (body) => resendVerification(ports, body));
+  door(accountsFindMailToken, (body) => findMailToken(ports, body));
+  door(accountsUseMailToken, (body) => useMailToken(ports, body));
+  door(accountsChangePassword, (body) => changePassword(ports, body));
+}
+
+function openLookups(bus: Bus, ports: DoorPorts): void {
+  const { store, nowMs } = ports;
   const door = doorsOf(bus, LOOKUPS_AT_ONCE_MAX);
   door(accountsFind, (body) => findKey(store, body));
   door(accountsLoad, (body) => loadAccount(store, body));
@@ -97,6 +134,9 @@ function openLookups(bus: Bus, { store, nowMs }: DoorPorts): void {
   door(accountsListKeys, (body) => listKeys(store, body, nowMs()));
   door(accountsFindOperator, (body) => findOperator(store, body));
   door(accountsListOperators, (body) => listOperators(store, body));
+  door(accountsNames, (body) => findNames(store, body));
+  door(accountsFindSession, (body) => findSession(ports, body));
+  door(accountsKeyCreation, (body) => keyCreation(ports, body));
   door(accountsAudit, (body) => listAudit(store, body));
 }
 

@@ -4,6 +4,7 @@ import { accountsBeginIdempotent, accountsEndIdempotent } from '@gateway/contrac
 import { createPool, type Pool } from '@gateway/postgres';
 import { silentLog } from '@gateway/testkit';
 import { startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
+import { makeSignInLeftovers } from '../adapters/sign-in-leftovers.js';
 import { makeIdempotencyStore } from '../adapters/idempotency-store.js';
 import { beginIdempotent } from './begin-idempotent.js';
 import { forgetOld } from './forget-old.js';
@@ -86,12 +87,13 @@ test('old keys and commands of rotations are deleted in batches, and nothing els
   const count = async (operator: string) =>
     (await world.sql.query('SELECT FROM idempotency_keys WHERE operator = $1', [operator])).length;
   expect(await kept.forget(now - 24 * HOUR_MS, now - 48 * HOUR_MS, 100)).toBe(100);
-  const both = await Promise.all([forgetOld({ kept, nowMs: () => now }), forgetOld({ kept, nowMs: () => now })]);
+  const ports = { kept, leftovers: makeSignInLeftovers(pool), nowMs: () => now };
+  const both = await Promise.all([forgetOld(ports), forgetOld(ports)]);
   expect(both.reduce((sum, gone) => sum + gone, 0)).toBeGreaterThanOrEqual(2_400);
   expect([await count('operator:old'), await count('operator:new')]).toEqual([0, 10]);
   const rotations = () => world.sql.query('SELECT FROM key_rotations WHERE command = $1', [command]);
   expect(await rotations()).toHaveLength(1);
   await world.sql.execute("UPDATE key_rotations SET created_at = now() - interval '49 hours'");
-  await forgetOld({ kept, nowMs: () => now });
+  await forgetOld(ports);
   expect(await rotations()).toHaveLength(0);
 });

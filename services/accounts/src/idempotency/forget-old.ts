@@ -1,8 +1,11 @@
-import type { IdempotencyStore } from '../ports.js';
+import { ATTEMPTS_KEPT_MS } from '../domain/attempt-limits.js';
+import type { IdempotencyStore, SignInLeftovers } from '../ports.js';
+import { SESSION_IDLE_MS, SESSION_LIFE_MS } from '../sign-in/find-session.js';
 import { KEPT_MS } from './begin-idempotent.js';
 
 export interface ForgetPorts {
   readonly kept: Pick<IdempotencyStore, 'forget'>;
+  readonly leftovers: SignInLeftovers;
   readonly nowMs: () => number;
   readonly log: { warn(facts: object, text: string): void };
 }
@@ -14,11 +17,19 @@ const BATCHES_MAX = 20;
 const ROTATIONS_KEPT_MS = 2 * KEPT_MS;
 
 /** Deletes what no request can ask for any more, in small statements and at most so many at a time. */
-export async function forgetOld({ kept, nowMs }: Omit<ForgetPorts, 'log'>): Promise<number> {
+export async function forgetOld({ kept, leftovers, nowMs }: Omit<ForgetPorts, 'log'>): Promise<number> {
   const now = nowMs();
+  const ended = {
+    sessionsBegan: now - SESSION_LIFE_MS,
+    sessionsUsed: now - SESSION_IDLE_MS,
+    tokensExpired: now,
+    attemptsBegan: now - ATTEMPTS_KEPT_MS,
+  };
   let deleted = 0;
   for (let batch = 1; batch <= BATCHES_MAX; batch += 1) {
-    const gone = await kept.forget(now - KEPT_MS, now - ROTATIONS_KEPT_MS, BATCH_MAX);
+    const gone =
+      (await kept.forget(now - KEPT_MS, now - ROTATIONS_KEPT_MS, BATCH_MAX)) +
+      (await leftovers.forget(ended, BATCH_MAX));
     deleted += gone;
     if (gone < BATCH_MAX) break;
   }
@@ -32,7 +43,7 @@ export function startForgetting(ports: ForgetPorts): { stop(): Promise<void> } {
     try {
       await forgetOld(ports);
     } catch (err) {
-      ports.log.warn({ err }, 'old idempotency keys were not deleted');
+      ports.log.warn({ err }, 'what is over was not deleted');
     }
   };
   const timer = setInterval(() => {

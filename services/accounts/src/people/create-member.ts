@@ -4,17 +4,21 @@ import { readCap } from '../domain/read-cap.js';
 import { commandTaken, isRefusal } from '../domain/refusal.js';
 import { toMemberView, toToldCap } from '../domain/views.js';
 import type { AccountsStore, MakeId } from '../ports.js';
+import { queueNotice } from '../sign-in/queue-notice.js';
 
 export interface CreateMemberPorts {
   readonly store: Pick<AccountsStore, 'change'>;
   readonly makeId: MakeId;
   readonly teamsEnabled: boolean;
+  readonly nowMs: () => number;
 }
 export interface CreateMember {
   readonly account: string;
   readonly spec: MemberCreate;
   readonly actor: string;
   readonly command?: string | undefined;
+  /** Whether the person is mailed. */
+  readonly invite?: boolean | undefined;
 }
 
 /**
@@ -22,8 +26,8 @@ export interface CreateMember {
  * when a key of theirs is first used.
  */
 export async function createMember(
-  { store, makeId, teamsEnabled }: CreateMemberPorts,
-  { account: id, spec, actor, command }: CreateMember,
+  { store, makeId, teamsEnabled, nowMs }: CreateMemberPorts,
+  { account: id, spec, actor, command, invite }: CreateMember,
 ): Promise<{ member: MemberView } | ManagementRefusal> {
   const cap = readCap(spec.monthlySpendCapUsd);
   if (isRefusal(cap)) return cap;
@@ -47,6 +51,7 @@ export async function createMember(
     const view = toMemberView({ member, user });
     await tx.audit({ actor, action: 'create_member', account: id, objectId: member.id, before: null, after: view });
     if (cap !== null) await tx.tellBilling(id, [toToldCap('member', member)]);
+    if (invite) await queueNotice(tx, { notice: 'invitation', user: user.id, account: id }, nowMs());
     return { member: view };
   });
 }

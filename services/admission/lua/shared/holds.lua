@@ -5,8 +5,10 @@
 local SESSION_MS = 18000000
 local GONE_MS = 90000
 local IDLE_SECONDS = 604800
-local KEY_SECONDS = 7776000
+local STAMP_MS = 86400000
 
+-- All fields are texts, as they are stored: most of them are written again as they were read, and to make numbers of them and
+-- texts again would cost more than all else.
 local function parse_hold(text)
   local state, shape, admitted, worst, plan_max, wallet_max, session, amount, slot, lease, due, tries, edge =
     string.match(text, '^(%a) (%S+) (%d+) (%d+) (%d+) (%-?%d+) (%d+) (%d+) (%d) (%d+) (%d+) (%d+) (%S+)$')
@@ -14,28 +16,15 @@ local function parse_hold(text)
     return { state = 'g' }
   end
   return {
-    state = state,
-    shape = shape,
-    admitted = tonumber(admitted),
-    worst = tonumber(worst),
-    plan_max = tonumber(plan_max),
-    wallet_max = tonumber(wallet_max),
-    session = tonumber(session),
-    amount = tonumber(amount),
-    slot = slot == '1' and 1 or 0,
-    taken_back = slot == '2',
-    lease = tonumber(lease),
-    due = tonumber(due),
-    tries = tonumber(tries),
-    edge = edge,
+    state = state, shape = shape, admitted = admitted, worst = worst, plan_max = plan_max, wallet_max = wallet_max,
+    session = session, amount = amount, slot = slot, lease = lease, due = due, tries = tries, edge = edge,
   }
 end
 
 local function hold_text(hold)
   return table.concat({
-    hold.state, hold.shape, int(hold.admitted), int(hold.worst), int(hold.plan_max), int(hold.wallet_max),
-    int(hold.session), int(hold.amount), hold.taken_back and '2' or int(hold.slot), int(hold.lease), int(hold.due),
-    int(hold.tries), hold.edge,
+    hold.state, hold.shape, hold.admitted, hold.worst, hold.plan_max, hold.wallet_max, hold.session, hold.amount, hold.slot,
+    hold.lease, hold.due, hold.tries, hold.edge,
   }, ' ')
 end
 
@@ -43,55 +32,74 @@ end
 -- hold counts its amount, split as the ledger will split it (plan up to plan_max, then the wallet up to wallet_max; -1: no
 -- bound; then the plan again). In USD an open one counts nothing: a worst case on windows would lock paying users out.
 local function held_by(hold)
-  local amount = hold.worst
-  if hold.state == 'd' then
-    amount = hold.amount
-  end
-  if hold.wallet_max < 0 then
+  local is_done = hold.state == 'd'
+  local amount = tonumber(is_done and hold.amount or hold.worst)
+  if hold.wallet_max == '-1' then
     return amount, amount, 0
   end
-  if hold.state ~= 'd' then
-    return hold.wallet_max, amount, 0
+  local wallet_max = tonumber(hold.wallet_max)
+  if not is_done then
+    return wallet_max, amount, 0
   end
-  local wallet = math.min(math.max(0, amount - hold.plan_max), hold.wallet_max)
+  local wallet = math.min(math.max(0, amount - tonumber(hold.plan_max)), wallet_max)
   return wallet, amount, amount - wallet
 end
 
--- Adds to the sums that a hold counts in; a sum that becomes 0 is deleted. Returns the references left to its shape.
+-- Adds to the sums that a hold counts in; a sum that becomes 0 is deleted, but for the slots. Returns the references left to
+-- its shape when they change.
 local function adjust(account_key, hold, shape_text, wallet, amount, plan, count, slot, reference)
-  local fields = { 'c:' .. hold.shape, 'n', 'h:wallet' }
-  local deltas = { reference, slot, wallet }
-  local amounts, counts, usd = string.match(shape_text, '^([^\n]*)\n([^\n]*)\n([^\n]*)\n')
-  for name in string.gmatch(amounts, '%S+') do
-    fields[#fields + 1] = 'h:' .. name
-    deltas[#fields] = amount
-  end
-  for name in string.gmatch(counts, '%S+') do
-    -- The row of a session is named by its start, which a shape does not know.
-    fields[#fields + 1] = 'h:' .. (name == 'session' and 'w:session_5h:requests:' .. int(hold.session) or name)
-    deltas[#fields] = count
-  end
-  if plan ~= 0 then
-    for name in string.gmatch(usd, '%S+') do
-      fields[#fields + 1] = 'h:' .. (name == 'session' and 'w:session_5h:usd:' .. int(hold.session) or name)
-      deltas[#fields] = plan
+  local fields, deltas, size = {}, {}, 0
+  local function add(field, delta)
+    if delta ~= 0 then
+      size = size + 1
+      fields[size], deltas[size] = field, delta
     end
   end
-  if hold.session > 0 then
-    fields[#fields + 1] = 'h:session:' .. int(hold.session)
-    deltas[#fields] = count
+  -- One line of a shape, from one place to another: names of sums. The row of a session is named by its start, which a
+  -- shape does not know.
+  local function add_named(from, to, unit, delta)
+    if delta ~= 0 and to >= from then
+      for name in string.gmatch(string.sub(shape_text, from, to), '%S+') do
+        add('h:' .. (name == 'session' and 'w:session_5h:' .. unit .. ':' .. hold.session or name), delta)
+      end
+    end
+  end
+  if reference ~= 0 then
+    add('c:' .. hold.shape, reference)
+  end
+  add('n', slot)
+  add('h:wallet', wallet)
+  if amount ~= 0 or plan ~= 0 or count ~= 0 then
+    local first = string.find(shape_text, '\n', 1, true)
+    local second = string.find(shape_text, '\n', first + 1, true)
+    if amount ~= 0 then
+      -- The months of key and member.
+      local between = string.find(shape_text, ' ', 1, true)
+      add('h:' .. string.sub(shape_text, 1, between - 1), amount)
+      add('h:' .. string.sub(shape_text, between + 1, first - 1), amount)
+    end
+    add_named(first + 1, second - 1, 'requests', count)
+    if plan ~= 0 then
+      add_named(second + 1, string.find(shape_text, '\n', second + 1, true) - 1, 'usd', plan)
+    end
+    if count ~= 0 and hold.session ~= '0' then
+      add('h:session:' .. hold.session, count)
+    end
+  end
+  if size == 0 then
+    return
   end
   local values = redis.call('HMGET', account_key, unpack(fields))
   local set, zero = {}, {}
-  local references = 0
+  local references
   for index, field in ipairs(fields) do
     local value = (tonumber(values[index] or 0) or 0) + deltas[index]
     if index == 1 then
       references = value
     end
-    if value == 0 then
+    if value == 0 and field ~= 'n' then
       zero[#zero + 1] = field
-    elseif deltas[index] ~= 0 then
+    else
       set[#set + 1] = field
       set[#set + 1] = int(value)
     end
@@ -105,14 +113,14 @@ local function adjust(account_key, hold, shape_text, wallet, amount, plan, count
   return references
 end
 
--- An account without holds may be forgotten after IDLE_SECONDS; while it has one it must not be.
-local function keep_while_held(account_key, hold_key)
-  if redis.call('EXISTS', hold_key) == 1 then
-    if redis.call('HDEL', account_key, 'x') == 1 then
-      redis.call('PERSIST', account_key)
-    end
-  elseif redis.call('EXPIRE', account_key, IDLE_SECONDS) == 1 then
-    redis.call('HSET', account_key, 'x', '1')
+-- An account that nobody uses may be forgotten after IDLE_SECONDS. Admissions, beats, loads and sweeps renew that when the
+-- time of the last renewal (its field x) is a day old; so an account with a hold never is.
+local function keep(account_key, renewed_at, now)
+  if renewed_at and now - tonumber(renewed_at) < STAMP_MS then
+    return
+  end
+  if redis.call('EXPIRE', account_key, IDLE_SECONDS) == 1 then
+    redis.call('HSET', account_key, 'x', int(now))
   end
 end
 
@@ -123,20 +131,20 @@ end
 
 local function create_hold(account_key, hold_key, member, id, hold, shape_text, due, now)
   local wallet, amount, plan = held_by(hold)
-  adjust(account_key, hold, shape_text, wallet, amount, plan, 1, hold.slot, 1)
+  adjust(account_key, hold, shape_text, wallet, amount, plan, 1, tonumber(hold.slot), 1)
   redis.call('HSET', hold_key, id, hold_text(hold), 's:' .. hold.shape, shape_text)
   redis.call('ZADD', KEYS[2], int(due), member)
-  keep_while_held(account_key, hold_key)
-  if hold.session > 0 and hold.session + SESSION_MS > now then
-    if hold.session > tonumber(redis.call('HGET', account_key, 'ss') or 0) then
-      redis.call('HSET', account_key, 'ss', int(hold.session))
+  keep(account_key, redis.call('HGET', account_key, 'x'), now)
+  local session = tonumber(hold.session)
+  if session > 0 and session + SESSION_MS > now then
+    if session > tonumber(redis.call('HGET', account_key, 'ss') or 0) then
+      redis.call('HSET', account_key, 'ss', hold.session)
     end
   end
 end
 
 -- A session that was opened for calls of which none was billed was never opened (behaviour, Money).
-local function close_unused_session(account_key, session)
-  local start = int(session)
+local function close_unused_session(account_key, start)
   local values = redis.call(
     'HMGET', account_key, 'ss', 'h:session:' .. start, 'v:w:session_5h:usd:' .. start, 'v:w:session_5h:requests:' .. start
   )
@@ -149,18 +157,19 @@ end
 -- The hold counts nothing any more. Its tombstone keeps a late admission or beat from making it anew.
 local function end_hold(account_key, hold_key, member, id, hold, shape_text, now)
   local wallet, amount, plan = held_by(hold)
-  if adjust(account_key, hold, shape_text, -wallet, -amount, -plan, -1, -hold.slot, -1) <= 0 then
+  local slot = hold.slot == '1' and -1 or 0
+  if adjust(account_key, hold, shape_text, -wallet, -amount, -plan, -1, slot, -1) <= 0 then
     redis.call('HDEL', hold_key, 's:' .. hold.shape)
   end
-  if hold.session > 0 then
+  if hold.session ~= '0' then
     close_unused_session(account_key, hold.session)
   end
-  if now < hold.admitted + GONE_MS then
+  local gone_at = tonumber(hold.admitted) + GONE_MS
+  if now < gone_at then
     redis.call('HSET', hold_key, id, 'g')
-    redis.call('ZADD', KEYS[2], int(hold.admitted + GONE_MS), member)
+    redis.call('ZADD', KEYS[2], int(gone_at), member)
   else
     redis.call('HDEL', hold_key, id)
     redis.call('ZREM', KEYS[2], member)
-    keep_while_held(account_key, hold_key)
   end
 end

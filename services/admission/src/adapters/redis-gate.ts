@@ -25,6 +25,16 @@ const TOKEN_BYTES = 8;
 /** Each replica runs them again and again, and they answer the token of their bucket. */
 const TELL_TOKENS: ReadonlySet<ScriptName> = new Set(['sweep', 'token']);
 
+/** Scripts in one write; more go in the next one of the same moment. */
+const ROUND_CALLS_MAX = 1_000;
+
+/** Scripts that are sent together at the end of the current microtask. */
+interface Round {
+  readonly pipeline: ReturnType<Redis['pipeline']>;
+  readonly results: ReturnType<ReturnType<Redis['pipeline']>['exec']>;
+  calls: number;
+}
+
 /** How full Redis is: used bytes and the limit, 0 for none. */
 export interface RedisMemory {
   readonly usedBytes: number;
@@ -44,6 +54,7 @@ export class RedisGate implements Gate {
   #generation = 0;
   #latestTokenAt = 0;
   #onUse: () => void = () => undefined;
+  #round: Round | null = null;
 
   /** @param scripts other ones than the room's: for tests that hold the server's clock still */
   constructor(
@@ -97,12 +108,14 @@ export class RedisGate implements Gate {
     if (calls.length === 0) return [];
     const runId = this.#handshaken();
     const offset = this.clock.offsetMs();
-    const pipeline = this.#redis.pipeline();
+    const round = this.#openRound();
+    const from = round.calls;
+    round.calls += calls.length;
     for (const { script, keys, args } of calls) {
-      pipeline.evalsha(this.#scripts[script].sha, keys.length, ...keys, runId, offset, ...args);
+      round.pipeline.evalsha(this.#scripts[script].sha, keys.length, ...keys, runId, offset, ...args);
     }
-    const results = await pipeline.exec();
-    return calls.map(({ script }, index) => this.#readResult(script, results?.[index]));
+    const results = await round.results;
+    return calls.map(({ script }, index) => this.#readResult(script, results?.[from + index]));
   }
 
   async routes(digests: readonly string[]): Promise<readonly (string | null)[]> {
@@ -155,6 +168,8 @@ export class RedisGate implements Gate {
       const facts = await this.#redis.info('server');
       const runId = /^run_id:([0-9a-f]{40})/m.exec(facts)?.[1];
       if (runId === undefined) throw new Error('the server does not tell its run id');
+      // The scripts write integers as C longs.
+      if (!/^arch_bits:64\r?$/m.test(facts)) throw new Error('the server is not a 64-bit one');
       for (const { text } of Object.values(this.#scripts)) await this.#redis.script('LOAD', text);
       if (generation !== this.#generation) return;
       this.clock.forget();
@@ -172,6 +187,19 @@ export class RedisGate implements Gate {
     this.#generation += 1;
     if (this.#runId !== null) this.log.warn({}, 'redis connection lost');
     this.#runId = null;
+  }
+
+  /** What is asked for at one moment, by messages that arrived together, travels as one write and is read as one. */
+  #openRound(): Round {
+    if (this.#round !== null && this.#round.calls < ROUND_CALLS_MAX) return this.#round;
+    const pipeline = this.#redis.pipeline();
+    const results = Promise.resolve().then(() => {
+      if (this.#round === round) this.#round = null;
+      return pipeline.exec();
+    });
+    const round: Round = { pipeline, results, calls: 0 };
+    this.#round = round;
+    return round;
   }
 
   #handshaken(): string {

@@ -162,7 +162,7 @@ function readAnswer(
 ): BatchAnswer | null {
   try {
     if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
-    const outcome = readAdmitReply(reply, route.account, prepared);
+    const outcome = readAdmitReply(reply, route, prepared);
     learn(decider, route, outcome);
     const answer = answerOf(decider.ports, entry, route, prepared, outcome);
     return answer && turn.finish(entry, answer);

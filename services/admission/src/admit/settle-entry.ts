@@ -65,7 +65,7 @@ async function decide(
   if (account === null) throw new AdmissionFault('admission_error', 'the account was forgotten meanwhile');
   const prepared = prepareEntry(decider.ports, entry, account, notBefore);
   const reply = await decider.rounds.run(decisionCall(targetOf(decider.ports, entry, route), prepared));
-  const outcome = readAdmitReply(reply, route.account, prepared);
+  const outcome = readAdmitReply(reply, route, prepared);
   learn(decider, route, outcome);
   return { outcome, prepared };
 }

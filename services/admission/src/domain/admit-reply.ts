@@ -6,7 +6,7 @@ import type { PreparedCall } from './prepare-call.js';
 import type { ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
 import { readShape } from './shape.js';
-import { readTerms } from './terms.js';
+import { readStoredKey, readStoredTerms } from './stored-records.js';
 
 /** What the script found. `now` is Redis time in ms. */
 export type AdmitOutcome =
@@ -44,18 +44,22 @@ export interface LoadNeeds {
 const SLOT_RETRY_SECONDS = 2;
 
 /** @throws RangeError for a reply that `lua/admit.lua` does not give */
-export function readAdmitReply(reply: ScriptReply, account: string, prepared: PreparedCall): AdmitOutcome {
+export function readAdmitReply(
+  reply: ScriptReply,
+  route: { readonly account: string; readonly key: string },
+  prepared: PreparedCall,
+): AdmitOutcome {
   const now = timeOfReply(reply);
   const text = (index: number): string => reply[index] ?? '';
   switch (reply[0]) {
     case 'admitted':
-      return { kind: 'admitted', now, token: text(2), hold: admittedHold(reply, account, prepared) };
+      return { kind: 'admitted', now, token: text(2), hold: admittedHold(reply, route.account, prepared) };
     case 'repeated':
       return {
         kind: 'repeated',
         now,
         token: text(2),
-        hold: holdFieldsOf(account, readHold(text(3)), readShape(text(4))),
+        hold: holdFieldsOf(route.account, readHold(text(3)), readShape(text(4))),
       };
     case 'opened':
     case 'counted':
@@ -68,9 +72,9 @@ export function readAdmitReply(reply: ScriptReply, account: string, prepared: Pr
       return {
         kind: 'know',
         now,
-        key: JSON.parse(text(3)) as KeyRecord,
-        termsVersion: text(4),
-        terms: readTerms(text(5)),
+        key: readStoredKey(text(2), route.account, route.key),
+        termsVersion: text(3),
+        terms: readStoredTerms(text(4), text(5)),
       };
     case 'gone':
     case 'clock':

@@ -1,4 +1,5 @@
 import { limitsOf } from './call-frame.js';
+import { keyField } from './gate-keys.js';
 import type { BucketKeys } from './gate-keys.js';
 import type { PreparedCall } from './prepare-call.js';
 import type { ScriptCall } from './script-call.js';
@@ -23,8 +24,6 @@ export interface AdmitTarget {
 
 /** Largest time of the contracts, for spans without an end. */
 const TIME_MAX = 8.64e15;
-/** Fields of the account that every decision reads, in the order in which the script knows them. */
-const ACCOUNT_FIELDS = ['t', 'at', 's', 'n', 'tv', 'ss', 'lt', 'x'];
 
 /** What stands for the limits of a call without a plan. */
 const NO_LIMITS = limitsOf(null);
@@ -65,13 +64,19 @@ export function decisionCall(target: AdmitTarget, prepared: PreparedCall): Scrip
     frame?.monthRows[0] ?? '',
     frame?.monthRows[1] ?? '',
     ...(frame?.limits ?? NO_LIMITS), // 29 and more
-    ...ACCOUNT_FIELDS,
+    keyField(target.key),
   ];
-  if (funded) args.push('v:wallet', 'h:wallet');
   if (frame) args.push(...frame.fields);
   return {
     script: 'admit',
-    keys: [keys.token, keys.due, keys.accounts + account, keys.holds + account, keys.keyRecords + target.key],
+    keys: [
+      keys.token,
+      keys.due,
+      keys.accounts + account,
+      keys.holds + account,
+      keys.keyRecords + target.key,
+      keys.texts,
+    ],
     args,
   };
 }

@@ -1,6 +1,8 @@
+import { shortHash } from '@gateway/contracts/ids';
 import type { AccountRecord, KeyRecord, MemberRecord, StandingOfAccount } from '@gateway/contracts/messages';
 import type { BucketKeys } from './gate-keys.js';
 import type { ScriptCall } from './script-call.js';
+import { storeKey, storeTerms } from './stored-records.js';
 
 /** What the owners say of one account, as far as they said anything. */
 export interface AccountNews {
@@ -27,13 +29,14 @@ export function applyCall(keys: BucketKeys, news: AccountNews, load: LoadStamp |
   const { standing, record, members = [], keyRecords = [] } = news;
   const rows = standing?.rows ?? [];
   const closed = standing?.closed ?? [];
+  const terms = standing?.terms && storeTerms(standing.terms.value);
   return {
     script: 'apply',
-    keys: [keys.token, keys.due, keys.accounts + news.account, keys.holds + news.account],
+    keys: [keys.token, keys.due, keys.accounts + news.account, keys.holds + news.account, keys.texts],
     args: [
       news.account,
       keys.keyRecords,
-      news.incarnation ?? '',
+      news.incarnation === undefined ? '' : shortHash(news.incarnation),
       load?.token ?? '',
       load?.startedAt ?? 0,
       load?.complete ? '1' : '0',
@@ -41,14 +44,16 @@ export function applyCall(keys: BucketKeys, news: AccountNews, load: LoadStamp |
       record?.state ?? '',
       record?.version ?? '',
       standing?.terms?.version ?? '',
-      standing?.terms ? JSON.stringify(standing.terms.value) : '',
+      terms?.id ?? '',
+      terms?.text ?? '',
+      terms?.period ?? '',
       rows.length,
       members.length,
       keyRecords.length,
       closed.length,
       ...rows.flatMap(({ name, value, version }) => [name, value ?? '', version]),
       ...members.flatMap(({ member, capNanoUsd, version }) => [member, capNanoUsd ?? '', version]),
-      ...keyRecords.flatMap((key) => [key.key, key.version, JSON.stringify(key)]),
+      ...keyRecords.flatMap((key) => [key.key, key.version, storeKey(key)]),
       ...closed,
     ],
   };

@@ -86,7 +86,7 @@ function buildFrame(question: FrameQuestion, month: MonthSpan): CallFrame {
     shape,
     hold: { ...shared, periods },
     limits: limitsOf(plan),
-    fields: [`c:${shape.id}`, `mc:${key.member}`, ...rows.flatMap((row) => [`v:${row}`, `h:${row}`])],
+    fields: [`c:${shape.id}`, `m:${key.member}`, ...rows.flatMap((row) => [`v:${row}`, `h:${row}`])],
     monthRows,
   };
 }

@@ -7,6 +7,7 @@ export interface BucketKeys {
   readonly accounts: string;
   readonly holds: string;
   readonly keyRecords: string;
+  readonly texts: string;
   /** Prefixes: `<account>:<minute>` follows. */
   readonly minutes: string;
   readonly playgroundMinutes: string;
@@ -21,9 +22,14 @@ export function bucketKeys(bucket: number): BucketKeys {
   return keys;
 }
 
+/** The field of an account that says under which token a key was loaded, and its version. */
+export function keyField(key: string): string {
+  return `k:${key}`;
+}
+
 /** A route lies outside the buckets: the account is not known before it is read. */
 export function routeKey(digest: string): string {
-  return `d:${digest}`;
+  return `d:${Buffer.from(digest, 'hex').toString('base64url')}`;
 }
 
 function makeKeys(bucket: number): BucketKeys {
@@ -34,7 +40,8 @@ function makeKeys(bucket: number): BucketKeys {
     due: `${tag}due`,
     accounts: `${tag}a:`,
     holds: `${tag}h:`,
-    keyRecords: `${tag}k:`,
+    keyRecords: `${tag}r:`,
+    texts: `${tag}s:`,
     minutes: `${tag}m:`,
     playgroundMinutes: `${tag}p:`,
   };

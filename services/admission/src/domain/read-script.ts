@@ -1,9 +1,10 @@
 import type { AccountTerms, KeyRecord } from '@gateway/contracts/messages';
 import type { LoadNeeds } from './admit-reply.js';
+import { keyField } from './gate-keys.js';
 import type { BucketKeys } from './gate-keys.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
-import { readTerms } from './terms.js';
+import { readStoredKey, readStoredTerms } from './stored-records.js';
 
 /** The state that decides, read without taking anything. Amounts in nano-USD, counts in calls. */
 export interface ReadState {
@@ -27,13 +28,13 @@ export type ReadOutcome =
   | { readonly kind: 'lost' | 'restoring' };
 
 /** Parts of a reply before the rows. */
-const FIXED = 12;
+const FIXED = 13;
 
 export function readCall(keys: BucketKeys, account: string, key: string, rows: readonly string[]): ScriptCall {
   return {
     script: 'read',
-    keys: [keys.token, keys.due, keys.accounts + account, keys.keyRecords + key],
-    args: [...rows.map((row) => `v:${row}`)],
+    keys: [keys.token, keys.due, keys.accounts + account, keys.keyRecords + key, keys.texts],
+    args: [keyField(key), ...rows.map((row) => `v:${row}`)],
   };
 }
 
@@ -41,8 +42,8 @@ export function readCall(keys: BucketKeys, account: string, key: string, rows: r
 export function heldCall(keys: BucketKeys, account: string): ScriptCall {
   return {
     script: 'read',
-    keys: [keys.token, keys.due, keys.accounts + account, keys.keyRecords],
-    args: ['n', 'h:wallet'],
+    keys: [keys.token, keys.due, keys.accounts + account, keys.keyRecords, keys.texts],
+    args: [keyField(''), 'n', 'h:wallet'],
   };
 }
 
@@ -53,8 +54,8 @@ export function readHeldReply(reply: ScriptReply): { slots: number; walletNanoUs
   return { slots: at(0), walletNanoUsd: at(1) };
 }
 
-/** @param rows as given to {@link readCall} */
-export function readReadReply(reply: ScriptReply, rows: readonly string[]): ReadOutcome {
+/** The other parameters are those of {@link readCall}. */
+export function readReadReply(reply: ScriptReply, account: string, key: string, rows: readonly string[]): ReadOutcome {
   if (reply[0] !== 'open') return { kind: reply[0] === 'restoring' ? 'restoring' : 'lost' };
   const now = timeOfReply(reply);
   const text = (index: number): string => reply[index] ?? '';
@@ -68,12 +69,12 @@ export function readReadReply(reply: ScriptReply, rows: readonly string[]): Read
       now,
       token,
       caughtUp,
-      key: JSON.parse(text(6)) as KeyRecord,
+      key: readStoredKey(text(6), account, key),
       suspended: text(7) !== 'active',
-      terms: readTerms(text(9)),
+      terms: readStoredTerms(text(9), text(10)),
       termsVersion: text(8),
-      loadedAt: Number(text(10)),
-      session: text(11) === '0' ? null : Number(text(11)),
+      loadedAt: Number(text(11)),
+      session: text(12) === '0' ? null : Number(text(12)),
       rows: new Map(rows.map((row, index) => [row, valueOf(reply[FIXED + index])])),
     },
   };

@@ -24,7 +24,7 @@ export function learnAccount(decider: Decider, route: Route): Promise<boolean> {
 export async function readLoaded(decider: Decider, route: Route, rows: readonly string[]): Promise<ReadState | null> {
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const reply = await decider.rounds.run(readCall(route.keys, route.account, route.key, rows));
-    const outcome = readReadReply(reply, rows);
+    const outcome = readReadReply(reply, route.account, route.key, rows);
     if (outcome.kind === 'read') return outcome.state;
     if (outcome.kind !== 'load') {
       decider.noticeLoss(route.keys.bucket);

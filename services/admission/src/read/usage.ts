@@ -1,6 +1,7 @@
 import {
   SESSION_5H_MS,
   WALLET_ROW,
+  allotmentRow,
   monthlyWindowRow,
   sessionWindowRow,
   weekStart,
@@ -27,6 +28,7 @@ export async function usage(decider: Decider, question: ReadQuestion): Promise<A
     now: state.now,
     terms: termsOf(state),
     windows: windowsOf(state),
+    allotments: allotmentsOf(state),
     walletNanoUsd: state.rows.get(WALLET_ROW) ?? null,
     keyCapNanoUsd: state.key.capNanoUsd,
     allowedModels: state.key.allowedModels,
@@ -36,9 +38,22 @@ export async function usage(decider: Decider, question: ReadQuestion): Promise<A
 type Window = RunningTerms['windows'][number];
 
 function neededRows(state: ReadState): PeriodRow[] {
-  return termsOf(state).windows.flatMap((window) => {
+  const { windows, allotments, subscription } = termsOf(state);
+  const ofWindows = windows.flatMap((window) => {
     const { row, start } = periodOf(state, window);
     return row === null ? [] : [{ row, start }];
+  });
+  if (subscription === null) return ofWindows;
+  const { id, start } = subscription;
+  return [...ofWindows, ...allotments.map(({ model, unit }) => ({ row: allotmentRow(unit, model, id), start }))];
+}
+
+function allotmentsOf(state: ReadState) {
+  const { allotments, subscription } = termsOf(state);
+  if (subscription === null) return [];
+  return allotments.map(({ model, unit, limit }) => {
+    const used = state.rows.get(allotmentRow(unit, model, subscription.id)) ?? 0;
+    return { model, unit, limit, used };
   });
 }
 

@@ -66,9 +66,12 @@ export async function readReleases(
   return [...released, ...lost.flatMap((one, index) => readRelease(one, created[index], noticeLoss) ?? [])];
 }
 
+/** No script admits an id that is older (`lua/admit.lua`). */
+const ID_AGE_MAX_MS = 30_000;
+
 /**
- * A blind release whose account this process does not know. A digest without a route was never admitted by this gate:
- * then there is nothing to void.
+ * A blind release whose account this process does not know. A digest without a route was never admitted by this gate, but its
+ * admission may be under way at another replica: it has to come again until that can be no more.
  */
 export async function settleUnknownRelease(
   ports: Ports,
@@ -79,7 +82,7 @@ export async function settleUnknownRelease(
   try {
     await storedRoute(ports.gate, known, release.digests);
     const pending = prepareRelease(release, known);
-    if (pending === null) return release.id;
+    if (pending === null) return ports.clock.now() - timeOfUuidV7(release.id) > ID_AGE_MAX_MS ? release.id : null;
     const [reply] = await ports.gate.run([pending.call]);
     return readRelease(pending, reply, noticeLoss);
   } catch (error) {

@@ -1,6 +1,7 @@
 import { bucketOfAccount, shardOfAccount } from '@gateway/contracts/ids';
 import { USAGE_EVENTS_MAX } from '@gateway/contracts/messages';
 import type { UsageEvent } from '@gateway/contracts/messages';
+import { keyMonthRow, memberMonthRow } from '@gateway/metering';
 import { applyCall } from '../domain/apply-script.js';
 import { bucketKeys } from '../domain/gate-keys.js';
 import { expiredEvent } from '../domain/sweep-script.js';
@@ -8,8 +9,9 @@ import type { DueHold, SweepOutcome } from '../domain/sweep-script.js';
 import type { Ports } from '../ports.js';
 import { holdsExpired, questionsDropped } from './sweep-metrics.js';
 
-/** Ids in one question (the contract's bound). */
+/** Ids and names of rows in one question (the contract's bounds). */
 const IDS_MAX = 1_000;
+const NAMES_MAX = 100;
 /** Questions that wait for an answer at once. */
 const ASKING_MAX = 16;
 /** Questions that wait to be asked; one more is dropped: its holds are due again in a while. */
@@ -21,6 +23,8 @@ interface Question {
   /** Redis time of the sweep, ms. */
   readonly now: number;
   readonly holds: readonly DueHold[];
+  /** Rows of months that the holds count in: what closes a hold must bring every row that its record touched (rule 8). */
+  readonly names: readonly string[];
 }
 
 /**
@@ -74,10 +78,10 @@ async function settleQuestion(ports: Ports, question: Question): Promise<void> {
 }
 
 /** Closes what the ledger knows; returns the events of what it will never know. */
-async function askOnce(ports: Ports, { account, token, now, holds }: Question): Promise<UsageEvent[]> {
+async function askOnce(ports: Ports, { account, token, now, holds, names }: Question): Promise<UsageEvent[]> {
   const { owners, gate, clock } = ports;
   const ids = holds.map(({ id }) => id);
-  const answer = await owners.loadStanding({ account, names: [], ids, afterLoss: false });
+  const answer = await owners.loadStanding({ account, names, ids, afterLoss: false });
   const { incarnation, standing, caughtUpTo } = answer;
   const load = { token, startedAt: now, complete: false, caughtUp: false };
   await gate.run([applyCall(bucketKeys(bucketOfAccount(account)), { account, incarnation, standing }, load)]);
@@ -96,7 +100,7 @@ async function recordExpired({ journal }: Ports, account: string, events: readon
   }
 }
 
-/** One question per account, within the contract's bound. */
+/** One question per account, within the contract's bounds. */
 function questionsOf({ token, now, asks }: SweepOutcome): Question[] {
   const byAccount = new Map<string, DueHold[]>();
   for (const ask of asks) {
@@ -104,11 +108,28 @@ function questionsOf({ token, now, asks }: SweepOutcome): Question[] {
     if (known) known.push(ask);
     else byAccount.set(ask.account, [ask]);
   }
-  return [...byAccount].flatMap(([account, holds]) => {
-    const questions: Question[] = [];
-    for (let from = 0; from < holds.length; from += IDS_MAX) {
-      questions.push({ account, token, now, holds: holds.slice(from, from + IDS_MAX) });
+  return [...byAccount].flatMap(([account, holds]) =>
+    partsOf(holds).map(({ part, names }) => ({ account, token, now, holds: part, names: [...names] })),
+  );
+}
+
+interface Part {
+  readonly part: DueHold[];
+  readonly names: Set<string>;
+}
+
+function partsOf(holds: readonly DueHold[]): Part[] {
+  let last: Part = { part: [], names: new Set() };
+  const parts = [last];
+  for (const hold of holds) {
+    const { key, member, month } = hold.shape;
+    const rows = [keyMonthRow(key, month), memberMonthRow(member, month)];
+    if (last.part.length >= IDS_MAX || last.names.size + rows.length > NAMES_MAX) {
+      last = { part: [], names: new Set() };
+      parts.push(last);
     }
-    return questions;
-  });
+    last.part.push(hold);
+    for (const row of rows) last.names.add(row);
+  }
+  return parts;
 }

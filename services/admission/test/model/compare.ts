@@ -122,7 +122,7 @@ function sumsOf(fields: Readonly<Record<string, string>>): Sums {
   for (const field in fields) {
     const value = fields[field] ?? '';
     const name = field.slice(2);
-    if (field.startsWith('h:') && value !== '0') held[name] = Number(value);
+    if (field.startsWith('h:')) held[name] = Number(value);
     if (field.startsWith('v:')) {
       rows[name] = { value: value === '' ? null : Number(value), version: Number(fields[`u:${name}`]) };
     }

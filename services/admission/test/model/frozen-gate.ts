@@ -94,6 +94,14 @@ export class FrozenRedis {
   }
 }
 
+/** A hash as one server tells it, names and values in turn, or as an object. */
+function fieldsOf(reply: unknown): Record<string, string> {
+  if (!Array.isArray(reply)) return reply as Record<string, string>;
+  const fields: Record<string, string> = {};
+  for (let at = 0; at < reply.length; at += 2) fields[String(reply[at])] = String(reply[at + 1]);
+  return fields;
+}
+
 /** The time of one sequence in ms: it stands still until it is moved. All clocks of the replicas are this one. */
 export class FrozenClock implements GateClock {
   #observed: number | null = null;
@@ -184,7 +192,7 @@ export class FrozenGate implements Gate {
       this.redis.send('hgetall', accountKey),
       this.redis.send('hgetall', holdsKey),
     ]);
-    return [account as Record<string, string>, holds as Record<string, string>];
+    return [fieldsOf(account), fieldsOf(holds)];
   }
 
   /** The server comes back empty. */

@@ -9,6 +9,7 @@ import type {
   ReleaseEntry,
   StandingOfAccount,
 } from '@gateway/contracts/messages';
+import { keyMonthRow, memberMonthRow } from '@gateway/metering';
 import type { CatalogView } from '../../src/domain/catalog-view.js';
 import type { Directory } from './directory.js';
 import type { Ledger } from './ledger.js';
@@ -69,10 +70,22 @@ export class ModelGate {
     }
   }
 
-  /** Rule 6 for an id that is not held; else the hold ends, or counts what the call costs. */
-  release(replica: number, release: ReleaseEntry): void {
+  /**
+   * True when the release is done with: one of digests that lead nowhere comes again while its id may still be admitted.
+   * @param processNow what the process takes for the time
+   */
+  release(replica: number, release: ReleaseEntry, processNow = this.now): boolean {
     const { id } = release;
-    if (release.blind && !this.#knownRoute(replica, release.digests)) return;
+    if (release.blind && !this.#knownRoute(replica, release.digests)) {
+      return processNow - timeOfUuidV7(id) > ID_SKEW_MS;
+    }
+    this.#end(release);
+    return true;
+  }
+
+  /** Rule 6 for an id that is not held; else the hold ends, or counts what the call costs. */
+  #end(release: ReleaseEntry): void {
+    const { id } = release;
     if (this.state.gone.has(id)) return;
     const hold = this.state.holds.get(id);
     if (release.blind || release.outcome === 'void') {
@@ -117,8 +130,12 @@ export class ModelGate {
       hold.tries = Math.min(hold.tries + 1, 9);
     }
     if (asked.length === 0 || this.ledger.down) return [];
+    const months = asked.flatMap(({ fields: { key, member, periods } }) => [
+      keyMonthRow(key, periods.month),
+      memberMonthRow(member, periods.month),
+    ]);
     const answer = this.ledger.load(
-      [],
+      months,
       asked.map(({ id }) => id),
       false,
       this.now,
@@ -282,6 +299,7 @@ export class ModelGate {
     if (wantsStanding && !answer) throw new ModelFault('admission_error');
     if (key !== null) this.#loadRecords(key);
     if (answer) {
+      if (wantsAccount) this.state.forgetUnnamed(answer.standing.rows);
       this.state.applyStanding(answer.standing, this.now);
       this.state.caughtUp = true;
     }

@@ -95,6 +95,15 @@ export class ModelState {
     }
   }
 
+  /** What the first whole load does not name, and is not newer, may be of a standing that came late: it is asked again. */
+  forgetUnnamed(rows: StandingOfAccount['rows']): void {
+    const named = new Set(rows.map(({ name }) => name));
+    const newest = Math.max(0, ...rows.map(({ version }) => version));
+    for (const [name, { version }] of this.rows) {
+      if (!named.has(name) && version <= newest) this.rows.delete(name);
+    }
+  }
+
   /** Something counts in this session: it is open if it has not ended and none was opened after it. */
   seeSession(start: number, now: number): void {
     if (start + SESSION_5H_MS > now && start > (this.session ?? 0)) this.session = start;

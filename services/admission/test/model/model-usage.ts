@@ -2,6 +2,7 @@ import type { AccountTerms, KeyRecord } from '@gateway/contracts/messages';
 import {
   SESSION_5H_MS,
   WEEK_MS,
+  allotmentRow,
   monthlyWindowRow,
   sessionWindowRow,
   weekStart,
@@ -19,6 +20,9 @@ export function modelUsage(state: ModelState, key: KeyRecord, now: number) {
       const { type, unit, limit, label } = window;
       return { type, unit, limit, label, used: (row && state.rows.get(row.name)?.value) ?? 0, resetsAt };
     }),
+    allotments: allotmentsOf(state, now).map(({ allotment: { model, unit, limit }, row }) => {
+      return { model, unit, limit, used: state.rows.get(row.name)?.value ?? 0 };
+    }),
     walletNanoUsd: state.rows.get('wallet')?.value ?? null,
     keyCapNanoUsd: key.capNanoUsd,
     allowedModels: key.allowedModels,
@@ -27,7 +31,8 @@ export function modelUsage(state: ModelState, key: KeyRecord, now: number) {
 
 /** Rows that the answer is read from, with the start of their periods. */
 export function usageRows(state: ModelState, now: number): { name: string; start: number }[] {
-  return windowsOf(state, now).flatMap(({ row }) => row ?? []);
+  const windows = windowsOf(state, now).flatMap(({ row }) => row ?? []);
+  return [...windows, ...allotmentsOf(state, now).map(({ row }) => row)];
 }
 
 /** Why the key may not read, or null. */
@@ -36,6 +41,15 @@ export function usageRefusal(state: ModelState, key: KeyRecord, digest: string, 
   if (key.state !== 'active') return { row: 5, facts: { state: 'key_inactive' } };
   if (key.expiresAt !== null && key.expiresAt <= now) return { row: 5, facts: { state: 'key_expired' } };
   return state.record?.state === 'active' ? null : { row: 5, facts: { state: 'account_suspended' } };
+}
+
+function allotmentsOf(state: ModelState, now: number) {
+  const { subscription: plan, allotments } = termsAt(state.terms.value, now);
+  if (plan === null) return [];
+  return allotments.map((allotment) => {
+    const name = allotmentRow(allotment.unit, allotment.model, plan.id);
+    return { allotment, row: { name, start: plan.start } };
+  });
 }
 
 function windowsOf(state: ModelState, now: number) {

@@ -409,13 +409,14 @@ export class Play {
     const { stage } = this;
     const replica = this.#choices.of(2, 3);
     const released: string[] = [];
+    const processNow = stage.clock.now();
     await stage.replicas[replica]?.batch(
       { edge: EDGES[0], opens: [], admits: [], releases: [release] },
       (reply) => void released.push(...reply.released),
     );
-    agree('released', released, [release.id]);
-    stage.model.release(replica, release);
-    this.#released(release.id);
+    const isDone = stage.model.release(replica, release, processNow);
+    agree('released', released, isDone ? [release.id] : []);
+    if (isDone) this.#released(release.id);
   }
 
   #released(id: string): void {

@@ -1,34 +1,38 @@
-import { Cluster, Redis } from 'ioredis';
+import { Cluster } from 'ioredis';
 import type { Command, Result, Wire } from './frozen-gate.js';
+import { TextConnection } from './redis-text.js';
 
-/** One server, one connection, one pipeline for all that is sent together. */
+/** One server, one connection, one write for all that is sent together. */
 export class OneServer implements Wire {
-  readonly #redis: Redis;
+  #connection: TextConnection | null = null;
 
-  constructor(url: string) {
-    this.#redis = new Redis(url, { lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null });
-  }
+  constructor(private readonly url: string) {}
 
-  open(): Promise<void> {
-    return this.#redis.connect();
+  async open(): Promise<void> {
+    this.#connection = await TextConnection.open(this.url);
   }
 
   close(): void {
-    this.#redis.disconnect();
+    this.#connection?.close();
   }
 
   async loadScript(text: string): Promise<string> {
-    return String(await this.#redis.script('LOAD', text));
+    return String(await this.#one(['script', 'LOAD', text]));
   }
 
-  async exec(commands: readonly Command[]): Promise<readonly Result[]> {
-    const pipeline = this.#redis.pipeline();
-    for (const [name, ...args] of commands) pipeline.call(name, ...args);
-    return (await pipeline.exec()) ?? [];
+  exec(commands: readonly Command[]): Promise<readonly Result[]> {
+    if (this.#connection === null) throw new Error('the connection was not opened');
+    return this.#connection.exec(commands);
   }
 
-  keysOf(prefix: string): Promise<string[]> {
-    return this.#redis.keys(`${prefix}*`);
+  async keysOf(prefix: string): Promise<string[]> {
+    return (await this.#one(['keys', `${prefix}*`])) as string[];
+  }
+
+  async #one(command: Command): Promise<unknown> {
+    const [[error, reply] = [new Error('no reply'), null]] = await this.exec([command]);
+    if (error) throw error;
+    return reply;
   }
 }
 

@@ -42,6 +42,12 @@ const WALLET_PART = `(WITH above AS (SELECT charged_nano_usd - least(charged_nan
     SELECT CASE WHEN wallet_max_nano_usd IS NULL THEN above.plan
                 ELSE least(above.plan, greatest(wallet_max_nano_usd, 0)) END FROM above)`;
 
+/** Start of the hour inside an id, epoch milliseconds. */
+const HOUR_OF_ID = `('x0000' || substr(id::text, 1, 8) || substr(id::text, 10, 4))::bit(64)::bigint / 3600000 * 3600000`;
+const HOUR_SUMS = `format('%s calls, tokens %s %s %s %s, plan %s, wallet %s', count(*), coalesce(sum(input_tokens), 0),
+    coalesce(sum(cached_input_tokens), 0), coalesce(sum(cache_write_tokens + cache_write_1h_tokens), 0),
+    coalesce(sum(output_tokens), 0), sum(plan_nano_usd), sum(wallet_nano_usd))`;
+
 export const AUDIT_CHECKS: readonly AuditCheck[] = [
   {
     name: 'trial balance',
@@ -114,6 +120,20 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [
                  coalesce(kept.value, 0)::text AS found
             FROM rebuilt FULL JOIN standing_rows kept USING (account, name)
            WHERE coalesce(rebuilt.value, 0) <> coalesce(kept.value, 0)`,
+  },
+  {
+    name: 'hour of use',
+    sql: `WITH rebuilt AS (SELECT account, hour_ms, key_id, member_id, model_id, ${HOUR_SUMS} AS sums FROM (
+                             SELECT *, ${HOUR_OF_ID} AS hour_ms FROM usage_records WHERE outcome = 'settled') record
+                            GROUP BY 1, 2, 3, 4, 5),
+               kept AS (SELECT account, hour_ms, key_id, member_id, model_id,
+                               format('%s calls, tokens %s %s %s %s, plan %s, wallet %s', calls, input_tokens,
+                                      cached_input_tokens, cache_write_tokens, output_tokens, plan_nano_usd, wallet_nano_usd) AS sums
+                          FROM usage_hours)
+          SELECT concat_ws(' ', account, hour_ms, key_id, member_id, model_id) AS subject,
+                 coalesce(rebuilt.sums, 'no row') AS expected, coalesce(kept.sums, 'no row') AS found
+            FROM rebuilt FULL JOIN kept USING (account, hour_ms, key_id, member_id, model_id)
+           WHERE rebuilt.sums IS DISTINCT FROM kept.sums`,
   },
   {
     name: 'version',

@@ -3,7 +3,7 @@ import { shardOfAccount } from '@gateway/contracts/ids';
 import type { Tx } from '@gateway/postgres';
 import { chainText } from '../domain/chain-text.js';
 import type { LedgerTransaction } from '../domain/facts.js';
-import { arrayLiteral } from './array-literal.js';
+import { byteas, int2s, int8s } from './binary-array.js';
 
 /** Where a chain ends, under its lock. */
 export interface LockedHead {
@@ -21,7 +21,7 @@ export function lockChainHeads(tx: Tx, transactions: readonly LedgerTransaction[
   return tx.query<LockedHead>(
     `SELECT chain, number, link, (extract(epoch FROM now()) * 1000000)::bigint AS posted_at_us
        FROM chain_heads WHERE chain = ANY ($1::smallint[]) ORDER BY chain FOR UPDATE`,
-    [arrayLiteral([...groupByChain(transactions).keys()])],
+    [int2s([...groupByChain(transactions).keys()])],
     { name: 'lock_chain_heads' },
   );
 }
@@ -40,17 +40,16 @@ export async function appendChainBlocks(
   const blocks = heads.map((head) => blockAfter(head, byChain.get(head.chain) ?? []));
   await tx.execute(
     `WITH block AS (
-       SELECT chain, number, decode(members, 'hex') AS members
-         FROM unnest($1::smallint[], $2::bigint[], $3::text[]) AS item (chain, number, members)
+       SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[]) AS item (chain, number, members)
      ), appended AS (
        INSERT INTO chain_blocks (chain, number, members) SELECT chain, number, members FROM block
      )
      UPDATE chain_heads head SET number = block.number, link = substr(block.members, length(block.members) - 31)
        FROM block WHERE head.chain = block.chain`,
     [
-      arrayLiteral(blocks.map(({ chain }) => chain)),
-      arrayLiteral(blocks.map(({ number }) => number)),
-      arrayLiteral(blocks.map(({ members }) => members)),
+      int2s(blocks.map(({ chain }) => chain)),
+      int8s(blocks.map(({ number }) => number)),
+      byteas(blocks.map(({ members }) => members)),
     ],
     { name: 'append_chain_blocks' },
   );
@@ -70,16 +69,16 @@ function groupByChain(transactions: readonly LedgerTransaction[]): Map<number, L
 interface Block {
   readonly chain: number;
   readonly number: bigint;
-  /** Hexadecimal: id and link of each transaction. */
-  readonly members: string;
+  /** Id and link of each transaction. */
+  readonly members: Buffer;
 }
 
 function blockAfter(head: LockedHead, transactions: readonly LedgerTransaction[]): Block {
   let link = head.link.toString('hex');
   let members = '';
   for (const transaction of transactions) {
-    link = hash('sha256', link + chainText({ ...transaction, postedAtUs: head.posted_at_us }), 'hex');
+    link = hash('sha256', link + chainText(transaction, head.posted_at_us), 'hex');
     members += transaction.id.replaceAll('-', '') + link;
   }
-  return { chain: head.chain, number: head.number + 1n, members };
+  return { chain: head.chain, number: head.number + 1n, members: Buffer.from(members, 'hex') };
 }

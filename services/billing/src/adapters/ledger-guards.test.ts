@@ -23,16 +23,19 @@ const BALANCED: Entries = [
   ['revenue:wallet', 5],
 ];
 
-async function addHead(query: (text: string, values: unknown[]) => Promise<unknown>, id: string): Promise<void> {
-  await query(`INSERT INTO billing.ledger_transactions (id, kind, account) VALUES ($1, 'usage', 'a')`, [id]);
+type Query = (text: string, values: unknown[]) => Promise<unknown>;
+
+/** Head and entries in one statement, as the ledger wants them. */
+async function postBy(query: Query, id: string, entries: Entries): Promise<void> {
+  await query(
+    `WITH head AS (INSERT INTO billing.ledger_transactions (id, kind, account) VALUES ($1, 'usage', 'a'))
+     INSERT INTO billing.ledger_entries (transaction_id, ordinal, ledger_account, amount_nano_usd)
+     SELECT $1, ordinality, account, amount FROM unnest($2::text[], $3::bigint[]) WITH ORDINALITY AS entry (account, amount)`,
+    [id, entries.map(([account]) => account), entries.map(([, amount]) => amount)],
+  );
 }
 
-async function addEntries(
-  query: (text: string, values: unknown[]) => Promise<unknown>,
-  id: string,
-  entries: Entries,
-  first = 1,
-): Promise<void> {
+async function addEntries(query: Query, id: string, entries: Entries, first = 1): Promise<void> {
   await query(
     `INSERT INTO billing.ledger_entries (transaction_id, ordinal, ledger_account, amount_nano_usd)
      SELECT $1, $2::int - 1 + ordinality, account, amount
@@ -44,10 +47,7 @@ async function addEntries(
 /** Posts one ledger transaction as the service's role. */
 async function post(entries: Entries): Promise<string> {
   const id = makeUuidV7(START);
-  await inTransaction(ledger.pool, async (tx) => {
-    await addHead((text, values) => tx.execute(text, values), id);
-    if (entries.length > 0) await addEntries((text, values) => tx.execute(text, values), id, entries);
-  });
+  await postBy((text, values) => ledger.pool.query(text, values), id, entries);
   return id;
 }
 
@@ -60,6 +60,17 @@ test('the schema is the one that was committed', async () => {
 
 describe('a ledger transaction', () => {
   test('is taken when its entries sum to zero', async () => {
+    const all = [
+      'wallet:a',
+      'revenue:wallet',
+      'revenue:plan',
+      'plan:a:p',
+      'funding',
+      'adjustment',
+      'cost',
+      'provider-cost:p',
+    ];
+    await post(all.map((name, at) => [name, at % 2 === 0 ? 1 : -1]));
     const id = await post(BALANCED);
     const { rows } = await ledger.pool.query('SELECT ordinal FROM ledger_entries WHERE transaction_id = $1', [id]);
     expect(rows).toHaveLength(2);
@@ -87,13 +98,24 @@ describe('a ledger transaction', () => {
         ['revenue:wallet', 0],
       ],
     ],
-    [
-      'an unknown ledger account',
+    ...[
+      'purse:a',
+      'wallet:',
+      'wallet:a:b',
+      'revenue:all',
+      'plan:a',
+      'plan::p',
+      'plan:a:',
+      'plan:a:b:c',
+      'provider-cost:',
+      'costs',
+    ].map((name): [string, Entries] => [
+      `an unknown ledger account ${name}`,
       [
-        ['purse:a', -5],
+        [name, -5],
         ['revenue:wallet', 5],
       ],
-    ],
+    ]),
     [
       'an amount beyond the bound',
       [
@@ -105,16 +127,38 @@ describe('a ledger transaction', () => {
     await expect(post(entries)).rejects.toThrow(/violates check constraint/);
   });
 
-  test('is refused when the balance is only reached after it was checked', async () => {
+  test.each(['the service', 'the superuser'])(
+    'is refused in parts, whatever order they come in, to %s',
+    async (who) => {
+      const pool = who === 'the service' ? ledger.pool : ledger.admin;
+      const id = makeUuidV7(START);
+      const head = (query: Query) =>
+        query(`INSERT INTO billing.ledger_transactions (id, kind, account) VALUES ($1, 'usage', 'a')`, [id]);
+      await expect(inTransaction(pool, (tx) => head((text, values) => tx.execute(text, values)))).rejects.toThrow(
+        /has no entries/,
+      );
+      await expect(
+        inTransaction(pool, async (tx) => {
+          const query: Query = (text, values) => tx.execute(text, values);
+          await postBy(query, id, BALANCED);
+          await addEntries(query, id, BALANCED, 3);
+        }),
+      ).rejects.toThrow(/do not come whole/);
+    },
+  );
+
+  test('by a partition is checked as by its parent', async () => {
     const id = makeUuidV7(START);
     await expect(
-      inTransaction(ledger.pool, async (tx) => {
-        const query = (text: string, values: unknown[]): Promise<unknown> => tx.execute(text, values);
-        await addHead(query, id);
-        await addEntries(query, id, BALANCED);
-        await tx.execute('SET CONSTRAINTS ALL IMMEDIATE');
-        await addEntries(query, id, [['wallet:a', -7]], 3);
-      }),
+      ledger.admin.query(
+        `INSERT INTO billing.ledger_transactions_2026_11 (id, kind, account) VALUES ($1, 'usage', 'a')`,
+        [id],
+      ),
+    ).rejects.toThrow(/has no entries/);
+    await expect(
+      ledger.admin.query(`INSERT INTO billing.ledger_entries_2026_11 VALUES ($1, 1, 'cost', 1), ($1, 2, 'cost', -1)`, [
+        id,
+      ]),
     ).rejects.toThrow(/do not come whole/);
   });
 

@@ -45,6 +45,9 @@ function streamOf(firstSequence: number, lastSequence: number, since = T0): Stre
   };
 }
 
+/** As the replica that looks after the stream alone. */
+const advance = async (stream: StreamFacts) => store.advance(stream, await store.floor());
+
 const sequence = async (): Promise<number> => (await store.settledPosition()).sequence;
 const rowsLeft = async (): Promise<number> => (await onPool(ledger.pool).query('SELECT FROM applied_messages')).length;
 
@@ -55,36 +58,45 @@ test('nothing is settled at first', async () => {
 test('the position is the end of what is settled without a gap, before and after the floor moves', async () => {
   await apply([1, 2, 4, 5]);
   expect(await store.settledPosition()).toEqual({ sequence: 2, storedAtMs: at(2) });
-  expect(await store.advance(streamOf(1, 6))).toEqual({
+  expect(await advance(streamOf(1, 6))).toEqual({
     position: { sequence: 2, storedAtMs: at(2) },
     restarted: false,
   });
   expect(await rowsLeft()).toBe(2);
   await apply([3]);
   expect(await store.settledPosition()).toEqual({ sequence: 5, storedAtMs: at(5) });
-  await store.advance(streamOf(1, 6));
+  await advance(streamOf(1, 6));
   expect(await rowsLeft()).toBe(0);
 });
 
 test('a message delivered again changes nothing', async () => {
   await apply([1, 2, 3]);
-  await store.advance(streamOf(1, 3));
+  await advance(streamOf(1, 3));
   await apply([2]);
-  expect(await store.advance(streamOf(1, 3))).toMatchObject({ position: { sequence: 3 }, restarted: false });
+  expect(await advance(streamOf(1, 3))).toMatchObject({ position: { sequence: 3 }, restarted: false });
   expect(await rowsLeft()).toBe(0);
 });
 
 test('messages that left the stream by their age are not waited for', async () => {
   await apply([5]);
-  await store.advance(streamOf(4, 6));
+  await advance(streamOf(4, 6));
   expect(await sequence()).toBe(3);
   await apply([4]);
   expect(await sequence()).toBe(5);
 });
 
+test('a replica that hung takes back nothing: what it saw of the stream is older than the floor', async () => {
+  await apply([1, 2]);
+  const [floor, seen] = [await store.floor(), streamOf(1, 2)];
+  await apply([3, 4]);
+  await advance(streamOf(1, 4));
+  expect(await store.advance(seen, floor)).toMatchObject({ position: { sequence: 4 }, restarted: false });
+  expect(await sequence()).toBe(4);
+});
+
 test('an empty stream moves nothing', async () => {
   await apply([1, 2]);
-  await store.advance(streamOf(3, 2));
+  await advance(streamOf(3, 2));
   expect(await sequence()).toBe(2);
 });
 
@@ -93,18 +105,18 @@ describe('a stream that was made anew', () => {
 
   beforeEach(async () => {
     await apply([1, 2, 3, 5]);
-    await store.advance(streamOf(1, 5));
+    await advance(streamOf(1, 5));
   });
 
   test('is known by its end', async () => {
-    expect(await store.advance(streamOf(1, 2, NEW))).toMatchObject({ position: { sequence: 0 }, restarted: true });
+    expect(await advance(streamOf(1, 2, NEW))).toMatchObject({ position: { sequence: 0 }, restarted: true });
     await apply([1, 2], NEW);
-    expect(await store.advance(streamOf(1, 2, NEW))).toMatchObject({ position: { sequence: 2 }, restarted: false });
+    expect(await advance(streamOf(1, 2, NEW))).toMatchObject({ position: { sequence: 2 }, restarted: false });
   });
 
   test('is known by a message below the floor, also when it is longer already', async () => {
     await apply([1, 2, 3, 4, 5, 6, 8], NEW);
-    expect(await store.advance(streamOf(1, 8, NEW))).toMatchObject({ position: { sequence: 6 }, restarted: true });
+    expect(await advance(streamOf(1, 8, NEW))).toMatchObject({ position: { sequence: 6 }, restarted: true });
     await apply([7], NEW);
     expect(await sequence()).toBe(8);
   });
@@ -122,7 +134,7 @@ test('many workers in any order: the position never passes what is missing', asy
     for (const one of part) applied.add(one);
     let expected = 0;
     while (applied.has(expected + 1)) expected += 1;
-    if (from % 40 === 0) await store.advance(streamOf(1, 200));
+    if (from % 40 === 0) await advance(streamOf(1, 200));
     expect(await sequence()).toBe(expected);
   }
 });

@@ -32,7 +32,12 @@ export function makeProgressStore(pool: Pool): ProgressStore {
   const queries = onPool(pool);
   return {
     settledPosition: () => settledPosition(queries),
-    advance: (stream) => inTransaction(pool, (tx) => advance(tx, stream)),
+    async floor() {
+      const row = await queries.one<ProgressRow>('SELECT * FROM stream_progress');
+      if (row === null) throw new Error('the ledger has no row of stream progress');
+      return floorOf(row);
+    },
+    advance: (stream, floorBefore) => inTransaction(pool, (tx) => advance(tx, stream, floorBefore)),
     async mark(sequence) {
       await queries.execute('INSERT INTO stream_marks (sequence) VALUES ($1) ON CONFLICT DO NOTHING', [sequence]);
     },
@@ -58,10 +63,18 @@ export async function settledPosition(tx: Tx): Promise<SettledPosition> {
   return { sequence: Number(row.sequence), storedAtMs: row.stored_at.getTime() };
 }
 
-async function advance(tx: Tx, stream: StreamFacts): Promise<{ position: SettledPosition; restarted: boolean }> {
+function floorOf(row: ProgressRow): SettledPosition {
+  return { sequence: Number(row.floor_sequence), storedAtMs: row.floor_stored_at.getTime() };
+}
+
+async function advance(
+  tx: Tx,
+  stream: StreamFacts,
+  floorBefore: SettledPosition,
+): Promise<{ position: SettledPosition; restarted: boolean }> {
   const progress = await tx.one<ProgressRow>('SELECT * FROM stream_progress FOR UPDATE');
   if (progress === null) throw new Error('the ledger has no row of stream progress');
-  const restarted = await isRestarted(tx, progress, stream);
+  const restarted = await isRestarted(tx, progress, stream, floorBefore);
   if (restarted) await startAfresh(tx, stream);
   else await skipDeleted(tx, progress, stream);
   const position = await settledPosition(tx);
@@ -76,11 +89,19 @@ async function advance(tx: Tx, stream: StreamFacts): Promise<{ position: Settled
 
 /**
  * Whether the stream is another one than the floor was counted in: it is shorter, or a message up to the floor was stored
- * after it. An empty stream tells nothing: there is nothing in it to be settled.
+ * after it. An empty stream tells nothing: there is nothing in it to be settled. Nor does the length of one that was looked at
+ * before the floor came where it is: a replica that hung in between would take back what another one has counted, for ever.
  */
-async function isRestarted(tx: Tx, progress: ProgressRow, stream: StreamFacts): Promise<boolean> {
+async function isRestarted(
+  tx: Tx,
+  progress: ProgressRow,
+  stream: StreamFacts,
+  floorBefore: SettledPosition,
+): Promise<boolean> {
   if (stream.firstAtMs === null) return false;
-  if (stream.lastSequence < Number(progress.floor_sequence)) return true;
+  const floor = floorOf(progress);
+  const isUnmoved = floor.sequence === floorBefore.sequence && floor.storedAtMs === floorBefore.storedAtMs;
+  if (isUnmoved && stream.lastSequence < floor.sequence) return true;
   const row = await tx.one<{ found: boolean }>(
     'SELECT EXISTS (SELECT FROM applied_messages WHERE sequence <= $1 AND stored_at > $2) AS found',
     [progress.floor_sequence, progress.floor_stored_at],

@@ -1,58 +1,77 @@
 import type { TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
 import type { AttemptOutcome, UsageRecord } from '../domain/facts.js';
+import { bools, hashes, int2s, int8s, texts, timestamps, uuids } from './binary-array.js';
 
 /** One column of `usage_records`: how it is written from a record. */
 interface Column {
   readonly name: string;
   /** Type of the array that `unnest` takes. */
-  readonly type: 'uuid' | 'text' | 'smallint' | 'bigint' | 'boolean';
-  readonly value: (record: UsageRecord) => string | number | bigint | boolean | null;
+  readonly type: 'uuid' | 'text' | 'smallint' | 'bigint' | 'boolean' | 'timestamptz' | 'bytea';
+  /** Its values in the server's binary form. */
+  readonly valuesOf: (records: readonly UsageRecord[]) => Buffer;
   /** What is stored of the unnested item; the item itself when absent. */
   readonly stored?: (item: string) => string;
 }
 
-const fromMs = (item: string): string => `timestamptz 'epoch' + ${item} * interval '1 millisecond'`;
-const fromHex = (item: string): string => `decode(${item}, 'hex')`;
-const fromList = (item: string): string => `string_to_array(${item}, ',')`;
+type Value<T> = (record: UsageRecord) => T | null;
+
+const uuid = (name: string, value: Value<string>): Column => ({
+  ...{ name, type: 'uuid', valuesOf: (records) => uuids(records.map(value)) },
+});
+const text = (name: string, value: Value<string>): Column => ({
+  ...{ name, type: 'text', valuesOf: (records) => texts(records.map(value)) },
+});
+const smallint = (name: string, value: Value<number>): Column => ({
+  ...{ name, type: 'smallint', valuesOf: (records) => int2s(records.map(value)) },
+});
+const bigint = (name: string, value: Value<number | bigint>): Column => ({
+  ...{ name, type: 'bigint', valuesOf: (records) => int8s(records.map(value)) },
+});
+const time = (name: string, value: Value<number>): Column => ({
+  ...{ name, type: 'timestamptz', valuesOf: (records) => timestamps(records.map(value)) },
+});
 
 /** All columns but `attempts`, which travels as one JSON array, and those with a default. */
 export const RECORD_COLUMNS: readonly Column[] = [
-  { name: 'id', type: 'uuid', value: (r) => r.id },
-  { name: 'rank', type: 'smallint', value: (r) => r.rank },
-  { name: 'content_hash', type: 'text', value: (r) => r.contentHash, stored: fromHex },
-  { name: 'account', type: 'text', value: (r) => r.account },
-  { name: 'key_id', type: 'text', value: (r) => r.key },
-  { name: 'member_id', type: 'text', value: (r) => r.member },
-  { name: 'model_id', type: 'text', value: (r) => r.model },
-  { name: 'source_id', type: 'text', value: (r) => r.source },
-  { name: 'endpoint', type: 'text', value: (r) => r.endpoint },
-  { name: 'streamed', type: 'boolean', value: (r) => r.streamed },
-  { name: 'outcome', type: 'text', value: (r) => r.outcome },
-  { name: 'evidence', type: 'text', value: (r) => r.evidence },
-  { name: 'status', type: 'smallint', value: (r) => r.status },
-  { name: 'started_at', type: 'bigint', value: (r) => r.startedAt, stored: fromMs },
-  { name: 'first_byte_at', type: 'bigint', value: (r) => r.firstByteAt, stored: fromMs },
-  { name: 'ended_at', type: 'bigint', value: (r) => r.endedAt, stored: fromMs },
-  { name: 'input_tokens', type: 'bigint', value: (r) => r.usage?.input ?? null },
-  { name: 'cached_input_tokens', type: 'bigint', value: (r) => r.usage?.cachedInput ?? null },
-  { name: 'cache_write_tokens', type: 'bigint', value: (r) => r.usage?.cacheWrite ?? null },
-  { name: 'cache_write_1h_tokens', type: 'bigint', value: (r) => r.usage?.cacheWrite1h ?? null },
-  { name: 'output_tokens', type: 'bigint', value: (r) => r.usage?.output ?? null },
-  { name: 'price_version', type: 'text', value: (r) => r.priceVersion },
-  { name: 'charged_nano_usd', type: 'bigint', value: (r) => r.chargedNanoUsd },
-  { name: 'plan_nano_usd', type: 'bigint', value: (r) => r.planNanoUsd },
-  { name: 'wallet_nano_usd', type: 'bigint', value: (r) => r.walletNanoUsd },
-  { name: 'cost_nano_usd', type: 'bigint', value: (r) => r.costNanoUsd },
-  { name: 'admitted_at', type: 'bigint', value: (r) => r.admittedAt, stored: fromMs },
-  { name: 'worst_nano_usd', type: 'bigint', value: (r) => r.worstNanoUsd },
-  { name: 'plan_max_nano_usd', type: 'bigint', value: (r) => r.planMaxNanoUsd },
-  { name: 'wallet_max_nano_usd', type: 'bigint', value: (r) => r.walletMaxNanoUsd },
-  { name: 'month', type: 'text', value: (r) => r.month },
-  { name: 'session_start_ms', type: 'bigint', value: (r) => r.session5h },
-  { name: 'week_start_ms', type: 'bigint', value: (r) => r.weekly },
-  { name: 'subscription_period', type: 'text', value: (r) => r.subscriptionPeriod },
-  { name: 'windows', type: 'text', value: (r) => r.windows.map(windowText).join(','), stored: fromList },
-  { name: 'allotment', type: 'text', value: (r) => r.allotment },
+  uuid('id', (r) => r.id),
+  smallint('rank', (r) => r.rank),
+  { name: 'content_hash', type: 'bytea', valuesOf: (records) => hashes(records.map((r) => r.contentHash)) },
+  text('account', (r) => r.account),
+  text('key_id', (r) => r.key),
+  text('member_id', (r) => r.member),
+  text('model_id', (r) => r.model),
+  text('source_id', (r) => r.source),
+  text('endpoint', (r) => r.endpoint),
+  { name: 'streamed', type: 'boolean', valuesOf: (records) => bools(records.map((r) => r.streamed)) },
+  text('outcome', (r) => r.outcome),
+  text('evidence', (r) => r.evidence),
+  smallint('status', (r) => r.status),
+  time('started_at', (r) => r.startedAt),
+  time('first_byte_at', (r) => r.firstByteAt),
+  time('ended_at', (r) => r.endedAt),
+  bigint('input_tokens', (r) => r.usage?.input ?? null),
+  bigint('cached_input_tokens', (r) => r.usage?.cachedInput ?? null),
+  bigint('cache_write_tokens', (r) => r.usage?.cacheWrite ?? null),
+  bigint('cache_write_1h_tokens', (r) => r.usage?.cacheWrite1h ?? null),
+  bigint('output_tokens', (r) => r.usage?.output ?? null),
+  text('price_version', (r) => r.priceVersion),
+  bigint('charged_nano_usd', (r) => r.chargedNanoUsd),
+  bigint('plan_nano_usd', (r) => r.planNanoUsd),
+  bigint('wallet_nano_usd', (r) => r.walletNanoUsd),
+  bigint('cost_nano_usd', (r) => r.costNanoUsd),
+  time('admitted_at', (r) => r.admittedAt),
+  bigint('worst_nano_usd', (r) => r.worstNanoUsd),
+  bigint('plan_max_nano_usd', (r) => r.planMaxNanoUsd),
+  bigint('wallet_max_nano_usd', (r) => r.walletMaxNanoUsd),
+  text('month', (r) => r.month),
+  bigint('session_start_ms', (r) => r.session5h),
+  bigint('week_start_ms', (r) => r.weekly),
+  text('subscription_period', (r) => r.subscriptionPeriod),
+  {
+    ...text('windows', (r) => r.windows.map(windowText).join(',')),
+    stored: (item) => `string_to_array(${item}, ',')`,
+  },
+  text('allotment', (r) => r.allotment),
 ];
 
 /** For a SELECT: everything that {@link recordFromRow} reads. */

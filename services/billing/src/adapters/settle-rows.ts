@@ -1,7 +1,7 @@
 import type { Tx } from '@gateway/postgres';
 import type { BalanceRow, LedgerTransaction, SetAside, UsageRecord } from '../domain/facts.js';
 import type { AppliedMessage } from '../ports.js';
-import { arrayLiteral } from './array-literal.js';
+import { int2s, int8s, texts, timestamps, uuids } from './binary-array.js';
 import { appendChainBlocks, lockChainHeads } from './chain-rows.js';
 import { attemptsJson, RECORD_COLUMNS, RECORD_SELECTION, recordFromRow, type RecordRow } from './record-columns.js';
 
@@ -16,7 +16,7 @@ export async function addMissingAccounts(tx: Tx, accounts: readonly string[]): P
       WHERE NOT EXISTS (SELECT FROM accounts known WHERE known.account = wanted.account)
       ORDER BY wanted.account COLLATE "C"
      ON CONFLICT DO NOTHING`,
-    [arrayLiteral(accounts)],
+    [texts(accounts)],
     { name: 'add_missing_accounts' },
   );
 }
@@ -37,7 +37,7 @@ export async function lockWithLimits(tx: Tx, accounts: readonly string[]): Promi
   const rows = await tx.query<{ account: string; version: bigint; limits: string }>(
     `SELECT account, version, terms_version || '.' || caps_version AS limits
        FROM accounts WHERE account = ANY ($1::text[]) ORDER BY account FOR UPDATE`,
-    [arrayLiteral(accounts)],
+    [texts(accounts)],
     { name: 'lock_accounts' },
   );
   return {
@@ -49,7 +49,7 @@ export async function lockWithLimits(tx: Tx, accounts: readonly string[]): Promi
 export async function readRecords(tx: Tx, ids: readonly string[]): Promise<Map<string, UsageRecord>> {
   const rows = await tx.query<RecordRow>(
     `SELECT ${RECORD_SELECTION} FROM usage_records WHERE id = ANY ($1::uuid[])`,
-    [arrayLiteral(ids)],
+    [uuids(ids)],
     { name: 'read_records' },
   );
   return new Map(rows.map((row) => [row.id, recordFromRow(row)]));
@@ -61,7 +61,7 @@ export async function readRows(tx: Tx, wanted: ReadonlyMap<string, ReadonlySet<s
   return tx.query<BalanceRow>(
     `SELECT account, name, value, version FROM standing_rows
        JOIN unnest($1::text[], $2::text[]) AS wanted (account, name) USING (account, name)`,
-    [arrayLiteral(pairs.map(({ account }) => account)), arrayLiteral(pairs.map(({ name }) => name))],
+    [texts(pairs.map(({ account }) => account)), texts(pairs.map(({ name }) => name))],
     { name: 'read_rows' },
   );
 }
@@ -95,39 +95,32 @@ export async function replaceRecords(tx: Tx, records: readonly UsageRecord[]): P
  */
 export async function insertTransactions(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<void> {
   if (transactions.length === 0) return;
-  await insertHeads(tx, transactions);
-  await insertEntries(tx, transactions);
+  await postTransactions(tx, transactions);
   await appendChainBlocks(tx, await lockChainHeads(tx, transactions), transactions);
 }
 
-export async function insertHeads(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<void> {
-  await tx.execute(
-    `INSERT INTO ledger_transactions (id, kind, account, request_id, corrects)
-     SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::uuid[])`,
-    [
-      arrayLiteral(transactions.map(({ id }) => id)),
-      arrayLiteral(transactions.map(({ kind }) => kind)),
-      arrayLiteral(transactions.map(({ account }) => account)),
-      arrayLiteral(transactions.map(({ requestId }) => requestId)),
-      arrayLiteral(transactions.map(({ corrects }) => corrects)),
-    ],
-    { name: 'insert_transactions' },
-  );
-}
-
-/** All entries of the heads, in one statement: the database takes no later ones. */
-export async function insertEntries(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<void> {
+/** Heads and entries in one statement: the database takes neither without the other, and none later. */
+export async function postTransactions(tx: Tx, transactions: readonly LedgerTransaction[]): Promise<void> {
   const entries = entryColumns(transactions);
   await tx.execute(
-    `INSERT INTO ledger_entries (transaction_id, ordinal, ledger_account, amount_nano_usd)
-     SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::bigint[])`,
+    `WITH head AS (
+       INSERT INTO ledger_transactions (id, kind, account, request_id, corrects)
+       SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::uuid[])
+     )
+     INSERT INTO ledger_entries (transaction_id, ordinal, ledger_account, amount_nano_usd)
+     SELECT * FROM unnest($6::uuid[], $7::smallint[], $8::text[], $9::bigint[])`,
     [
-      arrayLiteral(entries.transactionIds),
-      arrayLiteral(entries.ordinals),
-      arrayLiteral(entries.ledgerAccounts),
-      arrayLiteral(entries.amounts),
+      uuids(transactions.map(({ id }) => id)),
+      texts(transactions.map(({ kind }) => kind)),
+      texts(transactions.map(({ account }) => account)),
+      uuids(transactions.map(({ requestId }) => requestId)),
+      uuids(transactions.map(({ corrects }) => corrects)),
+      uuids(entries.transactionIds),
+      int2s(entries.ordinals),
+      texts(entries.ledgerAccounts),
+      int8s(entries.amounts),
     ],
-    { name: 'insert_entries' },
+    { name: 'post_transactions' },
   );
 }
 
@@ -138,10 +131,10 @@ export async function writeRows(tx: Tx, rows: readonly BalanceRow[]): Promise<vo
      SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
      ON CONFLICT (account, name) DO UPDATE SET value = excluded.value, version = excluded.version`,
     [
-      arrayLiteral(rows.map(({ account }) => account)),
-      arrayLiteral(rows.map(({ name }) => name)),
-      arrayLiteral(rows.map(({ value }) => value)),
-      arrayLiteral(rows.map(({ version }) => version)),
+      texts(rows.map(({ account }) => account)),
+      texts(rows.map(({ name }) => name)),
+      int8s(rows.map(({ value }) => value)),
+      int8s(rows.map(({ version }) => version)),
     ],
     { name: 'write_rows' },
   );
@@ -152,7 +145,7 @@ export async function writeVersions(tx: Tx, versions: ReadonlyMap<string, bigint
   await tx.execute(
     `UPDATE accounts SET version = changed.version
        FROM unnest($1::text[], $2::bigint[]) AS changed (account, version) WHERE accounts.account = changed.account`,
-    [arrayLiteral([...versions.keys()]), arrayLiteral([...versions.values()])],
+    [texts([...versions.keys()]), int8s([...versions.values()])],
     { name: 'write_versions' },
   );
 }
@@ -182,13 +175,11 @@ export async function insertApplied(tx: Tx, messages: readonly AppliedMessage[])
   if (messages.length === 0) return;
   await tx.execute(
     `INSERT INTO applied_messages (sequence, stored_at, shard)
-     SELECT sequence, timestamptz 'epoch' + stored_ms * interval '1 millisecond', shard
-       FROM unnest($1::bigint[], $2::bigint[], $3::smallint[]) AS message (sequence, stored_ms, shard)
-     ON CONFLICT DO NOTHING`,
+     SELECT * FROM unnest($1::bigint[], $2::timestamptz[], $3::smallint[]) ON CONFLICT DO NOTHING`,
     [
-      arrayLiteral(messages.map(({ sequence }) => sequence)),
-      arrayLiteral(messages.map(({ storedAtMs }) => storedAtMs)),
-      arrayLiteral(messages.map(({ shard }) => shard)),
+      int8s(messages.map(({ sequence }) => sequence)),
+      timestamps(messages.map(({ storedAtMs }) => storedAtMs)),
+      int2s(messages.map(({ shard }) => shard)),
     ],
     { name: 'insert_applied' },
   );
@@ -213,5 +204,5 @@ function entryColumns(transactions: readonly LedgerTransaction[]) {
 }
 
 function recordValues(records: readonly UsageRecord[]): unknown[] {
-  return [...RECORD_COLUMNS.map(({ value }) => arrayLiteral(records.map(value))), attemptsJson(records)];
+  return [...RECORD_COLUMNS.map(({ valuesOf }) => valuesOf(records)), attemptsJson(records)];
 }

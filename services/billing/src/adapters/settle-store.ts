@@ -9,15 +9,15 @@ import {
   insertApplied,
   insertRecords,
   insertSetAside,
-  insertEntries,
-  insertHeads,
   lockWithLimits,
+  postTransactions,
   readRecords,
   readRows,
   replaceRecords,
   writeRows,
   writeVersions,
 } from './settle-rows.js';
+import { addToHours } from './usage-hours.js';
 
 export function makeSettleStore(pool: Pool, alerts = makeAlertWatch()): SettleStore {
   const queries = onPool(pool);
@@ -71,12 +71,12 @@ async function write(
   const [, , , , , , , , heads] = await together([
     () => insertRecords(tx, added),
     () => replaceRecords(tx, replacing),
+    () => addToHours(tx, [...added, ...replacing]),
     () => writeRows(tx, changedRows),
     () => writeVersions(tx, accountVersions),
     () => insertSetAside(tx, setAside),
     () => insertApplied(tx, applied),
-    async () => (posts ? insertHeads(tx, transactions) : undefined),
-    async () => (posts ? insertEntries(tx, transactions) : undefined),
+    async () => (posts ? postTransactions(tx, transactions) : undefined),
     async () => (posts ? lockChainHeads(tx, transactions) : []),
   ]);
   if (posts) await appendChainBlocks(tx, heads, transactions);

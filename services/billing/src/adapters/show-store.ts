@@ -2,7 +2,7 @@ import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { WALLET_ROW } from '@gateway/metering';
 import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
 import type { LedgerEntry, LedgerKind } from '../domain/facts.js';
-import type { PostedTransaction, RecordsQuery, ShowStore } from '../ports.js';
+import type { PageQuery, PostedTransaction, RecordsQuery, ShowStore } from '../ports.js';
 import { RECORD_SELECTION, recordFromRow, type RecordRow } from './record-columns.js';
 import { readLimits, readSubscription } from './subscription-rows.js';
 
@@ -35,10 +35,10 @@ export function makeShowStore(pool: Pool): ShowStore {
       }),
     records: (query) =>
       inSnapshot(async (tx) => {
-        const ofAccount = query.account === null ? '' : 'AND account = $5';
+        const { conditions, values } = filtersOf(query, boundsOf(query));
         const rows = await tx.query<RecordRow>(
-          `SELECT ${RECORD_SELECTION} FROM usage_records WHERE ${WITHIN} ${ofAccount} ORDER BY id DESC LIMIT $4`,
-          [...boundsOf(query), ...(query.account === null ? [] : [query.account])],
+          `SELECT ${RECORD_SELECTION} FROM usage_records WHERE ${WITHIN} ${conditions} ORDER BY id DESC LIMIT $4`,
+          values,
         );
         return rows.map(recordFromRow);
       }),
@@ -106,7 +106,26 @@ async function withEntries(tx: Tx, heads: readonly HeadRow[]): Promise<PostedTra
 /** Ids carry 48 bits of milliseconds: a later bound is beyond all of them. */
 const ID_TIME_MS_MAX = 2 ** 48 - 1;
 
-function boundsOf({ from, to, before, limit }: RecordsQuery): unknown[] {
+function boundsOf({ from, to, before, limit }: PageQuery): unknown[] {
   const within = (ms: number | null): number | null => ms && Math.min(ms, ID_TIME_MS_MAX);
   return [within(from), within(to), before, limit];
+}
+
+const FILTERS = {
+  account: 'account',
+  key: 'key_id',
+  member: 'member_id',
+  model: 'model_id',
+  outcome: 'outcome',
+  requestId: 'id',
+} as const;
+
+/** Only the filters that are there, so that the plan of the statement is that of what is asked. */
+function filtersOf(query: RecordsQuery, bounds: readonly unknown[]): { conditions: string; values: unknown[] } {
+  const values = [...bounds];
+  const conditions = Object.entries(FILTERS).flatMap(([name, column]) => {
+    const value = query[name as keyof typeof FILTERS];
+    return value === null ? [] : [`AND ${column} = $${values.push(value)}`];
+  });
+  return { conditions: conditions.join(' '), values };
 }

@@ -15,7 +15,7 @@ const ACK_WAIT_MS = 5_000;
  */
 const COLLECT_MS = 250;
 /** Messages handed over at once; a message holds up to 100 events. */
-const BATCH_MESSAGES_MAX = 50;
+const BATCH_MESSAGES_MAX = 100;
 
 /** The stream of usage events, which billing owns: it makes, consumes and trims it. */
 export interface UsageStream extends Stream {

@@ -145,16 +145,22 @@ describe('damage is named', () => {
     ],
     [
       'a record of another charge',
-      ['record', 'charge', 'standing'],
+      ['record', 'charge', 'standing', 'hour of use'],
       () => call.id,
       () => `UPDATE usage_records SET charged_nano_usd = 101, plan_nano_usd = 71 - 1, wallet_nano_usd = 31
               WHERE id = '${call.id}'`,
     ],
     [
       'a record that is gone',
-      ['charge', 'head of a charge', 'standing'],
+      ['charge', 'head of a charge', 'standing', 'hour of use'],
       () => call.id,
       () => `DELETE FROM usage_records WHERE id = '${call.id}'`,
+    ],
+    [
+      'an hour with a call that nobody made',
+      ['hour of use'],
+      () => 'key-a',
+      () => `UPDATE usage_hours SET calls = calls + 1 WHERE account = 'a'`,
     ],
     [
       'what an attempt has cost',

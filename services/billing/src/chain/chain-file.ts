@@ -91,5 +91,5 @@ async function* linesOf(path: string): AsyncGenerator<z.output<typeof exportLine
 }
 
 function textOf(transaction: ChainedTransaction | undefined): string {
-  return transaction === undefined ? 'null' : chainText(transaction);
+  return transaction === undefined ? 'null' : chainText(transaction, transaction.postedAtUs);
 }

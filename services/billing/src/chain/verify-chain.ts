@@ -64,7 +64,7 @@ function verifyBlock(before: ChainHead, block: ChainBlock, broken: VerifyOptions
   for (const member of members) {
     const transaction = transactions.get(member.id);
     if (transaction === undefined) at(member.id, 'the transaction is not in the ledger');
-    else if (hash('sha256', link + chainText(transaction), 'hex') !== member.link)
+    else if (hash('sha256', link + chainText(transaction, transaction.postedAtUs), 'hex') !== member.link)
       at(member.id, 'transaction and previous link do not give this link');
     link = member.link;
   }

@@ -1,4 +1,4 @@
-import type { UsageEvent } from '@gateway/contracts/messages';
+import type { UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
 import { splitFunding } from '@gateway/metering';
 import { rateWire } from './check-event.js';
 import type { AttemptOutcome, UsageFact, UsageRecord } from './facts.js';
@@ -47,12 +47,23 @@ export function recordOf({ event, contentHash }: UsageFact): UsageRecord {
   };
 }
 
+/** Only what is known here: an event may carry more fields, and this is kept as it is. */
+function countsOf({ input, cachedInput, cacheWrite, cacheWrite1h, output }: WireTokenUsage): WireTokenUsage {
+  return { input, cachedInput, cacheWrite, cacheWrite1h, output };
+}
+
 /** Unknown while the usage or the cost version is: a probable cost is not a cost. */
-function attemptOf({ cost, ...attempt }: UsageEvent['attempts'][number]): AttemptOutcome {
+function attemptOf(attempt: UsageEvent['attempts'][number]): AttemptOutcome {
+  const { source, provider, outcome, status, possiblyPaid, usage, cost } = attempt;
   return {
-    ...attempt,
+    source,
+    provider,
+    outcome,
+    status,
+    possiblyPaid,
+    usage: usage === null ? null : countsOf(usage),
     costVersion: cost === null ? null : cost.version,
-    costNanoUsd: cost === null || attempt.usage === null ? null : rateWire(attempt.usage, cost),
+    costNanoUsd: cost === null || usage === null ? null : rateWire(usage, cost),
   };
 }
 

@@ -1,22 +1,30 @@
+import { REFUSED_KEPT_MS } from '@gateway/contracts/messages';
 import { counter, gauge, type Clock } from '@gateway/service-kit';
+import type { RefusedStore } from '../insight-ports.js';
 import type { ProgressStore, Stream } from '../ports.js';
 import type { Months } from './ensure-months.js';
 import { TRACK_MS, trackProgress, TRIM_MS, trimStream, type Progress } from './track-progress.js';
 
 /** How often the months ahead are looked after. */
 const MONTHS_MS = 3_600_000;
+/** How often refused calls that are kept no more are deleted. */
+const FORGET_MS = 600_000;
 
 export interface KeepDeps {
   readonly store: ProgressStore;
   readonly stream: Stream;
   readonly months: Months;
+  readonly refused: Pick<RefusedStore, 'forget'>;
   readonly clock: Clock;
   readonly log: { warn(facts: object, text: string): void };
 }
 
-/** Looks after the stream while the service runs: progress, trimming, months ahead, and what the metrics say of them. */
+/**
+ * Looks after the stream while the service runs: progress, trimming, months ahead, and what the metrics say of them; and
+ * deletes refused calls that are kept no more.
+ */
 export function startKeeping(deps: KeepDeps): { stop(): Promise<void> } {
-  const { store, stream, months, clock, log } = deps;
+  const { store, stream, months, refused, clock, log } = deps;
   let progress: Progress | null = null;
   const trimmed = counter('gateway_billing_trims_total', 'Times that settled messages were deleted from the stream');
   gauge('gateway_billing_lag_messages', 'Stored messages that are not settled without a gap', () =>
@@ -33,6 +41,7 @@ export function startKeeping(deps: KeepDeps): { stop(): Promise<void> } {
       if ((await trimStream(store, stream)) > 0) trimmed.add(1);
     }),
     every(MONTHS_MS, log, 'the months ahead were not made', () => months.makeAhead(clock.nowMs())),
+    every(FORGET_MS, log, 'old refused calls were not deleted', () => refused.forget(clock.nowMs() - REFUSED_KEPT_MS)),
   ];
   return {
     async stop() {

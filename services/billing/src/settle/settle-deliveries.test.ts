@@ -214,9 +214,9 @@ describe('a database that cannot work', () => {
   });
 });
 
-test('many messages are cut into transactions of at most 500 events', async () => {
+test('many messages are cut into transactions of at most 2,000 events', async () => {
   const at = bench();
-  const messages = Array.from({ length: 12 }, () => Array.from({ length: 100 }, () => event(1)));
+  const messages = Array.from({ length: 45 }, () => Array.from({ length: 100 }, () => event(1)));
   await deliver(at, ...messages);
   expect(at.steps.filter((step) => 'told' in step)).toHaveLength(3);
   const { rows } = await ledger.pool.query<{ posts: bigint }>(

@@ -6,11 +6,11 @@ import type { Announcer, AppliedMessage, SettleStore } from '../ports.js';
 import type { Months } from './ensure-months.js';
 import { readDelivery } from './read-delivery.js';
 import type { SettleMeter } from './settle-meter.js';
-import { settleOneByOne } from './settle-one-by-one.js';
+import { settleInHalves } from './settle-in-halves.js';
 import { settleBatch, type UsageBatch } from './settle-batch.js';
 
 /** Events in one database transaction; a message is never split. */
-export const BATCH_EVENTS_MAX = 500;
+export const BATCH_EVENTS_MAX = 2_000;
 /** How long a batch is tried here while the database cannot work; then its messages are given back. */
 export const RETRY_IN_PLACE_MS = 10_000;
 /** Messages given back are delivered again after this. */
@@ -111,14 +111,14 @@ async function settleWithRetry(deps: SettleDeps, { batch }: Chunk): Promise<Batc
   }
 }
 
-/** The whole batch; when the database refuses some of its data, each event by itself. */
+/** The whole batch; when the database refuses some of its data, all but that. */
 async function settleAny(deps: SettleDeps, batch: UsageBatch): Promise<BatchDecision> {
   try {
     return await settleBatch(deps.store, deps.months, batch);
   } catch (err) {
     if (deps.isInfrastructureFault(err)) throw err;
-    deps.log.error({ err, events: batch.facts.length }, 'a batch was refused; its events are settled one by one');
-    return settleOneByOne(deps, batch);
+    deps.log.error({ err, events: batch.facts.length }, 'a batch was refused; it is settled in halves');
+    return settleInHalves(deps, batch);
   }
 }
 

@@ -72,7 +72,7 @@ test('settle, expire, late settle, refund and top-up of one call, in every order
     expect([order.join(', '), shapeOf(account, event, of)]).toEqual([order.join(', '), EXPECTED]);
   }
   expect(await faultsOf(ledger.pool)).toEqual([]);
-}, 60_000);
+}, 240_000);
 
 const EXPECTED = {
   ' km:key-:2026-11': '100',

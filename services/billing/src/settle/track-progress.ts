@@ -20,8 +20,9 @@ export async function trackProgress(
   stream: Stream,
   log: { warn(facts: object, text: string): void },
 ): Promise<Progress> {
+  const floor = await store.floor();
   const facts = await stream.facts();
-  const { position, restarted } = await store.advance(facts);
+  const { position, restarted } = await store.advance(facts, floor);
   if (restarted)
     log.warn({ position, stream: facts }, 'the usage stream was made anew; its messages are counted afresh');
   return { position, stream: facts };

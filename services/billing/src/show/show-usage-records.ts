@@ -17,11 +17,19 @@ export async function showUsageRecord(
 /** Usage records by the time of their admission, newest first. */
 export async function showUsageRecords(
   store: Pick<ShowStore, 'records'>,
-  { account, from, to, cursor, limit }: ReceivedOf<typeof billingUsageRecords>,
+  body: ReceivedOf<typeof billingUsageRecords>,
 ): Promise<AnswerBodyOf<typeof billingUsageRecords>> {
+  const { account, from, to, key, member, model, outcome, requestId, cursor, limit } = body;
   const place = readUuidCursor(cursor);
   if (isRefusal(place)) return place;
-  const records = await store.records({ account, from, to, before: place.after, limit: limit + 1 });
+  const records = await store.records({
+    ...{ account, from, to, before: place.after, limit: limit + 1 },
+    key: key ?? null,
+    member: member ?? null,
+    model: model ?? null,
+    outcome: outcome ?? null,
+    requestId: requestId ?? null,
+  });
   const { items, nextCursor } = pageOf(records, limit, { nameOf: ({ id }) => id, viewOf: toRecordView });
   return { records: items, nextCursor };
 }

@@ -12,6 +12,9 @@ export const BODY_BYTES_MAX = 1024 * 1024;
 const JSON_TYPE = 'application/json';
 const YAML_TYPES = ['application/yaml', 'application/x-yaml', 'text/yaml'];
 
+/** What a request is validated with. */
+export type InputSpec = Pick<OperatorRoute, 'method' | 'params' | 'query' | 'body' | 'bodyForm'>;
+
 /** Where a request's parts come from. */
 export interface RawInput {
   readonly request: IncomingMessage;
@@ -27,7 +30,7 @@ export interface CheckedInput {
 
 /** Everything of a request that its row of the table describes, validated; `aborted`: the client has gone. */
 export async function readInput(
-  route: OperatorRoute,
+  route: InputSpec,
   { request, params, query }: RawInput,
 ): Promise<CheckedInput | ManagementRefusal | 'aborted'> {
   const checkedParams = checkInput(route.params, params);
@@ -54,11 +57,7 @@ export async function readInput(
 }
 
 /** The value in the bytes. Texts of parsers stay here: they quote what they read. */
-function parseBody(
-  bytes: Buffer,
-  request: IncomingMessage,
-  route: OperatorRoute,
-): { value: unknown } | ManagementRefusal {
+function parseBody(bytes: Buffer, request: IncomingMessage, route: InputSpec): { value: unknown } | ManagementRefusal {
   if (bytes.length === 0) {
     return route.body === null ? { value: {} } : refuse('invalid_request', 'a body is required');
   }

@@ -2,14 +2,13 @@ import type { ManagementRefusal, OperatorErrorCode } from '@gateway/contracts/op
 import { z } from 'zod';
 import { isRefusal } from '../domain/refuse.js';
 import type { TextFile } from '../http/send-file.js';
-import type { Access, Operator } from '../domain/operator-access.js';
+import type { Access } from '../domain/operator-access.js';
 import type { Door } from '../ports.js';
 
 /** A validated request of an operator who may make it. */
 export interface RouteRequest<P, Q, B> {
   readonly door: Door;
-  readonly operator: Operator;
-  /** How the operator stands in audit entries. */
+  /** How whoever asks stands in audit entries. */
   readonly actor: string;
   readonly params: P;
   readonly query: Q;

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { MESSAGES } from '@gateway/contracts/messages';
 import { OPERATOR_ERRORS, OPERATOR_ROLES, type OperatorErrorCode } from '@gateway/contracts/operator';
 import { EXAMPLES, type Example } from '../../test/examples.js';
 import { makeDocumentCheck } from '../../test/document-check.js';
@@ -40,19 +39,6 @@ const expectError = (answer: Answer, code: OperatorErrorCode): void => {
 test('every route has one example, and ids are unique', () => {
   expect(new Set(ROUTE_TABLE.map(({ id }) => id)).size).toBe(ROUTE_TABLE.length);
   expect(Object.keys(EXAMPLES).sort()).toEqual(ROUTE_TABLE.map(({ id }) => id).sort());
-});
-
-test('every message that is for the door is used by a route or by the door itself, except the playground and funding', () => {
-  const used = new Set(Object.values(EXAMPLES).flatMap(({ answers }) => Object.keys(answers)));
-  const own = ['accounts.find-operator', 'accounts.begin-idempotent', 'accounts.end-idempotent', 'billing.apply-plans'];
-  const later = ['accounts.ensure-playground-key', 'billing.funding'];
-  const all = MESSAGES.filter((message) => message.kind === 'request' && message.sentBy.includes('dashboard'));
-  expect(
-    all
-      .map(({ name }) => name)
-      .filter((name) => !used.has(name))
-      .sort(),
-  ).toEqual([...own, ...later].sort());
 });
 
 test.each(rows)('%s answers as the table and the document say', async (_name, route, example) => {

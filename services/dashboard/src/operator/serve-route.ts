@@ -87,7 +87,7 @@ async function outcomeOf(door: Door, route: OperatorRoute, request: Request, req
     const input = await readInput(route, { request, params: plainParams(request.params), query: request.query });
     if (input === 'aborted') return { operator, result: input };
     if (isRefusal(input)) return refused(input);
-    const who = { operator, actor: actorOf(operator) };
+    const actor = actorOf(operator);
     const result = await runOnce(
       door,
       {
@@ -95,7 +95,7 @@ async function outcomeOf(door: Door, route: OperatorRoute, request: Request, req
         idempotencyKey: route.keepsAnswers ? request.get('idempotency-key') : undefined,
         content: () => canonicalJson([route.method, request.originalUrl, input.body ?? null]),
       },
-      (command) => route.handle({ door, ...who, ...input, command }),
+      (command) => route.handle({ door, actor, ...input, command }),
     );
     return { operator, result };
   } catch (err) {

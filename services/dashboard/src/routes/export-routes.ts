@@ -8,7 +8,7 @@ import { epochOf, objectId, time } from './parameters.js';
 
 const MEDIA_TYPES = ['text/csv', 'application/x-ndjson'];
 /** The head of a CSV stands at the beginning of the file; what follows a cursor has none. */
-function contentType(format: ExportFormat, isWhole: boolean): string {
+export function contentTypeOf(format: ExportFormat, isWhole: boolean): string {
   if (format === 'jsonl') return 'application/x-ndjson; charset=utf-8';
   return `text/csv; charset=utf-8; header=${isWhole ? 'present' : 'absent'}`;
 }
@@ -43,7 +43,7 @@ async function answerFile(
   if (isRefusal(pages)) return pages;
   return {
     status: 200,
-    file: { contentType: contentType(format, cursor === undefined), name: `${name}.${format}`, pages },
+    file: { contentType: contentTypeOf(format, cursor === undefined), name: `${name}.${format}`, pages },
   };
 }
 

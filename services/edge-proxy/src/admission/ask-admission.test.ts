@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { BATCH_ENTRIES_MAX, type AdmitEntry } from '@gateway/contracts/messages';
+import { BATCH_ENTRIES_MAX, type AdmitEntry, type BatchAnswer } from '@gateway/contracts/messages';
 import { admittedUnder, FakeLine } from '../../test/fake-line.js';
 import { AdmissionDesk, DESK_SWEEP_MS } from './ask-admission.js';
 import { EdgeClock } from './edge-clock.js';
@@ -80,6 +80,26 @@ test('what one turn asks travels as one message, whatever its kind', async () =>
   expect(await admits[0]).toEqual({ kind: 'refused', row: 6, facts: { retryAfterSeconds: 3 } });
   expect(await open).toMatchObject({ kind: 'opened' });
   expect(sent?.isClosed).toBe(true);
+  expect(desk.unansweredReleases()).toEqual([]);
+});
+
+test.each<[string, (id: string) => BatchAnswer]>([
+  ['that it is open', (id) => ({ kind: 'opened', id, account: 'acc', bucket: 3, token: 't' })],
+  ['a refusal', (id) => ({ kind: 'refused', id, row: 6, facts: { retryAfterSeconds: 3 } })],
+])('a late answer to another try of its open does not settle an admission: %s', async (_name, late) => {
+  const asked = { ...entry(), opened: true };
+  const open = desk.open({ id: asked.id, digests: asked.digests });
+  flush();
+  advance(275);
+  const [first, second] = line.sent;
+  expect(line.sent).toHaveLength(2);
+  second?.answer({ answers: [{ kind: 'opened', id: asked.id, account: 'acc', bucket: 3, token: 't' }] });
+  expect(await open).toMatchObject({ kind: 'opened' });
+  const admission = desk.admit(asked, true);
+  flush();
+  first?.answer({ answers: [late(asked.id)] });
+  line.sent[2]?.answer({ answers: [admittedUnder('t', asked.id)] });
+  expect(await admission).toMatchObject({ kind: 'admitted', id: asked.id });
   expect(desk.unansweredReleases()).toEqual([]);
 });
 

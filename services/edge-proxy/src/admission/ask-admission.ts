@@ -32,6 +32,7 @@ const UNSERVED_TRIES_MAX = 2;
 /** Questions and unanswered releases of one edge; above, calls are answered `admission_error`. */
 const QUESTIONS_MAX = 10_000;
 const RELEASES_MAX = 20_000;
+const NO_IDS: ReadonlySet<string> = new Set();
 /** How exactly the times above are kept. */
 export const DESK_SWEEP_MS = 25;
 
@@ -139,6 +140,7 @@ export class AdmissionDesk {
     const message: SentBatch = {
       sentAt: now,
       unanswered: batch.opens.length + batch.admits.length + batch.releases.length,
+      opened: batch.opens.length === 0 ? NO_IDS : new Set(batch.opens.map(({ id }) => id)),
       close: () => undefined,
     };
     const noteSent = (id: string): void => {
@@ -168,14 +170,16 @@ export class AdmissionDesk {
     this.#parts.replicas.heard(answer.replica, now);
     message.unanswered -= answer.answers.length + answer.released.length;
     if (message.unanswered <= 0) message.close();
-    for (const one of answer.answers) this.#settleOne(one, now);
+    for (const one of answer.answers) this.#settleOne(message, one, now);
     this.#releases.answered(answer.released);
   }
 
   /** An answer that nobody waits for any more needs nothing: whoever gave up has sent a release. */
-  #settleOne(answer: BatchAnswer, now: number): void {
+  #settleOne(message: SentBatch, answer: BatchAnswer, now: number): void {
     const question = this.#questions.get(answer.id);
     if (question === undefined) return;
+    // The answer to another try of the *open* before it: it says nothing of the admission, which is still to come.
+    if (question.isAdmit && message.opened.has(answer.id)) return;
     switch (answer.kind) {
       case 'admitted':
       case 'opened':

@@ -40,6 +40,8 @@ export interface Question {
 export interface SentBatch {
   readonly sentAt: number;
   unanswered: number;
+  /** Ids that it asks to open: their *admit* comes in another message. */
+  readonly opened: ReadonlySet<string>;
   close(): void;
 }
 

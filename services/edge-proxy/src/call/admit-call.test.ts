@@ -2,6 +2,8 @@ import { expect, test } from '@jest/globals';
 import { makeUuidV7, timeOfUuidV7 } from '@gateway/contracts/ids';
 import { NO_SPAN } from '@gateway/service-kit';
 import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
+import { parseCall, type RequestContentHeaders } from '../domain/parse-call.js';
+import type { RequestBody } from '../ports.js';
 import { admitCall } from './admit-call.js';
 import type { Call, Edge } from './call.js';
 
@@ -18,6 +20,10 @@ async function upload(
   const heard = { opened: [] as string[], admitted: [] as string[], freed: 0 };
   const edge = {
     deadlines: { nowMs: () => now },
+    bodies: {
+      parse: (row: EndpointRow, headers: RequestContentHeaders, { bytes }: RequestBody) =>
+        parseCall(row, headers, bytes),
+    },
     settings: { errors: { billingLinkUrl: '', chatBaseUrl: '', messagesBaseUrl: '' } },
     desk: {
       open: async ({ id }: { id: string }) => {

@@ -2,7 +2,7 @@ import { gatewayError, refusalError, type GatewayError } from '@gateway/contract
 import { digestOfSecret, hasKeyForm } from '@gateway/contracts/ids';
 import type { AdmitEntry, AdmittedAnswer } from '@gateway/contracts/messages';
 import type { AdmitOutcome, OpenOutcome, Refused } from '../admission/question.js';
-import { BODY_BYTES_MAX, bodyTooLarge, parseCall, type BodyFinding, type ParsedCall } from '../domain/parse-call.js';
+import { BODY_BYTES_MAX, bodyTooLarge, type BodyFinding, type ParsedCall } from '../domain/parse-call.js';
 import type { ClientHeaders, RequestBody } from '../ports.js';
 import type { Call, Edge, EdgeSettings } from './call.js';
 import { presentedKey } from './present-key.js';
@@ -52,7 +52,6 @@ export async function admitCall(edge: Edge, call: Call): Promise<Admission> {
     if (opened.kind !== 'opened') return { kind: 'error', error: errorOf(edge, opened, null) };
   }
   const read = await call.request.readBody(BODY_BYTES_MAX);
-  if (edge.deadlines.nowMs() - call.begunAtMs > ID_AGE_MS_MAX) call.id = call.request.renewId();
   switch (read.kind) {
     case 'gone':
       return { kind: 'gone' };
@@ -70,7 +69,8 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
   let isAdmitted = false;
   try {
     const { contentType, contentEncoding } = call.request.headers;
-    const result = parseCall(call.row, { contentType, contentEncoding }, body.bytes);
+    const parsing = edge.bodies.parse(call.row, { contentType, contentEncoding }, body);
+    const result = parsing instanceof Promise ? await parsing : parsing;
     if (!result.ok) return await admit(edge, call, result.finding, opened);
     const admission = await admitParsed(edge, call, result.call, body, opened);
     isAdmitted = admission.kind === 'admitted';
@@ -109,6 +109,7 @@ function ask(
   call: Call,
   fields: Pick<AdmitEntry, 'model' | 'bounds' | 'bodyRefusal' | 'opened'>,
 ): Promise<AdmitOutcome> {
+  if (edge.deadlines.nowMs() - call.begunAtMs > ID_AGE_MS_MAX) call.id = call.request.renewId();
   const { id, digests, row } = call;
   return edge.desk.admit({ id, digests, endpoint: row.path, ...fields, ...traceOf(call) }, row.billed);
 }

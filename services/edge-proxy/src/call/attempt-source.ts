@@ -170,12 +170,14 @@ class Attempt implements SourceReader, RelayEvents {
     this.#isPaused = true;
     this.#exchange.pause();
     this.#limits.watchClient(() => this.#abandon());
+    this.#call.request.answer.watchReading(this.#edge.settings.stalledMs, () => this.#abandon());
   }
 
   /** The client has read what it was sent, or has left. */
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
+    this.#call.request.answer.unwatchReading();
     if (this.#phase !== 'relay') return;
     this.#limits.heard();
     this.#watchBody();

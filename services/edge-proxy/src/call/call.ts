@@ -9,7 +9,8 @@ import type { ParsedCall } from '../domain/parse-call.js';
 import type { PrivateSources } from '../health/private-sources.js';
 import type { SourceHealths } from '../health/source-healths.js';
 import type { UsageJournal } from '../journal/store-usage.js';
-import type { BusLine, Catalog, ClientRequest, RequestBody, SourceSender } from '../ports.js';
+import type { LoadWatch } from '../load/watch-load.js';
+import type { BodyParser, BusLine, Catalog, ClientRequest, RequestBody, SourceSender } from '../ports.js';
 import type { Deadlines } from './deadlines.js';
 import type { EdgeMetrics } from './edge-metrics.js';
 
@@ -30,6 +31,8 @@ export interface Edge {
   readonly sources: SourceSender;
   readonly health: SourceHealths;
   readonly privateSources: PrivateSources;
+  readonly load: Pick<LoadWatch, 'shedding'>;
+  readonly bodies: BodyParser;
 }
 
 export interface EdgeSettings {
@@ -43,6 +46,8 @@ export interface EdgeSettings {
   /** From admission to the response head, of a plain answer to its end; then the longest silence. */
   readonly upstreamDeadlineMs: number;
   readonly readOnMs: number;
+  /** A client that takes no byte for so long is ended like one that leaves. */
+  readonly stalledMs: number;
 }
 
 /** One call to a model endpoint: everything that its phases know of it. */

@@ -1,6 +1,7 @@
 import { ERROR_CATALOGUE, type ErrorCode } from '@gateway/contracts/errors';
 import { ATTEMPT_OUTCOMES, ENDPOINTS, type AttemptRecord, type Endpoint } from '@gateway/contracts/messages';
 import { counter, histogram } from '@gateway/service-kit';
+import type { LoadReason } from '../load/judge-load.js';
 
 const STATUS_CLASSES = ['2xx', '4xx', '5xx', 'none'] as const;
 const TIME_TO_FIRST_BYTE_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600];
@@ -21,6 +22,8 @@ export interface EdgeMetrics {
   lastPieceUnconfirmed(waitedFor: 'record' | 'release'): void;
   storeFailed(): void;
   beatFailed(): void;
+  /** A call was refused before anything was asked or read: the process is overloaded. */
+  callShed(reason: LoadReason): void;
 }
 
 export function makeEdgeMetrics(): EdgeMetrics {
@@ -48,6 +51,9 @@ export function makeEdgeMetrics(): EdgeMetrics {
   });
   const storesFailed = counter('gateway_edge_usage_store_failures_total', 'Failed tries to store usage events');
   const beatsFailed = counter('gateway_edge_beat_failures_total', 'Beats that were not stored');
+  const shed = counter('gateway_edge_calls_shed_total', 'Calls refused at once while the process was overloaded', {
+    reason: ['delay', 'memory'],
+  });
   return {
     callEnded: (endpoint, status) => calls.of({ endpoint, status: classOf(status) }).add(),
     errorAnswered: (code) => errors.of({ code }).add(),
@@ -58,6 +64,7 @@ export function makeEdgeMetrics(): EdgeMetrics {
     lastPieceUnconfirmed: (waited_for) => unconfirmed.of({ waited_for }).add(),
     storeFailed: () => storesFailed.add(),
     beatFailed: () => beatsFailed.add(),
+    callShed: (reason) => shed.of({ reason }).add(),
   };
 }
 

@@ -8,8 +8,8 @@ import { FORMATS, type Format } from '../../test/formats.js';
 import { publishOwnModels, type OwnModel, type OwnSource } from '../../test/own-models.js';
 
 /** The 600 s of production, and the silence that ends a stream. */
-const DEADLINE_MS = 1_500;
-const OWN_LIMIT_MS = 300;
+const DEADLINE_MS = 2_500;
+const OWN_LIMIT_MS = 700;
 
 type Outcome = UsageEvent['attempts'][number]['outcome'];
 

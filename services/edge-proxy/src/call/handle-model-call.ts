@@ -10,6 +10,9 @@ import { endAnswer } from './end-answer.js';
 import { settleCall, type CallEnding } from './settle-call.js';
 import { writeError } from './write-error.js';
 
+/** A decision that cannot be made for overload is a 500 (behaviour §1): clients repeat such with a growing delay. */
+const OVERLOAD_TEXT = 'The gateway is overloaded. Try again in a moment.';
+
 /**
  * One call, from its head to its last piece. The phases stand here in their order; what was admitted is always settled,
  * whatever happens between.
@@ -18,6 +21,10 @@ export async function handleModelCall(edge: Edge, row: EndpointRow, request: Cli
   const begunAtMs = edge.deadlines.nowMs();
   const key = digestsOfKey(request.headers, edge.settings);
   if (key.kind === 'error') return refuse(edge, row, request, key.error);
+  if (edge.load.shedding !== null) {
+    edge.metrics.callShed(edge.load.shedding);
+    return refuse(edge, row, request, gatewayError('admission_error', OVERLOAD_TEXT));
+  }
   const span = startCallSpan(edge, row, request);
   const startedAt = edge.clock.nowMs();
   const call: Call = { request, id: request.id, row, digests: key.digests, startedAt, begunAtMs, span };

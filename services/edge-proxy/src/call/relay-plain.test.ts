@@ -26,6 +26,8 @@ function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
     cut: () => undefined,
     destroy: () => undefined,
     isSent: () => true,
+    watchReading: () => undefined,
+    unwatchReading: () => undefined,
   };
   const relay = new PlainRelay({
     answer,

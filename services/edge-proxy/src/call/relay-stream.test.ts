@@ -22,6 +22,8 @@ function relay() {
     cut: () => undefined,
     destroy: () => undefined,
     isSent: () => true,
+    watchReading: () => undefined,
+    unwatchReading: () => undefined,
   };
   const stream = new StreamRelay({
     answer,

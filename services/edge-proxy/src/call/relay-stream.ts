@@ -1,6 +1,7 @@
 import type { GatewayError } from '@gateway/contracts/errors';
 import { FrameOverflow, FrameSplitter, type Frame } from '../domain/event-stream.js';
 import type { AnswerReader, StreamMeter, StreamMeterOptions } from '../domain/formats/meter.js';
+import { PARTIAL_FRAMES } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
 import type { AnswerRelay, Delivery, RelayEvents } from './delivery.js';
 
@@ -42,6 +43,8 @@ export class StreamRelay implements AnswerRelay {
   /** Of the frame before. */
   #hasPassed = true;
   #endedInCr = false;
+  /** This stream's part of {@link PARTIAL_FRAMES}. */
+  #countedBytes = 0;
   #isOver = false;
   hasBegun = false;
 
@@ -53,7 +56,7 @@ export class StreamRelay implements AnswerRelay {
   data(chunk: Buffer): void {
     if (this.#isOver) return this.#follow(chunk);
     const frames = this.#split(chunk);
-    if (frames === null) this.#parts.events.unusable();
+    if (frames === null || !this.#count(this.#splitter.heldBytes)) this.#parts.events.unusable();
     else this.#relay(frames);
   }
 
@@ -68,6 +71,7 @@ export class StreamRelay implements AnswerRelay {
 
   drop(): void {
     this.#isOver = true;
+    this.#count(0);
     this.#kept = [];
   }
 
@@ -80,7 +84,8 @@ export class StreamRelay implements AnswerRelay {
     for (const [index, frame] of frames.entries()) {
       const { pass, final, providerError } = this.#meter.see(frame);
       const bytes = this.#passingOf(frame, pass);
-      if (frame.data !== null) this.#hasEvent = true;
+      // A final marker may be told by its name alone.
+      if (frame.data !== null || final) this.#hasEvent = true;
       if (final) {
         this.#send(passing);
         this.#lastPiece = [bytes];
@@ -129,6 +134,16 @@ export class StreamRelay implements AnswerRelay {
     }
   }
 
+  /** So many bytes of this stream are part of {@link PARTIAL_FRAMES} now; false when they do not fit. */
+  #count(bytes: number): boolean {
+    const more = bytes - this.#countedBytes;
+    if (more === 0) return true;
+    if (more > 0 && !PARTIAL_FRAMES.take(more)) return false;
+    if (more < 0) PARTIAL_FRAMES.give(-more);
+    this.#countedBytes = bytes;
+    return true;
+  }
+
   #send(frames: Buffer[]): void {
     if (!this.hasBegun && !this.#mayBegin(frames)) return;
     const bytes = frames.length === 1 ? frames[0] : Buffer.concat(frames);
@@ -157,6 +172,7 @@ export class StreamRelay implements AnswerRelay {
 
   #finish(ended: 'complete' | 'client_left' | 'cut', error: GatewayError | null): void {
     this.#isOver = true;
+    this.#count(0);
     if (ended === 'complete' && !this.hasBegun) this.#begin();
     const lastPiece = this.#lastPiece;
     const delivery: Delivery = {

@@ -43,6 +43,11 @@ export class FrameSplitter {
 
   constructor(private readonly frameBytesMax = FRAME_BYTES_MAX) {}
 
+  /** Bytes of the frame that has begun and is not complete. */
+  get heldBytes(): number {
+    return this.pendingBytes;
+  }
+
   /**
    * The LF at the start of the chunk, where the last frame ended in a CR with which the chunk before ended: it belongs to
    * that frame, and what is left of the chunk is pushed without it. Empty where there is none.
@@ -70,7 +75,13 @@ export class FrameSplitter {
         else this.afterCr = i + 1 === chunk.length;
       }
       if (this.lineIsEmpty) {
-        frames.push(this.take(chunk.subarray(frameStart, i + 1)));
+        if (this.pendingBytes === 0 && frameStart > 0 && i - frameStart <= 1) {
+          i = endOfEmptyLines(chunk, i);
+          this.afterCr = chunk[i] === CR && i + 1 === chunk.length;
+          frames.push({ bytes: chunk.subarray(frameStart, i + 1), event: null, data: null });
+        } else {
+          frames.push(this.take(chunk.subarray(frameStart, i + 1)));
+        }
         frameStart = i + 1;
       }
       this.lineIsEmpty = true;
@@ -110,6 +121,13 @@ export class FrameSplitter {
   private requireBound(bytes: number): void {
     if (bytes > this.frameBytesMax) throw new FrameOverflow(`a frame exceeds ${this.frameBytesMax} bytes`);
   }
+}
+
+/** Of empty lines, one of which ends at `end`, the last byte: a frame for each would cost a thousand times its bytes. */
+function endOfEmptyLines(chunk: Buffer, end: number): number {
+  let last = end;
+  while (chunk[last + 1] === LF || chunk[last + 1] === CR) last += 1;
+  return last;
 }
 
 function readFrame(bytes: Buffer, start: number): Frame {

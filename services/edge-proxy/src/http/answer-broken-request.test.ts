@@ -1,18 +1,32 @@
 import { expect, test } from '@jest/globals';
 import { PassThrough } from 'node:stream';
 import { answerBrokenRequest } from './answer-broken-request.js';
+import type { ClientConnection } from './client-connection.js';
 
 const ID = '01900000-0000-7000-8000-000000000000';
+const IDS = ['x-gateway-request-id', ID, 'x-request-id', ID];
 
-function answerTo(code: string, hasBegun = false): { text: string; isDestroyed: boolean } {
+type Last = NonNullable<ClientConnection['last']>;
+
+function answerTo(
+  code: string,
+  last: Partial<Last> | null = null,
+): { text: string; isDestroyed: boolean; did: string[] } {
   const socket = new PassThrough();
-  answerBrokenRequest(
-    socket,
-    Object.assign(new Error(code), { code }),
-    ['x-gateway-request-id', ID, 'x-request-id', ID],
-    hasBegun,
-  );
-  return { text: String(socket.read() ?? ''), isDestroyed: socket.destroyed };
+  const did: string[] = [];
+  const spied = {
+    ids: IDS,
+    closeConnection: () => void did.push('closes after its answer'),
+    endAtOnce: () => void did.push('ends'),
+    endUnread: (status: number) => void did.push(`answers ${status}`),
+    ...last,
+  };
+  const connection = { last: last === null ? null : (spied as Last) };
+  answerBrokenRequest(socket, Object.assign(new Error(code), { code }), connection, () => IDS);
+  const text = String(socket.read() ?? '');
+  const isDestroyed = socket.destroyed;
+  socket.destroy();
+  return { text, isDestroyed, did };
 }
 
 test.each([
@@ -28,9 +42,15 @@ test.each([
   expect(JSON.parse(body).error).toMatchObject({ code: 'invalid_request', request_id: ID });
 });
 
-test.each([
-  ['ECONNRESET', false],
-  ['HPE_INVALID_METHOD', true],
-])('%s says nothing more when nobody listens or an answer is on its way', (code, hasBegun) => {
-  expect(answerTo(code, hasBegun)).toEqual({ text: '', isDestroyed: true });
+test('nothing is said when nobody listens', () => {
+  expect(answerTo('ECONNRESET')).toEqual({ text: '', isDestroyed: true, did: [] });
+});
+
+test.each<[string, Partial<Last>, string]>([
+  ['behind a complete request', { isRequestComplete: true, hasBegun: true }, 'closes after its answer'],
+  ['behind one that waits for its answer', { isRequestComplete: true, hasBegun: false }, 'closes after its answer'],
+  ['in a body that is not needed any more', { isRequestComplete: false, hasBegun: true }, 'ends'],
+  ['in a body that is', { isRequestComplete: false, hasBegun: false }, 'answers 400'],
+])('what is broken %s', (_where, last, does) => {
+  expect(answerTo('HPE_INVALID_METHOD', last)).toEqual({ text: '', isDestroyed: false, did: [does] });
 });

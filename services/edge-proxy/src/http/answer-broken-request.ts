@@ -1,6 +1,9 @@
 import { chatErrorBody, gatewayError } from '@gateway/contracts/errors';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { ClientConnection } from './client-connection.js';
+
+const HALF_CLOSED_MS_MAX = 5_000;
 
 interface ParserProblem {
   readonly status: 400 | 408 | 431;
@@ -8,21 +11,36 @@ interface ParserProblem {
 }
 
 /**
- * Answers bytes that are no acceptable HTTP request, on the bare connection and in the chat envelope (behaviour §1,
- * Envelopes). `hasBegun`: an answer is on its way, so nothing more can be said.
- * @param ids id headers: name, value, name, value, the gateway's first
+ * Answers bytes that are no acceptable HTTP request, or that did not come in time, in the chat envelope (behaviour §1,
+ * Envelopes). What is wrong behind a complete request harms neither it nor those before it: their answers end first, and
+ * then the connection.
+ * @param connection the requests of this connection; undefined when none has come yet
+ * @param newIds id headers for a request of which no head is known: name, value, name, value, the gateway's first
  */
-export function answerBrokenRequest(socket: Duplex, error: Error, ids: readonly string[], hasBegun: boolean): void {
+export function answerBrokenRequest(
+  socket: Duplex,
+  error: Error,
+  connection: Pick<ClientConnection, 'last'> | undefined,
+  newIds: () => readonly string[],
+): void {
+  // Told again for each packet that comes after what was answered.
+  if (socket.writableEnded) return;
   const code = 'code' in error ? String(error.code) : '';
-  if (code === 'ECONNRESET' || !socket.writable || hasBegun) {
-    socket.destroy();
-    return;
-  }
+  if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const last = connection?.last ?? null;
+  if (last?.isRequestComplete === true) return last.closeConnection();
+  if (last?.hasBegun === true) return last.endAtOnce();
   const { status, text } = problemOf(code);
-  writeRaw(socket, status, chatErrorBody(gatewayError('invalid_request', text, { status }), ids[1] ?? ''), ids);
+  const ids = last?.ids ?? newIds();
+  const body = chatErrorBody(gatewayError('invalid_request', text, { status }), ids[1] ?? '');
+  if (last === null) writeRaw(socket, status, body, ids);
+  else last.endUnread(status, Buffer.from(body));
 }
 
-/** A whole answer with its ids on a connection that node:http does not answer on; then closes it. */
+/**
+ * A whole answer with its ids on a connection that node:http does not answer on; then closes it. A client that does not close
+ * its side is waited for {@link HALF_CLOSED_MS_MAX}: closing both at once could take the answer from one that still sends.
+ */
 export function writeRaw(socket: Duplex, status: number, body: string, ids: readonly string[]): void {
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
@@ -33,6 +51,8 @@ export function writeRaw(socket: Duplex, status: number, body: string, ids: read
     'connection: close',
   ];
   socket.end(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), Buffer.from(body)]));
+  const timer = setTimeout(() => socket.destroy(), HALF_CLOSED_MS_MAX);
+  socket.once('close', () => clearTimeout(timer));
 }
 
 function problemOf(code: string): ParserProblem {

@@ -26,7 +26,11 @@ export class HttpAnswer implements ClientAnswer {
   readonly #answering: Answering;
   readonly #hasBody: boolean;
   #awaitsContinue: boolean;
+  #closesConnection = false;
   #onGone: (() => void) | null = null;
+  #onClosed: (() => void) | null = null;
+  #onStalled: (() => void) | null = null;
+  #endDraining: (() => void) | null = null;
   isGone = false;
   hasBegun = false;
 
@@ -37,21 +41,41 @@ export class HttpAnswer implements ClientAnswer {
     this.#answering = options.answering;
     this.#hasBody = options.hasBody;
     this.#awaitsContinue = options.awaitsContinue;
-    response.on('close', () => {
-      if (response.writableFinished) return;
-      this.isGone = true;
-      this.#onGone?.();
-    });
+    response.once('close', () => this.connectionClosed());
   }
 
-  /** A head was written and the end was not yet sent. */
-  get isOpen(): boolean {
-    return this.hasBegun && !this.#response.writableFinished;
+  /** Name, value, name, value. */
+  get ids(): readonly string[] {
+    return this.#ids;
   }
 
-  /** Name, value, name, value: of an answer that nothing was written of yet, null once something was. */
-  get unusedIds(): readonly string[] | null {
-    return this.hasBegun ? null : this.#ids;
+  /** The whole request has come. */
+  get isRequestComplete(): boolean {
+    return this.#request.complete;
+  }
+
+  /** Called once, when the answer is complete or its connection is closed. */
+  onClosed(listener: () => void): void {
+    this.#onClosed = listener;
+  }
+
+  /** Nothing more can be written: all was, or the client is gone. */
+  connectionClosed(): void {
+    const [closed, gone] = [this.#onClosed, this.#onGone];
+    this.#onClosed = null;
+    closed?.();
+    if (this.#response.writableFinished) {
+      if (this.#closesConnection) this.#request.socket.destroySoon();
+      return;
+    }
+    this.#onGone = null;
+    this.isGone = true;
+    gone?.();
+  }
+
+  /** The connection ends with this answer. */
+  closeConnection(): void {
+    this.#closesConnection = true;
   }
 
   /** Other id headers than it was made with; without effect once the head was written. */
@@ -59,9 +83,12 @@ export class HttpAnswer implements ClientAnswer {
     this.#ids = ids;
   }
 
-  /** Asks for the body, if the client waits to be asked. */
+  /**
+   * Asks for the body, if the client waits to be asked. Not behind another answer: node would write it between the head and the
+   * body of this one.
+   */
   sendContinue(): void {
-    if (this.#awaitsContinue && !this.isGone) this.#response.writeContinue();
+    if (this.#awaitsContinue && this.#response.socket !== null && !this.isGone) this.#response.writeContinue();
     this.#awaitsContinue = false;
   }
 
@@ -77,7 +104,8 @@ export class HttpAnswer implements ClientAnswer {
     this.hasBegun = true;
     if (this.isGone) return;
     const all = this.#ids.concat(headers);
-    if (this.#answering.isDraining || this.#isRequestOpen()) all.push('connection', 'close');
+    const isLast = this.#answering.isDraining || this.#closesConnection || this.#isRequestOpen();
+    if (isLast) all.push('connection', 'close');
     this.#response.writeHead(status, all);
   }
 
@@ -87,9 +115,28 @@ export class HttpAnswer implements ClientAnswer {
 
   end(bytes: Buffer | null): void {
     if (this.isGone) return;
-    if (this.#isRequestOpen() && !this.#awaitsContinue) closeAfterDraining(this.#request, this.#response, bytes);
-    else if (bytes === null) this.#response.end();
+    if (this.#isRequestOpen() && !this.#awaitsContinue) {
+      this.#endDraining = closeAfterDraining(this.#request, this.#response, bytes);
+    } else if (bytes === null) this.#response.end();
     else this.#response.end(bytes);
+  }
+
+  /** A whole JSON answer to a request whose rest cannot be read, behind those before it on its connection; then closes that. */
+  endUnread(status: number, body: Buffer): void {
+    if (this.isGone) return;
+    this.closeConnection();
+    this.begin(status, ['content-type', 'application/json', 'content-length', String(body.length)]);
+    this.#response.end(body);
+    // To whoever serves the request its client has gone: nothing more is written, and none of its body comes. node tells so
+    // only of requests that are not answered yet.
+    this.isGone = true;
+    this.#request.socket.once('close', () => this.#request.destroy());
+  }
+
+  /** The rest of the request cannot be read: an answer that only waited for it ends, any other is destroyed. */
+  endAtOnce(): void {
+    if (this.#endDraining === null) this.destroy();
+    else this.#endDraining();
   }
 
   cut(ending: Buffer | null): void {
@@ -109,8 +156,24 @@ export class HttpAnswer implements ClientAnswer {
     return false;
   }
 
+  watchReading(ms: number, stalled: () => void): void {
+    if (this.isGone || this.#response.writableFinished) return;
+    // A handler of this event also keeps node from closing the connection itself.
+    if (this.#onStalled === null) this.#response.on('timeout', () => this.#onStalled?.());
+    this.#onStalled = stalled;
+    this.#response.setTimeout(ms);
+  }
+
+  unwatchReading(): void {
+    if (this.#onStalled === null || this.#response.writableFinished) return;
+    this.#onStalled = NOTHING;
+    this.#response.setTimeout(0);
+  }
+
   /** Some of the request's body has not come: the answer is early. */
   #isRequestOpen(): boolean {
     return this.#hasBody && !this.#request.complete;
   }
 }
+
+const NOTHING = (): void => undefined;

@@ -10,8 +10,13 @@ const REST_MS_MAX = 10_000;
 /**
  * Sends a complete answer to a request that is still being sent, reads a bounded rest, then closes the connection: closing
  * at once would reset it, and the client might never see the answer.
+ * @returns ends the answer without reading more
  */
-export function closeAfterDraining(request: IncomingMessage, response: ServerResponse, last: Buffer | null): void {
+export function closeAfterDraining(
+  request: IncomingMessage,
+  response: ServerResponse,
+  last: Buffer | null,
+): () => void {
   if (last !== null) response.write(last);
   let left = REST_BYTES_MAX;
   const close = (): void => {
@@ -29,4 +34,5 @@ export function closeAfterDraining(request: IncomingMessage, response: ServerRes
   request.once('error', () => clearTimeout(timer));
   response.once('close', () => clearTimeout(timer));
   request.resume();
+  return close;
 }

@@ -47,18 +47,20 @@ export function readBody(
 }
 
 class CountedBody implements RequestBody {
-  readonly bytes: Buffer;
+  bytes: Buffer;
+  readonly #length: number;
   readonly #held: HeldBytes;
   #isFreed = false;
 
   constructor(bytes: Buffer, held: HeldBytes) {
     this.bytes = bytes;
+    this.#length = bytes.length;
     this.#held = held;
   }
 
   free(): void {
     if (this.#isFreed) return;
     this.#isFreed = true;
-    this.#held.give(this.bytes.length);
+    this.#held.give(this.#length);
   }
 }

@@ -1,30 +1,25 @@
-import { chatErrorBody, refusalError, type ErrorContext } from '@gateway/contracts/errors';
+import { chatErrorBody, gatewayError, refusalError, type ErrorContext } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { Clock, Logger } from '@gateway/service-kit';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { writeError } from '../call/write-error.js';
 import type { EndpointStyle } from '../domain/endpoints.js';
 import type { ClientRequest } from '../ports.js';
 import { answerBrokenRequest, writeRaw } from './answer-broken-request.js';
 import { HttpAnswer, type Answering } from './client-answer.js';
+import { ClientConnection } from './client-connection.js';
 import { makeFallThrough } from './fall-through.js';
+import { headProblem } from './head-problem.js';
+import type { HttpLimits } from './http-limits.js';
+import { closeServer, makeServer } from './make-server.js';
 import { readBody } from './read-body.js';
 import { readHead } from './read-head.js';
 import type { Route, RouteTable } from './routes.js';
-import { writeError } from '../call/write-error.js';
-
-/** Idle connections are kept longer than the minute that most load balancers do (behaviour §3). */
-const KEEP_ALIVE_MS = 75_000;
-const HEADERS_MS_MAX = 60_000;
-/** A whole request, 10 MB over a slow line included. */
-const REQUEST_MS_MAX = 300_000;
-const HEADER_BYTES_MAX = 32 * 1024;
-const HEADERS_MAX = 200;
-/** How often node looks for requests that are overdue. */
-const OVERDUE_CHECK_MS = 5_000;
 
 export interface ServeParts {
   readonly routes: RouteTable;
+  readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly errorContext: ErrorContext;
   readonly log: Logger;
@@ -44,15 +39,27 @@ export interface HttpServer {
 
 /** The public listener: the raw path is looked up before Express sees anything (performance, point 2). */
 export function makeHttpServer(parts: ServeParts): HttpServer {
+  const { routes, limits, clock, errorContext } = parts;
   const answering: Answering = { isDraining: false };
+  const connections = new WeakMap<Duplex, ClientConnection>();
   let requestsOpen = 0;
-  /** The latest answer on each connection. */
-  const answers = new WeakMap<Duplex, HttpAnswer>();
 
   const serve = (incoming: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
+    const { socket } = incoming;
+    // What came in one piece with a request that closed its connection.
+    if (socket.destroyed) return;
     const { request, answer, path, style } = readRequest(parts, answering, incoming, response, awaitsContinue);
-    answers.set(incoming.socket, answer);
-    const route = parts.routes.find(incoming.method ?? '', path);
+    const connection = connections.get(socket) ?? new ClientConnection(socket);
+    connections.set(socket, connection);
+    connection.add(answer);
+    if (connection.open > limits.pipelinedMax) return void socket.destroy();
+    const problem = headProblem(incoming.httpVersion, incoming.rawHeaders, limits.headersMax);
+    if (problem !== null) {
+      answer.closeConnection();
+      const error = gatewayError('invalid_request', problem.text, { status: problem.status });
+      return writeError(answer, error, request.id, style);
+    }
+    const route = routes.find(incoming.method ?? '', path);
     if (route === undefined) return fallThrough(incoming, response, request, style);
     requestsOpen += 1;
     void run(parts, route, request, style).then(() => {
@@ -60,24 +67,27 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
     });
   };
   const fallThrough = makeFallThrough((request, style) => {
-    writeError(request.answer, refusalError(1, {}, parts.errorContext), request.id, style);
+    writeError(request.answer, refusalError(1, {}, errorContext), request.id, style);
   });
 
-  const server = makeServer();
+  const server = makeServer(limits);
   server.on('request', (incoming, response) => serve(incoming, response, false));
   server.on('checkContinue', (incoming, response) => serve(incoming, response, true));
   server.on('checkExpectation', (incoming, response) => serve(incoming, response, false));
   server.on('connect', (incoming: IncomingMessage, socket: Duplex) => {
-    const id = makeUuidV7(parts.clock.nowMs());
-    const error = refusalError(1, {}, parts.errorContext);
+    const id = makeUuidV7(clock.nowMs());
+    const error = refusalError(1, {}, errorContext);
     const ids = idHeadersOf(id, readHead(incoming.rawHeaders).requestId || id, 'chat');
+    // node has let go of this connection.
+    socket.on('error', () => undefined);
+    socket.resume();
     writeRaw(socket, error.status, chatErrorBody(error, id), ids);
   });
   server.on('clientError', (error: Error, socket: Duplex) => {
-    // What broke may be the body of a request whose head was read: then its ids are known.
-    const answer = answers.get(socket);
-    const id = makeUuidV7(parts.clock.nowMs());
-    answerBrokenRequest(socket, error, answer?.unusedIds ?? idHeadersOf(id, id, 'chat'), answer?.isOpen ?? false);
+    answerBrokenRequest(socket, error, connections.get(socket), () => {
+      const id = makeUuidV7(clock.nowMs());
+      return idHeadersOf(id, id, 'chat');
+    });
   });
 
   return {
@@ -147,34 +157,4 @@ async function run(parts: ServeParts, route: Route, request: ClientRequest, styl
     if (request.answer.hasBegun) request.answer.cut(null);
     else writeError(request.answer, parts.routes.fault, request.id, style);
   }
-}
-
-function makeServer(): Server {
-  const server = createServer({
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    headersTimeout: HEADERS_MS_MAX,
-    requestTimeout: REQUEST_MS_MAX,
-    connectionsCheckingInterval: OVERDUE_CHECK_MS,
-    maxHeaderSize: HEADER_BYTES_MAX,
-    insecureHTTPParser: false,
-    joinDuplicateHeaders: false,
-    // Node would answer a missing Host itself, without the ids; nothing here depends on it.
-    requireHostHeader: false,
-    noDelay: true,
-    keepAlive: true,
-  });
-  server.maxHeadersCount = HEADERS_MAX;
-  server.timeout = 0;
-  return server;
-}
-
-async function closeServer(server: Server, timeoutMs: number): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
-    server.close(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
 }

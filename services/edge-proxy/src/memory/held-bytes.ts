@@ -34,3 +34,6 @@ export const HELD_ANSWERS = new HeldBytes(256 * MIB);
 
 /** Relayed plain answers that are kept for their usage; of one that does not fit the usage is estimated. */
 export const METERED_ANSWERS = new HeldBytes(256 * MIB);
+
+/** Events of streams that have begun and are not complete; a stream whose event does not fit is cut. */
+export const PARTIAL_FRAMES = new HeldBytes(256 * MIB);

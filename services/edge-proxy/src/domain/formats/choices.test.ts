@@ -3,6 +3,7 @@ import { gatewayError } from '@gateway/contracts/errors';
 import fc from 'fast-check';
 import { FrameSplitter } from '../event-stream.js';
 import type { MeterResult } from './meter.js';
+import { TOKENS_MAX } from './read-usage.js';
 import { READERS } from './readers.js';
 import { meterText as meterTextAs, type Metered, type MeterOptions } from '../../../test/meter-text.js';
 
@@ -70,12 +71,7 @@ test.each<[string, unknown, MeterResult['usage'], MeterResult['problem']]>([
   ],
   ['null details', { ...USAGE, prompt_tokens_details: null }, { ...READ, cachedInput: 0 }, null],
   ['null cached', { ...USAGE, prompt_tokens_details: { cached_tokens: null } }, { ...READ, cachedInput: 0 }, null],
-  [
-    'the largest count',
-    { ...USAGE, prompt_tokens: Number.MAX_SAFE_INTEGER },
-    { ...READ, input: Number.MAX_SAFE_INTEGER },
-    null,
-  ],
+  ['the largest count', { ...USAGE, prompt_tokens: TOKENS_MAX }, { ...READ, input: TOKENS_MAX }, null],
   ['empty', {}, null, 'malformed'],
   ['without input', { completion_tokens: 4 }, null, 'malformed'],
   ['without output', { prompt_tokens: 4 }, null, 'malformed'],
@@ -83,7 +79,7 @@ test.each<[string, unknown, MeterResult['usage'], MeterResult['problem']]>([
   ['negative', { ...USAGE, completion_tokens: -1 }, null, 'malformed'],
   ['a fraction', { ...USAGE, prompt_tokens: 1.5 }, null, 'malformed'],
   ['a string', { ...USAGE, prompt_tokens: '12' }, null, 'malformed'],
-  ['too large', { ...USAGE, completion_tokens: 2 ** 53 }, null, 'malformed'],
+  ['too large', { ...USAGE, completion_tokens: TOKENS_MAX + 1 }, null, 'malformed'],
   ['negative cached', { ...USAGE, prompt_tokens_details: { cached_tokens: -5 } }, null, 'malformed'],
   ['details of another kind', { ...USAGE, prompt_tokens_details: 5 }, null, 'malformed'],
   ['a number', 46, null, 'malformed'],

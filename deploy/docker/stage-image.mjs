@@ -1,0 +1,32 @@
+// `node deploy/docker/stage-image.mjs <room> <directory>`: copies what one compiled room needs at run time, and nothing else.
+// Nothing is fetched.
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ROOT, contentsOf } from './image-contents.mjs';
+
+/** Of our own compiled code: what only the compiler and a debugger read. */
+const LEFT_OUT = /(\.tsbuildinfo|\.d\.ts|\.map|\.test\.js)$/;
+/** The program of a room, where it is not `dist/main.js`. */
+const PROGRAMS = { 'deploy/setup': 'dist/migrate-main.js' };
+
+const [room, target] = process.argv.slice(2);
+if (!room || !target || !existsSync(join(ROOT, room, 'dist'))) {
+  console.error('name a compiled room, e.g. services/billing, and a directory');
+  process.exit(1);
+}
+for (const { from, to } of contentsOf(room)) copy(from, to);
+const { name, version, license, dependencies } = JSON.parse(readFileSync(join(ROOT, room, 'package.json'), 'utf8'));
+const top = { name, version, private: true, license, type: 'module', ...(dependencies ? { dependencies } : {}) };
+writeFileSync(join(target, 'package.json'), `${JSON.stringify(top, null, 2)}\n`);
+writeFileSync(join(target, 'main.mjs'), `import './${room}/${PROGRAMS[room] ?? 'dist/main.js'}';\n`);
+
+/** Packages that lie inside another one are contents of their own, if they are needed. */
+function copy(from, to) {
+  const source = join(ROOT, from);
+  const isOwn = !from.startsWith('node_modules/');
+  mkdirSync(dirname(join(target, to)), { recursive: true });
+  cpSync(source, join(target, to), {
+    recursive: true,
+    filter: (file) => file !== join(source, 'node_modules') && !(isOwn && LEFT_OUT.test(file)),
+  });
+}

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { ProcessName } from '@gateway/local';
+import { parseUsd } from '@gateway/metering';
+import { until } from '@gateway/testkit';
+import { HELLO, chat, get } from '../test/call.js';
+import { connectRedis, isEmpty, readGate } from '../test/gate.js';
+import { PRICES } from '../test/prices.js';
+import { newSeed } from '../test/random.js';
+import { FAULTS_MIX } from './faults/call-plan.js';
+import { FaultRun } from './faults/fault-run.js';
+import { killOf, runFaults } from './faults/run-faults.js';
+
+/** `npm run prove:faults` makes fifty times as many, under a hundred faults. */
+const CALLS = 2_000;
+/** Whatever the seed says, each of these dies once in the midst of calls. */
+const KILLED = ['edge-proxy-1', 'admission-1', 'billing-1', 'catalog-1'].map(killOf);
+const FAULTS = 10;
+const SEED = newSeed();
+/** Longest time for catalog to stop. */
+const STOP_MS = 10_000;
+
+let run: FaultRun;
+beforeAll(async () => {
+  run = await FaultRun.begin('faults', CALLS);
+}, 60_000);
+afterAll(async () => {
+  await run?.end();
+}, 60_000);
+
+test(`${CALLS} calls of real clients while edge, admission, billing and catalog are killed and ten random faults hit processes, servers and the ways between: the checker finds nothing (seed ${SEED})`, async () => {
+  const said: string[] = [];
+  const say = (line: string): void => void said.push(line);
+  const options = { calls: CALLS, first: KILLED, faults: FAULTS, seed: SEED, mix: FAULTS_MIX, say };
+  const { evidence, verdict } = await runFaults(run, options);
+  const { violations, counterExample } = verdict;
+  if (violations.length > 0) throw new Error([...violations, counterExample, ...said].join('\n'));
+  expect(evidence.faults).toHaveLength(KILLED.length + FAULTS);
+  expect(evidence.calls.length).toBeGreaterThanOrEqual(CALLS);
+  // It was a run worth checking: most calls were made, and some came to each kind of end.
+  const endings = new Set(evidence.calls.map(({ ending }) => ending));
+  expect([...endings].sort()).toEqual(['cut', 'left', 'refused', 'whole']);
+  expect(evidence.records.filter(({ outcome }) => outcome === 'settled').length).toBeGreaterThan(CALLS / 3);
+}, 300_000);
+
+test('while catalog is away calls go on, and an edge and an admission that start meanwhile serve from the published catalog', async () => {
+  const { local, operator } = run.system;
+  const { account, secret } = await operator.account('1000.00');
+  const { edgeUrls, providerUrls } = local.running();
+  const model = await operator.model(PRICES, providerUrls);
+  const callEveryEdge = async (): Promise<void> => {
+    for (const url of edgeUrls) {
+      const answer = await chat(`${url}/v1/chat/completions`, secret, { model: model.id, messages: HELLO });
+      expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"usage"')]);
+      const { record } = await operator.record(answer.requestId);
+      expect([record.outcome, record.evidence]).toEqual(['settled', 'reported']);
+      expect(parseUsd(record.chargedUsd)).toBeGreaterThan(0n);
+      const listed = JSON.parse((await get(`${url}/v1/models`, secret)).text) as { data: { id: string }[] };
+      expect(listed.data.map(({ id }) => id)).toContain(model.id);
+    }
+  };
+  await until('both edges know the model', async () => {
+    const lists = await Promise.all(edgeUrls.map((url) => get(`${url}/v1/models`, secret)));
+    return lists.every(({ text }) => text.includes(model.id));
+  });
+  const [catalog] = local.children('catalog');
+  await catalog?.stop(STOP_MS);
+  expect(catalog?.pid).toBeNull();
+  await callEveryEdge();
+  await Promise.all([killFirst('edge-proxy'), killFirst('admission')]);
+  await callEveryEdge();
+  expect(catalog?.pid).toBeNull();
+
+  await catalog?.start();
+  const next = await operator.model(PRICES, providerUrls);
+  await until('a model that is saved afterwards is served', async () => {
+    const body = { model: next.id, messages: HELLO };
+    return (await chat(`${edgeUrls[0]}/v1/chat/completions`, secret, body)).status === 200;
+  });
+  const redis = connectRedis(local.servers.redis.url);
+  await until('slots and holds are gone', async () => isEmpty(await readGate(redis, account)), 30_000);
+  redis.disconnect();
+}, 120_000);
+
+/** Kills the first process of a name and waits until another one is ready in its place. */
+async function killFirst(name: ProcessName): Promise<void> {
+  const [victim] = run.system.local.children(name);
+  const pid = victim?.pid;
+  victim?.kill('SIGKILL');
+  await until(`${name} is another process`, () => victim?.pid != null && victim.pid !== pid, 30_000);
+  await victim?.ready();
+}

@@ -1,0 +1,76 @@
+import { formatUsd } from '@gateway/metering';
+import type { TestOperator } from '../../test/operator.js';
+import type { ModelOfRun, Terms } from './evidence.js';
+import { CENT_NANO_USD } from './rate-call.js';
+
+/** An account of a run: what binds it, and how hard it is used. */
+export interface RunAccount {
+  readonly terms: Terms;
+  readonly secret: string;
+  readonly model: ModelOfRun;
+  /** Calls at a time. */
+  readonly lanes: number;
+}
+
+const RICH_NANO_USD = 1_000_000_000_000_000n;
+const MANY_SLOTS = 500;
+const FEW_SLOTS = 4;
+const FEW_PER_MINUTE = 120;
+const PER_MINUTE_MAX = 1_000_000;
+/** Of the calls of a run one in so many fits a limit that is used up by calls. */
+const ONE_FITS_IN = 25;
+const DAY_MS = 86_400_000;
+
+/** Accounts on which nothing binds, and one for each limit that nothing may overstep. */
+export async function arrangeAccounts(operator: TestOperator, calls: number): Promise<RunAccount[]> {
+  const fit = Math.ceil(calls / ONE_FITS_IN);
+  const cents = BigInt(fit) * CENT_NANO_USD;
+  return Promise.all([
+    payer(operator, { model: 'rated', lanes: 5 }),
+    payer(operator, { model: 'rated', lanes: 5 }),
+    payer(operator, { model: 'cancelled', lanes: 4 }),
+    payer(operator, { model: 'rated', lanes: 7, slots: FEW_SLOTS }),
+    payer(operator, { model: 'cent', lanes: 4, creditNanoUsd: cents }),
+    payer(operator, { model: 'cent', lanes: 4, keyCapNanoUsd: cents }),
+    payer(operator, { model: 'rated', lanes: 2, requestsPerMinute: FEW_PER_MINUTE }),
+    subscriber(operator, fit),
+  ]);
+}
+
+interface Payer extends Partial<Terms> {
+  readonly model: ModelOfRun;
+  readonly lanes: number;
+}
+
+async function payer(operator: TestOperator, { model, lanes, ...bound }: Payer): Promise<RunAccount> {
+  const { id } = await operator.emptyAccount();
+  const terms = { ...UNBOUND, account: id, ...bound };
+  await operator.credit(id, formatUsd(terms.creditNanoUsd));
+  await operator.limits(id, terms.requestsPerMinute ?? PER_MINUTE_MAX, terms.slots);
+  const { keyCapNanoUsd } = terms;
+  const { secret } = await operator.key(id, keyCapNanoUsd === null ? {} : { capUsd: formatUsd(keyCapNanoUsd) });
+  return { terms, secret, model, lanes };
+}
+
+/** A plan whose window counts requests, and no wallet. */
+async function subscriber(operator: TestOperator, windowRequests: number): Promise<RunAccount> {
+  const { id } = await operator.emptyAccount();
+  const planId = await operator.plan({
+    requestsPerMinute: PER_MINUTE_MAX,
+    concurrency: MANY_SLOTS,
+    windows: [{ type: 'monthly', unit: 'requests', limit: windowRequests }],
+  });
+  const now = Date.now();
+  await operator.subscribe(id, planId, { startMs: now - DAY_MS, endMs: now + 29 * DAY_MS });
+  const { secret } = await operator.key(id);
+  const terms = { ...UNBOUND, account: id, creditNanoUsd: 0n, windowRequests };
+  return { terms, secret, model: 'cent', lanes: 4 };
+}
+
+const UNBOUND = {
+  creditNanoUsd: RICH_NANO_USD,
+  slots: MANY_SLOTS,
+  requestsPerMinute: null,
+  windowRequests: null,
+  keyCapNanoUsd: null,
+};

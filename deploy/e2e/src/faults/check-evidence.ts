@@ -1,0 +1,58 @@
+import type { Evidence } from './evidence.js';
+import { joinLogs } from './join-logs.js';
+import type { JoinedCall } from './join-logs.js';
+import { judgeCall } from './judge-call.js';
+import { judgeLedger } from './judge-ledger.js';
+import { judgeLimits } from './judge-limits.js';
+import { tellStory } from './tell-story.js';
+
+export interface Verdict {
+  /** Sentences; empty when every invariant held. */
+  readonly violations: readonly string[];
+  /** The shortest story of a call with which something is wrong; null when there is none. */
+  readonly counterExample: string | null;
+}
+
+/**
+ * The logs of everybody who saw a call against what must hold whatever breaks (money and failure, invariants 1 to 7). Pure: it
+ * knows nothing but the evidence.
+ */
+export function checkEvidence(evidence: Evidence): Verdict {
+  const { calls, foreign } = joinLogs(evidence);
+  const violations: string[] = [];
+  const blamed: { readonly joined: JoinedCall; readonly sentence: string }[] = [];
+  const blame = (sentence: string, joined: JoinedCall | undefined): void => {
+    violations.push(joined === undefined ? sentence : `call ${joined.call.n}: ${sentence}`);
+    if (joined !== undefined) blamed.push({ joined, sentence });
+  };
+  for (const joined of calls) {
+    const sentence = judgeCall(joined, evidence.faults);
+    if (sentence !== null) blame(sentence, joined);
+  }
+  const byId = new Map(calls.flatMap((joined) => joined.records.map((record) => [record.requestId, joined])));
+  for (const id of repeated(evidence.calls.flatMap(({ requestId }) => requestId ?? []))) {
+    blame(`${id} was given to two calls`, byId.get(id));
+  }
+  for (const record of foreign) {
+    violations.push(`${record.requestId} is ${record.outcome} at ${record.chargedNanoUsd}, and no client made it`);
+  }
+  for (const { sentence, requestId } of [...judgeLedger(evidence), ...judgeLimits(evidence)]) {
+    const told = requestId === null ? sentence : `${requestId} ${sentence}`;
+    blame(told, requestId === null ? undefined : byId.get(requestId));
+  }
+  // A story needs the whole ledger: only those that promise to be short are told.
+  const size = ({ provider, records }: JoinedCall): number => provider.length + records.length;
+  const [counterExample = null] = blamed
+    .sort((one, other) => size(one.joined) - size(other.joined))
+    .slice(0, STORIES_MAX)
+    .map(({ joined, sentence }) => `${sentence}\n${tellStory(joined, evidence)}`)
+    .sort((one, other) => one.split('\n').length - other.split('\n').length);
+  return { violations, counterExample };
+}
+
+const STORIES_MAX = 20;
+
+function repeated(ids: readonly string[]): Set<string> {
+  const seen = new Set<string>();
+  return new Set(ids.filter((id) => seen.has(id) || (seen.add(id), false)));
+}

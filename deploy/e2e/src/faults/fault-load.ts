@@ -1,0 +1,79 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '@gateway/testkit';
+import type { RunAccount } from './arrange-accounts.js';
+import { planCall } from './call-plan.js';
+import type { Mix } from './call-plan.js';
+import type { ClientCall, ModelOfRun } from './evidence.js';
+import { makeCall } from './make-call.js';
+
+export interface FaultLoad {
+  /** Calls that have ended, in the order of their ends. */
+  readonly seen: readonly ClientCall[];
+  readonly begun: number;
+  /** No further calls until {@link FaultLoad.goOn}; resolves when the last has ended. */
+  rest(): Promise<void>;
+  goOn(): void;
+  /** No further calls; resolves when the last has ended. */
+  stop(): Promise<void>;
+}
+
+export interface FaultLoadOptions {
+  readonly accounts: readonly RunAccount[];
+  readonly edgeUrls: readonly string[];
+  readonly modelIds: Readonly<Record<ModelOfRun, string>>;
+  readonly mix: Mix;
+  readonly next: () => number;
+}
+
+/** After an answer other than 200, so that refusals do not crowd out the calls. */
+const REFUSED_PAUSE_MS = 250;
+/** After a call that found nobody. */
+const BROKEN_PAUSE_MS = 50;
+
+/** No call takes longer. */
+const REST_WITHIN_MS = 120_000;
+
+/** Every account calls in all of its lanes, at all edges, until told to stop. */
+export function startFaultLoad({ accounts, edgeUrls, modelIds, mix, next }: FaultLoadOptions): FaultLoad {
+  const seen: ClientCall[] = [];
+  let stopped = false;
+  let begun = 0;
+  let resting: Promise<void> | null = null;
+  let goOn = (): void => undefined;
+  const lane = async ({ terms, secret, model }: RunAccount): Promise<void> => {
+    for (;;) {
+      if (resting !== null) await resting;
+      if (stopped) return;
+      begun += 1;
+      const plan = planCall(begun, next, mix);
+      const edge = Math.floor(next() * edgeUrls.length);
+      const place = { account: terms.account, secret, edge, edgeUrl: edgeUrls[edge] ?? '', model };
+      const call = await makeCall(plan, { ...place, modelId: modelIds[model] });
+      seen.push(call);
+      if (call.ending === 'refused') await delay(REFUSED_PAUSE_MS);
+      else if (call.status === null) await delay(BROKEN_PAUSE_MS);
+    }
+  };
+  const lanes = accounts.flatMap((account) => Array.from({ length: account.lanes }, () => lane(account)));
+  return {
+    seen,
+    get begun() {
+      return begun;
+    },
+    async rest() {
+      resting = new Promise((resolve) => {
+        goOn = () => {
+          resting = null;
+          resolve();
+        };
+      });
+      await until('the last call has ended', () => seen.length === begun, REST_WITHIN_MS);
+    },
+    goOn: () => goOn(),
+    async stop() {
+      stopped = true;
+      goOn();
+      await Promise.all(lanes);
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import type { FaultDone } from './evidence.js';
+
+/** A fault as it is going to be; the same for the same seed and system. */
+export interface PlannedFault {
+  readonly what: FaultDone['what'];
+  readonly target: string;
+  /** Of what ends by itself: how long it lasts, milliseconds. */
+  readonly forMs: number;
+  /** Of a delay: so much later every byte arrives, milliseconds. */
+  readonly delayMs: number;
+}
+
+/** What can be hit. */
+export interface Targets {
+  /** `billing-1`, … */
+  readonly processes: readonly string[];
+  readonly links: readonly string[];
+}
+
+export const SERVERS = ['postgres', 'nats', 'redis'] as const;
+export type FaultServer = (typeof SERVERS)[number];
+
+/** Below the lease of the systems under faults: silence alone never costs a call its slot. */
+export const SILENCE_MS = { min: 300, span: 1_500 };
+const DELAY_MS = { min: 20, span: 230 };
+
+/** Kinds, so that each has its turn as often as the others. */
+const KINDS = [
+  'kill a process',
+  'freeze a process',
+  'freeze a server',
+  'restart a server',
+  'flush redis',
+  'reset a link',
+  'stall a link',
+  'delay a link',
+] as const;
+
+/** So many faults, none before the one before it is over. */
+export function planFaults(count: number, { processes, links }: Targets, next: () => number): PlannedFault[] {
+  const pick = <T>(all: readonly T[]): T => {
+    const one = all[Math.floor(next() * all.length)];
+    if (one === undefined) throw new Error('there is nothing to hit');
+    return one;
+  };
+  const kinds: (typeof KINDS)[number][] = [];
+  while (kinds.length < count) kinds.push(...shuffled(KINDS, next));
+  return kinds.slice(0, count).map((kind) => {
+    const lasting = { forMs: between(SILENCE_MS, next), delayMs: 0 };
+    switch (kind) {
+      case 'kill a process':
+        return { what: 'kill', target: pick(processes), ...lasting };
+      case 'freeze a process':
+        return { what: 'freeze', target: pick(processes), ...lasting };
+      case 'freeze a server':
+        return { what: 'freeze', target: pick(SERVERS), ...lasting };
+      case 'restart a server':
+        return { what: 'restart', target: pick(SERVERS), ...lasting };
+      case 'flush redis':
+        return { what: 'flush', target: 'redis', ...lasting };
+      case 'reset a link':
+        return { what: 'reset', target: pick(links), ...lasting };
+      case 'stall a link':
+        return { what: 'stall', target: pick(links), ...lasting };
+      case 'delay a link':
+        return { what: 'delay', target: pick(links), ...lasting, delayMs: between(DELAY_MS, next) };
+    }
+  });
+}
+
+function between({ min, span }: { min: number; span: number }, next: () => number): number {
+  return min + Math.floor(next() * span);
+}
+
+function shuffled<T>(all: readonly T[], next: () => number): T[] {
+  return all
+    .map((one) => ({ one, at: next() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ one }) => one);
+}

@@ -1,0 +1,146 @@
+import { until } from '@gateway/testkit';
+import { startOwnSystem } from '../../test/own-system.js';
+import type { OwnSystem } from '../../test/own-system.js';
+import { arrangeAccounts } from './arrange-accounts.js';
+import type { RunAccount } from './arrange-accounts.js';
+import type { Mix } from './call-plan.js';
+import type { Evidence, FaultDone, ModelOfRun } from './evidence.js';
+import { startFaultLoad } from './fault-load.js';
+import type { FaultLoad } from './fault-load.js';
+import type { PlannedFault, Targets } from './fault-plan.js';
+import { allReady, inflictFault, targetsOf } from './inflict-fault.js';
+import { Links } from './links.js';
+import { startObedientProvider } from './obedient-provider.js';
+import type { ObedientProvider } from './obedient-provider.js';
+import { RUN_PRICES } from './rate-call.js';
+import { patiently } from './patiently.js';
+import { readEvidence } from './read-evidence.js';
+
+const LEASE_MS = 8_000;
+/**
+ * Lease and expiry outlive every silence that a fault makes, also on a busy machine: no call loses slot or hold but with its
+ * edge. A call that settled after its expiry could overstep a limit, as the design has it.
+ */
+const DURATIONS = {
+  GATEWAY_LEASE_MS: String(LEASE_MS),
+  GATEWAY_EXPIRY_MS: '15000',
+  GATEWAY_BEAT_MS: '400',
+  GATEWAY_SWEEP_MS: '300',
+};
+const REPLICAS = { 'edge-proxy': 2, admission: 2, billing: 2 } as const;
+const ENDPOINTS = ['/v1/chat/completions', '/v1/messages'] as const;
+const SOURCES = ['a', 'b'] as const;
+/** Whole answers at each edge, of calls that began after a fault: it is over. */
+const SERVED_CALLS = 3;
+const SERVED_WITHIN_MS = 180_000;
+const LAST_CALLS = 100;
+
+/** A system with a proxy on each of its ways, a provider that obeys, and accounts that use both. */
+export class FaultRun {
+  readonly #faults: FaultDone[] = [];
+
+  private constructor(
+    readonly system: OwnSystem,
+    readonly links: Links,
+    readonly provider: ObedientProvider,
+    readonly accounts: readonly RunAccount[],
+    private readonly modelIds: ModelIds,
+    /** Ends the system and everything around it. */
+    readonly end: () => Promise<void>,
+  ) {}
+
+  /** @param calls of the run: limits are sized so that they bind on its way */
+  static async begin(name: string, calls: number, env: Readonly<Record<string, string>> = {}): Promise<FaultRun> {
+    const links = new Links();
+    const provider = await startObedientProvider();
+    const system = await startOwnSystem(name, { ...DURATIONS, ...env }, REPLICAS, (own) => links.between(own));
+    const end = async (): Promise<void> => {
+      await system.stop();
+      await links.close();
+      await provider.close();
+    };
+    try {
+      const modelIds = await arrangeModels(system, links, provider);
+      const accounts = await patiently('accounts', () => arrangeAccounts(system.operator, calls));
+      return new FaultRun(system, links, provider, accounts, modelIds, end);
+    } catch (error) {
+      await end();
+      throw error;
+    }
+  }
+
+  get targets(): Targets {
+    return targetsOf(this.system.local, this.links);
+  }
+
+  get faults(): readonly FaultDone[] {
+    return this.#faults;
+  }
+
+  load(mix: Mix, next: () => number): FaultLoad {
+    const { edgeUrls } = this.system.local.running();
+    return startFaultLoad({ accounts: this.accounts, edgeUrls, modelIds: this.modelIds, mix, next });
+  }
+
+  /** Makes one fault in the midst of the load; resolves when every edge serves again. */
+  async suffer(fault: PlannedFault, load: FaultLoad): Promise<FaultDone> {
+    const from = Date.now();
+    await inflictFault(fault, this.system.local, this.links);
+    const endedAt = Date.now();
+    const edges = this.system.local.running().edgeUrls.map((_, edge) => edge);
+    await until(
+      `every edge serves after: ${fault.what} ${fault.target}`,
+      () => edges.every((edge) => served(load, edge, endedAt)),
+      SERVED_WITHIN_MS,
+    ).catch((error: Error) => {
+      throw new Error(
+        `${error.message}; ${load.begun - load.seen.length} calls are open, the last answers: ${lastOf(load)}`,
+      );
+    });
+    const done = { what: fault.what, target: fault.target, from, until: Date.now() };
+    this.#faults.push(done);
+    return done;
+  }
+
+  /** Everybody's log, when nothing runs any more. */
+  async evidence(load: FaultLoad): Promise<Evidence> {
+    const { system, provider, accounts } = this;
+    await allReady(system.local);
+    const terms = accounts.map((account) => account.terms);
+    return readEvidence({ system, provider, terms, calls: load.seen, faults: this.#faults, leaseMs: LEASE_MS });
+  }
+}
+
+type ModelIds = Readonly<Record<ModelOfRun, string>>;
+
+/** Every model has two sources, each behind a proxy of its own. */
+async function arrangeModels({ operator }: OwnSystem, links: Links, provider: ObedientProvider): Promise<ModelIds> {
+  const urls = await Promise.all(SOURCES.map((source) => links.add(`edge-proxy to source ${source}`, provider.url)));
+  const baseUrls = urls.map((url, index) => `${url}/${SOURCES[index]}`);
+  const model = (of: ModelOfRun): Promise<string> =>
+    patiently('a model', async () => {
+      const source = { endpoints: [...ENDPOINTS], cancelStopsBilling: of === 'cancelled' };
+      return (await operator.model(RUN_PRICES[of], baseUrls, source)).id;
+    });
+  return { rated: await model('rated'), cent: await model('cent'), cancelled: await model('cancelled') };
+}
+
+/** How the last calls ended, each ending with its count. */
+function lastOf({ seen }: FaultLoad): string {
+  const counts = new Map<string, number>();
+  for (const { edge, ending, status, code } of seen.slice(-LAST_CALLS)) {
+    const answer = `edge ${edge + 1} ${ending} ${status ?? ''} ${code ?? ''}`.trim();
+    counts.set(answer, (counts.get(answer) ?? 0) + 1);
+  }
+  return [...counts].map(([answer, count]) => `${count} ${answer}`).join(', ');
+}
+
+function served({ seen }: FaultLoad, edge: number, since: number): boolean {
+  let count = 0;
+  for (let at = seen.length - 1; at >= 0 && count < SERVED_CALLS; at -= 1) {
+    const call = seen[at];
+    if (call === undefined || call.endedAt < since) break;
+    if (call.edge === edge && call.ending === 'whole' && call.begunAt >= since) count += 1;
+  }
+  return count >= SERVED_CALLS;
+}

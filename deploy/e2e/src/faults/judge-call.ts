@@ -1,0 +1,120 @@
+import type { FaultDone } from './evidence.js';
+import { tokensOf } from './call-plan.js';
+import type { JoinedCall } from './join-logs.js';
+import { chargeMax, chargeOf } from './rate-call.js';
+
+/** An edge that is killed takes with it what its clients have left, so long after they left. */
+const READ_ON_MS = 10_000;
+const SLACK_MS = 1_000;
+/** A call that is older is in a beat of its edge. */
+const BEATEN_AFTER_MS = 2_000;
+/** Expiry, and the questions to billing after it. */
+const EXPIRED_AFTER_MS = 60_000;
+
+/** What is wrong with one call; null when every promise was kept. */
+export function judgeCall(joined: JoinedCall, faults: readonly FaultDone[]): string | null {
+  const { call, provider, records } = joined;
+  const [record] = records;
+  if (records.length > 1) return `has ${records.length} records`;
+  if (provider.length > 0 && record === undefined) {
+    return isLostWithGate(joined, faults) ? null : 'reached the provider and has no record';
+  }
+  if (call.ending === 'whole') return judgeWhole(joined);
+  if (record === undefined) return null;
+  const hits = hitsOf(joined, faults);
+  if (provider.length === 0 && record.outcome === 'settled') return 'is settled and never reached the provider';
+  if (record.outcome === 'expired' && provider.length > 0 && !hits.edgeKilled) return 'expired while its edge lived';
+  if (record.outcome !== 'settled' && record.chargedNanoUsd !== 0n) return `is ${record.outcome} and was charged`;
+  const wholes = provider.filter(({ ending }) => ending === 'whole').length;
+  if (wholes > 1 && !hits.sourceDisturbed && !hits.edgeKilled) return `was answered ${wholes} times by the provider`;
+  switch (call.ending) {
+    case 'refused':
+      return record.chargedNanoUsd === 0n ? null : 'was answered with an error and charged';
+    case 'cut':
+      if (record.chargedNanoUsd === 0n) return null;
+      if (!hits.edgeKilled) return 'was cut short, not by its client, and charged';
+      // The edge had stored its event and died with the last piece in its hands.
+      return wholes > 0 && record.chargedNanoUsd === exactCharge(joined)
+        ? null
+        : 'was cut by a kill and charged wrongly';
+    case 'left':
+      return judgeLeft(joined, wholes > 0 && call.model !== 'cancelled' && !hits.sourceDisturbed && !hits.edgeKilled);
+  }
+}
+
+/**
+ * What remains by design: an edge that dies together with its gate takes along the calls that were in none of its beats.
+ * Together means that the gate was lost before the calls had expired.
+ */
+export function isLostWithGate({ call, provider, records }: JoinedCall, faults: readonly FaultDone[]): boolean {
+  if (records.length > 0 || call.ending !== 'cut') return false;
+  const begunAt = Math.min(...provider.map((one) => one.begunAt));
+  const kill = faults.find(
+    ({ what, target, from, until }) =>
+      what === 'kill' &&
+      target === `edge-proxy-${call.edge + 1}` &&
+      from >= call.begunAt - SLACK_MS &&
+      from <= call.endedAt + SLACK_MS &&
+      until >= begunAt &&
+      begunAt >= from - BEATEN_AFTER_MS,
+  );
+  return faults.some(
+    ({ what, target, from }) =>
+      (what === 'flush' || (what === 'restart' && target === 'redis')) &&
+      kill !== undefined &&
+      from >= kill.from &&
+      from <= kill.from + EXPIRED_AFTER_MS,
+  );
+}
+
+/** A complete answer: complete at the provider too, one settled record, the provider's usage, the exact charge. */
+function judgeWhole(joined: JoinedCall): string | null {
+  const { call, provider, records } = joined;
+  const [record] = records;
+  if (call.text !== 'all') return 'ended like a complete answer with only a part of its text';
+  if (!provider.some(({ ending }) => ending === 'whole'))
+    return 'ended complete, and the provider had not completed it';
+  if (record === undefined) return 'was answered and has no record';
+  if (record.outcome !== 'settled') return `was answered and is ${record.outcome}`;
+  const { input, output } = tokensOf(call.n);
+  const isReported = call.usage?.input === input && call.usage.output === output;
+  if (!isReported) return 'was answered with another usage than the provider reported';
+  if (record.evidence !== 'reported' || record.tokens?.input !== input || record.tokens.output !== output) {
+    return 'is recorded with another usage than the provider reported';
+  }
+  const charge = exactCharge(joined);
+  return record.chargedNanoUsd === charge ? null : `costs ${charge} and was charged ${record.chargedNanoUsd}`;
+}
+
+/** A client that left: the reported usage if there is one, else at most the worst case, and never a whole answer free. */
+function judgeLeft(joined: JoinedCall, mustPay: boolean): string | null {
+  const { call, records } = joined;
+  const [record] = records;
+  if (record === undefined) return null;
+  const { chargedNanoUsd, evidence } = record;
+  if (chargedNanoUsd === 0n) return mustPay ? 'was completed by the provider and left by its client free' : null;
+  if (evidence === 'reported') {
+    return chargedNanoUsd === exactCharge(joined) ? null : `was left and charged ${chargedNanoUsd}`;
+  }
+  return chargedNanoUsd <= chargeMax(call) ? null : `was left and charged ${chargedNanoUsd}, above its worst case`;
+}
+
+function exactCharge({ call }: JoinedCall): bigint {
+  return chargeOf(call.model, tokensOf(call.n));
+}
+
+interface Hits {
+  readonly edgeKilled: boolean;
+  readonly sourceDisturbed: boolean;
+}
+
+/** Faults that may have ended this call. */
+function hitsOf({ call, provider }: JoinedCall, faults: readonly FaultDone[]): Hits {
+  const lastAt = Math.max(call.endedAt, ...provider.map(({ endedAt }) => endedAt ?? call.endedAt));
+  const to = lastAt + (call.ending === 'left' ? READ_ON_MS : SLACK_MS);
+  const during = faults.filter(({ from, until }) => from <= to && until >= call.begunAt - SLACK_MS);
+  return {
+    edgeKilled: during.some(({ what, target }) => what === 'kill' && target === `edge-proxy-${call.edge + 1}`),
+    sourceDisturbed: during.some(({ target }) => target.startsWith('edge-proxy to source')),
+  };
+}

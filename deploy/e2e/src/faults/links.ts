@@ -1,0 +1,52 @@
+import { SERVICES } from '@gateway/local';
+import type { Addresses } from '@gateway/local';
+import { startTcpProxy } from './tcp-proxy.js';
+import type { TcpProxy } from './tcp-proxy.js';
+
+type LedgerService = Parameters<Addresses['postgresUrlOf']>[0];
+const LEDGER_SERVICES: readonly LedgerService[] = ['billing', 'accounts', 'catalog'];
+
+/** The ways between the processes of a system, each through a proxy of its own: `edge-proxy to nats`, `edge-proxy to a`. */
+export class Links {
+  readonly #proxies = new Map<string, TcpProxy>();
+
+  get names(): readonly string[] {
+    return [...this.#proxies.keys()];
+  }
+
+  named(name: string): TcpProxy {
+    const proxy = this.#proxies.get(name);
+    if (proxy === undefined) throw new Error(`there is no link ${name}`);
+    return proxy;
+  }
+
+  /** What the services are told: every server behind a proxy of the service that asks. */
+  async between(own: Addresses): Promise<Addresses> {
+    const nats = new Map<string, string>();
+    for (const service of SERVICES) {
+      nats.set(service, await this.add(`${service} to nats`, own.natsUrlOf(service)));
+    }
+    const postgres = new Map<string, string>();
+    for (const service of LEDGER_SERVICES) {
+      postgres.set(service, await this.add(`${service} to postgres`, own.postgresUrlOf(service)));
+    }
+    return {
+      ...own,
+      natsUrlOf: (service) => nats.get(service) ?? own.natsUrlOf(service),
+      postgresUrlOf: (service) => postgres.get(service) ?? own.postgresUrlOf(service),
+      redisUrl: await this.add('admission to redis', own.redisUrl),
+    };
+  }
+
+  /** A proxy before this URL; gives the URL that leads through it. */
+  async add(name: string, target: string): Promise<string> {
+    const url = new URL(target);
+    const proxy = await startTcpProxy(Number(url.port));
+    this.#proxies.set(name, proxy);
+    return target.replace(url.host, `${url.hostname}:${proxy.port}`);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#proxies.values()].map((proxy) => proxy.close()));
+  }
+}

@@ -1,0 +1,40 @@
+import { callWithAnthropic } from './anthropic-client.js';
+import { promptOf, textOf } from './call-plan.js';
+import type { CallPlan } from './call-plan.js';
+import type { ClientCall } from './evidence.js';
+import { callWithOpenai } from './openai-client.js';
+import { callRaw } from './raw-client.js';
+import type { CallPlace, Reading } from './reading.js';
+
+/** Room above the tokens that the provider is going to report. */
+const TOKENS_ABOVE = 8;
+/** Makes one call as planned and tells what its client saw; never rejects. */
+export async function makeCall(plan: CallPlan, place: CallPlace): Promise<ClientCall> {
+  const reading: Reading = {
+    ...{ requestId: null, status: null, code: null, text: '', usage: null },
+    ...{ isWhole: false, hasLeft: false },
+  };
+  const begunAt = Date.now();
+  const call = { openai: callWithOpenai, anthropic: callWithAnthropic, raw: callRaw }[plan.client];
+  const asked = { plan, place, prompt: promptOf(plan, place.model), maxTokens: plan.n + TOKENS_ABOVE };
+  await call(asked, reading).catch(() => undefined);
+  const { requestId, status, code, usage } = reading;
+  return {
+    ...{ n: plan.n, account: place.account, model: place.model, edge: place.edge },
+    ...{ client: plan.client, streamed: plan.streamed, requestId, status, code, usage },
+    ending: endingOf(reading),
+    text: compareText(reading.text, textOf(plan)),
+    ...{ begunAt, endedAt: Date.now() },
+  };
+}
+
+function endingOf({ status, isWhole, hasLeft }: Reading): ClientCall['ending'] {
+  if (status !== null && status !== 200) return 'refused';
+  if (isWhole) return 'whole';
+  return hasLeft ? 'left' : 'cut';
+}
+
+function compareText(read: string, expected: string): ClientCall['text'] {
+  if (read === expected) return 'all';
+  return expected.startsWith(read) ? 'beginning' : 'other';
+}

@@ -1,0 +1,63 @@
+import { until } from '@gateway/testkit';
+import { random } from '../../test/random.js';
+import type { Mix } from './call-plan.js';
+import { checkEvidence } from './check-evidence.js';
+import type { Verdict } from './check-evidence.js';
+import type { Evidence } from './evidence.js';
+import { planFaults } from './fault-plan.js';
+import type { PlannedFault } from './fault-plan.js';
+import type { FaultRun } from './fault-run.js';
+
+export interface FaultsOptions {
+  readonly calls: number;
+  /** Faults that come before those that the seed decides. */
+  readonly first?: readonly PlannedFault[];
+  readonly faults: number;
+  readonly seed: number;
+  readonly mix: Mix;
+  readonly say: (line: string) => void;
+}
+
+export interface FaultFigures {
+  readonly options: FaultsOptions;
+  readonly evidence: Evidence;
+  readonly verdict: Verdict;
+  /** Of the load, without start and end of the system. */
+  readonly ms: number;
+}
+
+/** So many calls must come to their ends within this time after the last fault. */
+const CALLS_WITHIN_MS = 3_600_000;
+/** Calls are planned by another sequence than faults: a call more or less changes no fault. */
+const CALLS_SEED = 0x5eed;
+
+/** The calls with the faults spread evenly over them, and the checker's verdict. */
+export async function runFaults(run: FaultRun, options: FaultsOptions): Promise<FaultFigures> {
+  const { calls, faults, seed, mix, say } = options;
+  const planned = [...(options.first ?? []), ...planFaults(faults, run.targets, random(seed))];
+  const startedAt = Date.now();
+  const load = run.load(mix, random(seed ^ CALLS_SEED));
+  try {
+    for (const [index, fault] of planned.entries()) {
+      const due = Math.floor((calls * (index + 1)) / (planned.length + 1));
+      await until(`${due} calls have ended`, () => load.seen.length >= due, CALLS_WITHIN_MS);
+      const { from, until: over } = await run.suffer(fault, load);
+      say(
+        `${index + 1} ${fault.what} ${fault.target}: ${over - from} ms until all edges served; ${load.seen.length} calls`,
+      );
+    }
+    await until(`${calls} calls have ended`, () => load.seen.length >= calls, CALLS_WITHIN_MS);
+  } finally {
+    await load.stop();
+  }
+  const ms = Date.now() - startedAt;
+  say(`${load.seen.length} calls have ended; waiting until nothing is under way`);
+  const evidence = await run.evidence(load);
+  say('checking');
+  return { options, evidence, verdict: checkEvidence(evidence), ms };
+}
+
+/** @param target a process: `billing-1` */
+export function killOf(target: string): PlannedFault {
+  return { what: 'kill', target, forMs: 0, delayMs: 0 };
+}

@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { until } from '@gateway/testkit';
+import { startTcpProxy } from './tcp-proxy.js';
+import type { TcpProxy } from './tcp-proxy.js';
+
+/** Large enough that no buffer on the way takes it whole. */
+const LARGE_BYTES = 8 * 1024 * 1024;
+
+const DELAY_MS = 100;
+
+let server: Server;
+let proxy: TcpProxy;
+/** The server's ends of the connections, in the order in which they came. */
+const taken: Socket[] = [];
+beforeAll(async () => {
+  server = createServer({ allowHalfOpen: true }, (socket) => {
+    taken.push(socket);
+    socket.on('error', () => undefined);
+    // What is said comes back, and the end with it.
+    socket.pipe(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterAll(() => {
+  for (const socket of taken) socket.destroy();
+  server.close();
+});
+beforeEach(async () => {
+  proxy = await startTcpProxy((server.address() as AddressInfo).port);
+});
+afterEach(() => proxy.close());
+
+interface Talk {
+  readonly socket: Socket;
+  readonly heard: () => string;
+  readonly closed: Promise<unknown>;
+}
+
+function talk(): Talk {
+  const socket = connect({ port: proxy.port, host: '127.0.0.1', allowHalfOpen: true });
+  let heard = '';
+  socket.setEncoding('latin1');
+  socket.on('data', (text) => (heard += String(text)));
+  socket.on('error', () => undefined);
+  return { socket, heard: () => heard, closed: closed(socket) };
+}
+
+/** Also after an error. */
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.once('close', () => resolve()));
+}
+
+test('bytes pass both ways, more than any buffer holds, and so does the end', async () => {
+  const { socket, heard, closed } = talk();
+  const text = 'x'.repeat(LARGE_BYTES);
+  socket.end(text);
+  await once(socket, 'end');
+  expect(heard() === text).toBe(true);
+  await closed;
+});
+
+test('every byte comes later by the delay, in its order, also what comes when the delay is taken back', async () => {
+  const { socket, heard } = talk();
+  await once(socket, 'connect');
+  proxy.delay(DELAY_MS);
+  const begunAt = performance.now();
+  for (let n = 0; n < 5; n += 1) socket.write(`${n},`);
+  await until('the first come back', () => heard().startsWith('0,'));
+  // There and back; a timer may be a little early.
+  expect(performance.now() - begunAt).toBeGreaterThan(2 * DELAY_MS - 10);
+  proxy.restore();
+  socket.write('last');
+  await until('all has come back', () => heard() === '0,1,2,3,4,last');
+});
+
+test('while it is stalled nothing passes and connections stay open; then all of it comes', async () => {
+  const { socket, heard } = talk();
+  socket.write('before,');
+  await until('it passes', () => heard() === 'before,');
+  proxy.stall();
+  socket.write('meanwhile,');
+  const other = talk();
+  other.socket.write('new');
+  await until('the new one is taken', () => proxy.connections === 2);
+  expect([heard(), other.heard()]).toEqual(['before,', '']);
+  proxy.restore();
+  await until('all passes', () => heard() === 'before,meanwhile,' && other.heard() === 'new');
+});
+
+test('a reset breaks both sides, those too that had ended in one direction', async () => {
+  const [whole, half] = [talk(), talk()];
+  whole.socket.write('1');
+  half.socket.write('1');
+  await until('both pass', () => whole.heard() === '1' && half.heard() === '1');
+  const inner = taken.slice(-2).map(closed);
+  proxy.stall();
+  half.socket.end();
+  proxy.reset();
+  await Promise.all([whole.closed, half.closed, ...inner]);
+  await until('the proxy has forgotten them', () => proxy.connections === 0);
+});
+
+test('what breaks on the far side breaks on the near one', async () => {
+  const { socket, heard, closed } = talk();
+  socket.write('1');
+  await until('it passes', () => heard() === '1');
+  taken.at(-1)?.resetAndDestroy();
+  await closed;
+  expect(socket.readableEnded).toBe(false);
+});

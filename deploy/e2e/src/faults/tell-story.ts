@@ -1,0 +1,57 @@
+import type { Evidence, Tokens } from './evidence.js';
+import type { JoinedCall } from './join-logs.js';
+
+/** Faults that began so long before a call, or after it, are part of its story. */
+const AROUND_MS = 2_000;
+
+interface Line {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** All that everybody saw of one call, in the order of time, a line each. */
+export function tellStory({ call, provider, records }: JoinedCall, { ledger, faults }: Evidence): string {
+  const lines: Line[] = [
+    {
+      at: call.begunAt,
+      text: `client  ${call.client} of ${call.account} asks edge ${call.edge + 1} for ${call.streamed ? 'a stream' : 'an answer'} of ${call.model}`,
+    },
+    {
+      at: call.endedAt,
+      text: `client  ${call.ending}: ${call.status ?? 'no status'} ${call.code ?? ''}, text ${call.text}, usage ${tokens(call.usage)}, id ${call.requestId ?? 'unknown'}`,
+    },
+    ...provider.flatMap((one): Line[] => [
+      { at: one.begunAt, text: `source  ${one.source} is asked` },
+      { at: one.endedAt ?? Infinity, text: `source  ${one.source} ${one.ending}, usage ${tokens(one.usage)}` },
+    ]),
+    ...records.map((record): Line => ({
+      at: Infinity,
+      text: `record  ${record.requestId} ${record.outcome}, ${record.evidence} ${tokens(record.tokens)}, charged ${record.chargedNanoUsd}, begun ${time(record.startedAt)}`,
+    })),
+    ...ledger
+      .filter(({ requestId }) => records.some((record) => record.requestId === requestId))
+      .map(({ kind, entries }): Line => {
+        const told = entries.map(({ ledgerAccount, amountNanoUsd }) => `${ledgerAccount} ${amountNanoUsd}`);
+        return { at: Infinity, text: `ledger  ${kind}: ${told.join(', ')}` };
+      }),
+    ...faults
+      .filter(({ from, until }) => from <= call.endedAt + AROUND_MS && until >= call.begunAt - AROUND_MS)
+      .flatMap(({ what, target, from, until }): Line[] => [
+        { at: from, text: `fault   ${what} ${target}` },
+        { at: until, text: `fault   ${what} ${target} is over, all edges serve` },
+      ]),
+  ];
+  return lines
+    .sort((one, other) => one.at - other.at)
+    .map(({ at, text }) => `  ${time(at)}  ${text}`)
+    .join('\n');
+}
+
+function tokens(usage: Tokens | null): string {
+  return usage === null ? 'none' : `${usage.input}/${usage.output}`;
+}
+
+/** Of the day; the end of the run has none. */
+function time(at: number): string {
+  return Number.isFinite(at) ? new Date(at).toISOString().slice(11, 23) : 'at the end  ';
+}

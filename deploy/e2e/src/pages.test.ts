@@ -1,0 +1,189 @@
+// People in front of the dashboard: the specification's key rules, the states of a key and the rules of signing in, all of it
+// over the API of the pages, on the real services.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { AccountView, KeyView, MemberView } from '@gateway/contracts/operator';
+import type { PageKeyCreated, PageKeys, PageSession, UsageRecordFound } from '@gateway/contracts/pages';
+import { startProviderSimulator } from '@gateway/provider-simulator';
+import { until } from '@gateway/testkit';
+import { chat, HELLO } from '../test/call.js';
+import { mailsTo, Person, type PageAnswer } from '../test/person.js';
+import { sharedSystem, type SharedSystem } from '../test/system.js';
+
+let system: SharedSystem;
+let model: string;
+/** One person for all tests but those about others: each password costs a good part of a second to hash. */
+let person: Person;
+let account: string;
+beforeAll(async () => {
+  system = sharedSystem();
+  const simulator = await startProviderSimulator();
+  closing.push(() => simulator.close());
+  ({ id: model } = await system.operator.model({ inputPerMillion: '1.00', outputPerMillion: '2.00' }, simulator.urls));
+  person = new Person(system.dashboardUrl);
+  await person.signUp();
+  account = await person.signIn();
+}, 60_000);
+const closing: (() => Promise<unknown>)[] = [];
+afterAll(() => Promise.all(closing.map((close) => close())));
+
+const codeOf = (answer: PageAnswer): string => (answer.body as { error: { code: string } }).error.code;
+const statusAndCode = (answer: PageAnswer) => [answer.status, codeOf(answer)];
+const call = (secret: string | null) =>
+  chat(`${system.chatBaseUrl}/chat/completions`, secret, { model, messages: HELLO, max_tokens: 50 });
+const refusalOf = async (secret: string | null) => {
+  const { status, text } = await call(secret);
+  return [status, (JSON.parse(text) as { error: { code: string } }).error.code];
+};
+
+test('from sign-up to a working key: every rule says what is missing, and the call is seen at its exact cost', async () => {
+  const keys = `/accounts/${account}/keys`;
+  const create = (body: object = {}) => person.ask('POST', keys, { name: 'mine', ...body });
+  const creation = async () => (await person.must<PageKeys>('GET', keys)).creation;
+
+  expect(statusAndCode(await create())).toEqual([403, 'email_not_verified']);
+  expect(await creation()).toMatchObject({ allowed: false, code: 'email_not_verified' });
+  await person.verify();
+  expect(statusAndCode(await create())).toEqual([402, 'no_funding']);
+  expect(await creation()).toMatchObject({ allowed: false, code: 'no_funding' });
+  await system.operator.credit(account, '5.00');
+  expect(await creation()).toMatchObject({ allowed: true, code: null, maxActiveKeys: 3 });
+
+  const created = await create({ monthlySpendCapUsd: '2', allowedModels: [model] });
+  const key = created.body as PageKeyCreated;
+  expect(key).toMatchObject({ monthlySpendCapUsd: '2.00', allowedModels: [model], state: 'active' });
+  const answer = await call(key.secret);
+  expect(answer.status).toBe(200);
+  const found = await until('the call is on the books', async () => {
+    const one = await person.ask('GET', `/accounts/${account}/usage-records/${answer.requestId}`);
+    return one.status === 200 ? (one.body as UsageRecordFound) : false;
+  });
+  const { tokens } = found;
+  const nano = BigInt(tokens?.input ?? 0) * 1_000n + BigInt(tokens?.output ?? 0) * 2_000n;
+  expect([found.keyName, Number(found.chargedUsd)]).toEqual(['mine', Number(nano) / 1e9]);
+  expect((await person.must<PageKeys>('GET', keys)).data[0]?.monthSpendUsd).toBe(found.chargedUsd);
+
+  // Three keys at most; a revoked one gives its place back.
+  const second = (await create()).body as PageKeyCreated;
+  expect((await create()).status).toBe(201);
+  expect(statusAndCode(await create())).toEqual([409, 'key_limit_reached']);
+  expect(await creation()).toMatchObject({ allowed: false, code: 'key_limit_reached', activeKeys: 3 });
+  await person.must('POST', `${keys}/${second.id}/revoke`);
+  expect((await create()).status).toBe(201);
+}, 60_000);
+
+test('the states of a key, through the pages: rotated, suspended by an operator, reinstated, revoked for good', async () => {
+  await system.operator.limits(account, 60, 20);
+  const keys = `/accounts/${account}/keys`;
+  const made = await person.must<PageKeyCreated>('POST', keys, { name: 'mine', monthlySpendCapUsd: '1' });
+  expect((await call(made.secret)).status).toBe(200);
+
+  const rotated = await person.must<PageKeyCreated>('POST', `${keys}/${made.id}/rotate`);
+  const { id, name, monthlySpendCapUsd, state } = rotated;
+  expect({ id, name, monthlySpendCapUsd, state }).toEqual({
+    ...{ id: made.id, name: 'mine', monthlySpendCapUsd: '1.00', state: 'active' },
+  });
+  expect(await refusalOf(made.secret)).toEqual([401, 'invalid_api_key']);
+  expect((await call(rotated.secret)).status).toBe(200);
+
+  await system.operator.must<KeyView>('POST', `/keys/${made.id}/suspend`);
+  expect(await refusalOf(rotated.secret)).toEqual([403, 'key_inactive']);
+  expect(statusAndCode(await person.ask('POST', `${keys}/${made.id}/rotate`))).toEqual([409, 'key_not_active']);
+  await system.operator.must<KeyView>('POST', `/keys/${made.id}/reinstate`);
+  expect((await call(rotated.secret)).status).toBe(200);
+
+  for (let again = 0; again < 2; again += 1)
+    expect(await person.must('POST', `${keys}/${made.id}/revoke`)).toMatchObject({ state: 'revoked' });
+  expect(await refusalOf(rotated.secret)).toEqual([403, 'key_inactive']);
+  expect(statusAndCode(await person.ask('POST', `${keys}/${made.id}/rotate`))).toEqual([409, 'key_not_active']);
+  const shown = (await person.must<PageKeys>('GET', keys)).data.find(({ id: one }) => one === made.id);
+  expect(shown).toMatchObject({ state: 'revoked' });
+}, 60_000);
+
+test('an invited member sets a password by the mail, has keys of their own, and is gone when removed', async () => {
+  const team = await system.operator.must<AccountView>('POST', '/accounts', {
+    ...{ name: 'A team', email: `owner-${Date.now()}@example.com`, emailVerified: true, type: 'team' },
+  });
+  await system.operator.credit(team.id, '5.00');
+  // The owner was made by an operator and has no password: a mail gives one.
+  const owner = new Person(system.dashboardUrl, team.email);
+  await owner.must('POST', '/forgot-password', { email: owner.email });
+  const set = { token: await owner.tokenInMail('new password'), password: owner.password };
+  expect(await owner.must('POST', '/reset-password', set)).toEqual({ email: owner.email });
+  expect(statusAndCode(await owner.ask('POST', '/reset-password', set))).toEqual([400, 'token_invalid']);
+  await owner.signIn();
+  const member = new Person(system.dashboardUrl);
+  const invited = await owner.must<MemberView>('POST', `/accounts/${team.id}/members`, { email: member.email });
+  const token = await member.tokenInMail('invited');
+  await member.must('POST', '/accept-invitation', { token, password: member.password });
+  expect(await member.signIn()).toBe(team.id);
+
+  const path = `/accounts/${team.id}`;
+  const own = await member.must<PageKeyCreated>('POST', `${path}/keys`, { name: 'of the member' });
+  const theirs = await owner.must<PageKeyCreated>('POST', `${path}/keys`, { name: 'of the owner' });
+  expect((await member.must<PageKeys>('GET', `${path}/keys`)).data.map(({ id }) => id)).toEqual([own.id]);
+  expect(statusAndCode(await member.ask('POST', `${path}/keys/${theirs.id}/revoke`))).toEqual([403, 'forbidden']);
+  expect(statusAndCode(await member.ask('GET', `${path}/ledger`))).toEqual([403, 'forbidden']);
+  expect(statusAndCode(await owner.ask('DELETE', `${path}/members/${invited.id}`))).toEqual([409, 'in_use']);
+  await owner.must('POST', `${path}/keys/${own.id}/revoke`);
+  expect((await owner.ask('DELETE', `${path}/members/${invited.id}`)).status).toBe(204);
+  expect(statusAndCode(await member.ask('GET', `${path}/keys`))).toEqual([404, 'not_found']);
+  expect((await member.must<PageSession>('GET', '/session')).accounts).toEqual([]);
+}, 60_000);
+
+test('the playground streams on a key of its own, outside the minute of the API, ten a minute', async () => {
+  const turn = () => person.ask('POST', `/accounts/${account}/playground`, { model, messages: HELLO, max_tokens: 20 });
+  const first = await turn();
+  expect([first.status, first.headers.get('content-type')]).toEqual([
+    200,
+    expect.stringContaining('text/event-stream'),
+  ]);
+  expect(first.text.trimEnd().endsWith('data: [DONE]')).toBe(true);
+  const id = first.headers.get('x-gateway-request-id');
+  const record = await until('the turn is on the books', async () => {
+    const one = await person.ask('GET', `/accounts/${account}/usage-records/${id}`);
+    return one.status === 200 ? (one.body as UsageRecordFound) : false;
+  });
+  expect([record.keyName, record.streamed]).toEqual(['Playground', true]);
+  const listed = (await person.must<PageKeys>('GET', `/accounts/${account}/keys`)).data;
+  expect(listed.map(({ name }) => name)).not.toContain('Playground');
+  // More than the calls of the tests before in this minute, fewer than the turns that follow.
+  await system.operator.limits(account, 12, 20);
+  const { secret } = await person.must<PageKeyCreated>('POST', `/accounts/${account}/keys`, { name: 'mine' });
+  // Another minute may have begun: of more than twenty turns in two minutes some are refused.
+  const turns = await Promise.all(Array.from({ length: 21 }, turn));
+  const refused = turns.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThan(0);
+  expect(codeOf(refused[0] as PageAnswer)).toBe('rate_limited');
+  expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect((await call(secret)).status).toBe(200);
+}, 60_000);
+
+test('signing in: sessions end where they are told to, and nobody learns which addresses are known', async () => {
+  const elsewhere = new Person(system.dashboardUrl, person.email);
+  const stranger = new Person(system.dashboardUrl);
+  const answers = [];
+  for (const email of [person.email, stranger.email]) {
+    const wrong = await stranger.ask('POST', '/sign-in', { email, password: 'a wrong password' });
+    const forgot = await stranger.ask('POST', '/forgot-password', { email });
+    const again = await stranger.ask('POST', '/sign-up', { name: 'X', email, password: 'some other password' });
+    answers.push([...statusAndCode(wrong), forgot.status, forgot.text, again.status, again.text]);
+  }
+  expect(answers[0]).toEqual(answers[1]);
+  expect(answers[0]).toEqual([401, 'invalid_credentials', 202, '{}', 202, '{}']);
+  await until('the person hears of it', async () =>
+    (await mailsTo(person.email)).some(({ subject }) => subject.includes('already')),
+  );
+  expect((await elsewhere.ask('POST', '/sign-in', { email: person.email, password: person.password })).status).toBe(
+    200,
+  );
+  const change = { oldPassword: person.password, newPassword: 'an entirely new one' };
+  expect(
+    statusAndCode(await person.ask('POST', '/change-password', { ...change, oldPassword: 'a guess of it' })),
+  ).toEqual([...[401, 'invalid_credentials']]);
+  expect((await person.ask('POST', '/change-password', change)).status).toBe(204);
+  expect([(await person.ask('GET', '/session')).status, (await elsewhere.ask('GET', '/session')).status]).toEqual([
+    ...[200, 401],
+  ]);
+  expect((await person.ask('POST', '/sign-out-everywhere')).status).toBe(204);
+  expect((await person.ask('GET', '/session')).status).toBe(401);
+}, 60_000);

@@ -1,0 +1,20 @@
+import { expect, test } from '@jest/globals';
+import { judgeSoak } from './judge-soak.js';
+
+const MEGABYTE = 1024 * 1024;
+const rest = { replica: 'edge-proxy-1', heapBytes: 40 * MEGABYTE, residentBytes: 0, sockets: 20, timers: 5 };
+const after = (change: object) => [[rest], [rest], [rest], [{ ...rest, ...change }]];
+
+test('what stays as it is is flat, and so is what grows before the second rest', () => {
+  expect(judgeSoak(after({}))).toEqual([]);
+  expect(judgeSoak([[{ ...rest, heapBytes: 1, sockets: 1, timers: 0 }], [rest], [rest]])).toEqual([]);
+});
+
+test.each([
+  [{ heapBytes: 47 * MEGABYTE }, /bytes of heap/],
+  [{ sockets: 31 }, /11 sockets/],
+  [{ timers: 11 }, /6 timers/],
+  [{ replica: 'another' }, /not there/],
+])('%j at the end is told', (change, sentence) => {
+  expect(judgeSoak(after(change)).join()).toMatch(sentence);
+});

@@ -1,0 +1,26 @@
+import type { Resources } from '../faults/read-resources.js';
+
+/** What may come between two rests without being a leak: a cache that fills, an idle connection more. */
+const HEAP_GROWTH_MAX = 0.15;
+const HEAP_BYTES_MAX = 6 * 1024 * 1024;
+const SOCKETS_MAX = 10;
+const TIMERS_MAX = 5;
+
+/**
+ * Sentences about what grew from the second rest to the last: before it caches fill, connections are made and code is
+ * compiled. Empty when everything is flat.
+ */
+export function judgeSoak(rests: readonly (readonly Resources[])[]): string[] {
+  const [, first = [], ...later] = rests;
+  const last = later.at(-1) ?? [];
+  return first.flatMap((before) => {
+    const after = last.find(({ replica }) => replica === before.replica);
+    if (after === undefined) return [`${before.replica} is not there at the end`];
+    const grown: string[] = [];
+    const heap = after.heapBytes - before.heapBytes;
+    if (heap > Math.max(HEAP_BYTES_MAX, before.heapBytes * HEAP_GROWTH_MAX)) grown.push(`${heap} bytes of heap`);
+    if (after.sockets - before.sockets > SOCKETS_MAX) grown.push(`${after.sockets - before.sockets} sockets`);
+    if (after.timers - before.timers > TIMERS_MAX) grown.push(`${after.timers - before.timers} timers`);
+    return grown.map((what) => `${before.replica} holds ${what} more at the end`);
+  });
+}

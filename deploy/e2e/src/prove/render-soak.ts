@@ -1,0 +1,56 @@
+import { SOAK_MIX } from '../faults/call-plan.js';
+import type { Evidence } from '../faults/evidence.js';
+import type { Resources } from '../faults/read-resources.js';
+import { renderTable } from './render-table.js';
+
+export interface SoakFigures {
+  readonly minutes: number;
+  readonly seed: number;
+  /** What each process held at each rest. */
+  readonly rests: readonly (readonly Resources[])[];
+  readonly evidence: Evidence;
+  readonly violations: number;
+  /** Sentences about what grew. */
+  readonly grown: readonly string[];
+}
+
+const MEGABYTE = 1024 * 1024;
+
+/** The figures of a soak as Markdown. It names no date. */
+export function renderSoak({ minutes, seed, rests, evidence, violations, grown }: SoakFigures): string {
+  const { calls, provider, records } = evidence;
+  const streams = calls.filter(({ streamed, ending }) => streamed && ending !== 'refused');
+  const left = streams.filter(({ ending }) => ending === 'left').length;
+  const share = Math.round((100 * left) / Math.max(1, streams.length));
+  const slow = Math.round(100 * SOAK_MIX.slow);
+  const rows = (rests[0] ?? []).map(({ replica }) => {
+    const of = rests.flatMap((rest) => rest.find((one) => one.replica === replica) ?? []);
+    const cells = of.map(({ heapBytes, residentBytes, sockets, timers }) =>
+      [(heapBytes / MEGABYTE).toFixed(1), Math.round(residentBytes / MEGABYTE), sockets, timers].join(' · '),
+    );
+    return [replica, ...cells];
+  });
+  const head = ['Process', ...rests.map((_, index) => `rest ${index + 1}`)];
+  return `# A long run
+
+\`npm run prove:soak -- --minutes ${minutes} --seed ${seed}\`: ${thousands(calls.length)} calls of the official clients and of raw sockets over two edges, two
+admissions and two billings, every way between processes through a proxy. ${thousands(streams.length)} streams were admitted, of which
+${share} % were left by their clients and ${slow} % read by clients that pause after every read. ${thousands(provider.length)} requests reached the provider,
+${thousands(records.length)} usage records were written.
+
+After each ${ordinal(rests.length)} of the time nothing runs for a few seconds, every process collects its garbage, and this is what it holds: MB of heap
+and buffers · MB resident · sockets · timers.
+
+${renderTable(head, rows)}
+
+What grew from the second rest to the last: ${grown.length === 0 ? 'nothing' : grown.join('; ')}. Differences found by the checker over all calls: ${violations}.
+`;
+}
+
+function ordinal(count: number): string {
+  return `${count}th`;
+}
+
+function thousands(count: number): string {
+  return count.toLocaleString('en');
+}

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { readMail } from '@gateway/mailbox';
+import type { PageSession } from '@gateway/contracts/pages';
+import { until } from '@gateway/testkit';
+
+export interface PageAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Parsed; null when it is no JSON. */
+  readonly body: unknown;
+}
+
+const PASSWORD_BYTES = 12;
+
+/** Somebody in front of the dashboard, with a browser's cookies. */
+export class Person {
+  readonly #url: string;
+  readonly email: string;
+  readonly password = randomBytes(PASSWORD_BYTES).toString('hex');
+  #cookies = new Map<string, string>();
+  #csrf: string | null = null;
+
+  constructor(dashboardUrl: string, email = `${randomBytes(6).toString('hex')}@example.com`) {
+    this.#url = dashboardUrl;
+    this.email = email;
+  }
+
+  /** A path below `/api`, as the pages ask for it. */
+  async ask(method: string, path: string, body?: unknown): Promise<PageAnswer> {
+    const response = await fetch(`${this.#url}/api${path}`, {
+      method,
+      headers: {
+        cookie: [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        ...(method === 'GET' ? {} : { origin: this.#url }),
+        ...(this.#csrf === null ? {} : { 'x-csrf-token': this.#csrf }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (value === '') this.#cookies.delete(name);
+      else this.#cookies.set(name, value);
+    }
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
+    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : null };
+  }
+
+  /** A request that must succeed. */
+  async must<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await this.ask(method, path, body);
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer.body as T;
+  }
+
+  signUp(): Promise<unknown> {
+    return this.must('POST', '/sign-up', { name: 'A person', email: this.email, password: this.password });
+  }
+
+  /** Signs in and gives the account that is their own, or the first one. */
+  async signIn(): Promise<string> {
+    const session = await this.must<PageSession>('POST', '/sign-in', { email: this.email, password: this.password });
+    this.#csrf = session.csrfToken;
+    return session.accounts[0]?.id ?? '';
+  }
+
+  /** The token in the last mail whose subject says this. */
+  tokenInMail(subject: string): Promise<string> {
+    return until(`a mail "${subject}" to ${this.email}`, async () => {
+      const mail = (await mailsTo(this.email)).findLast((one) => one.subject.includes(subject));
+      return mail === undefined ? false : (/#token=([\w-]{43})$/m.exec(mail.text)?.[1] ?? false);
+    });
+  }
+
+  async verify(): Promise<void> {
+    await this.must('POST', '/verify-email', { token: await this.tokenInMail('Verify') });
+  }
+}
+
+/** The mails that the local mailbox holds for an address, oldest first. */
+export async function mailsTo(address: string) {
+  const directory = `${process.env['GATEWAY_E2E_STATE']}/mailbox`;
+  const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();
+  const mails = await Promise.all(names.map((name) => readFile(`${directory}/${name}`, 'utf8')));
+  return mails.map(readMail).filter(({ to }) => to === address);
+}

@@ -1,0 +1,21 @@
+// Loaded before a service of a system that is watched: SIGUSR2 makes it collect its garbage and write what it holds to
+// `E2E_RESOURCES_DIRECTORY/<replica>.json`.
+import { renameSync, writeFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+const { E2E_RESOURCES_DIRECTORY: directory, GATEWAY_REPLICA: replica } = process.env;
+
+if (directory !== undefined && replica !== undefined) {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc');
+  process.on('SIGUSR2', () => {
+    collectGarbage();
+    const { rss, heapUsed, external } = process.memoryUsage();
+    const resources = {};
+    for (const name of process.getActiveResourcesInfo()) resources[name] = (resources[name] ?? 0) + 1;
+    const file = `${directory}/${replica}.json`;
+    writeFileSync(`${file}.new`, JSON.stringify({ rss, heapUsed, external, resources }));
+    renameSync(`${file}.new`, file);
+  });
+}

@@ -1,0 +1,60 @@
+{{/*
+What is known of each component beside its values: ports, the variables that its Secret holds, how long it may take to stop.
+GATEWAY_DRAIN_MS and the steps after it must fit into the edge's grace (services/edge-proxy/src/stop-edge.ts).
+*/}}
+{{- define "gateway.components" -}}
+edge-proxy:
+  values: edgeProxy
+  ports: { http: 8080 }
+  secrets: [GATEWAY_NATS_URL, GATEWAY_KEY_PEPPER, GATEWAY_CREDENTIALS_KEY]
+  graceSeconds: {{ add .Values.edgeProxy.drainSeconds 40 }}
+  environment:
+    GATEWAY_HOST: 0.0.0.0
+    GATEWAY_PORT: "8080"
+    GATEWAY_PUBLIC_URL: {{ .Values.publicUrl | quote }}
+    GATEWAY_DASHBOARD_URL: {{ .Values.dashboardUrl | quote }}
+    {{- with .Values.billingLinkUrl }}
+    GATEWAY_BILLING_LINK_URL: {{ . | quote }}
+    {{- end }}
+    GATEWAY_DRAIN_MS: {{ mul .Values.edgeProxy.drainSeconds 1000 | quote }}
+admission:
+  values: admission
+  ports: {}
+  secrets: [GATEWAY_NATS_URL, GATEWAY_REDIS_URL]
+  graceSeconds: 30
+  environment:
+    GATEWAY_STREAM_REPLICAS: {{ .Values.streamReplicas | quote }}
+billing:
+  values: billing
+  ports: {}
+  secrets: [GATEWAY_NATS_URL, GATEWAY_POSTGRES_URL, GATEWAY_CREDENTIALS_KEY]
+  graceSeconds: 45
+  environment:
+    GATEWAY_STREAM_REPLICAS: {{ .Values.streamReplicas | quote }}
+catalog:
+  values: catalog
+  ports: {}
+  secrets: [GATEWAY_NATS_URL, GATEWAY_POSTGRES_URL, GATEWAY_CREDENTIALS_KEY]
+  graceSeconds: 30
+  environment: {}
+accounts:
+  values: accounts
+  ports: {}
+  secrets: [GATEWAY_NATS_URL, GATEWAY_POSTGRES_URL{{ if .Values.accounts.smtp }}, GATEWAY_SMTP_URL{{ end }}]
+  graceSeconds: 30
+  environment:
+    GATEWAY_DASHBOARD_URL: {{ .Values.dashboardUrl | quote }}
+dashboard:
+  values: dashboard
+  ports: { http: 8081, operator: 8082 }
+  secrets: [GATEWAY_NATS_URL, GATEWAY_KEY_PEPPER, GATEWAY_CREDENTIALS_KEY, GATEWAY_SESSION_SECRET, GATEWAY_OPERATOR_TOKEN]
+  graceSeconds: 45
+  environment:
+    GATEWAY_DASHBOARD_HOST: 0.0.0.0
+    GATEWAY_DASHBOARD_PORT: "8081"
+    GATEWAY_DASHBOARD_URL: {{ .Values.dashboardUrl | quote }}
+    GATEWAY_OPERATOR_HOST: 0.0.0.0
+    GATEWAY_OPERATOR_PORT: "8082"
+    GATEWAY_PUBLIC_URL: {{ .Values.publicUrl | quote }}
+    GATEWAY_EDGE_URL: http://{{ include "gateway.fullname" . }}-edge-proxy:8080
+{{- end }}

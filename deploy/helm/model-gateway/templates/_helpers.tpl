@@ -1,0 +1,114 @@
+{{/* Short enough for the longest suffix and a pod's own one within 63 characters. */}}
+{{- define "gateway.fullname" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 30 | trimSuffix "-" }}
+{{- else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 30 | trimSuffix "-" }}{{ end }}
+{{- end }}
+
+{{/* Takes {root, name}. Selectors never change between releases. */}}
+{{- define "gateway.selector" -}}
+app.kubernetes.io/name: {{ .root.Chart.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .name }}
+{{- end }}
+
+{{- define "gateway.labels" -}}
+{{ include "gateway.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: model-gateway
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end }}
+
+{{/* Takes {root, image}. */}}
+{{- define "gateway.image" -}}
+{{- with .root.Values.image.registry }}{{ . }}/{{ end }}{{ .root.Values.image.repository }}/{{ .image }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}
+{{- end }}
+
+{{- define "gateway.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{- define "gateway.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end }}
+
+{{/* Takes {root, secrets}: each secret is a file, a rotatable one that was named also its previous value. */}}
+{{- define "gateway.secretVariables" -}}
+{{- $previous := .root.Values.secrets.previous }}
+{{- range .secrets }}
+- name: {{ . }}_FILE
+  value: /run/secrets/gateway/{{ . }}
+{{- if has . $previous }}
+- name: {{ . }}_PREVIOUS_FILE
+  value: /run/secrets/gateway/{{ . }}_PREVIOUS
+{{- end }}
+{{- end }}
+{{- if or .root.Values.certificates.secret .root.Values.certificates.configMap }}
+- name: NODE_EXTRA_CA_CERTS
+  value: /run/certificates/{{ .root.Values.certificates.key }}
+{{- end }}
+{{- end }}
+
+{{- define "gateway.mounts" -}}
+- name: secrets
+  mountPath: /run/secrets/gateway
+  readOnly: true
+{{- if or .Values.certificates.secret .Values.certificates.configMap }}
+- name: certificates
+  mountPath: /run/certificates
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{/* Takes {root, secret}. */}}
+{{- define "gateway.volumes" -}}
+- name: secrets
+  secret:
+    secretName: {{ required "every component needs the name of its Secret" .secret }}
+    # 0440, as a decimal number for every reader of YAML.
+    defaultMode: 288
+{{- with .root.Values.certificates }}
+{{- if .secret }}
+- name: certificates
+  secret: { secretName: {{ .secret }}, items: [{ key: {{ .key }}, path: {{ .key }} }] }
+{{- else if .configMap }}
+- name: certificates
+  configMap: { name: {{ .configMap }}, items: [{ key: {{ .key }}, path: {{ .key }} }] }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Takes {root}: what every pod has beside its containers. */}}
+{{- define "gateway.scheduling" -}}
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets:
+{{- range . }}
+  - name: {{ . }}
+{{- end }}
+{{- end }}
+{{- with .root.Values.pod.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .root.Values.pod.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.pod.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Takes {way: from | to, peers}: an empty list means anywhere. */}}
+{{- define "gateway.peers" -}}
+{{- if .peers }}
+{{ .way }}:
+  {{- toYaml .peers | nindent 2 }}
+{{- end }}
+{{- end }}

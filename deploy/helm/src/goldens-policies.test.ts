@@ -1,0 +1,182 @@
+import { expect, test } from '@jest/globals';
+import { environmentProblems } from '../../setup/test/service-fields.js';
+import { VALUE_SETS, readGolden, selects, workloadsOf, type Labels, type Manifest } from '../test/goldens.js';
+
+const EDGE_GRACE_SECONDS_MIN = 660;
+const COMPONENTS = ['accounts', 'admission', 'billing', 'catalog', 'dashboard', 'edge-proxy'];
+
+const componentOf = ({ metadata }: Pick<Manifest, 'metadata'>) => metadata.labels['app.kubernetes.io/component'] ?? '';
+const podsOf = (manifests: readonly Manifest[]) => workloadsOf(manifests).map(({ pod }) => pod.metadata.labels);
+
+test('every value set renders every component', () => {
+  for (const name of VALUE_SETS) {
+    const deployments = readGolden(name).filter(({ kind }) => kind === 'Deployment');
+    expect([name, deployments.map(componentOf).sort()]).toEqual([name, COMPONENTS]);
+  }
+});
+
+test.each(VALUE_SETS)('%s: containers have bounds, own nothing, run as nobody from a read-only root', (name) => {
+  for (const { pod } of workloadsOf(readGolden(name))) {
+    expect(pod.spec.automountServiceAccountToken).toBe(false);
+    expect(pod.spec.securityContext).toMatchObject({
+      runAsNonRoot: true,
+      runAsUser: 65532,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    for (const { image, resources, securityContext } of pod.spec.containers) {
+      expect(securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(image).toMatch(/^[\w./-]+:\d+\.\d+\.\d+$/);
+      expect(Object.keys(resources.requests).sort()).toEqual(['cpu', 'memory']);
+      expect(resources.limits['memory']).toBeDefined();
+    }
+  }
+});
+
+test.each(VALUE_SETS)('%s: probes ask the process, or this replica alone; they find their port', (name) => {
+  for (const { manifest, pod } of workloadsOf(readGolden(name)).filter(
+    ({ manifest: { kind } }) => kind === 'Deployment',
+  )) {
+    for (const { livenessProbe, readinessProbe, startupProbe, ports = [] } of pod.spec.containers) {
+      expect([livenessProbe, startupProbe].map((probe) => probe?.httpGet.path)).toEqual(['/healthz', '/healthz']);
+      expect(readinessProbe?.httpGet.path).toBe('/readyz');
+      const names = ports.map((port) => port.name);
+      for (const probe of [livenessProbe, readinessProbe, startupProbe]) expect(names).toContain(probe?.httpGet.port);
+    }
+    expect(manifest.spec).toMatchObject({ strategy: { rollingUpdate: { maxUnavailable: 0 } } });
+  }
+});
+
+test.each(VALUE_SETS)('%s: a stopped edge may finish its calls', (name) => {
+  const edge = workloadsOf(readGolden(name)).find(({ manifest }) => componentOf(manifest) === 'edge-proxy');
+  const graceMs = (edge?.pod.spec.terminationGracePeriodSeconds ?? 0) * 1000;
+  const drain = edge?.pod.spec.containers[0]?.env?.find((variable) => variable.name === 'GATEWAY_DRAIN_MS')?.value;
+  expect(graceMs).toBeGreaterThan(EDGE_GRACE_SECONDS_MIN * 1000);
+  expect(graceMs).toBeGreaterThan(Number(drain) + 20_000);
+});
+
+test.each(VALUE_SETS)('%s: each program gets what its schema asks for, nothing else, and secrets in files', (name) => {
+  for (const { manifest, pod } of workloadsOf(readGolden(name))) {
+    const names = pod.spec.containers[0]?.env?.map((variable) => variable.name) ?? [];
+    expect(names.filter((variable, index) => names.indexOf(variable) !== index)).toEqual([]);
+    expect(environmentProblems(componentOf(manifest), names)).toEqual([]);
+    expect(pod.spec.volumes.map(({ secret }) => secret?.secretName).filter(Boolean)).toContain(
+      `gateway-${componentOf(manifest)}`,
+    );
+  }
+});
+
+test.each(VALUE_SETS)('%s: every selector finds pods, and deployments never share theirs', (name) => {
+  const manifests = readGolden(name);
+  const pods = podsOf(manifests);
+  for (const { kind, spec, metadata } of manifests) {
+    const selector = selectorOf(kind, spec as Spec);
+    if (selector === undefined) continue;
+    const found = pods.filter((labels) => selects(selector, labels));
+    expect([metadata.name, found.length > 0]).toEqual([metadata.name, true]);
+    if (kind === 'Deployment') expect(found).toHaveLength(1);
+  }
+});
+
+test.each(VALUE_SETS)('%s: routes, autoscalers and monitors lead to something that is there', (name) => {
+  const manifests = readGolden(name);
+  const has = (kind: string, wanted: string) => manifests.some((m) => m.kind === kind && m.metadata.name === wanted);
+  for (const { kind, spec } of manifests) {
+    const { scaleTargetRef, rules, selector } = spec as Spec;
+    if (kind === 'HorizontalPodAutoscaler') {
+      expect(has('Deployment', scaleTargetRef?.name ?? '')).toBe(true);
+      expect(
+        manifests.find((m) => m.kind === 'Deployment' && m.metadata.name === scaleTargetRef?.name)?.spec,
+      ).not.toHaveProperty('replicas');
+    }
+    if (kind === 'Ingress') expect(has('Service', rules?.[0]?.http?.paths[0]?.backend.service.name ?? '')).toBe(true);
+    if (kind === 'HTTPRoute') expect(has('Service', rules?.[0]?.backendRefs?.[0]?.name ?? '')).toBe(true);
+    if (kind === 'ServiceMonitor') {
+      const monitored = manifests.filter(
+        (m) => m.kind === 'Service' && selects((selector as MatchLabels).matchLabels, m.metadata.labels),
+      );
+      expect(monitored.map(componentOf).sort()).toEqual(COMPONENTS);
+    }
+  }
+});
+
+test('the network is closed for every pod, and each opening is one that its component needs', () => {
+  for (const name of ['minimal', 'production']) {
+    const manifests = readGolden(name);
+    const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
+    const deny = policies.find(({ spec }) => !('ingress' in spec) && !('egress' in spec))?.spec as Spec;
+    expect(deny.policyTypes).toEqual(['Ingress', 'Egress']);
+    for (const labels of podsOf(manifests)) {
+      expect(selects(deny.podSelector?.matchLabels ?? {}, labels)).toBe(true);
+      const own = policies.filter(
+        ({ spec }) => spec !== deny && selects((spec as Spec).podSelector?.matchLabels ?? {}, labels),
+      );
+      expect(own).toHaveLength(1);
+    }
+    const out = (component: string) => portsOf(policies, component, 'egress');
+    const redis = name === 'production' ? 6380 : 6379;
+    expect(policies.map(componentOf).filter((component) => out(component).includes(redis))).toEqual(['admission']);
+    expect(
+      policies
+        .map(componentOf)
+        .filter((component) => out(component).includes(5432))
+        .sort(),
+    ).toEqual(['accounts', 'billing', 'catalog', 'migrate']);
+    expect(
+      policies
+        .map(componentOf)
+        .filter((component) => out(component).includes(443))
+        .sort(),
+    ).toEqual(['billing', 'edge-proxy']);
+    expect(portsOf(policies, 'edge-proxy', 'ingress')).not.toContain(8082);
+    expect(portsOf(policies, 'billing', 'ingress')).toEqual([9090]);
+  }
+});
+
+test('migrations run before the new code, and the hook may be repeated', () => {
+  const job = readGolden('production').find(({ kind }) => kind === 'Job');
+  expect(job?.metadata.annotations).toMatchObject({
+    'helm.sh/hook': 'pre-install,pre-upgrade',
+    'helm.sh/hook-delete-policy': 'before-hook-creation',
+  });
+  expect(job?.spec).toMatchObject({ template: { spec: { restartPolicy: 'Never' } } });
+  expect(readGolden('gateway-api').some(({ kind }) => kind === 'Job')).toBe(false);
+});
+
+interface MatchLabels {
+  readonly matchLabels: Labels;
+}
+interface Rule {
+  readonly ports?: readonly { readonly port: number }[];
+}
+interface Spec {
+  readonly selector?: Labels | MatchLabels;
+  readonly podSelector?: MatchLabels;
+  readonly policyTypes?: readonly string[];
+  readonly ingress?: readonly Rule[];
+  readonly egress?: readonly Rule[];
+  readonly scaleTargetRef?: { readonly name: string };
+  readonly rules?: readonly {
+    readonly http?: {
+      readonly paths: readonly { readonly backend: { readonly service: { readonly name: string } } }[];
+    };
+    readonly backendRefs?: readonly { readonly name: string }[];
+  }[];
+}
+
+/** The labels by which a manifest finds pods; a monitor finds services. */
+function selectorOf(kind: string, { selector, podSelector }: Spec): Labels | undefined {
+  if (kind === 'ServiceMonitor') return undefined;
+  const found = selector ?? podSelector;
+  return found && 'matchLabels' in found ? (found as MatchLabels).matchLabels : (found as Labels | undefined);
+}
+
+function portsOf(policies: readonly Manifest[], component: string, way: 'ingress' | 'egress'): number[] {
+  const own = policies.filter((policy) => componentOf(policy) === component);
+  return own.flatMap(({ spec }) =>
+    ((spec as Spec)[way] ?? []).flatMap(({ ports = [] }) => ports.map(({ port }) => port)),
+  );
+}

@@ -1,0 +1,68 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
+
+export const HELM = fileURLToPath(new URL('..', import.meta.url));
+export const VALUE_SETS = readdirSync(`${HELM}values`).map((file) => file.replace(/\.yaml$/, ''));
+
+export interface Labels {
+  readonly [name: string]: string;
+}
+export interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly env?: readonly { readonly name: string; readonly value?: string }[];
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly resources: { readonly requests: Labels; readonly limits: Labels };
+  readonly securityContext: Readonly<Record<string, unknown>>;
+  readonly livenessProbe?: Probe;
+  readonly readinessProbe?: Probe;
+  readonly startupProbe?: Probe;
+}
+export interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+}
+export interface PodTemplate {
+  readonly metadata: { readonly labels: Labels };
+  readonly spec: {
+    readonly terminationGracePeriodSeconds?: number;
+    readonly automountServiceAccountToken: boolean;
+    readonly securityContext: Readonly<Record<string, unknown>>;
+    readonly containers: readonly Container[];
+    readonly volumes: readonly { readonly name: string; readonly secret?: { readonly secretName: string } }[];
+  };
+}
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels: Labels;
+    readonly annotations?: Labels;
+  };
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each test says by its kind what it is
+  readonly spec: any;
+}
+
+/** The rendered manifests of a value set. */
+export function readGolden(name: string): readonly Manifest[] {
+  const text = readFileSync(`${HELM}goldens/${name}.yaml`, 'utf8');
+  return parseAllDocuments(text).map((document) => {
+    if (document.errors.length > 0) throw document.errors[0];
+    return document.toJS() as Manifest;
+  });
+}
+
+/** Deployments and Jobs with their pods. */
+export function workloadsOf(
+  manifests: readonly Manifest[],
+): { readonly manifest: Manifest; readonly pod: PodTemplate }[] {
+  return manifests
+    .filter(({ kind }) => kind === 'Deployment' || kind === 'Job')
+    .map((manifest) => ({ manifest, pod: (manifest.spec as { template: PodTemplate }).template }));
+}
+
+export function selects(selector: Labels, labels: Labels): boolean {
+  return Object.entries(selector).every(([name, value]) => labels[name] === value);
+}

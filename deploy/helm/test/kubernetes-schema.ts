@@ -1,0 +1,79 @@
+import { Deployment } from 'kubernetes-models/apps/v1';
+import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
+import { Job } from 'kubernetes-models/batch/v1';
+import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
+import { Service } from 'kubernetes-models/v1';
+import type { Manifest } from './goldens.js';
+
+const MODELS: Readonly<Record<string, { readonly prototype: { validate(): void } }>> = {
+  'apps/v1 Deployment': Deployment,
+  'autoscaling/v2 HorizontalPodAutoscaler': HorizontalPodAutoscaler,
+  'batch/v1 Job': Job,
+  'networking.k8s.io/v1 Ingress': Ingress,
+  'networking.k8s.io/v1 NetworkPolicy': NetworkPolicy,
+  'policy/v1 PodDisruptionBudget': PodDisruptionBudget,
+  'v1 Service': Service,
+};
+/** Kinds of operators, whose schemas are with them. */
+const CUSTOM = [
+  'monitoring.coreos.com/v1 ServiceMonitor',
+  'monitoring.coreos.com/v1 PrometheusRule',
+  'gateway.networking.k8s.io/v1 HTTPRoute',
+];
+
+/**
+ * Wrong types, missing fields and fields that Kubernetes does not know. The validators are compiled from Kubernetes' own schemas
+ * and ignore what they do not know: a field that none of them has looked at is unknown.
+ */
+export function schemaProblems(manifest: Manifest): string[] {
+  const kind = `${manifest.apiVersion} ${manifest.kind}`;
+  if (CUSTOM.includes(kind)) return [];
+  const Model = MODELS[kind];
+  if (Model === undefined) return [`${kind} is no kind that is checked here`];
+  const unread: string[] = [];
+  const watched = watch(structuredClone(manifest), '', unread);
+  try {
+    // On the watched object itself: a model of it would be a copy.
+    Model.prototype.validate.call(watched.data);
+  } catch (error) {
+    return [(error as Error).message];
+  }
+  watched.finish();
+  return unread.map((path) => `${path} is no field of ${kind}`);
+}
+
+interface Watched {
+  readonly data: unknown;
+  /** Adds the places of what was never read. */
+  finish(): void;
+}
+
+function watch(value: unknown, path: string, unread: string[]): Watched {
+  if (typeof value !== 'object' || value === null) return { data: value, finish: () => undefined };
+  const read = new Set<string>();
+  const children = new Map<string, Watched>();
+  const copy = Array.isArray(value) ? [] : {};
+  for (const [key, item] of Object.entries(value)) children.set(key, watch(item, `${path}/${key}`, unread));
+  for (const [key, child] of children) Object.defineProperty(copy, key, { value: child.data, enumerable: true });
+  const data = new Proxy(copy, {
+    get(target, key, receiver) {
+      if (typeof key === 'string') read.add(key);
+      return Reflect.get(target, key, receiver) as unknown;
+    },
+    ownKeys(target) {
+      // Walked through: a map, whose keys are free.
+      for (const key of children.keys()) read.add(key);
+      return Reflect.ownKeys(target);
+    },
+  });
+  return {
+    data,
+    finish() {
+      for (const [key, child] of children) {
+        if (read.has(key)) child.finish();
+        else unread.push(`${path}/${key}`);
+      }
+    },
+  };
+}

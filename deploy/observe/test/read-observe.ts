@@ -1,0 +1,46 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+
+export const OBSERVE = fileURLToPath(new URL('..', import.meta.url));
+
+export interface AlertRule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly runbook: string };
+}
+export interface Panel {
+  readonly title: string;
+  readonly gridPos: { readonly h: number; readonly w: number; readonly x: number; readonly y: number };
+  readonly targets: readonly { readonly expr: string }[];
+}
+export interface Dashboard {
+  readonly uid: string;
+  readonly title: string;
+  readonly panels: readonly Panel[];
+}
+
+export function readRules(): readonly AlertRule[] {
+  const { groups } = parse(readFileSync(`${OBSERVE}rules/alerts.yaml`, 'utf8')) as {
+    groups: { rules: AlertRule[] }[];
+  };
+  return groups.flatMap(({ rules }) => rules);
+}
+
+export function readDashboards(): readonly Dashboard[] {
+  return readdirSync(`${OBSERVE}grafana/dashboards`).map(
+    (file) => JSON.parse(readFileSync(`${OBSERVE}grafana/dashboards/${file}`, 'utf8')) as Dashboard,
+  );
+}
+
+/** Every expression of a rule or panel. */
+export function expressions(): readonly string[] {
+  const panels = readDashboards().flatMap((dashboard) => dashboard.panels);
+  return [...readRules().map(({ expr }) => expr), ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))];
+}
+
+/** Names of the metrics of this project in an expression, without what Prometheus appends to those of a histogram. */
+export function metricsIn(expr: string): string[] {
+  return [...expr.matchAll(/\bgateway_[a-z0-9_]+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''));
+}

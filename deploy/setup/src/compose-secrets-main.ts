@@ -1,0 +1,26 @@
+// `npm run compose:secrets`: the secret files that docker-compose.yml mounts, made once and kept.
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { composeSecrets, makeRoot } from './compose-secrets.js';
+
+/** Only its owner may enter the directory. The files are mounted one by one, and read by the users of the containers. */
+const DIRECTORY_MODE = 0o700;
+const FILE_MODE = 0o644;
+const ROOT_MODE = 0o600;
+
+const directory = process.argv[2] ?? fileURLToPath(new URL('../../../.compose', import.meta.url));
+mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
+chmodSync(directory, DIRECTORY_MODE);
+const rootFile = `${directory}/root`;
+const isNew = !existsSync(rootFile);
+if (isNew) write('root', makeRoot(), ROOT_MODE);
+const files = Object.entries(composeSecrets(readFileSync(rootFile, 'utf8').trim()));
+for (const [name, text] of files) write(name, text, FILE_MODE);
+console.log(`${files.length} secret files ${isNew ? 'made' : 'written again from the kept root'} in ${directory}`);
+console.log(`the operator's token is in ${directory}/operator-token`);
+
+/** Beside and renamed: a crash leaves the old file or the new one. */
+function write(name: string, text: string, mode: number): void {
+  writeFileSync(`${directory}/${name}.new`, text, { mode });
+  renameSync(`${directory}/${name}.new`, `${directory}/${name}`);
+}

@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { readConfig } from '@gateway/service-kit';
+import { composeSecrets, makeRoot } from './compose-secrets.js';
+import { MIGRATE_FIELDS, rolesOf } from './migrate-config.js';
+
+test('the same root gives the same secrets, another root gives none of them', () => {
+  const one = composeSecrets('one');
+  expect(composeSecrets('one')).toEqual(one);
+  const other = composeSecrets(makeRoot());
+  for (const [name, text] of Object.entries(one)) expect([name, other[name] === text]).toEqual([name, false]);
+  const secrets = [
+    'key-pepper',
+    'credentials-key',
+    'session-secret',
+    'operator-token',
+    'postgres-password',
+    'redis-password',
+  ];
+  expect(new Set(secrets.map((name) => one[name])).size).toBe(secrets.length);
+});
+
+test('the servers are told the passwords that the services are given, Redis as hashes', () => {
+  const secrets = composeSecrets('one');
+  const password = (name: string) => new URL(secrets[name] ?? '').password;
+  expect(secrets['nats-authorization.conf']).toContain(`password: "${password('edge-proxy-nats-url')}"`);
+  expect(secrets['redis-users.acl']).not.toContain(password('redis-url'));
+  const config = readConfig(MIGRATE_FIELDS, {
+    GATEWAY_MIGRATION_URL: secrets['migration-url'],
+    GATEWAY_BILLING_POSTGRES_URL: secrets['billing-postgres-url'],
+    GATEWAY_ACCOUNTS_POSTGRES_URL: secrets['accounts-postgres-url'],
+    GATEWAY_CATALOG_POSTGRES_URL: secrets['catalog-postgres-url'],
+  });
+  expect(rolesOf(config, 'x').roles.accounts).toEqual({
+    name: 'gateway_accounts',
+    password: password('accounts-postgres-url'),
+  });
+});
+
+test('the command makes the files once, for their owner’s directory, and keeps them', () => {
+  const directory = join(mkdtempSync(join(tmpdir(), 'gateway-secrets-')), 'compose');
+  const program = fileURLToPath(new URL('../dist/compose-secrets-main.js', import.meta.url));
+  const run = () => spawnSync(process.execPath, [program, directory], { encoding: 'utf8' });
+  try {
+    expect(run().stdout).toContain('made in');
+    const token = readFileSync(`${directory}/operator-token`, 'utf8');
+    expect([statSync(directory).mode & 0o777, statSync(`${directory}/root`).mode & 0o777]).toEqual([0o700, 0o600]);
+    expect(run().stdout).toContain('written again');
+    expect(readFileSync(`${directory}/operator-token`, 'utf8')).toBe(token);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+test('rights for servers of one’s own are printed without a password', () => {
+  const program = fileURLToPath(new URL('../dist/rights-main.js', import.meta.url));
+  const print = (server: string) => spawnSync(process.execPath, [program, server], { encoding: 'utf8' });
+  expect(print('nats').stdout.match(/password: .*/g)).toEqual(
+    ['EDGE_PROXY', 'ADMISSION', 'BILLING', 'CATALOG', 'ACCOUNTS', 'DASHBOARD'].map(
+      (name) => `password: $GATEWAY_BUS_PASSWORD_${name}`,
+    ),
+  );
+  expect(print('redis').stdout).toContain('user admission on #<sha256 of the password of admission> ');
+  expect(print('').status).toBe(1);
+});

@@ -1,0 +1,49 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import type { ConfigDescription } from '@gateway/service-kit';
+import { PROGRAM_FIELDS } from '../test/service-fields.js';
+
+const TABLE = new URL('../ENVIRONMENT.md', import.meta.url);
+
+test('the table of variables is the one that the schemas give (UPDATE_GOLDEN=1 writes it anew)', () => {
+  const table = environmentTable();
+  if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(TABLE, table);
+  expect(readFileSync(TABLE, 'utf8')).toBe(table);
+});
+
+function environmentTable(): string {
+  const programs = new Map<string, { field: ConfigDescription; readBy: string[] }>();
+  for (const [program, fields] of Object.entries(PROGRAM_FIELDS)) {
+    for (const field of fields) {
+      const row = programs.get(`${field.name} ${field.doc}`) ?? { field, readBy: [] };
+      row.readBy.push(program);
+      programs.set(`${field.name} ${field.doc}`, row);
+    }
+  }
+  const rows = [...programs.values()].sort((a, b) => (a.field.name < b.field.name ? -1 : 1));
+  return [
+    '# Environment',
+    '',
+    'Generated from the schemas by which the programs read it. A secret is read from `NAME`, or from the file that `NAME_FILE`',
+    'names; a rotatable one also from `NAME_PREVIOUS` (or `NAME_PREVIOUS_FILE`) while the old one must still be accepted.',
+    '',
+    '| Variable | Default | What it is | Read by |',
+    '| --- | --- | --- | --- |',
+    ...rows.map(({ field, readBy }) =>
+      [
+        '',
+        ` \`${field.name}\` `,
+        ` ${defaultText(field)} `,
+        ` ${field.doc}${field.rotatable ? ' (secret, rotatable)' : field.secret ? ' (secret)' : ''} `,
+        ` ${readBy.length === Object.keys(PROGRAM_FIELDS).length - 1 && !readBy.includes('migrate') ? 'every service' : readBy.join(', ')} `,
+        '',
+      ].join('|'),
+    ),
+    '',
+  ].join('\n');
+}
+
+function defaultText(field: ConfigDescription): string {
+  if (field.required) return '**required**';
+  return field.default === null ? 'none' : `\`${field.default}\``;
+}

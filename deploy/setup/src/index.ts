@@ -1,0 +1,7 @@
+export {
+  LEDGER_SERVICES,
+  migrateServices,
+  type LedgerService,
+  type MigrateServicesOptions,
+} from './migrate-services.js';
+export { ADMISSION_USER, admissionUser, redisUsers } from './redis-users.js';

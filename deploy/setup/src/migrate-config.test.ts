@@ -1,0 +1,35 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { readConfig } from '@gateway/service-kit';
+import { MIGRATE_FIELDS, rolesOf } from './migrate-config.js';
+
+const URLS = {
+  GATEWAY_MIGRATION_URL: 'postgres://admin:a@db/gateway',
+  GATEWAY_BILLING_POSTGRES_URL: 'postgres://gateway_billing:b%2Fb@db/gateway?sslmode=verify-full',
+  GATEWAY_ACCOUNTS_POSTGRES_URL: 'postgres://gateway_accounts:c@db/gateway',
+  GATEWAY_CATALOG_POSTGRES_URL: 'postgres://gateway_catalog:d@db/gateway',
+};
+
+test('roles and passwords are those of the services’ own URLs', () => {
+  const { roles, finance } = rolesOf(readConfig(MIGRATE_FIELDS, URLS), 'unguessable');
+  expect(roles.billing).toEqual({ name: 'gateway_billing', password: 'b/b' });
+  expect(finance).toEqual({ name: 'gateway_finance', password: 'unguessable' });
+  const given = readConfig(MIGRATE_FIELDS, { ...URLS, GATEWAY_FINANCE_PASSWORD: 'e' });
+  expect(rolesOf(given, 'unguessable').finance.password).toBe('e');
+});
+
+test('a URL without a password is refused by the name of its variable', () => {
+  const config = readConfig(MIGRATE_FIELDS, {
+    ...URLS,
+    GATEWAY_CATALOG_POSTGRES_URL: 'postgres://gateway_catalog@secret-host/x',
+  });
+  expect(() => rolesOf(config, 'x')).toThrow(/^GATEWAY_CATALOG_POSTGRES_URL must name a user and a password$/);
+});
+
+test('the command without its configuration names all that is missing and exits with 78', () => {
+  const program = fileURLToPath(new URL('../dist/migrate-main.js', import.meta.url));
+  const { status, stderr } = spawnSync(process.execPath, [program], { env: {}, encoding: 'utf8' });
+  expect(status).toBe(78);
+  for (const name of Object.keys(URLS)) expect(stderr).toContain(name);
+});

@@ -1,0 +1,42 @@
+import { BASE_FIELDS, describeConfig, type ConfigDescription } from '@gateway/service-kit';
+import { CONFIG_FIELDS as ACCOUNTS_FIELDS } from '../../../services/accounts/src/config.js';
+import { ADMISSION_FIELDS } from '../../../services/admission/src/config.js';
+import { BILLING_FIELDS } from '../../../services/billing/src/config.js';
+import { CONFIG_FIELDS as CATALOG_FIELDS } from '../../../services/catalog/src/config.js';
+import { DASHBOARD_FIELDS } from '../../../services/dashboard/src/config.js';
+import { EDGE_FIELDS } from '../../../services/edge-proxy/src/config.js';
+import { MIGRATE_FIELDS } from '../src/migrate-config.js';
+
+/** What each program reads of its environment, from the schemas by which it reads. */
+export const PROGRAM_FIELDS: Readonly<Record<string, readonly ConfigDescription[]>> = {
+  'edge-proxy': describeConfig({ ...BASE_FIELDS, ...EDGE_FIELDS }),
+  admission: describeConfig({ ...BASE_FIELDS, ...ADMISSION_FIELDS }),
+  billing: describeConfig({ ...BASE_FIELDS, ...BILLING_FIELDS }),
+  catalog: describeConfig({ ...BASE_FIELDS, ...CATALOG_FIELDS }),
+  accounts: describeConfig({ ...BASE_FIELDS, ...ACCOUNTS_FIELDS }),
+  dashboard: describeConfig({ ...BASE_FIELDS, ...DASHBOARD_FIELDS }),
+  migrate: describeConfig(MIGRATE_FIELDS),
+};
+
+/** Set in every container: Node's own, for certificates of an own authority. */
+const NODE_VARIABLES = ['NODE_EXTRA_CA_CERTS'];
+
+/** What is wrong with the names of an environment: unknown ones, missing ones, and secrets that are not read from files. */
+export function environmentProblems(program: string, names: readonly string[]): string[] {
+  const fields = PROGRAM_FIELDS[program];
+  if (fields === undefined) throw new Error(`${program} is no program of this project`);
+  const accepted = new Set([...NODE_VARIABLES, ...fields.flatMap(namesOf)]);
+  const unknown = names.filter((name) => !accepted.has(name)).map((name) => `${name} is not read by ${program}`);
+  const missing = fields
+    .filter((field) => field.required && !namesOf(field).some((name) => names.includes(name)))
+    .map(({ name }) => `${name} is not set for ${program}`);
+  const open = fields
+    .filter(({ name, secret }) => secret && names.includes(name))
+    .map(({ name }) => `${name} of ${program} is a secret: give ${name}_FILE`);
+  return [...unknown, ...missing, ...open];
+}
+
+function namesOf({ name, secret, rotatable }: ConfigDescription): string[] {
+  const names = secret ? [name, `${name}_FILE`] : [name];
+  return rotatable ? [...names, `${name}_PREVIOUS`, `${name}_PREVIOUS_FILE`] : names;
+}

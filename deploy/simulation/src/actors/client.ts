@@ -1,0 +1,112 @@
+import type { BodyRead, ClientAnswer, ClientHeaders, ClientRequest } from '@gateway/edge-proxy/cores';
+import type { World } from '../hosts/world.js';
+import type { Host } from '../time/host.js';
+
+const ID_HEX = 16;
+
+/** How one answer looks from outside. */
+export interface Seen {
+  status: number | null;
+  /** As HTTP says: with its last byte. */
+  isComplete: boolean;
+  /** The client left before that. */
+  hasLeft: boolean;
+}
+
+/** One request of one client, and what it sees of its answer. */
+export class Client implements ClientRequest {
+  id: string;
+  readonly query = '';
+  readonly headers: ClientHeaders;
+  readonly answer: ClientAnswer;
+  readonly seen: Seen = { status: null, isComplete: false, hasLeft: false };
+  readonly #body: Buffer;
+  #onGone: () => void = () => undefined;
+
+  constructor(
+    private readonly world: World,
+    private readonly host: Host,
+    /** The edge's time, which its ids carry. */
+    private readonly nowMs: () => number,
+    secret: string,
+    body: object,
+  ) {
+    this.#body = Buffer.from(JSON.stringify(body));
+    this.id = this.#newId();
+    this.headers = headersOf(secret, this.#body.length);
+    this.answer = this.#makeAnswer();
+  }
+
+  renewId(): string {
+    this.id = this.#newId();
+    return this.id;
+  }
+
+  async readBody(): Promise<BodyRead> {
+    return { kind: 'complete', body: { bytes: this.#body, free: () => undefined } };
+  }
+
+  /** The client closes its connection; nothing when it has its answer. */
+  leave(): void {
+    if (this.seen.isComplete || this.answer.isGone || !this.host.isAlive) return;
+    this.seen.hasLeft = true;
+    this.world.time.in(this.host, 0, () => this.#close());
+  }
+
+  #close(): void {
+    const answer = this.answer as { isGone: boolean };
+    if (answer.isGone || this.seen.isComplete) return;
+    answer.isGone = true;
+    this.#onGone();
+  }
+
+  #makeAnswer(): ClientAnswer {
+    const { seen } = this;
+    const close = (): void => this.#close();
+    return {
+      isGone: false,
+      hasBegun: false,
+      onGone: (listener) => void (this.#onGone = listener),
+      onDrain: () => undefined,
+      watchReading: () => undefined,
+      unwatchReading: () => undefined,
+      begin(status) {
+        (this as { hasBegun: boolean }).hasBegun = true;
+        if (!this.isGone) seen.status = status;
+      },
+      write: () => true,
+      end() {
+        if (!this.isGone) seen.isComplete = true;
+      },
+      cut: close,
+      destroy: close,
+      isSent: () => true,
+    };
+  }
+
+  #newId(): string {
+    const time = Math.round(this.nowMs()).toString(16).padStart(12, '0');
+    const { random } = this.world;
+    const tail = Array.from({ length: 2 }, () => random.below(0x7fff_ffff).toString(16).padStart(8, '0')).join('');
+    const random16 = tail.slice(0, ID_HEX);
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${random16.slice(0, 3)}-8${random16.slice(3, 6)}-${random16.slice(4, 16)}`;
+  }
+}
+
+function headersOf(secret: string, contentLength: number): ClientHeaders {
+  return {
+    authorization: `Bearer ${secret}`,
+    hasTwoAuthorizations: false,
+    apiKey: null,
+    hasTwoApiKeys: false,
+    contentType: 'application/json',
+    contentEncoding: undefined,
+    contentLength,
+    accept: undefined,
+    requestId: undefined,
+    traceparent: undefined,
+    openaiBeta: undefined,
+    anthropicVersion: undefined,
+    anthropicBeta: undefined,
+  };
+}

@@ -1,0 +1,53 @@
+import type { HoldFields, UsageEvent } from '@gateway/contracts/messages';
+import type { Client } from '../actors/client.js';
+import type { EdgeHost } from '../hosts/edge-host.js';
+import type { Act, ProviderPlan } from '../scenario/scenario.js';
+
+export type CallAct = Extract<Act, { kind: 'call' }>;
+export type Tokens = Extract<ProviderPlan, { kind: 'answer' }>['usage'];
+
+/** What really happened to one call, whatever anybody believes. */
+export interface CallTruth {
+  readonly act: CallAct;
+  readonly account: string;
+  readonly edge: EdgeHost;
+  readonly client: Client;
+  /** The gateway's id when it was sent to a source, else of its admission. */
+  id: string | null;
+  hold: HoldFields | null;
+  /** When it was first sent to a source, or null. */
+  dispatchedAt: number | null;
+  tries: number;
+  /** What its edge last told admission. */
+  released: { readonly outcome: 'ok' | 'void'; readonly amountNanoUsd: number } | null;
+  /** Frozen by its edge. */
+  event: UsageEvent | null;
+  eventText: string | null;
+  isStored: boolean;
+  /** Tokens that a provider has told of. */
+  reported: Tokens;
+  /** It was recorded as expired and settled after that. */
+  settledLate: boolean;
+  /** The gate was lost and opened again while its edge had been silent for longer than edges are waited for. */
+  isUnguarded: boolean;
+}
+
+/** What the gate compared an admission with. */
+export interface LimitsSeen {
+  readonly slots: number;
+  /** Windows in requests, by their rows. */
+  readonly rows: ReadonlyMap<string, number>;
+}
+
+export interface WalletEntryTruth {
+  readonly account: string;
+  readonly amountNanoUsd: number;
+  /** When admission had taken it. */
+  inForceAt: number | null;
+}
+
+export interface Violation {
+  readonly at: number;
+  readonly rule: string;
+  readonly detail: string;
+}

@@ -1,0 +1,92 @@
+import type { UsageRecord } from '@gateway/billing/cores';
+import { rate, type PriceFigures } from '@gateway/metering';
+import type { World } from '../hosts/world.js';
+import { RUN_FIGURES } from '../scenario/run-catalog.js';
+import type { CallTruth } from './call-truth.js';
+
+const figures: PriceFigures = {
+  ...RUN_FIGURES,
+  inputPerMillion: BigInt(RUN_FIGURES.inputPerMillion),
+  outputPerMillion: BigInt(RUN_FIGURES.outputPerMillion),
+  perCall: BigInt(RUN_FIGURES.perCall),
+  tiers: [],
+};
+
+/** Each call against its record (invariants 2 to 5). */
+export function checkRecords(world: World): void {
+  const seen = new Set<string>();
+  for (const call of world.truth.calls) {
+    // An answer that never reached its edge leaves the call without a hold there.
+    seen.add(call.id ?? call.client.id);
+    const record = world.ledger.records.get(call.id ?? call.client.id);
+    if (call.dispatchedAt === null) checkUndispatched(world, call, record);
+    else checkDispatched(world, call, record);
+  }
+  for (const id of world.ledger.records.keys()) {
+    if (!seen.has(id)) world.truth.broke('records are of calls', id);
+  }
+}
+
+function checkUndispatched({ truth }: World, { id }: CallTruth, record: UsageRecord | undefined): void {
+  if (record !== undefined && record.outcome !== 'expired') {
+    truth.broke('a call that was never dispatched is not charged', `${id} is ${record.outcome}`);
+  }
+}
+
+function checkDispatched(world: World, call: CallTruth, record: UsageRecord | undefined): void {
+  const { truth } = world;
+  const { id, event, client, isStored } = call;
+  if (record === undefined) {
+    if (!mayBeLost(world, call)) truth.broke('every dispatched call has a record', `${id} has none`);
+    return;
+  }
+  if (isStored && event !== null) {
+    const same = record.outcome === event.outcome && record.chargedNanoUsd === BigInt(event.amountNanoUsd);
+    if (!same) truth.broke('a stored event is the record', `${id}: ${record.outcome} ${record.chargedNanoUsd}`);
+  } else if (record.outcome !== 'expired') truth.broke('what was not stored expires', `${id} is ${record.outcome}`);
+  const { status, isComplete, hasLeft } = client.seen;
+  const wholeAnswer = status === 200 && isComplete;
+  if (wholeAnswer && record.outcome !== 'settled' && !mayBeUnrecorded(call)) {
+    truth.broke('every complete answer is settled', `${id} is ${record.outcome}`);
+  }
+  if (!wholeAnswer && !hasLeft && record.chargedNanoUsd !== 0n && call.edge.host.isAlive) {
+    truth.broke('what we cut short costs nothing', `${id} costs ${record.chargedNanoUsd}, status ${status}`);
+  }
+  checkAmount(world, call, record);
+}
+
+/** The amount is what the provider reported at the pinned price, else a marked estimate within the hold. */
+function checkAmount({ truth }: World, { id, reported: usage, hold }: CallTruth, record: UsageRecord): void {
+  if (record.outcome !== 'settled') {
+    if (record.chargedNanoUsd !== 0n) truth.broke('only settled calls cost', `${id}: ${record.chargedNanoUsd}`);
+    return;
+  }
+  if (usage === null || record.evidence === 'estimated') {
+    if (record.evidence !== 'estimated') truth.broke('what nobody reported is estimated', `${id}: ${record.evidence}`);
+    if (record.chargedNanoUsd > BigInt(hold?.worstNanoUsd ?? 0))
+      truth.broke('an estimate is within the hold', String(id));
+    if (usage !== null && !isEarlyEnd(record)) truth.broke('what was reported is charged', `${id} is estimated`);
+    return;
+  }
+  const expected = rate({ ...usage, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0 }, figures);
+  if (record.chargedNanoUsd !== expected) {
+    truth.broke('the charge is what was reported', `${id}: ${record.chargedNanoUsd}, not ${expected}`);
+  }
+}
+
+/** The client left, and was not read on for to the end. */
+function isEarlyEnd(record: UsageRecord): boolean {
+  return record.attempts.at(-1)?.outcome === 'abandoned';
+}
+
+/** What remains: an edge that died with its gate, and calls that no beat of it had named. */
+function mayBeLost({ server, streams }: World, { id, edge, hold, isStored }: CallTruth): boolean {
+  if (isStored || edge.host.isAlive || id === null) return false;
+  const lostSince = server.lostAt >= (hold?.admittedAt ?? 0);
+  return lostSince && !streams.beaten.has(id);
+}
+
+/** What remains: the last piece went out after two seconds without the stream's answer, and then the edge was killed. */
+function mayBeUnrecorded({ edge, isStored }: CallTruth): boolean {
+  return !edge.host.isAlive && !isStored;
+}

@@ -1,0 +1,30 @@
+import { bucketKeys } from '@gateway/admission/cores';
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import type { World } from '../hosts/world.js';
+import { checkLedger, checkReplay } from './check-ledger.js';
+import { checkRecords } from './check-records.js';
+
+/** What must be true when nothing moves any more. */
+export async function finalChecks(world: World): Promise<void> {
+  checkLedger(world);
+  checkRecords(world);
+  checkMirrors(world);
+  await checkReplay(world);
+}
+
+/** What the gate believes of money is what the ledger says, row by row as far as it knows them. */
+function checkMirrors({ server, scenario, ledger, truth }: World): void {
+  for (const { name } of scenario.accounts) {
+    const keys = bucketKeys(bucketOfAccount(name));
+    const fields = server.hash(keys.accounts + name);
+    // Of an account that nobody has asked for since the gate was lost nothing is believed yet.
+    if (!server.isLoaded(keys.token, fields['t'])) continue;
+    for (const [field, value] of Object.entries(fields)) {
+      if (!field.startsWith('v:') || field.startsWith('v:w:session')) continue;
+      const row = ledger.row(name, field.slice(2));
+      if (value === '' ? row !== undefined : Number(value) !== Number(row?.value ?? 0n)) {
+        truth.broke('the gate mirrors the ledger', `${name} ${field}: ${value}, the ledger has ${row?.value}`);
+      }
+    }
+  }
+}

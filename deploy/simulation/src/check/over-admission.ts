@@ -1,0 +1,111 @@
+import type { HoldFields } from '@gateway/contracts/messages';
+import { splitFunding, weeklyWindowRow } from '@gateway/metering';
+import type { World } from '../hosts/world.js';
+import type { CallTruth } from './call-truth.js';
+
+/** What one call takes of what its account has, at most. */
+interface Taken {
+  readonly walletNanoUsd: number;
+  readonly chargedNanoUsd: number;
+  readonly requests: 0 | 1;
+}
+
+const NOTHING: Taken = { walletNanoUsd: 0, chargedNanoUsd: 0, requests: 0 };
+
+/**
+ * Whether a call that is sent to a source stays within every limit of its account, by what is true and not by what the gate
+ * believes (money and failure, invariant 6). Left out are calls that nothing could have held: expired while they
+ * ran and settled late, or of an edge that was cut off while the gate was lost.
+ */
+export function overAdmission(world: World, call: CallTruth): void {
+  const { truth } = world;
+  const { hold } = call;
+  if (hold === null) return truth.broke('a dispatched call was admitted', String(call.id));
+  const own = truth.calls.filter(
+    (other) => other.account === call.account && other.hold !== null && !other.settledLate && !other.isUnguarded,
+  );
+  const all = own.map((other) => ({ hold: other.hold as HoldFields, taken: takenBy(world, other) }));
+  checkWallet(world, call, all);
+  checkCap(world, call, all);
+  checkRequests(world, call, all);
+  checkSlots(world, call, own);
+}
+
+type Counted = readonly { readonly hold: HoldFields; readonly taken: Taken }[];
+
+function checkWallet({ truth }: World, { account, hold, ...call }: CallTruth, all: Counted): void {
+  if (hold === null || (hold.walletMaxNanoUsd ?? hold.worstNanoUsd) === 0) return;
+  const taken = all.reduce((sum, one) => sum + one.taken.walletNanoUsd, 0);
+  const funds = truth.entries
+    .filter((entry) => entry.account === account)
+    // Money that was taken out counts for calls that are admitted when admission knows of it.
+    .filter(({ amountNanoUsd, inForceAt }) => amountNanoUsd > 0 || (inForceAt !== null && inForceAt <= hold.admittedAt))
+    .reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0);
+  if (taken > funds) truth.broke('the wallet covers every call', `${call.id}: ${taken} of ${funds} of ${account}`);
+}
+
+function checkCap({ truth, accounts }: World, { account, hold, ...call }: CallTruth, all: Counted): void {
+  const cap = accounts.keys.get(account)?.find(({ record }) => record.key === hold?.key)?.record.capNanoUsd ?? null;
+  if (hold === null || cap === null) return;
+  const month = all
+    .filter((one) => one.hold.key === hold.key && one.hold.periods.month === hold.periods.month)
+    .reduce((sum, one) => sum + one.taken.chargedNanoUsd, 0);
+  if (month > cap) truth.broke('no month goes above its cap', `${call.id}: ${month} of ${cap} by ${hold.key}`);
+}
+
+/** Calls of a week, which is the window in requests that plans of a run have. */
+function checkRequests({ truth }: World, { id, hold }: CallTruth, all: Counted): void {
+  const row = hold === null ? null : weekOf(hold);
+  const limit = id === null || row === null ? undefined : truth.limits.get(id)?.rows.get(row);
+  if (limit === undefined) return;
+  const used = all.reduce((sum, one) => sum + (weekOf(one.hold) === row ? one.taken.requests : 0), 0);
+  if (used > limit) truth.broke('no window has more requests', `${id}: ${used} of ${limit} in ${row}`);
+}
+
+/** A slot is a call's as long as its lease; an operator may take it back. */
+function checkSlots({ truth, time }: World, call: CallTruth, own: readonly CallTruth[]): void {
+  const limit = call.id === null ? undefined : truth.limits.get(call.id)?.slots;
+  const admittedAt = call.hold?.admittedAt ?? 0;
+  if (limit === undefined) return;
+  const running = own.filter(
+    ({ id, hold, dispatchedAt, released, edge }) =>
+      id !== null &&
+      dispatchedAt !== null &&
+      released === null &&
+      edge.host.isAlive &&
+      (hold?.admittedAt ?? Infinity) <= admittedAt &&
+      (truth.leases.get(id) ?? 0) > time.now &&
+      !truth.takenBack.has(id),
+  );
+  if (running.length > limit) truth.broke('no slot is given twice', `${call.id}: ${running.length} of ${limit}`);
+}
+
+/** By the ledger's record, else by what its edge has said, else all that it may cost. */
+function takenBy({ ledger }: World, { id, hold, event, released, edge, dispatchedAt }: CallTruth): Taken {
+  if (id === null || hold === null) return NOTHING;
+  const record = ledger.records.get(id);
+  if (record !== undefined) {
+    const requests = record.outcome === 'settled' ? 1 : 0;
+    return { walletNanoUsd: Number(record.walletNanoUsd), chargedNanoUsd: Number(record.chargedNanoUsd), requests };
+  }
+  const ended = event === null ? released : { outcome: event.outcome, amountNanoUsd: event.amountNanoUsd };
+  if (ended !== null) {
+    if (ended.outcome === 'void' || ended.outcome === 'voided') return NOTHING;
+    return { ...costOf(hold, ended.amountNanoUsd), requests: 1 };
+  }
+  if (dispatchedAt === null || !edge.host.isAlive) return NOTHING;
+  const walletNanoUsd = hold.walletMaxNanoUsd ?? hold.worstNanoUsd;
+  return { walletNanoUsd, chargedNanoUsd: hold.worstNanoUsd, requests: 1 };
+}
+
+function costOf(hold: HoldFields, amountNanoUsd: number): Pick<Taken, 'walletNanoUsd' | 'chargedNanoUsd'> {
+  const { planMaxNanoUsd, walletMaxNanoUsd } = hold;
+  const walletMax = walletMaxNanoUsd === null ? null : BigInt(walletMaxNanoUsd);
+  const { wallet } = splitFunding(BigInt(amountNanoUsd), BigInt(planMaxNanoUsd), walletMax);
+  return { walletNanoUsd: Number(wallet), chargedNanoUsd: amountNanoUsd };
+}
+
+function weekOf({ windows, periods }: HoldFields): string | null {
+  const counts = windows.some(({ type, unit }) => type === 'weekly' && unit === 'requests');
+  return counts && periods.weekly !== null ? weeklyWindowRow('requests', periods.weekly) : null;
+}

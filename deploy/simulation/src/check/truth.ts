@@ -1,0 +1,156 @@
+import type { BatchDecision } from '@gateway/billing/cores';
+import type { BatchAnswer, ReleaseEntry, UsageEvent } from '@gateway/contracts/messages';
+import type { Client } from '../actors/client.js';
+import type { EdgeHost } from '../hosts/edge-host.js';
+import type { World } from '../hosts/world.js';
+import type { Fault, ProviderPlan } from '../scenario/scenario.js';
+import type { CallAct, CallTruth, LimitsSeen, Tokens, Violation, WalletEntryTruth } from './call-truth.js';
+import { overAdmission } from './over-admission.js';
+
+/** Everything that a run knows for sure, and the rules that were broken. */
+export class Truth {
+  readonly calls: CallTruth[] = [];
+  readonly #byId = new Map<string, CallTruth>();
+  readonly entries: WalletEntryTruth[] = [];
+  readonly violations: Violation[] = [];
+  /** By the ids of admitted calls. */
+  readonly limits = new Map<string, LimitsSeen>();
+  /** Until when a call's slot is its own, in Redis time. */
+  readonly leases = new Map<string, number>();
+  readonly takenBack = new Set<string>();
+  readonly counts = { admitted: 0, refused: 0, faults: 0, records: 0, expired: 0, settledLate: 0 };
+  readonly #databaseFaults = new Map<number, 'before' | 'after'>();
+  #transactions = 0;
+  /** When an edge died last. */
+  lastCrashAt: number | null = null;
+
+  constructor(
+    faults: readonly Fault[],
+    private readonly now: () => number,
+  ) {
+    for (const fault of faults) if (fault.kind === 'database') this.#databaseFaults.set(fault.n, fault.how);
+  }
+
+  broke(rule: string, detail: string): void {
+    this.violations.push({ at: this.now(), rule, detail });
+  }
+
+  unforeseen(text: string, error: unknown): void {
+    this.broke(
+      'nothing unforeseen',
+      `${text}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
+  }
+
+  begin(act: CallAct, account: string, edge: EdgeHost, client: Client): CallTruth {
+    const call: CallTruth = {
+      ...{ act, account, edge, client, id: null, hold: null, dispatchedAt: null, tries: 0, released: null },
+      ...{ event: null, eventText: null, isStored: false, reported: null, settledLate: false },
+      isUnguarded: false,
+    };
+    this.calls.push(call);
+    return call;
+  }
+
+  ofId(id: string): CallTruth | undefined {
+    const known = this.#byId.get(id);
+    if (known !== undefined) return known;
+    const call = this.calls.find(({ client }) => client.id === id);
+    if (call !== undefined) this.#byId.set(id, call);
+    return call;
+  }
+
+  addEntry(account: string, amountNanoUsd: number): WalletEntryTruth {
+    const entry = { account, amountNanoUsd, inForceAt: null };
+    this.entries.push(entry);
+    return entry;
+  }
+
+  /** Admission's answers, as they reach an edge. */
+  answered(answers: readonly BatchAnswer[]): void {
+    for (const answer of answers) {
+      if (answer.kind === 'refused') this.counts.refused += 1;
+      if (answer.kind === 'fault') this.counts.faults += 1;
+      const call = this.ofId(answer.id);
+      if (answer.kind !== 'admitted' || call === undefined) continue;
+      this.counts.admitted += 1;
+      call.id = answer.id;
+      call.hold ??= answer.hold;
+    }
+  }
+
+  /** Its calls will never be heard of again. */
+  edgeDied(at: number): void {
+    this.lastCrashAt = at;
+  }
+
+  /** A call is sent to a source. @returns how that goes */
+  dispatched(world: World, number: number): ProviderPlan {
+    const call = this.calls[number];
+    if (call === undefined) throw new Error(`there is no call ${number}`);
+    const plan = call.act.provider[call.tries] ?? call.act.provider.at(-1);
+    if (plan === undefined) throw new Error('a call has a plan for its sources');
+    call.tries += 1;
+    if (call.dispatchedAt !== null) return plan;
+    call.dispatchedAt = this.now();
+    call.id = call.client.id;
+    overAdmission(world, call);
+    return plan;
+  }
+
+  reported(number: number, usage: Tokens): void {
+    const call = this.calls[number];
+    if (call !== undefined) call.reported = usage;
+  }
+
+  releasing(releases: readonly ReleaseEntry[]): void {
+    for (const release of releases) {
+      const call = this.ofId(release.id);
+      if (call === undefined || release.blind) continue;
+      const { outcome, amountNanoUsd } = release;
+      call.released = { outcome, amountNanoUsd };
+    }
+  }
+
+  /** An edge wants the stream to keep a message of usage events. */
+  frozen(message: Buffer): void {
+    for (const event of eventsOf(message)) {
+      const call = this.ofId(event.id);
+      const text = JSON.stringify(event);
+      if (call === undefined) this.broke('events are of calls', event.id);
+      else if (call.eventText !== null && call.eventText !== text) this.broke('an event is frozen', event.id);
+      else [call.event, call.eventText] = [event, text];
+    }
+  }
+
+  stored(message: Buffer): void {
+    for (const { id } of eventsOf(message)) {
+      const call = this.ofId(id);
+      if (call !== undefined) call.isStored = true;
+    }
+  }
+
+  nextTransactionFault({ network }: World): 'before' | 'after' | undefined {
+    this.#transactions += 1;
+    return network.isQuiet ? undefined : this.#databaseFaults.get(this.#transactions);
+  }
+
+  committed(decision: BatchDecision): void {
+    for (const { record, replaces } of decision.records) {
+      this.counts.records += 1;
+      if (record.outcome === 'expired') this.counts.expired += 1;
+      const call = this.ofId(record.id);
+      if (call === undefined) this.broke('records are of calls', record.id);
+      else if (replaces) {
+        this.counts.settledLate += 1;
+        call.settledLate = true;
+      }
+    }
+    for (const { requestId, reason, detail } of decision.setAside)
+      this.broke('nothing is set aside', `${requestId} ${reason}: ${detail}`);
+  }
+}
+
+function eventsOf(message: Buffer): UsageEvent[] {
+  return (JSON.parse(message.toString()) as { events: UsageEvent[] }).events;
+}

@@ -1,0 +1,154 @@
+import { bucketKeys, readHold, readShape } from '@gateway/admission/cores';
+import type { HoldShape, StoredHold } from '@gateway/admission/cores';
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import {
+  allotmentRow,
+  keyMonthRow,
+  memberMonthRow,
+  monthlyWindowRow,
+  sessionWindowRow,
+  weeklyWindowRow,
+} from '@gateway/metering';
+import type { ScriptRun } from '../gate/gate-server.js';
+import { LEASE_MS } from '../hosts/admission-host.js';
+import type { World } from '../hosts/world.js';
+
+const FIRST_LEASE_MS = 10_000;
+/** Edges with an older beat are not waited for; clocks of a run are less than the difference apart. */
+const SILENT_MS = 7_000;
+
+/** Places of arguments, as `lua/admit.lua` numbers them less the three before the first. */
+const ADMIT = { id: 3, concurrency: 14, windows: 26 } as const;
+
+/** Notes what a script has granted, and has the accounts that it changed compared. */
+export class GateWatch {
+  readonly #changed = new Set<string>();
+
+  constructor(private readonly world: () => World) {}
+
+  ran({ call, reply }: ScriptRun): void {
+    const { script, args } = call;
+    const outcome = reply[0];
+    const world = this.world();
+    switch (script) {
+      case 'admit':
+        if (outcome !== 'admitted') return;
+        this.#admitted(world, args.map(String), reply);
+        break;
+      case 'beat':
+        for (const { id } of world.truth.calls) if (id !== null && args.includes(id)) this.#leased(id, LEASE_MS);
+        break;
+      case 'create':
+        this.#leased(String(args[1]), LEASE_MS);
+        break;
+      case 'take':
+        if (outcome === 'taken') world.truth.takenBack.add(String(args[1]));
+        break;
+      case 'token':
+        if (args[0] === 'open' && outcome === 'open') markUnguarded(world);
+        return;
+      case 'sweep':
+        if (reply[4] === '0') return;
+        break;
+      case 'release':
+      case 'apply':
+        break;
+      case 'read':
+      case 'list':
+        return;
+    }
+    this.#changed.add(call.keys[0] ?? '');
+  }
+
+  /** Compares what has changed since the last look. */
+  look(): void {
+    if (this.#changed.size === 0) return;
+    const world = this.world();
+    for (const { name } of world.scenario.accounts) {
+      if (this.#changed.has(bucketKeys(bucketOfAccount(name)).token)) compareSums(world, name);
+    }
+    this.#changed.clear();
+  }
+
+  #admitted(world: World, args: readonly string[], reply: readonly string[]): void {
+    const id = args[ADMIT.id] ?? '';
+    const windows = Number(args[ADMIT.windows]);
+    const rows = new Map<string, number>();
+    for (const text of args.slice(ADMIT.windows + 1, ADMIT.windows + 1 + windows)) {
+      const [unit, limit, , , row] = text.split(' ');
+      if (unit === 'requests' && row !== undefined) rows.set(row, Number(limit));
+    }
+    world.truth.limits.set(id, { slots: Number(args[ADMIT.concurrency]), rows });
+    this.#leased(id, FIRST_LEASE_MS);
+    const account = args[2] ?? '';
+    const fields = world.server.hash(bucketKeys(bucketOfAccount(account)).accounts + account);
+    const wallet = Number(fields['v:wallet'] ?? 0) - Number(fields['h:wallet'] ?? 0);
+    if (reply[5] === '-1' && wallet < 0) world.truth.broke('the gate holds what there is', `${id} leaves ${wallet}`);
+    if (Number(fields['n']) > Number(args[ADMIT.concurrency])) {
+      world.truth.broke('the gate gives the slots that there are', `${fields['n']} of ${args[ADMIT.concurrency]}`);
+    }
+  }
+
+  #leased(id: string, ms: number): void {
+    const { truth, time } = this.world();
+    truth.leases.set(id, time.now + ms);
+  }
+}
+
+/** What remains (money and failure, "What remains"): calls of an edge that was cut off when the gate was lost. */
+function markUnguarded({ truth, streams, time, server }: World): void {
+  for (const call of truth.calls) {
+    if (call.id === null || call.hold === null || call.hold.admittedAt > server.lostAt) continue;
+    const beatAt = streams.lastBeatAt(call.edge.id) ?? -Infinity;
+    if (beatAt < time.now - SILENT_MS && !streams.beaten.has(call.id)) call.isUnguarded = true;
+  }
+}
+
+/** Slots and held sums are those of the holds, counted anew. */
+function compareSums({ server, truth }: World, account: string): void {
+  const keys = bucketKeys(bucketOfAccount(account));
+  const fields = server.hash(keys.accounts + account);
+  const stored = server.hash(keys.holds + account);
+  const sums = new Map<string, number>();
+  const add = (name: string, by: number): void => void sums.set(name, (sums.get(name) ?? 0) + by);
+  for (const [id, text] of Object.entries(stored)) {
+    if (id.startsWith('s:')) continue;
+    const hold = readHold(text);
+    if (hold.state === 'gone') continue;
+    const shape = readShape(stored[`s:${hold.shape}`] ?? '');
+    addHold(add, hold, shape);
+  }
+  for (const name in fields) {
+    if (/^(h:|c:|n$)/.test(name) && !sums.has(name)) sums.set(name, 0);
+  }
+  for (const [name, sum] of sums) {
+    if (Number(fields[name] ?? 0) === sum) continue;
+    truth.broke('held sums are the sums of the holds', `${account} ${name}: ${fields[name]}, not ${sum}`);
+  }
+}
+
+function addHold(add: (name: string, by: number) => void, hold: StoredHold, shape: HoldShape): void {
+  const { state, amount, worst, planMax, walletMax, session } = hold;
+  const charged = state === 'done' ? amount : worst;
+  const walletOfPlan = state === 'done' ? Math.min(Math.max(0, amount - planMax), walletMax ?? 0) : (walletMax ?? 0);
+  const plan = walletMax !== null && state === 'done' ? amount - walletOfPlan : 0;
+  add('n', hold.slot ? 1 : 0);
+  add(`c:${hold.shape}`, 1);
+  add('h:wallet', walletMax === null ? charged : walletOfPlan);
+  add(`h:${keyMonthRow(shape.key, shape.month)}`, charged);
+  add(`h:${memberMonthRow(shape.member, shape.month)}`, charged);
+  if (session !== null) add(`h:session:${session}`, 1);
+  for (const row of rowsOf(shape, session)) add(`h:${row.name}`, row.unit === 'usd' ? plan : 1);
+}
+
+function rowsOf(shape: HoldShape, session: number | null) {
+  const rows = shape.windows.flatMap(({ type, unit }) => {
+    if (type === 'session_5h') return session === null ? [] : [{ unit, name: sessionWindowRow(unit, session) }];
+    if (type === 'weekly') return shape.weekly === null ? [] : [{ unit, name: weeklyWindowRow(unit, shape.weekly) }];
+    return shape.subscription === null ? [] : [{ unit, name: monthlyWindowRow(unit, shape.subscription.id) }];
+  });
+  if (shape.allotment !== null && shape.subscription !== null) {
+    rows.push({ unit: shape.allotment, name: allotmentRow(shape.allotment, shape.model, shape.subscription.id) });
+  }
+  return rows;
+}

@@ -1,0 +1,112 @@
+import { bucketKeys, readHold } from '@gateway/admission/cores';
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import type { World } from '../hosts/world.js';
+import type { Host } from '../time/host.js';
+
+/** How often a quiet run is asked whether it is over. */
+const LOOK_MS = 250;
+const REST_MS = 60_000;
+const REST_AFTER_CRASH_MS = 180_000;
+/** A hold that nobody could say anything of is asked for again after at most so long. */
+const ASKED_AGAIN_MS = 60_000;
+/** A provider that says nothing more is given up after 20 s; two tries. */
+const LONGEST_CALL_MS = 45_000;
+/** Shorter than the expiry of a run: where only messages were lost nobody may have to wait for that. */
+const UNOWNED_MS = 20_000;
+
+/** Sees to it that a run comes to rest in time (money and failure, invariant 7). */
+export class RestWatch {
+  #lookAt = 0;
+  #quietSince: number | null = null;
+  /** Since when no call runs and nothing is on its way. */
+  #idleSince: number | null = null;
+
+  constructor(
+    private readonly world: World,
+    private readonly hosts: () => readonly Host[],
+  ) {}
+
+  get isQuiet(): boolean {
+    return this.#quietSince !== null;
+  }
+
+  beQuiet(): void {
+    this.#quietSince = this.world.time.now;
+  }
+
+  /** Nothing is on its way and nothing is held, or it has taken longer than it may. */
+  isOver(): boolean {
+    const { now } = this.world.time;
+    if (this.#quietSince === null || now < this.#lookAt) return false;
+    this.#lookAt = now + LOOK_MS;
+    const busy = busyWith(this.world);
+    if (busy !== null) this.#idleSince = null;
+    else this.#idleSince ??= now;
+    const held = heldSomewhere(this.world);
+    if (busy === null && held === null) return true;
+    this.#requireOwner(held);
+    this.#requireRest(this.#quietSince, busy ?? held?.what ?? '');
+    return false;
+  }
+
+  #requireRest(quietSince: number, reason: string): void {
+    const { truth, time } = this.world;
+    const outages = this.hosts().map(({ cutUntil, hungUntil }) => Math.max(cutUntil, hungUntil));
+    const restMs = truth.lastCrashAt === null ? REST_MS : REST_AFTER_CRASH_MS;
+    const untilMs = Math.max(quietSince, ...outages) + LONGEST_CALL_MS + restMs + ASKED_AGAIN_MS;
+    if (time.now > untilMs) truth.broke('everything comes to rest', reason);
+  }
+
+  /** Where nothing but messages went wrong somebody ends each call. */
+  #requireOwner(held: Held | null): void {
+    const { truth, time, scenario } = this.world;
+    if (held === null || !held.isUnended || this.#idleSince === null) return;
+    const onlyMessages = scenario.faults.every(({ kind }) => kind === 'message' || kind === 'database');
+    if (onlyMessages && time.now > this.#idleSince + UNOWNED_MS) truth.broke('no hold has to expire', held.what);
+  }
+}
+
+function busyWith(world: World): string | null {
+  const { edges, streams, ledger, accounts, outbox, truth, network, time } = world;
+  for (const edge of edges) {
+    if (edge === null) return 'an edge is down';
+    const { edge: verbs, journal, desk } = edge.verbs;
+    if (verbs.running.size > 0) return `${edge.id} runs ${verbs.running.size} calls`;
+    if (journal.unstored > 0) return `${edge.id} has unstored events`;
+    if (desk.releasesWaiting > 0) return `${edge.id} waits for releases`;
+    if (desk.waiting > 0) return `${edge.id} waits for answers`;
+  }
+  if (network.lateUntil >= time.now) return 'late messages are on their way';
+  if ([...world.admissions, ...world.billings].includes(null)) return 'a process is down';
+  if (ledger.settledPosition().sequence < streams.usage.length) return 'messages are unsettled';
+  if (accounts.waiting > 0 || outbox.waiting > 0) return 'changes are not in force';
+  const open = truth.calls.some(
+    ({ client, edge }) => edge.host.isAlive && !client.seen.isComplete && !client.answer.isGone,
+  );
+  return open ? 'a client waits' : null;
+}
+
+interface Held {
+  readonly what: string;
+  /** Nobody has said how the call has ended. */
+  readonly isUnended: boolean;
+}
+
+function heldSomewhere({ server, scenario }: World): Held | null {
+  for (const { name } of scenario.accounts) {
+    const keys = bucketKeys(bucketOfAccount(name));
+    if (!server.isOpen(keys.token)) return { what: `the bucket of ${name} is not open`, isUnended: false };
+    const holds = Object.entries(server.hash(keys.holds + name)).filter(([id]) => !id.startsWith('s:'));
+    const held = holds.map(([id, text]) => ({ id, ...readHold(text) })).filter(({ state }) => state !== 'gone');
+    const [first] = held;
+    if (first !== undefined) {
+      return {
+        what: `${first.id} of ${name} is ${first.state}`,
+        isUnended: held.some(({ state }) => state !== 'done'),
+      };
+    }
+    const slots = server.hash(keys.accounts + name)['n'] ?? '0';
+    if (slots !== '0') return { what: `${slots} slots of ${name} are taken`, isUnended: false };
+  }
+  return null;
+}

@@ -1,0 +1,117 @@
+import type { ScriptCall, ScriptReply } from '@gateway/admission/cores';
+import type { GateLoss } from '../scenario/scenario.js';
+import { Host } from '../time/host.js';
+import type { VirtualTime } from '../time/virtual-time.js';
+import type { LuaRedis } from './lua-redis.js';
+
+const RUN_ID_CHARS = 40;
+
+/** What a script did, as the checks see it. */
+export interface ScriptRun {
+  readonly call: ScriptCall;
+  readonly reply: ScriptReply;
+}
+
+/** The server behind the gate: the scripts, the routes, and ways to lose what it has. */
+export class GateServer {
+  readonly host = new Host('redis');
+  runId: string;
+  isUp = true;
+  /** When something was last lost, and how often. */
+  lostAt = -Infinity;
+  losses = 0;
+  #run = 1;
+  #routes = new Map<string, string>();
+  #keptRoutes = new Map<string, string>();
+  readonly #connections = new Set<() => void>();
+  #empty = { at: -1, swept: [] as readonly string[], listed: [] as readonly string[] };
+
+  /** @param buckets those that some account of the run has; all others are open and empty */
+  constructor(
+    private readonly time: VirtualTime,
+    private readonly redis: LuaRedis,
+    private readonly buckets: ReadonlySet<string>,
+    private readonly ran: (run: ScriptRun) => void,
+  ) {
+    redis.beginAnew();
+    this.runId = runIdOf(this.#run);
+  }
+
+  /** Called when the connection is lost. */
+  connect(lost: () => void): () => void {
+    this.#connections.add(lost);
+    return () => void this.#connections.delete(lost);
+  }
+
+  /** Runs a script as it arrives. @throws Error for a script that fails */
+  run(call: ScriptCall, runId: string): ScriptReply {
+    const tokenKey = call.keys[0] ?? '';
+    if (!this.buckets.has(tokenKey)) return this.#emptyBucket(call);
+    const reply = this.redis.run(call.script, this.time.now, call.keys, [runId, 0, ...call.args]);
+    this.ran({ call, reply });
+    return reply;
+  }
+
+  route(digest: string): string | null {
+    return this.#routes.get(digest) ?? null;
+  }
+
+  setRoute(digest: string, route: string | null): void {
+    if (route === null) this.#routes.delete(digest);
+    else this.#routes.set(digest, route);
+  }
+
+  hash(key: string): Record<string, string> {
+    return this.redis.hash(key);
+  }
+
+  /** Whether the bucket of this token decides. */
+  isOpen(tokenKey: string): boolean {
+    const [token = '', state] = this.redis.text(tokenKey).split(' ');
+    return this.isUp && state === 'open' && token.startsWith(this.runId);
+  }
+
+  /** Whether a load was under the bucket's token: accounts are marked with its end. */
+  isLoaded(tokenKey: string, under: string | undefined): boolean {
+    const [token = ''] = this.redis.text(tokenKey).split(' ');
+    return under !== undefined && under !== '' && token.endsWith(under);
+  }
+
+  /** Writes its file: what an old state comes back from. */
+  keepCopy(): void {
+    this.redis.keepCopy();
+    this.#keptRoutes = new Map(this.#routes);
+  }
+
+  lose(how: GateLoss, downMs: number): void {
+    this.losses += 1;
+    this.lostAt = this.time.now;
+    if (how === 'restart_old') {
+      this.redis.takeCopyBack();
+      this.#routes = new Map(this.#keptRoutes);
+    } else {
+      this.redis.flush();
+      this.#routes.clear();
+    }
+    if (how === 'flush') return;
+    this.#run += 1;
+    this.runId = runIdOf(this.#run);
+    this.isUp = false;
+    for (const lost of this.#connections) lost();
+    this.#connections.clear();
+    this.time.in(null, downMs, () => void (this.isUp = true));
+  }
+
+  /** The same for each of them at one time: there are many, and they are asked often. */
+  #emptyBucket({ script }: ScriptCall): ScriptReply {
+    if (this.#empty.at !== this.time.now) {
+      const now = String(this.time.now);
+      this.#empty = { at: this.time.now, swept: ['open', now, '', '1', '0', '0'], listed: ['open', now, '', '0'] };
+    }
+    return script === 'sweep' ? this.#empty.swept : this.#empty.listed;
+  }
+}
+
+function runIdOf(run: number): string {
+  return run.toString(16).padStart(RUN_ID_CHARS, '0');
+}

@@ -1,0 +1,164 @@
+import { AdmissionFault, makeGateToken, setAtOf } from '@gateway/admission/cores';
+import type { Gate, RedisClock, ScriptCall, ScriptReply } from '@gateway/admission/cores';
+import type { Network } from '../network/network.js';
+import type { Host } from '../time/host.js';
+import type { Random } from '../time/random.js';
+import type { VirtualTime } from '../time/virtual-time.js';
+import type { GateServer } from './gate-server.js';
+
+const RECONNECT_MS_MIN = 50;
+const RECONNECT_MS_MAX = 300;
+/** A reply that is lost is known to be when the connection has been silent for so long. */
+const SILENCE_MS = 1_000;
+/** What follows on the connection waits too: a longer silence would end it. */
+const DELAY_MS_MAX = 1_500;
+
+export interface ReplicaGateParts {
+  readonly time: VirtualTime;
+  readonly network: Network;
+  readonly server: GateServer;
+  readonly host: Host;
+  readonly clock: RedisClock;
+  readonly random: Random;
+}
+
+interface Pending {
+  readonly fail: () => void;
+}
+
+/** One replica's connection to the server: in order, and used only after it has read the run id. */
+export class ReplicaGate implements Gate {
+  readonly #parts: ReplicaGateParts;
+  #runId: string | null = null;
+  #latestTokenAt = 0;
+  #arrivesAt = 0;
+  #returnsAt = 0;
+  readonly #pending = new Set<Pending>();
+  #onUse: () => void = () => undefined;
+  #close: () => void = () => undefined;
+
+  constructor(parts: ReplicaGateParts) {
+    this.#parts = parts;
+  }
+
+  open(onUse: () => void): void {
+    this.#onUse = onUse;
+    this.#shakeHands();
+  }
+
+  usable(): boolean {
+    return this.#runId !== null;
+  }
+
+  run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | AdmissionFault)[]> {
+    if (calls.length === 0) return Promise.resolve([]);
+    const { server, clock } = this.#parts;
+    return this.#exchange((runId) => {
+      const replies = calls.map((call) => server.run(call, runId));
+      return () => {
+        clock.observe(Number(replies.at(-1)?.[1]));
+        for (const [index, reply] of replies.entries()) {
+          const script = calls[index]?.script;
+          if ((script === 'sweep' || script === 'token') && reply[2]) this.#note(reply[2]);
+        }
+        return replies;
+      };
+    });
+  }
+
+  routes(digests: readonly string[]): Promise<readonly (string | null)[]> {
+    const { server } = this.#parts;
+    return this.#exchange(() => {
+      const found = digests.map((digest) => server.route(digest));
+      return () => found;
+    });
+  }
+
+  setRoute(digest: string, route: string): Promise<void> {
+    return this.#exchange(() => {
+      this.#parts.server.setRoute(digest, route);
+      return () => undefined;
+    });
+  }
+
+  dropRoute(digest: string): Promise<void> {
+    return this.#exchange(() => {
+      this.#parts.server.setRoute(digest, null);
+      return () => undefined;
+    });
+  }
+
+  newToken(): string {
+    const { host, time, random } = this.#parts;
+    const setAt = Math.max(time.now + host.skewMs, this.#latestTokenAt + 1);
+    return makeGateToken(this.#handshaken(), setAt, random.below(0x7fff_ffff).toString(16));
+  }
+
+  dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {
+    return Promise.resolve([this.#parts.server.hash(accountKey), this.#parts.server.hash(holdsKey)]);
+  }
+
+  /** Sends work to the server and gives what it makes of the reply. Rejects when the connection ends before. */
+  #exchange<T>(work: (runId: string) => () => T): Promise<T> {
+    const { time, network, server, host } = this.#parts;
+    const runId = this.#handshaken();
+    const there = network.nextLinkFault();
+    const back = network.nextLinkFault();
+    return new Promise((resolve, reject) => {
+      const pending: Pending = {
+        fail: () => {
+          if (!this.#pending.delete(pending)) return;
+          reject(new AdmissionFault('admission_error', 'redis: the connection ended'));
+        },
+      };
+      this.#pending.add(pending);
+      this.#arrivesAt = Math.max(this.#arrivesAt, time.now + network.latencyMs(there.n) + linkDelay(there));
+      const kill = network.killAt(there.n);
+      if (kill?.who === 'sender') time.in(null, 0, () => network.kill(host, kill.ms));
+      if (there.how === 'drop') return void time.in(host, SILENCE_MS, pending.fail);
+      time.at(server.host, this.#arrivesAt, () => {
+        if (!server.isUp || this.#runId !== runId) return;
+        const finish = work(runId);
+        if (back.how === 'drop') return void time.in(host, SILENCE_MS, pending.fail);
+        this.#returnsAt = Math.max(this.#returnsAt, time.now + network.latencyMs(back.n) + linkDelay(back));
+        time.at(host, this.#returnsAt, () => {
+          if (this.#pending.delete(pending)) resolve(finish());
+        });
+      });
+    });
+  }
+
+  #shakeHands(): void {
+    const { time, server, host, clock, random } = this.#parts;
+    if (!server.isUp) return void time.in(host, RECONNECT_MS_MIN, () => this.#shakeHands());
+    clock.forget();
+    this.#runId = server.runId;
+    this.#close = server.connect(() => {
+      // Told at once: the socket was closed. Its own code runs in its own time.
+      this.#runId = null;
+      time.in(host, 0, () => {
+        for (const { fail } of [...this.#pending]) fail();
+        time.in(host, random.between(RECONNECT_MS_MIN, RECONNECT_MS_MAX), () => this.#shakeHands());
+      });
+    });
+    this.#onUse();
+  }
+
+  /** The process is gone. */
+  close(): void {
+    this.#close();
+  }
+
+  #note(token: string): void {
+    this.#latestTokenAt = Math.max(this.#latestTokenAt, setAtOf(token));
+  }
+
+  #handshaken(): string {
+    if (this.#runId === null) throw new AdmissionFault('admission_error', 'redis is not connected');
+    return this.#runId;
+  }
+}
+
+function linkDelay({ how, ms }: { readonly how: string | null; readonly ms: number }): number {
+  return how === 'delay' ? Math.min(ms, DELAY_MS_MAX) : 0;
+}

@@ -1,0 +1,101 @@
+import { digestOfSecret } from '@gateway/contracts/ids';
+import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
+import { request } from '../network/request.js';
+import { Host } from '../time/host.js';
+import { anyOf, type World } from './world.js';
+
+/** Of the deployment of all runs. */
+export const PEPPER = 'pepper-of-the-simulation-0123456789';
+const APPLY_MS = 2_000;
+const REPEAT_MS = 500;
+
+export interface OwnedKey {
+  readonly secret: string;
+  readonly record: KeyRecord;
+}
+
+type Change = { readonly accounts: AccountRecord[] } | { readonly keys: KeyRecord[] };
+
+/** Accounts and keys, as their owner has them. Changes go to admission until it has them. */
+export class AccountsHost {
+  readonly host = new Host('accounts');
+  readonly records = new Map<string, AccountRecord>();
+  readonly keys = new Map<string, OwnedKey[]>();
+  #secrets = 0;
+  /** Changes that admission does not have yet. */
+  waiting = 0;
+
+  constructor(private readonly world: () => World) {}
+
+  add(account: string, caps: readonly (number | null)[]): void {
+    this.records.set(account, { account, state: 'active', version: 1 });
+    const owned = caps.map((capNanoUsd, index): OwnedKey => {
+      const secret = this.#newSecret();
+      const record = {
+        ...{ account, key: `${account}.key${index}`, member: `${account}.member`, kind: 'api' as const },
+        ...{ digest: digestOfSecret(secret, PEPPER), state: 'active' as const, expiresAt: null, capNanoUsd },
+        ...{ allowedModels: null, version: 1 },
+      };
+      return { secret, record };
+    });
+    this.keys.set(account, owned);
+  }
+
+  find(digests: readonly string[]): { account: string; key: string; digest: string } | null {
+    for (const owned of this.keys.values()) {
+      const found = owned.find(({ record }) => digests.includes(record.digest));
+      if (found) return { account: found.record.account, key: found.record.key, digest: found.record.digest };
+    }
+    return null;
+  }
+
+  load(
+    account: string,
+    key: string | null,
+  ): { account: AccountRecord | null; key: KeyRecord | null; member: MemberRecord | null } {
+    const record = this.keys.get(account)?.find((owned) => owned.record.key === key)?.record ?? null;
+    const member = record && { account, member: record.member, capNanoUsd: null, version: 1 };
+    return { account: this.records.get(account) ?? null, key: record, member };
+  }
+
+  rotate(account: string, index: number): void {
+    const owned = this.keys.get(account);
+    const known = owned?.[index];
+    if (owned === undefined || known === undefined) return;
+    const secret = this.#newSecret();
+    const record = { ...known.record, digest: digestOfSecret(secret, PEPPER), version: known.record.version + 1 };
+    owned[index] = { secret, record };
+    this.#tell({ keys: [record] });
+  }
+
+  setState(account: string, state: AccountRecord['state']): void {
+    const known = this.records.get(account);
+    if (known === undefined || known.state === state) return;
+    const record = { ...known, state, version: known.version + 1 };
+    this.records.set(account, record);
+    this.#tell({ accounts: [record] });
+  }
+
+  /** The outbox: until it is taken. */
+  #tell(change: Change): void {
+    this.waiting += 1;
+    const tell = (): void => {
+      const world = this.world();
+      const to = anyOf(world, world.admissions);
+      request(world, this.host, to?.host ?? null, APPLY_MS, async () => {
+        await to?.admission.apply(change);
+        return true;
+      }).then(
+        () => void (this.waiting -= 1),
+        () => void world.time.in(this.host, REPEAT_MS, tell),
+      );
+    };
+    const { time } = this.world();
+    time.in(this.host, 0, tell);
+  }
+
+  #newSecret(): string {
+    this.#secrets += 1;
+    return `mgw_live_${this.#secrets.toString(16).padStart(48, '0')}`;
+  }
+}

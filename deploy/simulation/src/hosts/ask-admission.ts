@@ -1,0 +1,48 @@
+import type { AdmissionBatch, AdmissionBatchAnswer, BusLine } from '@gateway/edge-proxy/cores';
+import { onWire } from '../network/network.js';
+import type { Host } from '../time/host.js';
+import { anyOf, type World } from './world.js';
+
+type On = Parameters<BusLine['askAdmission']>[1];
+type To = Parameters<BusLine['askAdmission']>[2];
+
+/** Sends a batch and brings its answers, as many as there are, until it is closed or its time is over. */
+export function askAdmission(world: World, host: Host, batch: AdmissionBatch, on: On, to: To): { close(): void } {
+  const { time, network, truth } = world;
+  truth.releasing(batch.releases);
+  let isOpen = true;
+  const fault = (code: string): void => {
+    if (!isOpen) return;
+    isOpen = false;
+    on.fault(code);
+  };
+  const late = time.in(host, to.timeoutMs, () => fault('timeout'));
+  const close = (): void => {
+    isOpen = false;
+    late.isCancelled = true;
+  };
+  const asked = pick(world, to.replica);
+  if (network.isCut(host)) time.in(host, 0, () => fault('disconnected'));
+  else if (asked === null) time.in(host, 0, () => fault('no_responders'));
+  else {
+    network.post(host, asked.host, () => {
+      const answer = (said: AdmissionBatchAnswer): void => {
+        const sent = onWire(said);
+        network.post(asked.host, host, () => {
+          if (!isOpen) return;
+          truth.answered(sent.answers);
+          on.answer(sent);
+        });
+      };
+      asked.admission.batch(onWire(batch), answer).catch((error: unknown) => truth.unforeseen('a batch', error));
+    });
+  }
+  return { close };
+}
+
+/** The named replica while it lives, else any. */
+function pick(world: World, replica: string | undefined) {
+  if (replica === undefined) return anyOf(world, world.admissions);
+  const named = world.admissions.find((one) => one !== null && one.name === replica && one.host.isAlive);
+  return named ?? null;
+}

@@ -1,0 +1,158 @@
+import { loadAccount, makeMonths, startUsageWorker } from '@gateway/billing/cores';
+import type { SettleStore, UsageDelivery } from '@gateway/billing/cores';
+import type { StandingOfAccount } from '@gateway/contracts/messages';
+import { onWire } from '../network/network.js';
+import { request } from '../network/request.js';
+import type { StoredUsage } from '../network/streams.js';
+import { Host } from '../time/host.js';
+import { anyOf, logOf, type Hosted, type World } from './world.js';
+
+const FACTS_MS = 1_000;
+const COMMIT_MS_MAX = 12;
+const FETCH_MAX = 50;
+/** How often a consumer looks for what is to be delivered again. */
+const LOOK_MS = 1_000;
+const RETRY_MS = 200;
+
+/** The database could not work; nobody knows whether the transaction is there. */
+class DatabaseDown extends Error {
+  override readonly name = 'DatabaseDown';
+}
+
+type Question = Parameters<typeof loadAccount>[1];
+
+/** One worker of billing: its own code over tables of this run. */
+export class BillingHost implements Hosted {
+  readonly host: Host;
+  readonly #unsubscribe: (() => void)[] = [];
+
+  constructor(
+    private readonly world: World,
+    readonly place: number,
+  ) {
+    const name = `billing${place}`;
+    const host = new Host(name, world.scenario.skewsMs[name] ?? 0);
+    this.host = host;
+    const store = this.#store();
+    world.time.in(host, 0, () => {
+      startUsageWorker({
+        store,
+        months: makeMonths(store),
+        announcer: { standing: (accounts) => this.#announce(accounts) },
+        meter: { begin: () => ({ settled: () => undefined, failed: () => undefined }) },
+        isInfrastructureFault: (error) => error instanceof DatabaseDown,
+        retryDelayMs: () => RETRY_MS,
+        log: logOf(world),
+        stopping: new AbortController().signal,
+        locks: { hold: async (shard) => this.#mayHold(shard), release: async () => undefined },
+        consume: (shard, handler) => this.#consume(shard, handler),
+      });
+    });
+  }
+
+  async load(question: Question) {
+    const { world } = this;
+    const { ledger } = world;
+    const loaded = await loadAccount(
+      {
+        store: {
+          snapshot: async (asked) => ledger.snapshot(asked),
+          settledPosition: async () => ledger.settledPosition(),
+        },
+        stream: {
+          facts: () => request(world, this.host, world.streams.host, FACTS_MS, async () => world.streams.facts()),
+        },
+        now: () => Date.now(),
+      },
+      question,
+    );
+    if (loaded.kind === 'behind') throw new Error('billing is behind');
+    return loaded.answer;
+  }
+
+  close(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+  }
+
+  /** A shard is one worker's, unless the scenario says that both believe so. */
+  #mayHold(shard: number): boolean {
+    const { scenario, billings } = this.world;
+    if (scenario.sharedShards) return true;
+    const other = billings.find((one) => one !== null && one !== this && one.host.isAlive);
+    return other === undefined || shard % billings.length === this.place;
+  }
+
+  #store(): SettleStore {
+    const { world, host } = this;
+    const { time, truth, ledger, random } = world;
+    const wait = (): Promise<void> =>
+      new Promise((resolve) => void time.in(host, random.between(1, COMMIT_MS_MAX), resolve));
+    return {
+      ensureMonth: async () => true,
+      async settle(asked) {
+        await wait();
+        const fault = truth.nextTransactionFault(world);
+        if (fault === 'before') throw new DatabaseDown('before');
+        const decision = ledger.settle(asked);
+        truth.committed(decision);
+        await wait();
+        if (fault === 'after') throw new DatabaseDown('after');
+        return decision;
+      },
+    };
+  }
+
+  /** Admission is one state: one replica takes it. */
+  #announce(accounts: StandingOfAccount[]): boolean {
+    const { world, host } = this;
+    if (world.network.isCut(host)) return false;
+    const to = anyOf(world, world.admissions);
+    const sent = onWire({ incarnation: world.ledger.incarnation, accounts });
+    if (to) world.network.post(host, to.host, () => void to.admission.standing(sent).catch(() => undefined));
+    return true;
+  }
+
+  #consume(shard: number, handler: (batch: UsageDelivery[]) => Promise<void>): { stop(): Promise<void> } {
+    const { world, host } = this;
+    const { time, streams, network, random } = world;
+    let isBusy = false;
+    const look = (): void => {
+      if (isBusy || network.isCut(host)) return;
+      const taken = streams.take(shard, random.between(1, FETCH_MAX));
+      if (taken.length === 0) return;
+      isBusy = true;
+      const batch = taken.map((message) => this.#deliver(message));
+      let hasArrived = false;
+      network.post(streams.host, host, () => {
+        if (hasArrived) return;
+        hasArrived = true;
+        handler(batch)
+          .catch((error: unknown) => world.truth.unforeseen('a batch was given up', error))
+          .finally(() => {
+            isBusy = false;
+            time.in(host, 0, look);
+          });
+      });
+      // A batch that the network lost is nobody's: the next look comes when it may be delivered again.
+      time.in(host, LOOK_MS, () => {
+        isBusy = isBusy && hasArrived;
+        hasArrived = true;
+      });
+    };
+    this.#unsubscribe.push(streams.onStored(() => void time.in(host, 0, look)));
+    time.every(host, LOOK_MS, look);
+    return { stop: async () => undefined };
+  }
+
+  #deliver(message: StoredUsage): UsageDelivery {
+    const { world, host } = this;
+    const { network, streams, time } = world;
+    return {
+      data: message.data,
+      sequence: message.sequence,
+      storedAtMs: message.storedAtMs,
+      ack: () => network.post(host, streams.host, () => void (message.acknowledged = true)),
+      retryAfter: (ms) => network.post(host, streams.host, () => void (message.notBefore = time.now + ms)),
+    };
+  }
+}

@@ -1,0 +1,156 @@
+import { BASE_FIELDS, readConfig, ReadyChecks } from '@gateway/service-kit';
+import { EDGE_FIELDS, ENDPOINT_TABLE, handleModelCall, joinVerbs, parseCall } from '@gateway/edge-proxy/cores';
+import type { BusLine, ClientRequest, EdgeAdapters, JoinedVerbs } from '@gateway/edge-proxy/cores';
+import { SourceStage } from '../actors/source-stage.js';
+import { onWire } from '../network/network.js';
+import { request } from '../network/request.js';
+import { Host } from '../time/host.js';
+import { askAdmission } from './ask-admission.js';
+import { PEPPER } from './accounts-host.js';
+import { anyOf, logOf, type Hosted, type World } from './world.js';
+
+const STORE_USAGE_MS = 2_000;
+const STORE_BEAT_MS = 1_500;
+export const PATH = '/v1/chat/completions';
+
+/** Short, so that a provider that says nothing more is given up within a run. */
+const SETTINGS = {
+  GATEWAY_NATS_URL: 'nats://simulation:4222',
+  GATEWAY_PUBLIC_URL: 'https://gateway.example',
+  GATEWAY_KEY_PEPPER: PEPPER,
+  GATEWAY_CREDENTIALS_KEY: '07'.repeat(32),
+  GATEWAY_UPSTREAM_DEADLINE_MS: '20000',
+  GATEWAY_READ_ON_MS: '5000',
+};
+const config = readConfig({ ...BASE_FIELDS, ...EDGE_FIELDS }, SETTINGS);
+
+/** What the bus brings to an edge. */
+export interface EdgeHears {
+  verdict(verdict: object): void;
+  report(report: object): void;
+}
+
+/** One edge process: its own code over a bus, sources and clients of this run. */
+export class EdgeHost implements Hosted {
+  readonly host: Host;
+  readonly id: string;
+  readonly verbs: JoinedVerbs;
+  readonly hear: EdgeHears;
+  readonly #reconnected: (() => void)[] = [];
+
+  constructor(
+    private readonly world: World,
+    readonly place: number,
+    incarnation: number,
+  ) {
+    const { time, scenario } = world;
+    const name = `edge${place}`;
+    const host = new Host(name, scenario.skewsMs[name] ?? 0);
+    this.host = host;
+    this.id = `${name}-${incarnation}`;
+    const heard = new Map<string, (body: object) => void>();
+    this.hear = {
+      verdict: (verdict) => heard.get('edge.verdict')?.(verdict),
+      report: (report) => heard.get('edge.report')?.(report),
+    };
+    // Its timers are its own: made while its code runs.
+    time.current = host;
+    this.verbs = joinVerbs(
+      {
+        config,
+        log: logOf(world),
+        clock: { nowMs: () => time.now + host.skewMs },
+        replica: name,
+        ready: new ReadyChecks(),
+        stopping: new AbortController().signal,
+      },
+      this.#adapters(heard),
+      this.id,
+    );
+    // It would look at the memory of the machine that plays the run.
+    this.verbs.load.stop();
+    time.current = null;
+    time.in(host, 0, () => void this.verbs.beats.beat());
+  }
+
+  /** Takes a client's request as the HTTP door does. */
+  serve(clientRequest: ClientRequest): void {
+    const row = ENDPOINT_TABLE.get(PATH);
+    if (row === undefined) throw new Error('the endpoint is not served');
+    handleModelCall(this.verbs.edge, row, clientRequest).catch((error: unknown) =>
+      this.world.truth.unforeseen('a request failed inside the edge', error),
+    );
+  }
+
+  /** The bus is back after a cut. */
+  reconnected(): void {
+    for (const listener of this.#reconnected) this.world.time.in(this.host, 0, listener);
+  }
+
+  close(): void {
+    // Its timers end with the host.
+  }
+
+  #adapters(heard: Map<string, (body: object) => void>): EdgeAdapters {
+    const { catalog } = this.world;
+    const opened = new Map(
+      catalog.sources.map((source) => {
+        const base = new URL(source.baseUrl);
+        return [source.id, { source, origin: base.origin, basePath: '', headers: [] }] as const;
+      }),
+    );
+    return {
+      bus: {
+        subscribe: (contract, handler) => {
+          heard.set(contract.name, (body) => void handler(body as never, undefined as never));
+          return undefined as never;
+        },
+        onReconnect: (listener) => {
+          this.#reconnected.push(listener);
+          return () => undefined;
+        },
+      },
+      line: this.#line(),
+      catalog: {
+        ready: () => true,
+        revision: () => 1,
+        model: (id) => catalog.models.find((model) => model.id === id),
+        models: () => catalog.models,
+        source: (id) => opened.get(id),
+        sourcesOf: (model) => catalog.sources.filter((source) => source.model === model),
+        onChange: () => undefined,
+      },
+      sources: new SourceStage(this.world, this.host),
+      bodies: { parse: (row, headers, { bytes }) => parseCall(row, headers, bytes) },
+    };
+  }
+
+  #line(): BusLine {
+    const { world, host } = this;
+    const { streams, network, truth } = world;
+    return {
+      askAdmission: (batch, on, to) => askAdmission(world, host, onWire(batch), on, to),
+      authorize: () => Promise.reject(new Error('not asked')),
+      usage: () => Promise.reject(new Error('not asked')),
+      storeUsage: async (shard, message) => {
+        truth.frozen(message);
+        const sent = Buffer.from(message);
+        await request(world, host, streams.host, STORE_USAGE_MS, async () => {
+          streams.storeUsage(shard, sent);
+          truth.stored(sent);
+        });
+      },
+      storeBeat: async (beat) => {
+        const sent = onWire(beat);
+        truth.releasing(sent.releases);
+        const taker = anyOf(world, world.admissions);
+        await request(world, host, streams.host, STORE_BEAT_MS, async () => {
+          streams.storeBeat(sent);
+          if (taker) network.post(streams.host, taker.host, () => taker.takeBeat(onWire(sent)));
+        });
+      },
+      tellHealth: () => undefined,
+      tellMirrored: () => undefined,
+    };
+  }
+}

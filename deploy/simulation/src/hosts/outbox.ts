@@ -1,0 +1,68 @@
+import { composeTerms, NO_OVERRIDES, type Subscription } from '@gateway/billing/cores';
+import type { StandingOfAccount } from '@gateway/contracts/messages';
+import { request } from '../network/request.js';
+import { Host } from '../time/host.js';
+import { anyOf, type World } from './world.js';
+
+const APPLY_MS = 2_000;
+const REPEAT_MS = 500;
+
+/** Billing's commands: money and terms. What they change goes to admission until it has it, in the order of the changes. */
+export class Outbox {
+  readonly host = new Host('outbox');
+  readonly #rows: { readonly standing: StandingOfAccount; readonly taken: () => void }[] = [];
+  #isTelling = false;
+  #entries = 0;
+
+  constructor(private readonly world: () => World) {}
+
+  get waiting(): number {
+    return this.#rows.length;
+  }
+
+  addToWallet(account: string, amountNanoUsd: number): void {
+    const { ledger, truth, time } = this.world();
+    this.#entries += 1;
+    const id = `entry-${this.#entries}`;
+    const standing = ledger.addEntry(account, BigInt(amountNanoUsd), id);
+    if (standing === null) return;
+    const entry = truth.addEntry(account, amountNanoUsd);
+    this.#tell(standing, () => void (entry.inForceAt = time.now));
+  }
+
+  setTerms(account: string, subscription: Subscription | null): void {
+    const { ledger, time } = this.world();
+    ledger.setSubscription(account, subscription);
+    const { told, termsVersion } = ledger.snapshot({ account, names: [], ids: [], now: time.now });
+    const terms = { value: composeTerms(told, NO_OVERRIDES), version: termsVersion };
+    this.#tell({ account, rows: [], terms, closed: [] }, () => undefined);
+  }
+
+  #tell(standing: StandingOfAccount, taken: () => void): void {
+    this.#rows.push({ standing, taken });
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    const { time } = this.world();
+    time.in(this.host, 0, () => this.#tellNext());
+  }
+
+  #tellNext(): void {
+    const world = this.world();
+    const [row] = this.#rows;
+    this.#isTelling = row !== undefined;
+    if (row === undefined) return;
+    const to = anyOf(world, world.admissions);
+    const standing = { incarnation: world.ledger.incarnation, accounts: [row.standing] };
+    request(world, this.host, to?.host ?? null, APPLY_MS, async () => {
+      await to?.admission.apply({ standing });
+      return true;
+    }).then(
+      () => {
+        this.#rows.shift();
+        row.taken();
+        this.#tellNext();
+      },
+      () => void world.time.in(this.host, REPEAT_MS, () => this.#tellNext()),
+    );
+  }
+}

@@ -1,0 +1,144 @@
+import { decideWalletEntry, NO_OVERRIDES, toStandingRow } from '@gateway/billing/cores';
+import type {
+  AccountSnapshot,
+  BalanceRow,
+  BatchDecision,
+  LedgerTransaction,
+  LoadStore,
+  SetAside,
+  SettledPosition,
+  SettleStore,
+  Subscription,
+  UsageRecord,
+} from '@gateway/billing/cores';
+import { WALLET_ROW } from '@gateway/metering';
+import type { StandingOfAccount } from '@gateway/contracts/messages';
+
+type SettleRequest = Parameters<SettleStore['settle']>[0];
+type SnapshotRequest = Parameters<LoadStore['snapshot']>[0];
+
+interface AccountRow {
+  version: bigint;
+  termsVersion: number;
+  subscription: Subscription | null;
+}
+
+/** The ledger's tables, with what the database itself refuses. A transaction is one call. */
+export class MemoryLedger {
+  readonly incarnation = 'ledger-1';
+  readonly records = new Map<string, UsageRecord>();
+  readonly transactions = new Map<string, LedgerTransaction>();
+  readonly rows = new Map<string, Map<string, BalanceRow>>();
+  readonly setAside: SetAside[] = [];
+  readonly #accounts = new Map<string, AccountRow>();
+  readonly #applied = new Map<number, number>();
+  #floor: SettledPosition = { sequence: 0, storedAtMs: 0 };
+
+  settle({ accounts, ids, rowsOf, decide, applied }: SettleRequest): BatchDecision {
+    const known = new Map(ids.flatMap((id) => pairOf(id, this.records.get(id))));
+    const wanted = rowsOf(known);
+    const rows = [...wanted].flatMap(([account, names]) => [...names].flatMap((name) => this.row(account, name) ?? []));
+    const versions = new Map([...accounts].map((account) => [account, this.#account(account).version]));
+    const decision = decide({ known, versions, rows });
+    this.#write(decision);
+    for (const { sequence, storedAtMs } of applied) this.#applied.set(sequence, storedAtMs);
+    this.#moveFloor();
+    return decision;
+  }
+
+  /** A credit, or a chargeback when negative. Null: refused. */
+  addEntry(account: string, amountNanoUsd: bigint, id: string): StandingOfAccount | null {
+    const kind = amountNanoUsd < 0n ? ('chargeback' as const) : ('credit' as const);
+    const entry = { account, amountNanoUsd, kind, reason: 'x', reference: id, relatesTo: null, actor: 'operator' };
+    const balanceNanoUsd = this.row(account, WALLET_ROW)?.value ?? 0n;
+    const decision = decideWalletEntry(entry, { earlier: null, related: null, balanceNanoUsd, closed: false });
+    if (decision.kind !== 'write') return null;
+    const version = this.#account(account).version + 1n;
+    const row = { account, name: WALLET_ROW, value: decision.balanceNanoUsd, version };
+    const transaction = { id, kind, account, requestId: null, corrects: null, entries: decision.entries };
+    this.#check(transaction);
+    this.transactions.set(id, transaction);
+    this.#put(row);
+    this.#account(account).version = version;
+    return { account, rows: [toStandingRow(row)], closed: [] };
+  }
+
+  setSubscription(account: string, subscription: Subscription | null): void {
+    const row = this.#account(account);
+    row.subscription = subscription;
+    row.termsVersion += 1;
+  }
+
+  settledPosition(): SettledPosition {
+    return this.#floor;
+  }
+
+  snapshot({ account, names, ids }: SnapshotRequest): AccountSnapshot {
+    const { version, termsVersion, subscription } = this.#account(account);
+    const known = this.rows.get(account) ?? new Map<string, BalanceRow>();
+    const running = [...known.keys()].filter((name) => /^(w|al):/.test(name));
+    const wanted = new Set([WALLET_ROW, ...names, ...running]);
+    const asideIds = new Set(this.setAside.map(({ requestId }) => requestId));
+    return {
+      incarnation: this.incarnation,
+      version: Number(version),
+      termsVersion,
+      told: { current: subscription, next: null },
+      limits: NO_OVERRIDES,
+      rows: [...wanted].map((name) => {
+        const row = known.get(name);
+        return row ? toStandingRow(row) : { name, value: name === WALLET_ROW ? null : 0, version: 0 };
+      }),
+      closed: ids.filter((id) => this.records.has(id) || asideIds.has(id)),
+    };
+  }
+
+  row(account: string, name: string): BalanceRow | undefined {
+    return this.rows.get(account)?.get(name);
+  }
+
+  #write({ records, transactions, changedRows, accountVersions, setAside }: BatchDecision): void {
+    for (const { record, replaces } of records) {
+      if (replaces !== this.records.has(record.id)) throw new Error(`a record of ${record.id} is there, or is not`);
+    }
+    for (const transaction of transactions) this.#check(transaction);
+    for (const transaction of transactions) this.transactions.set(transaction.id, transaction);
+    for (const { record } of records) this.records.set(record.id, record);
+    for (const row of changedRows) this.#put(row);
+    for (const [account, version] of accountVersions) this.#account(account).version = version;
+    this.setAside.push(...setAside);
+  }
+
+  /** The database's own rules: a key once, entries that balance. */
+  #check({ id, entries }: LedgerTransaction): void {
+    if (this.transactions.has(id)) throw new Error(`the transaction ${id} is there already`);
+    const sum = entries.reduce((total, { amountNanoUsd }) => total + amountNanoUsd, 0n);
+    if (sum !== 0n) throw new Error(`the transaction ${id} sums to ${sum}`);
+  }
+
+  #put(row: BalanceRow): void {
+    const ofAccount = this.rows.get(row.account) ?? new Map<string, BalanceRow>();
+    this.rows.set(row.account, ofAccount.set(row.name, row));
+  }
+
+  #account(account: string): AccountRow {
+    const known = this.#accounts.get(account);
+    if (known !== undefined) return known;
+    const made = { version: 0n, termsVersion: 0, subscription: null };
+    this.#accounts.set(account, made);
+    return made;
+  }
+
+  #moveFloor(): void {
+    for (;;) {
+      const storedAtMs = this.#applied.get(this.#floor.sequence + 1);
+      if (storedAtMs === undefined) return;
+      this.#applied.delete(this.#floor.sequence + 1);
+      this.#floor = { sequence: this.#floor.sequence + 1, storedAtMs };
+    }
+  }
+}
+
+function pairOf<T>(id: string, value: T | undefined): [string, T][] {
+  return value === undefined ? [] : [[id, value]];
+}

@@ -1,0 +1,38 @@
+import { register } from 'node:module';
+import type { Failure } from '../run/run-seeds.js';
+import { plant } from './mutating-loader.js';
+import { MUTATIONS } from './mutations.js';
+
+/** What a hunt prints as its last line. */
+export interface Hunted {
+  readonly seeds: number;
+  readonly rule: string | null;
+}
+
+const [name, seedsMax] = process.argv.slice(2);
+const mutation = MUTATIONS.find((one) => one.name === name);
+if (mutation === undefined) throw new Error(`there is no mutation ${name}`);
+register('./mutating-loader.js', import.meta.url, { data: mutation });
+
+// Only from here on are the services' modules loaded.
+const { openRedis } = await import('../run/open-redis.js');
+const { makeScenario } = await import('../scenario/make-scenario.js');
+const { play } = await import('../run/play.js');
+let wasPlanted = !mutation.file.endsWith('.lua');
+const redis = await openRedis((_script, text) => {
+  if (wasPlanted && !mutation.file.endsWith('.lua')) return text;
+  if (!text.includes(mutation.from)) return text;
+  wasPlanted = true;
+  return plant(mutation, text);
+});
+if (!wasPlanted) throw new Error(`${mutation.name}: the text is nowhere`);
+let found: Failure | null = null;
+let seed = 0;
+while (found === null && seed < Number(seedsMax)) {
+  seed += 1;
+  const { violations } = await play(makeScenario(seed), redis);
+  const [first] = violations;
+  if (first !== undefined) found = { seed, text: first.rule };
+}
+const hunted: Hunted = { seeds: seed, rule: found?.text ?? null };
+console.log(JSON.stringify(hunted));

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { LoadHookContext } from 'node:module';
+import type { Mutation } from './mutations.js';
+
+type Loaded = { format: string; source?: string | undefined; shortCircuit?: boolean };
+
+let mutation: Mutation | null = null;
+
+/** Called by Node with what was registered. */
+export function initialize(planted: Mutation): void {
+  mutation = planted;
+}
+
+/** A module of the services with the planted mistake in it. */
+export async function load(
+  url: string,
+  context: LoadHookContext,
+  next: (url: string, context: LoadHookContext) => Promise<Loaded>,
+): Promise<Loaded> {
+  if (mutation === null || mutation.file.endsWith('.lua') || !url.endsWith(mutation.file)) return next(url, context);
+  return { format: 'module', source: plant(mutation, readFileSync(fileURLToPath(url), 'utf8')), shortCircuit: true };
+}
+
+/** @throws Error unless the text to be replaced is there once */
+export function plant({ name, from, to }: Mutation, text: string): string {
+  const parts = text.split(from);
+  if (parts.length !== 2) throw new Error(`${name}: the text is there ${parts.length - 1} times`);
+  return parts.join(to);
+}

@@ -1,0 +1,150 @@
+/** A mistake planted into the services: a text of a script, or of a compiled module, that is replaced. */
+export interface Mutation {
+  readonly name: string;
+  /** End of the file's path; a script is named by its file. */
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Each takes one rule of money and failure away. */
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'the wallet is not asked',
+    file: 'admit.lua',
+    from: 'elseif available < worst then',
+    to: 'elseif false then',
+  },
+  {
+    name: 'an ended call leaves no tombstone (rule 2)',
+    file: 'holds.lua',
+    from: 'if now < gone_at then',
+    to: 'if false then',
+  },
+  {
+    name: 'a beat does not create what was lost (rule 5)',
+    file: 'beat.lua',
+    from: 'if ARGV[at + call * 2 + 1] ~= token then',
+    to: 'if false then',
+  },
+  {
+    name: 'the release of a lost call creates nothing (rule 6)',
+    file: 'release.lua',
+    from: 'if ARGV[8] ~= token then',
+    to: 'if false then',
+  },
+  {
+    name: 'an older row replaces a newer one (rule 8)',
+    file: 'apply.lua',
+    from: "if newer('u:' .. name, version) then",
+    to: 'if true then',
+  },
+  {
+    name: 'a load is written whenever it comes, under any token (rule 11)',
+    file: 'apply.lua',
+    from: 'if loading and (ARGV[6] ~= token or now - tonumber(ARGV[7]) > LOAD_MS) then',
+    to: 'if false then',
+  },
+  {
+    name: 'rows of a late standing survive the load after a loss',
+    file: 'apply.lua',
+    from: "if versions['t'] ~= mark then",
+    to: 'if false then',
+  },
+  {
+    name: 'nothing is asked when a hold falls due (rule 9)',
+    file: 'sweep.lua',
+    from: "if next_at <= now or hold.state ~= 'o' then",
+    to: 'if false then',
+  },
+  {
+    name: 'what closes a due hold brings no rows of months (rule 8)',
+    file: 'admission/dist/sweep/ask-ledger.js',
+    from: 'names, ids, afterLoss: false',
+    to: 'names: [], ids, afterLoss: false',
+  },
+  {
+    name: 'due calls expire although billing is behind (rule 9)',
+    file: 'admission/dist/sweep/ask-ledger.js',
+    from: 'caughtUpTo > hold.due - shiftMs',
+    to: 'true',
+  },
+  {
+    name: 'a recovery opens without asking (rule 12)',
+    file: 'admission/dist/recover/recover-buckets.js',
+    from: 'live.every((beat) => hasReported(beat, bucket, token))',
+    to: 'true',
+  },
+  {
+    name: 'a recovery forgets the last beats (rule 12)',
+    file: 'admission/dist/recover/recover-buckets.js',
+    from: 'for (const beat of beats) {',
+    to: 'for (const beat of []) {',
+  },
+  {
+    name: 'a load after a loss does not wait for the stream (rule 11)',
+    file: 'billing/dist/load/load-account.js',
+    from: 'request.afterLoss ?',
+    to: 'false ?',
+  },
+  {
+    name: 'the same rank counts again (rule 7)',
+    file: 'billing/dist/domain/decide-batch.js',
+    from: 'if (record.rank > before.rank)',
+    to: 'if (record.rank >= before.rank)',
+  },
+  {
+    name: 'what expired is never settled (rule 7)',
+    file: 'billing/dist/domain/decide-batch.js',
+    from: 'if (record.rank > before.rank)',
+    to: 'if (false)',
+  },
+  {
+    name: 'a correction forgets what was charged before (rule 7)',
+    file: 'billing/dist/domain/decide-batch.js',
+    from: 'difference(effect, effectOf(before))',
+    to: 'effect',
+  },
+  {
+    name: 'a standing closes ids without their rows (rule 8)',
+    file: 'billing/dist/domain/standing-parts.js',
+    from: 'rows: written.map(toStandingRow)',
+    to: 'rows: []',
+  },
+  {
+    name: 'messages are acknowledged before they are settled (rule 7)',
+    file: 'billing/dist/settle/settle-deliveries.js',
+    from: 'const decision = await settleWithRetry(deps, chunk);',
+    to: 'for (const { ack } of chunk.deliveries) ack();\n        const decision = await settleWithRetry(deps, chunk);',
+  },
+  {
+    name: 'answers under a superseded token count (rule 3)',
+    file: 'edge-proxy/dist/admission/gate-tokens.js',
+    from: 'if (setAt < known.setAt || known.superseded.includes(token))',
+    to: 'if (false)',
+  },
+  {
+    name: 'an event is given up after one failed try (rule 4)',
+    file: 'edge-proxy/dist/journal/store-usage.js',
+    from: 'this.#parts.onFailedTry(codeOf(error));',
+    to: 'return;',
+  },
+  {
+    name: 'a cut answer is charged',
+    file: 'edge-proxy/dist/domain/charge.js',
+    from: "usage === null || ended === 'cut' || ended === 'failed'",
+    to: 'usage === null',
+  },
+  {
+    name: 'an admission without an answer is not released (rule 3)',
+    file: 'edge-proxy/dist/admission/ask-admission.js',
+    from: 'if (mayHold)',
+    to: 'if (false)',
+  },
+  {
+    name: 'a release without an answer is not repeated (rule 4)',
+    file: 'edge-proxy/dist/beats/send-beats.js',
+    from: 'const releases = this.#parts.desk.unansweredReleases();',
+    to: 'const releases = [];',
+  },
+];

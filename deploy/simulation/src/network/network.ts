@@ -1,0 +1,110 @@
+import type { Fault } from '../scenario/scenario.js';
+import { hashOf } from '../time/random.js';
+import type { Host } from '../time/host.js';
+import type { VirtualTime } from '../time/virtual-time.js';
+
+/** Usual time of a message on its way, milliseconds. */
+const LATENCY_MS_MAX = 5;
+/** One of so many takes longer. */
+const SLOW_ONE_OF = 16;
+const SLOW_MS_MAX = 60;
+const USUAL_MS_MAX = LATENCY_MS_MAX + SLOW_MS_MAX;
+
+type MessageFault = Extract<Fault, { kind: 'message' }>;
+type Kill = Extract<Fault, { kind: 'kill' }>;
+
+/** What the bus tells a sender; `code` as the services read it. */
+export class BusError extends Error {
+  override readonly name = 'BusError';
+
+  constructor(readonly code: 'timeout' | 'no_responders' | 'disconnected' | 'fault') {
+    super(code);
+  }
+}
+
+export interface NetworkParts {
+  readonly time: VirtualTime;
+  readonly seed: number;
+  readonly faults: readonly Fault[];
+  readonly kill: (host: Host, restartMs: number) => void;
+}
+
+/** Carries messages between hosts, and loses, delays, doubles and kills by the scenario's list. */
+export class Network {
+  readonly #parts: NetworkParts;
+  readonly #messageFaults = new Map<number, MessageFault>();
+  readonly #kills = new Map<number, Kill>();
+  #sent = 0;
+  /** Nothing goes wrong any more. */
+  isQuiet = false;
+  /** When the last of those arrives that were made late. */
+  lateUntil = -Infinity;
+
+  constructor(parts: NetworkParts) {
+    this.#parts = parts;
+    for (const fault of parts.faults) {
+      if (fault.kind === 'message') this.#messageFaults.set(fault.n, fault);
+      if (fault.kind === 'kill') this.#kills.set(fault.n, fault);
+    }
+  }
+
+  get sent(): number {
+    return this.#sent;
+  }
+
+  isCut(host: Host): boolean {
+    return host.cutUntil > this.#parts.time.now;
+  }
+
+  /** Sends one message. What it carries must be of its own: {@link onWire}. */
+  post(from: Host, to: Host, take: () => void): void {
+    this.#sent += 1;
+    const n = this.#sent;
+    const fault = this.isQuiet ? undefined : this.#messageFaults.get(n);
+    const kill = this.isQuiet ? undefined : this.#kills.get(n);
+    const isLost = fault?.how === 'drop' || this.isCut(from) || this.isCut(to);
+    const latency = this.latencyMs(n) + (fault?.how === 'delay' ? fault.ms : 0);
+    if (!isLost) this.#deliver(to, latency, take, kill);
+    if (!isLost && fault?.how === 'double') this.#deliver(to, latency + fault.ms, take, undefined);
+    // After the step: what the sender does in it is done.
+    if (kill?.who === 'sender') this.#parts.time.in(null, 0, () => this.#parts.kill(from, kill.ms));
+  }
+
+  latencyMs(n: number): number {
+    const chance = hashOf(this.#parts.seed, n);
+    const slow = chance % SLOW_ONE_OF === 0 ? (chance >>> 8) % SLOW_MS_MAX : 0;
+    return ((chance >>> 16) % LATENCY_MS_MAX) + slow;
+  }
+
+  /** For links that keep their own order: the fault of the next message, which counts like one. */
+  nextLinkFault(): { readonly n: number; readonly how: MessageFault['how'] | null; readonly ms: number } {
+    this.#sent += 1;
+    const n = this.#sent;
+    const fault = this.isQuiet ? undefined : this.#messageFaults.get(n);
+    return { n, how: fault?.how ?? null, ms: fault?.ms ?? 0 };
+  }
+
+  /** The death of a host that a link's message brings. */
+  killAt(n: number): Kill | undefined {
+    return this.isQuiet ? undefined : this.#kills.get(n);
+  }
+
+  kill(host: Host, ms: number): void {
+    this.#parts.kill(host, ms);
+  }
+
+  #deliver(to: Host, latencyMs: number, take: () => void, kill: Kill | undefined): void {
+    const { time } = this.#parts;
+    if (latencyMs > USUAL_MS_MAX) this.lateUntil = Math.max(this.lateUntil, time.now + latencyMs);
+    time.in(to, latencyMs, () => {
+      if (kill?.who === 'receiver_before') return this.#parts.kill(to, kill.ms);
+      take();
+      if (kill?.who === 'receiver_after') time.in(null, 0, () => this.#parts.kill(to, kill.ms));
+    });
+  }
+}
+
+/** A value as it arrives: what its sender does with its own afterwards changes nothing. */
+export function onWire<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}

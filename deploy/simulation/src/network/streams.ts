@@ -1,0 +1,80 @@
+import type { Beat, KeptBeat } from '@gateway/admission/cores';
+import type { StreamFacts } from '@gateway/billing/cores';
+import type { Host } from '../time/host.js';
+import type { VirtualTime } from '../time/virtual-time.js';
+import { onWire } from './network.js';
+
+/** A stored message that nobody has acknowledged is delivered again after this. */
+const ACK_WAIT_MS = 30_000;
+
+export interface StoredUsage {
+  readonly sequence: number;
+  readonly shard: number;
+  readonly data: Buffer;
+  readonly storedAtMs: number;
+  acknowledged: boolean;
+  /** Not delivered before. */
+  notBefore: number;
+}
+
+/** The streams `USAGE` and `BEATS`: what they have stored they keep. */
+export class Streams {
+  readonly usage: StoredUsage[] = [];
+  readonly #beats = new Map<string, KeptBeat>();
+  readonly #listeners = new Set<() => void>();
+  /** Calls that some stored beat has named. */
+  readonly beaten = new Set<string>();
+
+  constructor(
+    private readonly time: VirtualTime,
+    /** Where they live. */
+    readonly host: Host,
+  ) {}
+
+  storeUsage(shard: number, data: Buffer): void {
+    const sequence = this.usage.length + 1;
+    this.usage.push({ sequence, shard, data, storedAtMs: this.time.now, acknowledged: false, notBefore: 0 });
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Hears of each stored message. */
+  onStored(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Messages that may be delivered now; they are somebody's until the wait for their acknowledgement is over. */
+  take(shard: number, max: number): StoredUsage[] {
+    const free = this.usage.filter(
+      (message) => message.shard === shard && !message.acknowledged && message.notBefore <= this.time.now,
+    );
+    const taken = free.slice(0, max);
+    for (const message of taken) message.notBefore = this.time.now + ACK_WAIT_MS;
+    return taken;
+  }
+
+  facts(): StreamFacts {
+    const [first, last] = [this.usage[0], this.usage.at(-1)];
+    return {
+      firstSequence: 1,
+      lastSequence: this.usage.length,
+      firstAtMs: first?.storedAtMs ?? null,
+      lastAtMs: last?.storedAtMs ?? null,
+      filled: 0,
+    };
+  }
+
+  storeBeat(beat: Beat): void {
+    this.#beats.set(`${beat.edge}.${beat.chunk}`, { beat, storedAtMs: this.time.now });
+    for (const { id } of beat.calls) this.beaten.add(id);
+  }
+
+  lastBeats(): KeptBeat[] {
+    return onWire([...this.#beats.values()]);
+  }
+
+  /** When the edge's last beat was stored; null: never. */
+  lastBeatAt(edge: string): number | null {
+    return this.#beats.get(`${edge}.0`)?.storedAtMs ?? null;
+  }
+}

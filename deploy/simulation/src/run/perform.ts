@@ -1,0 +1,82 @@
+import type { Subscription } from '@gateway/billing/cores';
+import { Client } from '../actors/client.js';
+import type { CallAct } from '../check/call-truth.js';
+import { anyOf, type World } from '../hosts/world.js';
+import { request } from '../network/request.js';
+import type { Act, PlanSeed } from '../scenario/scenario.js';
+import { MODELS } from '../scenario/run-catalog.js';
+
+const DAY_MS = 86_400_000;
+const OPERATOR_MS = 2_000;
+
+/** A plan's period begins the day before the run and outlasts it. */
+export function subscriptionOf(startedAt: number, plan: number | null, seed: PlanSeed): Subscription {
+  const window = { label: 'window' };
+  return {
+    id: 'period-1',
+    start: startedAt - DAY_MS,
+    end: startedAt + 20 * DAY_MS,
+    planId: `plan-${plan}`,
+    plan: {
+      ...{ name: 'Plan', tier: 'plan', models: [MODELS[0]], requestsPerMinute: 1_000, allotments: [] },
+      ...{ concurrency: seed.concurrency, defaultKeyCapNanoUsd: null, activeKeysMax: 10 },
+      windows: [
+        { ...window, type: 'session_5h', unit: 'usd', limit: BigInt(seed.windowUsdNanoUsd) },
+        { ...window, type: 'weekly', unit: 'requests', limit: BigInt(seed.windowRequests) },
+      ],
+    },
+  };
+}
+
+/** Lets one thing happen that people or clients do. */
+export function perform(world: World, act: Act): void {
+  const { accounts, outbox, scenario, time } = world;
+  const account = 'account' in act ? scenario.accounts[act.account]?.name : undefined;
+  switch (act.kind) {
+    case 'call':
+      return call(world, act, account ?? '');
+    case 'wallet':
+      return outbox.addToWallet(account ?? '', act.amountNanoUsd);
+    case 'take_slot':
+      return takeSlot(world, act.nth);
+    case 'state':
+      return accounts.setState(account ?? '', act.state);
+    case 'rotate':
+      return accounts.rotate(account ?? '', act.key);
+    case 'terms': {
+      const seed = act.plan === null ? undefined : scenario.plans[act.plan];
+      const subscription = seed === undefined ? null : subscriptionOf(time.startedAt, act.plan, seed);
+      return outbox.setTerms(account ?? '', subscription);
+    }
+  }
+}
+
+/** A client that finds no edge at its place has nobody to ask. */
+function call(world: World, act: CallAct, account: string): void {
+  const { edges, truth, time, accounts } = world;
+  const edge = edges[act.edge];
+  const secret = accounts.keys.get(account)?.[act.key]?.secret;
+  if (!edge || secret === undefined) return;
+  const body = {
+    model: MODELS[act.model],
+    max_tokens: act.outputTokensMax,
+    stream: act.streamed,
+    messages: [{ role: 'user', content: String(truth.calls.length) }],
+  };
+  const client = new Client(world, edge.host, () => edge.verbs.edge.clock.nowMs(), secret, body);
+  truth.begin(act, account, edge, client);
+  time.in(edge.host, 0, () => edge.serve(client));
+  if (act.leavesAfterMs !== null) time.in(null, act.leavesAfterMs, () => client.leave());
+}
+
+/** An operator takes the slot of some running call back. */
+function takeSlot(world: World, nth: number): void {
+  const { truth, accounts, admissions } = world;
+  const running = truth.calls.filter(({ dispatchedAt, released }) => dispatchedAt !== null && released === null);
+  const id = running[nth % Math.max(1, running.length)]?.id ?? null;
+  const to = anyOf(world, admissions);
+  if (id === null || to === null) return;
+  request(world, accounts.host, to.host, OPERATOR_MS, () =>
+    to.admission.releaseSlot({ requestId: id, actor: 'operator' }),
+  ).catch(() => undefined);
+}

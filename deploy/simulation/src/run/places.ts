@@ -1,0 +1,72 @@
+import { AdmissionHost } from '../hosts/admission-host.js';
+import { BillingHost } from '../hosts/billing-host.js';
+import { EdgeHost } from '../hosts/edge-host.js';
+import type { Hosted, World } from '../hosts/world.js';
+import type { Host } from '../time/host.js';
+
+const ROOMS = ['admission', 'billing', 'edge'] as const;
+type Room = (typeof ROOMS)[number];
+
+/** Two of each room. */
+const PLACES = [0, 1] as const;
+
+/** Where processes run: starts them, kills them, cuts them off and holds them up. */
+export class Places {
+  #incarnation = 0;
+
+  constructor(private readonly world: World) {}
+
+  startAll(): void {
+    for (const place of PLACES) for (const room of ROOMS) this.#start(room, place);
+  }
+
+  /** All that live, and the servers that can be cut off. */
+  hosts(): Host[] {
+    const { admissions, billings, edges, accounts, streams } = this.world;
+    const hosted = [...admissions, ...billings, ...edges].flatMap((one) => (one === null ? [] : [one.host]));
+    return [...hosted, accounts.host, streams.host];
+  }
+
+  /** Nothing of the process happens any more; another one is started in its place. */
+  kill(host: Host, restartMs: number): void {
+    const { admissions, billings, edges, truth, time } = this.world;
+    for (const hosts of [admissions, billings, edges] as (Hosted | null)[][]) {
+      const place = hosts.findIndex((one) => one?.host === host);
+      const killed = hosts[place];
+      if (!killed || !host.isAlive) continue;
+      host.isAlive = false;
+      killed.close();
+      hosts[place] = null;
+      if (hosts === edges) truth.edgeDied(time.now);
+      const room = host.name.replace(/\d$/, '') as Room;
+      time.in(null, restartMs, () => this.#start(room, place));
+    }
+  }
+
+  /** An outage may outlast what people do: it ends in its own time. */
+  disturb(kind: 'cut' | 'hang', name: string, ms: number): void {
+    const { time, edges } = this.world;
+    const host = this.hosts().find((one) => one.name === name);
+    if (host === undefined) return;
+    if (kind === 'hang') host.hungUntil = time.now + ms;
+    else {
+      host.cutUntil = time.now + ms;
+      time.in(null, ms, () => edges.find((edge) => edge?.host === host)?.reconnected());
+    }
+  }
+
+  #start(room: Room, place: number): void {
+    const { world } = this;
+    this.#incarnation += 1;
+    switch (room) {
+      case 'admission':
+        world.admissions[place] = new AdmissionHost(world, place, this.#incarnation);
+        return;
+      case 'billing':
+        world.billings[place] = new BillingHost(world, place);
+        return;
+      case 'edge':
+        world.edges[place] = new EdgeHost(world, place, this.#incarnation);
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import { bucketKeys } from '@gateway/admission/cores';
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import { finalChecks } from '../check/final-checks.js';
+import { GateWatch } from '../check/watch-gate.js';
+import { RestWatch } from '../check/watch-rest.js';
+import type { Violation } from '../check/call-truth.js';
+import { Truth } from '../check/truth.js';
+import { GateServer } from '../gate/gate-server.js';
+import type { LuaRedis } from '../gate/lua-redis.js';
+import { AccountsHost } from '../hosts/accounts-host.js';
+import { Outbox } from '../hosts/outbox.js';
+import type { World } from '../hosts/world.js';
+import { MemoryLedger } from '../ledger/memory-ledger.js';
+import { Network } from '../network/network.js';
+import { Streams } from '../network/streams.js';
+import { RUN_CATALOG } from '../scenario/run-catalog.js';
+import type { Fault, Scenario } from '../scenario/scenario.js';
+import { Host } from '../time/host.js';
+import { installTime } from '../time/install-time.js';
+import { hashOf, Random } from '../time/random.js';
+import { VirtualTime } from '../time/virtual-time.js';
+import { perform, subscriptionOf } from './perform.js';
+import { Places } from './places.js';
+
+/** How often the gate's server writes its file. */
+const FILE_MS = 3_000;
+const SWEEP_MS = 1_500;
+/** Sweeps that find nothing are most of a quiet time. */
+const QUIET_SWEEP_MS = 2_500;
+
+export interface Outcome {
+  readonly violations: readonly Violation[];
+  /** Of everything that happened: equal for equal runs. */
+  readonly fingerprint: number;
+  readonly messages: number;
+  readonly calls: number;
+  readonly counts: Truth['counts'] & { readonly gateLosses: number };
+  readonly virtualMs: number;
+}
+
+/** Plays a scenario to its end and tells which rules were broken. */
+export async function play(scenario: Scenario, redis: LuaRedis): Promise<Outcome> {
+  if (isPlaying) throw new Error('a run has the time of its thread for itself');
+  isPlaying = true;
+  const lateness = new Random(scenario.seed ^ 0x51ed);
+  const time = new VirtualTime(scenario.startMs, () => lateness.next());
+  const chance = new Random(scenario.seed ^ 0x2c1b);
+  const restore = installTime(time, () => chance.next());
+  try {
+    return await new Play(scenario, redis, time).run();
+  } finally {
+    restore();
+    isPlaying = false;
+  }
+}
+
+let isPlaying = false;
+
+class Play {
+  readonly #scenario: Scenario;
+  readonly #time: VirtualTime;
+  readonly #world: World;
+  readonly #watch: GateWatch;
+  readonly #places: Places;
+  readonly #rest: RestWatch;
+  #fingerprint = 0;
+
+  constructor(scenario: Scenario, redis: LuaRedis, time: VirtualTime) {
+    this.#scenario = scenario;
+    this.#time = time;
+    const world = (): World => this.#world;
+    this.#watch = new GateWatch(world);
+    const random = new Random(scenario.seed ^ 0x77aa);
+    const { seed, faults } = scenario;
+    const network = new Network({ time, seed, faults, kill: (host, ms) => this.#places.kill(host, ms) });
+    const buckets = new Set(scenario.accounts.map(({ name }) => bucketKeys(bucketOfAccount(name)).token));
+    this.#world = {
+      ...{ scenario, time, random, network, catalog: RUN_CATALOG, sweepMs: SWEEP_MS, ledger: new MemoryLedger() },
+      streams: new Streams(time, new Host('nats')),
+      server: new GateServer(time, redis, buckets, (run) => this.#watch.ran(run)),
+      truth: new Truth(faults, () => time.now - time.startedAt),
+      accounts: new AccountsHost(world),
+      outbox: new Outbox(world),
+      ...{ admissions: [null, null], billings: [null, null], edges: [null, null] },
+    };
+    this.#places = new Places(this.#world);
+    this.#rest = new RestWatch(this.#world, () => this.#places.hosts());
+    this.#begin();
+  }
+
+  async run(): Promise<Outcome> {
+    const { time: clock, truth, server, network } = this.#world;
+    const after = (): void => {
+      this.#watch.look();
+      this.#fingerprint = hashOf(this.#fingerprint, clock.now + network.sent);
+    };
+    try {
+      await clock.run(() => truth.violations.length > 0 || this.#rest.isOver(), after);
+      if (truth.violations.length === 0) await finalChecks(this.#world);
+    } catch (error) {
+      truth.unforeseen('the run broke', error);
+    }
+    return {
+      violations: truth.violations,
+      fingerprint: this.#fingerprint,
+      messages: network.sent,
+      calls: truth.calls.length,
+      counts: { ...truth.counts, gateLosses: server.losses },
+      virtualMs: clock.now - clock.startedAt,
+    };
+  }
+
+  #begin(): void {
+    const { accounts, plans, acts, faults, quietAt } = this.#scenario;
+    const world = this.#world;
+    const time = this.#time;
+    for (const { name, walletNanoUsd, plan, capNanoUsd } of accounts) {
+      world.accounts.add(name, [capNanoUsd, null]);
+      world.ledger.addEntry(name, BigInt(walletNanoUsd), `opening-${name}`);
+      world.truth.addEntry(name, walletNanoUsd);
+      const seed = plan === null ? undefined : plans[plan];
+      world.ledger.setSubscription(name, seed === undefined ? null : subscriptionOf(time.startedAt, plan, seed));
+    }
+    this.#places.startAll();
+    for (const act of acts) time.in(null, act.at, () => perform(world, act));
+    for (const fault of faults) this.#plan(fault);
+    time.every(null, FILE_MS, () => world.server.keepCopy());
+    time.in(null, quietAt, () => this.#beQuiet());
+  }
+
+  #plan(fault: Fault): void {
+    const { server } = this.#world;
+    if (fault.kind === 'gate') {
+      this.#time.in(null, fault.at, () => {
+        if (!this.#rest.isQuiet && server.isUp) server.lose(fault.how, fault.ms);
+      });
+    }
+    if (fault.kind === 'cut' || fault.kind === 'hang') {
+      this.#time.in(null, fault.at, () => {
+        if (!this.#rest.isQuiet) this.#places.disturb(fault.kind, fault.host, fault.ms);
+      });
+    }
+  }
+
+  #beQuiet(): void {
+    this.#rest.beQuiet();
+    this.#world.network.isQuiet = true;
+    this.#world.sweepMs = QUIET_SWEEP_MS;
+  }
+}

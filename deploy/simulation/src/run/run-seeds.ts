@@ -1,0 +1,56 @@
+import type { LuaRedis } from '../gate/lua-redis.js';
+import { makeScenario } from '../scenario/make-scenario.js';
+import { play, type Outcome } from './play.js';
+import { shrink } from './shrink.js';
+
+/** Sums over the runs of many seeds. */
+export type Totals = Outcome['counts'] & {
+  seeds: number;
+  calls: number;
+  messages: number;
+  virtualMs: number;
+};
+
+export interface Failure {
+  readonly seed: number;
+  readonly text: string;
+}
+
+export const NO_TOTALS: Totals = {
+  ...{ seeds: 0, calls: 0, messages: 0, virtualMs: 0, admitted: 0, refused: 0, faults: 0, records: 0 },
+  ...{ expired: 0, settledLate: 0, gateLosses: 0 },
+};
+
+/** Plays seeds one after the other; stops after the first that breaks a rule, and tells of it as small as it gets. */
+export async function runSeeds(
+  redis: LuaRedis,
+  seeds: Iterable<number>,
+  done: (totals: Totals) => void = () => undefined,
+): Promise<{ readonly totals: Totals; readonly failure: Failure | null }> {
+  let totals = NO_TOTALS;
+  for (const seed of seeds) {
+    const outcome = await play(makeScenario(seed), redis);
+    totals = together(totals, { ...outcome.counts, ...numbersOf(outcome), seeds: 1 });
+    done(totals);
+    const [first] = outcome.violations;
+    if (first !== undefined) return { totals, failure: { seed, text: await describe(redis, seed, first.rule) } };
+  }
+  return { totals, failure: null };
+}
+
+export function together(one: Totals, other: Totals): Totals {
+  const names = Object.keys(one) as (keyof Totals)[];
+  return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as unknown as Totals;
+}
+
+async function describe(redis: LuaRedis, seed: number, rule: string): Promise<string> {
+  const smallest = await shrink(makeScenario(seed), rule, redis);
+  const { violations } = await play(smallest, redis);
+  const broken = violations.map(({ at, rule: name, detail }) => `  at ${at} ms: ${name}: ${detail}`);
+  const happened = [...smallest.acts, ...smallest.faults].map((event) => `  ${JSON.stringify(event)}`);
+  return [`GATEWAY_SIM_SEED=${seed} breaks a rule:`, ...broken, 'by no more than:', ...happened].join('\n');
+}
+
+function numbersOf({ calls, messages, virtualMs }: Outcome) {
+  return { calls, messages, virtualMs };
+}

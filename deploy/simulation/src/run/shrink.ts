@@ -1,0 +1,38 @@
+import type { LuaRedis } from '../gate/lua-redis.js';
+import type { Act, Fault, Scenario } from '../scenario/scenario.js';
+import { play } from './play.js';
+
+/** Runs that one failing seed is worth. */
+const PLAYS_MAX = 250;
+
+/** The smallest scenario found that still breaks the same rule: faults are left out first, then what people do. */
+export async function shrink(scenario: Scenario, rule: string, redis: LuaRedis): Promise<Scenario> {
+  let plays = 0;
+  const breaks = async (smaller: Scenario): Promise<boolean> => {
+    plays += 1;
+    const { violations } = await play(smaller, redis);
+    return violations.some((violation) => violation.rule === rule);
+  };
+  const hasBudget = (): boolean => plays < PLAYS_MAX;
+  const faults = await reduce(scenario.faults, (fewer) => breaks({ ...scenario, faults: fewer }), hasBudget);
+  const calm = { ...scenario, faults };
+  const acts = await reduce(scenario.acts, (fewer) => breaks({ ...calm, acts: fewer }), hasBudget);
+  return { ...calm, acts };
+}
+
+/** Leaves out ever smaller parts as long as what is left still fails. */
+async function reduce<T extends Fault | Act>(
+  items: readonly T[],
+  fails: (fewer: readonly T[]) => Promise<boolean>,
+  hasBudget: () => boolean,
+): Promise<readonly T[]> {
+  let left = items;
+  for (let size = Math.ceil(left.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = 0; from < left.length && hasBudget();) {
+      const fewer = [...left.slice(0, from), ...left.slice(from + size)];
+      if (await fails(fewer)) left = fewer;
+      else from += size;
+    }
+  }
+  return left;
+}

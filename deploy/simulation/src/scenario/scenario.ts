@@ -1,0 +1,90 @@
+/** How one try of a source goes. Times in milliseconds after the request. */
+export type ProviderPlan =
+  | {
+      readonly kind: 'answer';
+      readonly delayMs: number;
+      readonly gapMs: number;
+      readonly chunks: number;
+      /** Tokens as the provider counts them; null: it tells none. */
+      readonly usage: { readonly input: number; readonly output: number } | null;
+      /** Pieces after which it breaks off, or says nothing more; null: it ends as it should. */
+      readonly breaksAfter: { readonly chunks: number; readonly how: 'cut' | 'stall' } | null;
+    }
+  | { readonly kind: 'status'; readonly delayMs: number; readonly status: number }
+  | { readonly kind: 'unreachable'; readonly delayMs: number };
+
+/** What people and clients do. `at` in milliseconds after the start. */
+export type Act =
+  | {
+      readonly kind: 'call';
+      readonly at: number;
+      readonly account: number;
+      readonly key: number;
+      readonly edge: number;
+      readonly model: number;
+      readonly streamed: boolean;
+      readonly outputTokensMax: number;
+      /** One per try of a source. */
+      readonly provider: readonly ProviderPlan[];
+      /** Null: the client reads to the end. */
+      readonly leavesAfterMs: number | null;
+    }
+  | { readonly kind: 'wallet'; readonly at: number; readonly account: number; readonly amountNanoUsd: number }
+  | { readonly kind: 'take_slot'; readonly at: number; readonly nth: number }
+  | { readonly kind: 'state'; readonly at: number; readonly account: number; readonly state: 'active' | 'suspended' }
+  | { readonly kind: 'rotate'; readonly at: number; readonly account: number; readonly key: number }
+  | { readonly kind: 'terms'; readonly at: number; readonly account: number; readonly plan: number | null };
+
+export type GateLoss = 'flush' | 'restart_empty' | 'restart_old';
+
+/** What goes wrong. A run is shrunk by leaving some of it out. */
+export type Fault =
+  | {
+      /** The nth message of the run. */
+      readonly kind: 'message';
+      readonly n: number;
+      readonly how: 'drop' | 'double' | 'delay';
+      readonly ms: number;
+    }
+  /** The nth message's sender dies when it has sent it, or its receiver before or after it has taken it. */
+  | {
+      readonly kind: 'kill';
+      readonly n: number;
+      readonly who: 'sender' | 'receiver_before' | 'receiver_after';
+      readonly ms: number;
+    }
+  | { readonly kind: 'cut' | 'hang'; readonly host: string; readonly at: number; readonly ms: number }
+  | { readonly kind: 'gate'; readonly how: GateLoss; readonly at: number; readonly ms: number }
+  /** The nth database transaction fails before, or only seems to fail after its commit. */
+  | { readonly kind: 'database'; readonly n: number; readonly how: 'before' | 'after' };
+
+export interface PlanSeed {
+  readonly concurrency: number;
+  readonly windowUsdNanoUsd: number;
+  readonly windowRequests: number;
+}
+
+export interface AccountSeed {
+  readonly name: string;
+  /** Nano-USD in the wallet at the start. */
+  readonly walletNanoUsd: number;
+  readonly plan: number | null;
+  /** Of its first key, nano-USD a month; null: none. */
+  readonly capNanoUsd: number | null;
+}
+
+/** Everything that a run depends on. The same scenario gives the same run. */
+export interface Scenario {
+  readonly seed: number;
+  readonly startMs: number;
+  readonly accounts: readonly AccountSeed[];
+  readonly plans: readonly PlanSeed[];
+  /** Both workers of billing work on every shard at once. */
+  readonly sharedShards: boolean;
+  /** How far wall clocks are ahead, by the name of the host. */
+  readonly skewsMs: Readonly<Record<string, number>>;
+  readonly acts: readonly Act[];
+  readonly faults: readonly Fault[];
+  /** When the last act has happened and faults end. */
+  readonly quietAt: number;
+}

@@ -1,0 +1,53 @@
+/** A seeded source of numbers (splitmix32): the same seed gives the same numbers everywhere. */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed | 0;
+  }
+
+  /** [0, 1). */
+  next(): number {
+    this.#state = (this.#state + 0x9e3779b9) | 0;
+    return mix(this.#state) / 0x1_0000_0000;
+  }
+
+  /** A whole number of [0, below). */
+  below(below: number): number {
+    return Math.floor(this.next() * below);
+  }
+
+  /** A whole number of [from, to]. */
+  between(from: number, to: number): number {
+    return from + this.below(to - from + 1);
+  }
+
+  chance(share: number): boolean {
+    return this.next() < share;
+  }
+
+  /** @throws RangeError for an empty list */
+  pick<T>(items: readonly T[]): T {
+    const item = items[this.below(items.length)];
+    if (item === undefined) throw new RangeError('nothing to pick from');
+    return item;
+  }
+
+  /** Another source that depends on this one's seed alone. */
+  fork(): Random {
+    return new Random(mix(this.below(0x7fff_ffff) ^ 0x5bd1_e995));
+  }
+}
+
+/** A number of [0, 2^32) that looks random and depends on both alone. */
+export function hashOf(seed: number, ordinal: number): number {
+  return mix((seed ^ Math.imul(ordinal + 1, 0x9e37_79b1)) | 0);
+}
+
+function mix(value: number): number {
+  let mixed = value ^ (value >>> 16);
+  mixed = Math.imul(mixed, 0x21f0_aaad);
+  mixed ^= mixed >>> 15;
+  mixed = Math.imul(mixed, 0x735a_2d97);
+  return (mixed ^ (mixed >>> 15)) >>> 0;
+}

@@ -1,0 +1,27 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { openRedis } from './run/open-redis.js';
+import { NO_TOTALS, runSeeds, together, type Totals } from './run/run-seeds.js';
+
+/** How many seeds a thread plays between two words to its parent. */
+const TELL_EVERY = 50;
+
+/** What a thread is told: which seeds it plays, and that it says what it has done since. */
+export interface WorkerTask {
+  readonly from: number;
+  readonly seeds: number;
+  readonly step: number;
+}
+
+const { from, seeds, step } = workerData as WorkerTask;
+const redis = await openRedis();
+let sum: Totals = NO_TOTALS;
+for (let first = from; first < from + seeds; first += step * TELL_EVERY) {
+  const some = Array.from({ length: TELL_EVERY }, (_unused, index) => first + index * step);
+  const { totals, failure } = await runSeeds(
+    redis,
+    some.filter((seed) => seed < from + seeds),
+  );
+  sum = together(sum, totals);
+  parentPort?.postMessage({ totals: sum, failure });
+  if (failure !== null) break;
+}

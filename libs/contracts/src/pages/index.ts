@@ -1,0 +1,29 @@
+/** Views of the operator API that the pages show as they are; their schemas lie there. */
+export type {
+  AccountView,
+  AlertView,
+  AuditEntryView,
+  KeyView,
+  LedgerTransactionView,
+  MemberView,
+  ModelView,
+  OperatorRole,
+  PlanView,
+  SlotView,
+  SourceHealthView,
+  SourceView,
+  StatementView,
+  SubscriptionView,
+  UsageRecordView,
+  WebhookDeliveryView,
+  WebhookSpec,
+  WebhookView,
+} from '../operator/index.js';
+export * from './errors.js';
+export * from './keys.js';
+export * from './models.js';
+export * from './overview.js';
+export * from './people.js';
+export * from './playground.js';
+export * from './team.js';
+export * from './usage.js';

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { ledgerTransactionView, usageRecordView, exportFormat } from '../operator/money.js';
+import { pageQuery } from '../operator/lists.js';
+import { modelId, objectId, time } from '../operator/scalars.js';
+
+/** Filters of GET /api/accounts/{id}/usage-records; the list is newest first. */
+export const usageRecordsQuery = pageQuery.extend({
+  from: time.optional(),
+  to: time.optional(),
+  keyId: objectId.optional(),
+  memberId: objectId.optional(),
+  modelId: modelId.optional(),
+  outcome: usageRecordView.shape.outcome.optional(),
+});
+export type UsageRecordsQuery = z.input<typeof usageRecordsQuery>;
+
+/** A usage record with the names that people know. What the provider charged the deployment is nobody's business here. */
+export const pageUsageRecord = usageRecordView.omit({ costUsd: true }).extend({
+  keyName: z.string(),
+  /** Null: a member who left. */
+  memberEmail: z.string().nullable(),
+});
+export type PageUsageRecord = z.infer<typeof pageUsageRecord>;
+export const pageUsageRecords = z.object({ data: z.array(pageUsageRecord), next_cursor: z.string().nullable() });
+export type PageUsageRecords = z.infer<typeof pageUsageRecords>;
+
+/** GET …/usage-records/{requestId} of a call that was made. */
+export const usageRecordFound = pageUsageRecord.extend({ transactions: z.array(ledgerTransactionView) });
+export type UsageRecordFound = z.infer<typeof usageRecordFound>;
+/** The same of a call that was refused: it has no record. */
+export const refusedCall = z.object({
+  requestId: z.string(),
+  refused: z.object({ code: z.string(), at: time }),
+});
+export type RefusedCall = z.infer<typeof refusedCall>;
+/** Told apart by `refused`. */
+export const usageLookup = z.union([usageRecordFound, refusedCall]);
+export type UsageLookup = z.infer<typeof usageLookup>;
+
+export const exportQuery = z.object({
+  format: exportFormat.default('csv'),
+  from: time.optional(),
+  to: time.optional(),
+  /** Id of the last line of a part that is there. */
+  cursor: z.string().min(1).max(200).optional(),
+});
+export type ExportQuery = z.input<typeof exportQuery>;

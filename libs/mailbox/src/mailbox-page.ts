@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Mailbox } from './mailbox.js';
+import { readMail, type ReadMail } from './read-mail.js';
+
+export interface MailboxPage {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Mails on the page: the newest. */
+const SHOWN_MAX = 50;
+const REQUEST_MS_MAX = 10_000;
+
+/**
+ * Shows the mails of a mailbox as one page, for a developer in front of this machine. It listens on the loopback address and answers to
+ * that name only, so that no page from elsewhere can have a browser read it.
+ */
+export async function startMailboxPage(mailbox: Pick<Mailbox, 'mails'>, port = 0): Promise<MailboxPage> {
+  const server = createServer({ requestTimeout: REQUEST_MS_MAX }, (request, response) => {
+    response.setHeader(
+      'content-security-policy',
+      "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    );
+    response.setHeader('cache-control', 'no-store');
+    response.setHeader('referrer-policy', 'no-referrer');
+    response.setHeader('x-content-type-options', 'nosniff');
+    if (request.method !== 'GET' || !isOwnName(request.headers.host)) {
+      response.writeHead(404).end();
+      return;
+    }
+    mailbox
+      .mails()
+      .then((mails) => {
+        response.setHeader('content-type', 'text/html; charset=utf-8');
+        response.end(pageOf(mails.slice(-SHOWN_MAX).reverse().map(readMail)));
+      })
+      .catch(() => response.writeHead(500).end());
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stop() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function isOwnName(host: string | undefined): boolean {
+  return /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host ?? '');
+}
+
+const STYLE = `body{font:15px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}
+article{border:1px solid #8886;border-radius:8px;padding:1rem 1.25rem;margin:1rem 0}
+h2{font-size:1.05rem;margin:0}p{margin:.25rem 0 0;opacity:.75}pre{font:inherit;white-space:pre-wrap;overflow-wrap:anywhere}`;
+
+function pageOf(mails: readonly ReadMail[]): string {
+  const shown =
+    mails.length === 0 ? '<p>No mail has come yet. Reload the page to look again.</p>' : mails.map(articleOf).join('');
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Mailbox</title><style>${STYLE}</style><h1>Mailbox of this machine</h1>${shown}</html>`;
+}
+
+function articleOf({ to, date, subject, text }: ReadMail): string {
+  return `<article><h2>${escape(subject)}</h2><p>To ${escape(to)} · ${escape(date)}</p><pre>${withLinks(text)}</pre></article>`;
+}
+
+/** Addresses of this machine and others become links; everything else is text. */
+function withLinks(text: string): string {
+  return text
+    .split(/(https?:\/\/[^\s<>"']+)/)
+    .map((part, index) => (index % 2 === 0 ? escape(part) : `<a href="${escape(part)}">${escape(part)}</a>`))
+    .join('');
+}
+
+function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

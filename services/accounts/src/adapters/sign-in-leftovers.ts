@@ -1,0 +1,27 @@
+import { inTransaction, type Pool } from '@gateway/postgres';
+import type { SignInLeftovers } from '../ports.js';
+
+/** Sessions, tokens and attempts that say nothing any more. */
+export function makeSignInLeftovers(pool: Pool): SignInLeftovers {
+  return {
+    async forget({ sessionsBegan, sessionsUsed, tokensExpired, attemptsBegan }, limit) {
+      // In transactions for their repeats: replicas that delete the same rows may wait for each other.
+      const forget = (text: string, ...times: number[]) =>
+        inTransaction(pool, (tx) => tx.execute(text, [...times.map((time) => new Date(time)), limit]));
+      const gone = [
+        await forget(SESSIONS, sessionsBegan, sessionsUsed),
+        await forget(TOKENS, tokensExpired),
+        await forget(ATTEMPTS, attemptsBegan),
+      ];
+      return gone.reduce((sum, count) => sum + count, 0);
+    },
+  };
+}
+
+/** An old session that is still used has one row; idle ones are found by the index. */
+const SESSIONS = `DELETE FROM sessions WHERE digest IN (
+    SELECT digest FROM sessions WHERE seen_at < $2 OR created_at < $1 ORDER BY seen_at LIMIT $3)`;
+const TOKENS = `DELETE FROM mail_tokens WHERE digest IN (
+    SELECT digest FROM mail_tokens WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`;
+const ATTEMPTS = `DELETE FROM attempts WHERE (kind, slot) IN (
+    SELECT kind, slot FROM attempts WHERE began_at < $1 ORDER BY began_at LIMIT $2)`;

@@ -1,0 +1,74 @@
+import { digestOfMailToken, makeMailToken } from '@gateway/contracts/ids';
+import { epochMs, objectId, type MailTokenKind } from '@gateway/contracts/messages';
+import { z } from 'zod';
+import { composeNotice, NOTICES, TOKEN_LIFE_MS, type Notice } from '../domain/person-mail.js';
+import type { AccountsStore } from '../ports.js';
+import type { Person } from '../signing-ports.js';
+import type { AccountsTx } from '../tx-ports.js';
+import { nobodyToMail, trySending, type SendingPorts } from './try-sending.js';
+
+export interface SendNoticePorts extends SendingPorts {
+  readonly store: Pick<AccountsStore, 'change' | 'account'>;
+  readonly dashboardUrl: string;
+}
+
+/** Tokens of one kind and person that can be used at a time: a mail that was sent twice has two. */
+const TOKENS_MAX = 5;
+
+const queuedNotice = z.object({
+  notice: z.enum(NOTICES),
+  user: objectId.nullable(),
+  account: objectId.nullable(),
+  queuedAt: epochMs,
+});
+
+/**
+ * Sends one mail about signing in. Its token is made here, at the moment of mailing, and only its digest is kept. An attempt that
+ * fails may have delivered its mail, so its token stays.
+ */
+export async function sendNotice(ports: SendNoticePorts, row: { readonly body: unknown }): Promise<void> {
+  const { notice, user, account, queuedAt } = queuedNotice.parse(row.body);
+  if (user === null) return nobodyToMail();
+  const invited = account === null ? null : await ports.store.account(account);
+  if (account !== null && (invited === null || invited.account.state === 'closed')) return nobodyToMail();
+  const made = await ports.store.change((tx) => prepare(tx, notice, user, ports.nowMs()));
+  if (made === null) return nobodyToMail();
+  const facts = {
+    dashboardUrl: ports.dashboardUrl,
+    token: made.token,
+    accountName: invited && invited.account.name,
+  };
+  const mail = { id: `${notice}.${user}.${queuedAt}`, to: made.email, ...composeNotice(notice, facts) };
+  await trySending(ports, mail, { notice, user }, queuedAt);
+}
+
+async function prepare(
+  tx: AccountsTx,
+  notice: Notice,
+  user: string,
+  now: number,
+): Promise<{ readonly email: string; readonly token: string | null } | null> {
+  const person = await tx.lockPerson(user);
+  // An erased address is no address.
+  if (person === null || !person.email.includes('@')) return null;
+  if (notice === 'verify' && person.emailVerified) return null;
+  const kind = tokenKindOf(notice, person);
+  if (kind === null) return { email: person.email, token: null };
+  const token = makeMailToken();
+  const times = { createdAt: now, expiresAt: now + TOKEN_LIFE_MS[kind] };
+  await tx.insertMailToken({ digest: digestOfMailToken(token), user, kind, ...times }, TOKENS_MAX);
+  return { email: person.email, token };
+}
+
+function tokenKindOf(notice: Notice, { passwordHash }: Person): MailTokenKind | null {
+  switch (notice) {
+    case 'verify':
+    case 'reset':
+      return notice;
+    case 'invitation':
+      return passwordHash === null ? notice : null;
+    case 'known_address':
+    case 'password_changed':
+      return null;
+  }
+}

@@ -1,0 +1,30 @@
+import type { accountsCreateSession, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
+import type { AccountsStore } from '../ports.js';
+import { signInLimits } from './begin-sign-in.js';
+import { findSession, type FindSessionPorts } from './find-session.js';
+
+export type CreateSessionPorts = FindSessionPorts & { readonly store: Pick<AccountsStore, 'change'> };
+
+/** Sessions of one person at a time: the oldest ends. */
+export const SESSIONS_MAX = 20;
+
+/**
+ * Begins a session, if the hash that the password was compared with is still the person's, and takes the counted attempts
+ * back: those on the address, and this one of the client.
+ */
+export async function createSession(
+  ports: CreateSessionPorts,
+  { user, comparedHash, newHash, digest, client }: ReceivedOf<typeof accountsCreateSession>,
+): Promise<AnswerBodyOf<typeof accountsCreateSession>> {
+  const isMade = await ports.store.change(async (tx) => {
+    const person = await tx.lockPerson(user);
+    if (person?.passwordHash !== comparedHash) return false;
+    if (newHash !== undefined) await tx.setPassword(user, newHash);
+    await tx.insertSession({ digest, user, nowMs: ports.nowMs() }, SESSIONS_MAX);
+    const [ofClient, ...ofAddress] = signInLimits(person.email, client);
+    await tx.takeBackAttempts(ofClient.limit, ofClient.subject, 1);
+    for (const { limit, subject } of ofAddress) await tx.takeBackAttempts(limit, subject, null);
+    return true;
+  });
+  return isMade ? findSession(ports, { digests: [digest] }) : { session: null };
+}

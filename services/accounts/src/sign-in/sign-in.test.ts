@@ -1,0 +1,394 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { digestOfMailToken } from '@gateway/contracts/ids';
+import {
+  accountsBeginSignIn,
+  accountsChangePassword,
+  accountsCloseAccount,
+  accountsCreateMember,
+  accountsCreateSession,
+  accountsEndSession,
+  accountsFindMailToken,
+  accountsFindSession,
+  accountsKeyCreation,
+  accountsListKeys,
+  accountsNames,
+  accountsRequestReset,
+  accountsResendVerification,
+  accountsSignUp,
+  accountsUseMailToken,
+} from '@gateway/contracts/messages';
+import { readMail, startMailbox, type Mailbox } from '@gateway/mailbox';
+import { createPool, type Pool } from '@gateway/postgres';
+import { recordingLog, temporaryDirectory, until, type TemporaryDirectory } from '@gateway/testkit';
+import { DASHBOARD_URL, FUNDED, startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
+import { accepted, ACTOR, randomEmail } from '../../test/operator-client.js';
+import { makeSignInLeftovers } from '../adapters/sign-in-leftovers.js';
+import { ATTEMPT_LIMITS, type AttemptLimit } from '../domain/attempt-limits.js';
+import { SESSIONS_MAX } from './create-session.js';
+
+interface Counted {
+  readonly slot: number;
+  readonly attempts: number;
+}
+
+let world: AccountsWorld;
+let mailbox: Mailbox;
+let directory: TemporaryDirectory;
+let pool: Pool;
+
+beforeAll(async () => {
+  world = await startAccountsWorld();
+  directory = temporaryDirectory('sign-in-mails');
+  mailbox = await startMailbox({ directory: directory.path });
+  pool = createPool(world.roleUrl, { applicationName: 'test', max: 2, log: recordingLog() });
+  await world.start({ env: { GATEWAY_SMTP_URL: mailbox.url } });
+}, 60_000);
+afterEach(() => world.fund(FUNDED));
+afterAll(async () => {
+  await pool.end();
+  await world.stop();
+  await mailbox.stop();
+  directory.remove();
+});
+
+const hash = (name = 'first') =>
+  `$scrypt$ln=4,r=8,p=1$c2FsdA$${Buffer.from(name).toString('base64').replace(/=+$/, '')}`;
+const digest = () => randomBytes(32).toString('hex');
+/** Each test comes from networks of its own, so that none is limited by another. */
+const client = () => `client-${randomBytes(6).toString('hex')}`;
+const mailsTo = async (email: string) => (await mailbox.mails()).map(readMail).filter(({ to }) => to === email);
+const mailTo = (email: string, subject: string) =>
+  until(`a mail "${subject}" to ${email}`, async () =>
+    (await mailsTo(email)).findLast((mail) => mail.subject.includes(subject)),
+  );
+const tokenIn = (text: string) => /#token=([\w-]{43})$/m.exec(text)?.[1] ?? '';
+const quiet = () => until('no mail waits', async () => (await world.sql.query('SELECT FROM mail_outbox')).length === 0);
+
+const signUp = (email: string, from = client(), name = 'first') =>
+  world.dashboard.request(accountsSignUp, { name: 'Ann', email, passwordHash: hash(name), client: from });
+const beginSignIn = (email: string, from: string) =>
+  world.dashboard.request(accountsBeginSignIn, { email, client: from });
+const use = (token: string, kind: 'verify' | 'reset' | 'invitation', from = client(), name = 'second') =>
+  world.dashboard.request(
+    accountsUseMailToken,
+    kind === 'verify'
+      ? { kind, digest: digestOfMailToken(token), client: from }
+      : { kind, digest: digestOfMailToken(token), passwordHash: hash(name), client: from },
+  );
+const find = async (...digests: string[]) => (await world.dashboard.request(accountsFindSession, { digests })).session;
+const open = async (user: string, name = 'first', from = client()) => {
+  const own = digest();
+  const question = { user, comparedHash: hash(name), digest: own, client: from };
+  const { session } = await world.dashboard.request(accountsCreateSession, question);
+  return { digest: own, session };
+};
+/** Counts one attempt, then as many more as leave one: what was counted last is this one. */
+const nearly = async ({ kind, attemptsMax }: AttemptLimit, attempt: () => Promise<unknown>) => {
+  const counts = () => world.sql.query<Counted>('SELECT slot, attempts FROM attempts WHERE kind = $1', [kind]);
+  const before = new Map((await counts()).map(({ slot, attempts }) => [slot, attempts]));
+  await attempt();
+  const changed = (await counts()).filter(({ slot, attempts }) => before.get(slot) !== attempts);
+  expect(changed).toHaveLength(1);
+  const text = 'UPDATE attempts SET attempts = $3 WHERE kind = $1 AND slot = $2';
+  await world.sql.execute(text, [kind, changed[0]?.slot, attemptsMax - 1]);
+};
+/** Somebody who has signed up and verified the address. */
+const person = async () => {
+  const email = randomEmail();
+  await signUp(email);
+  const { text } = await mailTo(email, 'Verify');
+  expect(await use(tokenIn(text), 'verify')).toEqual({ kind: 'used', email });
+  const begun = await beginSignIn(email, client());
+  if (begun.kind !== 'proceed' || begun.user === null) throw new Error('nobody');
+  return { email, id: begun.user.id };
+};
+const requestReset = (email: string, from = client()) =>
+  world.dashboard.request(accountsRequestReset, { email, client: from });
+
+test('a sign-up makes a person with an account of their own, whose address the mail verifies once', async () => {
+  const email = randomEmail();
+  expect(await signUp(email.toUpperCase())).toEqual({ kind: 'accepted' });
+  const { text } = await mailTo(email, 'Verify');
+  expect(text).toContain(`${DASHBOARD_URL}/verify#token=`);
+  const begun = await beginSignIn(email, client());
+  expect(begun).toMatchObject({ kind: 'proceed', user: { passwordHash: hash() } });
+  const { session } = await open(begun.kind === 'proceed' ? (begun.user?.id ?? '') : '');
+  expect(session).toMatchObject({
+    user: { email, emailVerified: false },
+    accounts: [{ name: 'Ann', type: 'personal', state: 'active', role: 'owner' }],
+  });
+  expect(await use(tokenIn(text), 'reset')).toEqual({ kind: 'token_invalid' });
+  expect(await use(tokenIn(text), 'verify')).toEqual({ kind: 'used', email });
+  expect(await use(tokenIn(text), 'verify')).toEqual({ kind: 'token_invalid' });
+  expect(await use(tokenIn(text), 'verify')).toEqual({ kind: 'token_invalid' });
+});
+
+test('a known address is answered the same; its person is mailed, and nothing of theirs changes', async () => {
+  const { email } = await person();
+  expect(await signUp(email, client(), 'a stranger')).toEqual({ kind: 'accepted' });
+  const { text } = await mailTo(email, 'already');
+  expect(tokenIn(text)).toBe('');
+  expect(await beginSignIn(email, client())).toMatchObject({ user: { passwordHash: hash() } });
+  const accounts = 'SELECT FROM members m JOIN users u ON u.id = m.user_id WHERE u.email = $1';
+  expect(await world.sql.query(accounts, [email])).toHaveLength(1);
+  // Somebody whom an operator made a member has no password; a stranger cannot set one.
+  const invited = await world.client.makeAccount();
+  expect(await signUp(invited.email)).toEqual({ kind: 'accepted' });
+  expect(await beginSignIn(invited.email, client())).toEqual({ kind: 'proceed', user: null });
+});
+
+test('an unknown address is answered the same, after the same work', async () => {
+  const unknown = randomEmail();
+  expect(await beginSignIn(unknown, client())).toEqual({ kind: 'proceed', user: null });
+  const queued = 'SELECT count(*)::int AS n FROM mail_outbox';
+  await quiet();
+  expect(await requestReset(unknown)).toEqual({ kind: 'accepted' });
+  expect(await requestReset((await person()).email)).toEqual({ kind: 'accepted' });
+  await quiet();
+  expect(await mailsTo(unknown)).toEqual([]);
+  expect(await world.sql.one(queued)).toEqual({ n: 0 });
+});
+
+test.each([
+  ['a known address', async () => (await person()).email],
+  ['an unknown one', () => Promise.resolve(randomEmail())],
+])('guesses for %s are refused after ten from one client, and from there alone', async (_name, make) => {
+  const email = await make();
+  const from = client();
+  const limit = ATTEMPT_LIMITS.signInPair.attemptsMax;
+  for (let guess = 1; guess <= limit; guess += 1) expect((await beginSignIn(email, from)).kind).toBe('proceed');
+  const refused = await beginSignIn(email, from);
+  if (refused.kind !== 'throttled') throw new Error('not throttled');
+  expect(refused.retryAfterSeconds).toBeGreaterThan(0);
+  expect(refused.retryAfterSeconds).toBeLessThanOrEqual(900);
+  expect((await beginSignIn(email, client())).kind).toBe('proceed');
+});
+
+test('guesses at the same moment count, a success takes them back, and many clients do not get around the limit', async () => {
+  const { email, id } = await person();
+  const from = client();
+  const begun = await Promise.all(Array.from({ length: 14 }, () => beginSignIn(email, from)));
+  expect(begun.filter(({ kind }) => kind === 'proceed')).toHaveLength(10);
+  expect((await open(id, 'first', from)).session).not.toBeNull();
+  expect((await beginSignIn(email, from)).kind).toBe('proceed');
+  await nearly(ATTEMPT_LIMITS.signInAddress, () => beginSignIn(email, client()));
+  expect((await beginSignIn(email, client())).kind).toBe('proceed');
+  expect((await beginSignIn(email, client())).kind).toBe('throttled');
+});
+
+test('a client that guesses at many addresses is refused for all, and counts against nobody then', async () => {
+  const from = client();
+  await nearly(ATTEMPT_LIMITS.signInClient, () => beginSignIn(randomEmail(), from));
+  expect((await beginSignIn(randomEmail(), from)).kind).toBe('proceed');
+  const { email } = await person();
+  for (let guess = 0; guess < 12; guess += 1) expect((await beginSignIn(email, from)).kind).toBe('throttled');
+  expect((await beginSignIn(email, client())).kind).toBe('proceed');
+  expect(await world.sql.query('SELECT FROM attempts WHERE slot NOT BETWEEN 0 AND 262143')).toEqual([]);
+});
+
+test('a session is found by its digest alone, goes on under the next secret, and ends in time', async () => {
+  const { id, email } = await person();
+  const one = await open(id);
+  expect(await find(one.digest)).toMatchObject({ user: { id, email, emailVerified: true } });
+  expect(await find(digest())).toBeNull();
+  const renamed = digest();
+  expect(await find(renamed, one.digest)).not.toBeNull();
+  expect(await find(one.digest)).toBeNull();
+  expect(await find(renamed)).not.toBeNull();
+  const age = (column: string, days: number) =>
+    world.sql.execute(`UPDATE sessions SET ${column} = now() - $2 * interval '1 day' WHERE digest = $1`, [
+      renamed,
+      days,
+    ]);
+  await age('seen_at', 6.9);
+  expect(await find(renamed)).not.toBeNull();
+  await age('seen_at', 7.1);
+  expect(await find(renamed)).toBeNull();
+  await age('seen_at', 0);
+  await age('created_at', 30.1);
+  expect(await find(renamed)).toBeNull();
+});
+
+test('one session ends, or all of a person; of too many the oldest', async () => {
+  const { id } = await person();
+  const other = await person();
+  const theirs = await open(other.id);
+  const [one, two, three] = [await open(id), await open(id), await open(id)];
+  await world.dashboard.request(accountsEndSession, { digests: [one.digest], everywhere: false });
+  expect([await find(one.digest), await find(two.digest)]).toEqual([null, expect.anything()]);
+  await world.dashboard.request(accountsEndSession, { digests: [two.digest], everywhere: true });
+  expect([await find(two.digest), await find(three.digest)]).toEqual([null, null]);
+  expect(await find(theirs.digest)).not.toBeNull();
+  const first = await open(id);
+  await world.sql.execute(
+    `INSERT INTO sessions (digest, user_id, created_at, seen_at)
+     SELECT encode(sha256(($1 || n)::bytea), 'hex'), $1, now(), now() FROM generate_series(2, $2) n`,
+    [id, SESSIONS_MAX],
+  );
+  await open(id);
+  expect(await find(first.digest)).toBeNull();
+  expect(await world.sql.query('SELECT FROM sessions WHERE user_id = $1', [id])).toHaveLength(SESSIONS_MAX);
+});
+
+test('a password that was changed meanwhile opens nothing; a change ends all other sessions', async () => {
+  const { id, email } = await person();
+  const [mine, other] = [await open(id), await open(id)];
+  const change = (compared: string, next: string) =>
+    world.dashboard.request(accountsChangePassword, {
+      ...{ user: id, comparedHash: hash(compared), newHash: hash(next) },
+      ...{ digests: [mine.digest], client: client() },
+    });
+  expect(await change('guessed', 'third')).toEqual({ changed: false });
+  expect(await change('first', 'third')).toEqual({ changed: true });
+  expect([await find(mine.digest), await find(other.digest)]).toEqual([expect.anything(), null]);
+  expect((await open(id, 'first')).session).toBeNull();
+  expect((await open(id, 'third')).session).not.toBeNull();
+  await mailTo(email, 'was changed');
+});
+
+test('a reset needs the mail, works once within the hour, verifies the address and ends every session', async () => {
+  const email = randomEmail();
+  await signUp(email);
+  await mailTo(email, 'Verify');
+  const begun = await beginSignIn(email, client());
+  const id = begun.kind === 'proceed' ? (begun.user?.id ?? '') : '';
+  const before = await open(id);
+  await requestReset(email);
+  const old = tokenIn((await mailTo(email, 'new password')).text);
+  await world.sql.execute("UPDATE mail_tokens SET expires_at = now() - interval '1 second' WHERE digest = $1", [
+    digestOfMailToken(old),
+  ]);
+  expect(await use(old, 'reset')).toEqual({ kind: 'token_invalid' });
+  await requestReset(email);
+  const token = await until('another token', async () => {
+    const next = tokenIn((await mailTo(email, 'new password')).text);
+    return next === old ? false : next;
+  });
+  const asked = { kind: 'reset', digest: digestOfMailToken(token), client: client() } as const;
+  expect(await world.dashboard.request(accountsFindMailToken, asked)).toEqual({ kind: 'found' });
+  const both = await Promise.all([use(token, 'reset'), use(token, 'reset')]);
+  expect(both.map(({ kind }) => kind).sort()).toEqual(['token_invalid', 'used']);
+  expect(await find(before.digest)).toBeNull();
+  expect((await open(id, 'second')).session).toMatchObject({ user: { emailVerified: true } });
+  // The link of the sign-up is gone with it.
+  expect(await world.sql.query('SELECT FROM mail_tokens WHERE user_id = $1', [id])).toEqual([]);
+});
+
+test('guessed tokens are counted by the client', async () => {
+  const from = client();
+  const { email } = await person();
+  await requestReset(email);
+  const token = tokenIn((await mailTo(email, 'new password')).text);
+  const guess = () => use(randomBytes(32).toString('base64url'), 'reset', from);
+  await nearly(ATTEMPT_LIMITS.tokenClient, guess);
+  expect(await guess()).toEqual({ kind: 'token_invalid' });
+  expect((await guess()).kind).toBe('throttled');
+  expect((await use(token, 'reset', from)).kind).toBe('throttled');
+  expect((await use(token, 'reset')).kind).toBe('used');
+});
+
+test('an invited person sets a password by the link; who has one signs in, and is simply a member', async () => {
+  const team = await world.client.makeAccount({ type: 'team' });
+  const invite = async (email: string) =>
+    accepted(
+      await world.dashboard.request(accountsCreateMember, {
+        ...{ account: team.id, spec: { email }, actor: ACTOR, invite: true },
+      }),
+    ).member;
+  const email = randomEmail();
+  const member = await invite(email);
+  const token = tokenIn((await mailTo(email, 'invited')).text);
+  expect(await use(token, 'invitation')).toEqual({ kind: 'used', email });
+  expect(await use(token, 'invitation')).toEqual({ kind: 'token_invalid' });
+  const begun = await beginSignIn(email, client());
+  const { session } = await open(begun.kind === 'proceed' ? (begun.user?.id ?? '') : '', 'second');
+  expect(session).toMatchObject({ user: { emailVerified: true }, accounts: [{ id: team.id, role: 'member' }] });
+  const known = await person();
+  await invite(known.email);
+  const mail = await mailTo(known.email, 'invited');
+  expect([tokenIn(mail.text), mail.text.includes('/sign-in')]).toEqual(['', true]);
+  expect((await open(known.id)).session?.accounts).toHaveLength(2);
+  const names = { account: team.id, keys: [], members: [member.id, team.ownerMemberId, 'mem_x'] };
+  const { members } = await world.dashboard.request(accountsNames, names);
+  expect(members.map((one) => one.email).sort()).toEqual([email, team.email].sort());
+  const foreign = await world.dashboard.request(accountsNames, { ...names, account: 'acc_x' });
+  expect(foreign).toEqual({ keys: [], members: [] });
+});
+
+test('a person has five mails of a kind in an hour', async () => {
+  const email = randomEmail();
+  await signUp(email);
+  const begun = await beginSignIn(email, client());
+  const user = begun.kind === 'proceed' ? (begun.user?.id ?? '') : '';
+  for (let again = 0; again < 9; again += 1)
+    expect(await world.dashboard.request(accountsResendVerification, { user })).toEqual({ kind: 'accepted' });
+  await quiet();
+  expect(await mailsTo(email)).toHaveLength(5);
+  const tokens = await world.sql.query('SELECT FROM mail_tokens WHERE user_id = $1', [user]);
+  expect(tokens).toHaveLength(5);
+});
+
+test('tokens stand in mails alone: not in the database, not in an outbox, not in the log', async () => {
+  const tokens = (await mailbox.mails()).map((mail) => tokenIn(readMail(mail).text)).filter((token) => token !== '');
+  expect(tokens.length).toBeGreaterThan(10);
+  const tables = ['users', 'sessions', 'mail_tokens', 'attempts', 'audit_log', 'mail_outbox'];
+  const stored = await Promise.all(tables.map((table) => world.sql.query(`SELECT t::text FROM ${table} t`)));
+  const texts = JSON.stringify([stored, world.log.lines]);
+  for (const token of tokens) expect(texts).not.toContain(token);
+  expect(JSON.stringify(world.log.lines)).not.toMatch(/\$scrypt\$|@example/);
+});
+
+test('closing an account takes password, sessions and tokens of whoever has no other', async () => {
+  const { id, email } = await person();
+  const { digest: own, session } = await open(id);
+  await requestReset(email);
+  await mailTo(email, 'new password');
+  const account = session?.accounts[0]?.id ?? '';
+  world.settle({ closed: true });
+  accepted(await world.dashboard.request(accountsCloseAccount, { account, actor: ACTOR }));
+  expect(await find(own)).toBeNull();
+  expect(await beginSignIn(email, client())).toEqual({ kind: 'proceed', user: null });
+  expect(await world.sql.query('SELECT FROM mail_tokens WHERE user_id = $1', [id])).toEqual([]);
+  expect(await signUp(email)).toEqual({ kind: 'accepted' });
+});
+
+test('what is over is deleted, and nothing else', async () => {
+  const { id } = await person();
+  const [kept, idle, old] = [await open(id), await open(id), await open(id)];
+  await world.sql.execute("UPDATE sessions SET seen_at = now() - interval '8 days' WHERE digest = $1", [idle.digest]);
+  await world.sql.execute("UPDATE sessions SET created_at = now() - interval '31 days' WHERE digest = $1", [
+    old.digest,
+  ]);
+  const now = Date.now();
+  const day = 86_400_000;
+  const before = { sessionsBegan: now - 30 * day, sessionsUsed: now - 7 * day, tokensExpired: now, attemptsBegan: now };
+  await makeSignInLeftovers(pool).forget(before, 1_000);
+  const left = await world.sql.query<{ digest: string }>('SELECT digest FROM sessions WHERE user_id = $1', [id]);
+  expect(left).toEqual([{ digest: kept.digest }]);
+  expect(await world.sql.query('SELECT FROM attempts')).toEqual([]);
+});
+
+test('what the key rules would say is said beforehand, to each member about themselves', async () => {
+  const team = await world.client.makeAccount({ type: 'team' });
+  const unverified = await world.client.makeMember(team.id, { emailVerified: false });
+  const creation = async (member: string) =>
+    accepted(await world.dashboard.request(accountsKeyCreation, { account: team.id, member }));
+  world.fund({ ...FUNDED, defaultKeyCapNanoUsd: 2_500_000_000 });
+  expect(await creation(team.ownerMemberId)).toEqual({
+    ...{ refusal: null, activeKeys: 0, activeKeysMax: 3, defaultCapUsd: '2.50' },
+  });
+  expect(await creation(unverified.id)).toMatchObject({ refusal: { refused: { code: 'email_not_verified' } } });
+  world.fund({ ...FUNDED, walletNanoUsd: 0 });
+  expect(await creation(team.ownerMemberId)).toMatchObject({ refusal: { refused: { code: 'no_funding' } } });
+  world.fund({ ...FUNDED, activeKeysMax: 1 });
+  const key = await world.client.makeKey(team.id, {});
+  expect(await creation(team.ownerMemberId)).toMatchObject({
+    ...{ refusal: { refused: { code: 'key_limit_reached' } }, activeKeys: 1 },
+  });
+  const keysOf = async (member: string) => {
+    const page = { account: team.id, member, cursor: null, limit: 10 };
+    return accepted(await world.dashboard.request(accountsListKeys, page)).keys.map(({ id }) => id);
+  };
+  expect([await keysOf(team.ownerMemberId), await keysOf(unverified.id)]).toEqual([[key.id], []]);
+});

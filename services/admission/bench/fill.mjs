@@ -1,0 +1,53 @@
+// Loads many accounts with the scripts and routes of a load, without asking for each of them.
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import { applyCall } from '../dist/domain/apply-script.js';
+import { bucketKeys, routeKey } from '../dist/domain/gate-keys.js';
+import { accountOf, digestOf, keyOf, recordsOf, standingOf } from './accounts.mjs';
+
+const ACCOUNTS_AT_ONCE = 500;
+const ROUTE_SECONDS = 90 * 86_400;
+
+/** Loads the accounts with the numbers [from, until). */
+export async function fillGate({ gate, side, clock }, from, until, withPlan) {
+  const tokens = new Map();
+  const tokenOf = async ({ token }) => {
+    if (!tokens.has(token)) tokens.set(token, (await side.get(token)).split(' ')[0]);
+    return tokens.get(token);
+  };
+  const begun = Date.now();
+  for (let at = from; at < until; at += ACCOUNTS_AT_ONCE) {
+    const numbers = Array.from({ length: Math.min(until - at, ACCOUNTS_AT_ONCE) }, (_unused, offset) => at + offset);
+    const routes = side.pipeline();
+    for (const number of numbers) {
+      routes.set(routeKey(digestOf(number)), `${accountOf(number)}|${keyOf(number)}`, 'EX', ROUTE_SECONDS);
+    }
+    await routes.exec();
+    for (let left = numbers; left.length > 0;) {
+      const calls = await Promise.all(left.map((number) => loadOf(number)));
+      const replies = await gate.run(calls);
+      // A load that took too long, on a busy machine, writes nothing.
+      left = left.filter((_number, index) => replies[index][0] !== 'applied');
+    }
+  }
+
+  async function loadOf(number) {
+    const { account: record, key, member } = recordsOf(number);
+    const keys = bucketKeys(bucketOfAccount(record.account));
+    const news = {
+      ...{
+        account: record.account,
+        incarnation: '0192a000-1ed6-7000-8000-00000000beef',
+        record,
+        keyRecords: [key],
+        members: [member],
+      },
+      standing: standingOf(number, withPlan, begun),
+    };
+    return applyCall(keys, news, {
+      token: await tokenOf(keys),
+      startedAt: clock.now(),
+      complete: true,
+      caughtUp: true,
+    });
+  }
+}

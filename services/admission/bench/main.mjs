@@ -1,0 +1,152 @@
+// What a decision costs: round trips, processor time, memory, and what a million accounts change. Writes admission.md beside this
+// file. Needs `npx tsc -b services/admission`; `--accounts N` and `--calls N` make a shorter run, which writes nothing.
+import { loadavg } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { countTrips } from './count-trips.mjs';
+import { fillGate } from './fill.mjs';
+import { admit, release, settle, startGate } from './gate.mjs';
+import { renderFigures } from './report.mjs';
+
+const MANY_ACCOUNTS = 1_000_000;
+const FEW_ACCOUNTS = 1_000;
+/** As many accounts are called of many as of few: what a process knows of them is the same. */
+const CALLED_ACCOUNTS = 1_000;
+const CALLS = 40_000;
+const MEASURED_BATCH = 16;
+const BATCHES = [1, 4, 16, 64];
+const ROUNDS = 40;
+const OPEN_CALLS = 10_000;
+const TRIPS = [
+  { messages: 500, entries: 1 },
+  { messages: 200, entries: 8 },
+];
+
+const { values } = parseArgs({ options: { accounts: { type: 'string' }, calls: { type: 'string' } } });
+const accounts = Number(values.accounts ?? MANY_ACCOUNTS);
+const calls = Number(values.calls ?? CALLS);
+const loadBefore = loadavg()[0];
+const say = (text) => process.stdout.write(`${text}\n`);
+
+say('counting round trips');
+const trips = await countTrips(TRIPS);
+const kinds = [];
+for (const withPlan of [false, true]) kinds.push(await measureKind(withPlan));
+const text = renderFigures({
+  trips,
+  kinds,
+  accounts,
+  fewAccounts: FEW_ACCOUNTS,
+  calls,
+  loadBefore,
+  batch: MEASURED_BATCH,
+  openCalls: OPEN_CALLS,
+});
+say(text);
+if (values.accounts === undefined && values.calls === undefined)
+  writeFileSync(new URL('admission.md', import.meta.url), text);
+
+/** Accounts of one kind: of a wallet, or of a plan with three windows in USD. */
+async function measureKind(withPlan) {
+  const name = withPlan ? 'plan' : 'wallet';
+  const few = await startGate({ withPlan, persist: true });
+  const many = await startGate({ withPlan, persist: true });
+  try {
+    const memory = await measureMemory(many, withPlan);
+    say(`${name}: ${memory.account.toFixed(0)} bytes an account, ${memory.open.toFixed(0)} an open call`);
+    await fillGate(few, 0, FEW_ACCOUNTS, withPlan);
+    const step = Math.floor(accounts / CALLED_ACCOUNTS);
+    const places = {
+      few: { gate: few, number: (at) => at % FEW_ACCOUNTS },
+      many: { gate: many, number: (at) => (at % CALLED_ACCOUNTS) * step },
+    };
+    const sizes = {};
+    for (const size of BATCHES) {
+      sizes[size] = (await measureRounds({ few: places.few }, size, calls / 2)).few;
+      say(
+        `${name}: messages of ${size}: Redis ${sizes[size].redis.toFixed(1)} µs, admission ${sizes[size].admission.toFixed(1)} µs a call`,
+      );
+    }
+    const scale = await measureRounds(places, MEASURED_BATCH, calls);
+    say(
+      `${name}: ${FEW_ACCOUNTS} accounts ${scale.few.redis.toFixed(1)} µs, ${accounts} accounts ${scale.many.redis.toFixed(1)} µs`,
+    );
+    return { name, memory, sizes, scale };
+  } finally {
+    await Promise.all([few.stop(), many.stop()]);
+  }
+}
+
+/** Bytes of a loaded account, of one that has been called, and of a call: open, ended, and settled a moment ago. */
+async function measureMemory(gate, withPlan) {
+  const before = await gate.memoryBytes();
+  await fillGate(gate, 0, accounts, withPlan);
+  const filled = await gate.memoryBytes();
+  const called = Math.min(OPEN_CALLS, accounts);
+  // Accounts that have been called once keep more than those that were only loaded.
+  await endAll(gate, await admitAll(gate, called));
+  const warm = await gate.memoryBytes();
+  const open = await admitAll(gate, called);
+  const running = await gate.memoryBytes();
+  await endAll(gate, open);
+  return { account: (filled - before) / accounts, called: (warm - filled) / called, open: (running - warm) / called };
+}
+
+async function admitAll(gate, count) {
+  const running = [];
+  for (let from = 0; from < count; from += 100) {
+    running.push(
+      ...(await admit(
+        gate,
+        Array.from({ length: Math.min(100, count - from) }, (_unused, at) => from + at),
+      )),
+    );
+  }
+  return running;
+}
+
+async function endAll(gate, running) {
+  for (let from = 0; from < running.length; from += 100) {
+    const some = running.slice(from, from + 100);
+    await release(gate, some);
+    await settle(gate, some, 2);
+  }
+}
+
+/** The lower quartile of many short rounds, the places in turn: what others on the machine take hits all alike. */
+async function measureRounds(places, size, total) {
+  const found = Object.fromEntries(Object.keys(places).map((name) => [name, []]));
+  const turns = Math.max(1, Math.round(total / ROUNDS / size));
+  let version = 3;
+  let at = 0;
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    for (const [name, { gate, number }] of Object.entries(places)) {
+      const before = [await gate.redisCpuMicros(), process.cpuUsage()];
+      for (let turn = 0; turn < turns; turn += 1) {
+        const running = await admit(
+          gate,
+          Array.from({ length: size }, (_unused, offset) => number(at + offset)),
+        );
+        at += size;
+        await release(gate, running);
+        await settle(gate, running, version);
+        version += 1;
+      }
+      const { user, system } = process.cpuUsage(before[1]);
+      const redis = ((await gate.redisCpuMicros()) - before[0]) / (turns * size);
+      // The first round warms up.
+      if (round > 0) found[name].push({ redis, admission: (user + system) / (turns * size) });
+    }
+  }
+  return Object.fromEntries(
+    Object.entries(found).map(([name, rounds]) => [
+      name,
+      { redis: quartile(rounds, 'redis'), admission: quartile(rounds, 'admission') },
+    ]),
+  );
+}
+
+function quartile(rounds, name) {
+  const sorted = rounds.map((round) => round[name]).sort((one, other) => one - other);
+  return sorted[Math.floor(sorted.length / 4)];
+}

@@ -1,0 +1,91 @@
+// Usage events as an edge sends them: wallet-funded calls with one attempt whose cost is known.
+import { makeUuidV7, shardOfAccount, SHARDS_TOTAL } from '@gateway/contracts/ids';
+import { usageRecorded } from '@gateway/contracts/messages';
+
+const STORES_AT_ONCE = 8;
+
+/** 1,000 tokens in at 3 USD and 200 out at 15 USD per million: 6,000,000 nano-USD. */
+export const USAGE = { input: 1_000, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 200 };
+export const PRICE = {
+  version: 'p1',
+  figures: {
+    inputPerMillion: 3_000_000_000,
+    cachedInputPerMillion: 300_000_000,
+    cacheWritePerMillion: null,
+    cacheWrite1hPerMillion: null,
+    outputPerMillion: 15_000_000_000,
+    perCall: 0,
+    tiers: [],
+  },
+};
+export const AMOUNT = (1_000 * 3_000_000_000 + 200 * 15_000_000_000) / 1_000_000;
+export const [MODEL, SOURCE, PROVIDER] = ['acme/large', 'source-1', 'provider-1'];
+
+export const accountNames = (accounts) => Array.from({ length: accounts }, (_, index) => `account-${index}`);
+
+/** Stores events of the accounts in turn, `size` to a message; each message holds events of one shard. */
+export async function publish(edge, { events, accounts, size }) {
+  const byShard = Array.from({ length: SHARDS_TOTAL }, () => []);
+  for (const account of accountNames(accounts)) byShard[shardOfAccount(account)].push(account);
+  const shards = byShard.flatMap((ofShard, shard) => (ofShard.length > 0 ? [shard] : []));
+  const messages = Math.ceil(events / size);
+  const places = byShard.map(() => 0);
+  let next = 0;
+  const send = async () => {
+    while (next < messages) {
+      const index = next;
+      next += 1;
+      const shard = shards[index % shards.length];
+      const of = byShard[shard];
+      const length = Math.min(size, events - index * size);
+      const body = { events: Array.from({ length }, () => eventOf(of[places[shard]++ % of.length])) };
+      await edge.store(usageRecorded, { shard }, body);
+    }
+  };
+  await Promise.all(Array.from({ length: STORES_AT_ONCE }, send));
+}
+
+function eventOf(account) {
+  const now = Date.now();
+  return {
+    id: makeUuidV7(now),
+    rank: 2,
+    outcome: 'settled',
+    hold: {
+      account,
+      key: `key-of-${account}`,
+      member: `member-of-${account}`,
+      model: MODEL,
+      priceVersion: PRICE.version,
+      worstNanoUsd: AMOUNT * 3,
+      planMaxNanoUsd: 0,
+      walletMaxNanoUsd: null,
+      periods: { month: new Date(now).toISOString().slice(0, 7), session5h: null, weekly: null, subscription: null },
+      windows: [],
+      allotment: null,
+      admittedAt: now,
+    },
+    endpoint: '/v1/chat/completions',
+    streamed: true,
+    startedAt: now,
+    endedAt: now + 900,
+    firstByteAt: now + 200,
+    status: 200,
+    source: SOURCE,
+    usage: USAGE,
+    evidence: 'reported',
+    price: PRICE,
+    amountNanoUsd: AMOUNT,
+    attempts: [
+      {
+        source: SOURCE,
+        provider: PROVIDER,
+        outcome: 'completed',
+        status: 200,
+        possiblyPaid: true,
+        usage: USAGE,
+        cost: PRICE,
+      },
+    ],
+  };
+}

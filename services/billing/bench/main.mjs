@@ -1,0 +1,147 @@
+// `npm run bench:billing [-- --events N] [--earlier N,M]`: events per second from the stream to the committed ledger, by one
+// billing process, with 1,000 accounts and with one, after N and after M earlier records; and how fast a backlog is caught up
+// while events go on arriving. Writes prove/bench.md unless --dry. --profile DIR writes processor profiles of the process.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { connectBus, natsAuthorization } from '@gateway/bus';
+import { MESSAGES, SERVICE_NAMES } from '@gateway/contracts/messages';
+import { createPool, migrate } from '@gateway/postgres';
+import { startServers } from '@gateway/servers';
+import { auditLedger } from '../dist/audit/audit-ledger.js';
+import { makeLedgerReader } from '../dist/adapters/ledger-reader.js';
+import { measuredBilling, until } from './billing-process.mjs';
+import { publish } from './events.mjs';
+import { fillLedger } from './fill-ledger.mjs';
+import { lineOf, render } from './report.mjs';
+
+/** Of whatever else runs here: figures of a busy machine are not those of the program. */
+const loadBefore = loadavg()[0];
+const { values } = parseArgs({
+  options: {
+    events: { type: 'string', default: '100000' },
+    earlier: { type: 'string', default: '100000,2000000' },
+    live: { type: 'string', default: '1000' },
+    backlog: { type: 'string', default: '60' },
+    profile: { type: 'string' },
+    dry: { type: 'boolean', default: false },
+  },
+});
+const events = Number(values.events);
+const earlierCounts = values.earlier.split(',').map(Number);
+/** Events a second that go on arriving, and the seconds for which billing was away. */
+const [liveRate, backlogSeconds] = [Number(values.live), Number(values.backlog)];
+/** As an edge under load sends them, and one with a call now and then. */
+const [EVENTS_FULL, EVENTS_LIVE] = [100, 5];
+/** The metrics are made by the process that is measured: rarely enough to cost it nothing. */
+const LOOK_MS = 200;
+const ACCOUNTS = 1_000;
+const FILL_MS_MAX = 3_600_000;
+
+const log = { info() {}, warn: console.warn, error: console.error };
+const stateDirectory = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
+const passwords = Object.fromEntries(SERVICE_NAMES.map((name) => [name, `password-${name}`]));
+const role = { name: 'gateway_billing', password: 'password-of-the-role' };
+const { postgres, nats } = await startServers(['postgres', 'nats'], {
+  stateDirectory,
+  durable: true,
+  env: { ...process.env, GATEWAY_MIGRATION_URL: '', GATEWAY_POSTGRES_URL: '', GATEWAY_NATS_URL: '' },
+  postgres: { superuserPassword: 'password-of-postgres' },
+  nats: {
+    config: natsAuthorization(passwords, MESSAGES),
+    credentials: { user: 'dashboard', password: passwords.dashboard },
+  },
+});
+const migrations = new URL('../migrations/', import.meta.url);
+const readers = { finance: { name: 'gateway_finance', password: 'password-of-finance' } };
+await migrate({ migrationUrl: postgres.url, schema: 'billing', directory: migrations, role, readers, log });
+
+const natsUrlOf = (service) => `nats://${service}:${passwords[service]}@127.0.0.1:${new URL(nats.url).port}`;
+const postgresUrl = Object.assign(new URL(postgres.url), { username: role.name, password: role.password }).href;
+const pool = createPool(postgresUrl, { applicationName: 'bench', statementTimeoutMs: FILL_MS_MAX, log });
+// One connection: it keeps the session's settings and temporary tables.
+const admin = createPool(postgres.url, { applicationName: 'bench', max: 1, statementTimeoutMs: FILL_MS_MAX, log });
+const edge = await connectBus({ url: natsUrlOf('edge-proxy'), service: 'edge-proxy', replica: 'bench', log });
+const billing = await measuredBilling({ natsUrl: natsUrlOf('billing'), postgresUrl, pool, profile: values.profile });
+billing.start();
+await until(billing.ready);
+await billing.stop();
+
+const rows = [];
+for (const earlier of earlierCounts) {
+  const begunMs = performance.now();
+  await fillLedger(admin, earlier, ACCOUNTS);
+  console.log(`${earlier} earlier records after ${Math.round((performance.now() - begunMs) / 1_000)} s`);
+  for (const accounts of [ACCOUNTS, 1]) {
+    rows.push({ earlier, accounts, ...(await settleAll(accounts)) });
+    console.log(lineOf(rows.at(-1)));
+  }
+  if (earlier === earlierCounts[0]) await checkLedger();
+}
+const caughtUp = await catchUp();
+await edge.drain(5_000);
+await Promise.all([pool.end(), admin.end()]);
+await Promise.all([postgres.stop(), nats.stop()]);
+rmSync(stateDirectory, { recursive: true, force: true });
+const report = render({ rows, caughtUp, earlierCounts, accounts: ACCOUNTS, loadBefore, size: EVENTS_FULL });
+if (values.dry) console.log(report);
+else writeFileSync(new URL('../prove/bench.md', import.meta.url), report);
+
+/** Queues events while billing is away, then measures until all of them are committed. */
+async function settleAll(accounts) {
+  await publish(edge, { events, accounts, size: EVENTS_FULL });
+  billing.start();
+  await until(async () => (await billing.settled()) > 0, 2);
+  const begunMs = performance.now();
+  const already = await billing.settled();
+  const cpu = await billing.cpu();
+  await until(async () => (await billing.settled()) >= events, LOOK_MS);
+  const seconds = (performance.now() - begunMs) / 1_000;
+  const after = await billing.cpu();
+  await billing.stop();
+  const settled = events - already;
+  const micros = (from, to) => ((to - from) / settled) * 1e6;
+  return {
+    events: settled,
+    perSecond: settled / seconds,
+    billingMicros: micros(cpu.billing, after.billing),
+    postgresMicros: micros(cpu.postgres, after.postgres),
+  };
+}
+
+/** What was filled in and what was settled agree: else the figures are those of another ledger than the real one. */
+async function checkLedger() {
+  const faults = [];
+  const report = { begin() {}, difference: (difference) => faults.push(difference) };
+  await makeLedgerReader(pool).snapshot((ledger) => auditLedger(ledger, report));
+  if (faults.length > 0) throw new Error(`the audit names ${faults.length} differences: ${JSON.stringify(faults[0])}`);
+}
+
+/** Billing was away for a while and comes back; events go on arriving at the live rate. */
+async function catchUp() {
+  const backlog = liveRate * backlogSeconds;
+  await publish(edge, { events: backlog, accounts: ACCOUNTS, size: EVENTS_LIVE });
+  let arrived = backlog;
+  let live = true;
+  billing.start();
+  await until(async () => (await billing.settled()) > 0, 2);
+  const begunMs = performance.now();
+  const arriving = (async () => {
+    while (live) {
+      const due = backlog + Math.floor(((performance.now() - begunMs) / 1_000) * liveRate);
+      if (due > arrived) await publish(edge, { events: due - arrived, accounts: ACCOUNTS, size: EVENTS_LIVE });
+      arrived = due;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  })();
+  // Caught up: what is missing is what arrives while one batch is collected and settled.
+  await until(async () => arrived - (await billing.settled()) <= liveRate / 2, LOOK_MS);
+  const seconds = (performance.now() - begunMs) / 1_000;
+  const settled = await billing.settled();
+  live = false;
+  await arriving;
+  await until(async () => (await billing.settled()) >= arrived, LOOK_MS);
+  await billing.stop();
+  return { backlog, backlogSeconds, liveRate, seconds, ratio: settled / seconds / liveRate, size: EVENTS_LIVE };
+}

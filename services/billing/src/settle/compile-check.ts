@@ -1,0 +1,118 @@
+import { z } from 'zod';
+
+/** Whether a value of JSON has a form. Builds nothing. */
+export type Check = (value: unknown) => boolean;
+
+/**
+ * A check that says yes to what `schema` accepts and no to what it refuses, for the one place where a form is met fifteen
+ * thousand times a second: a validation that copies what it accepts makes a third of all the garbage of a batch. It is made
+ * of the schema itself, by way of its JSON Schema, and knows the rules that messages use. Fields that the schema does not
+ * name are let through.
+ *
+ * @throws Error at once for a schema with a rule that is not known here
+ */
+export function compileCheck(schema: z.ZodType): Check {
+  return compile(z.toJSONSchema(schema, { io: 'input' }) as Rules);
+}
+
+interface Rules {
+  readonly [rule: string]: unknown;
+  readonly type?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Rules[];
+}
+
+/** Rules that say nothing about the form, or that belong to another one. */
+const SAYS_NOTHING = new Set(['$schema', 'type']);
+
+function compile(rules: Rules): Check {
+  if (rules.anyOf !== undefined) {
+    only(rules, ['anyOf']);
+    return either(rules.anyOf.map(compile));
+  }
+  if (rules.const !== undefined) {
+    only(rules, ['const']);
+    return (value) => value === rules.const;
+  }
+  if (rules.enum !== undefined) {
+    only(rules, ['enum']);
+    const known = new Set(rules.enum);
+    return (value) => known.has(value);
+  }
+  const make = rules.type === undefined ? undefined : MAKERS[rules.type];
+  if (make === undefined) throw new Error(`no check for the type ${rules.type}`);
+  return make(rules);
+}
+
+const MAKERS: Readonly<Record<string, (rules: Rules) => Check>> = {
+  object: objectCheck,
+  array: arrayCheck,
+  string: stringCheck,
+  integer: integerCheck,
+  boolean(rules) {
+    only(rules, []);
+    return (value) => typeof value === 'boolean';
+  },
+  null(rules) {
+    only(rules, []);
+    return (value) => value === null;
+  },
+};
+
+function objectCheck(rules: Rules): Check {
+  only(rules, ['properties', 'required']);
+  const { properties = {}, required = [] } = rules as {
+    readonly properties?: Readonly<Record<string, Rules>>;
+    readonly required?: readonly string[];
+  };
+  const fields = Object.entries(properties).map(([name, ofField]) => {
+    const check = compile(ofField);
+    return { name, check: required.includes(name) ? check : either([(value) => value === undefined, check]) };
+  });
+  return (value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+    for (const { name, check } of fields) if (!check((value as Record<string, unknown>)[name])) return false;
+    return true;
+  };
+}
+
+function arrayCheck(rules: Rules): Check {
+  only(rules, ['items', 'minItems', 'maxItems']);
+  const [min, max] = [boundOf(rules, 'minItems', 0), boundOf(rules, 'maxItems', Infinity)];
+  const check = compile(rules['items'] as Rules);
+  return (value) => Array.isArray(value) && value.length >= min && value.length <= max && value.every(check);
+}
+
+function stringCheck(rules: Rules): Check {
+  only(rules, ['pattern', 'minLength', 'maxLength']);
+  const [min, max] = [boundOf(rules, 'minLength', 0), boundOf(rules, 'maxLength', Infinity)];
+  const pattern = typeof rules['pattern'] === 'string' ? new RegExp(rules['pattern']) : null;
+  return (value) =>
+    typeof value === 'string' &&
+    value.length >= min &&
+    value.length <= max &&
+    (pattern === null || pattern.test(value));
+}
+
+function integerCheck(rules: Rules): Check {
+  only(rules, ['minimum', 'maximum']);
+  const min = boundOf(rules, 'minimum', Number.MIN_SAFE_INTEGER);
+  const max = boundOf(rules, 'maximum', Number.MAX_SAFE_INTEGER);
+  return (value) => Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
+}
+
+function either(checks: readonly Check[]): Check {
+  const [first, second, ...more] = checks;
+  if (first !== undefined && second !== undefined && more.length === 0) return (value) => first(value) || second(value);
+  return (value) => checks.some((check) => check(value));
+}
+
+function boundOf(rules: Rules, name: string, none: number): number {
+  return typeof rules[name] === 'number' ? rules[name] : none;
+}
+
+function only(rules: Rules, known: readonly string[]): void {
+  const unknown = Object.keys(rules).find((rule) => !SAYS_NOTHING.has(rule) && !known.includes(rule));
+  if (unknown !== undefined) throw new Error(`no check for the rule ${unknown}`);
+}

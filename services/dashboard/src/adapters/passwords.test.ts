@@ -1,0 +1,52 @@
+import { expect, test } from '@jest/globals';
+import { makePasswords, SCRYPT_LOG_N } from './passwords.js';
+
+test('a hash is salted, says its cost, and only its password is right', async () => {
+  expect(SCRYPT_LOG_N).toBe(17);
+  const passwords = makePasswords(4);
+  const [one, two] = [await passwords.hash('correct horse'), await passwords.hash('correct horse')];
+  expect(one).toMatch(/^\$scrypt\$ln=4,r=8,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+  expect(one).not.toBe(two);
+  expect(await passwords.isRight('correct horse', one as string)).toBe(true);
+  expect(await passwords.isRight('Correct horse', one as string)).toBe(false);
+  expect(await passwords.isRight('', one as string)).toBe(false);
+  // Composed and decomposed letters are one.
+  const accented = await passwords.hash('pass\u00e9 compos\u00e9');
+  expect(await passwords.isRight('passe\u0301 compose\u0301', accented as string)).toBe(true);
+});
+
+test('hashes of another cost stay right, and are made anew at the next sign-in', async () => {
+  const old = (await makePasswords(4).hash('correct horse')) as string;
+  const passwords = makePasswords(5);
+  expect(await passwords.isRight('correct horse', old)).toBe(true);
+  expect([passwords.isOutdated(old), passwords.isOutdated((await passwords.hash('x')) as string)]).toEqual([
+    true,
+    false,
+  ]);
+  await expect(passwords.isRight('x', '$scrypt$ln=30,r=8,p=1$c2FsdA$aGFzaA')).rejects.toThrow('cannot be read');
+  await expect(passwords.isRight('x', '$argon2id$')).rejects.toThrow('cannot be read');
+});
+
+test('nobody has the password of nobody, and finding that out takes as long', async () => {
+  const passwords = makePasswords(14);
+  const hash = (await passwords.hash('correct horse')) as string;
+  const timeOf = async (of: string | null): Promise<number> => {
+    const times = [];
+    for (let again = 0; again < 3; again += 1) {
+      const began = performance.now();
+      expect(await passwords.isRight('wrong', of)).toBe(false);
+      times.push(performance.now() - began);
+    }
+    return Math.min(...times);
+  };
+  // A comparison that were left out would take none of it.
+  expect(await timeOf(null)).toBeGreaterThan((await timeOf(hash)) / 5);
+});
+
+test('two are hashed at once and a few wait; more are turned away at once, and none is lost', async () => {
+  const passwords = makePasswords(10);
+  const all = await Promise.all(Array.from({ length: 60 }, (_, at) => passwords.hash(`password ${at}`)));
+  const turnedAway = all.filter((hash) => hash === 'busy').length;
+  expect(turnedAway).toBe(60 - 2 - 32);
+  expect(await passwords.hash('after')).not.toBe('busy');
+});

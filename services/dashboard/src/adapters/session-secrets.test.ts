@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals';
+import { Secret } from '@gateway/service-kit';
+import { makeSessionSecrets } from './session-secrets.js';
+
+const OLD = new Secret('the old session secret 0123456789abcdef');
+const NEW = new Secret('the new session secret 0123456789abcdef');
+const GATEWAY_KEY_PEPPER = { current: new Secret('a pepper of tests 0123456789abcdefghij'), previous: null };
+const make = (current: Secret, previous: Secret | null = null) =>
+  makeSessionSecrets({ GATEWAY_SESSION_SECRET: { current, previous }, GATEWAY_KEY_PEPPER }, 'mgw_live_');
+
+test('what was made under the previous secret goes on under the next, and under no third', () => {
+  const [before, during, after] = [make(OLD), make(NEW, OLD), make(NEW)];
+  const session = before.makeSession();
+  expect(session).toMatch(/^[\w-]{43}$/);
+  expect(during.digestsOf(session)).toEqual([after.digestsOf(session)[0], before.digestsOf(session)[0]]);
+  const token = before.csrfTokenOf(session);
+  expect([during, after].map((secrets) => secrets.isCsrfToken(session, token))).toEqual([true, false]);
+  const sealed = before.sealOperator('mgo_token', 1_000);
+  expect([during.openOperator(sealed, 999), after.openOperator(sealed, 999)]).toEqual(['mgo_token', null]);
+  expect(during.playgroundKey('acc_1').digests[1]).toBe(before.playgroundKey('acc_1').digests[0]);
+});
+
+test('a csrf token belongs to one cookie, and is no other thing under the same secret', () => {
+  const secrets = make(NEW);
+  const [one, two] = [secrets.makeSession(), secrets.makeSession()];
+  expect(secrets.isCsrfToken(one, secrets.csrfTokenOf(one))).toBe(true);
+  expect(secrets.isCsrfToken(two, secrets.csrfTokenOf(one))).toBe(false);
+  const digest = Buffer.from(secrets.digestsOf(one)[0] ?? '', 'hex').toString('base64url');
+  for (const guess of ['', 'x', one, digest]) expect(secrets.isCsrfToken(one, guess)).toBe(false);
+});
+
+test('an operator cookie ends in time, and nobody can read or change it', () => {
+  const secrets = make(NEW);
+  const sealed = secrets.sealOperator('mgo_token', 1_000);
+  expect(Buffer.from(sealed.split('.')[3] ?? '', 'base64url').toString('latin1')).not.toContain('mgo_token');
+  expect([secrets.openOperator(sealed, 999), secrets.openOperator(sealed, 1_000)]).toEqual(['mgo_token', null]);
+  for (const other of ['', 'v1.a.b.c', sealed.slice(0, -3)]) expect(secrets.openOperator(other, 0)).toBeNull();
+});
+
+test("a playground key has a key's form and is one account's own", () => {
+  const secrets = make(NEW);
+  expect(secrets.playgroundKey('acc_1').secret).toMatch(/^mgw_live_[0-9a-f]{48}$/);
+  expect(secrets.playgroundKey('acc_1')).toEqual(secrets.playgroundKey('acc_1'));
+  expect(secrets.playgroundKey('acc_2').secret).not.toBe(secrets.playgroundKey('acc_1').secret);
+});

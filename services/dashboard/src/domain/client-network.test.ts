@@ -1,0 +1,25 @@
+import { expect, test } from '@jest/globals';
+import { clientNetwork } from './client-network.js';
+
+test.each([
+  ['203.0.113.7', '203.0.113.7'],
+  ['::ffff:203.0.113.7', '203.0.113.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:0DB8:0001::6', '2001:db8:1:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['', 'unknown'],
+  ['nonsense', 'unknown'],
+  ['1::2::3', 'unknown'],
+])('%j is the network %s', (peer, network) => expect(clientNetwork(peer, '198.51.100.1', 0)).toBe(network));
+
+test.each([
+  ['198.51.100.1', 1, '198.51.100.1'],
+  ['6.6.6.6, 198.51.100.1', 1, '198.51.100.1'],
+  ['6.6.6.6, 198.51.100.1, 10.0.0.2', 2, '198.51.100.1'],
+  ['[2001:db8::5]:443', 1, '2001:db8:0:0::/64'],
+  ['198.51.100.1', 2, '203.0.113.7'],
+  [undefined, 1, '203.0.113.7'],
+])('%j behind %p trusted proxies is %s: what a client claims does not count', (forwardedFor, proxies, network) =>
+  expect(clientNetwork('203.0.113.7', forwardedFor, proxies)).toBe(network),
+);

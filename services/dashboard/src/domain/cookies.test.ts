@@ -1,0 +1,23 @@
+import { expect, test } from '@jest/globals';
+import { cookieName, cookieOf, setCookie } from './cookies.js';
+
+test('over TLS a cookie is bound to the host, without it to this site', () => {
+  expect(setCookie('session', 'v', 60, { secure: true })).toBe(
+    '__Host-gw_session=v; Path=/; HttpOnly; Max-Age=60; Secure; SameSite=Lax',
+  );
+  expect(setCookie('operator', 'v', 60, { secure: false })).toBe(
+    'gw_operator=v; Path=/; HttpOnly; Max-Age=60; SameSite=Strict',
+  );
+  expect(cookieName('operator', { secure: true })).toBe('__Host-gw_operator');
+});
+
+test.each([
+  ['gw_session=abc', 'abc'],
+  ['a=1; gw_session=abc; b=2', 'abc'],
+  [' gw_session=a=b ', 'a=b'],
+  ['xgw_session=abc', null],
+  ['gw_sessionx=abc', null],
+  ['gw_session', null],
+  ['gw_session=one; gw_session=two', null],
+  [undefined, null],
+])('in %j the session is %j', (header, value) => expect(cookieOf(header, 'gw_session')).toBe(value));

@@ -1,0 +1,35 @@
+const NAME_AND_VALUE = /^ *([^=; ]+)=([^;]*?) *$/;
+
+/**
+ * The value of a cookie in a Cookie header; null: it is not there, or more than once. Another site of the same domain can set a
+ * cookie of the same name beside ours, and nobody knows which is which.
+ */
+export function cookieOf(header: string | undefined, name: string): string | null {
+  const values = (header ?? '').split(';').flatMap((part) => {
+    const [, found, value] = NAME_AND_VALUE.exec(part) ?? [];
+    return found === name && value !== undefined ? [value] : [];
+  });
+  return values.length === 1 ? (values[0] ?? null) : null;
+}
+
+export interface CookieForm {
+  /** The dashboard is reached over TLS: the browser then takes the cookie from nobody else, and sends it nowhere else. */
+  readonly secure: boolean;
+}
+
+export type CookieName = 'session' | 'operator';
+const NAMES = { session: 'gw_session', operator: 'gw_operator' } as const;
+
+/** `__Host-` binds a cookie to this very host, path `/` and TLS. */
+export function cookieName(name: CookieName, { secure }: CookieForm): string {
+  return secure ? `__Host-${NAMES[name]}` : NAMES[name];
+}
+
+/** A Set-Cookie line. `maxAgeSeconds` 0 takes the cookie away. */
+export function setCookie(name: CookieName, value: string, maxAgeSeconds: number, form: CookieForm): string {
+  // Lax, so that a link in a mail finds its session; without TLS nothing but this site itself.
+  const attributes = form.secure ? ['Secure', 'SameSite=Lax'] : ['SameSite=Strict'];
+  return [`${cookieName(name, form)}=${value}`, 'Path=/', 'HttpOnly', `Max-Age=${maxAgeSeconds}`, ...attributes].join(
+    '; ',
+  );
+}

@@ -1,0 +1,136 @@
+import {
+  accountsBeginSignIn,
+  accountsCreateSession,
+  accountsEndSession,
+  type PeopleSession,
+} from '@gateway/contracts/messages';
+import { operatorSignIn, signIn, type OperatorSession, type PageSession } from '@gateway/contracts/pages';
+import { setCookie } from '../domain/cookies.js';
+import { busy, refusePage, tooManyAttempts } from '../domain/page-refusal.js';
+import { isRefusal } from '../domain/refuse.js';
+import { authenticate } from '../operator/authenticate.js';
+import { findSession } from '../pages/identify.js';
+import { openRoute, operatorRoute, userRoute, type PageContext, type PageHandled } from '../pages/page-route.js';
+
+const SESSION_COOKIE_SECONDS = 30 * 86_400;
+const OPERATOR_SECONDS = 8 * 3_600;
+
+/** The session as the pages see it. `user` null: nobody but perhaps an operator. */
+function viewOf(
+  { door }: PageContext,
+  session: PeopleSession | null,
+  operator: OperatorSession | null,
+  cookie: string,
+): PageSession {
+  return {
+    user: session && session.user,
+    csrfToken: door.sessions.csrfTokenOf(cookie),
+    accounts: session?.accounts ?? [],
+    operator,
+  };
+}
+
+/** The operator of the cookie; asked each time, so that a deleted one is refused at once. */
+async function operatorOf({ door, cookies }: PageContext): Promise<OperatorSession | null> {
+  const token = cookies.operator === null ? null : door.sessions.openOperator(cookies.operator, door.clock.nowMs());
+  if (token === null) return null;
+  const operator = await authenticate(door, `Bearer ${token}`);
+  return isRefusal(operator) ? null : { name: operator.name, role: operator.role };
+}
+
+export const SESSION_ROUTES = [
+  openRoute({
+    id: 'getSession',
+    method: 'GET',
+    path: '/session',
+    async handle(context) {
+      const { door, cookies } = context;
+      const [session, operator] = await Promise.all([findSession(door, cookies.session), operatorOf(context)]);
+      const cookie = session === null ? cookies.operator : cookies.session;
+      if (cookie === null || (session === null && operator === null)) {
+        return refusePage('not_signed_in', 'nobody is signed in');
+      }
+      return { status: 200, body: viewOf(context, session, operator, cookie) };
+    },
+  }),
+  openRoute({
+    id: 'signIn',
+    method: 'POST',
+    path: '/sign-in',
+    body: signIn,
+    async handle(context): Promise<PageHandled> {
+      const { door, client, cookies, body } = context;
+      const begun = await door.services.request(accountsBeginSignIn, { email: body.email, client });
+      if (begun.kind === 'throttled') return tooManyAttempts(begun.retryAfterSeconds);
+      const isRight = await door.passwords.isRight(body.password, begun.user?.passwordHash ?? null);
+      if (isRight === 'busy') return busy();
+      const session = begun.user && isRight ? await createSession(context, begun.user, body.password) : null;
+      if (session === null) return refusePage('invalid_credentials', 'address and password do not belong together');
+      // Nobody goes on with what was there before, whoever put it there.
+      if (cookies.session !== null) await endSession(context, false);
+      const operator = await operatorOf(context);
+      const cookie = setCookie('session', session.cookie, SESSION_COOKIE_SECONDS, door.settings);
+      return { status: 200, body: viewOf(context, session.people, operator, session.cookie), cookies: [cookie] };
+    },
+  }),
+  signOutRoute('signOut', '/sign-out', false),
+  signOutRoute('signOutEverywhere', '/sign-out-everywhere', true),
+  openRoute({
+    id: 'operatorSignIn',
+    method: 'POST',
+    path: '/operator/sign-in',
+    body: operatorSignIn,
+    async handle(context): Promise<PageHandled> {
+      const { door, cookies, body } = context;
+      const operator = await authenticate(door, `Bearer ${body.token}`);
+      if (isRefusal(operator)) return operator;
+      const sealed = door.sessions.sealOperator(body.token, door.clock.nowMs() + OPERATOR_SECONDS * 1000);
+      const session = await findSession(door, cookies.session);
+      const bound = session === null ? sealed : (cookies.session ?? sealed);
+      const view = viewOf(context, session, { name: operator.name, role: operator.role }, bound);
+      return { status: 200, body: view, cookies: [setCookie('operator', sealed, OPERATOR_SECONDS, door.settings)] };
+    },
+  }),
+  operatorRoute({
+    id: 'operatorSignOut',
+    method: 'POST',
+    path: '/operator/sign-out',
+    handle: ({ door }) => Promise.resolve({ status: 204, cookies: [setCookie('operator', '', 0, door.settings)] }),
+  }),
+];
+
+function signOutRoute(id: string, path: string, everywhere: boolean) {
+  return userRoute({
+    id,
+    method: 'POST',
+    path,
+    async handle(context): Promise<PageHandled> {
+      const { door } = context;
+      await endSession(context, everywhere);
+      return { status: 204, cookies: [setCookie('session', '', 0, door.settings)] };
+    },
+  });
+}
+
+async function endSession({ door, cookies }: PageContext, everywhere: boolean): Promise<void> {
+  const digests = door.sessions.digestsOf(cookies.session ?? '');
+  await door.services.request(accountsEndSession, { digests, everywhere });
+}
+
+/** A new value for a new session; null: the password was changed at this moment. */
+async function createSession(
+  { door, client }: PageContext,
+  { id, passwordHash }: { readonly id: string; readonly passwordHash: string },
+  password: string,
+): Promise<{ readonly people: PeopleSession; readonly cookie: string } | null> {
+  const renewed = door.passwords.isOutdated(passwordHash) ? await door.passwords.hash(password) : null;
+  const cookie = door.sessions.makeSession();
+  const { session } = await door.services.request(accountsCreateSession, {
+    user: id,
+    comparedHash: passwordHash,
+    ...(renewed === null || renewed === 'busy' ? {} : { newHash: renewed }),
+    digest: door.sessions.digestsOf(cookie)[0] ?? '',
+    client,
+  });
+  return session && { people: session, cookie };
+}

@@ -1,0 +1,78 @@
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import { refusePage } from '../domain/page-refusal.js';
+import { CSP_REPORT_PATH, setCommonHeaders } from '../http/page-headers.js';
+import { sendWebFile } from '../http/web-files.js';
+import { REQUEST_ID_HEADER } from '../operator/operator-error.js';
+import { OPERATOR_PREFIX } from '../operator/openapi.js';
+import type { PagesDoor, WebFiles } from '../page-ports.js';
+import { authorizeOperator } from './authorize-operator.js';
+import { makePageMetrics } from './page-metrics.js';
+import type { PageRoute } from './page-route.js';
+import { contextOf, refusalOfFault, sendPage, servePage } from './serve-page.js';
+import { takePolicyReport } from './take-policy-report.js';
+
+export const PAGES_PREFIX = '/api';
+
+export interface PagesParts {
+  readonly door: PagesDoor;
+  readonly routes: readonly PageRoute[];
+  readonly web: WebFiles;
+  /** The operator API, which is also served below the pages to operators who are signed in. */
+  readonly operatorApp: Express;
+}
+
+/** The pages' listener as an Express application: the API's table, the operator API by a cookie, and the built pages. */
+export function makePagesApp({ door, routes, web, operatorApp }: PagesParts): Express {
+  const metrics = makePageMetrics(routes.map(({ id }) => id));
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.set('query parser', 'simple');
+  app.set('trust proxy', false);
+
+  app.use((_request: Request, response: Response, next: NextFunction) => {
+    const requestId = makeUuidV7(door.clock.nowMs());
+    response.locals['requestId'] = requestId;
+    response.setHeader(REQUEST_ID_HEADER, requestId);
+    setCommonHeaders(response, door.settings.secure);
+    next();
+  });
+  app.post(CSP_REPORT_PATH, (request, response) => takePolicyReport(door, metrics, request, response));
+  for (const route of routes) {
+    const method = route.method.toLowerCase() as 'get' | 'put' | 'post' | 'delete';
+    app[method](expressPath(route.path), (request, response) => servePage(door, metrics, route, request, response));
+  }
+  app.use(`${PAGES_PREFIX}${OPERATOR_PREFIX}`, async (request: Request, response: Response) => {
+    const context = contextOf(door, request, response);
+    const refusal = authorizeOperator(context, request);
+    if (refusal !== null) return void (await sendPage(context, request, response, refusal));
+    // Below the mount the path is without its prefix; the operator API knows it with its own.
+    request.url = `${OPERATOR_PREFIX}${request.url}`;
+    operatorApp(request, response);
+  });
+  app.use(async (request: Request, response: Response) => {
+    const isPage = request.method === 'GET' || request.method === 'HEAD';
+    const isApi = request.path === PAGES_PREFIX || request.path.startsWith(`${PAGES_PREFIX}/`);
+    if (isPage && !isApi) return sendWebFile(web, request.path, request, response);
+    const unknown = refusePage('not_found', 'there is no such path and method');
+    await sendPage(contextOf(door, request, response), request, response, unknown);
+  });
+  // Express knows an error handler by its four parameters.
+  app.use(async (error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    const context = contextOf(door, request, response);
+    const isUnreadable = typeof error === 'object' && error !== null && 'status' in error && error.status === 400;
+    const refusal = isUnreadable
+      ? refusePage('invalid_request', 'the path cannot be decoded')
+      : refusalOfFault(context, error);
+    await sendPage(context, request, response, refusal);
+  });
+  return app;
+}
+
+/** `{id}` as Express writes it. */
+function expressPath(path: string): string {
+  return PAGES_PREFIX + path.replace(/\{(\w+)\}/g, ':$1');
+}

@@ -1,0 +1,122 @@
+import { BusFault } from '@gateway/bus';
+import { PAGE_ERRORS, type PageError } from '@gateway/contracts/pages';
+import type { Request, Response } from 'express';
+import { clientNetwork } from '../domain/client-network.js';
+import { cookieName, cookieOf } from '../domain/cookies.js';
+import { refusePage, type PageRefusal } from '../domain/page-refusal.js';
+import { isRefusal } from '../domain/refuse.js';
+import { sendAnswer } from '../http/send-answer.js';
+import { sendFile } from '../http/send-file.js';
+import { readInput } from '../operator/read-input.js';
+import type { PagesDoor } from '../page-ports.js';
+import { identify, type Identified } from './identify.js';
+import type { PageMetrics } from './page-metrics.js';
+import type { AccountContext, PageContext, PageHandled, PageRoute } from './page-route.js';
+
+interface Outcome {
+  readonly who: Partial<Identified>;
+  readonly handled: PageHandled | 'aborted';
+}
+
+/** One request from its head to its answer: who asks, from where, may they, is it well-formed, the verb, answer, log. */
+export async function servePage(
+  door: PagesDoor,
+  metrics: PageMetrics,
+  route: PageRoute,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const began = performance.now();
+  const context = contextOf(door, request, response);
+  const { who, handled } = await outcomeOf(context, route, request);
+  if (handled === 'aborted') return;
+  const status = await sendPage(context, request, response, handled);
+  metrics.answered(route.id, status, (performance.now() - began) / 1000);
+  if (route.method === 'GET') return;
+  const { requestId } = context;
+  const code = isRefused(handled) ? { code: handled.refused.code } : {};
+  const account = who.account?.id ?? null;
+  door.log.info(
+    { requestId, user: who.session?.user.id ?? null, account, route: route.id, status, ...code },
+    'page request',
+  );
+}
+
+export function contextOf(door: PagesDoor, request: Request, response: Response): PageContext {
+  const { cookie } = request.headers;
+  const form = { secure: door.settings.secure };
+  return {
+    door,
+    requestId: response.locals['requestId'] as string,
+    client: clientNetwork(request.socket.remoteAddress, request.get('x-forwarded-for'), door.settings.proxies),
+    cookies: {
+      session: cookieOf(cookie, cookieName('session', form)),
+      operator: cookieOf(cookie, cookieName('operator', form)),
+    },
+  };
+}
+
+async function outcomeOf(context: PageContext, route: PageRoute, request: Request): Promise<Outcome> {
+  let who: Partial<Identified> = {};
+  try {
+    const { account, ...params } = request.params as Record<string, string>;
+    const found = await identify(context, route, request, account);
+    if (isRefused(found)) return { who, handled: found };
+    who = found;
+    const input = await readInput(route, { request, params, query: request.query });
+    if (input === 'aborted') return { who, handled: input };
+    if (isRefusal(input)) return { who, handled: input };
+    return { who, handled: await route.handle({ ...(context as AccountContext), ...who, ...input }) };
+  } catch (err) {
+    return { who, handled: refusalOfFault(context, err) };
+  }
+}
+
+/** Sends an answer or a refusal, and gives its status. */
+export async function sendPage(
+  { door, requestId }: Pick<PageContext, 'door' | 'requestId'>,
+  request: Request,
+  response: Response,
+  handled: PageHandled,
+): Promise<number> {
+  if (isRefused(handled)) {
+    const { refused, retryAfterSeconds } = handled;
+    if (retryAfterSeconds !== undefined) response.setHeader('retry-after', String(retryAfterSeconds));
+    const body: PageError = { error: { ...refused, request_id: requestId } };
+    sendAnswer(request, response, PAGE_ERRORS[refused.code], body);
+    return PAGE_ERRORS[refused.code];
+  }
+  if (handled.cookies) response.setHeader('set-cookie', [...handled.cookies]);
+  if (handled.stream) {
+    await handled.stream(request, response);
+    return response.statusCode;
+  }
+  if (handled.file) {
+    const fault = await sendFile(request, response, handled.file);
+    if (fault !== null) door.log.warn({ requestId, err: fault }, 'a file was cut off');
+    return response.statusCode;
+  }
+  sendAnswer(request, response, handled.status, handled.body);
+  return handled.status;
+}
+
+/** What a fault becomes: nothing of its text leaves. */
+export function refusalOfFault(
+  { door, requestId }: Pick<PageContext, 'door' | 'requestId'>,
+  err: unknown,
+): PageRefusal {
+  if (err instanceof BusFault && err.code === 'too_large') {
+    return refusePage('invalid_request', 'too much for one request: ask for fewer with limit');
+  }
+  if (err instanceof BusFault)
+    door.log.warn({ requestId, fault: err.code, cause: err.message }, 'a service did not answer');
+  else door.log.error({ requestId, err }, 'a request of a page failed inside the door');
+  return refusePage(
+    'dependency_unavailable',
+    'a part of the gateway that this needs did not answer; a change may have been made all the same',
+  );
+}
+
+export function isRefused(value: object): value is PageRefusal {
+  return 'refused' in value;
+}

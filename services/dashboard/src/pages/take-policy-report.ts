@@ -1,0 +1,51 @@
+import type { Request, Response } from 'express';
+import { readBody } from '../http/read-body.js';
+import { sendAnswer } from '../http/send-answer.js';
+import type { PagesDoor } from '../page-ports.js';
+import type { PageMetrics } from './page-metrics.js';
+
+const REPORT_BYTES_MAX = 16 * 1024;
+const TEXT_CHARS_MAX = 200;
+/** Anybody can send reports: so many are logged in a minute. */
+const LOGGED_MAX = 20;
+const LOGGED_WINDOW_MS = 60_000;
+
+let logged = { since: 0, count: 0 };
+
+/** What a browser reports of a page that broke its policy. Never more of it than which rule, and what was blocked. */
+export async function takePolicyReport(
+  { log, clock }: PagesDoor,
+  metrics: PageMetrics,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const read = await readBody(request, REPORT_BYTES_MAX);
+  if (read === 'aborted') return;
+  metrics.policyBroken();
+  const now = clock.nowMs();
+  if (now - logged.since >= LOGGED_WINDOW_MS) logged = { since: now, count: 0 };
+  logged = { ...logged, count: logged.count + 1 };
+  if (read !== 'too_large' && logged.count <= LOGGED_MAX) log.warn(factsOf(read.bytes), 'a page broke its policy');
+  sendAnswer(request, response, 204, undefined);
+}
+
+function factsOf(bytes: Buffer): object {
+  const report = fieldOf(parse(bytes), 'csp-report');
+  const text = (name: string): string | null => {
+    const value = fieldOf(report, name);
+    return typeof value === 'string' ? value.slice(0, TEXT_CHARS_MAX) : null;
+  };
+  return { directive: text('effective-directive') ?? text('violated-directive'), blocked: text('blocked-uri') };
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}

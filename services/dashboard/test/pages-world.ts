@@ -1,0 +1,107 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import type { PeopleSession } from '@gateway/contracts/messages';
+import { Secret } from '@gateway/service-kit';
+import { temporaryDirectory } from '@gateway/testkit';
+import { makePasswords } from '../src/adapters/passwords.js';
+import { makeSessionSecrets } from '../src/adapters/session-secrets.js';
+import type { SessionSecrets } from '../src/page-ports.js';
+import { startFakeEdge, type FakeEdge } from './fake-edge.js';
+import { PAGES_CONFIG, PEPPER, send, startOperatorWorld, type Answer, type OperatorWorld } from './operator-world.js';
+import { HASH_PLACE, PASSWORD } from './page-examples.js';
+
+export const DASHBOARD_ORIGIN = 'http://127.0.0.1:8081';
+const PASSWORD_LOG_N = 4;
+
+type Role = 'owner' | 'admin' | 'member';
+const people = (id: string, account: string, role: Role): PeopleSession => ({
+  user: { id: `usr_${id}`, email: `${id}@example.com`, emailVerified: true },
+  accounts: [{ id: account, name: 'An account', type: 'team', state: 'active', role, memberId: `mem_${id}` }],
+});
+/** Who can be signed in, by the value of the cookie. */
+export const PEOPLE = {
+  owner: { cookie: 'o'.repeat(43), session: people('1', 'acc_1', 'owner') },
+  admin: { cookie: 'd'.repeat(43), session: people('2', 'acc_1', 'admin') },
+  member: { cookie: 'm'.repeat(43), session: people('3', 'acc_1', 'member') },
+  stranger: { cookie: 's'.repeat(43), session: people('9', 'acc_9', 'owner') },
+} as const;
+export type Who = keyof typeof PEOPLE;
+
+export interface PageRequestOptions {
+  /** Whose session; null: none. The owner's when absent. */
+  readonly who?: Who | null;
+  readonly body?: unknown;
+  /** Sent as they are, over what would be sent. */
+  readonly headers?: Record<string, string>;
+  /** Null: none. That of the session when absent. */
+  readonly csrf?: string | null;
+}
+
+/** The pages on a real bus: services answer by script, the gateway is a fake one, and four people are signed in. */
+export interface PagesWorld extends Omit<OperatorWorld, 'send' | 'reset'> {
+  readonly edge: FakeEdge;
+  readonly secrets: SessionSecrets;
+  /** Forgets scripts and what was asked; the four people stay signed in. */
+  reset(): void;
+  script(answers: Readonly<Record<string, unknown>>): void;
+  /** Names of what the services were asked, without looking up the session. */
+  askedNames(): string[];
+  /** A path below `/api`. */
+  send(method: string, path: string, options?: PageRequestOptions): Promise<Answer>;
+}
+
+export async function startPagesWorld(config: Partial<typeof PAGES_CONFIG> = {}): Promise<PagesWorld> {
+  const edge = await startFakeEdge();
+  const web = temporaryDirectory('web');
+  mkdirSync(`${web.path}/assets`);
+  writeFileSync(`${web.path}/index.html`, '<html><meta name="csp-nonce" content="__CSP_NONCE__"></html>');
+  writeFileSync(`${web.path}/assets/app-1234.js`, 'export const app = 1;\n'.repeat(200));
+  writeFileSync(`${web.path}/assets/app-1234.js.map`, '{}');
+  writeFileSync(`${web.path}/favicon.svg`, '<svg/>');
+  const world = await startOperatorWorld(undefined, {
+    config: { GATEWAY_EDGE_URL: edge.url, ...config },
+    options: { webDirectory: web.path, passwordLogN: PASSWORD_LOG_N },
+  });
+  const { GATEWAY_SESSION_SECRET } = PAGES_CONFIG;
+  const pepper = { current: new Secret(PEPPER), previous: null };
+  const secrets = makeSessionSecrets({ GATEWAY_SESSION_SECRET, GATEWAY_KEY_PEPPER: pepper }, 'new_live_');
+  const hash = await makePasswords(PASSWORD_LOG_N).hash(PASSWORD);
+  const sessions = new Map(Object.values(PEOPLE).map((one) => [secrets.digestsOf(one.cookie)[0], one.session]));
+  const findSession = ({ digests }: { digests: string[] }) => ({ session: sessions.get(digests[0] ?? '') ?? null });
+  const reset = (): void => {
+    world.reset();
+    edge.asked.length = 0;
+    world.scriptByName('accounts.find-session', (body) => findSession(body as { digests: string[] }));
+  };
+  reset();
+  return {
+    ...world,
+    edge,
+    secrets,
+    reset,
+    script(answers) {
+      const text = JSON.stringify(answers).replaceAll(JSON.stringify(HASH_PLACE), JSON.stringify(hash));
+      const scripted = JSON.parse(text) as Record<string, unknown>;
+      for (const [name, answer] of Object.entries(scripted)) world.scriptByName(name, () => answer);
+    },
+    askedNames: () => world.asked.map(({ name }) => name).filter((name) => name !== 'accounts.find-session'),
+    send(method, path, { who = 'owner', body, headers = {}, csrf } = {}) {
+      const cookie = who === null ? null : PEOPLE[who].cookie;
+      const token = csrf === undefined ? cookie && secrets.csrfTokenOf(cookie) : csrf;
+      return send(`${world.dashboard.pagesUrl}${path}`, method, {
+        token: null,
+        ...(body === undefined ? {} : { body }),
+        headers: {
+          ...(cookie === null ? {} : { cookie: `gw_session=${cookie}` }),
+          ...(token === null || method === 'GET' ? {} : { 'x-csrf-token': token }),
+          ...(method === 'GET' ? {} : { origin: DASHBOARD_ORIGIN }),
+          ...headers,
+        },
+      });
+    },
+    async stop() {
+      await world.stop();
+      await edge.stop();
+      web.remove();
+    },
+  };
+}

@@ -1,0 +1,162 @@
+// `npm run pictures`: every page over the fixtures, at three widths, light and dark, empty, small and with 50,000 calls;
+// then one sheet of all of them. `--only keys,usage`, `--widths 390`, `--schemes dark` and `--scenarios large` take fewer.
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { chromium } from 'playwright-core';
+import { startFixtureServer } from '../fixtures/dist/index.js';
+
+const HERE = fileURLToPath(new URL('.', import.meta.url));
+const OUT = `${HERE}../.cache/pictures/`;
+const SHEET = `${HERE}contact-sheet.png`;
+const CHROMIUM = process.env.GATEWAY_CHROMIUM ?? '/usr/bin/chromium';
+const HEIGHTS = { 390: 844, 1280: 900, 1920: 1080 };
+const PICTURE_HEIGHT_MAX = 2_400;
+
+/** Name, path, and what is done before the picture is taken. */
+const PAGES = [
+  ['sign-in', '/sign-in', null, 'door'],
+  ['sign-up', '/sign-up', null, 'door'],
+  ['forgot', '/forgot', null, 'door'],
+  ['verify', `/verify#token=${'t'.repeat(43)}`, null, 'door'],
+  ['reset', `/reset#token=${'t'.repeat(43)}`, null, 'door'],
+  ['overview', '/'],
+  ['keys', '/keys'],
+  ['key-create', '/keys?create', null, 'funded'],
+  ['key-secret', '/keys?create', createKey, 'funded'],
+  ['usage', '/usage'],
+  ['usage-call', '/usage', openCall, 'funded'],
+  ['billing', '/billing'],
+  ['billing-ledger', '/billing?tab=ledger'],
+  ['billing-statement', '/billing?tab=statements'],
+  ['billing-alerts', '/billing?tab=alerts'],
+  ['models', '/models'],
+  ['quick-start', '/quick-start'],
+  ['playground', '/playground', askModel],
+  ['team', '/team'],
+  ['account', '/account'],
+  ['operator', '/operator'],
+  ['operator-account', '/operator', openAccount, 'funded'],
+  ['operator-sources', '/operator/sources'],
+  ['operator-slots', '/operator/slots'],
+  ['operator-audit', '/operator/audit'],
+];
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    widths: { type: 'string', default: '390,1280,1920' },
+    schemes: { type: 'string', default: 'light,dark' },
+    scenarios: { type: 'string', default: 'empty,small,large' },
+  },
+});
+const list = (text) => text.split(',');
+if (!existsSync(CHROMIUM)) {
+  console.error(`no Chromium at ${CHROMIUM}: install Debian's "chromium", or name one in GATEWAY_CHROMIUM`);
+  process.exit(1);
+}
+rmSync(OUT, { recursive: true, force: true });
+mkdirSync(OUT, { recursive: true });
+const server = await startFixtureServer(fileURLToPath(new URL('../dist', import.meta.url)));
+const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+const taken = [];
+try {
+  for (const scenario of list(values.scenarios)) {
+    for (const scheme of list(values.schemes)) {
+      for (const width of list(values.widths).map(Number)) await takeAll(scenario, scheme, width);
+    }
+  }
+  if (values.only === undefined) await makeSheet();
+} finally {
+  await browser.close();
+  await server.stop();
+}
+console.log(`${taken.length} pictures in ${OUT}`);
+
+async function takeAll(scenario, scheme, width) {
+  const context = await browser.newContext({
+    viewport: { width, height: HEIGHTS[width] ?? 900 },
+    colorScheme: scheme,
+    reducedMotion: 'reduce',
+  });
+  for (const [name, path, act, needs] of PAGES) {
+    if (values.only !== undefined && !list(values.only).includes(name)) continue;
+    if (needs === 'funded' && scenario === 'empty') continue;
+    const used = needs === 'door' ? 'door' : scenario;
+    if (needs === 'door' && scenario !== 'small') continue;
+    await context.addCookies([{ name: 'fixture', value: used, url: server.url }]);
+    const page = await context.newPage();
+    if (name === 'overview' || name === 'key-create') await page.request.get(`${server.url}/fixture/reset`);
+    await page.goto(`${server.url}${path}`);
+    await page.locator('h1').first().waitFor();
+    await page.waitForLoadState('networkidle');
+    await act?.(page)?.catch((fault) => console.log(`${name} ${scenario} ${scheme} ${width}: ${fault.message}`));
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    const file = `${OUT}${name}-${scenario}-${scheme}-${width}.png`;
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    if (overflow > 0) console.log(`${name} ${scenario} ${scheme} ${width}: ${overflow} px wider than the screen`);
+    const viewport = { width, height: Math.min(Math.max(height, HEIGHTS[width] ?? 900), PICTURE_HEIGHT_MAX) };
+    await page.setViewportSize(viewport);
+    await page.waitForTimeout(150);
+    await page.screenshot({ path: file });
+    taken.push({ name, scenario, scheme, width, file });
+    await page.close();
+  }
+  await context.close();
+}
+
+async function createKey(page) {
+  await page.getByRole('dialog').getByRole('textbox', { name: /^Name/ }).fill('nightly-report');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+  await page.getByText('Copy it now').waitFor();
+}
+
+async function openCall(page) {
+  await page
+    .getByRole('button', { name: /show call/ })
+    .first()
+    .click();
+  await page.getByRole('heading', { name: 'Who paid' }).waitFor();
+}
+
+async function openAccount(page) {
+  await page.getByRole('table').getByRole('link').first().click();
+  await page.getByText('Nothing held').or(page.getByText('held by running calls')).first().waitFor();
+}
+
+async function askModel(page) {
+  if (!(await page.getByRole('textbox', { name: 'Message' }).isVisible())) return;
+  await page.getByRole('textbox', { name: 'Message' }).fill('What does a gateway do?');
+  const send = page.getByRole('button', { name: 'Send' });
+  if (await send.isDisabled()) return;
+  await send.click();
+  await page.getByText(/ in, .* out/).waitFor();
+}
+
+/** All pictures on one page, small: a row for each page and scenario, a column for each width and scheme. */
+async function makeSheet() {
+  const rows =
+    Map.groupBy === undefined ? groupRows() : Map.groupBy(taken, ({ name, scenario }) => `${name} — ${scenario}`);
+  const image = ({ file, width }) =>
+    `<img src="data:image/png;base64,${readFileSync(file).toString('base64')}" style="height:150px;width:${width === 390 ? 62 : width === 1280 ? 190 : 230}px">`;
+  const body = [...rows].map(
+    ([label, pictures]) =>
+      `<figure><figcaption>${label}</figcaption><div>${pictures.map(image).join('')}</div></figure>`,
+  );
+  const page = await browser.newPage({ viewport: { width: 2060, height: 900 } });
+  await page.setContent(
+    `<style>body{margin:12px;background:#bbb;font:11px sans-serif;display:grid;grid-template-columns:1fr 1fr;gap:6px 10px}
+    figure{margin:0}figure div{display:flex;gap:3px}img{object-fit:cover;object-position:top;background:#fff}</style>${body.join('')}`,
+  );
+  await page.screenshot({ path: SHEET, fullPage: true });
+  await page.close();
+}
+
+function groupRows() {
+  const rows = new Map();
+  for (const picture of taken) {
+    const label = `${picture.name} — ${picture.scenario}`;
+    rows.set(label, [...(rows.get(label) ?? []), picture]);
+  }
+  return rows;
+}

@@ -1,0 +1,102 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import type {
+  AccountView,
+  AuditEntryView,
+  KeyView,
+  ModelView,
+  SlotView,
+  SourceHealthView,
+  SourceView,
+  SubscriptionView,
+} from '@gateway/contracts/pages';
+import { ApiError, request } from './request.js';
+import { useList } from './queries.js';
+import type { Page } from './queries.js';
+
+/** What an operator sees may be that old. */
+const LIVE_MS = 5_000;
+const PAGE_MAX = 200;
+/** Pages that a search reads: two thousand accounts. More are found by their id. */
+const SEARCH_PAGES_MAX = 10;
+
+const path = (rest: string) => `/operator/v1${rest}`;
+
+export const useAccounts = () => useList<AccountView>(['operator', 'accounts'], path('/accounts'));
+
+/** Accounts whose name, address or id holds the text. */
+export const useAccountSearch = (text: string) =>
+  useQuery({
+    queryKey: ['operator', 'search', text],
+    queryFn: ({ signal }) => searchAccounts(text, signal),
+    enabled: text !== '',
+    placeholderData: keepPreviousData,
+  });
+
+async function searchAccounts(text: string, signal: AbortSignal): Promise<{ found: AccountView[]; isWhole: boolean }> {
+  const byId = /^acc_/.test(text) ? await accountOrNull(text) : null;
+  if (byId !== null) return { found: [byId], isWhole: true };
+  const found: AccountView[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < SEARCH_PAGES_MAX; page += 1) {
+    const answer: Page<AccountView> = await request(path('/accounts'), { query: { limit: PAGE_MAX, cursor }, signal });
+    found.push(...answer.data.filter(({ id, name, email }) => `${id} ${name} ${email}`.toLowerCase().includes(text)));
+    cursor = answer.next_cursor;
+    if (cursor === null) return { found, isWhole: true };
+  }
+  return { found, isWhole: false };
+}
+
+export const useAccount = (id: string) =>
+  useQuery({
+    queryKey: ['operator', 'account', id],
+    queryFn: () => request<AccountView>(path(`/accounts/${encodeURIComponent(id)}`)),
+  });
+
+export const useAccountWallet = (id: string) =>
+  useQuery({
+    queryKey: ['operator', 'account', id, 'wallet'],
+    queryFn: () =>
+      request<{ balanceUsd: string | null; heldUsd: string }>(path(`/accounts/${encodeURIComponent(id)}/wallet`)),
+  });
+
+/** Null: none. */
+export const useSubscription = (id: string) =>
+  useQuery({
+    queryKey: ['operator', 'account', id, 'subscription'],
+    queryFn: () => orNull(request<SubscriptionView>(path(`/accounts/${encodeURIComponent(id)}/subscription`))),
+  });
+
+export const useAccountKeys = (id: string) =>
+  useList<KeyView>(['operator', 'account', id, 'keys'], path(`/accounts/${encodeURIComponent(id)}/keys`));
+
+export const useCatalogModels = () => useList<ModelView>(['operator', 'models'], path('/models'));
+export const useSources = () => useList<SourceView>(['operator', 'sources'], path('/sources'));
+export const useAudit = (accountId: string) =>
+  useList<AuditEntryView>(['operator', 'audit'], path('/audit'), accountId === '' ? {} : { accountId });
+
+export const useSourceHealth = () =>
+  useQuery({
+    queryKey: ['operator', 'health'],
+    queryFn: async () => (await request<Page<SourceHealthView>>(path('/sources/health'))).data,
+    refetchInterval: LIVE_MS,
+  });
+
+export const useSlots = () =>
+  useQuery({
+    queryKey: ['operator', 'slots'],
+    queryFn: () => request<Page<SlotView>>(path('/slots'), { query: { limit: PAGE_MAX } }),
+    refetchInterval: LIVE_MS,
+  });
+
+async function accountOrNull(id: string): Promise<AccountView | null> {
+  return orNull(request<AccountView>(path(`/accounts/${encodeURIComponent(id)}`)));
+}
+
+async function orNull<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (fault) {
+    if (fault instanceof ApiError && fault.status === 404) return null;
+    throw fault;
+  }
+}

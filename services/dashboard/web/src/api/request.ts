@@ -1,0 +1,108 @@
+import type { PageError, PageErrorCode } from '@gateway/contracts/pages';
+
+/** What is wrong when no answer of the API came. */
+export type FaultCode = PageErrorCode | 'network' | 'unexpected_answer';
+
+/** Every failed request of the pages; `requestId` names it to whoever runs the deployment. */
+export class ApiError extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly status: number,
+    readonly requestId: string | null,
+    readonly param: string | null = null,
+    /** Seconds; from `Retry-After`. */
+    readonly retryAfter: number | null = null,
+  ) {
+    super(message);
+    this.name = 'ApiError';
+  }
+}
+
+export type Query = Readonly<Record<string, string | number | undefined | null>>;
+
+interface Options {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/** Longest wait for an answer of the pages' API. */
+const ANSWER_MS_MAX = 30_000;
+
+let csrfToken: string | null = null;
+
+/** The token of the session, sent with every change. */
+export function keepCsrfToken(token: string | null): void {
+  csrfToken = token;
+}
+
+/** A request below `/api` whose answer is JSON, or nothing; every failure is an {@link ApiError}. */
+export async function request<T>(path: string, options: Options = {}): Promise<T> {
+  const limit = AbortSignal.timeout(ANSWER_MS_MAX);
+  const response = await send(path, {
+    ...options,
+    signal: options.signal === undefined ? limit : AbortSignal.any([options.signal, limit]),
+  });
+  if (response.status === 204) return undefined as T;
+  return (await readJson(response)) as T;
+}
+
+/** A request whose answer is read by the caller; a refusal throws. */
+export async function send(path: string, { method = 'GET', query, body, signal }: Options): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(`/api${path}${queryText(query)}`, {
+      method,
+      credentials: 'same-origin',
+      cache: 'no-store',
+      headers: {
+        ...(body === undefined && method !== 'POST' ? {} : { 'content-type': 'application/json' }),
+        ...(method === 'GET' || csrfToken === null ? {} : { 'x-csrf-token': csrfToken }),
+      },
+      ...(body === undefined ? (method === 'POST' ? { body: '{}' } : {}) : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (fault) {
+    if (signal?.aborted === true && signal.reason instanceof DOMException && signal.reason.name === 'AbortError') {
+      throw fault;
+    }
+    throw new ApiError('network', 'The gateway did not answer. Check your connection and try again.', 0, null);
+  }
+  if (!response.ok) throw await errorOf(response);
+  return response;
+}
+
+function queryText(query: Query = {}): string {
+  const parts = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') parts.set(name, String(value));
+  }
+  const text = parts.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const requestId = response.headers.get('x-gateway-request-id');
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const body = (await response.json().catch(() => null)) as Partial<PageError> | null;
+  const error = body?.error;
+  return new ApiError(
+    error?.code ?? 'unexpected_answer',
+    error?.message ?? `The gateway answered with status ${response.status}.`,
+    response.status,
+    error?.request_id ?? requestId,
+    error?.param ?? null,
+    Number.isFinite(retryAfter) ? retryAfter : null,
+  );
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  try {
+    return await response.json();
+  } catch {
+    const requestId = response.headers.get('x-gateway-request-id');
+    throw new ApiError('unexpected_answer', 'The answer of the gateway could not be read.', response.status, requestId);
+  }
+}

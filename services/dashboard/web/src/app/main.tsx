@@ -1,0 +1,48 @@
+// Styles first: what comes later wins, and the pages bring their own.
+import '../styles/mantine.css';
+import '../styles/tokens.css';
+import '../styles/base.css';
+import '../ui/ui.css';
+import { MantineProvider, localStorageColorSchemeManager } from '@mantine/core';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { RouterProvider } from 'react-router';
+import { ApiError } from '../api/request.js';
+import { Toasts } from '../ui/toasts.js';
+import { router } from './routes.js';
+import { theme } from './theme.js';
+
+/** Tries after a failed question that may be answered next time. */
+const RETRIES_MAX = 2;
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      retry: (failures, fault) =>
+        failures < RETRIES_MAX && (!(fault instanceof ApiError) || fault.status >= 500 || fault.status === 0),
+      refetchOnWindowFocus: true,
+    },
+    mutations: { retry: false },
+  },
+});
+
+const root = document.getElementById('root');
+if (root === null) throw new Error('the page has no place for the application');
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider
+      theme={theme}
+      defaultColorScheme="auto"
+      colorSchemeManager={localStorageColorSchemeManager({ key: 'gw-color-scheme' })}
+      withCssVariables={false}
+      withGlobalClasses={false}
+    >
+      <QueryClientProvider client={client}>
+        <Toasts>
+          <RouterProvider router={router} />
+        </Toasts>
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,52 @@
+import { createBrowserRouter } from 'react-router';
+import { AccountShell } from '../layout/account-shell.js';
+import { PageFault } from '../layout/page-fault.js';
+import { PageLoading } from '../layout/page-loading.js';
+import { NotFound } from '../layout/not-found.js';
+
+/** Every page by its path; each is a chunk of its own. */
+export const router = createBrowserRouter([
+  {
+    ErrorBoundary: PageFault,
+    HydrateFallback: PageLoading,
+    children: [
+      { path: '/sign-up', lazy: () => import('../pages/door/sign-up.js') },
+      { path: '/sign-in', lazy: () => import('../pages/door/sign-in.js') },
+      { path: '/verify', lazy: () => import('../pages/door/verify.js') },
+      { path: '/forgot', lazy: () => import('../pages/door/forgot.js') },
+      { path: '/reset', lazy: () => import('../pages/door/reset.js') },
+      { path: '/invitation', lazy: () => import('../pages/door/invitation.js') },
+      {
+        path: '/',
+        Component: AccountShell,
+        ErrorBoundary: PageFault,
+        children: [
+          { index: true, lazy: () => import('../pages/overview/overview.js') },
+          { path: 'keys', lazy: () => import('../pages/keys/keys.js') },
+          { path: 'usage', lazy: () => import('../pages/usage/usage.js') },
+          { path: 'billing', lazy: () => import('../pages/billing/billing.js') },
+          { path: 'models', lazy: () => import('../pages/models/models.js') },
+          { path: 'quick-start', lazy: () => import('../pages/quick-start/quick-start.js') },
+          { path: 'playground', lazy: () => import('../pages/playground/playground.js') },
+          { path: 'team', lazy: () => import('../pages/team/team.js') },
+          { path: 'account', lazy: () => import('../pages/account/account.js') },
+        ],
+      },
+      { path: '/operator/sign-in', lazy: () => import('../pages/operator/operator-sign-in.js') },
+      {
+        path: '/operator',
+        lazy: () => import('../layout/operator-shell.js'),
+        ErrorBoundary: PageFault,
+        children: [
+          { index: true, lazy: () => import('../pages/operator/accounts.js') },
+          { path: 'accounts/:id', lazy: () => import('../pages/operator/account.js') },
+          { path: 'models', lazy: () => import('../pages/operator/models.js') },
+          { path: 'sources', lazy: () => import('../pages/operator/sources.js') },
+          { path: 'slots', lazy: () => import('../pages/operator/slots.js') },
+          { path: 'audit', lazy: () => import('../pages/operator/audit.js') },
+        ],
+      },
+      { path: '*', Component: NotFound },
+    ],
+  },
+]);

@@ -1,0 +1,63 @@
+import { expect, test } from '@jest/globals';
+import { spanOf, startsOf } from './range.js';
+import { codeSnippets, toolSnippets } from './snippets.js';
+import { formatAgo, formatCountDown, formatDuration, formatShortUtc, formatUtc, recentMonths } from './time.js';
+import { formatUsd, formatUsdExact, nanoToText, parseNano, sumNano } from './usd.js';
+
+test.each([
+  ['0', '$0.00', '$0.00'],
+  ['12.5', '$12.50', '$12.50'],
+  ['1204.505', '$1,204.51', '$1,204.505'],
+  ['-3.418205', '−$3.42', '−$3.418205'],
+  ['0.008712507', '$0.0087', '$0.008712507'],
+  ['0.000000007', '$0.000000007', '$0.000000007'],
+  ['0.0000125', '$0.000013', '$0.0000125'],
+  ['9007199.254740993', '$9,007,199.25', '$9,007,199.254740993'],
+])('%s is shown as %s, exactly as %s', (text, short, exact) => {
+  expect([formatUsd(text), formatUsdExact(text)]).toEqual([short, exact]);
+  expect(parseNano(nanoToText(parseNano(text)))).toBe(parseNano(text));
+});
+
+test('sums are exact where floating point is not; what is no amount throws', () => {
+  expect(sumNano(['0.1', '0.2', '-0.3'])).toBe(0n);
+  for (const text of ['', '1e3', 'NaN', '1.0000000001', '1,5']) expect(() => parseNano(text)).toThrow('not an amount');
+});
+
+test('times are UTC; what is left has two parts and ends with now', () => {
+  expect(formatUtc('2026-03-01T09:05:07Z', true)).toBe('1 Mar 2026, 09:05:07 UTC');
+  expect(formatShortUtc('2025-12-31T23:59:59Z', Date.UTC(2026, 0, 1))).toBe('31 Dec 2025, 23:59:59');
+  const left = (seconds: number) => formatCountDown(seconds * 1000, 0);
+  expect([left(190_000), left(86_400), left(3_601), left(59), left(0), left(-5)]).toEqual([
+    '2 d 4 h',
+    '1 d',
+    '1 h',
+    '59 s',
+    'now',
+    'now',
+  ]);
+  expect(formatAgo('1970-01-01T00:00:00Z', 3 * 86_400_000)).toBe('3 days ago');
+  expect([formatDuration(840), formatDuration(2_440), formatDuration(185_000)]).toEqual([
+    '840 ms',
+    '2.4 s',
+    '3 min 5 s',
+  ]);
+  expect(recentMonths(Date.UTC(2026, 1, 28), 3)).toEqual(['2026-02', '2026-01', '2025-12']);
+});
+
+test('a span holds whole steps, the present one among them', () => {
+  const now = Date.UTC(2026, 10, 20, 17, 19);
+  expect(spanOf('24h', now)).toEqual({ from: '2026-11-19T18:00:00.000Z', to: '2026-11-20T18:00:00.000Z', by: 'hour' });
+  expect(startsOf(spanOf('7d', now))).toHaveLength(7);
+  expect(startsOf(spanOf('7d', now)).at(-1)).toBe('2026-11-20T00:00:00.000Z');
+});
+
+test('snippets have the addresses of the deployment; without the messages protocol they do without', () => {
+  const facts = { chatBaseUrl: 'https://g/v1', messagesBaseUrl: null, model: 'a/b', messagesModel: 'c/d' };
+  const ids = (messagesBaseUrl: string | null) =>
+    [...codeSnippets({ ...facts, messagesBaseUrl }), ...toolSnippets({ ...facts, messagesBaseUrl })].map(
+      ({ id }) => id,
+    );
+  expect(ids(null)).toEqual(['curl', 'python', 'javascript', 'codex', 'aider', 'opencode']);
+  expect(ids('https://g')).toEqual(expect.arrayContaining(['messages', 'claude-code']));
+  for (const { code } of codeSnippets(facts)) expect(code).toContain('https://g/v1');
+});

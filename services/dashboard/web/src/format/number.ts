@@ -1,0 +1,21 @@
+/** "12,400". */
+export function formatCount(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/** "1.2K", "3.4M" for axes and narrow places. */
+export function formatShort(count: number): string {
+  return Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 }).format(count);
+}
+
+/** "1 call", "12,400 calls". */
+export function countOf(count: number, noun: string, many = `${noun}s`): string {
+  return `${formatCount(count)} ${count === 1 ? noun : many}`;
+}
+
+/** "3.1 MB". */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(0)} KB`;
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

@@ -1,0 +1,67 @@
+/** Places of a USD amount on the wire: a billionth of a dollar. */
+const PLACES = 9;
+const SCALE = 10n ** BigInt(PLACES);
+
+/** A decimal string of USD as billionths; throws on anything else, so that no page shows a wrong amount. */
+export function parseNano(text: string): bigint {
+  const match = /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(text);
+  if (match === null) throw new Error(`not an amount: ${text}`);
+  const [, sign = '', whole = '0', fraction = ''] = match;
+  const nano = BigInt(whole) * SCALE + BigInt(fraction.padEnd(PLACES, '0'));
+  return sign === '-' ? -nano : nano;
+}
+
+/** For drawing only; sums are made of billionths. */
+export function usdToNumber(text: string): number {
+  return Number(parseNano(text)) / Number(SCALE);
+}
+
+/** Exact: at least `minPlaces` decimals, and as many more as the amount has. "$1,204.50", "−$0.000135". */
+export function formatUsdExact(text: string, minPlaces = 2): string {
+  return render(parseNano(text), (fraction) => {
+    const trimmed = fraction.replace(/0+$/, '');
+    return trimmed.padEnd(minPlaces, '0');
+  });
+}
+
+/**
+ * Short: two decimals, or for an amount below a dollar as many as show two digits that are not zero. Never shows zero for
+ * an amount that is none.
+ */
+export function formatUsd(text: string): string {
+  return formatNano(parseNano(text));
+}
+
+/** {@link formatUsd} of billionths. */
+export function formatNano(nano: bigint): string {
+  const size = nano < 0n ? -nano : nano;
+  const places = size === 0n || size >= SCALE / 100n ? 2 : Math.min(PLACES, PLACES - String(size).length + 2);
+  return render(roundTo(nano, places), (fraction) => fraction.slice(0, places));
+}
+
+/** The sum of decimal strings, in billionths. */
+export function sumNano(texts: readonly string[]): bigint {
+  return texts.reduce((sum, text) => sum + parseNano(text), 0n);
+}
+
+/** A decimal string of billionths, as the API takes it. */
+export function nanoToText(nano: bigint): string {
+  const size = nano < 0n ? -nano : nano;
+  const fraction = String(size % SCALE)
+    .padStart(PLACES, '0')
+    .replace(/0+$/, '');
+  return `${nano < 0n ? '-' : ''}${size / SCALE}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+function roundTo(nano: bigint, places: number): bigint {
+  const unit = 10n ** BigInt(PLACES - places);
+  const half = unit / 2n;
+  return nano < 0n ? -(((-nano + half) / unit) * unit) : ((nano + half) / unit) * unit;
+}
+
+function render(nano: bigint, decimals: (fraction: string) => string): string {
+  const size = nano < 0n ? -nano : nano;
+  const whole = (size / SCALE).toLocaleString('en-US');
+  const fraction = decimals(String(size % SCALE).padStart(PLACES, '0'));
+  return `${nano < 0n ? '\u2212' : ''}$${whole}${fraction === '' ? '' : `.${fraction}`}`;
+}

@@ -1,0 +1,98 @@
+import type { AlertView } from '@gateway/contracts/pages';
+import { useAlerts, useKeys } from '../../api/queries.js';
+import { useCurrent } from '../../layout/current-account.js';
+import { Bones, Empty } from '../../ui/empty.js';
+import { Mark } from '../../ui/mark.js';
+import { ErrorNotice } from '../../ui/notice.js';
+import { Card } from '../../ui/page.js';
+import { Table, TableFoot } from '../../ui/table.js';
+import { Time } from '../../ui/time.js';
+import { inUnit } from '../overview/standing-cards.js';
+import { Webhook } from './webhook.js';
+
+const WINDOW_NAMES = { session_5h: 'Session (5 hours)', weekly: 'Weekly', monthly: 'Monthly' } as const;
+
+/** Which limits came near, and where that is told. */
+export function AlertsAndWebhook() {
+  const { account } = useCurrent();
+  const alerts = useAlerts(account.id);
+  const keys = useKeys(account.id);
+  const rows = alerts.data?.pages.flatMap(({ data }) => data) ?? [];
+  const nameOf = (id: string) => keys.data?.data.find((key) => key.id === id)?.name ?? id;
+  return (
+    <div className="stack loose">
+      <Webhook />
+      <Card
+        flush
+        title="Alerts"
+        about="At 50, 75, 90 and 100 percent of each window and cap, once in a period; also sent by mail"
+      >
+        {alerts.data === undefined ? (
+          alerts.isError ? (
+            <div className="card-body">
+              <ErrorNotice error={alerts.error} retry={() => void alerts.refetch()} />
+            </div>
+          ) : (
+            <Bones />
+          )
+        ) : rows.length === 0 ? (
+          <Empty icon="bell" title="No alerts yet">
+            When half of a window or cap is used, the first one stands here.
+          </Empty>
+        ) : (
+          <>
+            <Table
+              label="Alerts"
+              columns={[
+                { label: 'Raised' },
+                { label: 'Limit' },
+                { label: 'Reached' },
+                { label: 'Used', right: true },
+                { label: 'Of', right: true },
+                { label: 'Period ends' },
+              ]}
+            >
+              {rows.map((alert) => (
+                <AlertRow key={alert.id} alert={alert} nameOf={nameOf} />
+              ))}
+            </Table>
+            <TableFoot
+              shown={rows.length}
+              noun={rows.length === 1 ? 'alert' : 'alerts'}
+              hasMore={alerts.hasNextPage}
+              isLoading={alerts.isFetchingNextPage}
+              more={() => void alerts.fetchNextPage()}
+            />
+          </>
+        )}
+      </Card>
+    </div>
+  );
+}
+
+function AlertRow({ alert, nameOf }: { readonly alert: AlertView; readonly nameOf: (id: string) => string }) {
+  const { subject, thresholdPercent, used, limit, raisedAt, periodEnd } = alert;
+  const unit = subject.kind === 'window' ? subject.unit : 'usd';
+  return (
+    <tr>
+      <td>
+        <Time at={raisedAt} />
+      </td>
+      <th scope="row" className="breakable">
+        {subject.kind === 'window' && `Window: ${WINDOW_NAMES[subject.type]}`}
+        {subject.kind === 'key_cap' && `Cap of key ${nameOf(subject.keyId)}`}
+        {subject.kind === 'member_cap' && 'Cap of a member'}
+      </th>
+      <td>
+        <Mark tone={thresholdPercent >= 90 ? 'bad' : thresholdPercent >= 75 ? 'warn' : 'quiet'}>
+          {thresholdPercent} %
+        </Mark>
+      </td>
+      <td className="right">{inUnit(used, unit)}</td>
+      <td className="right">{inUnit(limit, unit)}</td>
+      <td>
+        <Time at={periodEnd} />
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,144 @@
+import { SegmentedControl } from '@mantine/core';
+import type { LedgerTransactionView } from '@gateway/contracts/pages';
+import { useState } from 'react';
+import { Link } from 'react-router';
+import { useLedger } from '../../api/queries.js';
+import { nanoToText, parseNano } from '../../format/usd.js';
+import { useCurrent } from '../../layout/current-account.js';
+import { Amount } from '../../ui/amount.js';
+import { Bones, Empty } from '../../ui/empty.js';
+import { ErrorNotice } from '../../ui/notice.js';
+import { Card } from '../../ui/page.js';
+import { Table, TableFoot } from '../../ui/table.js';
+import { ShortTime } from '../../ui/time.js';
+
+const EXACT_PLACES = 6;
+type Shown = 'all' | 'wallet';
+
+/** Every movement of money, newest first. */
+export function Ledger() {
+  const { account } = useCurrent();
+  const ledger = useLedger(account.id);
+  const [shown, setShown] = useState<Shown>('all');
+  const all = ledger.data?.pages.flatMap(({ data }) => data) ?? [];
+  const rows = shown === 'all' ? all : all.filter(({ requestId }) => requestId === null);
+  return (
+    <Card
+      flush
+      title="Ledger"
+      about="Movements of the wallet and the plan; entries are never changed, only corrected by further ones"
+      actions={
+        <SegmentedControl
+          aria-label="Which entries"
+          size="xs"
+          data={[
+            { value: 'all', label: 'All' },
+            { value: 'wallet', label: 'Without calls' },
+          ]}
+          value={shown}
+          onChange={(value) => setShown(value as Shown)}
+        />
+      }
+    >
+      {ledger.data === undefined ? (
+        ledger.isError ? (
+          <div className="card-body">
+            <ErrorNotice error={ledger.error} retry={() => void ledger.refetch()} />
+          </div>
+        ) : (
+          <Bones lines={6} />
+        )
+      ) : (
+        <>
+          {rows.length === 0 ? (
+            <Empty icon="billing" title={all.length === 0 ? 'No entries yet' : 'No such entry among those shown'}>
+              {all.length === 0
+                ? 'The first one is made when funds are added, or when a plan pays a call.'
+                : 'Show more to look further back.'}
+            </Empty>
+          ) : (
+            <Table
+              label="Ledger"
+              columns={[
+                { label: 'Time (UTC)' },
+                { label: 'What' },
+                { label: 'Of' },
+                { label: 'Wallet', right: true },
+                { label: 'Plan', right: true },
+              ]}
+            >
+              {rows.map((transaction) => (
+                <TransactionRow key={transaction.id} transaction={transaction} />
+              ))}
+            </Table>
+          )}
+          {all.length > 0 && (
+            <TableFoot
+              shown={rows.length}
+              noun={rows.length === 1 ? 'entry' : 'entries'}
+              hasMore={ledger.hasNextPage}
+              isLoading={ledger.isFetchingNextPage}
+              more={() => void ledger.fetchNextPage()}
+            />
+          )}
+        </>
+      )}
+    </Card>
+  );
+}
+
+function TransactionRow({
+  transaction: { id, at, kind, requestId, entries },
+}: {
+  readonly transaction: LedgerTransactionView;
+}) {
+  return (
+    <tr>
+      <td>
+        <ShortTime at={at} />
+      </td>
+      <th scope="row">{kindWords(kind)}</th>
+      <td className="nowrap">
+        {requestId === null ? (
+          <span className="code muted">{id}</span>
+        ) : (
+          <Link className="code" to={`/usage?request=${encodeURIComponent(requestId)}`}>
+            {requestId}
+          </Link>
+        )}
+      </td>
+      <td className="right">
+        <Moved entries={entries} of="wallet" />
+      </td>
+      <td className="right">
+        <Moved entries={entries} of="plan" />
+      </td>
+    </tr>
+  );
+}
+
+/** What a transaction added to the wallet or the plan's use, or took: their ledger accounts begin with their names. */
+function Moved({
+  entries,
+  of,
+}: {
+  readonly entries: LedgerTransactionView['entries'];
+  readonly of: 'wallet' | 'plan';
+}) {
+  const moved = entries
+    .filter(({ ledgerAccount }) => ledgerAccount.startsWith(`${of}:`))
+    .reduce((sum, { amountUsd }) => sum + parseNano(amountUsd), 0n);
+  if (moved === 0n) return <span className="muted">—</span>;
+  return <Amount usd={nanoToText(moved)} exact={EXACT_PLACES} />;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  usage: 'Call',
+  credit: 'Funds added',
+};
+
+/** A kind of ledger transaction in words. */
+export function kindWords(kind: string): string {
+  const known = KINDS[kind] ?? kind.replaceAll('_', ' ');
+  return known.charAt(0).toUpperCase() + known.slice(1);
+}

@@ -1,0 +1,184 @@
+import { Select } from '@mantine/core';
+import type { PageKey, StatementView } from '@gateway/contracts/pages';
+import { useState } from 'react';
+import { useKeys, useMembers, useStatement } from '../../api/queries.js';
+import { countOf, formatCount } from '../../format/number.js';
+import { formatMonth, monthOf, recentMonths } from '../../format/time.js';
+import { useCurrent } from '../../layout/current-account.js';
+import { Amount } from '../../ui/amount.js';
+import { Empty } from '../../ui/empty.js';
+import { Loaded } from '../../ui/loaded.js';
+import { Card } from '../../ui/page.js';
+import { Table } from '../../ui/table.js';
+import { kindWords } from './ledger.js';
+
+const MONTHS_SHOWN = 24;
+
+/** One calendar month; it adds up to the ledger. */
+export function Statement() {
+  const { account } = useCurrent();
+  const [month, setMonth] = useState(() => monthOf(Date.now()));
+  const statement = useStatement(account.id, month);
+  const keys = useKeys(account.id);
+  const members = useMembers(account.id, account.type === 'team');
+  return (
+    <div className="stack loose">
+      <Card
+        flush
+        title={`Statement of ${formatMonth(month)}`}
+        about="UTC calendar month"
+        actions={
+          <Select
+            aria-label="Month"
+            size="xs"
+            w={170}
+            data={recentMonths(Date.now(), MONTHS_SHOWN).map((value) => ({ value, label: formatMonth(value) }))}
+            value={month}
+            allowDeselect={false}
+            onChange={(value) => setMonth(value ?? month)}
+          />
+        }
+      >
+        <Loaded query={statement}>{(data) => <Movements statement={data} />}</Loaded>
+      </Card>
+      {statement.data !== undefined && statement.data.usage.calls > 0 && (
+        <>
+          <Lines
+            title="By model"
+            entries={statement.data.byModel.map((line) => ({ ...line, label: line.modelId }))}
+            omitted={statement.data.omitted.models}
+          />
+          <Lines
+            title="By key"
+            entries={statement.data.byKey.map((line) => ({ ...line, label: keyLabel(keys.data?.data, line.keyId) }))}
+            omitted={statement.data.omitted.keys}
+          />
+          {account.type === 'team' && (
+            <Lines
+              title="By member"
+              entries={statement.data.byMember.map((line) => ({
+                ...line,
+                label: members.data?.find(({ id }) => id === line.memberId)?.email ?? line.memberId,
+              }))}
+              omitted={statement.data.omitted.members}
+            />
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+function Movements({ statement }: { readonly statement: StatementView }) {
+  const { openingBalanceUsd, closingBalanceUsd, movements, usage } = statement;
+  if (usage.calls === 0 && movements.length === 0 && !/[1-9]/.test(openingBalanceUsd + closingBalanceUsd)) {
+    return (
+      <Empty icon="billing" title="Nothing happened in this month">
+        Choose another month, or come back when calls were made.
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <Table
+        label="Movements"
+        columns={[{ label: 'What' }, { label: 'How many', right: true }, { label: 'Amount', right: true }]}
+      >
+        <tr>
+          <th scope="row">Opening balance</th>
+          <td />
+          <td className="right">
+            <Amount usd={openingBalanceUsd} exact={2} />
+          </td>
+        </tr>
+        {movements.map(({ kind, amountUsd, transactions }) => (
+          <tr key={kind}>
+            <td>{kindWords(kind)}</td>
+            <td className="right">{formatCount(transactions)}</td>
+            <td className="right">
+              <Amount usd={amountUsd} exact={2} />
+            </td>
+          </tr>
+        ))}
+        <tr>
+          <th scope="row">Closing balance</th>
+          <td />
+          <td className="right strong">
+            <Amount usd={closingBalanceUsd} exact={2} />
+          </td>
+        </tr>
+      </Table>
+      <div className="card-foot muted small">
+        {countOf(usage.calls, 'call')} came to <Amount usd={usage.chargedUsd} exact={2} />:{' '}
+        <Amount usd={usage.planUsd} exact={2} /> paid by the plan, <Amount usd={usage.walletUsd} exact={2} /> by the
+        wallet.
+      </div>
+    </>
+  );
+}
+
+interface Line {
+  readonly label: string;
+  readonly calls: number;
+  readonly chargedUsd: string;
+  readonly planUsd: string;
+  readonly walletUsd: string;
+}
+
+function Lines({
+  title,
+  entries,
+  omitted,
+}: {
+  title: string;
+  entries: readonly Line[];
+  omitted: { entries: number; chargedUsd: string; calls: number };
+}) {
+  return (
+    <Card flush title={title}>
+      <Table
+        label={title}
+        columns={[
+          { label: title.replace('By ', '').replace(/^./, (letter) => letter.toUpperCase()) },
+          { label: 'Calls', right: true },
+          { label: 'Plan', right: true },
+          { label: 'Wallet', right: true },
+          { label: 'Together', right: true },
+        ]}
+      >
+        {entries.map(({ label, calls, planUsd, walletUsd, chargedUsd }, index) => (
+          <tr key={index}>
+            <th scope="row" className="breakable">
+              {label}
+            </th>
+            <td className="right">{formatCount(calls)}</td>
+            <td className="right">
+              <Amount usd={planUsd} />
+            </td>
+            <td className="right">
+              <Amount usd={walletUsd} />
+            </td>
+            <td className="right">
+              <Amount usd={chargedUsd} />
+            </td>
+          </tr>
+        ))}
+        {omitted.entries > 0 && (
+          <tr className="quiet">
+            <th scope="row">and {omitted.entries} more</th>
+            <td className="right">{formatCount(omitted.calls)}</td>
+            <td />
+            <td />
+            <td className="right">
+              <Amount usd={omitted.chargedUsd} />
+            </td>
+          </tr>
+        )}
+      </Table>
+    </Card>
+  );
+}
+
+function keyLabel(keys: readonly PageKey[] | undefined, id: string): string {
+  return keys?.find((key) => key.id === id)?.name ?? (id.includes('playground') ? 'Playground' : id);
+}

@@ -1,0 +1,140 @@
+import { Button, Modal, Switch, TextInput } from '@mantine/core';
+import type { WebhookView } from '@gateway/contracts/pages';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useRefreshAccount, useWebhook } from '../../api/queries.js';
+import { request } from '../../api/request.js';
+import { useCurrent } from '../../layout/current-account.js';
+import { Confirm } from '../../ui/confirm.js';
+import { CopyLine } from '../../ui/copy.js';
+import { fieldError, isFormError } from '../../ui/form-error.js';
+import { Loaded } from '../../ui/loaded.js';
+import { ErrorNotice, Notice } from '../../ui/notice.js';
+import { Card } from '../../ui/page.js';
+import { useToast } from '../../ui/toasts.js';
+import { Deliveries } from './deliveries.js';
+
+type WithSecret = WebhookView & { readonly secret: string | null };
+
+/** Where events are posted to, and what became of them. */
+export function Webhook() {
+  const { account } = useCurrent();
+  const webhook = useWebhook(account.id);
+  const [secret, setSecret] = useState<string | null>(null);
+  return (
+    <>
+      <Card
+        title="Webhook"
+        about="Each alert is posted as JSON to an HTTPS address of yours, signed, and tried again for three days"
+      >
+        <Loaded query={webhook} lines={3}>
+          {(data) => <WebhookForm key={data?.changedAt ?? 'none'} webhook={data} onSecret={setSecret} />}
+        </Loaded>
+      </Card>
+      {webhook.data != null && <Deliveries />}
+      <Modal opened={secret !== null} onClose={() => setSecret(null)} title="Signing secret" size={560}>
+        <div className="stack">
+          <Notice tone="warn" announced title="Copy it now: it is shown only this once">
+            Your receiver checks with it that an event comes from here.
+          </Notice>
+          {secret !== null && <CopyLine text={secret} label="Copy the signing secret" />}
+        </div>
+        <div className="modal-actions">
+          <Button onClick={() => setSecret(null)}>Done</Button>
+        </div>
+      </Modal>
+    </>
+  );
+}
+
+interface WebhookFormProps {
+  readonly webhook: WebhookView | null;
+  readonly onSecret: (secret: string) => void;
+}
+
+function WebhookForm({ webhook, onSecret }: WebhookFormProps) {
+  const { account } = useCurrent();
+  const refresh = useRefreshAccount(account.id);
+  const toast = useToast();
+  const [url, setUrl] = useState(webhook?.url ?? '');
+  const [enabled, setEnabled] = useState(webhook?.enabled ?? true);
+  const [asking, setAsking] = useState<'rotate' | 'delete' | null>(null);
+  const path = `/accounts/${account.id}/webhook`;
+  const save = useMutation({
+    mutationFn: () => request<WithSecret>(path, { method: 'PUT', body: { url: url.trim(), enabled } }),
+    async onSuccess(saved) {
+      if (saved.secret !== null) onSecret(saved.secret);
+      else toast('Webhook saved');
+      await refresh();
+    },
+  });
+  const rotate = async () => {
+    const rotated = await request<WithSecret>(`${path}/rotate-secret`, { method: 'POST' });
+    if (rotated.secret !== null) onSecret(rotated.secret);
+    await refresh();
+  };
+  const remove = async () => {
+    await request(path, { method: 'DELETE' });
+    toast('Webhook removed');
+    await refresh();
+  };
+  return (
+    <form
+      className="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      {isFormError(save.error, ['url']) && <ErrorNotice error={save.error} />}
+      <TextInput
+        label="Address"
+        type="url"
+        required
+        placeholder="https://example.com/hooks/gateway"
+        description="HTTPS; no private address"
+        value={url}
+        onChange={(event) => setUrl(event.currentTarget.value)}
+        error={fieldError(save.error, 'url')}
+      />
+      <Switch label="Deliver events" checked={enabled} onChange={(event) => setEnabled(event.currentTarget.checked)} />
+      <div className="row">
+        <Button type="submit" loading={save.isPending}>
+          {webhook === null ? 'Add webhook' : 'Save'}
+        </Button>
+        {webhook !== null && (
+          <>
+            <Button variant="default" onClick={() => setAsking('rotate')}>
+              Rotate secret
+            </Button>
+            <Button variant="danger" onClick={() => setAsking('delete')}>
+              Remove
+            </Button>
+          </>
+        )}
+      </div>
+      <Confirm
+        opened={asking === 'rotate'}
+        title="Rotate the signing secret?"
+        action="Rotate secret"
+        onClose={() => setAsking(null)}
+        onConfirm={rotate}
+      >
+        <p>
+          Every attempt from now on is signed with the new secret. A receiver that still checks with the old one refuses
+          them.
+        </p>
+      </Confirm>
+      <Confirm
+        opened={asking === 'delete'}
+        title="Remove the webhook?"
+        action="Remove"
+        danger
+        onClose={() => setAsking(null)}
+        onConfirm={remove}
+      >
+        <p>Events that wait for it are dropped. Alerts are still listed here and sent by mail.</p>
+      </Confirm>
+    </form>
+  );
+}

@@ -1,0 +1,51 @@
+import { Button, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'react-router';
+import { request } from '../../api/request.js';
+import { Door } from '../../layout/door.js';
+import { ErrorNotice } from '../../ui/notice.js';
+
+/** Asks for a mail with which a new password can be set. */
+export function Component() {
+  const [email, setEmail] = useState('');
+  const forgot = useMutation({
+    mutationFn: () => request('/forgot-password', { method: 'POST', body: { email: email.trim() } }),
+  });
+  const foot = <Link to="/sign-in">Back to sign-in</Link>;
+  if (forgot.isSuccess) {
+    return (
+      <Door title="Look into your mail" foot={foot}>
+        <p role="status">
+          If <strong className="breakable">{email}</strong> belongs to an account, a link is on its way. It works once,
+          for an hour.
+        </p>
+      </Door>
+    );
+  }
+  return (
+    <Door title="Set a new password" about="We send you a link with which you can choose one." foot={foot}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          forgot.mutate();
+        }}
+      >
+        {forgot.isError && <ErrorNotice error={forgot.error} />}
+        <TextInput
+          label="E-mail address"
+          name="email"
+          type="email"
+          autoComplete="username"
+          required
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
+        <Button type="submit" fullWidth loading={forgot.isPending}>
+          Send the link
+        </Button>
+      </form>
+    </Door>
+  );
+}

@@ -1,0 +1,68 @@
+import { Button, PasswordInput, TextInput } from '@mantine/core';
+import type { PageSession } from '@gateway/contracts/pages';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'react-router';
+import { useConfig } from '../../api/queries.js';
+import { request } from '../../api/request.js';
+import { Door } from '../../layout/door.js';
+import { ErrorNotice } from '../../ui/notice.js';
+import { useEnter } from './use-enter.js';
+
+/** Address and password. */
+export function Component() {
+  const config = useConfig();
+  const enter = useEnter();
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const signIn = useMutation({
+    mutationFn: () => request<PageSession>('/sign-in', { method: 'POST', body: { email: email.trim(), password } }),
+    onSuccess: enter,
+    onError: () => setPassword(''),
+  });
+  return (
+    <Door
+      title="Sign in"
+      foot={
+        config.data?.signUpEnabled === true && (
+          <>
+            New here? <Link to="/sign-up">Create an account</Link>
+          </>
+        )
+      }
+    >
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          signIn.mutate();
+        }}
+      >
+        {signIn.isError && <ErrorNotice error={signIn.error} />}
+        <TextInput
+          label="E-mail address"
+          name="email"
+          type="email"
+          autoComplete="username"
+          required
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
+        <PasswordInput
+          label="Password"
+          name="password"
+          autoComplete="current-password"
+          required
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+        />
+        <Button type="submit" fullWidth loading={signIn.isPending}>
+          Sign in
+        </Button>
+        <Link to="/forgot" className="small" style={{ justifySelf: 'center' }}>
+          Forgotten your password?
+        </Link>
+      </form>
+    </Door>
+  );
+}

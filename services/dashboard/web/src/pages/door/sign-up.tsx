@@ -1,0 +1,91 @@
+import { Button, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'react-router';
+import { useConfig } from '../../api/queries.js';
+import { request } from '../../api/request.js';
+import { Door } from '../../layout/door.js';
+import { fieldError, isFormError } from '../../ui/form-error.js';
+import { NewPassword } from '../../ui/new-password.js';
+import { ErrorNotice, Notice } from '../../ui/notice.js';
+
+/** A new account. The answer is the same whether or not the address is known. */
+export function Component() {
+  const config = useConfig();
+  const [form, setForm] = useState({ name: '', email: '', password: '' });
+  const signUp = useMutation({
+    mutationFn: () => request('/sign-up', { method: 'POST', body: { ...form, email: form.email.trim() } }),
+  });
+  const foot = (
+    <>
+      Have an account? <Link to="/sign-in">Sign in</Link>
+    </>
+  );
+  if (config.data?.signUpEnabled === false) {
+    return (
+      <Door title="Create an account" foot={foot}>
+        <Notice tone="info" title="Sign-up is closed on this gateway">
+          Ask whoever runs it for an account, or an owner of a team for an invitation.
+        </Notice>
+      </Door>
+    );
+  }
+  if (signUp.isSuccess) {
+    return (
+      <Door title="Look into your mail" foot={foot}>
+        <div role="status" className="stack">
+          <p>
+            We sent a mail to <strong className="breakable">{form.email}</strong>. Open its link to verify the address,
+            then sign in.
+          </p>
+          <p className="muted">
+            The link works for 24 hours. Nothing there after a few minutes? Look among unwanted mail, then sign in and
+            have it sent again.
+          </p>
+        </div>
+        <Button component={Link} to="/sign-in" variant="default" fullWidth>
+          Go to sign-in
+        </Button>
+      </Door>
+    );
+  }
+  const set = (name: keyof typeof form) => (value: string) => setForm((before) => ({ ...before, [name]: value }));
+  return (
+    <Door title="Create an account" about="One key for many models. No card is needed to look around." foot={foot}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          signUp.mutate();
+        }}
+      >
+        {isFormError(signUp.error, Object.keys(form)) && <ErrorNotice error={signUp.error} />}
+        <TextInput
+          label="Name"
+          description="Of yourself or your organisation; it is the name of the account."
+          name="name"
+          autoComplete="name"
+          required
+          maxLength={200}
+          value={form.name}
+          onChange={(event) => set('name')(event.currentTarget.value)}
+          error={fieldError(signUp.error, 'name')}
+        />
+        <TextInput
+          label="E-mail address"
+          name="email"
+          type="email"
+          autoComplete="username"
+          required
+          value={form.email}
+          onChange={(event) => set('email')(event.currentTarget.value)}
+          error={fieldError(signUp.error, 'email')}
+        />
+        <NewPassword value={form.password} onChange={set('password')} error={fieldError(signUp.error, 'password')} />
+        <Button type="submit" fullWidth loading={signUp.isPending}>
+          Create account
+        </Button>
+      </form>
+    </Door>
+  );
+}

@@ -1,0 +1,146 @@
+import { Button, Modal, MultiSelect, NumberInput, Select, SegmentedControl, TextInput } from '@mantine/core';
+import type { KeyCreation, PageKeyCreate, PageKeyCreated } from '@gateway/contracts/pages';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useMembers, useModels } from '../../api/queries.js';
+import { request } from '../../api/request.js';
+import { formatUsd } from '../../format/usd.js';
+import { useCurrent } from '../../layout/current-account.js';
+import { fieldError, isFormError } from '../../ui/form-error.js';
+import { ErrorNotice, Notice } from '../../ui/notice.js';
+
+interface CreateKeyProps {
+  readonly opened: boolean;
+  readonly creation: KeyCreation;
+  readonly onClose: () => void;
+  readonly onCreated: (key: PageKeyCreated) => void;
+}
+
+/** The form of a new key: what is left blank is explained, and what cannot be changed later is said. */
+export function CreateKey({ opened, creation, onClose, onCreated }: CreateKeyProps) {
+  return (
+    <Modal opened={opened} onClose={onClose} title="Create an API key" size={540}>
+      {opened && <Form creation={creation} onClose={onClose} onCreated={onCreated} />}
+    </Modal>
+  );
+}
+
+type FormProps = Omit<CreateKeyProps, 'opened'>;
+
+function Form({ creation, onClose, onCreated }: FormProps) {
+  const { account, isManager } = useCurrent();
+  const forOthers = isManager && account.type === 'team';
+  const models = useModels(account.id);
+  const members = useMembers(account.id, forOthers);
+  const [name, setName] = useState('');
+  const [cap, setCap] = useState<string | number>('');
+  const [scope, setScope] = useState<'all' | 'some'>('all');
+  const [allowed, setAllowed] = useState<string[]>([]);
+  const [member, setMember] = useState<string>(account.memberId);
+  const create = useMutation({
+    mutationFn: () => {
+      const body: PageKeyCreate = {
+        name: name.trim(),
+        ...(cap === '' ? {} : { monthlySpendCapUsd: String(cap) }),
+        ...(scope === 'all' ? {} : { allowedModels: allowed }),
+        ...(forOthers ? { memberId: member } : {}),
+      };
+      return request<PageKeyCreated>(`/accounts/${account.id}/keys`, { method: 'POST', body });
+    },
+    onSuccess: onCreated,
+  });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        create.mutate();
+      }}
+    >
+      <div className="stack loose">
+        {isFormError(create.error, ['name', 'monthlySpendCapUsd', 'allowedModels']) && (
+          <ErrorNotice error={create.error} />
+        )}
+        <TextInput
+          label="Name"
+          description="Where it is used, so that you know later which one to rotate."
+          placeholder="billing-worker, production"
+          required
+          maxLength={200}
+          data-autofocus
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          error={fieldError(create.error, 'name')}
+        />
+        {forOthers && (
+          <Select
+            label="Member"
+            description="Whose key it is; its calls count toward their cap."
+            data={(members.data ?? []).map(({ id, email }) => ({ value: id, label: email }))}
+            value={member}
+            allowDeselect={false}
+            onChange={(value) => setMember(value ?? account.memberId)}
+          />
+        )}
+        <NumberInput
+          label="Monthly spend cap in USD (optional)"
+          description={capAbout(creation.defaultCapUsd)}
+          placeholder={creation.defaultCapUsd === null ? 'No cap' : formatUsd(creation.defaultCapUsd)}
+          prefix="$"
+          min={0}
+          max={9_999_999}
+          decimalScale={9}
+          allowNegative={false}
+          thousandSeparator=","
+          hideControls
+          value={cap}
+          onChange={setCap}
+          error={fieldError(create.error, 'monthlySpendCapUsd')}
+        />
+        <div className="stack" role="group" aria-label="Allowed models">
+          <SegmentedControl
+            aria-label="Allowed models"
+            data={[
+              { value: 'all', label: 'Every model' },
+              { value: 'some', label: 'Only these models' },
+            ]}
+            value={scope}
+            onChange={(value) => setScope(value as 'all' | 'some')}
+          />
+          {scope === 'some' && (
+            <MultiSelect
+              label="Models"
+              description="Calls to others get 403 model_not_allowed_on_key, and the model list shows only these."
+              placeholder={allowed.length === 0 ? 'Choose models' : undefined}
+              data={(models.data ?? []).map(({ id }) => id)}
+              value={allowed}
+              onChange={setAllowed}
+              searchable
+              required
+              maxDropdownHeight={220}
+              nothingFoundMessage="No such model"
+              error={fieldError(create.error, 'allowedModels')}
+            />
+          )}
+        </div>
+        <Notice tone="info" title="Cap and models cannot be changed later">
+          To change them, create a new key and revoke this one.
+        </Notice>
+      </div>
+      <div className="modal-actions">
+        <Button variant="default" onClick={onClose} disabled={create.isPending}>
+          Cancel
+        </Button>
+        <Button type="submit" loading={create.isPending} disabled={scope === 'some' && allowed.length === 0}>
+          Create key
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function capAbout(defaultCapUsd: string | null): string {
+  const basis = 'Counted by UTC calendar month. A call is refused when its worst case would go above it.';
+  return defaultCapUsd === null
+    ? `${basis} Left blank: no cap.`
+    : `${basis} Left blank: ${formatUsd(defaultCapUsd)}, the default of your plan.`;
+}

@@ -1,0 +1,159 @@
+import { ActionIcon, Menu } from '@mantine/core';
+import type { PageKey } from '@gateway/contracts/pages';
+import { Link } from 'react-router';
+import { formatUsd, parseNano } from '../../format/usd.js';
+import { useCurrent } from '../../layout/current-account.js';
+import { Amount } from '../../ui/amount.js';
+import { Icon } from '../../ui/icons.js';
+import { Mark } from '../../ui/mark.js';
+import type { Tone } from '../../ui/mark.js';
+import { Meter } from '../../ui/meter.js';
+import { Table } from '../../ui/table.js';
+import type { Column } from '../../ui/table.js';
+import { Ago, Time } from '../../ui/time.js';
+import type { Change } from './key-change.js';
+
+const TONES: Readonly<Record<PageKey['state'], Tone>> = {
+  active: 'good',
+  suspended: 'warn',
+  revoked: 'quiet',
+  expired: 'quiet',
+};
+const STATE_WORDS: Readonly<Record<PageKey['state'], string>> = {
+  active: 'Active',
+  suspended: 'Suspended',
+  revoked: 'Revoked',
+  expired: 'Expired',
+};
+/** Models that a row names before it counts the rest. */
+const MODELS_NAMED = 2;
+
+interface KeyTableProps {
+  readonly keys: readonly PageKey[];
+  readonly onChange: (change: Change) => void;
+}
+
+/** One row for each key. */
+export function KeyTable({ keys, onChange }: KeyTableProps) {
+  const { account } = useCurrent();
+  const isTeam = account.type === 'team';
+  const columns: Column[] = [
+    { label: isTeam ? 'Name, secret and member' : 'Name and secret' },
+    { label: 'State' },
+    { label: 'This month' },
+    { label: 'Models' },
+    { label: 'Last used' },
+    { label: 'Actions', silent: true },
+  ];
+  return (
+    <Table label="API keys" columns={columns}>
+      {keys.map((key) => (
+        <tr key={key.id} className={key.state === 'active' ? undefined : 'quiet'}>
+          <th scope="row" style={{ minWidth: 170 }}>
+            <div className="cell-main breakable">{key.name}</div>
+            <div className="cell-sub">
+              <span className="code nowrap">{key.maskedSecret}</span>
+              {isTeam && <span className="nowrap"> {key.memberEmail}</span>}
+            </div>
+          </th>
+          <td>
+            <Mark tone={TONES[key.state]}>{STATE_WORDS[key.state]}</Mark>
+            {key.expiresAt !== null && key.state === 'active' && (
+              <div className="cell-sub">
+                until <Time at={key.expiresAt} />
+              </div>
+            )}
+          </td>
+          <td style={{ minWidth: 150 }}>
+            <Spend keyView={key} />
+          </td>
+          <td>
+            <Models models={key.allowedModels} />
+          </td>
+          <td className="nowrap">
+            {key.lastUsedAt === null ? <span className="muted">Never</span> : <Ago at={key.lastUsedAt} />}
+            <div className="cell-sub">
+              created <Ago at={key.createdAt} />
+            </div>
+          </td>
+          <td className="right">
+            <KeyActions keyView={key} onChange={onChange} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function Spend({ keyView: { name, monthSpendUsd, monthlySpendCapUsd } }: { readonly keyView: PageKey }) {
+  if (monthlySpendCapUsd === null) {
+    return (
+      <>
+        <Amount usd={monthSpendUsd} />
+        <div className="cell-sub">no cap</div>
+      </>
+    );
+  }
+  const percent = Number((parseNano(monthSpendUsd) * 100n) / parseNano(monthlySpendCapUsd));
+  return (
+    <div className="stack tight">
+      <span className="num">
+        <Amount usd={monthSpendUsd} /> <span className="muted">of {formatUsd(monthlySpendCapUsd)}</span>
+      </span>
+      <Meter label={`${name}: share of the cap`} percent={Math.min(100, percent)} />
+    </div>
+  );
+}
+
+function Models({ models }: { readonly models: PageKey['allowedModels'] }) {
+  if (models === null) return <span className="muted">All of the account</span>;
+  const rest = models.length - MODELS_NAMED;
+  return (
+    <div title={models.join('\n')}>
+      {models.slice(0, MODELS_NAMED).map((model) => (
+        <div className="code small nowrap" key={model}>
+          {model}
+        </div>
+      ))}
+      {rest > 0 && <div className="cell-sub">and {rest} more</div>}
+    </div>
+  );
+}
+
+function KeyActions({
+  keyView: key,
+  onChange,
+}: {
+  readonly keyView: PageKey;
+  readonly onChange: KeyTableProps['onChange'];
+}) {
+  const isEnded = key.state === 'revoked' || key.state === 'expired';
+  return (
+    <Menu width={190}>
+      <Menu.Target>
+        <ActionIcon variant="subtle" aria-label={`Actions of ${key.name}`}>
+          <Icon name="more" />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item component={Link} to={`/usage?key=${key.id}`} leftSection={<Icon name="usage" size={16} />}>
+          See its usage
+        </Menu.Item>
+        <Menu.Item
+          disabled={key.state !== 'active'}
+          leftSection={<Icon name="rotate" size={16} />}
+          onClick={() => onChange({ verb: 'rotate', key })}
+        >
+          Rotate secret
+        </Menu.Item>
+        <Menu.Item
+          disabled={isEnded}
+          leftSection={<Icon name="close" size={16} />}
+          onClick={() => onChange({ verb: 'revoke', key })}
+        >
+          Revoke
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,182 @@
+import { SegmentedControl, TextInput } from '@mantine/core';
+import type { PageModel } from '@gateway/contracts/pages';
+import { useState } from 'react';
+import { Link } from 'react-router';
+import { useModels } from '../../api/queries.js';
+import { formatShort } from '../../format/number.js';
+import { formatUsdExact } from '../../format/usd.js';
+import { useCurrent } from '../../layout/current-account.js';
+import { CopyButton } from '../../ui/copy.js';
+import { Empty } from '../../ui/empty.js';
+import { Icon } from '../../ui/icons.js';
+import { Loaded } from '../../ui/loaded.js';
+import { Mark } from '../../ui/mark.js';
+import { Card, Page } from '../../ui/page.js';
+import { Table } from '../../ui/table.js';
+
+type Shown = 'allowed' | 'all';
+
+/** What this account may call, and for how much. */
+export function Component() {
+  const { account } = useCurrent();
+  const models = useModels(account.id);
+  const [text, setText] = useState('');
+  const [shown, setShown] = useState<Shown>('all');
+  return (
+    <Page title="Models" about="Prices in USD for a million tokens. Send the id as the model of a call.">
+      <Card
+        flush
+        title="Catalog"
+        actions={
+          <div className="row">
+            <TextInput
+              aria-label="Search models"
+              placeholder="Search"
+              size="xs"
+              w={200}
+              leftSection={<Icon name="search" size={14} />}
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+            />
+            <SegmentedControl
+              aria-label="Which models"
+              size="xs"
+              data={[
+                { value: 'all', label: 'All' },
+                { value: 'allowed', label: 'Usable now' },
+              ]}
+              value={shown}
+              onChange={(value) => setShown(value as Shown)}
+            />
+          </div>
+        }
+      >
+        <Loaded query={models} lines={8}>
+          {(data) => (
+            <ModelRows models={data.filter((model) => fits(model, text, shown))} isEmpty={data.length === 0} />
+          )}
+        </Loaded>
+      </Card>
+      <p className="muted small">
+        What has no price of its own costs as input. A call is charged at the price that was in force when it was
+        admitted, rounded once to a billionth of a dollar.
+      </p>
+    </Page>
+  );
+}
+
+function ModelRows({ models, isEmpty }: { readonly models: readonly PageModel[]; readonly isEmpty: boolean }) {
+  if (models.length === 0) {
+    return (
+      <Empty icon="models" title={isEmpty ? 'No models yet' : 'No model fits'}>
+        {isEmpty ? 'Whoever runs this gateway has to add models first.' : 'Change the search, or show all models.'}
+      </Empty>
+    );
+  }
+  return (
+    <Table
+      label="Models"
+      columns={[
+        { label: 'Model' },
+        { label: 'Usable' },
+        { label: 'Context', right: true },
+        { label: 'Input', right: true },
+        { label: 'Cache read', right: true },
+        { label: 'Cache write', right: true },
+        { label: 'Output', right: true },
+      ]}
+    >
+      {models.map((model) => (
+        <ModelRow key={model.id} model={model} />
+      ))}
+    </Table>
+  );
+}
+
+function ModelRow({
+  model: { id, displayName, kind, allowed, contextLength, maxOutputTokens, prices },
+}: {
+  readonly model: PageModel;
+}) {
+  return (
+    <>
+      <tr className={allowed ? undefined : 'quiet'}>
+        <th scope="row">
+          <div className="row fixed">
+            <div>
+              <div className="cell-main">{displayName}</div>
+              <div className="cell-sub row fixed">
+                <span className="code">{id}</span>
+                <CopyButton text={id} label={`Copy ${id}`} size={22} />
+              </div>
+            </div>
+          </div>
+        </th>
+        <td>
+          {allowed ? <Mark tone="good">Yes</Mark> : <NotUsable isPriced={prices !== null} />}
+          {kind === 'embedding' && (
+            <>
+              {' '}
+              <Mark plain>Embedding</Mark>
+            </>
+          )}
+        </td>
+        <td className="right" title={maxOutputTokens === null ? undefined : `At most ${maxOutputTokens} output tokens`}>
+          {contextLength === null ? '—' : formatShort(contextLength)}
+        </td>
+        {prices === null ? (
+          <td className="right muted" colSpan={4}>
+            No price: it cannot be called
+          </td>
+        ) : (
+          <Prices prices={prices} isEmbedding={kind === 'embedding'} />
+        )}
+      </tr>
+      {prices?.tiers.map((tier) => (
+        <tr key={tier.aboveInputTokens} className="quiet">
+          <td colSpan={3} className="right">
+            above {formatShort(tier.aboveInputTokens)} input tokens
+          </td>
+          <Prices prices={tier} isEmbedding={kind === 'embedding'} />
+        </tr>
+      ))}
+    </>
+  );
+}
+
+type Figures = Pick<
+  NonNullable<PageModel['prices']>,
+  'inputPerMillion' | 'cachedInputPerMillion' | 'cacheWritePerMillion' | 'outputPerMillion'
+> & { perCall?: string };
+
+function Prices({ prices, isEmbedding }: { readonly prices: Figures; readonly isEmbedding: boolean }) {
+  const hasCallPrice = prices.perCall !== undefined && /[1-9]/.test(prices.perCall);
+  return (
+    <>
+      <td className="right">
+        {formatUsdExact(prices.inputPerMillion)}
+        {hasCallPrice && <div className="cell-sub">+ {formatUsdExact(prices.perCall ?? '0')} a call</div>}
+      </td>
+      <td className="right">{isEmbedding ? '—' : formatUsdExact(prices.cachedInputPerMillion)}</td>
+      <td className="right">{isEmbedding ? '—' : formatUsdExact(prices.cacheWritePerMillion)}</td>
+      <td className="right">{isEmbedding ? '—' : formatUsdExact(prices.outputPerMillion)}</td>
+    </>
+  );
+}
+
+function NotUsable({ isPriced }: { readonly isPriced: boolean }) {
+  if (!isPriced) return <Mark tone="warn">Not priced</Mark>;
+  return (
+    <span className="row" title="Your plan does not include it and the wallet is empty">
+      <Mark>Needs funds</Mark>
+      <Link to="/billing" className="tiny">
+        Add funds
+      </Link>
+    </span>
+  );
+}
+
+function fits({ id, displayName, allowed }: PageModel, text: string, shown: Shown): boolean {
+  const wanted = text.trim().toLowerCase();
+  return (shown === 'all' || allowed) && `${id} ${displayName}`.toLowerCase().includes(wanted);
+}

@@ -1,0 +1,45 @@
+import type { AccountView } from '@gateway/contracts/pages';
+import { Link } from 'react-router';
+import { Mark } from '../../ui/mark.js';
+import type { Column } from '../../ui/table.js';
+import { Time } from '../../ui/time.js';
+
+export const ACCOUNT_COLUMNS: readonly Column[] = [
+  { label: 'Account' },
+  { label: 'Owner' },
+  { label: 'Type' },
+  { label: 'State' },
+  { label: 'Created' },
+];
+
+const TONES = { active: 'good', suspended: 'bad', closed: 'quiet' } as const;
+
+/** The state of an account in a word. */
+export function AccountState({ state }: { readonly state: AccountView['state'] }) {
+  return <Mark tone={TONES[state]}>{state.charAt(0).toUpperCase() + state.slice(1)}</Mark>;
+}
+
+/** One account of a list. */
+export function AccountRow({ account }: { readonly account: AccountView }) {
+  return (
+    <tr>
+      <th scope="row">
+        <Link to={`/operator/accounts/${account.id}`} className="breakable">
+          {account.name}
+        </Link>
+        <div className="cell-sub code">{account.id}</div>
+      </th>
+      <td className="breakable">
+        {account.email}
+        {!account.emailVerified && <div className="cell-sub">not verified</div>}
+      </td>
+      <td>{account.type === 'team' ? 'Team' : 'Personal'}</td>
+      <td>
+        <AccountState state={account.state} />
+      </td>
+      <td>
+        <Time at={account.createdAt} />
+      </td>
+    </tr>
+  );
+}

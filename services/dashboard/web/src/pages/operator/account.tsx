@@ -1,0 +1,179 @@
+import { Button } from '@mantine/core';
+import type { AccountView } from '@gateway/contracts/pages';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link, useParams } from 'react-router';
+import { useAccount, useAccountKeys, useAccountWallet, useSubscription } from '../../api/operator-queries.js';
+import { request } from '../../api/request.js';
+import { formatUsd, parseNano } from '../../format/usd.js';
+import { useOperatorMay } from '../../layout/operator-shell.js';
+import { Amount } from '../../ui/amount.js';
+import { Confirm } from '../../ui/confirm.js';
+import { CopyText } from '../../ui/copy.js';
+import { Empty } from '../../ui/empty.js';
+import { ListCard } from '../../ui/list-card.js';
+import { Loaded } from '../../ui/loaded.js';
+import { Mark } from '../../ui/mark.js';
+import { Page, Stat } from '../../ui/page.js';
+import { Ago, Time } from '../../ui/time.js';
+import { useToast } from '../../ui/toasts.js';
+import { AccountState } from './account-row.js';
+import { Credit } from './credit.js';
+
+/** One account: its funds and keys; credited and suspended here. */
+export function Component() {
+  const { id = '' } = useParams();
+  const account = useAccount(id);
+  return (
+    <Loaded query={account}>
+      {(data) => (
+        <Page
+          title={data.name}
+          about={
+            <>
+              <Link to="/operator">Accounts</Link> / <CopyText text={data.id} label="Copy the id of the account" />
+            </>
+          }
+          actions={<Actions account={data} />}
+        >
+          <Figures account={data} />
+          <Keys id={data.id} />
+        </Page>
+      )}
+    </Loaded>
+  );
+}
+
+function Actions({ account }: { readonly account: AccountView }) {
+  const client = useQueryClient();
+  const toast = useToast();
+  const mayWrite = useOperatorMay('write');
+  const mayPay = useOperatorMay('money');
+  const [asking, setAsking] = useState<'state' | 'credit' | null>(null);
+  const verb = account.state === 'suspended' ? 'reinstate' : 'suspend';
+  const change = async () => {
+    await request(`/operator/v1/accounts/${account.id}/${verb}`, { method: 'POST' });
+    toast(verb === 'suspend' ? 'Account suspended: in force everywhere' : 'Account reinstated: in force everywhere');
+    await client.invalidateQueries({ queryKey: ['operator'] });
+  };
+  if (account.state === 'closed') return null;
+  return (
+    <>
+      <Button disabled={!mayPay} onClick={() => setAsking('credit')}>
+        Add funds
+      </Button>
+      <Button
+        variant={verb === 'suspend' ? 'danger' : 'default'}
+        disabled={!mayWrite}
+        onClick={() => setAsking('state')}
+      >
+        {verb === 'suspend' ? 'Suspend' : 'Reinstate'}
+      </Button>
+      <Credit account={account} opened={asking === 'credit'} onClose={() => setAsking(null)} />
+      <Confirm
+        opened={asking === 'state'}
+        title={verb === 'suspend' ? 'Suspend this account?' : 'Reinstate this account?'}
+        action={verb === 'suspend' ? 'Suspend account' : 'Reinstate account'}
+        danger={verb === 'suspend'}
+        onClose={() => setAsking(null)}
+        onConfirm={change}
+      >
+        <p>
+          {verb === 'suspend' ? (
+            <>
+              Every key of <strong>{account.name}</strong> is refused from now on with{' '}
+              <code className="code">403 account_suspended</code>, and its running calls end.
+            </>
+          ) : (
+            <>
+              Keys of <strong>{account.name}</strong> work again, but for those that are revoked, suspended or expired
+              themselves.
+            </>
+          )}
+        </p>
+      </Confirm>
+    </>
+  );
+}
+
+function Figures({ account }: { readonly account: AccountView }) {
+  const wallet = useAccountWallet(account.id);
+  const subscription = useSubscription(account.id);
+  return (
+    <div className="grid-cards">
+      <Stat
+        label="State"
+        value={<AccountState state={account.state} />}
+        note={account.type === 'team' ? 'Team account' : 'Personal account'}
+      />
+      <Stat
+        label="Owner"
+        value={<span className="breakable small">{account.email}</span>}
+        note={account.emailVerified ? 'Address verified' : 'Address not verified'}
+      />
+      <Stat
+        label="Wallet"
+        value={wallet.data?.balanceUsd == null ? '—' : <Amount usd={wallet.data.balanceUsd} />}
+        note={
+          wallet.data !== undefined && parseNano(wallet.data.heldUsd) > 0n
+            ? `${formatUsd(wallet.data.heldUsd)} held by running calls`
+            : wallet.data?.balanceUsd === null
+              ? 'No entry yet'
+              : 'Nothing held'
+        }
+      />
+      <Stat
+        label="Plan"
+        value={subscription.data == null ? 'None' : subscription.data.planId}
+        note={
+          subscription.data == null ? (
+            'Pay as you go'
+          ) : (
+            <>
+              until <Time at={subscription.data.periodEnd} />
+            </>
+          )
+        }
+      />
+    </div>
+  );
+}
+
+const KEY_TONES = { active: 'good', suspended: 'warn', revoked: 'quiet', expired: 'quiet' } as const;
+
+function Keys({ id }: { readonly id: string }) {
+  const keys = useAccountKeys(id);
+  return (
+    <ListCard
+      title="Keys"
+      list={keys}
+      columns={[
+        { label: 'Name' },
+        { label: 'State' },
+        { label: 'Monthly cap', right: true },
+        { label: 'Last used' },
+        { label: 'Created' },
+      ]}
+      nouns={['key', 'keys']}
+      empty={<Empty icon="key" title="No keys" />}
+      row={(key) => (
+        <tr key={key.id} className={key.state === 'active' ? undefined : 'quiet'}>
+          <th scope="row">
+            <div className="breakable">{key.name}</div>
+            <div className="cell-sub code">{key.maskedSecret}</div>
+          </th>
+          <td>
+            <Mark tone={KEY_TONES[key.state]}>{key.state}</Mark>
+          </td>
+          <td className="right">
+            {key.monthlySpendCapUsd === null ? 'No cap' : <Amount usd={key.monthlySpendCapUsd} />}
+          </td>
+          <td>{key.lastUsedAt === null ? 'Never' : <Ago at={key.lastUsedAt} />}</td>
+          <td>
+            <Time at={key.createdAt} />
+          </td>
+        </tr>
+      )}
+    />
+  );
+}

@@ -1,0 +1,116 @@
+import { Button, Modal, Select, TextInput } from '@mantine/core';
+import type { AccountView } from '@gateway/contracts/pages';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { request } from '../../api/request.js';
+import { formatUsd } from '../../format/usd.js';
+import { fieldError, isFormError } from '../../ui/form-error.js';
+import { ErrorNotice } from '../../ui/notice.js';
+import { useToast } from '../../ui/toasts.js';
+
+interface CreditProps {
+  readonly account: AccountView;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+const KINDS = [
+  { value: 'credit', label: 'Credit' },
+  { value: 'refund', label: 'Refund' },
+  { value: 'chargeback', label: 'Chargeback' },
+  { value: 'adjustment', label: 'Adjustment' },
+];
+const REFERENCE_BYTES = 8;
+
+/** An entry of an account's wallet; the same reference again changes nothing. */
+export function Credit({ account, opened, onClose }: CreditProps) {
+  return (
+    <Modal opened={opened} onClose={onClose} title={`Add funds to ${account.name}`} size={460}>
+      {opened && <Form account={account} onClose={onClose} />}
+    </Modal>
+  );
+}
+
+function Form({ account, onClose }: Omit<CreditProps, 'opened'>) {
+  const client = useQueryClient();
+  const toast = useToast();
+  const [entry, setEntry] = useState(() => ({ amountUsd: '', kind: 'credit', reason: '', reference: newReference() }));
+  const set = (name: keyof typeof entry) => (value: string) => setEntry((before) => ({ ...before, [name]: value }));
+  const add = useMutation({
+    mutationFn: () =>
+      request<{ balanceUsd: string; repeated: boolean }>(`/operator/v1/accounts/${account.id}/wallet/entries`, {
+        method: 'POST',
+        body: { ...entry, amountUsd: entry.amountUsd.trim() },
+      }),
+    async onSuccess({ balanceUsd, repeated }) {
+      toast(
+        repeated
+          ? 'This reference was used before: nothing was added'
+          : `Added. The balance is ${formatUsd(balanceUsd)}, in force now`,
+      );
+      onClose();
+      await client.invalidateQueries({ queryKey: ['operator', 'account', account.id] });
+    },
+  });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        add.mutate();
+      }}
+    >
+      <div className="stack">
+        {isFormError(add.error, Object.keys(entry)) && <ErrorNotice error={add.error} />}
+        <TextInput
+          label="Amount in USD"
+          description="A negative amount takes"
+          placeholder="25.00"
+          inputMode="decimal"
+          required
+          data-autofocus
+          value={entry.amountUsd}
+          onChange={(event) => set('amountUsd')(event.currentTarget.value)}
+          error={fieldError(add.error, 'amountUsd')}
+        />
+        <Select
+          label="Kind"
+          data={KINDS}
+          value={entry.kind}
+          allowDeselect={false}
+          onChange={(value) => set('kind')(value ?? 'credit')}
+        />
+        <TextInput
+          label="Reason"
+          required
+          maxLength={200}
+          placeholder="Invoice 2026-118"
+          value={entry.reason}
+          onChange={(event) => set('reason')(event.currentTarget.value)}
+          error={fieldError(add.error, 'reason')}
+        />
+        <TextInput
+          label="Reference"
+          description="Unique: an invoice or a payment. Sent twice, it is booked once."
+          required
+          maxLength={200}
+          value={entry.reference}
+          onChange={(event) => set('reference')(event.currentTarget.value)}
+          error={fieldError(add.error, 'reference')}
+        />
+      </div>
+      <div className="modal-actions">
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button type="submit" loading={add.isPending}>
+          Add entry
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function newReference(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(REFERENCE_BYTES));
+  return `page-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}

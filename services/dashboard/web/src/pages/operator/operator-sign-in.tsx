@@ -1,0 +1,52 @@
+import { Button, PasswordInput } from '@mantine/core';
+import type { PageSession } from '@gateway/contracts/pages';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link, useNavigate } from 'react-router';
+import { SESSION_KEY } from '../../api/queries.js';
+import { keepCsrfToken, request } from '../../api/request.js';
+import { Door } from '../../layout/door.js';
+import { ErrorNotice } from '../../ui/notice.js';
+
+/** An operator's token opens a session of eight hours; the token itself is not kept in the browser. */
+export function Component() {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [token, setToken] = useState('');
+  const signIn = useMutation({
+    mutationFn: () => request<PageSession>('/operator/sign-in', { method: 'POST', body: { token: token.trim() } }),
+    onSuccess(session) {
+      keepCsrfToken(session.csrfToken);
+      client.setQueryData(SESSION_KEY, session);
+      void navigate('/operator', { replace: true });
+    },
+  });
+  return (
+    <Door
+      title="Operator sign-in"
+      about="For whoever runs this gateway. The session ends after 8 hours."
+      foot={<Link to="/sign-in">Sign in as a user instead</Link>}
+    >
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          signIn.mutate();
+        }}
+      >
+        {signIn.isError && <ErrorNotice error={signIn.error} />}
+        <PasswordInput
+          label="Operator token"
+          name="token"
+          autoComplete="off"
+          required
+          value={token}
+          onChange={(event) => setToken(event.currentTarget.value)}
+        />
+        <Button type="submit" fullWidth loading={signIn.isPending}>
+          Sign in
+        </Button>
+      </form>
+    </Door>
+  );
+}

@@ -1,0 +1,64 @@
+import { Button } from '@mantine/core';
+import { useState } from 'react';
+import { formatCount, formatShort } from '../../format/number.js';
+import { formatNano } from '../../format/usd.js';
+import type { SeriesGroup } from '../../api/queries.js';
+import { Table } from '../../ui/table.js';
+import type { Arranged } from './series.js';
+
+const SHOWN_FIRST = 8;
+const NAMES = { none: 'All', model: 'Model', key: 'Key', member: 'Member' } as const;
+
+/** The groups of the chart as rows, the dearest first. */
+export function GroupTable({ arranged, groupBy }: { readonly arranged: Arranged; readonly groupBy: SeriesGroup }) {
+  const [all, setAll] = useState(false);
+  const shown = all ? arranged.groups : arranged.groups.slice(0, SHOWN_FIRST);
+  const total = Number(arranged.totals.chargedNano);
+  return (
+    <div style={{ margin: '16px -18px -18px', borderTop: '1px solid var(--line)' }}>
+      <Table
+        label={`Usage by ${NAMES[groupBy].toLowerCase()}`}
+        columns={[
+          { label: NAMES[groupBy] },
+          { label: 'Share of spend' },
+          { label: 'Calls', right: true },
+          { label: 'Input', right: true },
+          { label: 'Output', right: true },
+          { label: 'Spend', right: true },
+        ]}
+      >
+        {shown.map(({ id, label, color, sums }) => {
+          const share = total === 0 ? 0 : (Number(sums.chargedNano) / total) * 100;
+          return (
+            <tr key={id}>
+              <th scope="row">
+                <span className="row fixed">
+                  <span className="swatch" style={{ background: color }} />
+                  <span className={groupBy === 'model' && id !== 'other' ? 'code' : undefined}>
+                    {id === 'other' ? 'All others' : label}
+                  </span>
+                </span>
+              </th>
+              <td style={{ width: '22%', minWidth: 110 }}>
+                <span className="bar-cell" title={`${share.toFixed(1)} %`}>
+                  <span style={{ width: `${share}%`, background: color }} />
+                </span>
+              </td>
+              <td className="right">{formatCount(sums.calls)}</td>
+              <td className="right">{formatShort(sums.inputTokens)}</td>
+              <td className="right">{formatShort(sums.outputTokens)}</td>
+              <td className="right">{formatNano(sums.chargedNano)}</td>
+            </tr>
+          );
+        })}
+      </Table>
+      {arranged.groups.length > SHOWN_FIRST && (
+        <div className="card-foot">
+          <Button variant="default" size="xs" onClick={() => setAll(!all)}>
+            {all ? 'Show fewer' : `Show all ${arranged.groups.length}`}
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}

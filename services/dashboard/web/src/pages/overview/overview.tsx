@@ -1,0 +1,78 @@
+import { Button, SegmentedControl } from '@mantine/core';
+import type { OverviewView } from '@gateway/contracts/pages';
+import { useState } from 'react';
+import { Link } from 'react-router';
+import { useOverview } from '../../api/queries.js';
+import { formatUsd } from '../../format/usd.js';
+import { RANGES } from '../../format/range.js';
+import type { RangeName } from '../../format/range.js';
+import { useCurrent } from '../../layout/current-account.js';
+import { Bones } from '../../ui/empty.js';
+import { ErrorNotice, Notice } from '../../ui/notice.js';
+import { Page } from '../../ui/page.js';
+import { Allotments } from './allotments.js';
+import { FirstSteps } from './first-steps.js';
+import { Refusals } from './refusals.js';
+import { StandingCards } from './standing-cards.js';
+import { UsageChart } from './usage-chart.js';
+import './overview.css';
+
+/** What the account may still use, what it used, and what was refused. */
+export function Component() {
+  const { account, isManager } = useCurrent();
+  const overview = useOverview(account.id);
+  const [range, setRange] = useState<RangeName>('30d');
+  return (
+    <Page
+      title="Overview"
+      about={account.name}
+      actions={
+        <SegmentedControl
+          aria-label="Time"
+          size="xs"
+          data={[...RANGES]}
+          value={range}
+          onChange={(value) => setRange(value as RangeName)}
+        />
+      }
+    >
+      {overview.data === undefined && overview.isError && (
+        <ErrorNotice error={overview.error} retry={() => void overview.refetch()} />
+      )}
+      {overview.data === undefined ? (
+        overview.isPending && (
+          <div className="card">
+            <Bones />
+          </div>
+        )
+      ) : (
+        <>
+          {isManager && <Debt overview={overview.data} />}
+          <FirstSteps overview={overview.data} />
+          <StandingCards overview={overview.data} />
+          <Allotments allotments={overview.data.allotments} />
+        </>
+      )}
+      <UsageChart range={range} />
+      <Refusals range={range} />
+    </Page>
+  );
+}
+
+function Debt({ overview: { debtUsd } }: { readonly overview: OverviewView }) {
+  if (!/[1-9]/.test(debtUsd)) return null;
+  return (
+    <Notice
+      tone="bad"
+      title={`The account owes ${formatUsd(debtUsd)}`}
+      actions={
+        <Button component={Link} to="/billing" size="compact-sm" variant="default">
+          See how to add funds
+        </Button>
+      }
+    >
+      Calls cost more than the wallet held. Until it is settled, every call is refused with{' '}
+      <code className="code">402 outstanding_debt</code>.
+    </Notice>
+  );
+}

@@ -1,0 +1,96 @@
+import type { OverviewView } from '@gateway/contracts/pages';
+import { Link } from 'react-router';
+import { formatCount } from '../../format/number.js';
+import { formatUsd, parseNano } from '../../format/usd.js';
+import { useCurrent } from '../../layout/current-account.js';
+import { Amount } from '../../ui/amount.js';
+import { Mark } from '../../ui/mark.js';
+import { Meter } from '../../ui/meter.js';
+import { Stat } from '../../ui/page.js';
+import { CountDown, Time } from '../../ui/time.js';
+
+/** Windows, wallet, plan and limits, each as one figure. */
+export function StandingCards({ overview }: { readonly overview: OverviewView }) {
+  const { isManager } = useCurrent();
+  const { windows, plan, limits, wallet } = overview;
+  return (
+    <div className="grid-cards windows">
+      {windows.map((entry) => (
+        <Stat
+          key={`${entry.type}-${entry.unit}`}
+          label={
+            <>
+              {entry.label}
+              <span className="num">{entry.percent} %</span>
+            </>
+          }
+          value={
+            <>
+              {inUnit(entry.used, entry.unit)} <small>of {inUnit(entry.limit, entry.unit)}</small>
+            </>
+          }
+          note={
+            <>
+              Resets in <CountDown until={entry.resetsAt} />
+            </>
+          }
+        >
+          <Meter label={`${entry.label}, used`} percent={entry.percent} />
+        </Stat>
+      ))}
+      <Stat
+        label={
+          <>
+            Wallet
+            {isManager && <Link to="/billing">Billing</Link>}
+          </>
+        }
+        value={wallet.balanceUsd === null ? '—' : <Amount usd={wallet.balanceUsd} />}
+        note={walletNote(wallet)}
+      />
+      <Stat
+        label={
+          <>
+            Plan
+            {plan !== null && (
+              <Mark tone="accent" plain>
+                {plan.tier}
+              </Mark>
+            )}
+          </>
+        }
+        value={plan === null ? 'Pay as you go' : plan.name}
+        note={
+          plan === null ? (
+            'Calls are paid from the wallet'
+          ) : (
+            <>
+              {plan.renews ? 'Renews' : 'Ends'} <Time at={plan.periodEnd} />
+            </>
+          )
+        }
+      />
+      {limits !== null && (
+        <Stat
+          label="Limits of the account"
+          value={
+            <>
+              {formatCount(limits.requestsPerMinute)} <small>calls a minute</small>
+            </>
+          }
+          note={`${formatCount(limits.concurrency)} at the same time, all keys together`}
+        />
+      )}
+    </div>
+  );
+}
+
+/** A number in the unit of a window. */
+export function inUnit(amount: string | number, unit: 'usd' | 'requests'): string {
+  return unit === 'usd' ? formatUsd(String(amount)) : formatCount(Number(amount));
+}
+
+function walletNote({ balanceUsd, heldUsd }: OverviewView['wallet']): string {
+  if (parseNano(heldUsd) > 0n) return `${formatUsd(heldUsd)} held by running calls`;
+  return balanceUsd === null ? 'No funds were added yet' : 'Nothing held by running calls';
+}

@@ -1,0 +1,130 @@
+import { SegmentedControl, Select } from '@mantine/core';
+import { Suspense, lazy, useMemo, useState } from 'react';
+import { Link } from 'react-router';
+import { useSeries } from '../../api/queries.js';
+import type { SeriesGroup } from '../../api/queries.js';
+import { formatCount, formatShort } from '../../format/number.js';
+import { spanOf } from '../../format/range.js';
+import type { RangeName } from '../../format/range.js';
+import { formatNano } from '../../format/usd.js';
+import { useCurrent } from '../../layout/current-account.js';
+import { Bones, Empty } from '../../ui/empty.js';
+import { ErrorNotice } from '../../ui/notice.js';
+import { Card } from '../../ui/page.js';
+import { useNow } from '../../ui/time.js';
+import { GroupTable } from './group-table.js';
+import { arrange } from './series.js';
+import type { Arranged, Measure } from './series.js';
+
+const Bars = lazy(async () => ({ default: (await import('./bars.js')).Bars }));
+
+const MEASURES: { value: Measure; label: string }[] = [
+  { value: 'spend', label: 'Spend' },
+  { value: 'calls', label: 'Calls' },
+  { value: 'tokens', label: 'Tokens' },
+];
+/** The span is asked for anew this often. */
+const SPAN_MS = 60_000;
+
+/** Spend, calls and tokens by day or hour, by model, key or member; the same as a table below. */
+export function UsageChart({ range }: { readonly range: RangeName }) {
+  const { account, isManager } = useCurrent();
+  const [measure, setMeasure] = useState<Measure>('spend');
+  const [groupBy, setGroupBy] = useState<SeriesGroup>('model');
+  const now = useNow(SPAN_MS);
+  const span = useMemo(() => spanOf(range, now), [range, now]);
+  const series = useSeries(account.id, span, groupBy);
+  const arranged = useMemo(
+    () => (series.data === undefined ? null : arrange(series.data, span, measure)),
+    [series.data, span, measure],
+  );
+  const groups = [
+    { value: 'none', label: 'Together' },
+    { value: 'model', label: 'By model' },
+    { value: 'key', label: 'By key' },
+    ...(isManager && account.type === 'team' ? [{ value: 'member', label: 'By member' }] : []),
+  ];
+  return (
+    <Card
+      title="Usage"
+      about={`By UTC ${span.by}, as far as it is settled`}
+      actions={
+        <div className="chart-controls">
+          <SegmentedControl
+            aria-label="What is drawn"
+            size="xs"
+            data={MEASURES}
+            value={measure}
+            onChange={(value) => setMeasure(value as Measure)}
+          />
+          <Select
+            aria-label="Group by"
+            size="xs"
+            w={120}
+            data={groups}
+            value={groupBy}
+            allowDeselect={false}
+            onChange={(value) => setGroupBy((value ?? 'none') as SeriesGroup)}
+          />
+        </div>
+      }
+    >
+      {arranged === null ? (
+        series.isError ? (
+          <ErrorNotice error={series.error} retry={() => void series.refetch()} />
+        ) : (
+          <Bones lines={6} />
+        )
+      ) : arranged.totals.calls === 0 ? (
+        <Empty icon="usage" title="No calls in this time">
+          Calls show up here within seconds after they end. <Link to="/quick-start">Make one</Link> with a snippet of
+          the quick start, or choose a longer time.
+        </Empty>
+      ) : (
+        <>
+          <Totals arranged={arranged} />
+          <Suspense fallback={<div className="chart-box" />}>
+            <Bars arranged={arranged} by={span.by} measure={measure} />
+          </Suspense>
+          {groupBy !== 'none' && <GroupTable arranged={arranged} groupBy={groupBy} />}
+        </>
+      )}
+    </Card>
+  );
+}
+
+function Totals({ arranged: { totals } }: { readonly arranged: Arranged }) {
+  const cached = totals.inputTokens === 0 ? 0 : Math.floor((totals.cachedInputTokens / totals.inputTokens) * 100);
+  return (
+    <dl className="totals">
+      <div>
+        <dt>Spend</dt>
+        <dd>{formatNano(totals.chargedNano)}</dd>
+      </div>
+      <div>
+        <dt>Paid by plan</dt>
+        <dd>{formatNano(totals.planNano)}</dd>
+      </div>
+      <div>
+        <dt>Paid by wallet</dt>
+        <dd>{formatNano(totals.walletNano)}</dd>
+      </div>
+      <div>
+        <dt>Calls</dt>
+        <dd>{formatCount(totals.calls)}</dd>
+      </div>
+      <div>
+        <dt>Input tokens</dt>
+        <dd title={formatCount(totals.inputTokens)}>{formatShort(totals.inputTokens)}</dd>
+      </div>
+      <div>
+        <dt>Read from cache</dt>
+        <dd>{cached} %</dd>
+      </div>
+      <div>
+        <dt>Output tokens</dt>
+        <dd title={formatCount(totals.outputTokens)}>{formatShort(totals.outputTokens)}</dd>
+      </div>
+    </dl>
+  );
+}

@@ -1,0 +1,165 @@
+import { Button, NumberInput, Select, Textarea } from '@mantine/core';
+import { useEffect, useRef, useState } from 'react';
+import { Link } from 'react-router';
+import { useModels } from '../../api/queries.js';
+import { useCurrent } from '../../layout/current-account.js';
+import { Empty } from '../../ui/empty.js';
+import { Icon } from '../../ui/icons.js';
+import { ErrorNotice } from '../../ui/notice.js';
+import { Card, Page } from '../../ui/page.js';
+import { chooseModels } from '../quick-start/choose-models.js';
+import { TurnView } from './turn.js';
+import { useConversation } from './use-conversation.js';
+import './playground.css';
+
+/** Tries a model by hand: what it answers, piece by piece, and what the turn cost. */
+export function Component() {
+  const { account } = useCurrent();
+  const models = useModels(account.id);
+  const callable = (models.data ?? []).filter(
+    ({ kind, prices, allowed }) => kind === 'chat' && prices !== null && allowed,
+  );
+  const [chosen, setChosen] = useState<string | null>(null);
+  const model = chosen ?? (callable.length === 0 ? null : chooseModels(callable).model);
+  const [system, setSystem] = useState('');
+  const [temperature, setTemperature] = useState<string | number>('');
+  const [maxTokens, setMaxTokens] = useState<string | number>(1_000);
+  const [text, setText] = useState('');
+  const conversation = useConversation(account.id);
+  const log = useRef<HTMLDivElement>(null);
+  const last = conversation.turns.at(-1);
+  useEffect(() => {
+    log.current?.scrollTo({ top: log.current.scrollHeight });
+  }, [last?.answer.length, conversation.turns.length]);
+
+  const send = () => {
+    if (model === null || text.trim() === '' || conversation.isRunning) return;
+    setText('');
+    void conversation.send(text, {
+      model,
+      system,
+      ...(temperature === '' ? {} : { temperature: Number(temperature) }),
+      ...(maxTokens === '' ? {} : { maxTokens: Number(maxTokens) }),
+    });
+  };
+  return (
+    <Page
+      title="Playground"
+      about="Calls are billed like any other, but do not count toward the minute of your keys: ten a minute are the playground's own."
+      actions={
+        conversation.turns.length > 0 && (
+          <Button variant="default" onClick={conversation.clear} disabled={conversation.isRunning}>
+            New conversation
+          </Button>
+        )
+      }
+    >
+      <div className="playground">
+        <Card title="Settings">
+          <div className="stack">
+            <Select
+              label="Model"
+              searchable
+              allowDeselect={false}
+              data={callable.map(({ id }) => id)}
+              value={model}
+              onChange={setChosen}
+              placeholder={models.isPending ? 'Loading' : 'No model can be used now'}
+              nothingFoundMessage="No such model"
+            />
+            <Textarea
+              label="System prompt"
+              rows={4}
+              maxLength={200_000}
+              value={system}
+              onChange={(event) => setSystem(event.currentTarget.value)}
+            />
+            <NumberInput
+              label="Temperature"
+              description="0 to 2; blank: the model's own"
+              min={0}
+              max={2}
+              step={0.1}
+              decimalScale={2}
+              value={temperature}
+              onChange={setTemperature}
+            />
+            <NumberInput
+              label="Longest answer, in tokens"
+              description="The worst case of a call is computed from it"
+              min={1}
+              max={1_000_000}
+              step={100}
+              allowDecimal={false}
+              value={maxTokens}
+              onChange={setMaxTokens}
+            />
+          </div>
+        </Card>
+        <section className="card conversation" aria-label="Conversation">
+          <div ref={log} className="turns" tabIndex={0} role="log" aria-label="Messages" aria-live="off">
+            {conversation.turns.length === 0 ? (
+              models.data !== undefined && callable.length === 0 ? (
+                <Empty
+                  icon="playground"
+                  title="No model can be used now"
+                  actions={<Link to="/billing">Go to billing</Link>}
+                >
+                  Add funds or subscribe to a plan; then every model that it covers is here.
+                </Empty>
+              ) : (
+                <Empty icon="playground" title="Ask something">
+                  The answer comes as the model writes it. Below it stand its cost and its request id.
+                </Empty>
+              )
+            ) : (
+              conversation.turns.map((turn) => <TurnView key={turn.id} account={account.id} turn={turn} />)
+            )}
+          </div>
+          <div className="hidden-text" role="status">
+            {conversation.isRunning ? 'The model is answering' : last?.state === 'done' ? `Answer: ${last.answer}` : ''}
+          </div>
+          {last?.error != null && (
+            <div className="conversation-error">
+              <ErrorNotice error={last.error} />
+            </div>
+          )}
+          <form
+            className="composer"
+            onSubmit={(event) => {
+              event.preventDefault();
+              send();
+            }}
+          >
+            <Textarea
+              aria-label="Message"
+              placeholder="Message — Enter sends, Shift+Enter is a new line"
+              rows={3}
+              maxLength={200_000}
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+              onKeyDown={(event) => {
+                if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+                event.preventDefault();
+                send();
+              }}
+            />
+            {conversation.isRunning ? (
+              <Button variant="default" leftSection={<Icon name="stop" size={16} />} onClick={conversation.stop}>
+                Stop
+              </Button>
+            ) : (
+              <Button
+                type="submit"
+                leftSection={<Icon name="send" size={16} />}
+                disabled={model === null || text.trim() === ''}
+              >
+                Send
+              </Button>
+            )}
+          </form>
+        </section>
+      </div>
+    </Page>
+  );
+}

@@ -1,0 +1,120 @@
+import { Button, Modal, NumberInput, Select, TextInput } from '@mantine/core';
+import type { Invitation, MemberView, PageMemberPut } from '@gateway/contracts/pages';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useRefreshAccount } from '../../api/queries.js';
+import { request } from '../../api/request.js';
+import { useCurrent } from '../../layout/current-account.js';
+import { fieldError, isFormError } from '../../ui/form-error.js';
+import { ErrorNotice } from '../../ui/notice.js';
+import { useToast } from '../../ui/toasts.js';
+
+interface MemberFormProps {
+  readonly editing: MemberView | 'new' | null;
+  readonly onClose: () => void;
+}
+
+/** An invitation, or another role and cap. */
+export function MemberForm({ editing, onClose }: MemberFormProps) {
+  return (
+    <Modal
+      opened={editing !== null}
+      onClose={onClose}
+      title={editing === 'new' ? 'Invite a member' : 'Change role and cap'}
+      size={460}
+    >
+      {editing !== null && <Form member={editing === 'new' ? null : editing} onClose={onClose} />}
+    </Modal>
+  );
+}
+
+type Role = MemberView['role'];
+const ROLES = [
+  { value: 'member', label: 'Member — own keys and own usage' },
+  { value: 'admin', label: 'Admin — everything in the account' },
+];
+
+function Form({ member, onClose }: { readonly member: MemberView | null; readonly onClose: () => void }) {
+  const { account } = useCurrent();
+  const refresh = useRefreshAccount(account.id);
+  const toast = useToast();
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<Role>(member?.role ?? 'member');
+  const [cap, setCap] = useState<string | number>(member?.monthlySpendCapUsd ?? '');
+  const path = `/accounts/${account.id}/members`;
+  const save = useMutation({
+    mutationFn: () => {
+      const monthlySpendCapUsd = cap === '' ? null : String(cap);
+      if (member !== null) {
+        const body: PageMemberPut = { role, monthlySpendCapUsd };
+        return request(`${path}/${member.id}`, { method: 'PUT', body });
+      }
+      const body: Invitation = { email: email.trim(), role: role === 'admin' ? 'admin' : 'member', monthlySpendCapUsd };
+      return request(path, { method: 'POST', body });
+    },
+    async onSuccess() {
+      toast(member === null ? `${email} was invited by mail` : 'Saved');
+      onClose();
+      await refresh();
+    },
+  });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate();
+      }}
+    >
+      <div className="stack">
+        {isFormError(save.error, ['email', 'monthlySpendCapUsd']) && <ErrorNotice error={save.error} />}
+        {member === null ? (
+          <TextInput
+            label="E-mail address"
+            description="They get a link with which they join."
+            type="email"
+            required
+            data-autofocus
+            value={email}
+            onChange={(event) => setEmail(event.currentTarget.value)}
+            error={fieldError(save.error, 'email')}
+          />
+        ) : (
+          <p className="strong breakable">{member.email}</p>
+        )}
+        {member?.role === 'owner' ? (
+          <p className="muted">The owner stays the owner.</p>
+        ) : (
+          <Select
+            label="Role"
+            data={ROLES}
+            value={role}
+            allowDeselect={false}
+            onChange={(value) => setRole((value ?? 'member') as Role)}
+          />
+        )}
+        <NumberInput
+          label="Monthly spend cap in USD (optional)"
+          description="For all keys of the member together, by UTC calendar month. Blank: no cap."
+          prefix="$"
+          min={0}
+          max={9_999_999}
+          decimalScale={9}
+          allowNegative={false}
+          thousandSeparator=","
+          hideControls
+          value={cap}
+          onChange={setCap}
+          error={fieldError(save.error, 'monthlySpendCapUsd')}
+        />
+      </div>
+      <div className="modal-actions">
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button type="submit" loading={save.isPending}>
+          {member === null ? 'Send invitation' : 'Save'}
+        </Button>
+      </div>
+    </form>
+  );
+}

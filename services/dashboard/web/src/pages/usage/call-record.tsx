@@ -1,0 +1,141 @@
+import type { UsageLookup } from '@gateway/contracts/pages';
+import { Fragment } from 'react';
+import type { ReactNode } from 'react';
+import { formatCount } from '../../format/number.js';
+import { formatDuration } from '../../format/time.js';
+import { Amount } from '../../ui/amount.js';
+import { Mark } from '../../ui/mark.js';
+import { Time } from '../../ui/time.js';
+import { Outcome, outcomeAbout } from './outcome.js';
+
+type Found = Exclude<UsageLookup, { refused: unknown }>;
+
+const EVIDENCE = {
+  reported: 'Tokens as the provider reported them',
+  estimated: 'The provider reported none: estimated from what was delivered, never above the hold',
+  none: 'No tokens are known',
+} as const;
+const ATTEMPTS = {
+  completed: { tone: 'good', word: 'Complete' },
+  rejected: { tone: 'warn', word: 'Rejected' },
+  unreachable: { tone: 'bad', word: 'Not reached' },
+  timed_out: { tone: 'bad', word: 'Timed out' },
+  broken: { tone: 'bad', word: 'Broke off' },
+  abandoned: { tone: 'quiet', word: 'Client left' },
+} as const;
+const EXACT_PLACES = 6;
+
+/** Tokens, price, who paid, evidence, attempts, timing. */
+export function CallRecord({ record }: { readonly record: Found }) {
+  return (
+    <>
+      <div className="row apart">
+        <span className="stat-value">
+          <Amount usd={record.chargedUsd} exact={EXACT_PLACES} />
+        </span>
+        <Outcome outcome={record.outcome} />
+      </div>
+      <p className="muted small">{outcomeAbout(record.outcome)}</p>
+      <Part title="Who paid">
+        <dt>Plan</dt>
+        <dd>
+          <Amount usd={record.planUsd} exact={EXACT_PLACES} />
+        </dd>
+        <dt>Wallet</dt>
+        <dd>
+          <Amount usd={record.walletUsd} exact={EXACT_PLACES} />
+        </dd>
+      </Part>
+      <Part title="Tokens">
+        {record.tokens !== null && (
+          <>
+            <dt>Input</dt>
+            <dd className="num">{formatCount(record.tokens.input)}</dd>
+            <dt>read from cache</dt>
+            <dd className="num">{formatCount(record.tokens.cachedInput)}</dd>
+            <dt>written to cache</dt>
+            <dd className="num">{formatCount(record.tokens.cacheWrite)}</dd>
+            <dt>Output</dt>
+            <dd className="num">{formatCount(record.tokens.output)}</dd>
+          </>
+        )}
+        <dt>Evidence</dt>
+        <dd>{EVIDENCE[record.evidence]}</dd>
+        <dt>Price version</dt>
+        <dd className="code">{record.priceVersion ?? '—'}</dd>
+      </Part>
+      <Part title="Call">
+        <dt>Model</dt>
+        <dd className="code">{record.modelId}</dd>
+        <dt>Endpoint</dt>
+        <dd className="code">{record.endpoint ?? '—'}</dd>
+        <dt>Streamed</dt>
+        <dd>{record.streamed ? 'Yes' : 'No'}</dd>
+        <dt>Key</dt>
+        <dd>{record.keyName}</dd>
+        <dt>Member</dt>
+        <dd>{record.memberEmail ?? 'A former member'}</dd>
+        <dt>Started</dt>
+        <dd>
+          <Time at={record.startedAt} seconds />
+        </dd>
+        <dt>Took</dt>
+        <dd>{formatDuration(Date.parse(record.endedAt) - Date.parse(record.startedAt))}</dd>
+      </Part>
+      <section className="stack tight">
+        <h3>Attempts</h3>
+        {record.attempts.length === 0 && <p className="muted small">None reached a provider.</p>}
+        <ol className="plain stack tight">
+          {record.attempts.map((attempt, index) => (
+            <li className="row apart" key={index}>
+              <span className="code small">{attempt.sourceId}</span>
+              <span className="row">
+                {attempt.status !== null && <span className="num muted small">{attempt.status}</span>}
+                <Mark tone={ATTEMPTS[attempt.outcome].tone}>{ATTEMPTS[attempt.outcome].word}</Mark>
+              </span>
+            </li>
+          ))}
+        </ol>
+      </section>
+      <Transactions transactions={record.transactions} />
+    </>
+  );
+}
+
+function Part({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <section className="stack tight">
+      <h3>{title}</h3>
+      <dl className="facts small">{children}</dl>
+    </section>
+  );
+}
+
+/** Of the customer's own money; what whoever runs the gateway books besides is theirs. */
+const isCustomers = ({ ledgerAccount }: { readonly ledgerAccount: string }) => /^(wallet|plan):/.test(ledgerAccount);
+
+function Transactions({ transactions }: { readonly transactions: Found['transactions'] }) {
+  if (transactions.length === 0) return null;
+  return (
+    <section className="stack tight">
+      <h3>Ledger</h3>
+      {transactions.map(({ id, at, kind, entries }) => (
+        <Fragment key={id}>
+          <p className="small muted">
+            {kind.replaceAll('_', ' ')}, <Time at={at} seconds />
+          </p>
+          <dl className="facts small">
+            {entries.filter(isCustomers).map(({ ledgerAccount, amountUsd }) => (
+              <Fragment key={ledgerAccount}>
+                <dt className="code">{ledgerAccount}</dt>
+                <dd>
+                  <Amount usd={amountUsd} exact={EXACT_PLACES} />
+                </dd>
+              </Fragment>
+            ))}
+          </dl>
+        </Fragment>
+      ))}
+    </section>
+  );
+}

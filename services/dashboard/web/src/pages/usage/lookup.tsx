@@ -1,0 +1,34 @@
+import { Button, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { Icon } from '../../ui/icons.js';
+
+/** Finds one call by the id that its answer carried. */
+export function Lookup({ onFound }: { readonly onFound: (requestId: string) => void }) {
+  const [id, setId] = useState('');
+  return (
+    <form
+      className="card card-body row end"
+      role="search"
+      aria-label="Look up a request id"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (id.trim() !== '') onFound(id.trim());
+      }}
+    >
+      <TextInput
+        className="grow"
+        label="Look up a request id"
+        description="From the header x-gateway-request-id of an answer, or from an error. Refused calls are found too."
+        placeholder="01a1fa15-41e2-7329-a5b8-075614430db0"
+        value={id}
+        leftSection={<Icon name="search" size={16} />}
+        onChange={(event) => setId(event.currentTarget.value)}
+        autoComplete="off"
+        spellCheck={false}
+      />
+      <Button type="submit" variant="default" disabled={id.trim() === ''}>
+        Look up
+      </Button>
+    </form>
+  );
+}

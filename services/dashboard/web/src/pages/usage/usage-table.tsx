@@ -1,0 +1,76 @@
+import type { PageUsageRecord } from '@gateway/contracts/pages';
+import { formatCount } from '../../format/number.js';
+import { formatDuration } from '../../format/time.js';
+import { useCurrent } from '../../layout/current-account.js';
+import { Amount } from '../../ui/amount.js';
+import { Table } from '../../ui/table.js';
+import { ShortTime } from '../../ui/time.js';
+import { Outcome } from './outcome.js';
+
+/** Places of the amounts in the list, so that they stand below each other. */
+const PLACES = 6;
+
+interface UsageTableProps {
+  readonly records: readonly PageUsageRecord[];
+  readonly onChoose: (requestId: string) => void;
+}
+
+/** One row for each call; choosing one shows all of it. */
+export function UsageTable({ records, onChoose }: UsageTableProps) {
+  const { account, isManager } = useCurrent();
+  const showsMember = account.type === 'team' && isManager;
+  return (
+    <Table
+      label="Calls"
+      columns={[
+        { label: 'Time (UTC)' },
+        { label: 'Model' },
+        { label: showsMember ? 'Key and member' : 'Key' },
+        { label: 'Input', right: true },
+        { label: 'Output', right: true },
+        { label: 'Took', right: true },
+        { label: 'Outcome' },
+        { label: 'Cost', right: true },
+      ]}
+    >
+      {records.map((record) => (
+        <tr key={record.requestId} className="choosable" onClick={() => onChoose(record.requestId)}>
+          <td>
+            <button
+              type="button"
+              className="row-button"
+              onClick={(event) => {
+                event.stopPropagation();
+                onChoose(record.requestId);
+              }}
+            >
+              <ShortTime at={record.startedAt} />
+              <span className="hidden-text">, show call {record.requestId}</span>
+            </button>
+          </td>
+          <td className="code nowrap">{record.modelId}</td>
+          <td>
+            <div className="clip" style={{ maxWidth: 200 }}>
+              {record.keyName}
+            </div>
+            {showsMember && <div className="cell-sub clip">{record.memberEmail ?? 'a former member'}</div>}
+          </td>
+          <td className="right">
+            {record.tokens === null ? '—' : formatCount(record.tokens.input)}
+            {record.tokens !== null && record.tokens.cachedInput > 0 && (
+              <div className="cell-sub">{formatCount(record.tokens.cachedInput)} cached</div>
+            )}
+          </td>
+          <td className="right">{record.tokens === null ? '—' : formatCount(record.tokens.output)}</td>
+          <td className="right">{formatDuration(Date.parse(record.endedAt) - Date.parse(record.startedAt))}</td>
+          <td>
+            <Outcome outcome={record.outcome} />
+          </td>
+          <td className="right">
+            <Amount usd={record.chargedUsd} exact={PLACES} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

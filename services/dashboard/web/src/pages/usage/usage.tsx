@@ -1,0 +1,109 @@
+import { Button } from '@mantine/core';
+import { useMemo } from 'react';
+import { Link, useSearchParams } from 'react-router';
+import { useUsageRecords } from '../../api/queries.js';
+import { spanOf } from '../../format/range.js';
+import type { RangeName } from '../../format/range.js';
+import { useCurrent } from '../../layout/current-account.js';
+import { Bones, Empty } from '../../ui/empty.js';
+import { ErrorNotice } from '../../ui/notice.js';
+import { Card, Page } from '../../ui/page.js';
+import { TableFoot } from '../../ui/table.js';
+import { ExportMenu } from './export-menu.js';
+import { Lookup } from './lookup.js';
+import { CallDrawer } from './call-drawer.js';
+import { UsageFilters } from './usage-filters.js';
+import { UsageTable } from './usage-table.js';
+
+const FILTERS = ['range', 'key', 'member', 'model', 'outcome'] as const;
+export type FilterName = (typeof FILTERS)[number];
+
+/** Every call with its cost: found by filters or by its id, and exported. What is chosen stands in the address. */
+export function Component() {
+  const { account } = useCurrent();
+  const [query, setQuery] = useSearchParams();
+  const set = (name: FilterName | 'request', value: string | null) =>
+    setQuery(
+      (before) => {
+        const after = new URLSearchParams(before);
+        if (value === null || value === '') after.delete(name);
+        else after.set(name, value);
+        return after;
+      },
+      { replace: true },
+    );
+  const range = (query.get('range') ?? '') as RangeName | '';
+  const span = useMemo(() => (range === '' ? null : spanOf(range, Date.now())), [range]);
+  const records = useUsageRecords(account.id, {
+    ...(span === null ? {} : { from: span.from, to: span.to }),
+    keyId: query.get('key') ?? undefined,
+    memberId: query.get('member') ?? undefined,
+    modelId: query.get('model') ?? undefined,
+    outcome: query.get('outcome') ?? undefined,
+  });
+  const rows = records.data?.pages.flatMap(({ data }) => data) ?? [];
+  const isFiltered = FILTERS.some((name) => query.has(name));
+  return (
+    <Page
+      title="Usage"
+      about="Every call that reached a provider, newest first, with what it cost and who paid."
+      actions={<ExportMenu range={range} />}
+    >
+      <Lookup onFound={(id) => set('request', id)} />
+      <Card flush title="Calls" actions={<UsageFilters query={query} set={set} />}>
+        {records.data === undefined ? (
+          records.isError ? (
+            <div className="card-body">
+              <ErrorNotice error={records.error} retry={() => void records.refetch()} />
+            </div>
+          ) : (
+            <Bones lines={8} />
+          )
+        ) : rows.length === 0 ? (
+          <NoCalls isFiltered={isFiltered} clear={() => setQuery({}, { replace: true })} />
+        ) : (
+          <>
+            <UsageTable records={rows} onChoose={(id) => set('request', id)} />
+            <TableFoot
+              shown={rows.length}
+              noun={rows.length === 1 ? 'call' : 'calls'}
+              hasMore={records.hasNextPage}
+              isLoading={records.isFetchingNextPage}
+              more={() => void records.fetchNextPage()}
+            />
+          </>
+        )}
+      </Card>
+      <CallDrawer requestId={query.get('request')} onClose={() => set('request', null)} />
+    </Page>
+  );
+}
+
+function NoCalls({ isFiltered, clear }: { readonly isFiltered: boolean; readonly clear: () => void }) {
+  if (isFiltered) {
+    return (
+      <Empty
+        icon="search"
+        title="No call fits these filters"
+        actions={
+          <Button variant="default" onClick={clear}>
+            Clear filters
+          </Button>
+        }
+      />
+    );
+  }
+  return (
+    <Empty
+      icon="usage"
+      title="No calls yet"
+      actions={
+        <Button component={Link} to="/quick-start">
+          Open quick start
+        </Button>
+      }
+    >
+      Make the first call with a snippet of the quick start. It stands here within seconds after it ended.
+    </Empty>
+  );
+}

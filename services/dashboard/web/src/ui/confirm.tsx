@@ -1,0 +1,41 @@
+import { Button, Modal } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { ErrorNotice } from './notice.js';
+
+interface ConfirmProps {
+  readonly opened: boolean;
+  readonly title: string;
+  readonly action: string;
+  readonly danger?: boolean;
+  readonly children: ReactNode;
+  readonly onClose: () => void;
+  /** The dialogue stays with the error when it fails. */
+  readonly onConfirm: () => Promise<void>;
+}
+
+/** Asks before something that cannot be taken back. */
+export function Confirm({ opened, title, action, danger = false, children, onClose, onConfirm }: ConfirmProps) {
+  const doing = useMutation({ mutationFn: onConfirm, onSuccess: onClose });
+  const close = () => {
+    if (doing.isPending) return;
+    doing.reset();
+    onClose();
+  };
+  return (
+    <Modal opened={opened} onClose={close} title={title} size={480}>
+      <div className="stack">
+        {children}
+        {doing.isError && <ErrorNotice error={doing.error} />}
+      </div>
+      <div className="modal-actions">
+        <Button variant="default" onClick={close} disabled={doing.isPending} data-autofocus>
+          Cancel
+        </Button>
+        <Button variant={danger ? 'danger' : 'filled'} loading={doing.isPending} onClick={() => doing.mutate()}>
+          {action}
+        </Button>
+      </div>
+    </Modal>
+  );
+}

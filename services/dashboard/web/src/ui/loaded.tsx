@@ -1,0 +1,23 @@
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { Bones } from './empty.js';
+import { ErrorNotice } from './notice.js';
+
+interface LoadedProps<T> {
+  readonly query: UseQueryResult<T>;
+  readonly lines?: number;
+  readonly children: (data: T) => ReactNode;
+}
+
+/** What a query answered; until then bones, and its error with a way to ask again. Old data stay when a renewal fails. */
+export function Loaded<T>({ query, lines, children }: LoadedProps<T>) {
+  if (query.data !== undefined) return children(query.data);
+  if (query.isError) {
+    return (
+      <div className="card-body">
+        <ErrorNotice error={query.error} retry={() => void query.refetch()} />
+      </div>
+    );
+  }
+  return <Bones lines={lines} />;
+}

@@ -1,0 +1,31 @@
+import { PasswordInput } from '@mantine/core';
+
+/** Characters that a password needs; the API's own bounds, which a page must not import with their checks. */
+export const PASSWORD_CHARS_MIN = 10;
+const PASSWORD_CHARS_MAX = 200;
+
+interface NewPasswordProps {
+  readonly label?: string;
+  readonly name?: string;
+  readonly value: string;
+  readonly error?: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** A password that is being chosen. */
+export function NewPassword({ label = 'Password', name = 'password', value, error, onChange }: NewPasswordProps) {
+  return (
+    <PasswordInput
+      label={label}
+      name={name}
+      description={`At least ${PASSWORD_CHARS_MIN} characters. A few words that you remember are better than a short riddle.`}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      autoComplete="new-password"
+      required
+      minLength={PASSWORD_CHARS_MIN}
+      maxLength={PASSWORD_CHARS_MAX}
+      error={error}
+    />
+  );
+}

@@ -1,0 +1,442 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, expect, jest, test as jestTest } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import {
+  FIXTURE_OPERATOR_TOKEN,
+  FIXTURE_PASSWORD,
+  NO_CHROMIUM,
+  findChromium,
+  launchBrowser,
+  openPage,
+  seriousFindings,
+  startFixtureServer,
+} from '../fixtures/src/index.js';
+import type { FixtureServer, PageOptions, Scenario, WatchedPage } from '../fixtures/src/index.js';
+
+/** Enough for several pages of each list. */
+const LARGE_CALLS = 2_000;
+/** A page that waits says itself what it waits for; a busy machine is no failure. */
+jest.setTimeout(120_000);
+
+const chromium = findChromium();
+if (chromium === null) console.warn(NO_CHROMIUM);
+const test = chromium === null ? jestTest.skip : jestTest;
+
+let server: FixtureServer;
+let browser: Browser;
+const opened: WatchedPage[] = [];
+beforeAll(async () => {
+  if (chromium === null) return;
+  server = await startFixtureServer(fileURLToPath(new URL('../dist', import.meta.url)), LARGE_CALLS);
+  browser = await launchBrowser(chromium);
+}, 60_000);
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+afterEach(async () => {
+  for (const { page, context, faults } of opened.splice(0)) {
+    expect({ path: page.url(), faults }).toEqual({ path: page.url(), faults: [] });
+    await context.close();
+  }
+  expect(server?.reports ?? []).toEqual([]);
+});
+
+async function open(scenario: Scenario, path: string, options: Partial<PageOptions> = {}): Promise<Page> {
+  const watched = await openPage(browser, { baseUrl: server.url, cookies: { fixture: scenario }, ...options });
+  opened.push(watched);
+  await watched.page.request.get('/fixture/reset');
+  await watched.page.goto(path);
+  await watched.page.locator('h1').first().waitFor();
+  return watched.page;
+}
+
+const button = (page: Page, name: string | RegExp) =>
+  page.getByRole('button', { name, exact: typeof name === 'string' });
+const see = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
+const password = (page: Page) => page.getByRole('textbox', { name: 'Password' });
+const dialog = (page: Page) => page.getByRole('dialog');
+
+test('people: signing up and in, a wrong password, the way back to the page that was asked for', async () => {
+  const page = await open('door', '/keys');
+  await page.waitForURL(/\/sign-in\?next=%2Fkeys/);
+  await page.getByLabel('E-mail address').fill('mara@example.com');
+  await password(page).fill('wrong');
+  await button(page, 'Sign in').click();
+  await page.getByRole('alert').getByText('Address and password do not match').waitFor();
+  await see(page, 'Request id');
+  await password(page).fill(FIXTURE_PASSWORD);
+  await button(page, 'Sign in').click();
+  await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
+  await button(page, /Your menu/).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByRole('link', { name: 'Create an account' }).click();
+  await page.getByLabel('Name').fill('Mara');
+  await page.getByLabel('E-mail address').fill('mara@example.com');
+  await password(page).fill('a long enough one');
+  await button(page, 'Create account').click();
+  await see(page, 'Look into your mail');
+});
+
+test("people: a mail's token leaves the address bar, is used once, and a used one says what to do", async () => {
+  const page = await open('door', `/verify#token=${'t'.repeat(43)}`);
+  await see(page, 'Your address is verified');
+  expect(page.url()).toBe(`${server.url}/verify`);
+  await page.goto('/');
+  await page.goto(`/verify#token=${'x'.repeat(43)}`);
+  await see(page, 'This link does not work any more');
+  await page.goto('/sign-in');
+  await page.goto(`/reset#token=${'t'.repeat(43)}`);
+  await page.getByLabel('New password').fill('another long one');
+  await button(page, 'Set password').click();
+  await see(page, 'The new password is set');
+});
+
+test('people: the next page is one of this dashboard only; sign-out everywhere asks first', async () => {
+  const page = await open('door', '/sign-in?next=//evil.example/');
+  await page.getByLabel('E-mail address').fill('mara@example.com');
+  await password(page).fill(FIXTURE_PASSWORD);
+  await button(page, 'Sign in').click();
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  expect(page.url()).toBe(`${server.url}/`);
+  await page.goto('/account');
+  await button(page, 'Sign out everywhere').click();
+  await dialog(page).getByRole('button', { name: 'Sign out everywhere' }).click();
+  await page.waitForURL('**/sign-in');
+});
+
+test('keys: made with what cannot be changed later said, the secret shown once, rotated and revoked with a warning', async () => {
+  const page = await open('small', '/keys');
+  await see(page, '$7.90 of $10.00');
+  await button(page, 'Create key').click();
+  await see(page, 'Cap and models cannot be changed later');
+  await page.getByLabel('Name', { exact: false }).fill('report');
+  await page.getByLabel(/Monthly spend cap/).fill('12.5');
+  await page.getByText('Only these models').click();
+  await page.getByRole('combobox', { name: 'Models' }).click();
+  await page.getByRole('option', { name: 'openai/gpt-4o-mini' }).click();
+  await page.keyboard.press('Escape');
+  await dialog(page).getByRole('button', { name: 'Create key' }).click();
+  await see(page, 'Copy it now');
+  const secret = (await page.locator('.copy-line code').textContent()) ?? '';
+  expect(secret).toMatch(/^mgw_live_[0-9a-f]{48}$/);
+  await button(page, 'Copy the secret').click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(secret);
+  await see(page, `export GATEWAY_API_KEY=${secret}`);
+  await see(page, '"model": "openai/gpt-4o-mini"');
+  await page.keyboard.press('Escape');
+  await page.getByLabel('I have stored the secret').check();
+  await button(page, 'Done').click();
+  await dialog(page).waitFor({ state: 'detached' });
+  expect(await page.content()).not.toContain(secret);
+  await see(page, '$0.00 of $12.50');
+  expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toContain('mgw_live_');
+
+  await button(page, 'Actions of report').click();
+  await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
+  await see(page, 'The old secret stops at once');
+  await dialog(page).getByRole('button', { name: 'Rotate secret' }).click();
+  await see(page, /In force since .* UTC: the old secret is refused everywhere/);
+  expect(await page.locator('.copy-line code').textContent()).not.toBe(secret);
+  await page.getByLabel('I have stored the secret').check();
+  await button(page, 'Done').click();
+
+  await button(page, 'Actions of report').click();
+  await page.getByRole('menuitem', { name: 'Revoke' }).click();
+  await see(page, 'This cannot be taken back');
+  expect(await dialog(page).getByRole('button', { name: 'Revoke key' }).isDisabled()).toBe(true);
+  await page.getByLabel(/to confirm/).fill('report');
+  await dialog(page).getByRole('button', { name: 'Revoke key' }).click();
+  await see(page, /In force since/);
+  await button(page, 'Done').click();
+  await page.getByRole('switch', { name: 'Show revoked and expired (2)' }).click();
+  await page
+    .getByRole('row', { name: /report/ })
+    .getByText('Revoked')
+    .waitFor();
+});
+
+test('keys: each refusal says the next step', async () => {
+  const empty = await open('empty', '/keys');
+  await see(empty, 'The account has no funds');
+  await empty.getByRole('link', { name: 'Go to billing' }).click();
+  await empty.getByRole('heading', { name: 'Add funds' }).waitFor();
+  const owing = await open('owing', '/keys');
+  await see(owing, 'Your e-mail address is not verified yet');
+  await button(owing, 'Send the mail again').click();
+  await see(owing, 'Sent again');
+  const full = await open('small', '/keys?create');
+  await full.getByLabel('Name', { exact: false }).fill('third');
+  await dialog(full).getByRole('button', { name: 'Create key' }).click();
+  await full.getByLabel('I have stored the secret').check();
+  await button(full, 'Done').click();
+  await see(full, 'as many active keys as it may have');
+  expect(await button(full, 'Create key').isDisabled()).toBe(true);
+});
+
+test('overview: windows count down, usage is grouped, debt and refusals say what to do', async () => {
+  const page = await open('large', '/');
+  await see(page, '$199.24 of $250.00');
+  expect(await page.getByRole('meter', { name: 'Monthly, used' }).getAttribute('aria-valuenow')).toBe('93');
+  await page.locator('.recharts-bar-rectangle').first().waitFor();
+  await page.getByRole('table').getByText('openai/gpt-4o', { exact: true }).waitFor();
+  await page.getByRole('combobox', { name: 'Group by' }).click();
+  await page.getByRole('option', { name: 'By member' }).click();
+  await page.getByRole('rowheader', { name: 'mara@example.com' }).waitFor();
+  await page.getByText('Tokens', { exact: true }).click();
+  await page.getByText('24 hours').click();
+  await see(page, 'By UTC hour');
+  await page.getByText('7 days').click();
+  await page
+    .getByRole('row', { name: /rate_limited/ })
+    .getByText('412')
+    .waitFor();
+  await see(page, 'Wait for the next clock minute');
+  const owing = await open('owing', '/');
+  await see(owing, 'The account owes $3.42');
+  await see(owing, 'This dashboard is served without encryption');
+});
+
+test('overview: a new account is led to its first call', async () => {
+  const page = await open('empty', '/');
+  await page.getByRole('listitem').filter({ hasText: 'Verify your address' }).getByText('done').waitFor();
+  await page.getByRole('link', { name: 'How to add funds' }).waitFor();
+  await see(page, 'No calls in this time');
+  await see(page, 'Nothing was refused in this time');
+});
+
+test('usage: filters stand in the address, a call shows all of it, a refused id is found, an export runs to its end', async () => {
+  const page = await open('large', '/usage');
+  await see(page, '50 calls shown');
+  await button(page, 'Show more').click();
+  await see(page, '100 calls shown');
+  await page.getByRole('combobox', { name: 'Any model' }).click();
+  await page.getByRole('option', { name: 'openai/o4-mini' }).click();
+  await page.waitForURL(/model=openai%2Fo4-mini/);
+  await page.getByRole('cell', { name: 'openai/gpt-4o', exact: true }).first().waitFor({ state: 'detached' });
+  await button(page, /show call/)
+    .first()
+    .click();
+  await see(page, 'Who paid');
+  await see(page, 'Evidence');
+  await page.keyboard.press('Escape');
+  await dialog(page).waitFor({ state: 'detached' });
+
+  const { data } = (await (await page.request.get(`/api/accounts/acc_large/refusals?from=2000&to=9`)).json()) as {
+    data: { code: string; lastRequestIds: string[] }[];
+  };
+  const refused = data.find(({ code }) => code === 'rate_limited')?.lastRequestIds[0] ?? '';
+  await page.getByRole('textbox', { name: 'Look up a request id' }).fill(refused);
+  await button(page, 'Look up').click();
+  await see(page, 'Refused: Requests per minute reached');
+  await page.goto('/usage');
+  await page.getByRole('textbox', { name: 'Look up a request id' }).fill('nobody');
+  await button(page, 'Look up').click();
+  await see(page, 'Not found');
+  await page.keyboard.press('Escape');
+
+  await button(page, 'Export').click();
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    dialog(page).getByRole('button', { name: 'Export' }).click(),
+  ]);
+  expect(file.suggestedFilename()).toMatch(/^usage-records-\d{4}-\d\d-\d\d\.csv$/);
+  await see(page, /2,000 records, \d/);
+});
+
+test('billing: ledger and statement, a webhook with its secret once, a wrong address at its field', async () => {
+  const page = await open('small', '/billing');
+  await see(page, '$24.68');
+  await page.getByRole('tab', { name: 'Ledger' }).click();
+  await see(page, 'Funds added');
+  await page.getByRole('tab', { name: 'Statements' }).click();
+  await see(page, 'Closing balance');
+  await page.getByRole('tab', { name: 'Alerts and webhook' }).click();
+  await see(page, 'Cap of key nightly-summaries');
+  await page.getByLabel('Address').fill('http://example.com/hook');
+  await button(page, 'Add webhook').click();
+  await see(page, 'must be an https address');
+  await page.getByLabel('Address').fill('https://example.com/hook');
+  await button(page, 'Add webhook').click();
+  await see(page, /whsec_[0-9a-f]{48}/);
+  await button(page, 'Done').click();
+  await see(page, 'Nothing was sent yet');
+  await button(page, 'Remove').click();
+  await dialog(page).getByRole('button', { name: 'Remove' }).click();
+  await button(page, 'Add webhook').waitFor();
+  const large = await open('large', '/billing?tab=alerts');
+  await see(large, 'Given up');
+});
+
+test('models and quick start: prices, what is usable, snippets with the addresses of the deployment', async () => {
+  const page = await open('small', '/models');
+  await page
+    .getByRole('row', { name: /Mistral Large/ })
+    .getByText('Needs funds')
+    .waitFor();
+  await see(page, 'No price: it cannot be called');
+  await see(page, 'above 200K input tokens');
+  await page.getByLabel('Search models').fill('haiku');
+  await page.getByRole('row', { name: /Llama/ }).waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Quick start' }).click();
+  await see(page, 'https://gateway.example/v1/chat/completions');
+  await page.getByRole('tab', { name: 'Python' }).click();
+  await see(page, 'base_url="https://gateway.example/v1"');
+  await page.getByRole('tab', { name: 'Claude Code' }).waitFor();
+  await see(page, 'ANTHROPIC_BASE_URL=https://gateway.example');
+});
+
+test('playground: streams, says the cost of the turn, stops, and tells a refusal', async () => {
+  const page = await open('small', '/playground');
+  const message = page.getByRole('textbox', { name: 'Message' });
+  await message.fill('hello');
+  await message.press('Enter');
+  await see(page, 'You said: hello');
+  await see(page, /12 in, \d+ out/);
+  await message.fill('long');
+  await button(page, 'Send').click();
+  await see(page, 'You said: long');
+  await button(page, 'Stop').click();
+  await see(page, 'Stopped');
+  await message.fill('refuse');
+  await button(page, 'Send').click();
+  await page.getByRole('alert').getByText('Requests per minute reached').waitFor();
+});
+
+test('team: invited, changed, removed; a personal account says why there is none', async () => {
+  const page = await open('large', '/team');
+  await button(page, 'Invite').click();
+  await dialog(page).getByLabel('E-mail address').fill('new@example.com');
+  await dialog(page)
+    .getByLabel(/Monthly spend cap/)
+    .fill('20');
+  await button(page, 'Send invitation').click();
+  const row = page.getByRole('row', { name: /new@example\.com/ });
+  await row.getByText('$20.00').waitFor();
+  await row.getByRole('button').click();
+  await page.getByRole('menuitem', { name: 'Remove' }).click();
+  await see(page, 'all of their keys are revoked at once');
+  await button(page, 'Remove member').click();
+  await row.waitFor({ state: 'detached' });
+  const personal = await open('small', '/team');
+  await see(personal, 'This is no team account');
+});
+
+test('operator: signs in, finds an account, credits and suspends it, sees sources, slots and changes', async () => {
+  const page = await open('large', '/operator/sign-in');
+  await page.getByLabel('Operator token').fill(FIXTURE_OPERATOR_TOKEN);
+  await button(page, 'Sign in').click();
+  await page.getByLabel('Search accounts').fill('okafor');
+  await see(page, 'Found');
+  await page.getByRole('link', { name: 'Okafor Research', exact: true }).click();
+  await button(page, 'Add funds').click();
+  await dialog(page).getByLabel('Amount in USD').fill('ten');
+  await dialog(page).getByLabel('Reason').fill('Invoice 1');
+  await button(page, 'Add entry').click();
+  await see(page, 'a decimal string of USD');
+  await dialog(page).getByLabel('Amount in USD').fill('10');
+  await button(page, 'Add entry').click();
+  await see(page, '$1,214.50');
+  await button(page, 'Suspend').click();
+  await button(page, 'Suspend account').click();
+  await button(page, 'Reinstate').waitFor();
+  await page.getByRole('link', { name: 'Sources' }).click();
+  await see(page, 'Breaker open');
+  await page.getByRole('link', { name: 'Open slots' }).click();
+  await see(page, 'Edge is silent');
+  await page.getByRole('link', { name: 'Audit log' }).click();
+  await button(page, /show change/)
+    .first()
+    .click();
+  await dialog(page).getByRole('heading', { name: 'Before' }).waitFor();
+});
+
+test('an error carries its request id and the way to try again; times are UTC with the local one on hover', async () => {
+  const page = await open('small', '/keys');
+  server.failNext('/accounts/acc_small/models', 404, 'not_found', 'There is no such account.');
+  await page.getByRole('link', { name: 'Models' }).click();
+  const alert = page.getByRole('alert');
+  await alert.getByText('There is no such account.').waitFor();
+  expect(await alert.locator('code').textContent()).toMatch(/^[0-9a-f-]{36}$/);
+  await alert.getByRole('button', { name: 'Try again' }).click();
+  await see(page, 'Claude Sonnet 4.5');
+  await page.getByRole('link', { name: 'Usage' }).click();
+  await see(page, 'Time (UTC)');
+  const time = page.locator('table time').first();
+  expect(await time.getAttribute('title')).toMatch(/ UTC — .* your time$/);
+});
+
+test('by keyboard: past the navigation, into a dialogue and back to where one was', async () => {
+  const page = await open('small', '/keys');
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the content');
+  await page.keyboard.press('Enter');
+  await button(page, 'Create key').focus();
+  await page.keyboard.press('Enter');
+  await dialog(page).waitFor();
+  await page.waitForFunction(() => document.activeElement?.tagName === 'INPUT');
+  await page.keyboard.press('Escape');
+  await dialog(page).waitFor({ state: 'detached' });
+  await page.waitForFunction(() => document.activeElement?.textContent?.includes('Create key') === true);
+});
+
+const ACCOUNT_PAGES = [
+  '/',
+  '/keys',
+  '/usage',
+  '/billing',
+  '/billing?tab=ledger',
+  '/billing?tab=statements',
+  '/billing?tab=alerts',
+];
+const OTHER_PAGES = ['/models', '/quick-start', '/playground', '/team', '/account'];
+const OPERATOR_PAGES = ['/operator', '/operator/models', '/operator/sources', '/operator/slots', '/operator/audit'];
+const DOORS = ['/sign-in', '/sign-up', '/forgot', `/reset#token=${'t'.repeat(43)}`, '/operator/sign-in'];
+
+/** Goes through pages within the application and waits until each shows its data. */
+async function visit(page: Page, paths: readonly string[], look: (path: string) => Promise<void>): Promise<void> {
+  for (const path of paths) {
+    await page.goto(path);
+    await page.locator('h1').first().waitFor();
+    await page.locator('.bones').first().waitFor({ state: 'detached' });
+    await look(path);
+  }
+}
+
+test('each page of an account: nothing that people wrote is run, axe finds nothing serious, and a phone shows all of it', async () => {
+  const page = await open('hostile', '/');
+  const found: Record<string, unknown> = {};
+  await visit(page, [...ACCOUNT_PAGES, ...OTHER_PAGES, ...OPERATOR_PAGES], async (path) => {
+    const findings = await seriousFindings(page);
+    const images = await page.locator('img[src="x"]').count();
+    await page.setViewportSize({ width: 390, height: 844 });
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    if (findings.length > 0 || images > 0 || over > 0) found[path] = { findings, images, over };
+  });
+  expect(found).toEqual({});
+  await page.goto('/keys');
+  await see(page, '<img src=x onerror=alert(1)>');
+});
+
+test.each([
+  ['dark', 'small', ['/', '/keys', '/usage', '/billing', '/quick-start', '/operator/sources']],
+  ['light', 'door', DOORS],
+  ['light', 'empty', ['/', '/keys', '/usage']],
+] as const)('axe finds nothing serious: %s, %s', async (scheme, scenario, paths) => {
+  const page = await open(scenario, '/', { scheme });
+  const found: Record<string, string[]> = {};
+  await visit(page, paths, async (path) => {
+    const findings = await seriousFindings(page);
+    if (findings.length > 0) found[path] = findings;
+  });
+  expect(found).toEqual({});
+});
+
+test('on a phone the navigation opens and closes', async () => {
+  const page = await open('small', '/', { width: 390 });
+  await button(page, 'Open the navigation').click();
+  await dialog(page).getByRole('link', { name: 'API keys' }).click();
+  await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
+  await dialog(page).waitFor({ state: 'detached' });
+});

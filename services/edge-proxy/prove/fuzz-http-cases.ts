@@ -1,0 +1,232 @@
+import { TEST_KEY } from '../test/edge-world.js';
+import type { SeededRandom } from './random.js';
+
+/** One request, or what a mutation has left of one. */
+export interface HttpCase {
+  readonly bytes: Buffer;
+  /** What it must be answered with; null: whatever the catalogue allows, or nothing. */
+  readonly status: number | null;
+}
+
+const CALL_PATHS = [
+  '/v1/chat/completions',
+  '/v1/completions',
+  '/v1/messages',
+  '/v1/messages/count_tokens',
+  '/v1/embeddings',
+  '/v1/responses',
+] as const;
+const NO_PATHS = [
+  '/',
+  '/v1',
+  '*',
+  '/v1/models/',
+  '//v1/models',
+  '/v1/../v1/models',
+  '/v1/models%00',
+  '/v1/chat/completions/',
+  '/V1/messages',
+  '/v1/messages/count_tokens/x',
+  'http://evil.example/v1/models',
+  '/%2e%2e/%2e%2e/etc/passwd',
+  `/${'a'.repeat(3_000)}`,
+];
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND', 'TRACE'];
+const KEYS: readonly (readonly [string, 200 | 401])[] = [
+  [`Authorization: Bearer ${TEST_KEY}`, 200],
+  [`authorization:bearer  ${TEST_KEY}`, 200],
+  [`X-Api-Key: ${TEST_KEY}`, 200],
+  ['Authorization: Bearer wrong', 401],
+  ['Authorization: Basic YTpi', 401],
+  ['X-Ignored: 1', 401],
+  [`Authorization: Bearer ${TEST_KEY}\r\nAuthorization: Bearer ${TEST_KEY}`, 401],
+];
+const EXTRA_HEADERS = [
+  'Accept: */*',
+  'X-Request-Id: mine',
+  'X-Request-Id: \xe9\xff',
+  'traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00',
+  'traceparent: ff-x',
+  'Cookie: a=b',
+  'OpenAI-Beta: x',
+  'Expect: 100-continue',
+  'Expect: nothing',
+  'Upgrade: h2c',
+  'X-Forwarded-For: 127.0.0.1',
+  'anthropic-beta: a,b,c',
+  `X-Big: ${'x'.repeat(2_000)}`,
+];
+/** What a mutation puts in. */
+const TOKENS = [
+  '\r\n',
+  '\r',
+  '\n',
+  '\0',
+  ' ',
+  '\t',
+  ':',
+  ',',
+  '0\r\n\r\n',
+  'Content-Length: 5\r\n',
+  'Content-Length: 0\r\n',
+  'Content-Length: 99999999999\r\n',
+  'Transfer-Encoding: chunked\r\n',
+  'Transfer-Encoding: gzip, chunked\r\n',
+  ' folded\r\n',
+  'Connection: close\r\n',
+  'Connection: keep-alive, upgrade\r\n',
+  'Host: other\r\n',
+  'HTTP/1.0',
+  'HTTP/2.0',
+  'GET /v1/models HTTP/1.1\r\n\r\n',
+  'ffffffff\r\n',
+  'ffffffffffffffffff\r\n',
+  '-1',
+  '{"__proto__":{"a":1}}',
+  '"model":',
+  '\\u0000',
+  '1e999',
+  '['.repeat(50),
+  '\xed\xa0\x80',
+  '\xef\xbb\xbf',
+  'A: b\r\n'.repeat(210),
+  'x'.repeat(5_000),
+];
+
+/** A request from the grammar of the gateway's API, sometimes spoilt. */
+export function httpCase(random: SeededRandom, model: string): HttpCase {
+  const made = random.chance(0.75) ? callCase(random, model) : otherCase(random);
+  if (random.chance(0.4)) return made;
+  let bytes = made.bytes;
+  for (let times = 1 + random.below(3); times > 0; times -= 1) bytes = mutate(random, bytes);
+  return { bytes, status: null };
+}
+
+function callCase(random: SeededRandom, model: string): HttpCase {
+  const path = random.pick(CALL_PATHS);
+  const [key, keyStatus] = random.pick(random.chance(0.6) ? KEYS.slice(0, 3) : KEYS);
+  const { text, isValid } = bodyText(random, path, model);
+  const type = random.chance(0.9) ? 'application/json' : 'text/plain';
+  const bodyStatus = isValid && type === 'application/json' ? 200 : 400;
+  const query = random.chance(0.1) ? '?beta=true&x=%00' : '';
+  const headers = [`Host: x`, key, `Content-Type: ${type}`, ...extras(random)];
+  const status = keyStatus === 401 ? 401 : bodyStatus;
+  return { bytes: requestOf(random, `POST ${path}${query} HTTP/1.1`, headers, Buffer.from(text)), status };
+}
+
+function otherCase(random: SeededRandom): HttpCase {
+  const [key, keyStatus] = random.pick(KEYS);
+  switch (random.below(4)) {
+    case 0:
+      return { bytes: requestOf(random, 'GET /api/gateway/config HTTP/1.1', extras(random), null), status: 200 };
+    case 1:
+      return { bytes: requestOf(random, 'GET /v1/models HTTP/1.1', [key, ...extras(random)], null), status: keyStatus };
+    case 2: {
+      const line = `${random.pick(METHODS)} ${random.pick(NO_PATHS)} HTTP/1.1`;
+      return { bytes: requestOf(random, line, [key, ...extras(random)], null), status: 404 };
+    }
+    default: {
+      const line = `${random.pick(METHODS.filter((method) => method !== 'POST'))} ${random.pick(CALL_PATHS)} HTTP/1.1`;
+      return { bytes: requestOf(random, line, [key, ...extras(random)], Buffer.from('{}')), status: 404 };
+    }
+  }
+}
+
+function extras(random: SeededRandom): string[] {
+  return Array.from({ length: random.chance(0.5) ? random.below(4) : 0 }, () => random.pick(EXTRA_HEADERS));
+}
+
+function requestOf(random: SeededRandom, line: string, headers: readonly string[], body: Buffer | null): Buffer {
+  const head = [line, ...headers];
+  if (body === null) return Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1');
+  if (random.chance(0.7)) {
+    head.push(`Content-Length: ${body.length}`);
+    return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), body]);
+  }
+  head.push('Transfer-Encoding: chunked');
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), ...chunksOf(random, body)]);
+}
+
+function chunksOf(random: SeededRandom, body: Buffer): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let from = 0; from < body.length;) {
+    const until = Math.min(body.length, from + 1 + random.below(body.length));
+    const extension = random.chance(0.1) ? ';a=b' : '';
+    pieces.push(Buffer.from(`${(until - from).toString(16)}${extension}\r\n`), body.subarray(from, until), CRLF);
+    from = until;
+  }
+  pieces.push(Buffer.from(random.chance(0.1) ? '0\r\nX-Trailer: 1\r\n\r\n' : '0\r\n\r\n'));
+  return pieces;
+}
+
+const CRLF = Buffer.from('\r\n');
+
+/** Bodies that are right for their endpoint, and bodies that are wrong in one way. */
+function bodyText(random: SeededRandom, path: string, model: string): { text: string; isValid: boolean } {
+  const fields: Record<string, unknown> = { model, ...requiredOf(path) };
+  if (random.chance(0.3)) fields['extra'] = random.pick([null, 1e308, '\ud800', { deep: [[[1]]] }, 'x'.repeat(500)]);
+  if (path !== '/v1/embeddings' && path !== '/v1/messages/count_tokens' && random.chance(0.2)) fields['stream'] = true;
+  if (random.chance(0.6)) return { text: JSON.stringify(fields), isValid: true };
+  const text = JSON.stringify(fields);
+  return {
+    isValid: false,
+    text: random.pick([
+      '',
+      '[]',
+      'null',
+      text.slice(0, -1),
+      `${text}x`,
+      `\ufeff${text}`,
+      text.replace('"model"', '"modell"'),
+      text.replace('{', `{"model":"x/y",`),
+      text.replace('{', `{"x":${'['.repeat(2_000)}${']'.repeat(2_000)},`),
+      text.replace('{', '{"x":01,'),
+      text.replace('{', '{"x":"\u0001",'),
+      text.replace(`"${model}"`, random.pick(['null', '17', '""', '[]', '{"a":1}'])),
+    ]),
+  };
+}
+
+function requiredOf(path: string): Record<string, unknown> {
+  switch (path) {
+    case '/v1/completions':
+      return { prompt: 'Say something.' };
+    case '/v1/messages':
+      return { max_tokens: 5, messages: [{ role: 'user', content: 'Say something.' }] };
+    case '/v1/embeddings':
+    case '/v1/responses':
+      return { input: 'Say something.' };
+    default:
+      return { messages: [{ role: 'user', content: 'Say something.' }] };
+  }
+}
+
+function mutate(random: SeededRandom, bytes: Buffer): Buffer {
+  // Most mutations go where a parser decides: into the head.
+  const headEnd = Math.max(1, bytes.indexOf('\r\n\r\n'));
+  const at = random.below(random.chance(0.7) ? headEnd + 4 : bytes.length + 1);
+  const to = Math.min(bytes.length, at + random.below(12));
+  const [before, after] = [bytes.subarray(0, at), bytes.subarray(at)];
+  switch (random.below(7)) {
+    case 0:
+      return Buffer.concat([before, Buffer.from([random.below(256)]), after]);
+    case 1:
+      return Buffer.concat([before, bytes.subarray(to)]);
+    case 2:
+      return Buffer.concat([before, Buffer.from(random.pick(TOKENS), 'latin1'), after]);
+    case 3: {
+      const copy = Buffer.from(bytes);
+      if (at < copy.length) copy[at] = (copy[at] as number) ^ (1 << random.below(8));
+      return copy;
+    }
+    case 4:
+      return Buffer.concat([before, bytes.subarray(at, to), bytes.subarray(at, to), bytes.subarray(to)]);
+    case 5:
+      return bytes.subarray(0, at);
+    default: {
+      // Behind a line's end: where headers begin.
+      const line = bytes.indexOf('\r\n', at) + 2;
+      return Buffer.concat([bytes.subarray(0, line), Buffer.from(random.pick(TOKENS), 'latin1'), bytes.subarray(line)]);
+    }
+  }
+}

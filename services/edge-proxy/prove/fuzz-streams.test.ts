@@ -1,0 +1,236 @@
+import { expect, test } from '@jest/globals';
+import { gatewayError } from '@gateway/contracts/errors';
+import { rate, worstCase, type BoundFigures, type CallBounds, type PriceFigures } from '@gateway/metering';
+import type { Delivery } from '../src/call/delivery.js';
+import { StreamRelay } from '../src/call/relay-stream.js';
+import { chargeOf } from '../src/domain/charge.js';
+import { READERS } from '../src/domain/formats/readers.js';
+import type { MeterResult } from '../src/domain/formats/meter.js';
+import { TOKENS_MAX } from '../src/domain/formats/read-usage.js';
+import { PARTIAL_FRAMES } from '../src/memory/held-bytes.js';
+import type { ClientAnswer } from '../src/ports.js';
+import { casesOfRun, seedOfRun, table, writeSection } from './figures.js';
+import { hostilePlain, hostileStream, type HostileStream } from './hostile-streams.js';
+import { SeededRandom } from './random.js';
+
+/** Streams of the short run, which every test run does; `npm run prove:fuzz` sets more. */
+const STREAMS_DEFAULT = 4_000;
+const STREAMS_COMMITTED = 100_000;
+const HOUR_MS = 3_600_000;
+/** Between two looks at the memory. */
+const MEMORY_EVERY = 5_000;
+/** Growth of the resident memory over the whole run, garbage included. */
+const GROWTH_BYTES_MAX = 400 * 2 ** 20;
+const ID = '01890000-0000-7000-8000-000000000000';
+/** Generated text and its frame: no text is longer than the bytes that carried it; escapes make bytes of one byte shorter. */
+const TEXT_BYTES_PER_BYTE_MAX = 3;
+
+const streams = casesOfRun('GATEWAY_PROVE_HOSTILE_STREAMS', STREAMS_DEFAULT);
+const seed = seedOfRun();
+
+const BOUNDS: CallBounds = { promptBytes: 300, arrayElements: 0, attachments: 0, outputTokensMax: 1_000 };
+const FIGURES: BoundFigures = { bytesPerToken: 3, attachmentTokens: 1_000 };
+const PRICE: PriceFigures = {
+  inputPerMillion: 1_000_000_000n,
+  cachedInputPerMillion: 100_000_000n,
+  cacheWritePerMillion: null,
+  cacheWrite1hPerMillion: null,
+  outputPerMillion: 2_000_000_000n,
+  perCall: 7n,
+  tiers: [
+    {
+      aboveInputTokens: 200_000,
+      inputPerMillion: 2n,
+      cachedInputPerMillion: null,
+      cacheWritePerMillion: null,
+      cacheWrite1hPerMillion: null,
+      outputPerMillion: 3n,
+    },
+  ],
+};
+const HOLD = worstCase(BOUNDS, FIGURES, PRICE);
+
+test(
+  `${streams} hostile streams through the readers: never a fault, bytes and charges within bounds (seed ${seed})`,
+  () => {
+    const random = new SeededRandom(seed);
+    const figures = { bytes: 0, chunks: 0, plain: 0, endings: new Map<string, number>() };
+    const rssAtStart = process.memoryUsage.rss();
+    let rssMost = rssAtStart;
+    const startedAt = performance.now();
+    for (let number = 0; number < streams; number += 1) {
+      const isPlain = random.chance(0.2);
+      const ending = isPlain ? playPlain(random, number) : playStream(hostileStream(random), number, figures);
+      figures.endings.set(ending, (figures.endings.get(ending) ?? 0) + 1);
+      if (isPlain) figures.plain += 1;
+      if (number % MEMORY_EVERY === 0) rssMost = Math.max(rssMost, process.memoryUsage.rss());
+    }
+    expect(PARTIAL_FRAMES.held).toBe(0);
+    expect(rssMost - rssAtStart).toBeLessThan(GROWTH_BYTES_MAX);
+    if (streams > STREAMS_DEFAULT) report(figures, rssMost - rssAtStart, performance.now() - startedAt);
+  },
+  4 * HOUR_MS,
+);
+
+function playStream(stream: HostileStream, number: number, figures: { bytes: number; chunks: number }): string {
+  figures.bytes += stream.bytes.length;
+  figures.chunks += stream.chunks.length;
+  try {
+    const relayed = relay(stream);
+    const problem = problemOf(stream, relayed);
+    if (problem !== null) throw new Error(problem);
+    return `${stream.format}: ${relayed.delivery?.ended ?? 'no answer'}`;
+  } catch (error) {
+    const { format, end, dropUsage, chunks } = stream;
+    const texts = chunks.map((chunk) => chunk.toString('latin1').slice(0, 5_000));
+    throw new Error(
+      `seed ${seed}, stream ${number}: ${String(error)}\n${JSON.stringify({ format, end, dropUsage, texts })}`,
+    );
+  }
+}
+
+interface Relayed {
+  readonly written: Buffer;
+  readonly delivery: Delivery | null;
+  readonly isUnusable: boolean;
+}
+
+function relay(stream: HostileStream): Relayed {
+  const pieces: Buffer[] = [];
+  const ended: Delivery[] = [];
+  let isUnusable = false;
+  const relay = new StreamRelay({
+    answer: answerInto(pieces),
+    headers: [],
+    reader: READERS[stream.format],
+    metering: { dropUsageFrame: stream.dropUsage, choices: 1 },
+    requestId: ID,
+    events: {
+      begun: () => undefined,
+      ended: (delivery) => ended.push(delivery),
+      unusable: () => (isUnusable = true),
+      pause: () => undefined,
+    },
+  });
+  for (const chunk of stream.chunks) {
+    relay.data(chunk);
+    if (isUnusable) break;
+  }
+  // What the attempt does of it (attempt-source).
+  if (isUnusable && relay.hasBegun) relay.stop('cut', gatewayError('upstream_error'));
+  else if (isUnusable) relay.drop();
+  else if (stream.end === 'proper') relay.end();
+  else
+    relay.stop(
+      stream.end === 'cut' ? 'cut' : 'client_left',
+      stream.end === 'cut' ? gatewayError('upstream_timeout') : null,
+    );
+  if (isUnusable && ended.length === 0) relay.drop();
+  if (ended.length > 1) throw new Error('it ended twice');
+  return { written: Buffer.concat(pieces), delivery: ended[0] ?? null, isUnusable };
+}
+
+function answerInto(pieces: Buffer[]): ClientAnswer {
+  return {
+    isGone: false,
+    hasBegun: false,
+    onGone: () => undefined,
+    onDrain: () => undefined,
+    begin: () => undefined,
+    write: (bytes) => pieces.push(bytes) > 0,
+    end: () => undefined,
+    cut: () => undefined,
+    destroy: () => undefined,
+    isSent: () => true,
+    watchReading: () => undefined,
+    unwatchReading: () => undefined,
+  };
+}
+
+function problemOf(
+  { bytes, dropUsage, end }: HostileStream,
+  { written, delivery, isUnusable }: Relayed,
+): string | null {
+  if (delivery === null) return isUnusable || end === 'proper' ? null : 'it did not end';
+  const sent = Buffer.concat([written, delivery.lastPiece ?? Buffer.alloc(0)]);
+  if (!dropUsage && !sent.equals(bytes.subarray(0, sent.length))) return 'bytes that the provider did not send';
+  if (sent.length > bytes.length) return 'more bytes than the provider sent';
+  if (delivery.meter === null) return 'nothing was metered';
+  if (delivery.ended === 'cut' && delivery.error !== null && delivery.cutEnding === undefined)
+    return 'a cut without an ending';
+  return meterProblem(delivery.meter, bytes.length) ?? chargeProblem(delivery);
+}
+
+function meterProblem({ usage, problem, begun, deliveredBytes }: MeterResult, bytes: number): string | null {
+  if (!(deliveredBytes >= 0 && deliveredBytes <= bytes * TEXT_BYTES_PER_BYTE_MAX))
+    return `${deliveredBytes} bytes of text`;
+  if ((usage === null) !== (problem !== null)) return 'a usage and a reason why there is none';
+  for (const counts of [usage, begun ?? null]) {
+    if (counts === null) continue;
+    const isCount = (count: number): boolean => Number.isSafeInteger(count) && count >= 0 && count <= 3 * TOKENS_MAX;
+    if (!Object.values(counts).every(isCount)) return `usage ${JSON.stringify(counts)}`;
+  }
+  return null;
+}
+
+function chargeProblem({ ended, meter }: Delivery): string | null {
+  const charge = chargeOf({
+    ended,
+    meter,
+    bounds: BOUNDS,
+    figures: FIGURES,
+    price: PRICE,
+    hold: { worstNanoUsd: HOLD },
+  });
+  const { outcome, evidence, amountNanoUsd, usage } = charge;
+  if (amountNanoUsd < 0n) return 'a charge below zero';
+  if (ended === 'cut' && (outcome !== 'voided' || amountNanoUsd !== 0n)) return 'a cut stream is charged';
+  if (evidence === 'estimated' && amountNanoUsd > HOLD) return 'an estimate above the hold';
+  return usage === null || amountNanoUsd === rate(usage, PRICE) ? null : 'another amount than the usage costs';
+}
+
+/** A body that is no stream, through the reader of each format: none may throw. */
+function playPlain(random: SeededRandom, number: number): string {
+  const body = hostilePlain(random);
+  for (const [format, reader] of Object.entries(READERS)) {
+    try {
+      const problem = meterProblem(reader.readPlain(body), body.length);
+      if (problem !== null) throw new Error(problem);
+    } catch (error) {
+      throw new Error(
+        `seed ${seed}, body ${number} as ${format}: ${String(error)}\n${body.toString('latin1').slice(0, 5_000)}`,
+      );
+    }
+  }
+  return 'plain';
+}
+
+interface Figures {
+  readonly bytes: number;
+  readonly chunks: number;
+  readonly plain: number;
+  readonly endings: ReadonlyMap<string, number>;
+}
+
+function report({ bytes, chunks, plain, endings }: Figures, growth: number, ms: number): void {
+  const count = (value: number): string => value.toLocaleString('en');
+  const text = `Streams of each format with mutated bytes, wrong types in every place, absurd counts, frames that do not end, cut anywhere and
+ended in each way, through the relay, the meter and the charge; one in five is a body that is no stream, through the
+reader of every format. None threw, none ended twice, none relayed a byte that the provider had not sent; every count is a
+count, no cut stream is charged, no estimate is above its hold.
+
+${table([
+  ['', ''],
+  ['streams and bodies', count(streams)],
+  ['seed', String(seed)],
+  ['bodies', count(plain)],
+  ['chunks of streams', count(chunks)],
+  ['bytes of streams', count(bytes)],
+  ...[...endings].sort().map(([ending, times]) => [ending, count(times)] as const),
+  ['deviations', '0'],
+  ['growth of resident memory', `${Math.round(growth / 2 ** 20)} MiB`],
+  ['time', `${(ms / 1000).toFixed(0)} s`],
+])}
+`;
+  writeSection('fuzz.md', 'The readers of streams', text, streams >= STREAMS_COMMITTED);
+}

@@ -1,0 +1,122 @@
+import { sampleOf, type JsonSchema } from './json-schema.js';
+import type { SeededRandom } from './random.js';
+
+/** What a mutation puts where something else was. */
+const VALUES: readonly unknown[] = [
+  null,
+  true,
+  0,
+  -1,
+  1.5,
+  -0,
+  2 ** 53,
+  -(2 ** 53),
+  9_000_000_000_000_001,
+  1e308,
+  '',
+  'x',
+  '../../etc/passwd',
+  'a b',
+  '\u0000',
+  '\ud800',
+  'x'.repeat(5_000),
+  [],
+  [null],
+  {},
+  { v: 1 },
+  { length: 3 },
+  { toString: null },
+];
+const NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'v', 'id', 'kind', '', 'extra', '0'];
+const SPLICES = [
+  '{',
+  '}',
+  '[',
+  ']',
+  '"',
+  ',',
+  ':',
+  '\\',
+  '0',
+  '-',
+  'e9',
+  'null',
+  '\0',
+  '\ufeff',
+  '\ud800',
+  '{"__proto__":{"a":1}}',
+  '['.repeat(200),
+];
+
+/** A body of this schema, sometimes with other things in it. */
+export function hostileBody(schema: JsonSchema, random: SeededRandom): unknown {
+  let value = sampleOf(schema, random);
+  for (let times = random.chance(0.2) ? 0 : 1 + random.below(3); times > 0; times -= 1) value = changed(value, random);
+  return value;
+}
+
+/** As it would lie on the bus: a JSON object with its version, or bytes that were one. */
+export function hostileBytes(body: unknown, version: number, random: SeededRandom): Buffer {
+  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
+  const v = random.chance(0.95) ? version : random.pick([0, version + 1, '1', null, -1, 1e9]);
+  let bytes: Buffer = Buffer.from(JSON.stringify(isObject && random.chance(0.98) ? { ...body, v } : body) ?? '');
+  for (let times = random.chance(0.3) ? 1 + random.below(3) : 0; times > 0; times -= 1) bytes = spoilt(bytes, random);
+  return bytes;
+}
+
+/** The value with one place changed, taken out, doubled or added. */
+function changed(value: unknown, random: SeededRandom): unknown {
+  if (Array.isArray(value)) return changedList(value, random);
+  if (typeof value !== 'object' || value === null || random.chance(0.05)) return random.pick(VALUES);
+  const entries = Object.entries(value);
+  const at = random.below(entries.length + 1);
+  const [name, inner] = entries[at] ?? [random.pick(NAMES), random.pick(VALUES)];
+  const draw = random.next();
+  if (draw < 0.2) entries.splice(at, 1);
+  else if (draw < 0.3) entries[at] = [random.pick(NAMES), inner];
+  else if (draw < 0.5) entries[at] = [name, random.pick(VALUES)];
+  else entries[at] = [name, changed(inner, random)];
+  // Own members whatever they are called.
+  const result: object = {};
+  for (const [own, each] of entries) {
+    Object.defineProperty(result, own, { value: each, enumerable: true, configurable: true, writable: true });
+  }
+  return result;
+}
+
+const LONG_LIST = 300;
+
+function changedList(list: readonly unknown[], random: SeededRandom): unknown {
+  const copy = [...list];
+  const at = random.below(copy.length + 1);
+  switch (random.below(4)) {
+    case 0:
+      copy.splice(at, 1);
+      return copy;
+    case 1:
+      copy.splice(at, 0, random.pick(VALUES));
+      return copy;
+    case 2:
+      return copy.length === 0
+        ? random.pick(VALUES)
+        : Array.from({ length: LONG_LIST }, (_, index) => copy[index % copy.length]);
+    default:
+      if (at < copy.length) copy[at] = changed(copy[at], random);
+      return copy;
+  }
+}
+
+function spoilt(bytes: Buffer, random: SeededRandom): Buffer {
+  const at = random.below(bytes.length + 1);
+  const to = Math.min(bytes.length, at + random.below(10));
+  switch (random.below(4)) {
+    case 0:
+      return Buffer.concat([bytes.subarray(0, at), Buffer.from([random.below(256)]), bytes.subarray(to)]);
+    case 1:
+      return Buffer.concat([bytes.subarray(0, at), bytes.subarray(to)]);
+    case 2:
+      return Buffer.concat([bytes.subarray(0, at), Buffer.from(random.pick(SPLICES)), bytes.subarray(at)]);
+    default:
+      return bytes.subarray(0, at);
+  }
+}

@@ -1,0 +1,188 @@
+import { generateStream, type StreamEnd, type StreamFormat } from './generate-stream.js';
+import type { SeededRandom } from './random.js';
+
+export interface HostileStream {
+  readonly format: StreamFormat;
+  readonly bytes: Buffer;
+  readonly chunks: readonly Buffer[];
+  readonly end: StreamEnd;
+  readonly dropUsage: boolean;
+}
+
+/** Names that a reader looks at. */
+const NAMES = [
+  'choices',
+  'delta',
+  'message',
+  'content',
+  'text',
+  'type',
+  'usage',
+  'prompt_tokens',
+  'completion_tokens',
+  'input_tokens',
+  'output_tokens',
+  'total_tokens',
+  'prompt_tokens_details',
+  'input_tokens_details',
+  'cached_tokens',
+  'cache_read_input_tokens',
+  'cache_creation',
+  'ephemeral_1h_input_tokens',
+  'finish_reason',
+  'stop_reason',
+  'index',
+  'error',
+  'response',
+  'item',
+  'sequence_number',
+  'content_block',
+  'output',
+  '__proto__',
+  'constructor',
+  'toString',
+];
+const TYPES = [
+  'message_start',
+  'message_delta',
+  'message_stop',
+  'content_block_delta',
+  'content_block_start',
+  'error',
+  'ping',
+  'response.created',
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+  'response.output_text.delta',
+  'response.audio.delta',
+  'response.output_item.added',
+];
+const SCALARS: readonly unknown[] = [
+  null,
+  true,
+  false,
+  0,
+  -1,
+  1,
+  -0,
+  1.5,
+  7,
+  1e9,
+  1e9 + 1,
+  2 ** 53,
+  -(2 ** 53),
+  1e308,
+  -1e308,
+  '',
+  '7',
+  'NaN',
+  'x'.repeat(200),
+  '\u0000\ud800\u2028',
+  '漢字',
+  '[DONE]',
+];
+/** Bytes that a splitter decides by, and texts that are no JSON. */
+const SPLICES = [
+  '\n',
+  '\r',
+  '\r\n',
+  '\n\n',
+  '\r\r',
+  '\r\n\r\n',
+  '\n'.repeat(300),
+  'data: ',
+  'data:',
+  'event: error\n',
+  'event: message_stop\n',
+  ':',
+  'id: 1\nretry: 0\n',
+  'data: [DONE]\n\n',
+  '\ufeff',
+  '\0',
+  '{"usage":{"prompt_tokens":1e999,"completion_tokens":1}}',
+  '{"choices":' + '['.repeat(3_000),
+  '"',
+  '\\u',
+  '}',
+  'x'.repeat(3_000),
+];
+
+/** A stream that no provider would send: one of the grammar with other things in it, or hardly a stream at all. */
+export function hostileStream(random: SeededRandom): HostileStream {
+  const { format, bytes: sound, end, dropUsage } = generateStream(random);
+  const events = Buffer.from(Array.from({ length: random.below(6) }, () => hostileEvent(random)).join(''));
+  let bytes: Buffer = random.chance(0.5) ? Buffer.concat([sound, events]) : Buffer.concat([events, sound]);
+  for (let times = random.below(4); times > 0; times -= 1) bytes = mutate(random, bytes);
+  return { format, bytes, chunks: cut(random, bytes), end, dropUsage };
+}
+
+/** A body of JSON that has nothing to do with an answer, or of something else. */
+export function hostilePlain(random: SeededRandom): Buffer {
+  let bytes: Buffer = Buffer.from(JSON.stringify(hostileValue(random, 6)) ?? '');
+  for (let times = random.below(3); times > 0; times -= 1) bytes = mutate(random, bytes);
+  return bytes;
+}
+
+function hostileEvent(random: SeededRandom): string {
+  const event = random.chance(0.5) ? `event: ${random.pick(TYPES)}\n` : '';
+  const fields = hostileObject(random, 5);
+  if (random.chance(0.7)) fields['type'] = random.pick(TYPES);
+  return `${event}data: ${JSON.stringify(fields)}\n\n`;
+}
+
+function hostileValue(random: SeededRandom, levels: number): unknown {
+  const draw = random.next();
+  if (levels === 0 || draw < 0.4) return random.pick(SCALARS);
+  if (draw < 0.6) return Array.from({ length: random.below(4) }, () => hostileValue(random, levels - 1));
+  return hostileObject(random, levels);
+}
+
+function hostileObject(random: SeededRandom, levels: number): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
+  for (let count = random.below(5); count > 0; count -= 1) {
+    // Not an assignment: that of `__proto__` would change the object instead.
+    Object.defineProperty(fields, random.pick(NAMES), {
+      value: hostileValue(random, levels - 1),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  }
+  return fields;
+}
+
+function mutate(random: SeededRandom, bytes: Buffer): Buffer {
+  const at = random.below(bytes.length + 1);
+  const to = Math.min(bytes.length, at + random.below(40));
+  switch (random.below(5)) {
+    case 0:
+      return Buffer.concat([bytes.subarray(0, at), Buffer.from([random.below(256)]), bytes.subarray(at)]);
+    case 1:
+      return Buffer.concat([bytes.subarray(0, at), bytes.subarray(to)]);
+    case 2:
+      return Buffer.concat([bytes.subarray(0, at), Buffer.from(random.pick(SPLICES)), bytes.subarray(at)]);
+    case 3: {
+      const copy = Buffer.from(bytes);
+      if (at < copy.length) copy[at] = (copy[at] as number) ^ (1 << random.below(8));
+      return copy;
+    }
+    default:
+      return Buffer.concat([bytes.subarray(0, to), bytes.subarray(at, to), bytes.subarray(to)]);
+  }
+}
+
+/** Chunks of a stream beyond which it is cut more coarsely: each costs the same, and says less. */
+const CHUNKS_USUAL = 40;
+
+function cut(random: SeededRandom, bytes: Buffer): Buffer[] {
+  const least = random.chance(0.02) ? 1 : Math.ceil(bytes.length / CHUNKS_USUAL);
+  const sizeMax = Math.max(least, random.pick([1, 5, 50, 500, bytes.length + 1]));
+  const chunks: Buffer[] = [];
+  for (let from = 0; from < bytes.length;) {
+    const until = Math.min(bytes.length, from + 1 + random.below(sizeMax));
+    chunks.push(bytes.subarray(from, until));
+    from = until;
+  }
+  return chunks;
+}

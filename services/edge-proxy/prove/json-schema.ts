@@ -1,0 +1,155 @@
+import fc from 'fast-check';
+import type { SeededRandom } from './random.js';
+
+/** What of JSON Schema the committed schemas of the messages use. */
+export interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: JsonSchema | boolean;
+  readonly propertyNames?: JsonSchema;
+  readonly items?: JsonSchema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+}
+
+/** Whether the value is what the schema says; written without the library that the doors use. */
+export function isValid(schema: JsonSchema, value: unknown): boolean {
+  if ('const' in schema && value !== schema.const) return false;
+  if (schema.enum !== undefined && !schema.enum.includes(value)) return false;
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined && !choices.some((choice) => isValid(choice, value))) return false;
+  const { type } = schema;
+  if (typeof type === 'object') return type.some((each) => isValid({ ...schema, type: each }, value));
+  switch (type) {
+    case undefined:
+      return true;
+    case 'null':
+      return value === null;
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'integer':
+    case 'number':
+      return isNumber(schema, value);
+    case 'string':
+      return typeof value === 'string' && isText(schema, value);
+    case 'array':
+      return Array.isArray(value) && isList(schema, value);
+    case 'object':
+      return typeof value === 'object' && value !== null && !Array.isArray(value) && isObject(schema, value);
+    default:
+      throw new TypeError(`the schemas of messages have no type ${type}`);
+  }
+}
+
+function isNumber({ type, minimum = -Infinity, maximum = Infinity }: JsonSchema, value: unknown): boolean {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < minimum || value > maximum) return false;
+  return type === 'number' || Number.isInteger(value);
+}
+
+function isText({ minLength = 0, maxLength = Infinity, pattern }: JsonSchema, value: string): boolean {
+  if (value.length < minLength || value.length > maxLength) return false;
+  return pattern === undefined || regexOf(pattern).test(value);
+}
+
+function isList({ items = {}, minItems = 0, maxItems = Infinity }: JsonSchema, value: readonly unknown[]): boolean {
+  if (value.length < minItems || value.length > maxItems) return false;
+  return value.every((each) => isValid(items, each));
+}
+
+function isObject(schema: JsonSchema, value: object): boolean {
+  const { properties = {}, required = [], additionalProperties = true, propertyNames } = schema;
+  if (!required.every((name) => Object.hasOwn(value, name))) return false;
+  return Object.entries(value).every(([name, each]) => {
+    if (Object.hasOwn(properties, name)) return isValid(properties[name] as JsonSchema, each);
+    if (typeof additionalProperties === 'boolean') return additionalProperties;
+    return isValid(additionalProperties, each) && (propertyNames === undefined || isValid(propertyNames, name));
+  });
+}
+
+const regexes = new Map<string, RegExp>();
+
+function regexOf(pattern: string): RegExp {
+  const known = regexes.get(pattern) ?? new RegExp(pattern);
+  regexes.set(pattern, known);
+  return known;
+}
+
+/** A value that the schema accepts. */
+export function sampleOf(schema: JsonSchema, random: SeededRandom): unknown {
+  if ('const' in schema) return schema.const;
+  if (schema.enum !== undefined) return random.pick(schema.enum);
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) return sampleOf(random.pick(choices), random);
+  const { type } = schema;
+  if (typeof type === 'object') return sampleOf({ ...schema, type: random.pick(type) }, random);
+  switch (type) {
+    case 'null':
+      return null;
+    case 'boolean':
+      return random.chance(0.5);
+    case 'integer':
+    case 'number':
+      return sampleNumber(schema, random);
+    case 'string':
+      return sampleText(schema, random);
+    case 'array': {
+      const { items = {}, minItems = 0, maxItems = 3 } = schema;
+      const length = Math.max(minItems, random.below(Math.min(3, maxItems) + 1));
+      return Array.from({ length }, () => sampleOf(items, random));
+    }
+    case 'object':
+      return sampleObject(schema, random);
+    default:
+      return random.pick([null, 1, 'x', {}, []]);
+  }
+}
+
+function sampleNumber({ minimum = 0, maximum = 1_000 }: JsonSchema, random: SeededRandom): number {
+  const draw = random.next();
+  if (draw < 0.1) return minimum;
+  if (draw < 0.2) return maximum;
+  const low = Math.max(minimum, 0);
+  return Math.min(maximum, low + random.below(random.pick([3, 1_000, 2_000_000_000])));
+}
+
+/** Texts of a pattern: finding some costs time, so each pattern has a few. */
+const TEXTS_PER_PATTERN = 12;
+const texts = new Map<string, readonly string[]>();
+
+function sampleText(schema: JsonSchema, random: SeededRandom): string {
+  const { minLength = 0, maxLength = 40, pattern, format } = schema;
+  if (pattern !== undefined) {
+    const known = texts.get(pattern) ?? fc.sample(fc.stringMatching(regexOf(pattern)), TEXTS_PER_PATTERN);
+    texts.set(pattern, known);
+    const fitting = known.filter((text) => isText(schema, text));
+    return random.pick(fitting.length === 0 ? known : fitting);
+  }
+  if (format === 'uri') return 'https://example.com/hook';
+  const text = random.pick(['x', 'a name', '漢字', '0', '"\\']);
+  return text.padEnd(minLength, 'x').slice(0, Math.max(minLength, maxLength));
+}
+
+function sampleObject(schema: JsonSchema, random: SeededRandom): Record<string, unknown> {
+  const { properties = {}, required = [], additionalProperties, propertyNames } = schema;
+  const value: Record<string, unknown> = {};
+  for (const [name, inner] of Object.entries(properties)) {
+    if (required.includes(name) || random.chance(0.5)) value[name] = sampleOf(inner, random);
+  }
+  if (typeof additionalProperties === 'object') {
+    for (let count = random.below(3); count > 0; count -= 1) {
+      value[String(sampleOf(propertyNames ?? { type: 'string' }, random))] = sampleOf(additionalProperties, random);
+    }
+  }
+  return value;
+}

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { until } from '@gateway/testkit';
+import type { Socket } from 'node:net';
+import { chat } from '../../test/client.js';
+import { startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
+import { FORMATS, type Format } from '../../test/formats.js';
+import { publishOwnModels, type OwnModel } from '../../test/own-models.js';
+import { rawClient } from '../../test/raw-answers.js';
+import { startRawProvider, type RawProvider } from '../../test/raw-provider.js';
+import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES } from '../memory/held-bytes.js';
+
+const STREAMS = 1_000;
+const AT_ONCE = 100;
+/** Patience with a machine that has other work: a round takes two seconds on a free one. */
+const WAIT_MS_MAX = 60_000;
+const { first } = FORMATS[0] as Format;
+
+let world: EdgeWorld;
+let provider: RawProvider;
+/** Connections that the edge holds to the provider. */
+const upstream = new Set<Socket>();
+let models: OwnModel[] = [];
+
+beforeAll(async () => {
+  world = await startEdgeWorld({ env: { GATEWAY_READ_ON_MS: '100' } });
+  provider = await startRawProvider((socket) => {
+    upstream.add(socket);
+    socket.on('close', () => upstream.delete(socket));
+    socket.on('end', () => socket.destroy());
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n');
+      socket.write(`${first.length.toString(16)}\r\n${first}\r\n`);
+    });
+    socket.resume();
+  });
+  const source = { url: provider.url };
+  models = await publishOwnModels(world, [[source], [{ ...source, more: { cancelStopsBilling: true } }]]);
+}, 60_000);
+afterAll(async () => {
+  await world.stop();
+  await provider.stop();
+}, 60_000);
+
+/** Opens streams and leaves them: some when the call is with the provider, some when their first event has come. */
+async function round(): Promise<void> {
+  for (let done = 0; done < STREAMS; done += AT_ONCE) {
+    const clients = Array.from({ length: AT_ONCE }, (_, at) => {
+      const body = String(chat({ model: (models[at % 2] as OwnModel).model, stream: true }).body);
+      const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\n`;
+      const rest = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+      return rawClient(world.edge.port, head + rest);
+    });
+    const early = clients.filter((_, at) => at % 4 < 2);
+    await until('some have reached the provider', () => upstream.size > 0, WAIT_MS_MAX);
+    for (const { socket } of early) socket.destroy();
+    const late = clients.filter((_, at) => at % 4 >= 2);
+    await until('the others stream', () => late.every((client) => client.wire().includes('data: ')), WAIT_MS_MAX);
+    for (const { socket } of late) socket.destroy();
+    await until('the provider has been left', () => upstream.size === 0, WAIT_MS_MAX);
+  }
+  await until('every hold is given back', () => {
+    const released = new Set(world.gate.releases.map(({ id }) => id));
+    return [...world.gate.holds.keys()].every((id) => released.has(id));
+  });
+  await until('a beat says that nothing runs', () => world.gate.beats.at(-1)?.calls.length === 0);
+}
+
+/** What keeps the process busy, by kind. */
+function resources(): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const kind of process.getActiveResourcesInfo()) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}
+
+test(`a second round of ${STREAMS} aborted streams leaves nothing that the first did not`, async () => {
+  await round();
+  const first = resources();
+  const listeners = process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0);
+  const events = world.events.length;
+  await round();
+  for (const kind of ['TCPSocketWrap', 'TCPServerWrap', 'Timeout', 'Immediate']) {
+    await until(`no more of ${kind} than before`, () => (resources()[kind] ?? 0) <= (first[kind] ?? 0));
+  }
+  expect(process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0)).toBe(listeners);
+  expect(upstream.size).toBe(0);
+  for (const held of [HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES]) expect(held.held).toBe(0);
+  // Half of them had an event: each of those has a record, within its hold.
+  expect(world.events.length - events).toBeGreaterThanOrEqual(STREAMS / 2);
+  for (const { attempts, amountNanoUsd, hold } of world.events) {
+    expect(attempts[0]?.outcome).toBe('abandoned');
+    expect(amountNanoUsd).toBeLessThanOrEqual(hold.worstNanoUsd);
+  }
+}, 600_000);

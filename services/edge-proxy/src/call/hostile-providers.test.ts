@@ -1,0 +1,372 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { until } from '@gateway/testkit';
+import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { chat } from '../../test/client.js';
+import { startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
+import { FORMATS, type Format } from '../../test/formats.js';
+import { publishOwnModel } from '../../test/own-models.js';
+import { rawClient, readAnswers, type RawAnswer } from '../../test/raw-answers.js';
+import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
+import { FRAME_BYTES_MAX } from '../domain/event-stream.js';
+import { TOKENS_MAX } from '../domain/formats/read-usage.js';
+import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES } from '../memory/held-bytes.js';
+
+const PATH = '/v1/chat/completions';
+const MIB = 1024 * 1024;
+const DEADLINE_MS = 2_000;
+/** What lies in buffers of the kernel and of connections between a provider and the edge's decision. */
+const IN_FLIGHT_BYTES_MAX = 32 * MIB;
+/** Growth of memory that a hostile answer may cause while it runs, garbage included. */
+const GROWTH_BYTES_MAX = 300 * MIB;
+/** Worst case of every hold of these tests. */
+const HOLD_NANO_USD = 50_000_000;
+const CHAT = FORMATS[0] as Format;
+
+let world: EdgeWorld;
+const raw: RawProvider[] = [];
+beforeAll(async () => {
+  world = await startEdgeWorld({
+    env: { GATEWAY_UPSTREAM_DEADLINE_MS: String(DEADLINE_MS), GATEWAY_READ_ON_MS: '300' },
+  });
+}, 60_000);
+afterAll(() => world.stop(), 60_000);
+afterEach(async () => {
+  await Promise.all(raw.splice(0).map((provider) => provider.stop()));
+  for (const held of [HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES]) {
+    await until('nothing is held', () => held.held === 0);
+  }
+});
+
+interface Played {
+  readonly answer: RawAnswer;
+  readonly event: Awaited<ReturnType<EdgeWorld['eventOf']>>;
+  readonly sentBytes: number;
+  readonly connections: number;
+}
+
+/** How a hostile answer that never ends is ended. */
+interface Ended {
+  readonly status: number;
+  readonly code: string;
+}
+
+interface Hostile {
+  /** Everything up to here is sent once, then `again` for as long as it is read. */
+  readonly once: string | Buffer;
+  readonly again?: Buffer;
+}
+
+const STREAM_HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n';
+const PLAIN_HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
+const chunkOf = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+const plainOf = (body: string): string => `${PLAIN_HEAD}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+
+/** A provider that answers each request like that, and how much of it was taken. */
+async function hostileProvider({ once, again }: Hostile): Promise<{ provider: RawProvider; sentBytes: () => number }> {
+  let sentBytes = 0;
+  const provider = await startRawProvider((socket: Socket) =>
+    onRequest(socket, () => {
+      socket.write(once);
+      const more = (): void => {
+        if (again === undefined) return;
+        while (!socket.destroyed && socket.write(again)) sentBytes += again.length;
+        sentBytes += again.length;
+      };
+      socket.on('drain', more);
+      more();
+    }),
+  );
+  raw.push(provider);
+  return { provider, sentBytes: () => sentBytes };
+}
+
+/** One call to it, to the end of the connection. */
+async function play(hostile: Hostile, format: Format = CHAT, stream = true): Promise<Played> {
+  const { provider, sentBytes } = await hostileProvider(hostile);
+  const model = await publishOwnModel(world, { url: provider.url, more: { streamUsage: false } });
+  const { body } = format.request({ model: model.model, stream });
+  const client = rawClient(world.edge.port, requestOf(format.path, body));
+  await client.closed;
+  const answers = readAnswers(client.wire());
+  expect(answers).toHaveLength(1);
+  const answer = answers[0] as RawAnswer;
+  const event = await world.eventOf(answer.headers.get('x-gateway-request-id') ?? '');
+  return { answer, event, sentBytes: sentBytes(), connections: provider.connections() };
+}
+
+function requestOf(path: string, body: string): string {
+  return (
+    `POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${TEST_KEY}\r\n` +
+    `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  );
+}
+
+const codeOf = ({ body }: RawAnswer): string => JSON.parse(body).error.code;
+
+/** What memory has grown by at most while `run` was under way. */
+async function growthOf(run: () => Promise<unknown>): Promise<number> {
+  const before = process.memoryUsage.rss();
+  let most = before;
+  const timer = setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 20);
+  await run();
+  clearInterval(timer);
+  return most - before;
+}
+
+describe('without an end', () => {
+  const kib64 = 'x'.repeat(64 * 1024);
+  test.each<[string, Hostile, Ended]>([
+    [
+      'an event',
+      { once: `${STREAM_HEAD}${chunkOf('data: ')}`, again: Buffer.from(chunkOf(kib64)) },
+      { status: 502, code: 'upstream_error' },
+    ],
+    [
+      'an event behind one',
+      { once: `${STREAM_HEAD}${chunkOf(`${CHAT.first}data: `)}`, again: Buffer.from(chunkOf(kib64)) },
+      { status: 200, code: 'upstream_error' },
+    ],
+    [
+      'a head',
+      { once: 'HTTP/1.1 200 OK\r\n', again: Buffer.from(`x-pad: ${'x'.repeat(1_000)}\r\n`) },
+      { status: 504, code: 'upstream_timeout' },
+    ],
+    [
+      'the text of a refusal',
+      { once: 'HTTP/1.1 400 Bad Request\r\ntransfer-encoding: chunked\r\n\r\n', again: Buffer.from(chunkOf(kib64)) },
+      { status: 400, code: 'invalid_request' },
+    ],
+  ])('%s: an end of ours, memory bounded, no charge', async (_name, hostile, { status, code }) => {
+    let played: Played | null = null;
+    const growth = await growthOf(async () => (played = await play(hostile)));
+    const { answer, event, sentBytes } = played as unknown as Played;
+    expect(answer.status).toBe(status);
+    expect(answer.body).toContain(`"code":"${code}"`);
+    expect(answer.isComplete).toBe(status !== 200);
+    expect(event).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
+    expect(sentBytes).toBeLessThan(FRAME_BYTES_MAX + IN_FLIGHT_BYTES_MAX);
+    expect(growth).toBeLessThan(GROWTH_BYTES_MAX);
+  });
+
+  test('what no bound of bytes ends, the deadline of the call does: memory bounded, no charge', async () => {
+    const plain = `${PLAIN_HEAD}transfer-encoding: chunked\r\n\r\n${chunkOf('{"a":"')}`;
+    const endless: Hostile[] = [
+      { once: 'HTTP/1.1 200 ', again: Buffer.from('x'.repeat(1_000)) },
+      { once: '', again: Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)) },
+      { once: `${STREAM_HEAD}5;`, again: Buffer.from('x'.repeat(10_000)) },
+      { once: plain, again: Buffer.from(chunkOf(kib64)) },
+    ];
+    let played: Played[] = [];
+    const growth = await growthOf(async () => {
+      played = await Promise.all(endless.map((hostile) => play(hostile, CHAT, hostile.once !== plain)));
+    });
+    expect(played.map(({ answer }) => [answer.status, answer.isComplete])).toEqual([
+      [504, true],
+      [504, true],
+      [504, true],
+      [200, false],
+    ]);
+    for (const { event } of played) {
+      expect(event).toMatchObject({ outcome: 'voided', amountNanoUsd: 0, attempts: [{ outcome: 'timed_out' }] });
+    }
+    expect(growth).toBeLessThan(GROWTH_BYTES_MAX);
+  });
+
+  test.each<[string, string, string]>([
+    ['events', STREAM_HEAD, CHAT.delta('x'.repeat(1_000)).repeat(64)],
+    ['comments', STREAM_HEAD, ': still here\n\n'.repeat(5_000)],
+    ['empty lines', STREAM_HEAD, '\n'.repeat(60_000)],
+  ])('%s: the client that leaves is charged within its hold, memory bounded', async (_name, once, again) => {
+    const { provider, sentBytes } = await hostileProvider({ once, again: Buffer.from(chunkOf(again)) });
+    const model = await publishOwnModel(world, { url: provider.url, more: { streamUsage: false } });
+    const before = world.gate.admits.length;
+    const growth = await growthOf(async () => {
+      const client = rawClient(world.edge.port);
+      client.socket.removeAllListeners('data');
+      client.socket.resume();
+      client.socket.write(requestOf(PATH, String(chat({ model: model.model, stream: true }).body)));
+      await until('much has come', () => sentBytes() > 40 * MIB);
+      client.socket.destroy();
+      const event = await world.eventOf(world.gate.admits[before]?.entry.id ?? '');
+      expect(event).toMatchObject({ outcome: 'settled', evidence: 'estimated', attempts: [{ outcome: 'abandoned' }] });
+      expect(event.amountNanoUsd).toBeGreaterThan(0);
+      expect(event.amountNanoUsd).toBeLessThanOrEqual(HOLD_NANO_USD);
+    });
+    expect(growth).toBeLessThan(GROWTH_BYTES_MAX);
+  });
+
+  test('many streams together hold no more of their unfinished events than one bound', async () => {
+    PARTIAL_FRAMES.take(PARTIAL_FRAMES.bytesMax - MIB);
+    const half = `data: ${'x'.repeat(2 * MIB)}`;
+    const { answer, event } = await play({ once: `${STREAM_HEAD}${chunkOf(CHAT.first)}${chunkOf(half)}` });
+    PARTIAL_FRAMES.give(PARTIAL_FRAMES.bytesMax - MIB);
+    expect(answer).toMatchObject({ status: 200, isComplete: false });
+    expect(event).toMatchObject({ outcome: 'voided', attempts: [{ outcome: 'broken' }] });
+  });
+});
+
+describe('bombs and lies about the body', () => {
+  const bomb = gzipSync(Buffer.alloc(64 * MIB, 0x20));
+  const encoded = (encoding: string, type: string): Buffer =>
+    Buffer.concat([
+      Buffer.from(`HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\n${encoding}content-length: ${bomb.length}\r\n\r\n`),
+      bomb,
+    ]);
+  test.each<[string, string | Buffer, boolean, number, string]>([
+    ['gzip', encoded('content-encoding: gzip\r\n', 'application/json'), false, 502, 'upstream_error'],
+    ['gzip as a stream', encoded('content-encoding: gzip\r\n', 'text/event-stream'), true, 502, 'upstream_error'],
+    ['gzip twice', encoded('content-encoding: gzip, gzip\r\n', 'application/json'), false, 502, 'upstream_error'],
+    ['br', encoded('content-encoding: br\r\n', 'application/json'), false, 502, 'upstream_error'],
+    ['gzip that does not say so', encoded('', 'application/json'), false, 502, 'upstream_error'],
+    ['no JSON', plainOf('<html>'), false, 502, 'upstream_error'],
+    ['depth 100,000', plainOf('['.repeat(100_000) + ']'.repeat(100_000)), false, 502, 'upstream_error'],
+    ['an unfinished depth', plainOf('{"a":'.repeat(100_000)), false, 502, 'upstream_error'],
+    ['null', plainOf('null'), false, 502, 'upstream_error'],
+    [
+      'a page',
+      'HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\nhi',
+      false,
+      502,
+      'upstream_error',
+    ],
+    [
+      'a page as a stream',
+      'HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\nhi',
+      true,
+      502,
+      'upstream_error',
+    ],
+    ['a plain answer to a stream', plainOf('{"choices":[]}'), true, 502, 'upstream_error'],
+    ['204', 'HTTP/1.1 204 No Content\r\n\r\n', false, 502, 'upstream_error'],
+    ['status 999', 'HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n', false, 502, 'upstream_error'],
+    [
+      'two lengths',
+      `${PLAIN_HEAD}content-length: 5\r\ncontent-length: 6\r\n\r\n{"a":1}`,
+      false,
+      504,
+      'upstream_timeout',
+    ],
+    [
+      'a length and chunks',
+      `${PLAIN_HEAD}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
+      false,
+      504,
+      'upstream_timeout',
+    ],
+    ['bad chunks', `${PLAIN_HEAD}transfer-encoding: chunked\r\n\r\nzz\r\n`, false, 504, 'upstream_timeout'],
+  ])('%s', async (_name, once, stream, status, code) => {
+    const { answer, event } = await play({ once }, CHAT, stream);
+    expect([answer.status, codeOf(answer), answer.isComplete]).toEqual([status, code, true]);
+    expect(event).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
+  });
+
+  test.each([
+    'http://169.254.169.254/latest/meta-data/',
+    'http://[fd00:ec2::254]/latest/meta-data/',
+    'http://metadata.google.internal/computeMetadata/v1/',
+    'own',
+  ])('a redirect to %s is not followed', async (target) => {
+    const { provider: other } = await hostileProvider({ once: plainOf('{"choices":[],"stolen":true}') });
+    const location = target === 'own' ? other.url : target;
+    for (const status of [301, 302, 303, 307, 308]) {
+      const { answer, connections } = await play({
+        once: `HTTP/1.1 ${status} Moved\r\nlocation: ${location}/\r\ncontent-length: 0\r\n\r\n`,
+      });
+      expect([answer.status, codeOf(answer)]).toEqual([502, 'upstream_error']);
+      expect(answer.body).not.toContain(location);
+      expect(connections).toBe(1);
+    }
+    expect(other.connections()).toBe(0);
+  });
+});
+
+describe.each(FORMATS)('$path: a usage that is none', (format) => {
+  const counts = (value: unknown): object =>
+    format === CHAT ? { prompt_tokens: value, completion_tokens: 5 } : { input_tokens: value, output_tokens: 5 };
+  const usages: unknown[] = [
+    counts(-1),
+    counts(-1e300),
+    counts(1.5),
+    counts('7'),
+    counts({}),
+    counts([3]),
+    counts(true),
+    counts(1e308),
+    counts(Number.MAX_SAFE_INTEGER),
+    counts(TOKENS_MAX + 1),
+    'many',
+    [1, 2],
+    -5,
+  ];
+
+  test('is estimated within the hold, plain and streamed', async () => {
+    const played = await Promise.all(
+      usages.flatMap((usage) => [
+        play({ once: streamOf(format, usage) }, format),
+        play({ once: plainWith(format, usage) }, format, false),
+      ]),
+    );
+    for (const { answer, event } of played) {
+      expect(answer).toMatchObject({ status: 200, isComplete: true });
+      expect(event).toMatchObject({ outcome: 'settled', evidence: 'estimated' });
+      expect(event.amountNanoUsd).toBeGreaterThan(0);
+      expect(event.amountNanoUsd).toBeLessThanOrEqual(HOLD_NANO_USD);
+    }
+  });
+
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['a number', 17],
+    ['a text', 'x'],
+    ['a list', [null, [[]], { delta: null }]],
+    ['an object', { delta: { content: { content: { content: 'x' } } }, __proto__: null }],
+  ])('%s in every place of an event harms nothing', async (_name, value) => {
+    const names = [
+      'choices',
+      'delta',
+      'content_block',
+      'message',
+      'response',
+      'item',
+      'type',
+      'usage',
+      'sequence_number',
+    ];
+    const events = names.map((name) => `data: ${JSON.stringify({ [name]: value })}\n\n`).join('');
+    const body = format.first + events + format.delta('lo') + format.done;
+    const { answer, event } = await play({ once: `${STREAM_HEAD}${chunkOf(body)}0\r\n\r\n` }, format);
+    expect(answer).toMatchObject({ status: 200, body, isComplete: true });
+    expect(event.outcome).toBe('settled');
+    expect(event.amountNanoUsd).toBeLessThanOrEqual(HOLD_NANO_USD);
+  });
+});
+
+function streamOf(format: Format, usage: unknown): string {
+  const body = format.first + format.delta('lo') + usageFrame(format, usage) + doneWith(format, usage);
+  return `${STREAM_HEAD}${chunkOf(body)}0\r\n\r\n`;
+}
+
+function usageFrame({ path }: Format, usage: unknown): string {
+  if (path === '/v1/chat/completions') return `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
+  if (path === '/v1/messages')
+    return `event: message_delta\ndata: ${JSON.stringify({ type: 'message_delta', usage })}\n\n`;
+  return '';
+}
+
+function doneWith({ path, done }: Format, usage: unknown): string {
+  if (path !== '/v1/responses') return done;
+  const completed = { type: 'response.completed', sequence_number: 2, response: { id: 'resp_1', usage } };
+  return `event: response.completed\ndata: ${JSON.stringify(completed)}\n\n`;
+}
+
+function plainWith({ path }: Format, usage: unknown): string {
+  const text = { type: 'text', text: 'lo' };
+  const answers: Record<Format['path'], object> = {
+    '/v1/chat/completions': { choices: [{ index: 0, message: { role: 'assistant', content: 'lo' } }], usage },
+    '/v1/messages': { type: 'message', content: [text], usage },
+    '/v1/responses': { id: 'resp_1', output: [{ type: 'message', content: [text] }], usage },
+  };
+  return plainOf(JSON.stringify(answers[path]));
+}

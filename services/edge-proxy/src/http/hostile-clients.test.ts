@@ -1,0 +1,393 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { until } from '@gateway/testkit';
+import { gzipSync } from 'node:zlib';
+import { chat } from '../../test/client.js';
+import { startEdgeWorld, TEST_KEY, TEST_MODEL, type EdgeWorld } from '../../test/edge-world.js';
+import { answersTo, rawClient, readAnswers, type RawAnswer, type RawClient } from '../../test/raw-answers.js';
+import { REQUEST_BODIES } from '../memory/held-bytes.js';
+
+const PATH = '/v1/chat/completions';
+const BODY = String(chat().body);
+const HEAD_MS = 1_500;
+const REQUEST_MS = 2_500;
+const KEEP_ALIVE_MS = 1_200;
+const STALLED_MS = 700;
+const PIPELINED_MAX = 4;
+const CONNECTIONS_MAX = 80;
+
+let world: EdgeWorld;
+beforeAll(async () => {
+  world = await startEdgeWorld({
+    env: {
+      GATEWAY_READ_ON_MS: '300',
+      GATEWAY_HTTP_HEAD_MS: String(HEAD_MS),
+      GATEWAY_HTTP_REQUEST_MS: String(REQUEST_MS),
+      GATEWAY_HTTP_KEEP_ALIVE_MS: String(KEEP_ALIVE_MS),
+      GATEWAY_HTTP_STALLED_MS: String(STALLED_MS),
+      GATEWAY_HTTP_PIPELINED: String(PIPELINED_MAX),
+      GATEWAY_HTTP_CONNECTIONS: String(CONNECTIONS_MAX),
+    },
+  });
+}, 60_000);
+afterAll(() => world.stop(), 60_000);
+
+const AUTH = `Authorization: Bearer ${TEST_KEY}\r\nContent-Type: application/json\r\n`;
+const START = `POST ${PATH} HTTP/1.1\r\nHost: x\r\n${AUTH}`;
+const CLOSE = 'Connection: close\r\n';
+const CHUNKED = 'Transfer-Encoding: chunked\r\n';
+const GET_CONFIG = 'GET /api/gateway/config HTTP/1.1\r\nHost: x\r\n';
+
+/** A whole call with this body. */
+function call(body: string | Buffer = BODY, headers = ''): string {
+  const bytes = Buffer.from(body as string);
+  return `${START}${headers}Content-Length: ${bytes.length}\r\n\r\n${bytes.toString('latin1')}`;
+}
+
+const chunked = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+const codeOf = ({ body }: RawAnswer): string => JSON.parse(body).error.code;
+const callsSeen = (): number => world.provider.calls({}).length;
+
+/** One answer with this status and `invalid_request`, nothing after it, and nobody was asked anything. */
+async function expectRefused(bytes: string | Buffer, status = 400): Promise<RawAnswer> {
+  const [admits, calls] = [world.gate.admits.length, callsSeen()];
+  const answers = await answersTo(world.edge.port, bytes);
+  expect(answers.map((answer) => answer.status)).toEqual([status]);
+  const [answer] = answers as [RawAnswer];
+  expect(codeOf(answer)).toBe('invalid_request');
+  expect(answer.headers.get('connection')).toBe('close');
+  expect([world.gate.admits.length, callsSeen()]).toEqual([admits, calls]);
+  return answer;
+}
+
+describe('two requests can never be made of one', () => {
+  const smuggled = `GET /v1/models HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n`;
+  test.each<[string, string]>([
+    ['CL.TE', `${START}Content-Length: 6\r\n${CHUNKED}\r\n0\r\n\r\n${smuggled}`],
+    ['TE.CL', `${START}${CHUNKED}Content-Length: 4\r\n\r\n${chunked(smuggled)}`],
+    ['two lengths', `${START}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello${smuggled}`],
+    ['the same length twice', `${START}Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello`],
+    ['a list of lengths', `${START}Content-Length: 5, 5\r\n\r\nhello`],
+    ['+5', `${START}Content-Length: +5\r\n\r\nhello`],
+    ['-5', `${START}Content-Length: -5\r\n\r\nhello`],
+    ['0x5', `${START}Content-Length: 0x5\r\n\r\nhello`],
+    ['an empty length', `${START}Content-Length:\r\n\r\nhello`],
+    ['a length beyond 64 bits', `${START}Content-Length: 99999999999999999999999\r\n\r\nhello`],
+    ['a space before the colon', `${START}Content-Length : 5\r\n\r\nhello`],
+    ['TE: xchunked', `${START}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n${smuggled}`],
+    ['TE: gzip, chunked', `${START}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+    ['TE: identity', `${START}Transfer-Encoding: identity\r\n\r\n${smuggled}`],
+    ['TE: chunked, identity', `${START}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`],
+    ['TE twice', `${START}${CHUNKED}${CHUNKED}\r\n0\r\n\r\n`],
+    ['TE: "chunked"', `${START}Transfer-Encoding: "chunked"\r\n\r\n0\r\n\r\n`],
+    ['TE with a vertical tab', `${START}Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n`],
+    ['TE in HTTP/1.0', `POST ${PATH} HTTP/1.0\r\n${AUTH}${CHUNKED}\r\n0\r\n\r\n`],
+    ['obs-fold', `${START}X-A: a\r\n b\r\n\r\n`],
+    ['obs-fold with a tab', `${START}X-A: a\r\n\tb\r\n\r\n`],
+    ['obs-fold of the coding', `${START}Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n`],
+    ['a folded first header', `POST ${PATH} HTTP/1.1\r\n Host: x\r\n\r\n`],
+    ['a bare CR in a value', `${START}X-A: a\rX-B: b\r\n\r\n`],
+    ['a bare CR as line end', `${START}X-A: a\r\rX-B: b\r\n\r\n`],
+    ['bare LFs', `POST ${PATH} HTTP/1.1\nHost: x\n\n`],
+    ['a bare LF after a value', `${START}X-A: a\nX-B: b\r\n\r\n`],
+    ['NUL in a value', `${START}X-A: a\0b\r\n\r\n`],
+    ['a control character in a value', `${START}X-A: a\x01b\r\n\r\n`],
+    ['an empty header name', `${START}: x\r\n\r\n`],
+    ['a bad chunk size', `${START}${CHUNKED}\r\nzz\r\n`],
+    ['a chunk size with 0x', `${START}${CHUNKED}\r\n0x5\r\nhello\r\n0\r\n\r\n`],
+    ['a negative chunk size', `${START}${CHUNKED}\r\n-1\r\n`],
+    ['a chunk size beyond 64 bits', `${START}${CHUNKED}\r\nffffffffffffffffff\r\n`],
+    ['a chunk longer than its size', `${START}${CHUNKED}\r\n5\r\nhelloworld\r\n0\r\n\r\n`],
+    ['a chunk line that ends in LF', `${START}${CHUNKED}\r\n5\nhello\n0\n\n`],
+    ['a trailer that is a length', `${START}${CHUNKED}\r\n0\r\nContent-Length: 3\r\n\r\n`],
+    ['two hosts', `GET /v1/models HTTP/1.1\r\nHost: a\r\nHost: b\r\n${AUTH}\r\n`],
+    ['HTTP/0.9', 'GET /api/gateway/config\r\n\r\n'],
+    ['HTTP/1.2', 'GET /api/gateway/config HTTP/1.2\r\n\r\n'],
+    ['HTTP/2.0', 'GET /api/gateway/config HTTP/2.0\r\n\r\n'],
+    ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc'],
+    ['a method of no one', `FOO ${PATH} HTTP/1.1\r\n\r\n`],
+    ['a space in the path', 'GET /api/gateway/config x HTTP/1.1\r\n\r\n'],
+    ['a control character in the path', 'GET /api\x01 HTTP/1.1\r\n\r\n'],
+    ['a byte above ASCII in the path', 'GET /caf\xe9 HTTP/1.1\r\n\r\n'],
+  ])('%s', async (_name, bytes) => {
+    await expectRefused(bytes);
+  });
+
+  test.each<[string, string]>([
+    ['a head that is too large', `${START}X-Big: ${'x'.repeat(40_000)}\r\n\r\n`],
+    ['a path that is', `GET /${'x'.repeat(40_000)} HTTP/1.1\r\n\r\n`],
+    ['201 headers', `${GET_CONFIG}${'A: b\r\n'.repeat(200)}\r\n`],
+    ['5,000 headers', `${GET_CONFIG}${'A: b\r\n'.repeat(5_000)}\r\n`],
+    ['a trailer that is too large', `${START}${CHUNKED}\r\n0\r\nX-A: ${'x'.repeat(40_000)}\r\n\r\n`],
+  ])('%s is 431', async (_name, bytes) => {
+    await expectRefused(bytes, 431);
+  });
+
+  test.each<[string, string]>([
+    ['200 headers', `${GET_CONFIG}${CLOSE}${'A: b\r\n'.repeat(198)}\r\n`],
+    ['a head of 30 KB', `${GET_CONFIG}${CLOSE}X-Big: ${'x'.repeat(30_000)}\r\n\r\n`],
+    ['empty lines before the request', `\r\n\r\n\r\n${GET_CONFIG}${CLOSE}\r\n`],
+    ['bytes above ASCII in a value', `${GET_CONFIG}${CLOSE}X-A: \xe9\x80\r\n\r\n`],
+    [
+      'an upgrade that nobody serves',
+      `${GET_CONFIG}${CLOSE.replace('close', 'close, upgrade')}Upgrade: websocket\r\n\r\n`,
+    ],
+    ['chunk extensions', `${START}${CLOSE}${CHUNKED}\r\n${chunked(BODY).replace('\r\n', ';a=b\r\n')}`],
+    ['trailers', `${START}${CLOSE}${CHUNKED}\r\n${chunked(BODY).slice(0, -2)}X-A: b\r\n\r\n`],
+  ])('%s: served', async (_name, bytes) => {
+    expect((await answersTo(world.edge.port, bytes)).map(({ status }) => status)).toEqual([200]);
+  });
+
+  test('a line break in the id of a client cannot be sent on', async () => {
+    const [answer] = await answersTo(
+      world.edge.port,
+      `${GET_CONFIG}${CLOSE}X-Request-Id: a\\r\\nset-cookie: b%0d%0ac\r\n\r\n`,
+    );
+    expect(answer?.headers.get('x-request-id')).toBe('a\\r\\nset-cookie: b%0d%0ac');
+    expect(answer?.headers.has('set-cookie')).toBe(false);
+  });
+});
+
+test.each([
+  `${PATH}/..%2f..`,
+  `/v1/../v1/chat/completions`,
+  `/./v1/chat/completions`,
+  `//v1/chat/completions`,
+  `/v1//chat/completions`,
+  `${PATH};x=1`,
+  `${PATH}%00`,
+  `${PATH}%20`,
+  `${PATH}.json`,
+  `${PATH}#x`,
+  `${PATH}\\`,
+  `/v1/chat\\completions`,
+  `/v1/chat/completion%73`,
+  `http://x${PATH}`,
+  `//x${PATH}`,
+  '*',
+  `/x/../../../etc/passwd`,
+  `/${'a/'.repeat(5_000)}`,
+])('path %# is no endpoint', async (path) => {
+  const answers = await answersTo(
+    world.edge.port,
+    `POST ${path} HTTP/1.1\r\nHost: x\r\n${AUTH}${CLOSE}Content-Length: 0\r\n\r\n`,
+  );
+  expect(answers.map(({ status }) => status)).toEqual([404]);
+  expect(codeOf(answers[0] as RawAnswer)).toBe('unsupported_endpoint');
+});
+
+describe('bodies', () => {
+  const model = `"model":"${TEST_MODEL}"`;
+  const messages = '"messages":[{"role":"user","content":"x"}]';
+  test.each<[string, string | Buffer, string?]>([
+    ['nothing', ''],
+    ['no object', '[]'],
+    ['half an object', `{${model}`],
+    ['more than an object', `{${model},${messages}}{}`],
+    ['depth 100,000', `{${model},${messages},"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
+    ['depth 100,000, unclosed', `{${model},"messages":${'[{"a":'.repeat(100_000)}`],
+    ['a model that is an object', `{"model":{"toString":1},${messages}}`],
+    ['the model twice', `{${model},${model},${messages}}`],
+    ['the model twice, once escaped', `{${model},"\\u006dodel":"pub/other",${messages}}`],
+    ['max_tokens beyond a double', `{${model},${messages},"max_tokens":1e400}`],
+    ['max_tokens below zero', `{${model},${messages},"max_tokens":-1}`],
+    ['max_tokens as a fraction', `{${model},${messages},"max_tokens":1.5}`],
+    ['a number that JSON does not have', `{${model},${messages},"x":NaN}`],
+    ['a lone surrogate as bytes', Buffer.from(`{${model},${messages},"x":"\xed\xa0\x80"}`, 'latin1')],
+    ['an overlong slash', Buffer.from(`{${model},${messages},"x":"\xc0\xaf"}`, 'latin1')],
+    ['a byte order mark', Buffer.from(`\ufeff{${model},${messages}}`)],
+    ['UTF-16', Buffer.from(`{${model},${messages}}`, 'utf16le')],
+    ['a NUL in a string', `{${model},${messages},"x":"\0"}`],
+    ['gzip that says so', gzipSync(`{${model},${messages}}`), 'Content-Encoding: gzip\r\n'],
+    ['gzip that does not', gzipSync(`{${model},${messages}}`)],
+    ['100,000 members', `{${model},${messages},${Array.from({ length: 100_000 }, (_, at) => `"k${at}":1`).join(',')}}`],
+  ])('%s: 400', async (_name, body, headers = '') => {
+    const calls = callsSeen();
+    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
+    const head = `${START}${CLOSE}${headers}Content-Length: ${bytes.length}\r\n\r\n`;
+    const answers = await answersTo(world.edge.port, Buffer.concat([Buffer.from(head), bytes]));
+    expect(answers.map(({ status }) => status)).toEqual([400]);
+    expect(codeOf(answers[0] as RawAnswer)).toBe('invalid_request');
+    expect(callsSeen()).toBe(calls);
+  });
+
+  test.each([
+    `"__proto__":{"isAdmin":true,"stream":true},"constructor":{"prototype":{"isAdmin":true}}`,
+    `"x":${'['.repeat(900)}${']'.repeat(900)}`,
+    `"x":1e400,"y":-0.0e-999,"z":123456789012345678901234567890`,
+    `"":"","\\ud800":"\\udfff","hasOwnProperty":null,"toString":0`,
+  ])('what the gateway does not read goes to the provider as it is: %#', async (fields) => {
+    const text = `{${model},${messages},${fields}}`;
+    const answers = await answersTo(world.edge.port, call(text, CLOSE));
+    expect(answers.map(({ status }) => status)).toEqual([200]);
+    const sent = world.provider.calls({}).at(-1)?.bodyBase64 ?? '';
+    expect(Buffer.from(sent, 'base64').toString()).toBe(text.replace(TEST_MODEL, 'upstream-model'));
+    expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined();
+  });
+
+  test('uploads that are aborted leave nothing', async () => {
+    const admits = world.gate.admits.length;
+    const clients = Array.from({ length: 40 }, (_, at) =>
+      rawClient(
+        world.edge.port,
+        `${START}Content-Length: ${1_000 + at * 10_000}\r\n\r\n${'x'.repeat(900 + at * 9_000)}`,
+      ),
+    );
+    await until('the edge holds their bytes', () => REQUEST_BODIES.held > 0);
+    for (const { socket } of clients) socket.destroy();
+    await until('nothing is held', () => REQUEST_BODIES.held === 0);
+    expect(world.gate.admits).toHaveLength(admits);
+  });
+});
+
+describe('several requests on one connection', () => {
+  test('are answered in their order, each with ids of its own', async () => {
+    const answers = await answersTo(
+      world.edge.port,
+      `${GET_CONFIG}X-Request-Id: one\r\n\r\n${call(BODY, 'X-Request-Id: two\r\n')}GET /nothing HTTP/1.1\r\nX-Request-Id: three\r\n${CLOSE}\r\n`,
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 404]);
+    expect(answers.map(({ headers }) => headers.get('x-request-id'))).toEqual(['one', 'two', 'three']);
+    expect(new Set(answers.map(({ headers }) => headers.get('x-gateway-request-id'))).size).toBe(3);
+  });
+
+  test('with more of them unanswered than may be, the connection is closed and no call is left', async () => {
+    const releases = world.gate.releases.length;
+    const client = rawClient(world.edge.port, call().repeat(PIPELINED_MAX + 1));
+    await client.closed;
+    expect(client.wire()).toBe('');
+    const held = (): string[] =>
+      [...world.gate.holds.keys()].filter((id) => !world.gate.releases.some((r) => r.id === id));
+    await until('what was admitted is given back', () => held().length === 0);
+    expect(world.gate.releases.length - releases).toBeLessThanOrEqual(PIPELINED_MAX);
+  });
+
+  test.each([
+    ['garbage behind a call', 'x'.repeat(1_000)],
+    ['a broken head behind a call', 'GET / HTTP/1.1\r\nbad header: 1\r\n\r\n'],
+  ])('%s does not harm its answer', async (_name, after) => {
+    const calls = callsSeen();
+    const answers = await answersTo(world.edge.port, call(chat({ stream: true }).body as string) + after);
+    expect(answers[0]).toMatchObject({ status: 200, isComplete: true });
+    expect(answers[0]?.body).toContain('data: [DONE]');
+    expect(answers).toHaveLength(1);
+    expect(callsSeen()).toBe(calls + 1);
+  });
+
+  test('a body that breaks is answered behind the answers before it', async () => {
+    const answers = await answersTo(world.edge.port, `${call()}${START}X-Request-Id: mine\r\n${CHUNKED}\r\nzz\r\n`);
+    expect(answers.map(({ status, isComplete }) => [status, isComplete])).toEqual([
+      [200, true],
+      [400, true],
+    ]);
+    expect(answers[1]?.headers.get('x-request-id')).toBe('mine');
+  });
+
+  test('data behind a request that closes the connection is not read', async () => {
+    const calls = callsSeen();
+    const answers = await answersTo(world.edge.port, call(BODY, CLOSE) + call());
+    expect(answers.map(({ status }) => status)).toEqual([200]);
+    expect(callsSeen()).toBe(calls + 1);
+  });
+
+  test('a client that leaves with several calls open has left them all', async () => {
+    const { gate } = world;
+    const before = gate.admits.length;
+    world.provider.script({ model: 'upstream-model', times: 3, steps: [{ chunk: 'data: {}\n\n' }, { end: 'stall' }] });
+    const client = rawClient(world.edge.port, call(chat({ stream: true }).body as string).repeat(3));
+    await until('all are admitted', () => gate.admits.length === before + 3);
+    const ids = gate.admits.slice(before).map(({ entry }) => entry.id);
+    await until('a beat names them', () => ids.every((id) => gate.beats.at(-1)?.calls.some((each) => each.id === id)));
+    client.socket.destroy();
+    for (const id of ids) expect(await world.eventOf(id)).toMatchObject({ outcome: 'settled', evidence: 'estimated' });
+  });
+});
+
+describe('time', () => {
+  /** Drips these bytes, one each `everyMs`, until the connection is closed. */
+  async function drip(client: RawClient, bytes: string, everyMs: number): Promise<void> {
+    let at = 0;
+    const timer = setInterval(() => client.socket.write(bytes[at++ % bytes.length] as string), everyMs);
+    await client.closed;
+    clearInterval(timer);
+  }
+
+  test('what does not come in time is 408 with both ids; what is idle is closed', async () => {
+    const admits = world.gate.admits.length;
+    const startedAt = performance.now();
+    const { port } = world.edge;
+    const clients = {
+      silent: rawClient(port),
+      halfHead: rawClient(port, 'POST /v1/chat/compl'),
+      slowHead: rawClient(port, `POST ${PATH} HTTP/1.1\r\nX-Slow: `),
+      halfBody: rawClient(port, `${START}X-Request-Id: mine\r\nContent-Length: 5000\r\n\r\n{"model"`),
+      slowBody: rawClient(port, `${START}${CHUNKED}\r\n`),
+      idle: rawClient(port, `${GET_CONFIG}\r\n`),
+      halfNext: rawClient(port, `${GET_CONFIG}\r\nGET /v1/mod`),
+    };
+    const dripping = [drip(clients.slowHead, 'x', 50), drip(clients.slowBody, '1\r\nx\r\n', 50)];
+    await Promise.all([...Object.values(clients).map(({ closed }) => closed), ...dripping]);
+    const { idle, halfNext, ...late } = clients;
+    for (const client of Object.values(late)) {
+      const [answer, ...more] = readAnswers(client.wire());
+      expect([answer?.status, more]).toEqual([408, []]);
+      expect(codeOf(answer as RawAnswer)).toBe('invalid_request');
+    }
+    expect(readAnswers(late.halfBody.wire())[0]?.headers.get('x-request-id')).toBe('mine');
+    expect(readAnswers(idle.wire()).map(({ status }) => status)).toEqual([200]);
+    expect(readAnswers(halfNext.wire()).map(({ status }) => status)).toEqual([200, 408]);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(REQUEST_MS);
+    expect(world.gate.admits).toHaveLength(admits);
+    expect(REQUEST_BODIES.held).toBe(0);
+  }, 60_000);
+
+  /** Streams a megabyte every 10 ms, without an end. */
+  const FLOOD = Array.from({ length: 30 }, () => ({ delayMs: 5, chunk: `data: ${'x'.repeat(1024 * 1024)}\n\n` }));
+
+  test('a client that takes nothing is ended as a cut stream, and pays for what was delivered', async () => {
+    world.provider.script({ model: 'upstream-model', steps: [...FLOOD, { end: 'stall' }] });
+    const before = world.gate.admits.length;
+    const client = rawClient(world.edge.port, call(chat({ stream: true }).body as string));
+    client.socket.pause();
+    await until('it is admitted', () => world.gate.admits.length > before);
+    const id = world.gate.admits[before]?.entry.id ?? '';
+    expect(await world.eventOf(id)).toMatchObject({ outcome: 'settled', attempts: [{ outcome: 'abandoned' }] });
+    client.socket.resume();
+    await client.closed;
+    expect(readAnswers(client.wire())).toMatchObject([{ status: 200, isComplete: false }]);
+  }, 60_000);
+
+  test('a client that takes its bytes slowly, but takes them, is served to the end', async () => {
+    const frames = Array.from({ length: 12 }, () => ({ chunk: `data: ${'x'.repeat(1024 * 1024)}\n\n` }));
+    world.provider.script({ model: 'upstream-model', steps: [...frames, { chunk: 'data: [DONE]\n\n' }] });
+    const client = rawClient(world.edge.port, call(chat({ stream: true }).body as string, CLOSE));
+    const startedAt = performance.now();
+    const sip = setInterval(() => {
+      client.socket.resume();
+      setTimeout(() => client.socket.pause(), 10);
+    }, 250);
+    await until(
+      'twice the time of one that takes nothing is over',
+      () => performance.now() - startedAt > 2 * STALLED_MS,
+    );
+    clearInterval(sip);
+    setTimeout(() => client.socket.resume(), 20);
+    await client.closed;
+    expect(readAnswers(client.wire())).toMatchObject([{ status: 200, isComplete: true }]);
+    expect(client.wire()).toContain('data: [DONE]');
+  }, 60_000);
+});
+
+test('a connection above the most is closed at once, and none of the others is', async () => {
+  const clients = Array.from({ length: CONNECTIONS_MAX + 5 }, () => rawClient(world.edge.port));
+  let closed = 0;
+  for (const client of clients) void client.closed.then(() => (closed += 1));
+  await until('five are closed', () => closed >= 5);
+  expect(clients.every((client) => client.wire() === '')).toBe(true);
+  for (const { socket } of clients) socket.destroy();
+  await until('there is room again', async () => {
+    const client = rawClient(world.edge.port, `${GET_CONFIG}${CLOSE}\r\n`);
+    await client.closed;
+    return client.wire().startsWith('HTTP/1.1 200');
+  });
+});

@@ -1,0 +1,48 @@
+import { expect, test } from '@jest/globals';
+import { CALM, judgeLoad, type LoadLimits, type LoadReason, type LoadState } from './judge-load.js';
+
+const LIMITS: LoadLimits = {
+  delayMsMax: 100,
+  delayMsCalm: 25,
+  memoryShareMax: 0.8,
+  memoryShareCalm: 0.7,
+  readingsToBegin: 3,
+  readingsToEnd: 2,
+};
+
+/** What is said after each reading of delay and memory. */
+function said(readings: readonly (readonly [number, number])[], from: LoadState = CALM): (LoadReason | null)[] {
+  let state = from;
+  return readings.map(([delayMs, memoryShare]) => {
+    state = judgeLoad(state, { delayMs, memoryShare }, LIMITS);
+    return state.shedding;
+  });
+}
+
+const [QUIET, LATE, FULL, BETWEEN] = [
+  [0, 0.1],
+  [100, 0.1],
+  [0, 0.8],
+  [50, 0.75],
+] as const;
+const SHEDDING: LoadState = { shedding: 'delay', streak: 0 };
+
+test('it takes several readings in a row, of delay or of memory', () => {
+  expect(said([LATE, LATE, LATE])).toEqual([null, null, 'delay']);
+  expect(said([FULL, FULL, FULL])).toEqual([null, null, 'memory']);
+  expect(said([LATE, FULL, LATE])).toEqual([null, null, 'delay']);
+});
+
+test('one quiet reading between begins the count anew', () => {
+  expect(said([LATE, LATE, QUIET, LATE, LATE, BETWEEN, LATE, LATE, LATE]).slice(0, -1)).toEqual(Array(8).fill(null));
+});
+
+test('it ends after several readings in a row that are well below, and not before', () => {
+  expect(said([QUIET, QUIET], SHEDDING)).toEqual(['delay', null]);
+  expect(said([BETWEEN, BETWEEN, BETWEEN, BETWEEN], SHEDDING)).toEqual(Array(4).fill('delay'));
+  expect(said([QUIET, BETWEEN, QUIET, QUIET], SHEDDING)).toEqual(['delay', 'delay', 'delay', null]);
+});
+
+test('the reason is that of the latest reading which had one', () => {
+  expect(said([FULL, BETWEEN, LATE, QUIET], SHEDDING)).toEqual(['memory', 'memory', 'delay', 'delay']);
+});

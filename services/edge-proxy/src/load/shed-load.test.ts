@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { until } from '@gateway/testkit';
+import { setTimeout as delay } from 'node:timers/promises';
+import { begin, bytesOf, chat, send } from '../../test/client.js';
+import { startEdgeWorld, type EdgeWorld } from '../../test/edge-world.js';
+
+const PATH = '/v1/chat/completions';
+const SHED_DELAY_MS = 300;
+
+let world: EdgeWorld;
+beforeAll(async () => {
+  world = await startEdgeWorld({ env: { GATEWAY_SHED_DELAY_MS: String(SHED_DELAY_MS) } });
+}, 60_000);
+afterAll(() => world.stop(), 60_000);
+
+/** The event loop stands still. */
+function block(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+test('an overloaded edge refuses new calls before anything is read or asked, and lets running ones end', async () => {
+  world.provider.script({
+    model: 'upstream-model',
+    steps: [{ chunk: 'data: {}\n\n' }, { waitFor: 'calm' }, { chunk: 'data: [DONE]\n\n' }],
+  });
+  const running = await begin(world.edge.url, PATH, chat({ stream: true }));
+  expect(running.statusCode).toBe(200);
+  const admits = world.gate.admits.length;
+  const isShedding = () => world.log.some(({ text }) => text === 'new calls are refused: overload');
+  await until('the edge sheds load', async () => {
+    block(2 * SHED_DELAY_MS);
+    await delay(1);
+    return isShedding();
+  });
+  const refused = await send(world.edge.url, PATH, chat());
+  expect(refused.status).toBe(500);
+  expect(JSON.parse(refused.body.toString()).error).toMatchObject({ code: 'admission_error', type: 'server_error' });
+  expect(refused.headers['x-gateway-request-id']).toBe(refused.headers['x-request-id']);
+  expect(world.gate.admits).toHaveLength(admits);
+  expect((await send(world.edge.url, PATH, { ...chat(), key: 'wrong' })).status).toBe(401);
+  expect((await send(world.edge.url, '/v1/models')).status).toBe(200);
+  world.provider.release('calm');
+  expect((await bytesOf(running)).toString()).toBe('data: {}\n\ndata: [DONE]\n\n');
+  expect(await world.eventOf(String(running.headers['x-gateway-request-id']))).toMatchObject({ outcome: 'settled' });
+  await until('calls are taken again', async () => (await send(world.edge.url, PATH, chat())).status === 200);
+}, 60_000);

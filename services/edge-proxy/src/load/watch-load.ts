@@ -1,0 +1,48 @@
+import type { Logger } from '@gateway/service-kit';
+import { CALM, judgeLoad, type LoadLimits, type LoadReason, type LoadState } from './judge-load.js';
+
+/** Time between two readings: a delay shows as the lateness of the next. */
+const READ_EVERY_MS = 100;
+
+export interface LoadWatchParts {
+  readonly limits: LoadLimits;
+  readonly memoryShare: () => number;
+  readonly monotonicMs: () => number;
+  readonly log: Logger;
+}
+
+/** Reads how busy this process is and says whether it takes new calls. Running ones are never touched. */
+export class LoadWatch {
+  readonly #parts: LoadWatchParts;
+  readonly #timer: NodeJS.Timeout;
+  #state: LoadState = CALM;
+  #readAtMs: number;
+
+  constructor(parts: LoadWatchParts) {
+    this.#parts = parts;
+    this.#readAtMs = parts.monotonicMs();
+    this.#timer = setInterval(() => this.#read(), READ_EVERY_MS).unref();
+  }
+
+  /** Why new calls are refused; null: they are not. */
+  get shedding(): LoadReason | null {
+    return this.#state.shedding;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #read(): void {
+    const { limits, memoryShare, monotonicMs, log } = this.#parts;
+    const now = monotonicMs();
+    const delayMs = Math.max(0, now - this.#readAtMs - READ_EVERY_MS);
+    this.#readAtMs = now;
+    const before = this.#state.shedding;
+    const reading = { delayMs, memoryShare: memoryShare() };
+    this.#state = judgeLoad(this.#state, reading, limits);
+    const { shedding } = this.#state;
+    if (before === null && shedding !== null) log.warn({ shedding, ...reading }, 'new calls are refused: overload');
+    if (before !== null && shedding === null) log.info(reading, 'new calls are taken again');
+  }
+}

@@ -1,0 +1,103 @@
+import { connect, type Socket } from 'node:net';
+
+/** One answer as it lay on the wire. */
+export interface RawAnswer {
+  readonly status: number;
+  /** Lower-case names; the first value of each. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+  /** It ended as HTTP says. */
+  readonly isComplete: boolean;
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The answers on a connection, interim ones left out. Throws when something on it is no answer, or lacks an id header. */
+export function readAnswers(wire: string): RawAnswer[] {
+  const answers: RawAnswer[] = [];
+  let rest = wire;
+  while (rest !== '') {
+    const headEnd = rest.indexOf('\r\n\r\n');
+    if (headEnd < 0) throw new Error(`half a head: ${JSON.stringify(rest.slice(0, 200))}`);
+    const [line = '', ...lines] = rest.slice(0, headEnd).split('\r\n');
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1]);
+    if (!(status >= 100)) throw new Error(`no answer: ${JSON.stringify(line.slice(0, 200))}`);
+    rest = rest.slice(headEnd + 4);
+    if (status < 200) continue;
+    const headers = headersOf(lines);
+    requireIds(headers, line);
+    const { body, length, isComplete } = bodyOf(rest, headers);
+    answers.push({ status, headers, body, isComplete });
+    rest = rest.slice(length);
+  }
+  return answers;
+}
+
+function headersOf(lines: readonly string[]): Map<string, string> {
+  const headers = new Map<string, string>();
+  for (const each of lines) {
+    const colon = each.indexOf(':');
+    const name = each.slice(0, colon).toLowerCase();
+    if (!headers.has(name)) headers.set(name, each.slice(colon + 1).trim());
+  }
+  return headers;
+}
+
+function requireIds(headers: ReadonlyMap<string, string>, line: string): void {
+  const own = headers.get('x-gateway-request-id') ?? '';
+  if (!UUID.test(own) || (headers.get('x-request-id') ?? '') === '') throw new Error(`an answer without ids: ${line}`);
+}
+
+function bodyOf(
+  text: string,
+  headers: ReadonlyMap<string, string>,
+): { body: string; length: number; isComplete: boolean } {
+  if (headers.get('transfer-encoding') === 'chunked') return chunkedBody(text);
+  const length = Number(headers.get('content-length') ?? 0);
+  return { body: text.slice(0, length), length, isComplete: text.length >= length };
+}
+
+function chunkedBody(text: string): { body: string; length: number; isComplete: boolean } {
+  let at = 0;
+  let body = '';
+  for (;;) {
+    const lineEnd = text.indexOf('\r\n', at);
+    const size = lineEnd < 0 ? Number.NaN : Number.parseInt(text.slice(at, lineEnd), 16);
+    const end = lineEnd + 2 + size + 2;
+    if (Number.isNaN(size) || end > text.length) return { body, length: text.length, isComplete: false };
+    if (size === 0) return { body, length: end, isComplete: true };
+    body += text.slice(lineEnd + 2, end - 2);
+    at = end;
+  }
+}
+
+export interface RawClient {
+  readonly socket: Socket;
+  /** What has come so far, one character a byte. */
+  wire(): string;
+  closed: Promise<void>;
+}
+
+/** Of an answer without end the rest is read and forgotten. */
+const KEPT_BYTES_MAX = 32 * 1024 * 1024;
+
+/** A bare connection that sends `bytes` and keeps what comes. */
+export function rawClient(port: number, bytes: string | Buffer = ''): RawClient {
+  let wire = '';
+  const socket = connect(port, '127.0.0.1', () => {
+    if (bytes.length > 0) socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
+  });
+  socket.on('error', () => undefined);
+  socket.on('data', (chunk) => {
+    if (wire.length < KEPT_BYTES_MAX) wire += chunk.toString('latin1');
+  });
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  return { socket, wire: () => wire, closed };
+}
+
+/** Everything that was answered until the gateway closed the connection. */
+export async function answersTo(port: number, bytes: string | Buffer): Promise<RawAnswer[]> {
+  const client = rawClient(port, bytes);
+  await client.closed;
+  return readAnswers(client.wire());
+}
