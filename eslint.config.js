@@ -13,6 +13,7 @@ export default tseslint.config(
           './services/*/tsconfig.json',
           './services/dashboard/web/tsconfig.json',
           './services/dashboard/web/fixtures/tsconfig.json',
+          './services/dashboard/web/test/tsconfig.json',
           './deploy/*/tsconfig.json',
         ],
         tsconfigRootDir: import.meta.dirname,
