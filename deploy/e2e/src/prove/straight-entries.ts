@@ -20,7 +20,7 @@ export interface StraightAnswers {
 const EDGE = 'straight-edge';
 /** Messages under way: each replica has several, and none waits as long as the time of its entries. */
 const MESSAGES_AT_ONCE = 9;
-/** Each so many-th message is sent twice at once, as after a silence. */
+/** Each so many-th message is sent twice at once, as after a silence; so are the first ones, in which is what fits. */
 const SENT_TWICE_EVERY = 2;
 const TIMEOUT_MS = 10_000;
 const DRAIN_MS = 5_000;
@@ -73,7 +73,8 @@ export class StraightSender {
         left -= entries;
         sent += 1;
         const admits = Array.from({ length: entries }, () => entryOf(digests, model));
-        await Promise.all(sent % SENT_TWICE_EVERY === 0 ? [send(admits), send(admits)] : [send(admits)]);
+        const isSentTwice = sent <= MESSAGES_AT_ONCE || sent % SENT_TWICE_EVERY === 0;
+        await Promise.all(isSentTwice ? [send(admits), send(admits)] : [send(admits)]);
       }
     };
     await Promise.all(Array.from({ length: MESSAGES_AT_ONCE }, lane));

@@ -8,9 +8,6 @@ import { startTestRedis, temporaryDirectory, until } from '@gateway/testkit';
 
 const SLOTS_TOTAL = 16_384;
 const NODES = 3;
-/** The bus port of a node is its port and this. */
-const BUS_PORT_ABOVE = 10_000;
-const PORT_MAX = 65_535 - BUS_PORT_ABOVE;
 
 const LIBRARIES = 'LD_LIBRARY_PATH=';
 
@@ -28,7 +25,7 @@ export interface TestCluster {
 export async function startTestCluster(): Promise<TestCluster> {
   const directory = temporaryDirectory('cluster');
   const program = await findProgram();
-  const nodes: { port: number; child: ChildProcess; redis: Redis }[] = [];
+  const nodes: { port: number; busPort: number; child: ChildProcess; redis: Redis }[] = [];
   const stop = async (): Promise<void> => {
     for (const { child, redis } of nodes) {
       redis.disconnect();
@@ -40,17 +37,20 @@ export async function startTestCluster(): Promise<TestCluster> {
   };
   try {
     for (let node = 0; node < NODES; node += 1) {
-      const port = await lowPort();
+      const port = await freePort();
+      // Not the default, 10,000 above: there are the ports of outgoing connections.
+      const busPort = await freePort();
       const home = join(directory.path, String(node));
       mkdirSync(home);
-      nodes.push({ port, child: startNode(program, port, home), redis: new Redis(port, '127.0.0.1') });
+      const child = startNode(program, port, busPort, home);
+      nodes.push({ port, busPort, child, redis: new Redis(port, '127.0.0.1') });
       nodes.at(-1)?.redis.on('error', () => undefined);
     }
     for (const [index, { redis }] of nodes.entries()) {
       const from = Math.ceil((index * SLOTS_TOTAL) / NODES);
       const to = Math.ceil(((index + 1) * SLOTS_TOTAL) / NODES) - 1;
       await redis.call('cluster', 'addslotsrange', from, to);
-      await redis.call('cluster', 'meet', '127.0.0.1', nodes[0]?.port ?? 0);
+      await redis.call('cluster', 'meet', '127.0.0.1', nodes[0]?.port ?? 0, nodes[0]?.busPort ?? 0);
     }
     await until('the cluster is whole', async () =>
       (await Promise.all(nodes.map(({ redis }) => isWhole(redis)))).every(Boolean),
@@ -94,21 +94,13 @@ function librariesOf(pid: number | null): Record<string, string> {
   }
 }
 
-function startNode({ path, env }: Program, port: number, home: string): ChildProcess {
+function startNode({ path, env }: Program, port: number, busPort: number, home: string): ChildProcess {
   const settings = {
     ...{ port, bind: '127.0.0.1', dir: home, save: '', appendonly: 'no' },
-    ...{ 'cluster-enabled': 'yes', 'cluster-config-file': 'nodes.conf', 'cluster-port': port + BUS_PORT_ABOVE },
+    ...{ 'cluster-enabled': 'yes', 'cluster-config-file': 'nodes.conf', 'cluster-port': busPort },
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const child = spawn(path, args, { stdio: 'ignore', env: { ...process.env, ...env } });
   process.once('exit', () => child.kill('SIGKILL'));
   return child;
-}
-
-/** A free port whose bus port is one too. */
-async function lowPort(): Promise<number> {
-  for (;;) {
-    const port = await freePort();
-    if (port <= PORT_MAX) return port;
-  }
 }
