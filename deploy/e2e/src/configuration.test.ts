@@ -39,7 +39,12 @@ const OF_ONE: Readonly<Record<(typeof SERVICES)[number], readonly string[]>> = {
     'GATEWAY_DRAIN_MS',
     'GATEWAY_ALLOW_PRIVATE_SOURCES',
   ],
+  // The dashboard's address and the session secret are missing here: those are named too.
   dashboard: [
+    'GATEWAY_DASHBOARD_URL',
+    'GATEWAY_PUBLIC_URL',
+    'GATEWAY_SESSION_SECRET',
+    'GATEWAY_TEAMS_ENABLED',
     'GATEWAY_OPERATOR_PORT',
     'GATEWAY_OPERATOR_TOKEN',
     'GATEWAY_KEY_PREFIXES',
@@ -53,7 +58,7 @@ const OF_ONE: Readonly<Record<(typeof SERVICES)[number], readonly string[]>> = {
     'GATEWAY_CREDENTIALS_KEY',
     'GATEWAY_ALLOW_PRIVATE_SOURCES',
   ],
-  accounts: ['GATEWAY_POSTGRES_URL', 'GATEWAY_TEAMS_ENABLED', 'GATEWAY_SMTP_URL'],
+  accounts: ['GATEWAY_POSTGRES_URL', 'GATEWAY_DASHBOARD_URL', 'GATEWAY_TEAMS_ENABLED', 'GATEWAY_SMTP_URL'],
   catalog: ['GATEWAY_POSTGRES_URL', 'GATEWAY_CREDENTIALS_KEY', 'GATEWAY_ALLOW_PRIVATE_SOURCES'],
 };
 

@@ -8,6 +8,9 @@ import { sharedSystem } from './system.js';
 import type { SharedSystem } from './system.js';
 import type { TestAccount, TestOperator } from './operator.js';
 
+/** Each answer waits for up to three seconds. */
+const PUTS_MAX = 5;
+
 /** A model whose sources are the simulator's listeners. */
 export interface ContractModel {
   readonly id: string;
@@ -159,9 +162,13 @@ async function newModel(
   return made;
 }
 
+/** Until it is in force everywhere: on a busy machine that may take longer than the three seconds of one answer. */
 async function putInForce(operator: TestOperator, path: string, spec: object): Promise<void> {
-  const { inForce } = await operator.must<{ inForce: boolean }>('PUT', path, spec);
-  if (!inForce) throw new Error(`${path} is not in force`);
+  for (let tried = 0; tried < PUTS_MAX; tried += 1) {
+    const { inForce } = await operator.must<{ inForce: boolean }>('PUT', path, spec);
+    if (inForce) return;
+  }
+  throw new Error(`${path} is not in force`);
 }
 
 function sourceIdOf({ upstream }: ContractModel, priority: number): string {

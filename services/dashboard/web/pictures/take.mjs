@@ -1,5 +1,6 @@
 // `npm run pictures`: every page over the fixtures, at three widths, light and dark, empty, small and with 50,000 calls;
-// then one sheet of all of them. `--only keys,usage`, `--widths 390`, `--schemes dark` and `--scenarios large` take fewer.
+// then one sheet of all of them. `--only keys,usage`, `--widths 390`, `--schemes dark` and `--scenarios large` take fewer;
+// `--missing` goes on with a run that was ended.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -48,6 +49,7 @@ const { values } = parseArgs({
     widths: { type: 'string', default: '390,1280,1920' },
     schemes: { type: 'string', default: 'light,dark' },
     scenarios: { type: 'string', default: 'empty,small,large' },
+    missing: { type: 'boolean', default: false },
   },
 });
 const list = (text) => text.split(',');
@@ -55,7 +57,7 @@ if (!existsSync(CHROMIUM)) {
   console.error(`no Chromium at ${CHROMIUM}: install Debian's "chromium", or name one in GATEWAY_CHROMIUM`);
   process.exit(1);
 }
-rmSync(OUT, { recursive: true, force: true });
+if (!values.missing) rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT, { recursive: true });
 const server = await startFixtureServer(fileURLToPath(new URL('../dist', import.meta.url)));
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
@@ -84,6 +86,11 @@ async function takeAll(scenario, scheme, width) {
     if (needs === 'funded' && scenario === 'empty') continue;
     const used = needs === 'door' ? 'door' : scenario;
     if (needs === 'door' && scenario !== 'small') continue;
+    const file = `${OUT}${name}-${scenario}-${scheme}-${width}.png`;
+    if (values.missing && existsSync(file)) {
+      taken.push({ name, scenario, scheme, width, file });
+      continue;
+    }
     await context.addCookies([{ name: 'fixture', value: used, url: server.url }]);
     const page = await context.newPage();
     if (name === 'overview' || name === 'key-create') await page.request.get(`${server.url}/fixture/reset`);
@@ -92,7 +99,6 @@ async function takeAll(scenario, scheme, width) {
     await page.waitForLoadState('networkidle');
     await act?.(page)?.catch((fault) => console.log(`${name} ${scenario} ${scheme} ${width}: ${fault.message}`));
     const height = await page.evaluate(() => document.documentElement.scrollHeight);
-    const file = `${OUT}${name}-${scenario}-${scheme}-${width}.png`;
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     if (overflow > 0) console.log(`${name} ${scenario} ${scheme} ${width}: ${overflow} px wider than the screen`);
     const viewport = { width, height: Math.min(Math.max(height, HEIGHTS[width] ?? 900), PICTURE_HEIGHT_MAX) };
