@@ -79,7 +79,9 @@ function after({ entries, exhausted, at }: Ahead, taken: number, from: AuditPosi
   if (taken === entries.length && exhausted) return { page: null, shown: null, done: true };
   const last = entries[taken - 1];
   if (last !== undefined) return { page: last.page, shown: numberOf(last.entry), done: false };
-  return entries.length === 0 ? at : from;
+  const first = entries[0];
+  // Of none shown yet, what comes before the first of them is newer than this list.
+  return first === undefined ? at : { ...from, shown: from.shown ?? numberOf(first.entry) + 1 };
 }
 
 async function readAhead(
