@@ -1,4 +1,5 @@
 import type { ExportFormat, LedgerEntryLine, UsageRecordLine } from '@gateway/contracts/operator';
+import { isCustomersEntry } from '../domain/customer-entries.js';
 import { isRefusal } from '../domain/refuse.js';
 import type { exportPages } from './export-pages.js';
 
@@ -53,20 +54,22 @@ export type CustomerFile = keyof typeof CUSTOMER_FILES;
  */
 export function customerPages(pages: Pages, file: CustomerFile, format: ExportFormat, whole: boolean): Pages {
   if (isRefusal(pages)) return pages;
-  return transformed(pages, CUSTOMER_FILES[file] as readonly Column<never>[], format, whole);
+  const isShown = file === 'ledger-entries' ? isCustomersEntry : () => true;
+  return transformed(pages, CUSTOMER_FILES[file] as readonly Column<never>[], isShown, format, whole);
 }
 
 async function* transformed(
   pages: AsyncIterable<string>,
   columns: readonly Column<never>[],
+  isShown: (line: never) => boolean,
   format: ExportFormat,
   whole: boolean,
 ): AsyncGenerator<string> {
   let head = whole && format === 'csv' ? csvLine(columns.map(([name]) => name)) : '';
   for await (const page of pages) {
     const lines = page.split('\n').filter((line) => line !== '');
-    const shown = lines.map((line) => {
-      const parsed = JSON.parse(line) as never;
+    const parsedLines = lines.map((line) => JSON.parse(line) as never).filter(isShown);
+    const shown = parsedLines.map((parsed) => {
       const values = columns.map(([name, value]) => [name, value(parsed)] as const);
       return format === 'csv'
         ? csvLine(values.map(([, value]) => value))

@@ -1,6 +1,9 @@
+import type { LedgerTransactionView } from '@gateway/contracts/operator';
 import { z } from 'zod';
+import { customersTransaction } from '../domain/customer-entries.js';
+import { isRefusal } from '../domain/refuse.js';
 import { accountRoute, type PageRoute } from '../pages/page-route.js';
-import type { OperatorRoute } from '../operator/route.js';
+import type { Handled, OperatorRoute } from '../operator/route.js';
 import { ALERT_ROUTES, WEBHOOK_ROUTES } from '../routes/alert-routes.js';
 import { LEDGER_ROUTES } from '../routes/billing-routes.js';
 import { MEMBER_ROUTES } from '../routes/member-routes.js';
@@ -28,7 +31,16 @@ function ofAccount(shared: OperatorRoute): PageRoute {
     params: z.object(others),
     query: shared.query,
     body: shared.body,
-    handle: ({ door, account, actor, params, query, body }) =>
-      shared.handle({ door, actor, params: { id: account.id, ...params }, query, body, command: undefined }),
+    async handle({ door, account, actor, params, query, body }) {
+      const asked = { door, actor, params: { id: account.id, ...params }, query, body, command: undefined };
+      const handled = await shared.handle(asked);
+      return shared.id === 'listLedger' ? withoutCosts(handled) : handled;
+    },
   });
+}
+
+function withoutCosts(handled: Handled): Handled {
+  if (isRefusal(handled)) return handled;
+  const { data, ...page } = handled.body as { data: LedgerTransactionView[] };
+  return { ...handled, body: { ...page, data: data.map(customersTransaction) } };
 }

@@ -8,6 +8,7 @@ import {
 } from '@gateway/contracts/pages';
 import { z } from 'zod';
 import { refusePage } from '../domain/page-refusal.js';
+import { customersTransaction } from '../domain/customer-entries.js';
 import { isRefusal } from '../domain/refuse.js';
 import { accountRoute, type AccountContext, type PageHandled } from '../pages/page-route.js';
 import { epochOf, pageOfQuery } from '../routes/parameters.js';
@@ -59,7 +60,10 @@ export const USAGE_PAGE_ROUTES = [
       // Whoever uses the playground is to see what a turn cost; its key is the owner's.
       const isOwn = record.memberId === account.memberId || names.isPlaygroundKey(record.keyId);
       if (account.role === 'member' && !isOwn) return refusePage('forbidden', 'the call is of another member');
-      return { status: 200, body: { ...viewOf(record, names), transactions } satisfies UsageLookup };
+      return {
+        status: 200,
+        body: { ...viewOf(record, names), transactions: transactions.map(customersTransaction) } satisfies UsageLookup,
+      };
     },
   }),
 ];

@@ -1,0 +1,17 @@
+import { expect, test } from '@jest/globals';
+import { customersTransaction } from './customer-entries.js';
+
+test('a customer sees what was charged and paid, not what a provider costs', () => {
+  const charged = [
+    { ledgerAccount: 'wallet:acc_1', amountUsd: '-0.01' },
+    { ledgerAccount: 'revenue:wallet', amountUsd: '0.01' },
+  ];
+  const costs = [
+    { ledgerAccount: 'cost', amountUsd: '-0.005' },
+    { ledgerAccount: 'provider-cost:acme', amountUsd: '0.005' },
+  ];
+  expect(customersTransaction({ id: 'txn_1', entries: [...charged, ...costs] })).toEqual({
+    id: 'txn_1',
+    entries: charged,
+  });
+});
