@@ -283,8 +283,9 @@ test(
         pool,
         log: silentLog,
         pollMs: 10,
-        deliver: async () => {
-          taken = true;
+        deliver: async ({ body }) => {
+          // Rows of the tests before may still wait for their next attempt.
+          taken ||= JSON.stringify(body).includes(key.id);
           await held;
         },
       });
