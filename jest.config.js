@@ -1,4 +1,7 @@
 import { readdirSync } from 'node:fs';
+import { useMemoryDirectory } from './deploy/check/memory-directory.mjs';
+
+useMemoryDirectory();
 
 /** One project per room, so that a run can name the room of each test and its time. */
 const rooms = ['libs', 'services', 'deploy'].flatMap((top) =>
@@ -6,6 +9,9 @@ const rooms = ['libs', 'services', 'deploy'].flatMap((top) =>
     .filter((entry) => entry.isDirectory())
     .map((entry) => `${top}/${entry.name}`),
 );
+
+/** Compiled tests outlive the run's temporary files. */
+const CACHE = '<rootDir>/.cache/jest';
 
 /** The end-to-end tests share one running system, started before the first and stopped after the last of them. */
 const system = {
@@ -16,6 +22,7 @@ const system = {
 const project = (room) => ({
   ...(room === 'deploy/e2e' ? system : {}),
   displayName: room,
+  cacheDirectory: CACHE,
   rootDir: import.meta.dirname,
   roots: [`<rootDir>/${room}`],
   testMatch: ['**/*.test.ts'],
@@ -35,6 +42,7 @@ const project = (room) => ({
 
 export default {
   projects: rooms.map(project),
+  cacheDirectory: CACHE,
   maxWorkers: 2,
   testSequencer: './deploy/check/longest-first.mjs',
   testTimeout: 30_000,

@@ -1,0 +1,26 @@
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { useMemoryDirectory } from '../memory-directory.mjs';
+
+const memory = mkdtempSync(join(tmpdir(), 'gateway-memory-'));
+afterAll(() => rmSync(memory, { recursive: true, force: true }));
+
+test('temporary files go where there is room for them, and the database can pass through', () => {
+  const env: Record<string, string> = {};
+  const directory = useMemoryDirectory(env, memory, 1);
+  expect(env['TMPDIR']).toBe(directory);
+  expect(existsSync(directory ?? '')).toBe(true);
+  expect(statSync(directory ?? '').mode & 0o777).toBe(0o711);
+});
+
+test.each([
+  ['there is too little room', {}, memory, Number.MAX_SAFE_INTEGER],
+  ['there is no such place', {}, '/no/such/place', 1],
+  ['somebody chose another place', { TMPDIR: '/elsewhere' }, memory, 1],
+])('nothing changes where %s', (_why, env: Record<string, string>, place, bytesMin) => {
+  const before = { ...env };
+  expect(useMemoryDirectory(env, place, bytesMin)).toBeNull();
+  expect(env).toEqual(before);
+});
