@@ -217,6 +217,11 @@ export interface Bus {
   /** Null: the bucket or its head is missing. */
   bucketHead(bucket: string): Promise<BucketHead | null>;
   mirrorBucket(bucket: string, onSwap: BucketSwap): BucketMirror;
+  /**
+   * Resolves when the server knows every subscription made before: who is asked to serve now, serves. At once while
+   * disconnected: subscriptions are made again with the connection.
+   */
+  listening(): Promise<void>;
   /** Stops receiving, awaits running handlers (at most `timeoutMs`), sends what is unsent, closes. */
   drain(timeoutMs: number): Promise<void>;
 }

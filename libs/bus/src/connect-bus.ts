@@ -47,6 +47,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
     lastPerSubject: async (stream, filterSubject) =>
       (await loadLast(link, inbox, stream, filterSubject)).map(readDelivery),
     mirrorBucket: (bucket, onSwap) => kept(startMirror(link, inbox, bucket, onSwap)),
+    listening: () => (link.connected() ? link.nats.flush().catch(() => undefined) : Promise.resolve()),
     drain: (timeoutMs) => (draining ??= drain(link, inbox, doors, readers, timeoutMs)),
   };
 }
