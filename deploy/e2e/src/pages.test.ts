@@ -156,6 +156,15 @@ test('the playground streams on a key of its own, outside the minute of the API,
   expect(codeOf(refused[0] as PageAnswer)).toBe('rate_limited');
   expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
   expect((await call(secret)).status).toBe(200);
+  // Of many that are refused in a minute the newest are kept.
+  const found = await until('a refused turn is found by its id', async () => {
+    const ids = refused.map(({ headers }) => headers.get('x-gateway-request-id'));
+    const path = `/accounts/${account}/usage-records`;
+    const answers = await Promise.all(ids.map((id) => person.ask('GET', `${path}/${id}`)));
+    return answers.find(({ status }) => status === 200);
+  });
+  const at = expect.stringMatching(/:00\.000Z$/);
+  expect(found.body).toMatchObject({ requestId: expect.any(String), refused: { code: 'rate_limited', at } });
 }, 60_000);
 
 test('signing in: sessions end where they are told to, and nobody learns which addresses are known', async () => {

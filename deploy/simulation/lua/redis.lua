@@ -121,6 +121,14 @@ function commands.ZADD(key, ...)
   return #items // 2
 end
 
+function commands.ZCARD(key)
+  local size = 0
+  for _ in pairs(value_of(key) or {}) do
+    size = size + 1
+  end
+  return size
+end
+
 function commands.ZREM(key, member)
   local set = value_of(key)
   if not set or not set[member] then

@@ -48,6 +48,7 @@ export async function fillGate({ gate, side, clock }, from, until, withPlan) {
       startedAt: clock.now(),
       complete: true,
       caughtUp: true,
+      version: 1,
     });
   }
 }

@@ -36,7 +36,7 @@ export async function startGate({ withPlan, persist }) {
     ...{ gate, clock, owners: makeOwners(withPlan), log: silent, replica: 'bench' },
     edges: { lastBeats: async () => [], verdict() {}, report() {} },
     journal: { store: async () => {} },
-    listeners: { keysUsed: () => true },
+    listeners: { keysUsed: () => true, callsRefused: () => true },
     catalog: { view: () => view },
     brakes: { engaged: () => null },
     durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: 1_000, decideMs: 60_000 },

@@ -3,7 +3,7 @@
 -- One decision (money and failure, rule 2; behaviour §1). Checks first, writes last: Lua has no rollback. Not allowed
 -- when Redis is out of memory: a refusal to run is a fault, never a half-made hold.
 --
--- KEYS  tok, due, a:<account>, h:<account>, r:<key>, prefix of texts (s:)
+-- KEYS  tok, due, a:<account>, h:<account>, k:<key>, prefix of texts (s:)
 -- ARGV  see src/domain/admit-script.ts, which also reads the replies.
 local MINUTE_MS = 60000
 local MINUTE_KEY_SECONDS = 120

@@ -4,11 +4,11 @@
 -- written if it is newer, loaded or not; rows come first, then the closed ids.
 --
 -- KEYS  tok, due, a:<account>, h:<account>, prefix of texts (s:)
--- ARGV  3 account, 4 prefix of key records (r:), 5 incarnation ('' none),
+-- ARGV  3 account, 4 prefix of key records (k:), 5 incarnation ('' none),
 --       6 token of a load ('' no load), 7 start of the load, 8 '1' the account is complete, 9 '1' billing has caught up,
---       10 account state ('' none), 11 its version, 12 terms version ('' none), 13 id of their text, 14 the text,
---       15 their period, 16 rows, 17 members, 18 keys, 19 closed ids; then row name, value, version; member, cap, version;
---       key, version, record; ids
+--       10 version of the account that was read ('' not told), 11 account state ('' none), 12 its version,
+--       13 terms version ('' none), 14 id of their text, 15 the text, 16 their period, 17 rows, 18 members, 19 keys,
+--       20 closed ids; then row name, value, version; member, cap, version; key, version, record; ids
 local LOAD_MS = 5000
 local RECORD_SECONDS = 7776000
 
@@ -26,12 +26,12 @@ end
 
 -- What is known of everything that is named, in one call, and what is newer, written together: a row costs no calls of its
 -- own. Nothing below reads these fields again before write_news.
-local ROWS, MEMBERS, RECORDS = tonumber(ARGV[16]), tonumber(ARGV[17]), tonumber(ARGV[18])
-local ROWS_AT = 20
+local ROWS, MEMBERS, RECORDS = tonumber(ARGV[17]), tonumber(ARGV[18]), tonumber(ARGV[19])
+local ROWS_AT = 21
 local MEMBERS_AT = ROWS_AT + ROWS * 3
 local RECORDS_AT = MEMBERS_AT + MEMBERS * 3
 local FIELDS_MAX = 1000
-local known_fields = { 'in', 'g', 't', 'sv', 'tv', 'ss', 'x' }
+local known_fields = { 'in', 'g', 't', 'lv', 'sv', 'tv', 'ss', 'x' }
 local function ask_known(prefix, from, count)
   for at = from, from + (count - 1) * 3, 3 do
     known_fields[#known_fields + 1] = prefix .. ARGV[at]
@@ -70,7 +70,8 @@ end
 -- Another incarnation of the ledger counts versions anew, and rows that another gate left behind may lack what was settled
 -- since (a server restarted from its file, a copy that was promoted): what was known is asked again (rules 12, 17).
 local other_ledger = versions['in'] ~= ARGV[5]
-if ARGV[5] ~= '' and (other_ledger or versions['g'] ~= mark) then
+local completes = loading and ARGV[8] == '1'
+if ARGV[5] ~= '' and (other_ledger or (versions['g'] ~= mark and versions['t'] ~= mark)) then
   if versions['in'] then
     local stale = other_ledger and { 't', 'tv', 'tt', 'tp', 'ss' } or { 't' }
     for _, field in ipairs(redis.call('HKEYS', account_key)) do
@@ -85,7 +86,9 @@ if ARGV[5] ~= '' and (other_ledger or versions['g'] ~= mark) then
     read_known()
   end
   put('in', ARGV[5])
-  put('g', mark)
+  if not completes then
+    put('g', mark)
+  end
 end
 
 local function newer(field, version)
@@ -97,9 +100,9 @@ local function newer(field, version)
   return true
 end
 
-if ARGV[10] ~= '' and newer('sv', ARGV[11]) then
-  put('s', ARGV[10])
-  put('sv', ARGV[11])
+if ARGV[11] ~= '' and newer('sv', ARGV[12]) then
+  put('s', ARGV[11])
+  put('sv', ARGV[12])
 end
 -- Terms and key records lie beside the account, as texts that are only read when a process does not know them. One that
 -- has expired, or was lost, comes back with its version; an older one never does.
@@ -108,21 +111,26 @@ local function put_record(record_key, is_newer, is_same, text)
     redis.call('SET', record_key, text, 'EX', RECORD_SECONDS)
   end
 end
-if ARGV[12] ~= '' then
-  local is_newer = newer('tv', ARGV[12])
-  put_record(KEYS[5] .. ARGV[13], is_newer, ARGV[12] == versions['tv'], ARGV[14])
+if ARGV[13] ~= '' then
+  local is_newer = newer('tv', ARGV[13])
+  put_record(KEYS[5] .. ARGV[14], is_newer, ARGV[13] == versions['tv'], ARGV[15])
   if is_newer then
-    put('tv', ARGV[12])
-    put('tt', ARGV[13])
-    put('tp', ARGV[15])
+    put('tv', ARGV[13])
+    put('tt', ARGV[14])
+    put('tp', ARGV[16])
   end
 end
 
 local at = ROWS_AT
 local session = tonumber(versions['ss'] or 0)
+-- What was read before the account was loaded, and comes late, makes no row: what it says of one that is not here may be older
+-- than what was settled since. Such a row is asked for when it is needed (rule 13).
+local loaded_version = versions['t'] == mark and tonumber(versions['lv']) or -1
+local load_is_late = loading and (tonumber(ARGV[10]) or loaded_version) < loaded_version
 for _ = 1, ROWS do
   local name, value, version = ARGV[at], ARGV[at + 1], ARGV[at + 2]
-  if newer('u:' .. name, version) then
+  local is_late = load_is_late or (not loading and tonumber(version) <= loaded_version)
+  if (versions['u:' .. name] or not is_late) and newer('u:' .. name, version) then
     put('v:' .. name, value)
     put('u:' .. name, version)
     local start = tonumber(string.match(name, '^w:session_5h:%a+:(%d+)$') or '')
@@ -157,26 +165,26 @@ for _ = 1, RECORDS do
   end
   at = at + 3
 end
--- A standing that came late to a gate that was lost may be older than what was settled since: rows that the first whole load
--- does not name, and that are not newer than it, are asked for again (rules 11, 13).
-local function forget_unnamed()
-  local named, newest = {}, 0
+-- Rows that the first whole load does not name, and that are not newer than it, were written by standings that came late to a
+-- gate that was lost: they are asked for again too.
+local function forget_unnamed(version)
+  local named = {}
   for row_at = ROWS_AT, MEMBERS_AT - 3, 3 do
     named['v:' .. ARGV[row_at]] = true
-    newest = math.max(newest, tonumber(ARGV[row_at + 2]))
   end
   for _, field in ipairs(redis.call('HKEYS', account_key)) do
     local version_field = 'u:' .. string.sub(field, 3)
     if string.sub(field, 1, 2) == 'v:' and not named[field] then
-      if tonumber(redis.call('HGET', account_key, version_field) or 0) <= newest then
+      if tonumber(redis.call('HGET', account_key, version_field) or 0) <= version then
         redis.call('HDEL', account_key, field, version_field)
       end
     end
   end
 end
-if loading and ARGV[8] == '1' then
+if completes then
   if versions['t'] ~= mark then
-    forget_unnamed()
+    forget_unnamed(tonumber(ARGV[10]))
+    put('lv', ARGV[10])
   end
   if not versions['tv'] then
     put('tv', '0')
@@ -185,11 +193,14 @@ if loading and ARGV[8] == '1' then
   put('at', ARGV[7])
 end
 write_news()
+if completes and versions['g'] then
+  redis.call('HDEL', account_key, 'g')
+end
 if loading and ARGV[9] == '1' and caught_up ~= '1' then
   redis.call('SET', KEYS[1], token .. ' ' .. state .. ' ' .. since .. ' 1')
 end
 
-for _ = 1, tonumber(ARGV[19]) do
+for _ = 1, tonumber(ARGV[20]) do
   local id = ARGV[at]
   local known = redis.call('HGET', hold_key, id)
   if known then

@@ -2,7 +2,7 @@
 -- uses: gate
 -- The state that decides, read without taking anything: for the model list and the usage endpoint.
 --
--- KEYS  tok, due, a:<account>, r:<key>, prefix of texts (s:)
+-- KEYS  tok, due, a:<account>, k:<key>, prefix of texts (s:)
 -- ARGV  3 the key's field (k:<key>), 4 and more: fields of the account
 -- Replies {state, now, token, caught up, account loaded, key loaded, key record, account state, terms version, terms,
 --   loaded at, session start, then the fields; '-': missing}

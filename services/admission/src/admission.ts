@@ -28,6 +28,7 @@ import { releaseSlot } from './slots/release-slot.js';
 import type { ReleaseAnswer, ReleaseQuestion } from './slots/release-slot.js';
 import { SweepTimer } from './sweep/sweep-timer.js';
 import { KeyUses } from './uses/key-uses.js';
+import { RefusedCalls } from './uses/refused-calls.js';
 
 /** One replica of admission, whatever its doors are. */
 export class Admission {
@@ -36,10 +37,12 @@ export class Admission {
   readonly #recovery: Recovery;
   readonly #sweeper: SweepTimer;
   readonly #uses: KeyUses;
+  readonly #refused: RefusedCalls;
 
   constructor(private readonly ports: Ports) {
     const known = new Known();
     this.#uses = new KeyUses(ports);
+    this.#refused = new RefusedCalls(ports);
     this.#recovery = new Recovery(ports, known);
     const noticeLoss = (bucket: number): void => {
       if (this.#recovery.notice(bucket)) this.#sweeper.soon();
@@ -48,6 +51,7 @@ export class Admission {
       ports,
       known,
       uses: this.#uses,
+      refused: this.#refused,
       loader: new AccountLoader(ports),
       rounds: new ScriptRounds(ports.gate),
       routing: new Joined(),
@@ -62,6 +66,7 @@ export class Admission {
   start(): void {
     this.#sweeper.start();
     this.#uses.start();
+    this.#refused.start();
   }
 
   /** Redis has come into use, perhaps without what it kept: looks at all buckets now. */
@@ -74,6 +79,7 @@ export class Admission {
   async stop(): Promise<void> {
     await Promise.all([this.#sweeper.stop(), this.#recovery.stop()]);
     this.#uses.stop();
+    this.#refused.stop();
   }
 
   batch(batch: Batch, reply: BatchReply): Promise<void> {

@@ -1,12 +1,13 @@
 import type {
   AccountRecord,
   AdmissionFaultCode,
+  AnswerBodyOf,
   BodyOf,
   KeyRecord,
   MemberRecord,
   ReceivedOf,
-  StandingOfAccount,
   UsageEvent,
+  billingLoad,
   edgeBeat,
   edgeVerdict,
 } from '@gateway/contracts/messages';
@@ -63,8 +64,11 @@ export interface Owners {
     names: readonly string[];
     ids: readonly string[];
     afterLoss: boolean;
-  }): Promise<{ incarnation: string; standing: StandingOfAccount; caughtUpTo: number }>;
+  }): Promise<LoadedStanding>;
 }
+
+/** What billing answers a load. `version`: of the account in the snapshot, when it is told. */
+export type LoadedStanding = AnswerBodyOf<typeof billingLoad>;
 
 export type Beat = ReceivedOf<typeof edgeBeat>;
 
@@ -85,6 +89,17 @@ export interface Journal {
 export interface Listeners {
   /** When keys were last used, in Redis time. False: not sent, the bus is away. */
   keysUsed(uses: readonly { key: string; at: number }[]): boolean;
+  /** Calls that were refused in the minute that starts then, in Redis time. False: not sent, the bus is away. */
+  callsRefused(minute: number, rows: readonly RefusedRow[]): boolean;
+}
+
+/** Refused calls of one account, key and code in one minute; `lastIds` with the newest last. */
+export interface RefusedRow {
+  readonly account: string;
+  readonly key: string;
+  readonly code: string;
+  readonly count: number;
+  readonly lastIds: string[];
 }
 
 /** The catalog mirror; null before the first complete copy. */

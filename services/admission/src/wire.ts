@@ -64,7 +64,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Started
     owners: busOwners(bus),
     edges: busEdges(bus, log),
     journal: busJournal(bus),
-    listeners: busListeners(bus),
+    listeners: busListeners(bus, replica),
     catalog,
     brakes,
     log,
@@ -83,6 +83,7 @@ export async function startAdmission(options: AdmissionOptions): Promise<Started
     clearInterval(opening);
     serveCallDoors(bus, admission);
   }, CALLS_LOOK_MS);
+  await bus.listening();
   return {
     admission,
     clock,

@@ -21,7 +21,7 @@ import { Admission } from '../src/admission.js';
 import { buildCatalogView } from '../src/domain/catalog-view.js';
 import type { CatalogView } from '../src/domain/catalog-view.js';
 import type { KeptBeat } from '../src/domain/last-beats.js';
-import type { Beat, Durations, Edges, Log, Ports } from '../src/ports.js';
+import type { Beat, Durations, Edges, Log, Ports, RefusedRow } from '../src/ports.js';
 import { FrozenClock, scriptsWithoutServerTime } from './frozen-clock.js';
 
 /** Nano-USD per call of the test models: a price per call and nothing per token keeps amounts readable. */
@@ -72,6 +72,7 @@ export interface World {
   readonly verdicts: { edge: string; verdict: Parameters<Edges['verdict']>[1] }[];
   readonly reports: { bucket: number; token: string }[][];
   readonly uses: { key: string; at: number }[][];
+  readonly refused: { minute: number; rows: readonly RefusedRow[] }[];
   /** Nothing that is published arrives. */
   deaf: boolean;
   readonly kept: Map<string, KeptBeat>;
@@ -117,6 +118,7 @@ export async function makeWorld({ frozenAt }: { frozenAt?: number } = {}): Promi
     verdicts: [],
     reports: [],
     uses: [],
+    refused: [],
     deaf: false,
     kept: new Map(),
     catalog: testCatalog(),
@@ -171,7 +173,10 @@ async function startReplica(world: World, name: string, clock: RedisClock, optio
       report: (tokens) => void world.reports.push([...tokens]),
     },
     journal: { store: async (_shard, events) => void world.events.push(...events) },
-    listeners: { keysUsed: (uses) => !world.deaf && world.uses.push([...uses]) > 0 },
+    listeners: {
+      keysUsed: (uses) => !world.deaf && world.uses.push([...uses]) > 0,
+      callsRefused: (minute, rows) => !world.deaf && world.refused.push({ minute, rows }) > 0,
+    },
     catalog: { view: () => world.catalog },
     brakes: { engaged: () => world.brake },
     log,

@@ -75,7 +75,7 @@ function judgeCounts(pressed: PressedLimit): string[] {
     case 'overshoot':
       if (admitted < fit) wrong.push(`${admitted} were admitted and ${fit} fit`);
       if (admitted > fit + account.slots) wrong.push(`${admitted} were admitted, ${fit} fit, ${account.slots} slots`);
-      wrong.push(...admittedAfterRefusal(limit, seen));
+      wrong.push(...admittedAfterRefusal(pressed));
       break;
     case 'at_once':
       // A slot is taken before the provider sees the call, and given back after the answer.
@@ -97,10 +97,23 @@ function judgeCounts(pressed: PressedLimit): string[] {
   return wrong;
 }
 
-/** Once a refusal said that it is used up, nothing that began later was admitted. */
-function admittedAfterRefusal({ refusals }: LimitCase, seen: readonly PressedCall[]): string[] {
+/**
+ * Once a refusal said that it is used up, nothing that began later was admitted. A replica that is killed takes standings
+ * along: what they settled counts twice until their holds are asked for, so that a refusal may come early, and the room is
+ * there again some seconds later (money and failure, rules 8 and 9). Then only what began after as many were answered as
+ * fit is wrong.
+ */
+export function admittedAfterRefusal({
+  limit: { refusals },
+  fit,
+  seen,
+  mayFault,
+}: Pick<PressedLimit, 'limit' | 'fit' | 'seen' | 'mayFault'>): string[] {
+  const answered = seen.filter(({ answer }) => answer === '200');
   const refusedAt = earliest(seen.filter(({ answer }) => refusals.includes(answer)).map(({ endedAtMs }) => endedAtMs));
-  const late = seen.filter(({ answer, begunAtMs }) => answer === '200' && begunAtMs > refusedAt).length;
+  const ends = answered.map(({ endedAtMs }) => endedAtMs).sort((one, other) => one - other);
+  const usedUpAt = mayFault ? (ends[fit - 1] ?? Infinity) : -Infinity;
+  const late = answered.filter(({ begunAtMs }) => begunAtMs > Math.max(refusedAt, usedUpAt)).length;
   return late === 0 ? [] : [`${late} were admitted after a refusal had said that it is used up`];
 }
 

@@ -6,7 +6,8 @@ import { startOwnSystem } from '../../test/own-system.js';
 import type { OwnSystem } from '../../test/own-system.js';
 import { newSeed, random } from '../../test/random.js';
 import { killAdmissions } from './kill-admissions.js';
-import { LIMIT_CASES } from './limit-cases.js';
+import { LIMIT_CASES, limitCalled } from './limit-cases.js';
+import type { LimitCase } from './limit-cases.js';
 import { DURATIONS, LimitProof, REPLICAS } from './limit-proof.js';
 import type { LimitFigures } from './limit-proof.js';
 import { renderLimits } from './render-limits.js';
@@ -21,16 +22,25 @@ const RESULT_FILE = fileURLToPath(new URL('../../../prove/limits.md', import.met
 
 const given = readArguments();
 if (given === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
-else process.exitCode = (await prove(given.calls, given.seed)) ? 0 : 1;
+else process.exitCode = (await prove(given)) ? 0 : 1;
 
-function readArguments(): { calls: number; seed: number } | null {
-  const options = { calls: { type: 'string' }, seed: { type: 'string' } } as const;
+interface Proof {
+  readonly calls: number;
+  readonly seed: number;
+  readonly limits: readonly LimitCase[];
+}
+
+function readArguments(): Proof | null {
+  const options = { calls: { type: 'string' }, seed: { type: 'string' }, only: { type: 'string' } } as const;
   const { min, max } = CALLS_BOUNDS;
   try {
     const { values } = parseArgs({ options, strict: true, allowPositionals: false });
     const calls = Number(values.calls ?? CALLS);
     const seed = Number(values.seed ?? newSeed());
-    if (Number.isInteger(calls) && calls >= min && calls <= max && Number.isInteger(seed)) return { calls, seed };
+    const limits = values.only === undefined ? LIMIT_CASES : [limitCalled(values.only)];
+    if (Number.isInteger(calls) && calls >= min && calls <= max && Number.isInteger(seed)) {
+      return { calls, seed, limits };
+    }
     process.stderr.write(`--calls is an integer from ${min} to ${max}, --seed an integer\n`);
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n`);
@@ -38,8 +48,9 @@ function readArguments(): { calls: number; seed: number } | null {
   return null;
 }
 
-/** Presses every limit of a system of its own; true when each held. The figures are written either way. */
-async function prove(calls: number, seed: number): Promise<boolean> {
+/** Presses the limits of a system of its own; true when each held. The figures of all are written either way. */
+async function prove(proof: Proof): Promise<boolean> {
+  const { calls, seed, limits } = proof;
   // The proof runs on servers of its own: addresses and settings of the caller's shell are not for it.
   for (const name of Object.keys(process.env)) if (name.startsWith('GATEWAY_')) delete process.env[name];
   const startedAt = performance.now();
@@ -50,12 +61,14 @@ async function prove(calls: number, seed: number): Promise<boolean> {
   const system = await startOwnSystem('prove-limits', DURATIONS, REPLICAS);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void breakOff(system, signal));
   try {
-    const figures = await pressAll(system, calls, seed, say);
+    const figures = await pressAll(system, proof, say);
     const report = renderLimits(figures, calls, seed);
     process.stdout.write(`\n${report}`);
-    mkdirSync(dirname(RESULT_FILE), { recursive: true });
-    writeFileSync(RESULT_FILE, report);
-    say(`wrote ${RESULT_FILE}`);
+    if (limits === LIMIT_CASES) {
+      mkdirSync(dirname(RESULT_FILE), { recursive: true });
+      writeFileSync(RESULT_FILE, report);
+      say(`wrote ${RESULT_FILE}`);
+    }
     const differences = figures.flatMap((one) => one.differences);
     for (const difference of differences) say(difference);
     return differences.length === 0;
@@ -66,15 +79,14 @@ async function prove(calls: number, seed: number): Promise<boolean> {
 
 async function pressAll(
   system: OwnSystem,
-  calls: number,
-  seed: number,
+  { calls, seed, limits }: Proof,
   say: (line: string) => void,
 ): Promise<LimitFigures[]> {
   const next = random(seed);
   const proof = await LimitProof.begin(system);
   try {
     const figures: LimitFigures[] = [];
-    for (const limit of LIMIT_CASES) {
+    for (const limit of limits) {
       const one = await proof.press(limit, calls, Math.floor(calls / ONE_FITS_IN), killAdmissions(system, next));
       figures.push(one);
       const { fit, admitted, overshoot, kills, faults, expired, ms, differences } = one;

@@ -51,7 +51,9 @@ gives its place back. When nothing runs any more single calls follow until five 
 ${tableOf([HEAD, ...rows])}
 
 "exactly": as many calls are answered as fit. "and the slots": as many as fit and at most as many more as there are slots,
-none of them begun after a refusal had said that it is used up; calls that meet the slots are repeated and not counted.
+none of them begun after as many were answered as fit and a refusal had said that it is used up; calls that meet the slots
+are repeated and not counted. A refusal may say so early: what a killed replica was told of settled calls counts twice for
+some seconds, until their holds are asked for.
 "at a time": the provider never saw more calls at once. "per minute": in each clock minute those that came first; the
 clock minutes are those of the gate.
 

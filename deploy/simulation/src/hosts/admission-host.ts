@@ -37,7 +37,7 @@ export class AdmissionHost implements Hosted {
       gate: this.#gate,
       clock,
       ...this.#neighbours(),
-      listeners: { keysUsed: () => true },
+      listeners: { keysUsed: () => true, callsRefused: () => true },
       catalog: { view: () => world.catalog.view },
       brakes: { engaged: () => null },
       log: logOf(world),

@@ -3,5 +3,5 @@ export type { ChatErrorType, ErrorCode, MessagesErrorType, RetryAdvice } from '.
 export { chatErrorBody, chatErrorObject, errorHeaders, messagesErrorBody } from './envelope.js';
 export { gatewayError } from './gateway-error.js';
 export type { GatewayError, GatewayErrorOptions } from './gateway-error.js';
-export { REFUSAL_ROWS, refusalError } from './refusals.js';
+export { codeOfRow, REFUSAL_ROWS, refusalError } from './refusals.js';
 export type { ErrorContext } from './refusals.js';

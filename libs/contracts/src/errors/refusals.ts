@@ -58,7 +58,8 @@ const PARAM_OF_CODE: Partial<Record<ErrorCode, string>> = {
   model_not_available: 'model',
 };
 
-function codeOfRow(row: number, facts: RefusalFacts): ErrorCode {
+/** The code that a refusal of this row is answered with. @throws RangeError for a row that is none */
+export function codeOfRow(row: number, facts: RefusalFacts): ErrorCode {
   if (row === 5) return facts.state ?? 'key_inactive';
   const code = REFUSAL_ROWS[row - 1]?.codes[0];
   if (code === undefined) throw new RangeError(`there is no row ${row} in the order of refusals`);

@@ -64,6 +64,8 @@ export const billingLoad = request({
     standing: standingOfAccount,
     /** Every event stored before this time is settled. */
     caughtUpTo: epochMs,
+    /** The account's version in the snapshot: whatever has a lower one, or this, was settled before it. */
+    version: count.optional(),
   }),
 });
 

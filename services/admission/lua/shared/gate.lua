@@ -28,7 +28,7 @@ end
 
 -- The random end of a token, which no other token of the bucket has. Accounts and keys are marked with it, so that their fields
 -- stay short.
-local MARK_CHARS = 16
+local MARK_CHARS = 12
 local function mark_of(token)
   return string.sub(token, -MARK_CHARS)
 end

@@ -1,7 +1,11 @@
 import type { Bus } from '@gateway/bus';
-import { keysUsed } from '@gateway/contracts/messages';
+import { callsRefused, keysUsed } from '@gateway/contracts/messages';
 import type { Listeners } from '../ports.js';
 
-export function busListeners(bus: Bus): Listeners {
-  return { keysUsed: (uses) => bus.publish(keysUsed, {}, { uses: [...uses] }) };
+/** @param replica name under which this process tells what it refused */
+export function busListeners(bus: Bus, replica: string): Listeners {
+  return {
+    keysUsed: (uses) => bus.publish(keysUsed, {}, { uses: [...uses] }),
+    callsRefused: (minute, rows) => bus.publish(callsRefused, {}, { from: replica, minute, rows: [...rows] }),
+  };
 }

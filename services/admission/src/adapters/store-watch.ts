@@ -35,6 +35,11 @@ export function watchStores(gate: RedisGate, bus: Bus, usageBytesMax: number, lo
     looking = looking.then(look);
   }, WATCH_MS);
   gauge('gateway_admission_redis_used_bytes', 'Memory that Redis uses', () => facts.redis?.usedBytes ?? 0);
+  gauge(
+    'gateway_admission_redis_max_bytes',
+    'Memory that Redis may use; 0 without a limit',
+    () => facts.redis?.maxBytes ?? 0,
+  );
   gauge('gateway_admission_braked', 'Whether calls are refused to protect the stores', () => (reason === null ? 0 : 1));
   return {
     engaged: () => reason,

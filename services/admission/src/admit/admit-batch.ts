@@ -90,11 +90,13 @@ export class BatchDesk {
     turn: Turn,
   ): Promise<Promise<void>[]> {
     const { decider } = this;
+    const spans = turn.beginScripts(warm);
     const replies = await runScripts(
       decider,
       [...releases, ...warm].map(({ call }) => call),
       turn,
     );
+    for (const span of spans ?? []) span.end();
     const lacking: Promise<void>[] = [];
     for (const [index, warmEntry] of warm.entries()) {
       const answer = readAnswer(decider, warmEntry, replies[releases.length + index], turn);
@@ -109,7 +111,7 @@ export class BatchDesk {
   async #settleCold(entry: Entry, turn: Turn): Promise<void> {
     let answer: BatchAnswer;
     try {
-      const decided = await turn.within(settleEntry(this.decider, entry, () => turn.expired()));
+      const decided = await turn.within(settleEntry(this.decider, entry, turn));
       answer = turn.finish(entry, decided);
     } catch (error) {
       answer = turn.fault(entry, error);
@@ -165,7 +167,9 @@ function readAnswer(
     const outcome = readAdmitReply(reply, route, prepared);
     learn(decider, route, outcome);
     const answer = answerOf(decider.ports, entry, route, prepared, outcome);
-    return answer && turn.finish(entry, answer);
+    if (answer === null) return null;
+    decider.refused.note(route, answer);
+    return turn.finish(entry, answer);
   } catch (error) {
     return turn.fault(entry, error);
   }

@@ -169,6 +169,24 @@ test('a session in which nothing was billed was never opened', async () => {
   expect(next.hold.periods.session5h).toBe(next.hold.admittedAt);
 });
 
+test('what a lost standing settled counts twice until its hold is asked for, never zero times', async () => {
+  const account = planAccount({ windows: [usd('session_5h', 3 * PRICE)] });
+  const digests = [account.digest];
+  const lost = await mustAdmit(one, admitEntry(one.clock, digests));
+  const told = await mustAdmit(one, admitEntry(one.clock, digests));
+  await batch(one, { releases: [release(lost, 'ok', PRICE), release(told, 'ok', PRICE)] });
+  const row = sessionWindowRow('usd', lost.hold.periods.session5h!);
+  account.state.rows.set(row, { value: 2 * PRICE, version: 3 });
+  for (const { id } of [lost, told]) account.state.records.add(id);
+  await standing(account, { [row]: 2 * PRICE }, 3, [told.id]);
+  expect(await ask(account)).toMatchObject({ row: 19, facts: { limit: 3 * PRICE, used: 3 * PRICE } });
+  world.advance(5_100);
+  await one.admission.sweep();
+  const last = await mustAdmit(one, admitEntry(one.clock, digests));
+  await batch(one, { releases: [release(last, 'ok', PRICE)] });
+  expect(await ask(account)).toMatchObject({ row: 19, facts: { limit: 3 * PRICE, used: 3 * PRICE } });
+});
+
 test('a session that was billed stays open without holds, and is taken up from the ledger', async () => {
   const account = planAccount({ windows: [usd('session_5h', 5 * PRICE)] });
   const start = one.clock.now() - 3_600_000;

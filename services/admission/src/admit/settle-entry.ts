@@ -10,27 +10,32 @@ import { learnAccount } from '../load/learn-account.js';
 import { AdmissionFault } from '../ports.js';
 import { answerOf, prepareEntry, targetOf } from './entry.js';
 import type { Entry } from './entry.js';
+import type { Turn } from './turn.js';
 
 /** Each round brings something that was missing; more rounds than things to be missing mean a fault. */
 const ROUNDS_MAX = 8;
 
+/** What an entry that is decided alone needs of its turn. */
+export type EntryTurn = Pick<Turn, 'expired' | 'beginScript'>;
+
 /**
- * Decides one entry, loading what is missing. `expired` is asked before each step, so that nothing is decided after
- * the entry was answered.
+ * Decides one entry, loading what is missing. Whether the turn has expired is asked before each step, so that nothing
+ * is decided after the entry was answered.
  * @throws AdmissionFault
  */
-export async function settleEntry(decider: Decider, entry: Entry, expired: () => boolean): Promise<BatchAnswer> {
+export async function settleEntry(decider: Decider, entry: Entry, turn: EntryTurn): Promise<BatchAnswer> {
   const found = await findRoute(decider, entry.body.digests);
   if (found === null) return unknownKey(entry);
   const { route, fresh } = found;
   let renewed = false;
   let notBefore = 0;
-  for (let round = 0; round < ROUNDS_MAX && !expired(); round += 1) {
+  for (let round = 0; round < ROUNDS_MAX && !turn.expired(); round += 1) {
     if (decider.known.account(route) === null && !(await learnAccount(decider, route))) {
       return forgetKey(decider, entry);
     }
-    if (expired()) break;
-    const { outcome, prepared } = await decide(decider, entry, route, notBefore);
+    if (turn.expired()) break;
+    const span = turn.beginScript(entry);
+    const { outcome, prepared } = await decide(decider, entry, route, notBefore).finally(() => span?.end());
     notBefore = outcome.kind === 'clock' ? outcome.now : 0;
     if (outcome.kind === 'refused' && outcome.row === 4 && fresh && !renewed) {
       // The owner has just named this digest, but the gate has another: the key was rotated, its record is on its way.
@@ -40,7 +45,10 @@ export async function settleEntry(decider: Decider, entry: Entry, expired: () =>
       continue;
     }
     const answer = answerOf(decider.ports, entry, route, prepared, outcome);
-    if (answer !== null) return answer;
+    if (answer !== null) {
+      decider.refused.note(route, answer);
+      return answer;
+    }
     if (outcome.kind !== 'load') continue;
     const unknownKeys = await decider.loader.load(route, { ...outcome.needs, startedAt: outcome.now });
     if (unknownKeys.has(route.key)) return forgetKey(decider, entry);

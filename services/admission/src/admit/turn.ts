@@ -41,8 +41,10 @@ export class Turn {
     const outcome = outcomeOf(answer);
     decisionsTotal.of({ outcome }).add();
     const span = this.#spans?.get(entry);
-    span?.set({ 'admission.outcome': outcome });
-    span?.end();
+    if (span === undefined) return answer;
+    span.set({ 'gateway.admission.outcome': outcome });
+    if (answer.kind === 'fault') span.fail(answer.code);
+    span.end();
     return answer;
   }
 
@@ -53,6 +55,27 @@ export class Turn {
     if (foreseen) this.ports.log.debug({ id, err: error }, 'a call was not decided');
     else this.ports.log.error({ id, err: error }, 'a call was not decided');
     return this.finish(entry, { kind: 'fault', id, code: foreseen ? error.code : 'admission_error' });
+  }
+
+  /** A span for each traced entry of these, as the child of its own; ends with the scripts. Null when none is traced. */
+  beginScripts(entries: readonly { readonly entry: Entry }[]): readonly Span[] | null {
+    if (this.#spans === null) return null;
+    return entries.flatMap(({ entry }) => this.beginScript(entry, entries.length) ?? []);
+  }
+
+  /** The same for one entry. */
+  beginScript(entry: Entry, scripts = 1): Span | null {
+    const parent = this.#spans?.get(entry)?.traceparent;
+    if (parent === undefined) return null;
+    return startSpan('EVALSHA', {
+      parent,
+      kind: 'client',
+      attributes: {
+        'db.system.name': 'redis',
+        'db.operation.name': 'EVALSHA',
+        ...(scripts > 1 ? { 'db.operation.batch.size': scripts } : {}),
+      },
+    });
   }
 
   /** Rejects when the work takes longer than the turn has left; what it does later is not waited for. */
@@ -83,7 +106,7 @@ function openSpans(entries: readonly Entry[]): Map<Entry, Span> | null {
   for (const entry of entries) {
     if (entry.body.traceparent === undefined) continue;
     spans ??= new Map();
-    spans.set(entry, startSpan('admission.admit', { parent: entry.body.traceparent }));
+    spans.set(entry, startSpan(`admission.${entry.kind}`, { parent: entry.body.traceparent, kind: 'server' }));
   }
   return spans;
 }

@@ -20,9 +20,17 @@ export interface LoadStamp {
   readonly startedAt: number;
   /** Account record and standing are both here: the account counts as loaded. */
   readonly complete: boolean;
+  /**
+   * The account's version that was read: what has this or a lower one was settled before. Null: not told, which a complete
+   * load must.
+   */
+  readonly version: number | null;
   /** Billing has settled all that was stored before the load began. */
   readonly caughtUp: boolean;
 }
+
+/** Enough to tell the incarnations of one ledger apart: there is one for each time that it was restored. */
+const INCARNATION_CHARS = 8;
 
 /** The order of the arguments is the one of `lua/apply.lua`. */
 export function applyCall(keys: BucketKeys, news: AccountNews, load: LoadStamp | null): ScriptCall {
@@ -36,11 +44,12 @@ export function applyCall(keys: BucketKeys, news: AccountNews, load: LoadStamp |
     args: [
       news.account,
       keys.keyRecords,
-      news.incarnation === undefined ? '' : shortHash(news.incarnation),
+      news.incarnation === undefined ? '' : shortHash(news.incarnation).slice(0, INCARNATION_CHARS),
       load?.token ?? '',
       load?.startedAt ?? 0,
       load?.complete ? '1' : '0',
       load?.caughtUp ? '1' : '0',
+      load?.version ?? '',
       record?.state ?? '',
       record?.version ?? '',
       standing?.terms?.version ?? '',

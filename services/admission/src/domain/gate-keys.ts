@@ -40,7 +40,7 @@ function makeKeys(bucket: number): BucketKeys {
     due: `${tag}due`,
     accounts: `${tag}a:`,
     holds: `${tag}h:`,
-    keyRecords: `${tag}r:`,
+    keyRecords: `${tag}k:`,
     texts: `${tag}s:`,
     minutes: `${tag}m:`,
     playgroundMinutes: `${tag}p:`,

@@ -28,28 +28,31 @@ export function readStoredTerms(text: string, period: string): AccountTerms {
 
 type KeyFacts = [
   member: string,
-  kind: KeyRecord['kind'],
   digest: string,
+  version: number,
+  kind: KeyRecord['kind'],
   state: KeyRecord['state'],
   expiresAt: number | null,
   capNanoUsd: number | null,
   allowedModels: string[] | null,
-  version: number,
 ];
+/** What most keys are: at the end of a text it is left out. */
+const USUAL: readonly unknown[] = [undefined, undefined, undefined, 'api', 'active', null, null, null];
 
-/** A key's record without what its name says. */
+/** A key's record without what its name says, and without what most keys have alike. */
 export function storeKey(record: KeyRecord): string {
   const { member, kind, digest, state, expiresAt, capNanoUsd, allowedModels, version } = record;
   const shortDigest = Buffer.from(digest, 'hex').toString('base64url');
-  const facts: KeyFacts = [member, kind, shortDigest, state, expiresAt, capNanoUsd, allowedModels, version];
-  return JSON.stringify(facts);
+  const facts: KeyFacts = [member, shortDigest, version, kind, state, expiresAt, capNanoUsd, allowedModels];
+  const unusual = facts.findLastIndex((fact, at) => fact !== USUAL[at]);
+  return JSON.stringify(facts.slice(0, unusual + 1));
 }
 
 /** What {@link storeKey} made. @throws SyntaxError for another text */
 export function readStoredKey(text: string, account: string, key: string): KeyRecord {
-  const [member, kind, shortDigest, state, expiresAt, capNanoUsd, allowedModels, version] = JSON.parse(
-    text,
-  ) as KeyFacts;
+  const facts = JSON.parse(text) as unknown[];
+  const whole = [...facts, ...USUAL.slice(facts.length)] as KeyFacts;
+  const [member, shortDigest, version, kind, state, expiresAt, capNanoUsd, allowedModels] = whole;
   const digest = Buffer.from(shortDigest, 'base64url').toString('hex');
   return { account, key, member, kind, digest, state, expiresAt, capNanoUsd, allowedModels, version };
 }

@@ -10,12 +10,13 @@ import {
   admissionSlots,
   admissionUsage,
   billingStanding,
+  callsRefused,
   catalogMirrored,
   edgeBeat,
   edgeVerdict,
   keysUsed,
 } from '@gateway/contracts/messages';
-import type { AnswerOf, BatchAnswer, BodyOf } from '@gateway/contracts/messages';
+import type { AnswerOf, BatchAnswer, BodyOf, ReceivedOf } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
 import type { StartedAdmission } from '../wire.js';
 import { makeBusWorld } from '../../test/bus-world.js';
@@ -213,17 +214,22 @@ test('catalog is told by which revision each process decides, at once and again,
   expect(names()).not.toContain(replica);
 });
 
-test('a replica that stops tells which keys were used', async () => {
+test('a replica that stops tells which keys were used and which calls it refused', async () => {
   const account = makeAccount({ owners }, { wallet: 10 * PRICE });
   const unused = makeAccount({ owners }, { wallet: null });
   const told = new Map<string, number>();
   world.buses.accounts.subscribe(keysUsed, ({ uses }) => uses.forEach(({ key, at }) => told.set(key, at)));
+  const refused: ReceivedOf<typeof callsRefused>[] = [];
+  world.buses.billing.subscribe(callsRefused, (body) => void refused.push(body));
   const third = await world.start('three');
   await until('it is ready', () => third.ready.report().ready);
   const [admitted] = await ask({ admits: [admitEntry(third.clock, [account.digest])] }, 'three');
-  expect(await ask({ admits: [admitEntry(third.clock, [unused.digest])] }, 'three')).toMatchObject([{ row: 16 }]);
+  const entry = admitEntry(third.clock, [unused.digest]);
+  expect(await ask({ admits: [entry] }, 'three')).toMatchObject([{ row: 16 }]);
   await third.stop();
-  await until('the use is told', () => told.has(account.key));
+  await until('both are told', () => told.has(account.key) && refused.length > 0);
   expect(told.get(account.key)).toBe((admitted as Admitted).hold.admittedAt);
   expect(told.has(unused.key)).toBe(false);
+  const row = { account: unused.account, key: unused.key, code: 'no_funding', count: 1, lastIds: [entry.id] };
+  expect(refused).toMatchObject([{ from: 'three', rows: [row] }]);
 });

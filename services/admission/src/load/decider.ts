@@ -5,12 +5,14 @@ import type { Known } from './known.js';
 import type { ScriptRounds } from './script-rounds.js';
 import type { Ports } from '../ports.js';
 import type { KeyUses } from '../uses/key-uses.js';
+import type { RefusedCalls } from '../uses/refused-calls.js';
 
 /** What the decisions of one process share. */
 export interface Decider {
   readonly ports: Ports;
   readonly known: Known;
   readonly uses: Pick<KeyUses, 'note'>;
+  readonly refused: Pick<RefusedCalls, 'note'>;
   readonly loader: AccountLoader;
   readonly rounds: ScriptRounds;
   /** Look-ups of digests and of records that are under way. */

@@ -74,7 +74,7 @@ test('a load is written only under the token it was made under, and within five 
   const keys = bucketKeys(bucketOfAccount(account.account));
   const standing = { account: account.account, rows: [{ name: 'wallet', value: 9, version: 9 }], closed: [] };
   const write = async (under: string, startedAt: number) => {
-    const stamp = { token: under, startedAt, complete: false, caughtUp: false };
+    const stamp = { token: under, startedAt, complete: false, caughtUp: false, version: null };
     const [reply] = await one.gate.run([applyCall(keys, { account: account.account, standing }, stamp)]);
     return Array.isArray(reply) ? reply[0] : reply;
   };
@@ -83,6 +83,27 @@ test('a load is written only under the token it was made under, and within five 
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 3 * PRICE, version: 1 });
   expect(await write(token, one.clock.now() - 4_000)).toBe('applied');
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 9, version: 9 });
+});
+
+test('a load that read less than the one by which the account was loaded makes no row; one that read as much does', async () => {
+  const account = makeAccount(world, { wallet: PRICE });
+  account.state.rows.set('wallet', { value: 3 * PRICE, version: 7 });
+  const { token } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const write = async (name: string, version: number) => {
+    const rows = [
+      { name, value: PRICE, version: 5 },
+      { name: 'wallet', value: 2 * PRICE, version: version + 1 },
+    ];
+    const news = { account: account.account, standing: { account: account.account, rows, closed: [] } };
+    const stamp = { token, startedAt: one.clock.now(), complete: false, caughtUp: false, version };
+    await one.gate.run([applyCall(bucketKeys(bucketOfAccount(account.account)), news, stamp)]);
+    return (await one.admission.readAccount(account.account)).rows;
+  };
+  expect(await write('km:less:2026-11', 6)).toEqual({ wallet: { value: 3 * PRICE, version: 7 } });
+  expect(await write('km:more:2026-11', 7)).toEqual({
+    wallet: { value: 2 * PRICE, version: 8 },
+    'km:more:2026-11': { value: PRICE, version: 5 },
+  });
 });
 
 test('a load never overwrites a newer row that was applied while it was under way', async () => {

@@ -1,7 +1,7 @@
 import { applyCall } from '../domain/apply-script.js';
 import type { LoadNeeds } from '../domain/admit-reply.js';
 import { AdmissionFault } from '../ports.js';
-import type { Ports } from '../ports.js';
+import type { LoadedStanding, Ports } from '../ports.js';
 import type { Route } from './known.js';
 import { loadsTotal } from './load-metrics.js';
 
@@ -87,6 +87,7 @@ export class AccountLoader {
     const members = records?.flatMap(({ member }) => (member ? [member] : [])) ?? [];
     const missing = new Set([...keys].filter((key) => !keyRecords.some((known) => known.key === key)));
     if (request.account && record === undefined) return keys;
+    const complete = record !== undefined && standing !== null;
     const [reply] = await this.ports.gate.run([
       applyCall(
         route.keys,
@@ -100,8 +101,9 @@ export class AccountLoader {
         {
           token,
           startedAt,
-          complete: record !== undefined && standing !== null,
+          complete,
           caughtUp: standing !== null && !request.caughtUp,
+          version: complete ? versionOf(standing) : (standing?.version ?? null),
         },
       ),
     ]);
@@ -130,6 +132,11 @@ export class AccountLoader {
       throw new AdmissionFault('admission_error', 'billing did not answer a load', { cause });
     }
   }
+}
+
+/** The account's version that was read. A billing that does not tell it: at least that of the newest row. */
+function versionOf({ version, standing }: LoadedStanding): number {
+  return Math.max(version ?? 0, ...standing.rows.map((row) => row.version));
 }
 
 /** Whether a load that is in flight brings all that another one asks for. */

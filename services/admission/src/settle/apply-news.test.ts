@@ -62,7 +62,7 @@ test('a standing for an account that was never loaded is kept, and the account s
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
 });
 
-test('what a late standing wrote before the first load is asked for again, unless it is newer than the load', async () => {
+test('what a late standing says of rows that are not here is asked for, unless it is newer than the load', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   account.state.rows.set('wallet', { value: 10 * PRICE, version: 7 });
   const rows = [
@@ -77,6 +77,14 @@ test('what a late standing wrote before the first load is asked for again, unles
   const dump = await one.admission.readAccount(account.account);
   expect(dump.rows['km:older:2026-11']).toBeUndefined();
   expect(dump.rows['km:newer:2026-11']).toEqual({ value: PRICE, version: 8 });
+  const again = rows.map((row) => ({ ...row, name: row.name.replace('er:', 'est:') }));
+  await one.admission.standing({
+    incarnation: 'ledger-1',
+    accounts: [{ account: account.account, rows: again, closed: [] }],
+  });
+  const later = await one.admission.readAccount(account.account);
+  expect(later.rows['km:oldest:2026-11']).toBeUndefined();
+  expect(later.rows['km:newest:2026-11']).toEqual({ value: PRICE, version: 8 });
 });
 
 test('new terms count for the next call, at a replica that knew the old ones too', async () => {

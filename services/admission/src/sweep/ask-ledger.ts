@@ -82,8 +82,8 @@ async function askOnce(ports: Ports, { account, token, now, holds, names }: Ques
   const { owners, gate, clock } = ports;
   const ids = holds.map(({ id }) => id);
   const answer = await owners.loadStanding({ account, names, ids, afterLoss: false });
-  const { incarnation, standing, caughtUpTo } = answer;
-  const load = { token, startedAt: now, complete: false, caughtUp: false };
+  const { incarnation, standing, caughtUpTo, version = null } = answer;
+  const load = { token, startedAt: now, complete: false, caughtUp: false, version };
   await gate.run([applyCall(bucketKeys(bucketOfAccount(account)), { account, incarnation, standing }, load)]);
   const closed = new Set(standing.closed);
   // Redis time carries the test clock's offset, the stream's time does not.

@@ -5,7 +5,7 @@ import type { SweepOutcome } from '../domain/sweep-script.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 import type { LedgerDesk } from './ask-ledger.js';
-import { holdsAsked, slotsFreed } from './sweep-metrics.js';
+import { holdsAsked, holdsKept, slotsFreed } from './sweep-metrics.js';
 
 /** Runs of the script in one round; what is due beyond is for the next round. */
 const RUNS_MAX = 20;
@@ -45,6 +45,7 @@ async function sweepOnce({ gate, log }: Ports, buckets: readonly number[]): Prom
     const outcome = readSweepReply(reply);
     slotsFreed.add(outcome.slotsFreed);
     holdsAsked.add(outcome.asks.length);
+    holdsKept.set(bucket, outcome.holds);
     outcomes.set(bucket, outcome);
   }
   return outcomes;

@@ -10,6 +10,7 @@ function uses() {
       if (!line.away) told.push([...some]);
       return !line.away;
     },
+    callsRefused: () => true,
   };
   return { told, line, noted: new KeyUses({ listeners }) };
 }

@@ -5,7 +5,7 @@ import type { WindowUnit } from '@gateway/metering';
 import { holdFieldsOf, readHold } from '../../src/domain/hold.js';
 import type { StoredHold } from '../../src/domain/hold.js';
 import { readShape } from '../../src/domain/shape.js';
-import type { ModelAnswer } from './model-gate.js';
+import type { ModelAnswer, ModelGate } from './model-gate.js';
 import { costOf, planOf } from './model-state.js';
 import type { ModelHold, ModelState } from './model-state.js';
 import { NO_LIMIT, priceAt, sourcesOf, termsAt } from './model-terms.js';
@@ -108,6 +108,15 @@ export class StateReader {
       const ids = [...state.holds.keys(), ...state.gone.keys()].filter((id) => !(id in stored));
       throw new Disagreement(`the script lacks ${ids.join()}`);
     }
+  }
+}
+
+/** A row of a loaded account lacks nothing that was settled before the load, however late its standings came. */
+export function requireSettled(sums: Sums, { state, ledgerAtLoad }: ModelGate): void {
+  if (state.loadedAt === null) return;
+  for (const [name, { version }] of Object.entries(sums.rows)) {
+    const settled = ledgerAtLoad.get(name) ?? 0;
+    if (version < settled) throw new Disagreement(`${name} has version ${version}, and the load was of ${settled}`);
   }
 }
 

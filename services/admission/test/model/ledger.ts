@@ -82,7 +82,11 @@ export class Ledger {
     }
     const closed = ids.filter((id) => this.#records.has(id));
     const standing: StandingOfAccount = { account: this.account, rows, terms: this.terms, closed };
-    return { standing, caughtUpTo: Math.min(now, ...this.stream.map(({ storedAt }) => storedAt)) };
+    return {
+      version: this.#version,
+      standing,
+      caughtUpTo: Math.min(now, ...this.stream.map(({ storedAt }) => storedAt)),
+    };
   }
 
   #mayRun(name: string, now: number): boolean {

@@ -46,6 +46,8 @@ class ModelFault extends Error {
 /** The gate as the design describes it: rules 2, 4 to 6, 8 to 13. It is told the time and the token. */
 export class ModelGate {
   readonly state = new ModelState();
+  /** Versions of all rows that the ledger had when the account was loaded: no row of the gate may be older. */
+  ledgerAtLoad: ReadonlyMap<string, number> = new Map();
   /** Digests whose way each replica knows, and Redis. */
   readonly #routes = { redis: new Set<string>(), replicas: [new Set<string>(), new Set<string>()] };
 
@@ -141,7 +143,7 @@ export class ModelGate {
       this.now,
     );
     if (!answer) return [];
-    this.state.applyStanding(answer.standing, this.now);
+    this.state.applyStanding(answer.standing, this.now, false);
     const closed = new Set(answer.standing.closed);
     return asked.filter(({ id, due }) => !closed.has(id) && due < answer.caughtUpTo);
   }
@@ -182,7 +184,7 @@ export class ModelGate {
   }
 
   applyStanding(standing: StandingOfAccount): void {
-    this.state.applyStanding(standing, this.now);
+    this.state.applyStanding(standing, this.now, true);
   }
 
   /** Whether all that a reader needs is here, so that reading changes nothing. */
@@ -299,8 +301,11 @@ export class ModelGate {
     if (wantsStanding && !answer) throw new ModelFault('admission_error');
     if (key !== null) this.#loadRecords(key);
     if (answer) {
-      if (wantsAccount) this.state.forgetUnnamed(answer.standing.rows);
-      this.state.applyStanding(answer.standing, this.now);
+      if (wantsAccount) {
+        this.state.forgetUnnamed(answer.standing.rows, answer.version);
+        this.ledgerAtLoad = new Map([...this.ledger.rows.values()].map((row) => [row.name, row.version]));
+      }
+      this.state.applyStanding(answer.standing, this.now, false);
       this.state.caughtUp = true;
     }
     if (wantsAccount) this.state.loadedAt = this.now;

@@ -38,6 +38,8 @@ export class ModelState {
   caughtUp = false;
   /** Since when the account is loaded under this token. */
   loadedAt: number | null = null;
+  /** The version of the account that this load has read. */
+  loadedVersion = 0;
   readonly keysLoaded = new Set<string>();
   record: AccountRecord | null = null;
   terms: { value: AccountTerms; version: number } = { value: NO_PLAN_DEFAULTS, version: 0 };
@@ -80,11 +82,15 @@ export class ModelState {
     if (record.version > (this.record?.version ?? -1)) this.record = record;
   }
 
-  /** Rows first, then the closed ids (rule 8). */
-  applyStanding({ rows, terms, closed }: StandingOfAccount, now: number): void {
+  /**
+   * Rows first, then the closed ids (rule 8). News from before the account was loaded make no row.
+   * @param isNews it was not asked for
+   */
+  applyStanding({ rows, terms, closed }: StandingOfAccount, now: number, isNews: boolean): void {
     if (terms && terms.version > this.terms.version) this.terms = terms;
+    const lateVersion = isNews && this.loadedAt !== null ? this.loadedVersion : -1;
     for (const { name, value, version } of rows) {
-      if (version <= (this.rows.get(name)?.version ?? -1)) continue;
+      if (version <= (this.rows.get(name)?.version ?? lateVersion)) continue;
       this.rows.set(name, { value, version });
       const row = parseRowName(name);
       if (row?.kind === 'window' && row.type === 'session_5h' && (value ?? 0) > 0) this.seeSession(row.start, now);
@@ -96,11 +102,11 @@ export class ModelState {
   }
 
   /** What the first whole load does not name, and is not newer, may be of a standing that came late: it is asked again. */
-  forgetUnnamed(rows: StandingOfAccount['rows']): void {
+  forgetUnnamed(rows: StandingOfAccount['rows'], accountVersion: number): void {
     const named = new Set(rows.map(({ name }) => name));
-    const newest = Math.max(0, ...rows.map(({ version }) => version));
+    this.loadedVersion = accountVersion;
     for (const [name, { version }] of this.rows) {
-      if (!named.has(name) && version <= newest) this.rows.delete(name);
+      if (!named.has(name) && version <= this.loadedVersion) this.rows.delete(name);
     }
   }
 

@@ -1,7 +1,7 @@
 import { SESSION_5H_MS, WEEK_MS, monthEnd, monthOf, weekStart } from '@gateway/metering';
 import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, StandingOfAccount } from '@gateway/contracts/messages';
 import { bucketKeys } from '../../src/domain/gate-keys.js';
-import { Disagreement, StateReader, agree, agreeOnAnswer, requireFunds } from './compare.js';
+import { Disagreement, StateReader, agree, agreeOnAnswer, requireFunds, requireSettled } from './compare.js';
 import type { Sums } from './compare.js';
 import type { ModelEntry } from './model-gate.js';
 import { modelUsage, usageRefusal, usageRows } from './model-usage.js';
@@ -473,6 +473,7 @@ export class Play {
     const dumped = stage.gate.dump(accounts + stage.account, holds + stage.account);
     const [[fields, stored]] = await Promise.all([dumped, this.#usageCheck()]);
     const sums = this.#reader.agree(fields, stored, stage.model.state, stage.now);
+    requireSettled(sums, stage.model);
     if (this.#lastAdmitted) requireFunds(sums, this.#lastAdmitted, stage.model.state);
     return sums;
   }

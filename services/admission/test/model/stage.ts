@@ -157,7 +157,7 @@ export class Stage {
           }
         },
       },
-      listeners: { keysUsed: () => true },
+      listeners: { keysUsed: () => true, callsRefused: () => true },
       catalog: { view: () => this.catalog },
       brakes: { engaged: () => null },
       durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: 1_000, decideMs: 60_000 },

@@ -43,6 +43,7 @@ export async function loadAccount(deps: LoadDeps, request: ReceivedOf<typeof bil
         closed: [...snapshot.closed],
       },
       caughtUpTo,
+      version: snapshot.version,
     },
   };
 }

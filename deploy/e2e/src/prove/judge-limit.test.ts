@@ -1,0 +1,28 @@
+import { expect, test } from '@jest/globals';
+import { admittedAfterRefusal } from './judge-limit.js';
+import { limitCalled } from './limit-cases.js';
+import type { PressedCall } from './press-limit.js';
+
+const limit = limitCalled('session_5h in USD');
+const USED_UP = '429 window_exhausted';
+
+const call = (answer: string, begunAtMs: number, endedAtMs: number): PressedCall => ({
+  ...{ requestId: `${begunAtMs}`, answer, retryAfter: null },
+  ...{ begunAtMs, endedAtMs },
+});
+const judge = (seen: PressedCall[], fit: number, mayFault: boolean) =>
+  admittedAfterRefusal({ limit, fit, seen, mayFault }).length;
+
+test('without kills nothing is admitted that began after a refusal; what ran already is', () => {
+  const seen = [call('200', 1, 9), call(USED_UP, 4, 5), call('200', 5, 8)];
+  expect(judge(seen, 5, false)).toBe(0);
+  expect(judge([...seen, call('200', 6, 8)], 5, false)).toBe(1);
+});
+
+test('with kills a refusal may come early, but nothing begins after as many were answered as fit', () => {
+  const seen = [call('200', 1, 3), call(USED_UP, 4, 5), call('200', 5_000, 5_002), call('200', 5_001, 5_004)];
+  expect(judge(seen, 2, true)).toBe(0);
+  expect(judge([...seen, call('200', 5_002, 5_005)], 2, true)).toBe(0);
+  expect(judge([...seen, call('200', 5_003, 5_005)], 2, true)).toBe(1);
+  expect(judge(seen, 1, true)).toBe(1);
+});

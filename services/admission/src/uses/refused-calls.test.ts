@@ -1,0 +1,98 @@
+import { expect, test } from '@jest/globals';
+import { REFUSED_IDS_MAX, REFUSED_ROWS_MAX, callsRefused } from '@gateway/contracts/messages';
+import type { RefusalFacts } from '@gateway/contracts/messages';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import { bucketKeys } from '../domain/gate-keys.js';
+import { FrozenClock } from '../../test/model/frozen-gate.js';
+import type { RefusedRow } from '../ports.js';
+import { RefusedCalls } from './refused-calls.js';
+
+const MINUTE = 1_800_000_000_000;
+const keys = bucketKeys(0);
+
+function calls() {
+  const told: { minute: number; rows: readonly RefusedRow[] }[] = [];
+  const line = { away: false };
+  const clock = new FrozenClock(MINUTE);
+  const listeners = {
+    keysUsed: () => true,
+    callsRefused(minute: number, rows: readonly RefusedRow[]) {
+      if (!line.away) told.push({ minute, rows });
+      return !line.away;
+    },
+  };
+  const noted = new RefusedCalls({ listeners, clock });
+  const refuse = (account: string, row: number, facts: RefusalFacts = {}, id = makeUuidV7(MINUTE)) => {
+    noted.note({ account, key: `${account}.key`, keys }, { kind: 'refused', id, row, facts });
+    return id;
+  };
+  return { told, line, clock, noted, refuse };
+}
+
+test('of each account, key and code the calls of a minute are told once, with the newest ids', () => {
+  const { told, clock, noted, refuse } = calls();
+  const ids = Array.from({ length: REFUSED_IDS_MAX + 2 }, () => refuse('a', 19));
+  const suspended = refuse('a', 5, { state: 'account_suspended' });
+  const inactive = refuse('a', 5);
+  noted.note({ account: 'a', key: 'a.key', keys }, { kind: 'gone', id: makeUuidV7(MINUTE) });
+  clock.set(MINUTE + 59_999);
+  const last = refuse('a', 19);
+  clock.set(MINUTE + 60_000);
+  const next = refuse('b', 6);
+  noted.tell();
+  noted.tell();
+  const row = { account: 'a', key: 'a.key', count: 1 };
+  const lastIds = [...ids, last].slice(-REFUSED_IDS_MAX);
+  expect(told).toEqual([
+    {
+      minute: MINUTE,
+      rows: [
+        { ...row, code: 'window_exhausted', count: REFUSED_IDS_MAX + 3, lastIds },
+        { ...row, code: 'account_suspended', lastIds: [suspended] },
+        { ...row, code: 'key_inactive', lastIds: [inactive] },
+      ],
+    },
+    {
+      minute: MINUTE + 60_000,
+      rows: [{ account: 'b', key: 'b.key', code: 'rate_limited', count: 1, lastIds: [next] }],
+    },
+  ]);
+});
+
+test('no message has more than its contract allows', () => {
+  const { told, noted, refuse } = calls();
+  for (let account = 0; account < 2 * REFUSED_ROWS_MAX + 1; account += 1) refuse(`a${account}`, 21);
+  noted.stop();
+  expect(told.map(({ rows }) => rows.length)).toEqual([REFUSED_ROWS_MAX, REFUSED_ROWS_MAX, 1]);
+  for (const { minute, rows } of told) {
+    expect(callsRefused.body.safeParse({ from: 'one', minute, rows }).success).toBe(true);
+  }
+});
+
+test('what could not be sent is told later, with what was refused meanwhile', () => {
+  const { told, line, noted, refuse } = calls();
+  const first = refuse('a', 18);
+  line.away = true;
+  noted.tell();
+  const second = refuse('a', 18);
+  refuse('b', 18);
+  line.away = false;
+  noted.tell();
+  expect(told.flatMap(({ rows }) => rows)).toMatchObject([
+    { account: 'a', count: 2, lastIds: [first, second] },
+    { account: 'b' },
+  ]);
+});
+
+test('more rows than are kept are not told; those that wait count on', () => {
+  const { told, noted, refuse } = calls();
+  for (let account = 0; account < 10_001; account += 1) refuse(`a${account}`, 9);
+  refuse('a0', 9);
+  noted.tell();
+  const rows = told.flatMap((some) => some.rows);
+  expect(rows).toHaveLength(10_000);
+  expect(rows[0]).toMatchObject({ account: 'a0', count: 2 });
+  refuse('a10000', 9);
+  noted.tell();
+  expect(told.at(-1)?.rows).toMatchObject([{ account: 'a10000', count: 1 }]);
+});

@@ -1,0 +1,90 @@
+import { codeOfRow } from '@gateway/contracts/errors';
+import { REFUSED_IDS_MAX, REFUSED_ROWS_MAX } from '@gateway/contracts/messages';
+import type { BatchAnswer } from '@gateway/contracts/messages';
+import type { Route } from '../load/known.js';
+import type { Ports, RefusedRow } from '../ports.js';
+import { refusalsDropped } from './uses-metrics.js';
+
+/** Rows that wait to be told, at most some 500 bytes each. Beyond that only rows that wait already count on. */
+const ROWS_MAX = 10_000;
+/** How often they are told at most. */
+const TELL_MS = 2_000;
+const MINUTE_MS = 60_000;
+
+interface Waiting extends RefusedRow {
+  /** Start of the minute, Redis time in ms. */
+  readonly minute: number;
+  count: number;
+}
+
+/**
+ * Refused calls by minute, account, key and code, told to billing from time to time so that people can look at them. Nothing
+ * is decided by it: what a killed process had noted is lost.
+ */
+export class RefusedCalls {
+  #rows = new Map<string, Waiting>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly ports: Pick<Ports, 'listeners' | 'clock'>) {}
+
+  start(): void {
+    this.#timer = setInterval(() => this.tell(), TELL_MS);
+  }
+
+  /** Tells what is left. */
+  stop(): void {
+    clearInterval(this.#timer);
+    this.tell();
+  }
+
+  /** Counts the answer when it is a refusal. */
+  note({ account, key }: Route, answer: BatchAnswer): void {
+    if (answer.kind !== 'refused') return;
+    const now = this.ports.clock.now();
+    const minute = now - (now % MINUTE_MS);
+    const code = codeOfRow(answer.row, answer.facts);
+    const name = nameOf(minute, account, key, code);
+    const known = this.#rows.get(name);
+    if (known === undefined) {
+      this.#keep(name, { minute, account, key, code, count: 1, lastIds: [answer.id] });
+      return;
+    }
+    known.count += 1;
+    known.lastIds.push(answer.id);
+    if (known.lastIds.length > REFUSED_IDS_MAX) known.lastIds.shift();
+  }
+
+  /** Tells all that was noted since; what could not be sent waits for the next time. */
+  tell(): void {
+    const rows = this.#rows;
+    this.#rows = new Map();
+    for (const [minute, some] of byMinute(rows.values())) {
+      for (let from = 0; from < some.length; from += REFUSED_ROWS_MAX) {
+        const chunk = some.slice(from, from + REFUSED_ROWS_MAX);
+        if (this.ports.listeners.callsRefused(minute, chunk)) continue;
+        for (const row of chunk) {
+          this.#keep(nameOf(minute, row.account, row.key, row.code), { minute, ...row });
+        }
+      }
+    }
+  }
+
+  #keep(name: string, row: Waiting): void {
+    if (this.#rows.size < ROWS_MAX) this.#rows.set(name, row);
+    else refusalsDropped.add(row.count);
+  }
+}
+
+function nameOf(minute: number, account: string, key: string, code: string): string {
+  return `${minute}|${account}|${key}|${code}`;
+}
+
+function byMinute(rows: Iterable<Waiting>): Map<number, RefusedRow[]> {
+  const minutes = new Map<number, RefusedRow[]>();
+  for (const { minute, ...row } of rows) {
+    const known = minutes.get(minute);
+    if (known) known.push(row);
+    else minutes.set(minute, [row]);
+  }
+  return minutes;
+}
