@@ -20,7 +20,7 @@ import type { Peers } from './start-peers.js';
 import { findUnable, warmUp } from './warm-up.js';
 
 /** The gateway's limit for an account without a plan. */
-const CALLS_PER_MINUTE_MAX = 60;
+export const CALLS_PER_MINUTE_MAX = 60;
 
 /** Starts everything, measures every scenario for every peer in every round, and answers the report. */
 export async function runBench(options: BenchArguments, command: string, context: BenchContext): Promise<Report> {
@@ -72,7 +72,7 @@ async function startAll(
 }
 
 /** One for this run; those of runs that were killed are removed. */
-function makeRunDirectory(): string {
+export function makeRunDirectory(): string {
   mkdirSync(PLACES.work, { recursive: true });
   for (const name of readdirSync(PLACES.work)) {
     const pid = /^run-(\d+)$/.exec(name)?.[1];

@@ -1,4 +1,5 @@
-// Secrets are looked for wherever they could have got to: answers, logs, metrics, messages of the bus, the databases.
+// Secrets and prompts are looked for wherever they could have got to: answers, logs, metrics, spans, messages of the bus, the
+// databases.
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,9 +8,14 @@ import pg from 'pg';
 import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
-import { chat, HELLO } from '../test/call.js';
+import { chat } from '../test/call.js';
+import { collectedSpans } from '../test/collected-spans.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
+
+/** Edge, admission and billing. */
+const SERVICES_OF_A_CALL = 3;
+const SPAN_ERROR = 2;
 
 let system: SharedSystem;
 let simulator: ProviderSimulator;
@@ -21,19 +27,22 @@ afterAll(async () => {
   await simulator.close();
 });
 
-test('a credential, a key secret, its digest and the operator token are nowhere but where they belong', async () => {
+test('a credential, a key secret, its digest, a prompt and the operator token are nowhere but where they belong', async () => {
   const credential = `canary-${randomBytes(16).toString('hex')}`;
+  const prompt = `canary-${randomBytes(16).toString('hex')}`;
+  const trace = randomBytes(16).toString('hex');
   const { operator } = system;
   const answers: string[] = [];
   const model = await operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, simulator.urls, { credential });
   const upstream = `up-${model.id.slice('test/'.length)}`;
   const { account, key, secret } = await operator.account('5.00');
   const call = async (stream: boolean): Promise<void> => {
-    const { text, headers } = await chat(`${system.chatBaseUrl}/chat/completions`, secret, {
-      model: model.id,
-      messages: HELLO,
-      stream,
-    });
+    const { text, headers } = await chat(
+      `${system.chatBaseUrl}/chat/completions`,
+      secret,
+      { model: model.id, messages: [{ role: 'user', content: prompt }], stream },
+      { traceparent: `00-${trace}-${'1'.repeat(16)}-01` },
+    );
     answers.push(text, JSON.stringify(headers));
   };
   // What providers say of a credential, in a status of its own and inside a stream.
@@ -69,6 +78,7 @@ test('a credential, a key secret, its digest and the operator token are nowhere 
     answers: answers.join('\n'),
     logs: logs(),
     metrics: await metrics(),
+    spans: await spans(trace),
     events: await events(account),
     databases: await databases(),
   };
@@ -78,9 +88,14 @@ test('a credential, a key secret, its digest and the operator token are nowhere 
     ...(place !== 'databases' && digests.some((digest) => text.includes(digest)) ? [`${place}: a digest`] : []),
   ]);
   expect(found).toEqual([]);
+  // The prompt goes to the provider, and its answer may repeat it.
+  const { answers: _told, ...kept } = places;
+  expect(simulator.calls({ model: upstream }).every((call) => promptOf(call).includes(prompt))).toBe(true);
+  expect(Object.keys(kept).filter((place) => kept[place]?.includes(prompt))).toEqual([]);
   // The search itself finds what is there.
   expect(places['logs']).toContain('operator request');
   expect(places['metrics']).toContain('gateway_');
+  expect(places['spans']).toContain(upstream);
   expect(places['events']).toContain('sealedCredential');
   expect(places['databases']).toContain(digests[0]);
 });
@@ -96,6 +111,21 @@ async function metrics(): Promise<string> {
   const urls = Object.values(system.adminUrls).flat();
   const texts = await Promise.all(urls.map(async (url) => (await fetch(`${url}/metrics`)).text()));
   return texts.join('\n');
+}
+
+/** Every span of every service, once those of this trace have come: the calls and their tries, refused ones too. */
+async function spans(trace: string): Promise<string> {
+  return until('the spans of the calls', async () => {
+    const all = await collectedSpans(system);
+    const own = all.filter(({ traceId }) => traceId === trace);
+    const arrived = new Set(own.map(({ service }) => service));
+    const failed = own.filter(({ status }) => status.code === SPAN_ERROR);
+    return arrived.size >= SERVICES_OF_A_CALL && failed.length > 0 && JSON.stringify(all);
+  });
+}
+
+function promptOf({ bodyBase64 }: { readonly bodyBase64: string }): string {
+  return Buffer.from(bodyBase64, 'base64').toString('utf8');
 }
 
 /** What the bus has stored: usage events, beats and the published catalog, as the server keeps them in its files. */

@@ -1,19 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import got from 'got';
 import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
+import { chat, HELLO } from '../test/call.js';
+import type { Answer } from '../test/call.js';
+import { collectedSpans } from '../test/collected-spans.js';
+import type { CollectedSpan } from '../test/collected-spans.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
 
-interface CollectedSpan {
-  readonly service: string;
-  readonly name: string;
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId: string;
-}
+const CALLER_SPAN = '1'.repeat(16);
+const [UNSET, ERROR] = [0, 2];
+/** As many as the default plan lets run. */
+const CALLS_AT_ONCE = 3;
+const [SERVER, CLIENT, PRODUCER, CONSUMER] = [2, 3, 4, 5];
+const PROMPT = [{ role: 'user', content: 'a prompt that no span may show' }];
 
 let system: SharedSystem;
 let simulator: ProviderSimulator;
@@ -25,28 +27,117 @@ afterAll(async () => {
   await simulator.close();
 });
 
-test('one call is one trace through edge, admission and billing; a call without the flag leaves none', async () => {
+test('one streamed call is one trace: edge, Redis, each try of a source, bus and PostgreSQL; none without the flag', async () => {
+  const { secret } = await system.operator.account('5.00');
+  const model = await system.operator.model({ inputPerMillion: '1.00', outputPerMillion: '2.00' }, simulator.urls);
+  const upstream = `up-${model.id.slice('test/'.length)}`;
+  const body = { model: model.id, messages: PROMPT, stream: true };
+  const [silent] = await answered(secret, body, '00');
+  const failing = { status: 503, headers: { 'content-type': 'application/json' } };
+  simulator.script({ model: upstream, times: 1, steps: [failing, { chunk: '{}' }, { end: 'normal' }] });
+  const [traced, answer] = await answered(secret, body, '01');
+  expect(answer).toMatchObject({ cut: false, text: expect.stringContaining('[DONE]') });
+  // Providers are not the gateway's: they are not told of its traces.
+  const received = simulator.calls({ model: upstream });
+  expect(received.filter(({ headers }) => 'traceparent' in headers)).toEqual([]);
+
+  const spans = await until('the whole trace', async () => {
+    const all = await collectedSpans(system);
+    expect(all.filter(({ traceId }) => traceId === silent)).toEqual([]);
+    const own = all.filter(({ traceId }) => traceId === traced);
+    return own.some(({ service }) => service === 'billing') && own.some(({ kind }) => kind === SERVER) && own;
+  });
+  const ids = new Set(spans.map(({ spanId }) => spanId));
+  const [root, ...otherRoots] = spans.filter(({ parentSpanId }) => !ids.has(parentSpanId));
+  expect(otherRoots).toEqual([]);
+  expect(root).toMatchObject({
+    ...{
+      service: 'edge-proxy',
+      name: 'POST /v1/chat/completions',
+      kind: SERVER,
+      parentSpanId: CALLER_SPAN,
+      status: {},
+    },
+    attributes: {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': model.id,
+      'gateway.request_id': answer.requestId,
+    },
+  });
+  // Who is under whom, whatever the order in which they came. A call may need several scripts.
+  expect([...new Set(pathsOf(spans))].sort()).toEqual([
+    'POST /v1/chat/completions',
+    'POST /v1/chat/completions > admit',
+    'POST /v1/chat/completions > admit > admission.admit',
+    'POST /v1/chat/completions > admit > admission.admit > EVALSHA',
+    `POST /v1/chat/completions > chat ${upstream}`,
+    'POST /v1/chat/completions > release',
+    'POST /v1/chat/completions > send USAGE',
+    'POST /v1/chat/completions > send USAGE > billing.settle',
+    'POST /v1/chat/completions > send USAGE > billing.settle > settle batch',
+  ]);
+  const attempts = spans.filter(({ name }) => name === `chat ${upstream}`);
+  expect(attempts).toHaveLength(2);
+  expect(attempts).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({
+        ...{ kind: CLIENT, status: { code: ERROR } },
+        attributes: expect.objectContaining({ 'error.type': 'rejected', 'http.response.status_code': 503 }),
+      }),
+      expect.objectContaining({
+        ...{ kind: CLIENT, status: { code: UNSET } },
+        attributes: expect.objectContaining({
+          'gateway.attempt.outcome': 'completed',
+          'gen_ai.request.model': upstream,
+          'gen_ai.usage.input_tokens': expect.any(Number),
+          'gen_ai.usage.output_tokens': expect.any(Number),
+        }),
+      }),
+    ]),
+  );
+  expect(spans.find(({ name }) => name === 'send USAGE')).toMatchObject({ service: 'edge-proxy', kind: PRODUCER });
+  expect(spans.find(({ name }) => name === 'billing.settle')).toMatchObject({ service: 'billing', kind: CONSUMER });
+  expect(JSON.stringify(spans)).not.toContain('a prompt that');
+});
+
+test('the calls that one transaction settles are linked with it', async () => {
   const { secret } = await system.operator.account('5.00');
   const model = await system.operator.model({ inputPerMillion: '1.00', outputPerMillion: '2.00' }, [simulator.urls[0]]);
-  const traceId = randomBytes(16).toString('hex');
-  const call = async (flag: '00' | '01', trace: string) =>
-    got.post(`${system.chatBaseUrl}/chat/completions`, {
-      headers: { authorization: `Bearer ${secret}`, traceparent: `00-${trace}-${'1'.repeat(16)}-${flag}` },
-      json: { model: model.id, messages: [{ role: 'user', content: 'hi' }] },
-      retry: { limit: 0 },
-      timeout: { request: 10_000 },
-    });
-  const silent = randomBytes(16).toString('hex');
-  await call('00', silent);
-  await call('01', traceId);
-  const spans = await until('spans of three services', async () => {
-    const all = await got(`${system.collectorUrl}/spans`, { timeout: { request: 5_000 } }).json<CollectedSpan[]>();
-    expect(all.filter((span) => span.traceId === silent)).toEqual([]);
-    const own = all.filter((span) => span.traceId === traceId);
-    return new Set(own.map((span) => span.service)).size >= 3 && own;
+  const calls = Array.from({ length: CALLS_AT_ONCE }, () =>
+    answered(secret, { model: model.id, messages: HELLO }, '01'),
+  );
+  const traces = (await Promise.all(calls)).map(([trace]) => trace);
+  await until('each call has its transaction', async () => {
+    const all = await collectedSpans(system);
+    const settled = all.filter(({ name, traceId }) => name === 'billing.settle' && traces.includes(traceId));
+    const transactions = all.filter(({ name }) => name === 'settle batch');
+    const isSettledBy = (event: CollectedSpan, transaction: CollectedSpan): boolean =>
+      transaction.parentSpanId === event.spanId ||
+      (transaction.links.some(({ spanId }) => spanId === event.spanId) &&
+        event.links.some(({ spanId }) => spanId === transaction.spanId));
+    return (
+      settled.length >= traces.length &&
+      settled.every((event) => transactions.some((transaction) => isSettledBy(event, transaction)))
+    );
   });
-  expect(new Set(spans.map((span) => span.service))).toEqual(new Set(['edge-proxy', 'admission', 'billing']));
-  const ids = new Set(spans.map((span) => span.spanId));
-  const roots = spans.filter((span) => !ids.has(span.parentSpanId));
-  expect(roots).toMatchObject([{ service: 'edge-proxy', parentSpanId: '1'.repeat(16) }]);
 });
+
+/** A call of a trace of its own; again with another one when the machine was too busy to decide it in time. */
+function answered(secret: string, body: Record<string, unknown>, flag: '00' | '01'): Promise<[string, Answer]> {
+  return until('the call is answered', async () => {
+    const trace = randomBytes(16).toString('hex');
+    const headers = { traceparent: `00-${trace}-${CALLER_SPAN}-${flag}` };
+    const answer = await chat(`${system.chatBaseUrl}/chat/completions`, secret, body, headers);
+    return answer.status === 200 && [trace, answer];
+  });
+}
+
+/** Names from the root to each span. */
+function pathsOf(spans: readonly CollectedSpan[]): string[] {
+  const byId = new Map(spans.map((span) => [span.spanId, span]));
+  const pathOf = ({ name, parentSpanId }: CollectedSpan): string => {
+    const parent = byId.get(parentSpanId);
+    return parent === undefined ? name : `${pathOf(parent)} > ${name}`;
+  };
+  return spans.map(pathOf);
+}

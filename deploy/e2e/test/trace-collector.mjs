@@ -43,6 +43,10 @@ function read(text) {
         traceId: span.traceId,
         spanId: span.spanId,
         parentSpanId: span.parentSpanId ?? '',
+        kind: span.kind,
+        status: span.status ?? {},
+        events: span.events ?? [],
+        links: (span.links ?? []).map(({ traceId, spanId }) => ({ traceId, spanId })),
         attributes: Object.fromEntries((span.attributes ?? []).map(({ key, value }) => [key, Object.values(value)[0]])),
       })),
     );

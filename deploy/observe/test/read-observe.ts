@@ -42,5 +42,8 @@ export function expressions(): readonly string[] {
 
 /** Names of the metrics of this project in an expression, without what Prometheus appends to those of a histogram. */
 export function metricsIn(expr: string): string[] {
-  return [...expr.matchAll(/\bgateway_[a-z0-9_]+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''));
+  const withoutLabels = expr.replace(/\{[^}]*\}|\bby \([^)]*\)/g, '');
+  return [...withoutLabels.matchAll(/\b(?:gateway|gen_ai)_[a-z0-9_]+/g)].map(([name]) =>
+    name.replace(/_(bucket|sum|count)$/, ''),
+  );
 }

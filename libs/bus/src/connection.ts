@@ -77,7 +77,7 @@ export async function openConnection(options: BusOptions): Promise<Link> {
     service: options.service,
     replica: options.replica,
     log: options.log,
-    counters: makeCounters(),
+    counters: makeCounters(options.service),
     connected: () => connected && !nats.isClosed(),
     onReconnect: reconnect.add,
     onDisconnect: disconnect.add,

@@ -5,9 +5,10 @@ export { isConnectionFault, isDataFault, isRetryable, sqlStateOf } from './fault
 export { type Log } from './log.js';
 export { migrate, type MigrateOptions } from './migrate.js';
 export { startOutbox, type Outbox, type OutboxOptions } from './outbox.js';
+export { outboxAges } from './outbox-ages.js';
 export { type OutboxRow } from './outbox-rows.js';
 export { enqueue, OUTBOX_TABLE, outboxTableSql, type OutboxMessage } from './outbox-table.js';
-export { createPool, type Pool, type PoolOptions } from './pool.js';
+export { createPool, poolConnections, type Pool, type PoolOptions } from './pool.js';
 export { type RoleSpec } from './roles.js';
 export { inTransaction, type TransactionOptions } from './transaction.js';
 export { onPool, type QueryOptions, type Tx } from './tx.js';

@@ -4,6 +4,7 @@ import {
   enqueue,
   inTransaction,
   onPool,
+  outboxAges,
   outboxTableSql,
   startOutbox,
   type Outbox,
@@ -231,6 +232,16 @@ test('goes on by itself after the database was away, and says so once', async ()
   expect(log.lines.map(({ text }) => text)).toEqual(['the outbox cannot be read; trying on']);
   await Promise.all(started.splice(0).map((outbox) => outbox.stop()));
   await own.end();
+});
+
+test('the age of an outbox is that of its oldest row, and 0 of an empty one', async () => {
+  expect(await outboxAges(pool, ['outbox'])).toEqual([['outbox', 0]]);
+  await put(['a', 1], ['b', 2]);
+  await pool.query("UPDATE outbox SET created_at = created_at - interval '90 seconds' WHERE key = 'a'");
+  const [age] = await outboxAges(pool, ['outbox']);
+  expect(age?.[0]).toBe('outbox');
+  expect(age?.[1]).toBeGreaterThanOrEqual(90);
+  expect(age?.[1]).toBeLessThan(150);
 });
 
 test('a lease that is too short for a delivery is refused', () => {

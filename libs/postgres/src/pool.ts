@@ -55,6 +55,16 @@ export function createPool(url: string, { applicationName, max, statementTimeout
   return pool;
 }
 
+/** How many connections of these pools are idle and in use, and how many queries wait for one. */
+export function poolConnections(pools: readonly Pool[]): ['idle' | 'busy' | 'waiting', number][] {
+  const sum = (read: (pool: Pool) => number): number => pools.reduce((total, pool) => total + read(pool), 0);
+  return [
+    ['idle', sum(({ idleCount }) => idleCount)],
+    ['busy', sum(({ totalCount, idleCount }) => totalCount - idleCount)],
+    ['waiting', sum(({ waitingCount }) => waitingCount)],
+  ];
+}
+
 const INT8 = 20;
 const INT8_ARRAY = 1016;
 const DATE = 1082;

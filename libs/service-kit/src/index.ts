@@ -17,6 +17,7 @@ export { Secret, type Rotatable } from './secret.js';
 export { createLogger, type Logger, type LoggerOptions, type LogLevel } from './log.js';
 export { ReadyChecks, type ReadyCheck, type ReadyReport } from './ready-checks.js';
 export { startAdmin, type AdminOptions, type AdminServer } from './admin.js';
+export { askedGauge, type AskedGaugeOptions } from './asked-gauge.js';
 export { counter, gauge, histogram, type GaugeOptions, type GaugeReading } from './metrics.js';
 export { type Counter, type Family, type Histogram, type LabelSet, type LabelsOf } from './metric-cells.js';
 export { startTelemetry, type Telemetry, type TelemetryOptions } from './telemetry.js';
@@ -24,6 +25,7 @@ export {
   decideTrace,
   startSpan,
   traceparentOf,
+  LINKS_MAX,
   NO_SPAN,
   type Span,
   type SpanOptions,

@@ -57,7 +57,7 @@ test('a gauge reports a bounded number of series', () => {
 });
 
 test('names, kinds, labels and bounds that do not fit are refused', () => {
-  expect(() => counter('calls_total', 'x')).toThrow('names are gateway_');
+  expect(() => counter('calls_total', 'x')).toThrow('names are gateway_ or gen_ai_');
   expect(() => counter('gateway_test_calls', 'x')).toThrow('ends with _total');
   expect(() => gauge('gateway_test_calls_total', 'x', () => 1)).toThrow('another kind');
   expect(() => counter('gateway_test_ends_total', 'x', { outcome: ['settled'] })).toThrow('other labels');

@@ -21,7 +21,8 @@ export interface RegisteredGauge {
 
 /** Series that the declared labels of one metric may make. */
 const SERIES_MAX = 500;
-const NAME_FORM = /^gateway_[a-z0-9]+(_[a-z0-9]+)*$/;
+/** `gen_ai_` only for metrics that the semantic conventions for generative AI define. */
+const NAME_FORM = /^(gateway|gen_ai)_[a-z0-9]+(_[a-z0-9]+)*$/;
 
 /** Everything that this process counts; read by `collectMetrics`. */
 export const registry = {
@@ -90,7 +91,8 @@ function register<C>(
 }
 
 function checkName(name: string, own: ReadonlyMap<string, unknown>): void {
-  if (!NAME_FORM.test(name)) throw new Error(`metric ${name}: names are gateway_ and lower-case words joined by _`);
+  if (!NAME_FORM.test(name))
+    throw new Error(`metric ${name}: names are gateway_ or gen_ai_ and lower-case words joined by _`);
   if (Object.values(registry).some((kind) => kind !== own && kind.has(name))) {
     throw new Error(`metric ${name} was registered as another kind`);
   }

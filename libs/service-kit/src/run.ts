@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { startAdmin } from './admin.js';
 import { systemClock, type Clock } from './clock.js';
 import { BASE_FIELDS, testControlProblems, type ServiceConfig } from './base-fields.js';
@@ -26,6 +27,7 @@ export interface RunningService {
 
 export interface ServiceDefinition<S extends ConfigFields> {
   readonly name: string;
+  /** The release's when absent: all rooms are released together, under one version. */
   readonly version?: string;
   readonly fields: S;
   /** Problems between fields, as texts that begin with the name of a variable; reported like those of one field. */
@@ -58,7 +60,7 @@ export async function runService<S extends ConfigFields>(definition: ServiceDefi
   const telemetry = startTelemetry({
     service: definition.name,
     replica,
-    version: definition.version ?? 'unknown',
+    version: definition.version ?? releaseVersion(),
     otlpEndpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
   });
   const stopProcessMetrics = startProcessMetrics();
@@ -86,6 +88,11 @@ export async function runService<S extends ConfigFields>(definition: ServiceDefi
   await Promise.all([admin.stop(), telemetry.shutdown()]);
   log.info({}, 'stopped');
   process.exit(EXIT_OK);
+}
+
+function releaseVersion(): string {
+  const facts = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+  return facts.version;
 }
 
 function readOrExit<S extends ConfigFields>(definition: ServiceDefinition<S>): ServiceConfig<S> {

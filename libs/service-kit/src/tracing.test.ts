@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { decideTrace, NO_SPAN, startSpan, startTelemetry, traceparentOf } from './index.js';
+import { decideTrace, LINKS_MAX, NO_SPAN, startSpan, startTelemetry, traceparentOf } from './index.js';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const SAMPLED = `00-${TRACE_ID}-b7ad6b7169203331-01`;
@@ -14,8 +14,10 @@ interface SentSpan {
   traceId: string;
   parentSpanId?: string;
   name: string;
+  kind: number;
   status: { code?: number };
   attributes: { key: string }[];
+  links: { spanId: string }[];
 }
 
 const sent: SentSpan[] = [];
@@ -48,6 +50,8 @@ test('a sampled caller decides; otherwise chance does, and the trace id is kept'
   expect(decideTrace(undefined, 0.5, always)).toEqual({ sampled: true, parent: undefined });
   expect(decideTrace(undefined, 0, always)).toEqual({ sampled: false, parent: undefined });
   expect(decideTrace(undefined, 1, never)).toEqual({ sampled: true, parent: undefined });
+  // Nothing is made for a call that is not traced.
+  expect(decideTrace(undefined, 0.5, never)).toBe(decideTrace(undefined, 0, never));
 });
 
 test('a traceparent that is not one is dropped', () => {
@@ -72,7 +76,6 @@ test('sends the spans of traced calls, joined into one trace, and none of the ot
   admit.fault(new Error('refused'));
   admit.end();
   call.set({ status: 200 });
-  call.end();
   expect(
     startSpan(
       'untraced',
@@ -80,8 +83,12 @@ test('sends the spans of traced calls, joined into one trace, and none of the ot
     ),
   ).toBe(NO_SPAN);
   expect(startSpan('unsampled', { parent: UNSAMPLED })).toBe(NO_SPAN);
-  const root = startSpan('root', { parent: undefined, sampled: true });
+  const links = Array.from({ length: LINKS_MAX + 8 }, () => SAMPLED);
+  const root = startSpan('root', { parent: undefined, sampled: true, kind: 'consumer', links });
+  root.fail('timed_out');
   root.end();
+  call.link(root.traceparent as string);
+  call.end();
   for (let count = 0; count < FILLING_SPANS; count += 1) startSpan('filling', { parent: SAMPLED }).end();
   await telemetry.shutdown();
 
@@ -100,5 +107,9 @@ test('sends the spans of traced calls, joined into one trace, and none of the ot
     status: { code: 2 },
   });
   expect(sentRoot?.traceId).not.toBe(TRACE_ID);
+  expect(sentRoot).toMatchObject({ kind: 5, status: { code: 2 } });
+  expect(sentRoot?.attributes.map(({ key }) => key)).toEqual(['error.type']);
+  expect(sentRoot?.links).toHaveLength(LINKS_MAX);
+  expect(sentCall?.links).toMatchObject([{ spanId: traceparentOf(root)?.split('-')[2] }]);
   expect(startSpan('late', { parent: SAMPLED })).toBe(NO_SPAN);
 });

@@ -1,11 +1,14 @@
 import {
   ROOT_CONTEXT,
+  SpanKind,
   SpanStatusCode,
   TraceFlags,
   trace,
   type Attributes,
+  type Link,
   type Span as OtelSpan,
   type SpanContext,
+  type SpanOptions as OtelSpanOptions,
 } from '@opentelemetry/api';
 
 export interface TraceDecision {
@@ -19,6 +22,10 @@ export interface SpanOptions {
   readonly parent: string | undefined;
   /** Whether a span is made. When absent: if the parent is sampled, which is right everywhere but at the edge. */
   readonly sampled?: boolean;
+  /** How the span stands to what is outside the process; `internal` when absent. */
+  readonly kind?: keyof typeof KINDS;
+  /** Traceparents of other spans that this one has to do with; LINKS_MAX of them are kept. */
+  readonly links?: readonly string[];
   readonly attributes?: Attributes;
 }
 
@@ -27,10 +34,25 @@ export interface Span {
   set(attributes: Attributes): void;
   /** Marks the span as failed. The error's message is sent to the collector: never pass public input. */
   fault(error: unknown): void;
+  /** Marks the span as failed, with a word of a closed list instead of an error: a status, an outcome. */
+  fail(errorType: string): void;
+  /** Says that another span has to do with this one. */
+  link(traceparent: string): void;
   end(): void;
   /** For the next hop; undefined when the call is not traced, so that nothing is sent. */
   readonly traceparent: string | undefined;
 }
+
+/** Links of one span: a span stays small whatever a batch holds. */
+export const LINKS_MAX = 32;
+
+const KINDS = {
+  internal: SpanKind.INTERNAL,
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER,
+} as const;
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 
@@ -50,7 +72,8 @@ export function decideTrace(
   ratio: number,
   random: () => number,
 ): TraceDecision {
-  const parsed = incomingTraceparent === undefined ? null : parseTraceparent(incomingTraceparent);
+  if (incomingTraceparent === undefined) return ratio > 0 && random() < ratio ? BY_CHANCE : NOT_TRACED;
+  const parsed = parseTraceparent(incomingTraceparent);
   const parent = parsed ? incomingTraceparent : undefined;
   if (parsed && (parsed.traceFlags & TraceFlags.SAMPLED) !== 0) return { sampled: true, parent };
   return { sampled: ratio > 0 && random() < ratio, parent };
@@ -64,9 +87,7 @@ export function startSpan(name: string, options: SpanOptions): Span {
   const sampled = options.sampled ?? (parent !== null && (parent.traceFlags & TraceFlags.SAMPLED) !== 0);
   if (!sampled) return NO_SPAN;
   const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
-  return recording(
-    trace.getTracer('gateway').startSpan(name, options.attributes ? { attributes: options.attributes } : {}, context),
-  );
+  return recording(trace.getTracer('gateway').startSpan(name, sdkOptions(options), context));
 }
 
 /** For the header or message field that carries the trace on; undefined when there is nothing to carry. */
@@ -74,13 +95,32 @@ export function traceparentOf(span: Span): string | undefined {
   return span.traceparent;
 }
 
-/** Stands for the span of a call that is not traced. */
+/** Stands for the span of a call that is not traced. Whoever makes attributes for a span compares with it first. */
 export const NO_SPAN: Span = {
   set: () => undefined,
   fault: () => undefined,
+  fail: () => undefined,
+  link: () => undefined,
   end: () => undefined,
   traceparent: undefined,
 };
+
+/** The decisions of a call whose client sends no traceparent: nothing is made for them. */
+const NOT_TRACED: TraceDecision = { sampled: false, parent: undefined };
+const BY_CHANCE: TraceDecision = { sampled: true, parent: undefined };
+
+function sdkOptions({ kind = 'internal', links, attributes }: SpanOptions): OtelSpanOptions {
+  return {
+    kind: KINDS[kind],
+    ...(attributes === undefined ? {} : { attributes }),
+    ...(links === undefined ? {} : { links: links.slice(0, LINKS_MAX).flatMap(linkTo) }),
+  };
+}
+
+function linkTo(traceparent: string): Link[] {
+  const context = parseTraceparent(traceparent);
+  return context === null ? [] : [{ context }];
+}
 
 function recording(span: OtelSpan): Span {
   const { traceId, spanId } = span.spanContext();
@@ -90,6 +130,11 @@ function recording(span: OtelSpan): Span {
       span.recordException(error instanceof Error ? error : String(error));
       span.setStatus({ code: SpanStatusCode.ERROR });
     },
+    fail(errorType) {
+      span.setAttribute('error.type', errorType);
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    },
+    link: (traceparent) => void span.addLinks(linkTo(traceparent)),
     end: () => span.end(),
     traceparent: `00-${traceId}-${spanId}-01`,
   };

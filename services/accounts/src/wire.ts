@@ -1,8 +1,16 @@
 import { connectBus, type Bus } from '@gateway/bus';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { admissionApply, billingApplyCaps } from '@gateway/contracts/messages';
-import { createPool, IN_FORCE_MS, startOutbox, type Pool } from '@gateway/postgres';
-import type { RunningService, ServiceContext } from '@gateway/service-kit';
+import {
+  createPool,
+  IN_FORCE_MS,
+  outboxAges,
+  OUTBOX_TABLE,
+  poolConnections,
+  startOutbox,
+  type Pool,
+} from '@gateway/postgres';
+import { askedGauge, gauge, type RunningService, type ServiceContext } from '@gateway/service-kit';
 import { makeAccountsStore } from './adapters/accounts-store.js';
 import { makeBillingClosing } from './adapters/billing-closing.js';
 import { makeBillingFunding } from './adapters/billing-funding.js';
@@ -37,6 +45,8 @@ const MAIL_RETRY_MAX_MS = 900_000;
 /** Longer than the time-outs of one mail. */
 const MAIL_DELIVER_MS = 30_000;
 const MAIL_LEASE_MS = 65_000;
+/** How often the outboxes are looked at for the metrics. */
+const OUTBOX_AGE_MS = 5_000;
 /** Connections to the mail server at a time, of one replica. */
 const MAIL_KEYS_MAX = 4;
 
@@ -69,6 +79,7 @@ export async function startAccounts(
   const kept = makeIdempotencyStore(pool);
   const forgetting = startForgetting({ kept, leftovers: makeSignInLeftovers(pool), nowMs, log });
   const telling = startTelling(context, bus, pool);
+  const ages = declareGauges(pool);
   openDoors(bus, {
     store: makeAccountsStore(pool),
     kept,
@@ -80,13 +91,30 @@ export async function startAccounts(
     nowMs,
     teamsEnabled: config.GATEWAY_TEAMS_ENABLED,
   });
+  await bus.listening();
   return {
     async stop() {
       await bus.drain(DRAIN_MS);
-      await Promise.all([outbox.stop(), forgetting.stop(), telling.stop()]);
+      await Promise.all([outbox.stop(), forgetting.stop(), telling.stop(), ages.stop()]);
       await pool.end();
     },
   };
+}
+
+/** What of the database is looked at for the metrics. */
+function declareGauges(pool: Pool): { stop(): Promise<void> } {
+  gauge(
+    'gateway_accounts_pool_connections',
+    'Database connections, and queries that wait for one',
+    () => poolConnections([pool]),
+    { label: 'state' },
+  );
+  return askedGauge(
+    'gateway_accounts_outbox_age_seconds',
+    'How long the oldest message of an outbox has waited',
+    () => outboxAges(pool, [OUTBOX_TABLE, MAIL_OUTBOX, BILLING_OUTBOX]),
+    { label: 'outbox', everyMs: OUTBOX_AGE_MS },
+  );
 }
 
 /** Mails go out, and caps go to billing, each by an outbox of its own. */

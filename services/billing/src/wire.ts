@@ -1,7 +1,18 @@
 import { connectBus, type Bus } from '@gateway/bus';
 import { admissionApply, alertRaised } from '@gateway/contracts/messages';
-import { createPool, isConnectionFault, startOutbox, type Outbox, type Pool } from '@gateway/postgres';
 import {
+  createPool,
+  isConnectionFault,
+  outboxAges,
+  OUTBOX_TABLE,
+  poolConnections,
+  startOutbox,
+  type Outbox,
+  type Pool,
+} from '@gateway/postgres';
+import {
+  askedGauge,
+  gauge,
   nextDelayMs,
   type Clock,
   type Logger,
@@ -87,6 +98,8 @@ const OUTBOX_RETRY_MAX_MS = 2_000;
 /** What a killed replica had taken of the outbox is delivered by another one after this time. */
 const OUTBOX_LEASE_MS = 5_000;
 const OUTBOX_DELIVER_MS = 2_000;
+/** How often the outboxes are looked at for the metrics. */
+const OUTBOX_AGE_MS = 5_000;
 const DRAIN_MS = 10_000;
 /** Accounts may be away for long; nobody waits for a mail. */
 const ALERT_RETRY_MAX_MS = 30_000;
@@ -148,21 +161,39 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     ...{ clock, log },
   });
   const telling = startTelling({ options, pool, bus });
+  const ages = declareGauges(pool, [pool, settlePool, locksPool]);
   serveDoors({ bus, pool, stream, months, clock, outbox });
   serveInsights(bus, { hours: makeUsageHoursStore(pool), refused, now: () => clock.nowMs(), log });
   serveAlertRequests(bus, {
     alerts: makeAlertStore(pool),
     webhooks: { store: makeWebhookStore(pool), privateAllowed: options.privateAllowed },
   });
+  await bus.listening();
 
   return {
     async stop() {
       await Promise.all([worker.stop(), subscriptions.stop(), telling.stop()]);
       await bus.drain(DRAIN_MS);
-      await Promise.all([outbox.stop(), keeping.stop(), watching.stop()]);
+      await Promise.all([outbox.stop(), keeping.stop(), watching.stop(), ages.stop()]);
       await Promise.all([pool.end(), settlePool.end(), locksPool.end()]);
     },
   };
+}
+
+/** What of the database is looked at for the metrics. */
+function declareGauges(pool: Pool, pools: readonly Pool[]): { stop(): Promise<void> } {
+  gauge(
+    'gateway_billing_pool_connections',
+    'Database connections, and queries that wait for one',
+    () => poolConnections(pools),
+    { label: 'state' },
+  );
+  return askedGauge(
+    'gateway_billing_outbox_age_seconds',
+    'How long the oldest message of an outbox has waited',
+    () => outboxAges(pool, [OUTBOX_TABLE, ALERT_OUTBOX, WEBHOOK_OUTBOX]),
+    { label: 'outbox', everyMs: OUTBOX_AGE_MS },
+  );
 }
 
 interface TellingParts {

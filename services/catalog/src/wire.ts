@@ -1,6 +1,6 @@
 import { connectBus } from '@gateway/bus';
 import { CATALOG_MIRRORED_EVERY_MS, catalogMirrored, edgeHealth } from '@gateway/contracts/messages';
-import { createPool } from '@gateway/postgres';
+import { createPool, poolConnections } from '@gateway/postgres';
 import { counter, gauge, histogram, nextDelayMs } from '@gateway/service-kit';
 import type { RunningService, ServiceContext } from '@gateway/service-kit';
 import { makeCatalogBucket } from './adapters/catalog-bucket.js';
@@ -88,6 +88,14 @@ export async function startCatalog(
     'Newest revision that this replica published',
     () => publisher.revision() ?? 0,
   );
+  gauge(
+    'gateway_catalog_pool_connections',
+    'Database connections, and queries that wait for one',
+    () => poolConnections([pool]),
+    {
+      label: 'state',
+    },
+  );
   gauge('gateway_catalog_unreadable_credentials', 'Sources whose credential does not open', () => unreadable.length);
   ready.add('catalog', () => publisher.revision() !== null || 'not published yet');
 
@@ -111,6 +119,7 @@ export async function startCatalog(
     reports,
     nowMs: () => clock.nowMs(),
   });
+  await bus.listening();
   return {
     async stop() {
       // Draining hears nothing more: whoever waits for others would wait in vain.

@@ -73,6 +73,7 @@ function relay(
       ended: (ended) => (delivery = ended),
       unusable: () => (isUnusable = true),
       pause: () => undefined,
+      firstToken: () => undefined,
     },
   });
   for (const chunk of stream.chunks) {

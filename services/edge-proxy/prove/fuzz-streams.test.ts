@@ -107,6 +107,7 @@ function relay(stream: HostileStream): Relayed {
     requestId: ID,
     events: {
       begun: () => undefined,
+      firstToken: () => undefined,
       ended: (delivery) => ended.push(delivery),
       unusable: () => (isUnusable = true),
       pause: () => undefined,

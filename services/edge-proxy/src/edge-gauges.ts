@@ -1,6 +1,7 @@
 import { gauge } from '@gateway/service-kit';
 import type { ThreadedBodyParser } from './adapters/body-parser.js';
 import type { JoinedVerbs } from './join-verbs.js';
+import { isResting } from './domain/source-order.js';
 import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES } from './memory/held-bytes.js';
 
 /** What of this edge is looked at when somebody asks for the metrics. */
@@ -8,6 +9,7 @@ export function declareGauges({ edge, journal, desk, load }: JoinedVerbs, bodies
   gauge('gateway_edge_calls_open', 'Calls that hold a slot or a hold', () => edge.running.size);
   gauge('gateway_edge_shedding', 'Whether new calls are refused for overload', () => (load.shedding === null ? 0 : 1));
   gauge('gateway_edge_large_bodies_waiting', 'Large bodies that are being read, or wait for it', () => bodies.waiting);
+  gauge('gateway_edge_sources', 'Enabled sources by whether they rest', () => sourceStates(edge), { label: 'state' });
   gauge('gateway_edge_events_unstored', 'Usage events that no stream has yet', () => journal.unstored);
   gauge(
     'gateway_edge_event_unstored_age_seconds',
@@ -35,4 +37,24 @@ export function declareGauges({ edge, journal, desk, load }: JoinedVerbs, bodies
     'Bytes of events of streams that have begun and are not complete',
     () => PARTIAL_FRAMES.held,
   );
+}
+
+function sourceStates({
+  catalog,
+  health,
+  clock,
+}: JoinedVerbs['edge']): [state: 'healthy' | 'cooling', count: number][] {
+  const nowMs = clock.nowMs();
+  let [healthy, cooling] = [0, 0];
+  for (const { id } of catalog.models()) {
+    for (const source of catalog.sourcesOf(id)) {
+      if (!source.enabled) continue;
+      if (isResting(health.get(source.id), nowMs)) cooling += 1;
+      else healthy += 1;
+    }
+  }
+  return [
+    ['healthy', healthy],
+    ['cooling', cooling],
+  ];
 }

@@ -21,19 +21,23 @@ export interface GatewayPeer extends Peer {
   audit(): Promise<void>;
 }
 
-/** The whole system on servers of its own, everything on, with accounts that have a credit and a key each. */
+/**
+ * The whole system on servers of its own, everything on, with accounts that have a credit and a key each.
+ * @param env for all services, beside what a benchmark needs
+ */
 export async function startGateway(
   provider: Provider,
   directory: string,
   accountsTotal: number,
   ending: Ending,
   log: (line: string) => void,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<GatewayPeer> {
   const system = await startSystem({
     stateDirectory: `${directory}/gateway`,
     port: 0,
     replicas: { 'edge-proxy': 1, admission: 1, billing: 1, accounts: 1, catalog: 1, dashboard: 1 },
-    env: { NODE_ENV: 'production', GATEWAY_SIMULATOR_RECORD: 'off' },
+    env: { NODE_ENV: 'production', GATEWAY_SIMULATOR_RECORD: 'off', ...env },
     durable: true,
     log,
   });

@@ -1,6 +1,7 @@
 import { BusFault, type Bus, type StoredDelivery } from '@gateway/bus';
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
 import { subjectOf, usageRecorded } from '@gateway/contracts/messages';
+import { gauge } from '@gateway/service-kit';
 import type { Stream } from '../ports.js';
 
 /** How long a message is kept at most; trimmed earlier once it is settled (rule 15). */
@@ -33,6 +34,10 @@ export function makeUsageStream(bus: Bus, bytesMax: number, replicas: number, in
   // One subject per shard and no others: every message is some shard's, so that sequences have no gaps when all is settled.
   const subjects = Array.from({ length: SHARDS_TOTAL }, (_, shard) => subjectOf(usageRecorded, { shard }));
 
+  let bytesStored = 0;
+  gauge('gateway_billing_stream_bytes', 'Bytes of usage events that the stream has', () => bytesStored);
+  gauge('gateway_billing_stream_bytes_max', 'Bytes of usage events that the stream may have', () => bytesMax);
+
   const ensure = (): Promise<void> =>
     bus.ensureStream({
       stream,
@@ -54,6 +59,7 @@ export function makeUsageStream(bus: Bus, bytesMax: number, replicas: number, in
         return bus.streamState(stream);
       });
       const { firstSequence, lastSequence, firstAt, lastAt, bytes } = state;
+      bytesStored = bytes;
       return { firstSequence, lastSequence, firstAtMs: firstAt, lastAtMs: lastAt, filled: bytes / bytesMax };
     },
     trim: (upToSequence) => bus.purgeStream(stream, upToSequence),

@@ -1,4 +1,5 @@
-import { counter, histogram, startSpan, type Span } from '@gateway/service-kit';
+import { usageRecorded } from '@gateway/contracts/messages';
+import { counter, histogram, LINKS_MAX, startSpan, type Span } from '@gateway/service-kit';
 import type { BatchDecision, EventOutcome } from '../domain/decide-batch.js';
 import type { UsageFact } from '../domain/facts.js';
 
@@ -24,7 +25,7 @@ export function makeSettleMeter(): SettleMeter {
   return {
     begin(facts) {
       const begunMs = performance.now();
-      const spans = spansOf(facts);
+      const spans = openSpans(facts);
       return {
         settled({ outcomes }) {
           for (const outcome of outcomes) events.of({ outcome }).add(1);
@@ -44,17 +45,47 @@ export function makeSettleMeter(): SettleMeter {
   };
 }
 
-/** A span for each event whose call is traced, as its child. */
-function spansOf(facts: readonly UsageFact[]): Span[] {
-  const spans: Span[] = [];
+/** Traced events of one batch that get spans: what 1 % of the calls of a full batch are, and no more at 100 %. */
+const TRACED_EVENTS_MAX = LINKS_MAX;
+const NO_SPANS: readonly Span[] = [];
+
+/**
+ * A span for each traced event, as its child, and one for the transaction that settles all of them: it stands in the trace
+ * of the first and is linked with the others.
+ */
+function openSpans(facts: readonly UsageFact[]): readonly Span[] {
+  const events: Span[] = [];
   for (const { event } of facts) {
-    if (event.traceparent === undefined) continue;
-    spans.push(
-      startSpan('billing.settle', {
-        parent: event.traceparent,
-        attributes: { 'gateway.request_id': event.id, 'gateway.outcome': event.outcome, 'gateway.rank': event.rank },
-      }),
-    );
+    if (event.traceparent === undefined || events.length >= TRACED_EVENTS_MAX) continue;
+    const span = startEventSpan(event, event.traceparent);
+    if (span.traceparent !== undefined) events.push(span);
   }
-  return spans;
+  const [first, ...others] = events;
+  return first === undefined ? NO_SPANS : [startTransactionSpan(first, others, facts.length), ...events];
+}
+
+function startEventSpan(event: UsageFact['event'], parent: string): Span {
+  return startSpan('billing.settle', {
+    parent,
+    kind: 'consumer',
+    attributes: {
+      'messaging.system': 'nats',
+      'messaging.operation.type': 'process',
+      'messaging.destination.name': usageRecorded.stream,
+      'gateway.request_id': event.id,
+      'gateway.outcome': event.outcome,
+      'gateway.rank': event.rank,
+    },
+  });
+}
+
+function startTransactionSpan(first: Span, others: readonly Span[], events: number): Span {
+  const transaction = startSpan('settle batch', {
+    parent: first.traceparent,
+    kind: 'client',
+    links: others.flatMap(({ traceparent }) => traceparent ?? []),
+    attributes: { 'db.system.name': 'postgresql', 'db.operation.batch.size': events },
+  });
+  if (transaction.traceparent !== undefined) for (const span of others) span.link(transaction.traceparent);
+  return transaction;
 }

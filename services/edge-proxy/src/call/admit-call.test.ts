@@ -45,7 +45,8 @@ async function upload(
       return { kind: 'complete', body: { bytes: BODY, free: () => (heard.freed += 1) } };
     },
   } as unknown as Call['request'];
-  const call = { request, id: request.id, row: ROW, digests: [], startedAt: BEGUN, begunAtMs: 0, span: NO_SPAN };
+  const spans = { span: NO_SPAN, admitSpan: NO_SPAN };
+  const call = { request, id: request.id, row: ROW, digests: [], startedAt: BEGUN, begunAtMs: 0, ...spans };
   await admitCall(edge, call);
   expect(request.id).toBe(heard.admitted[0]);
   expect(heard.freed).toBe(1);

@@ -136,6 +136,8 @@ function findingError({ row }: Refused, finding: BodyFinding | null): GatewayErr
   return gatewayError(code, finding.message, { param: finding.param });
 }
 
-function traceOf({ span }: Call): { traceparent?: string } {
-  return span.traceparent === undefined ? {} : { traceparent: span.traceparent };
+function traceOf({ admitSpan: { traceparent } }: Call): { traceparent?: string } {
+  return traceparent === undefined ? NO_TRACE : { traceparent };
 }
+
+const NO_TRACE = {};

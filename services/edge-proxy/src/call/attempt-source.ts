@@ -151,6 +151,11 @@ class Attempt implements SourceReader, RelayEvents {
     this.#watchBody();
   }
 
+  firstToken(): void {
+    const { begunAtMs, row } = this.#call;
+    this.#edge.metrics.firstToken(row, (this.#edge.deadlines.nowMs() - begunAtMs) / 1_000);
+  }
+
   ended(delivery: Delivery): void {
     const isGone = this.#call.request.answer.isGone;
     const ended = isGone ? { ...delivery, ended: 'client_left' as const } : delivery;

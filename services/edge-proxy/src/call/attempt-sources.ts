@@ -7,6 +7,7 @@ import type { OpenedSource } from '../ports.js';
 import { attemptSource, type Tried, type TryFacts } from './attempt-source.js';
 import type { AdmittedCall, Edge } from './call.js';
 import type { Delivery } from './delivery.js';
+import { operationOf } from './operation-name.js';
 import { versionAt } from './version-at.js';
 
 /** What a record takes for a status: a provider may send numbers beyond it. */
@@ -61,16 +62,7 @@ function orderedSources(edge: Edge, call: AdmittedCall): OpenedSource[] {
 
 async function tryOnce(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: TryFacts): Promise<Tried> {
   const { source } = opened;
-  const operation = operationOf(call);
-  const span = startSpan(`${operation} ${source.upstreamModel}`, {
-    parent: call.span.traceparent,
-    attributes: {
-      'gen_ai.operation.name': operation,
-      'gen_ai.provider.name': source.provider,
-      'gen_ai.request.model': source.upstreamModel,
-      'gateway.source.id': source.id,
-    },
-  });
+  const span = call.span === NO_SPAN ? NO_SPAN : startAttemptSpan(call, opened, facts);
   edge.health.started(source.id, edge.clock.nowMs());
   const tried = await attemptSource(edge, call, opened, facts);
   const { judged } = tried;
@@ -84,24 +76,46 @@ async function tryOnce(edge: Edge, call: AdmittedCall, opened: OpenedSource, fac
       'a provider refuses our credentials',
     );
   }
-  endSpan(span, tried);
+  if (span !== NO_SPAN) endAttemptSpan(span, call, tried);
   return tried;
 }
 
-/** The name that the conventions for spans of generative models have for it. */
-function operationOf({ row }: AdmittedCall): string {
-  if (row.kind === 'embedding') return 'embeddings';
-  return row.path === '/v1/completions' ? 'text_completion' : 'chat';
+/** One for each try, as a call to a model (semantic conventions for generative AI). */
+function startAttemptSpan(call: AdmittedCall, { source, origin }: OpenedSource, facts: TryFacts): Span {
+  const operation = operationOf(call.row);
+  const { hostname, port, protocol } = new URL(origin);
+  return startSpan(`${operation} ${source.upstreamModel}`, {
+    parent: call.span.traceparent,
+    kind: 'client',
+    attributes: {
+      'gen_ai.operation.name': operation,
+      'gen_ai.provider.name': source.provider,
+      'gen_ai.request.model': source.upstreamModel,
+      'server.address': hostname,
+      'server.port': Number(port || (protocol === 'https:' ? 443 : 80)),
+      'gateway.source.id': source.id,
+      'gateway.attempt.number': call.attempts.length + 1,
+      'gateway.attempt.fresh_connection': facts.freshConnection,
+    },
+  });
 }
 
-function endSpan(span: Span, { judged, delivery }: Tried): void {
-  if (span === NO_SPAN) return;
+function endAttemptSpan(span: Span, call: AdmittedCall, { judged, delivery }: Tried): void {
+  if (judged.status !== null) span.set({ 'http.response.status_code': judged.status });
+  span.set({ 'gateway.attempt.outcome': judged.outcome });
   const usage = delivery?.meter?.usage;
-  span.set({
-    'gateway.attempt.outcome': judged.outcome,
-    ...(judged.status === null ? {} : { 'http.response.status_code': judged.status }),
-    ...(usage ? { 'gen_ai.usage.input_tokens': usage.input, 'gen_ai.usage.output_tokens': usage.output } : {}),
-  });
+  if (usage) {
+    span.set({
+      'gen_ai.usage.input_tokens': usage.input,
+      'gen_ai.usage.output_tokens': usage.output,
+      'gen_ai.usage.cache_read.input_tokens': usage.cachedInput,
+      'gen_ai.usage.cache_creation.input_tokens': usage.cacheWrite + usage.cacheWrite1h,
+    });
+  }
+  if (call.firstByteAt !== null && delivery !== null) {
+    span.set({ 'gateway.first_byte_ms': call.firstByteAt - call.startedAt });
+  }
+  if (judged.outcome !== 'completed' && judged.outcome !== 'abandoned') span.fail(judged.outcome);
   span.end();
 }
 

@@ -63,6 +63,8 @@ export interface Call {
   /** The same moment in monotonic milliseconds. */
   readonly begunAtMs: number;
   readonly span: Span;
+  /** Of the questions to admission, which carry its trace on. */
+  readonly admitSpan: Span;
 }
 
 /** A call that admission let pass. */

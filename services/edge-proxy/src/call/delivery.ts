@@ -37,6 +37,8 @@ export interface AnswerRelay {
 export interface RelayEvents {
   /** The first event of a stream, or the first byte of any other body, goes to the client. */
   begun(): void;
+  /** The first generated text of a stream was seen. */
+  firstToken(): void;
   /** Called once. */
   ended(delivery: Delivery): void;
   /** The body is no answer: it is judged as broken, and if the client has got nothing, answered with an error. */

@@ -2,13 +2,14 @@ import { ERROR_CATALOGUE, type ErrorCode } from '@gateway/contracts/errors';
 import { ATTEMPT_OUTCOMES, ENDPOINTS, type AttemptRecord, type Endpoint } from '@gateway/contracts/messages';
 import { counter, histogram } from '@gateway/service-kit';
 import type { LoadReason } from '../load/judge-load.js';
+import { makeModelMetrics, type ModelMetrics } from './model-metrics.js';
 
 const STATUS_CLASSES = ['2xx', '4xx', '5xx', 'none'] as const;
 const TIME_TO_FIRST_BYTE_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600];
 const ERROR_CODES = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
 
 /** What the edge counts. Labels come from closed lists: nothing that a client sends becomes one. */
-export interface EdgeMetrics {
+export interface EdgeMetrics extends ModelMetrics {
   /** `status` null: the client got none. */
   callEnded(endpoint: Endpoint, status: number | null): void;
   errorAnswered(code: ErrorCode): void;
@@ -55,6 +56,7 @@ export function makeEdgeMetrics(): EdgeMetrics {
     reason: ['delay', 'memory'],
   });
   return {
+    ...makeModelMetrics(),
     callEnded: (endpoint, status) => calls.of({ endpoint, status: classOf(status) }).add(),
     errorAnswered: (code) => errors.of({ code }).add(),
     attemptEnded: (outcome) => attempts.of({ outcome }).add(),

@@ -7,6 +7,7 @@ import { admitCall, digestsOfKey, type Admission } from './admit-call.js';
 import { attemptSources, type CallResult } from './attempt-sources.js';
 import { callTime, freeBody, type AdmittedCall, type Call, type Edge } from './call.js';
 import { endAnswer } from './end-answer.js';
+import { operationOf } from './operation-name.js';
 import { settleCall, type CallEnding } from './settle-call.js';
 import { writeError } from './write-error.js';
 
@@ -27,10 +28,11 @@ export async function handleModelCall(edge: Edge, row: EndpointRow, request: Cli
   }
   const span = startCallSpan(edge, row, request);
   const startedAt = edge.clock.nowMs();
-  const call: Call = { request, id: request.id, row, digests: key.digests, startedAt, begunAtMs, span };
+  const admitSpan = span === NO_SPAN ? NO_SPAN : startSpan('admit', { parent: span.traceparent, kind: 'client' });
+  const call: Call = { request, id: request.id, row, digests: key.digests, startedAt, begunAtMs, span, admitSpan };
   let status: number | null = null;
   try {
-    const admission = await admitWithSpan(edge, call);
+    const admission = await admitTraced(edge, call);
     if (admission.kind === 'gone') return edge.metrics.callEnded(row.path, null);
     if (admission.kind === 'error') {
       status = admission.error.status;
@@ -38,8 +40,7 @@ export async function handleModelCall(edge: Edge, row: EndpointRow, request: Cli
     }
     status = await serveAdmitted(edge, admittedCall(edge, call, admission));
   } finally {
-    span.set({ 'http.response.status_code': status ?? 0 });
-    span.end();
+    if (span !== NO_SPAN) endCallSpan(span, status);
   }
 }
 
@@ -58,6 +59,8 @@ async function serveAdmitted(edge: Edge, call: AdmittedCall): Promise<number | n
   const settlement = settleCall(edge, call, ending);
   if (call.firstByteAt !== null) edge.metrics.firstByte((call.firstByteAt - call.startedAt) / 1000);
   edge.metrics.callEnded(call.row.path, ending.status);
+  const seconds = (edge.deadlines.nowMs() - call.begunAtMs) / 1_000;
+  edge.metrics.operationEnded(call.row, ending.ended, seconds, ending.meter?.usage ?? null);
   switch (result.kind) {
     case 'gone':
       break;
@@ -95,6 +98,7 @@ function admittedCall(edge: Edge, call: Call, admission: Extract<Admission, { ki
     startedAt: call.startedAt,
     begunAtMs: call.begunAtMs,
     span: call.span,
+    admitSpan: call.admitSpan,
     parsed,
     body,
     deadlineAt: edge.deadlines.nowMs() + edge.settings.upstreamDeadlineMs,
@@ -152,17 +156,33 @@ function startCallSpan(edge: Edge, row: EndpointRow, request: ClientRequest): Sp
   return startSpan(`POST ${row.path}`, {
     parent,
     sampled,
-    attributes: { 'http.request.method': 'POST', 'http.route': row.path, 'gateway.request_id': request.id },
+    kind: 'server',
+    attributes: {
+      'http.request.method': 'POST',
+      'http.route': row.path,
+      'gateway.request_id': request.id,
+      'gen_ai.operation.name': operationOf(row),
+    },
   });
 }
 
-async function admitWithSpan(edge: Edge, call: Call): Promise<Admission> {
-  const span = startSpan('admit', { parent: call.span.traceparent });
+/** A client that got no answer has no status; what the client did wrong is no fault of the server's span. */
+function endCallSpan(span: Span, status: number | null): void {
+  if (status !== null) span.set({ 'http.response.status_code': status });
+  if (status !== null && status >= 500) span.fail(String(status));
+  span.end();
+}
+
+async function admitTraced(edge: Edge, call: Call): Promise<Admission> {
+  const { span, admitSpan } = call;
+  if (admitSpan === NO_SPAN) return admitCall(edge, call);
   try {
     const admission = await admitCall(edge, call);
-    span.set({ 'gateway.admission': admission.kind });
+    admitSpan.set({ 'gateway.admission': admission.kind });
+    if (admission.kind === 'error') admitSpan.set({ 'gateway.error.code': admission.error.code });
+    if (admission.kind === 'admitted') span.set({ 'gen_ai.request.model': admission.parsed.model });
     return admission;
   } finally {
-    span.end();
+    admitSpan.end();
   }
 }

@@ -37,6 +37,7 @@ function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
     sendsEarly: () => sendsEarly,
     events: {
       begun: () => undefined,
+      firstToken: () => undefined,
       ended: (delivery) => void told.deliveries.push(delivery),
       unusable: () => void (told.unusable += 1),
       pause: () => void (told.pauses += 1),

@@ -33,6 +33,7 @@ function relay() {
     requestId: 'id',
     events: {
       begun: () => undefined,
+      firstToken: () => undefined,
       ended: (delivery) => void deliveries.push(delivery),
       unusable: () => undefined,
       pause: () => undefined,

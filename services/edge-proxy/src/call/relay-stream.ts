@@ -46,6 +46,7 @@ export class StreamRelay implements AnswerRelay {
   /** This stream's part of {@link PARTIAL_FRAMES}. */
   #countedBytes = 0;
   #isOver = false;
+  #hasToken = false;
   hasBegun = false;
 
   constructor(parts: StreamRelayParts) {
@@ -83,6 +84,10 @@ export class StreamRelay implements AnswerRelay {
     const passing: Buffer[] = [];
     for (const [index, frame] of frames.entries()) {
       const { pass, final, providerError } = this.#meter.see(frame);
+      if (!this.#hasToken && this.#meter.hasText()) {
+        this.#hasToken = true;
+        this.#parts.events.firstToken();
+      }
       const bytes = this.#passingOf(frame, pass);
       // A final marker may be told by its name alone.
       if (frame.data !== null || final) this.#hasEvent = true;

@@ -1,6 +1,7 @@
 import { shardOfBucket } from '@gateway/contracts/ids';
-import type { UsageEvent } from '@gateway/contracts/messages';
+import { usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
 import { ATTACHMENT_TOKENS_DEFAULT, BYTES_PER_TOKEN_DEFAULT, type BoundFigures } from '@gateway/metering';
+import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
 import { chargeOf, type CallEnd, type Charge } from '../domain/charge.js';
 import type { MeterResult } from '../domain/formats/meter.js';
 import { priceFromWire } from '../domain/price.js';
@@ -49,10 +50,12 @@ export function settleCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
     price: priceFromWire(price.figures),
     hold: { worstNanoUsd: BigInt(held.hold.worstNanoUsd) },
   });
-  const event = eventOf(edge, call, ending, charge);
+  const span = call.span === NO_SPAN ? NO_SPAN : startSendSpan(call);
+  const event = eventOf(edge, call, ending, { charge, traceparent: span.traceparent });
   const recorded = waitAtMost(edge, RECORD_WAIT_MS, 'record', (done) => {
     edge.journal.append(shardOfBucket(held.bucket), event, () => {
       edge.running.remove(call.id);
+      span.end();
       done();
     });
   });
@@ -64,12 +67,35 @@ function release(edge: Edge, call: AdmittedCall, outcome: 'ok' | 'void', amountN
   const { held } = call;
   if (held === null) return Promise.resolve();
   const { id, hold, tag } = held;
+  const { span: parent } = call;
+  const span = parent === NO_SPAN ? NO_SPAN : startSpan('release', { parent: parent.traceparent, kind: 'client' });
   return waitAtMost(edge, RELEASE_WAIT_MS, 'release', (done) => {
-    edge.desk.release({ blind: false, id, hold, tag, outcome, amountNanoUsd }, done);
+    edge.desk.release({ blind: false, id, hold, tag, outcome, amountNanoUsd }, () => {
+      span.end();
+      done();
+    });
   });
 }
 
-function eventOf(edge: Edge, call: AdmittedCall, ending: CallEnding, charge: Charge): UsageEvent {
+/** Until the stream has the event; billing's spans go on from here. */
+function startSendSpan(call: AdmittedCall): Span {
+  return startSpan(`send ${usageRecorded.stream}`, {
+    parent: call.span.traceparent,
+    kind: 'producer',
+    attributes: {
+      'messaging.system': 'nats',
+      'messaging.operation.type': 'send',
+      'messaging.destination.name': usageRecorded.stream,
+    },
+  });
+}
+
+function eventOf(
+  edge: Edge,
+  call: AdmittedCall,
+  ending: CallEnding,
+  { charge, traceparent }: { charge: Charge; traceparent: string | undefined },
+): UsageEvent {
   const { held, price } = call;
   if (held === null || price === null) throw new Error('only a call with a hold and a price has a record');
   const last = call.attempts.at(-1);
@@ -94,7 +120,7 @@ function eventOf(edge: Edge, call: AdmittedCall, ending: CallEnding, charge: Cha
     amountNanoUsd: Number(charge.amountNanoUsd),
     attempts,
   };
-  return call.span.traceparent === undefined ? event : { ...event, traceparent: call.span.traceparent };
+  return traceparent === undefined ? event : { ...event, traceparent };
 }
 
 function figuresOf(edge: Edge, call: AdmittedCall): BoundFigures {

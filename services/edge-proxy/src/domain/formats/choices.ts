@@ -50,6 +50,7 @@ function choicesStreamMeter(textMember: string, { dropUsageFrame, choices }: Str
       return dropUsageFrame && isEmptyArray(chunk['choices']) ? DROP : PASS;
     },
     result: () => meterResult(usage, deliveredBytes, markerSeen || finishedChoices.size >= choices),
+    hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => Buffer.from(`data: ${chatErrorBody(error, requestId)}\n\n`),
   };
 }

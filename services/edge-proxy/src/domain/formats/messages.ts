@@ -47,6 +47,7 @@ function messagesStreamMeter(): StreamMeter {
       }
     },
     result: () => resultOf(usage, deliveredBytes, isFinal || isStopped),
+    hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => Buffer.from(`event: error\ndata: ${messagesErrorBody(error, requestId)}\n\n`),
   };
 

@@ -38,6 +38,8 @@ export const PROVIDER_ERROR: SeenFrame = { pass: true, final: false, providerErr
 export interface StreamMeter {
   see(frame: Frame): SeenFrame;
   result(): MeterResult;
+  /** Whether generated text was seen. */
+  hasText(): boolean;
   /**
    * What the gateway sends when it ends this stream before its end (behaviour §3): an error event of the format, never
    * its final marker. It may need what was seen: ids, numbers of events.

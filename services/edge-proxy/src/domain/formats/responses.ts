@@ -58,6 +58,7 @@ function responsesStreamMeter(): StreamMeter {
       }
     },
     result: () => meterResult(usage, deliveredBytes, isFinal),
+    hasText: () => deliveredBytes > 0,
     cutEnding: (error, requestId) => cutEnding(error, requestId, begun, nextNumber),
   };
 }

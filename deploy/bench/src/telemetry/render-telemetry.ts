@@ -1,0 +1,47 @@
+import { figure, renderTable } from '../results/render-table.js';
+import { median } from '../results/statistics.js';
+import { SCENARIOS } from '../scenarios.js';
+import type { TelemetryReport, TelemetrySample } from './run-telemetry.js';
+import { AIM, percentOf, SHARES, type Share } from './shares.js';
+
+type Side = 'edgeMicros' | 'allMicros';
+
+/** The page for people: CPU per call by share, and its ratio to a gateway that traces no call, in one run. */
+export function renderTelemetry({ facts, samples }: TelemetryReport): string {
+  const scenarios = SCENARIOS.filter(({ id }) => samples.some(({ scenario }) => scenario === id));
+  const rows = scenarios.flatMap(({ id, title, kind }) =>
+    SHARES.map((share) => [
+      `${kind}, ${title}`,
+      percentOf(share),
+      figure(median(ofSide(samples, id, share, 'edgeMicros'))),
+      figure(ratio(samples, id, share, 'edgeMicros')),
+      figure(median(ofSide(samples, id, share, 'allMicros'))),
+      figure(ratio(samples, id, share, 'allMicros')),
+    ]),
+  );
+  const worst = Math.max(...scenarios.map(({ id }) => ratio(samples, id, AIM.share, 'allMicros')));
+  const verdict = worst <= AIM.ratioMax ? 'reached' : 'not reached';
+  return `${[
+    '# Telemetry: what tracing costs',
+    'One gateway for each share of traced calls, alike in all else, with a collector that takes every span. CPU in microseconds per call; medians over the rounds, ratios within each round.',
+    renderTable(['Calls', 'Traced', 'Edge', '× 0 %', 'All processes', '× 0 %'], rows),
+    `Aim: at most ${figure(AIM.ratioMax)} × at ${percentOf(AIM.share)} over all processes: ${verdict} (${figure(worst)}).`,
+    '## Run',
+    renderTable(['What', 'Value'], facts),
+  ].join('\n\n')}\n`;
+}
+
+/** The median over the rounds of what a share costs beside no tracing in the same round. */
+export function ratio(samples: readonly TelemetrySample[], scenario: string, share: Share, side: Side): number {
+  const untraced = ofSide(samples, scenario, SHARES[0], side);
+  const traced = ofSide(samples, scenario, share, side);
+  return median(traced.map((micros, round) => micros / (untraced[round] as number)));
+}
+
+/** By round. */
+function ofSide(samples: readonly TelemetrySample[], scenario: string, share: Share, side: Side): number[] {
+  return samples
+    .filter((sample) => sample.scenario === scenario && sample.share === share)
+    .sort((one, other) => one.round - other.round)
+    .map((sample) => sample[side]);
+}

@@ -1,0 +1,124 @@
+import { rmSync } from 'node:fs';
+import type { BenchArguments } from '../arguments.js';
+import type { BenchContext } from '../bench-context.js';
+import { startGateway } from '../gateway/start-gateway.js';
+import type { GatewayPeer } from '../gateway/start-gateway.js';
+import { startLoad } from '../load/load-process.js';
+import { machineFacts } from '../machine/machine-facts.js';
+import { examinePinning, pin } from '../machine/pin.js';
+import { measure } from '../measure.js';
+import type { Bench } from '../measure.js';
+import { startProvider } from '../peers/start-provider.js';
+import { CALLS_PER_MINUTE_MAX, makeRunDirectory } from '../run-bench.js';
+import { SCENARIOS, STREAMS, FULL_LOAD } from '../scenarios.js';
+import { findUnable, warmUp } from '../warm-up.js';
+import { SHARES, percentOf, type Share } from './shares.js';
+import { startCollector, type SilentCollector } from './start-collector.js';
+
+/** CPU microseconds per call of one measurement. */
+export interface TelemetrySample {
+  readonly round: number;
+  readonly scenario: string;
+  readonly share: Share;
+  readonly calls: number;
+  readonly edgeMicros: number;
+  readonly allMicros: number;
+}
+
+export interface TelemetryReport {
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  readonly samples: readonly TelemetrySample[];
+}
+
+/** A gateway of its own for each share, all alike but for that. */
+interface Leg {
+  readonly share: Share;
+  readonly gateway: GatewayPeer;
+  readonly bench: Bench;
+  readonly collector: SilentCollector;
+}
+
+/** What is measured: a plain call and a stream, both under load. */
+const MEASURED = SCENARIOS.filter(({ id }) => id === FULL_LOAD || id === STREAMS);
+
+/** Interleaved rounds over gateways that differ in GATEWAY_TRACE_RATIO only. @throws Error when a call fails or the books are wrong */
+export async function runTelemetry(
+  options: BenchArguments,
+  command: string,
+  context: BenchContext,
+): Promise<TelemetryReport> {
+  const startedAt = new Date().toISOString();
+  const pinning = examinePinning();
+  const facts = machineFacts(pinning);
+  const legs = await startLegs(options, context);
+  for (const { gateway, bench } of legs) {
+    pin(pinning, Object.values(gateway.processes).flat(), 'measured');
+    pin(pinning, Object.values(bench.loadSide).flat(), 'load');
+  }
+  pin(pinning, [process.pid], 'load', { descendants: false });
+  for (const { gateway, bench } of legs) {
+    const peers = { all: [gateway], gateway };
+    await warmUp(bench, peers, await findUnable(bench, peers, context), context);
+  }
+  const samples = await runRounds(legs, options, context);
+  const sent = legs.map(({ share, collector }) => `${percentOf(share)}: ${collector.bytes().toLocaleString('en-US')}`);
+  return {
+    facts: [
+      ...facts,
+      ['Rounds', `${options.rounds}, ${options.seconds} s for each share and scenario in each`],
+      ['Bytes of spans sent', sent.join('; ')],
+      ['Command', `\`${command}\``],
+      ['Started', startedAt],
+    ],
+    samples,
+  };
+}
+
+async function startLegs(options: BenchArguments, { ending, log, signal }: BenchContext): Promise<Leg[]> {
+  const directory = makeRunDirectory();
+  ending.add('the state directory', () => rmSync(directory, { recursive: true, force: true }));
+  const provider = await startProvider(directory);
+  ending.add('the provider', () => provider.stop());
+  await provider.listening(provider.port);
+  const legs: Leg[] = [];
+  for (const share of SHARES) {
+    signal.throwIfAborted();
+    const collector = await startCollector();
+    ending.add('a collector', () => collector.stop());
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, GATEWAY_TRACE_RATIO: String(share) };
+    const own = `${directory}/${share}`;
+    const gateway = await startGateway(provider, own, options.accounts, ending, log, env);
+    const load = startLoad();
+    ending.add('a load', () => load.stop());
+    signal.addEventListener('abort', () => void load.stop());
+    load.useKeys(gateway.secrets, CALLS_PER_MINUTE_MAX);
+    const loadSide = { load: [load.pid], provider: [provider.pid] };
+    legs.push({ share, gateway, bench: { load, loadSide }, collector });
+  }
+  return legs;
+}
+
+async function runRounds(
+  legs: readonly Leg[],
+  { rounds, seconds }: BenchArguments,
+  { log, signal }: BenchContext,
+): Promise<TelemetrySample[]> {
+  const samples: TelemetrySample[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const [index, scenario] of MEASURED.entries()) {
+      // Another share begins each time, so that none is always measured after the same one.
+      for (let turn = 0; turn < legs.length; turn += 1) {
+        signal.throwIfAborted();
+        const { share, gateway, bench } = legs[(round + index + turn) % legs.length] as Leg;
+        const { result, failed, cpuMicros } = await measure(bench, gateway, scenario, round, seconds);
+        if (failed > 0) throw new Error(`${failed} calls failed: ${JSON.stringify(result.failures)}`);
+        const allMicros = Object.values(cpuMicros).reduce((sum, micros) => sum + micros, 0) / result.calls;
+        const edgeMicros = (cpuMicros['edge-proxy'] ?? 0) / result.calls;
+        samples.push({ round, scenario: scenario.id, share, calls: result.calls, edgeMicros, allMicros });
+      }
+    }
+    for (const { gateway } of legs) await gateway.audit();
+    log(`round ${round} of ${rounds} is done`);
+  }
+  return samples;
+}

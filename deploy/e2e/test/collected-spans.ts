@@ -1,0 +1,22 @@
+import got from 'got';
+import type { SharedSystem } from './system.js';
+
+/** A span as the collector of the tests keeps it. */
+export interface CollectedSpan {
+  readonly service: string;
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string;
+  /** As OTLP numbers them: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
+  readonly kind: number;
+  readonly status: { readonly code?: number };
+  readonly events: readonly unknown[];
+  readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
+/** Every span that has arrived so far, of all traces. */
+export function collectedSpans({ collectorUrl }: Pick<SharedSystem, 'collectorUrl'>): Promise<CollectedSpan[]> {
+  return got(`${collectorUrl}/spans`, { timeout: { request: 10_000 } }).json<CollectedSpan[]>();
+}

@@ -1,0 +1,58 @@
+import type { TokenUsage } from '@gateway/metering';
+import { histogram } from '@gateway/service-kit';
+import type { CallEnd } from '../domain/charge.js';
+import type { EndpointRow } from '../domain/endpoints.js';
+import { operationOf, OPERATIONS } from './operation-name.js';
+
+/** The semantic conventions for generative AI give names, labels and buckets of these metrics. */
+const TOKENS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
+const DURATION_S = [
+  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68, 655.36,
+];
+const FIRST_TOKEN_S = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60];
+
+/** No error has no label: to Prometheus an empty value is none. */
+const ERROR_TYPES = {
+  complete: '',
+  cut: 'cut',
+  failed: 'failed',
+  client_left: 'client_left',
+} as const satisfies Record<CallEnd, string>;
+
+/** What models were used for. Models and providers are no labels: both grow with the catalog. */
+export interface ModelMetrics {
+  /** A call that was admitted has ended; seconds from its arrival. `usage` null: the provider told none. */
+  operationEnded(row: EndpointRow, ended: CallEnd, seconds: number, usage: TokenUsage | null): void;
+  /** The first generated text of a stream has come, so many seconds after the call. */
+  firstToken(row: EndpointRow, seconds: number): void;
+}
+
+export function makeModelMetrics(): ModelMetrics {
+  const operation = { gen_ai_operation_name: OPERATIONS } as const;
+  const tokens = histogram('gen_ai_client_token_usage', 'Tokens of a call as its provider counted them', TOKENS, {
+    ...operation,
+    gen_ai_token_type: ['input', 'output'],
+  });
+  const durations = histogram(
+    'gen_ai_client_operation_duration_seconds',
+    'Time from the arrival of an admitted call to the end of its answer',
+    DURATION_S,
+    { ...operation, error_type: Object.values(ERROR_TYPES) },
+  );
+  const firstTokens = histogram(
+    'gen_ai_server_time_to_first_token_seconds',
+    'Time from the arrival of a streamed call to its first generated text',
+    FIRST_TOKEN_S,
+    operation,
+  );
+  return {
+    operationEnded(row, ended, seconds, usage) {
+      const gen_ai_operation_name = operationOf(row);
+      durations.of({ gen_ai_operation_name, error_type: ERROR_TYPES[ended] }).observe(seconds);
+      if (usage === null) return;
+      tokens.of({ gen_ai_operation_name, gen_ai_token_type: 'input' }).observe(usage.input);
+      tokens.of({ gen_ai_operation_name, gen_ai_token_type: 'output' }).observe(usage.output);
+    },
+    firstToken: (row, seconds) => firstTokens.of({ gen_ai_operation_name: operationOf(row) }).observe(seconds),
+  };
+}
