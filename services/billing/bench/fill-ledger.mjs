@@ -1,38 +1,48 @@
 // Earlier records, made by SQL in the ledger's own form: what settling the same calls one after the other would have left, but
 // for the hash chains. The ledger counts them as posted before there were chains (`chain_start`), which the audit knows.
-import { AMOUNT, MODEL, PRICE, PROVIDER, SOURCE, USAGE } from './events.mjs';
+import { accountNames, AMOUNT, MODEL, PRICE, PROVIDER, SOURCE, USAGE } from './events.mjs';
 
 /** Records of one database transaction. */
 const ROUND = 100_000;
 /** The earlier calls lie in so many days before now. */
 const DAYS = 20;
 
+/** Whose calls they are, as events have it: one key, member and model for each of so many accounts. */
+export const payersOf = (accounts) =>
+  accountNames(accounts).map((account) => ({
+    ...{ account, key: `key-of-${account}`, member: `member-of-${account}`, model: MODEL },
+  }));
+
 /**
- * Adds calls to an idle ledger until it holds `records`. Triggers do not run (the session is a replica's): the audit that
- * follows a filled ledger is what checks it.
+ * Adds calls of the payers in turn to an idle ledger until it holds `records`. Triggers do not run (the session is a
+ * replica's): the audit that follows a filled ledger is what checks it.
  */
-export async function fillLedger(admin, records, accounts) {
+export async function fillLedger(admin, records, payers) {
   await admin.query(`SET search_path = billing; SET session_replication_role = 'replica'`);
   for (let day = 0; day <= 31; day += 1)
     await admin.query(`SELECT ensure_month(date_trunc('month', now() - $1 * interval '1 day')::date)`, [day]);
   const { rows } = await admin.query('SELECT count(*)::int AS held FROM usage_records');
-  for (let held = rows[0].held; held < records; held += ROUND) await fillRound(admin, held, records, accounts);
+  for (let held = rows[0].held; held < records; held += ROUND) await fillRound(admin, held, records, payers);
   await admin.query(`SET session_replication_role = 'origin'`);
   await admin.query('VACUUM ANALYZE');
   await admin.query('CHECKPOINT');
 }
 
-async function fillRound(admin, held, records, accounts) {
+async function fillRound(admin, held, records, payers) {
   const calls = Math.min(ROUND, records - held);
+  const columns = ['account', 'key', 'member', 'model'].map((name) => payers.map((payer) => payer[name]));
   await admin.query('BEGIN');
   // Ascending in time within a round, as ids come; the rest of each id is random.
   await admin.query(
     `CREATE TEMPORARY TABLE call ON COMMIT DROP AS
      SELECT (lpad(to_hex(at_ms), 12, '0') || '7' || substr(md5(random()::text), 1, 3) || '8' || substr(md5(random()::text), 1, 15))::uuid AS id,
-            at_ms, to_timestamp(at_ms / 1000.0) AS at, 'account-' || (number % $2) AS account
-       FROM (SELECT number, ((extract(epoch FROM now()) - $3 * 86400.0 * (1 - number / $1::numeric)) * 1000)::bigint - 60000 AS at_ms
-               FROM generate_series(0, $1::int - 1) AS number) numbered`,
-    [calls, accounts, DAYS],
+            at_ms, to_timestamp(at_ms / 1000.0) AS at, account, key_id, member_id, model_id
+       FROM (SELECT number, ((extract(epoch FROM now()) - $2 * 86400.0 * (1 - number / $1::numeric)) * 1000)::bigint - 60000 AS at_ms
+               FROM generate_series(0, $1::int - 1) AS number) numbered
+       JOIN unnest($4::text[], $5::text[], $6::text[], $7::text[]) WITH ORDINALITY
+              AS payer (account, key_id, member_id, model_id, place) ON place = 1 + number % $3::int
+      ORDER BY number`,
+    [calls, DAYS, payers.length, ...columns],
   );
   for (const { text, values = [] } of STATEMENTS) await admin.query(text, values);
   await admin.query('COMMIT');
@@ -47,7 +57,7 @@ const ATTEMPTS = JSON.stringify([
 ]);
 const ENTRIES = `(VALUES (1, 'wallet:', -1), (2, 'revenue:wallet', 1), (3, 'cost', -1), (4, 'provider-cost:${PROVIDER}', 1)) AS side (ordinal, name, sign)`;
 /** Standing rows by name: what a call adds to each. */
-const ROWS = `(VALUES ('wallet', -1), ('km:key-of-%1$s:%2$s', 1), ('mm:member-of-%1$s:%2$s', 1)) AS counted (form, sign)`;
+const ROWS = `(VALUES ('wallet', -1), ('km:%1$s:%3$s', 1), ('mm:%2$s:%3$s', 1)) AS counted (form, sign)`;
 
 const STATEMENTS = [
   { text: `INSERT INTO accounts (account) SELECT DISTINCT account FROM call ON CONFLICT DO NOTHING` },
@@ -57,11 +67,11 @@ const STATEMENTS = [
              outcome, evidence, status, started_at, first_byte_at, ended_at, input_tokens, cached_input_tokens, cache_write_tokens,
              cache_write_1h_tokens, output_tokens, price_version, charged_nano_usd, plan_nano_usd, wallet_nano_usd, cost_nano_usd,
              admitted_at, worst_nano_usd, plan_max_nano_usd, month, windows, attempts)
-           SELECT id, 2, sha256(uuid_send(id)), account, 'key-of-' || account, 'member-of-' || account, $1, $2,
+           SELECT id, 2, sha256(uuid_send(id)), account, key_id, member_id, model_id, $1,
                   '/v1/chat/completions', true, 'settled', 'reported', 200, at, at + interval '0.2 s', at + interval '0.9 s',
-                  $3, 0, 0, 0, $4, $5, $6::bigint, 0, $6::bigint, $6::bigint, at, 3 * $6::bigint, 0, ${AT_MONTH}, '{}', $7
+                  $2, 0, 0, 0, $3, $4, $5::bigint, 0, $5::bigint, $5::bigint, at, 3 * $5::bigint, 0, ${AT_MONTH}, '{}', $6
              FROM call`,
-    values: [MODEL, SOURCE, USAGE.input, USAGE.output, PRICE.version, AMOUNT, ATTEMPTS],
+    values: [SOURCE, USAGE.input, USAGE.output, PRICE.version, AMOUNT, ATTEMPTS],
   },
   {
     text: `INSERT INTO ledger_transactions (id, kind, account, request_id) SELECT id, 'usage', account, id FROM call`,
@@ -73,21 +83,21 @@ const STATEMENTS = [
   },
   {
     text: `INSERT INTO standing_rows AS kept
-           SELECT account, format(form, account, ${AT_MONTH}), sum(sign) * $1::bigint, max(version)
+           SELECT account, format(form, key_id, member_id, ${AT_MONTH}), sum(sign) * $1::bigint, max(version)
              FROM call JOIN accounts USING (account), ${ROWS} GROUP BY 1, 2
            ON CONFLICT (account, name) DO UPDATE SET value = kept.value + excluded.value, version = excluded.version`,
     values: [AMOUNT],
   },
   {
     text: `INSERT INTO usage_hours AS kept
-           SELECT account, at_ms / 3600000 * 3600000, 'key-of-' || account, 'member-of-' || account, $1, count(*),
-                  count(*) * $2::bigint, 0, 0, count(*) * $3::bigint, 0, count(*) * $4::bigint
-             FROM call GROUP BY 1, 2
+           SELECT account, at_ms / 3600000 * 3600000, key_id, member_id, model_id, count(*),
+                  count(*) * $1::bigint, 0, 0, count(*) * $2::bigint, 0, count(*) * $3::bigint
+             FROM call GROUP BY 1, 2, 3, 4, 5
            ON CONFLICT (account, hour_ms, key_id, member_id, model_id) DO UPDATE
              SET calls = kept.calls + excluded.calls, input_tokens = kept.input_tokens + excluded.input_tokens,
                  output_tokens = kept.output_tokens + excluded.output_tokens,
                  wallet_nano_usd = kept.wallet_nano_usd + excluded.wallet_nano_usd`,
-    values: [MODEL, USAGE.input, USAGE.output, AMOUNT],
+    values: [USAGE.input, USAGE.output, AMOUNT],
   },
   {
     text: `UPDATE chain_start SET earlier_transactions = (SELECT count(*) FROM ledger_transactions)

@@ -13,7 +13,7 @@ import { auditLedger } from '../dist/audit/audit-ledger.js';
 import { makeLedgerReader } from '../dist/adapters/ledger-reader.js';
 import { measuredBilling, until } from './billing-process.mjs';
 import { publish } from './events.mjs';
-import { fillLedger } from './fill-ledger.mjs';
+import { fillLedger, payersOf } from './fill-ledger.mjs';
 import { lineOf, render } from './report.mjs';
 
 /** Of whatever else runs here: figures of a busy machine are not those of the program. */
@@ -71,7 +71,7 @@ await billing.stop();
 const rows = [];
 for (const earlier of earlierCounts) {
   const begunMs = performance.now();
-  await fillLedger(admin, earlier, ACCOUNTS);
+  await fillLedger(admin, earlier, payersOf(ACCOUNTS));
   console.log(`${earlier} earlier records after ${Math.round((performance.now() - begunMs) / 1_000)} s`);
   for (const accounts of [ACCOUNTS, 1]) {
     rows.push({ earlier, accounts, ...(await settleAll(accounts)) });

@@ -2,11 +2,11 @@ import { accountsBeginIdempotent, accountsEndIdempotent } from '@gateway/contrac
 import type { ManagementRefusal } from '@gateway/contracts/operator';
 import { OPERATOR_ERRORS } from '@gateway/contracts/operator';
 import type { Operator } from '../domain/operator-access.js';
+import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from '../domain/idempotency-key.js';
 import { isRefusal, refuse } from '../domain/refuse.js';
 import type { Door } from '../ports.js';
 import type { Answered, Handled } from './route.js';
 
-const KEY_CHARS_MAX = 255;
 /** A longer answer is not kept: its request is then done again, under the same command. */
 const KEPT_CHARS_MAX = 200_000;
 /** Shown once; a repeated request answers null. */
@@ -34,9 +34,8 @@ export async function runOnce(
   verb: (command: string | undefined) => Promise<Handled>,
 ): Promise<OnceHandled> {
   if (idempotencyKey === undefined) return { handled: await verb(undefined), replayed: false };
-  if (!/^[\x20-\x7e]+$/.test(idempotencyKey) || idempotencyKey.length > KEY_CHARS_MAX) {
-    const text = `Idempotency-Key: 1 to ${KEY_CHARS_MAX} printable characters`;
-    return { handled: refuse('invalid_request', text, 'Idempotency-Key'), replayed: false };
+  if (!isIdempotencyKey(idempotencyKey)) {
+    return { handled: refuse('invalid_request', IDEMPOTENCY_KEY_RULE, IDEMPOTENCY_KEY), replayed: false };
   }
   const name = { operator: operator.id, idempotencyKey, fingerprint: door.secrets.fingerprintOf(content()) };
   const begun = await door.services.request(accountsBeginIdempotent, name);

@@ -12,6 +12,7 @@ import { keyCreation, pageKeyCreate, type KeyCreation, type PageKeys } from '@ga
 import { z } from 'zod';
 import { refusePage, type PageRefusal } from '../domain/page-refusal.js';
 import { isRefusal } from '../domain/refuse.js';
+import { commandOf } from '../pages/command-of.js';
 import { accountRoute, type AccountContext, type PageHandled } from '../pages/page-route.js';
 import { pageOfQuery } from '../routes/parameters.js';
 import { monthSpendOf } from './month-spend.js';
@@ -26,15 +27,20 @@ export const KEY_PAGE_ROUTES = [
     method: 'POST',
     path: '/keys',
     body: pageKeyCreate,
-    async handle({ door, account, actor, body }): Promise<PageHandled> {
+    async handle(request): Promise<PageHandled> {
+      const { door, account, actor, body } = request;
       const memberId = body.memberId ?? account.memberId;
       if (account.role === 'member' && memberId !== account.memberId) {
         return refusePage('forbidden', 'a member makes keys of their own only', 'memberId');
       }
+      const spec = { ...body, memberId };
+      const command = await commandOf(request, ['createKey', account.id, spec]);
+      if (typeof command === 'object') return command;
       const { secret, ...stored } = door.secrets.makeKey();
-      const question = { account: account.id, spec: { ...body, memberId }, ...stored, actor };
+      const question = { account: account.id, spec, ...stored, actor, command };
       const answer = await door.services.request(accountsCreateKey, question);
-      return isRefusal(answer) ? answer : { status: 201, body: { ...answer.key, secret } };
+      if (isRefusal(answer)) return answer;
+      return { status: 201, body: { ...answer.key, secret: answer.repeated ? null : secret } };
     },
   }),
   accountRoute('member', {

@@ -14,6 +14,8 @@ export interface PageContext {
   readonly client: string;
   /** The cookies as they came; null: none. They prove nothing yet. */
   readonly cookies: { readonly session: string | null; readonly operator: string | null };
+  /** As it came; a row that makes something takes it. */
+  readonly idempotencyKey: string | undefined;
 }
 
 /** Of somebody who is signed in. */

@@ -193,6 +193,35 @@ test('a member has their own keys and their own usage alone', async () => {
   expect((await asMember('GET', `/usage-records/${REQUEST_ID}`)).status).toBe(200);
 });
 
+test('a key that is asked for twice under one Idempotency-Key is made under one command, and its secret is in one answer', async () => {
+  const begun: unknown[] = [];
+  world.scriptByName('accounts.begin-idempotent', (body) => {
+    begun.push(body);
+    return { kind: 'begun', command: REQUEST_ID };
+  });
+  const create = (idempotencyKey: string) =>
+    world.send('POST', '/api/accounts/acc_1/keys', {
+      body: { name: 'a' },
+      headers: { 'idempotency-key': idempotencyKey },
+    });
+  for (const repeated of [false, true]) {
+    world.script({ 'accounts.create-key': { key: KEY, repeated } });
+    const answer = await create('once');
+    expect([answer.status, answer.body['secret'] === null]).toEqual([201, repeated]);
+  }
+  expect(begun[0]).toEqual({
+    operator: 'user:usr_1',
+    idempotencyKey: 'once',
+    fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+  });
+  expect(begun[1]).toEqual(begun[0]);
+  const asked = world.asked.filter(({ name }) => name === 'accounts.create-key').map(({ body }) => body);
+  expect(asked).toEqual(Array(2).fill(expect.objectContaining({ command: REQUEST_ID })));
+  expectError(await create('é'), 'invalid_request');
+  world.script({ 'accounts.begin-idempotent': { kind: 'conflict' } });
+  expectError(await create('once'), 'invalid_request');
+});
+
 const exampleOfId = (id: string): PageExample => {
   const example = PAGE_EXAMPLES[id];
   if (example === undefined) throw new Error(`no example of ${id}`);

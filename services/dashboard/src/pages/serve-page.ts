@@ -3,6 +3,7 @@ import { PAGE_ERRORS, type PageError } from '@gateway/contracts/pages';
 import type { Request, Response } from 'express';
 import { clientNetwork } from '../domain/client-network.js';
 import { cookieName, cookieOf } from '../domain/cookies.js';
+import { IDEMPOTENCY_KEY } from '../domain/idempotency-key.js';
 import { refusePage, type PageRefusal } from '../domain/page-refusal.js';
 import { isRefusal } from '../domain/refuse.js';
 import { sendAnswer } from '../http/send-answer.js';
@@ -48,6 +49,7 @@ export function contextOf(door: PagesDoor, request: Request, response: Response)
   return {
     door,
     requestId: response.locals['requestId'] as string,
+    idempotencyKey: request.get(IDEMPOTENCY_KEY),
     client: clientNetwork(request.socket.remoteAddress, request.get('x-forwarded-for'), door.settings.proxies),
     cookies: {
       session: cookieOf(cookie, cookieName('session', form)),

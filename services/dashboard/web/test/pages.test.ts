@@ -1,15 +1,17 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, jest, test as jestTest } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import {
   FIXTURE_OPERATOR_TOKEN,
   FIXTURE_PASSWORD,
   NO_CHROMIUM,
   findChromium,
   launchBrowser,
+  openContext,
   openPage,
   seriousFindings,
   startFixtureServer,
+  watchedPage,
 } from '../fixtures/src/index.js';
 import type { FixtureServer, PageOptions, Scenario, WatchedPage } from '../fixtures/src/index.js';
 
@@ -24,11 +26,14 @@ const test = chromium === null ? jestTest.skip : jestTest;
 
 let server: FixtureServer;
 let browser: Browser;
+/** Of all pages without wishes of their own: it need not fetch the scripts for each test. */
+let usual: BrowserContext;
 const opened: WatchedPage[] = [];
 beforeAll(async () => {
   if (chromium === null) return;
   server = await startFixtureServer(fileURLToPath(new URL('../dist', import.meta.url)), LARGE_CALLS);
   browser = await launchBrowser(chromium);
+  usual = await openContext(browser, { baseUrl: server.url });
 }, 60_000);
 afterAll(async () => {
   await browser?.close();
@@ -37,18 +42,30 @@ afterAll(async () => {
 afterEach(async () => {
   for (const { page, context, faults } of opened.splice(0)) {
     expect({ path: page.url(), faults }).toEqual({ path: page.url(), faults: [] });
-    await context.close();
+    await (context === usual ? page : context).close();
   }
   expect(server?.reports ?? []).toEqual([]);
 });
 
 async function open(scenario: Scenario, path: string, options: Partial<PageOptions> = {}): Promise<Page> {
-  const watched = await openPage(browser, { baseUrl: server.url, cookies: { fixture: scenario }, ...options });
+  const watched = await (Object.keys(options).length === 0 ? usualPage(scenario) : ownPage(scenario, options));
   opened.push(watched);
   await watched.page.request.get('/fixture/reset');
   await watched.page.goto(path);
   await watched.page.locator('h1').first().waitFor();
   return watched.page;
+}
+
+/** In the usual browser, which has forgotten who was signed in; a page that was open for another scenario is over. */
+async function usualPage(scenario: Scenario): Promise<WatchedPage> {
+  await Promise.all(usual.pages().map((page) => page.close()));
+  await usual.clearCookies();
+  await usual.addCookies([{ name: 'fixture', value: scenario, url: server.url }]);
+  return watchedPage(usual);
+}
+
+function ownPage(scenario: Scenario, options: Partial<PageOptions>): Promise<WatchedPage> {
+  return openPage(browser, { baseUrl: server.url, cookies: { fixture: scenario }, ...options });
 }
 
 const button = (page: Page, name: string | RegExp) =>

@@ -26,6 +26,8 @@ interface Options {
   readonly query?: Query;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
+  /** Names a change that may be sent twice: it is made once. */
+  readonly idempotencyKey?: string;
 }
 
 /** Longest wait for an answer of the pages' API. */
@@ -50,7 +52,10 @@ export async function request<T>(path: string, options: Options = {}): Promise<T
 }
 
 /** A request whose answer is read by the caller; a refusal throws. */
-export async function send(path: string, { method = 'GET', query, body, signal }: Options): Promise<Response> {
+export async function send(
+  path: string,
+  { method = 'GET', query, body, signal, idempotencyKey }: Options,
+): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(`/api${path}${queryText(query)}`, {
@@ -60,6 +65,7 @@ export async function send(path: string, { method = 'GET', query, body, signal }
       headers: {
         ...(body === undefined && method !== 'POST' ? {} : { 'content-type': 'application/json' }),
         ...(method === 'GET' || csrfToken === null ? {} : { 'x-csrf-token': csrfToken }),
+        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
       },
       ...(body === undefined ? (method === 'POST' ? { body: '{}' } : {}) : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),

@@ -48,10 +48,10 @@ export function CopyLine({ text, label }: { readonly text: string; readonly labe
   );
 }
 
-/** Lines of a program or file. */
+/** Lines of a program or file; a single one is wrapped, so that all of it is seen. */
 export function CodeBlock({ code, label }: { readonly code: string; readonly label: string }) {
   return (
-    <div className="code-block">
+    <div className={code.trimEnd().includes('\n') ? 'code-block' : 'code-block one-line'}>
       <pre tabIndex={0} aria-label={label}>
         <code>{code}</code>
       </pre>

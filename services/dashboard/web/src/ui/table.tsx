@@ -6,6 +6,11 @@ export interface Column {
   readonly right?: boolean;
   /** A column whose cells speak for themselves; the label is for those who do not see. */
   readonly silent?: boolean;
+  /**
+   * Left out on a phone, so that what matters is seen without scrolling. `own`: where rows have joined cells, those of the
+   * column say it themselves, by the class `wide-only`.
+   */
+  readonly wide?: boolean | 'own';
 }
 
 interface TableProps {
@@ -18,11 +23,17 @@ interface TableProps {
 export function Table({ label, columns, children }: TableProps) {
   return (
     <div className="table-wrap" tabIndex={0} role="region" aria-label={label}>
-      <table className="data">
+      <table className={['data', ...wideOnes(columns)].join(' ')}>
         <thead>
           <tr>
             {columns.map((column, index) => (
-              <th key={index} scope="col" className={column.right === true ? 'right' : undefined}>
+              <th
+                key={index}
+                scope="col"
+                className={[column.right === true ? 'right' : '', column.wide === 'own' ? 'wide-only' : '']
+                  .join(' ')
+                  .trim()}
+              >
                 {column.silent === true ? <span className="hidden-text">{column.label}</span> : column.label}
               </th>
             ))}
@@ -32,6 +43,11 @@ export function Table({ label, columns, children }: TableProps) {
       </table>
     </div>
   );
+}
+
+/** Cells know no columns: the table has a class for each place that is left out on a phone. */
+function wideOnes(columns: readonly Column[]): string[] {
+  return columns.flatMap(({ wide }, index) => (wide === true ? [`wide-${index + 1}`] : []));
 }
 
 interface MoreProps {

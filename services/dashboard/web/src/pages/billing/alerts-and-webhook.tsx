@@ -47,9 +47,9 @@ export function AlertsAndWebhook() {
                 { label: 'Raised' },
                 { label: 'Limit' },
                 { label: 'Reached' },
-                { label: 'Used', right: true },
+                { label: 'Used', right: true, wide: true },
                 { label: 'Of', right: true },
-                { label: 'Period ends' },
+                { label: 'Period ends', wide: true },
               ]}
             >
               {rows.map((alert) => (

@@ -49,7 +49,7 @@ export function Deliveries() {
             columns={[
               { label: 'Event' },
               { label: 'State' },
-              { label: 'Made' },
+              { label: 'Made', wide: true },
               { label: 'Attempts', right: true },
               { label: 'Last attempt' },
             ]}

@@ -12,7 +12,7 @@ import { Card } from '../../ui/page.js';
 import { Table, TableFoot } from '../../ui/table.js';
 import { ShortTime } from '../../ui/time.js';
 
-const EXACT_PLACES = 6;
+const EXACT_PLACES = 2;
 type Shown = 'all' | 'wallet';
 
 /** Every movement of money, newest first. */
@@ -62,9 +62,9 @@ export function Ledger() {
               columns={[
                 { label: 'Time (UTC)' },
                 { label: 'What' },
-                { label: 'Of' },
                 { label: 'Wallet', right: true },
                 { label: 'Plan', right: true },
+                { label: 'Of' },
               ]}
             >
               {rows.map((transaction) => (
@@ -98,6 +98,12 @@ function TransactionRow({
         <ShortTime at={at} />
       </td>
       <th scope="row">{kindWords(kind)}</th>
+      <td className="right">
+        <Moved entries={entries} of="wallet" />
+      </td>
+      <td className="right">
+        <Moved entries={entries} of="plan" />
+      </td>
       <td className="nowrap">
         {requestId === null ? (
           <span className="code muted">{id}</span>
@@ -106,12 +112,6 @@ function TransactionRow({
             {requestId}
           </Link>
         )}
-      </td>
-      <td className="right">
-        <Moved entries={entries} of="wallet" />
-      </td>
-      <td className="right">
-        <Moved entries={entries} of="plan" />
       </td>
     </tr>
   );

@@ -3,6 +3,7 @@ import type { PageKey, StatementView } from '@gateway/contracts/pages';
 import { useState } from 'react';
 import { useKeys, useMembers, useStatement } from '../../api/queries.js';
 import { countOf, formatCount } from '../../format/number.js';
+import { parseNano } from '../../format/usd.js';
 import { formatMonth, monthOf, recentMonths } from '../../format/time.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Amount } from '../../ui/amount.js';
@@ -82,7 +83,7 @@ function Movements({ statement }: { readonly statement: StatementView }) {
     <>
       <Table
         label="Movements"
-        columns={[{ label: 'What' }, { label: 'How many', right: true }, { label: 'Amount', right: true }]}
+        columns={[{ label: 'What' }, { label: 'Entries', right: true }, { label: 'Amount', right: true }]}
       >
         <tr>
           <th scope="row">Opening balance</th>
@@ -141,12 +142,12 @@ function Lines({
         columns={[
           { label: title.replace('By ', '').replace(/^./, (letter) => letter.toUpperCase()) },
           { label: 'Calls', right: true },
-          { label: 'Plan', right: true },
-          { label: 'Wallet', right: true },
-          { label: 'Together', right: true },
+          { label: 'Plan', right: true, wide: true },
+          { label: 'Wallet', right: true, wide: true },
+          { label: 'Total', right: true },
         ]}
       >
-        {entries.map(({ label, calls, planUsd, walletUsd, chargedUsd }, index) => (
+        {dearestFirst(entries).map(({ label, calls, planUsd, walletUsd, chargedUsd }, index) => (
           <tr key={index}>
             <th scope="row" className="breakable">
               {label}
@@ -177,6 +178,11 @@ function Lines({
       </Table>
     </Card>
   );
+}
+
+function dearestFirst(entries: readonly Line[]): Line[] {
+  const nanoOf = ({ chargedUsd }: Line) => parseNano(chargedUsd);
+  return [...entries].sort((one, other) => (nanoOf(one) < nanoOf(other) ? 1 : -1));
 }
 
 function keyLabel(keys: readonly PageKey[] | undefined, id: string): string {

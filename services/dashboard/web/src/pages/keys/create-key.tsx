@@ -1,7 +1,7 @@
 import { Button, Modal, MultiSelect, NumberInput, Select, SegmentedControl, TextInput } from '@mantine/core';
 import type { KeyCreation, PageKeyCreate, PageKeyCreated } from '@gateway/contracts/pages';
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { useMembers, useModels } from '../../api/queries.js';
 import { request } from '../../api/request.js';
 import { formatUsd } from '../../format/usd.js';
@@ -37,6 +37,7 @@ function Form({ creation, onClose, onCreated }: FormProps) {
   const [scope, setScope] = useState<'all' | 'some'>('all');
   const [allowed, setAllowed] = useState<string[]>([]);
   const [member, setMember] = useState<string>(account.memberId);
+  const idempotencyKeyOf = useIdempotencyKey();
   const create = useMutation({
     mutationFn: () => {
       const body: PageKeyCreate = {
@@ -45,7 +46,10 @@ function Form({ creation, onClose, onCreated }: FormProps) {
         ...(scope === 'all' ? {} : { allowedModels: allowed }),
         ...(forOthers ? { memberId: member } : {}),
       };
-      return request<PageKeyCreated>(`/accounts/${account.id}/keys`, { method: 'POST', body });
+      return request<PageKeyCreated>(`/accounts/${account.id}/keys`, {
+        ...{ method: 'POST', body },
+        idempotencyKey: idempotencyKeyOf(body),
+      });
     },
     onSuccess: onCreated,
   });
@@ -136,6 +140,21 @@ function Form({ creation, onClose, onCreated }: FormProps) {
       </div>
     </form>
   );
+}
+
+/** The same key for the same content: after an answer that was lost, trying again makes no second one. */
+function useIdempotencyKey(): (content: unknown) => string {
+  const last = useRef({ content: '', key: '' });
+  return (content) => {
+    const text = JSON.stringify(content);
+    if (last.current.content !== text) last.current = { content: text, key: newIdempotencyKey() };
+    return last.current.key;
+  };
+}
+
+/** Of 128 random bits; `crypto.randomUUID` is not there without TLS. */
+function newIdempotencyKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function capAbout(defaultCapUsd: string | null): string {

@@ -5,26 +5,13 @@ import { formatUsd, parseNano } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Amount } from '../../ui/amount.js';
 import { Icon } from '../../ui/icons.js';
-import { Mark } from '../../ui/mark.js';
-import type { Tone } from '../../ui/mark.js';
 import { Meter } from '../../ui/meter.js';
 import { Table } from '../../ui/table.js';
 import type { Column } from '../../ui/table.js';
 import { Ago, Time } from '../../ui/time.js';
 import type { Change } from './key-change.js';
+import { KeyState } from './key-state.js';
 
-const TONES: Readonly<Record<PageKey['state'], Tone>> = {
-  active: 'good',
-  suspended: 'warn',
-  revoked: 'quiet',
-  expired: 'quiet',
-};
-const STATE_WORDS: Readonly<Record<PageKey['state'], string>> = {
-  active: 'Active',
-  suspended: 'Suspended',
-  revoked: 'Revoked',
-  expired: 'Expired',
-};
 /** Models that a row names before it counts the rest. */
 const MODELS_NAMED = 2;
 
@@ -38,33 +25,33 @@ export function KeyTable({ keys, onChange }: KeyTableProps) {
   const { account } = useCurrent();
   const isTeam = account.type === 'team';
   const columns: Column[] = [
-    { label: isTeam ? 'Name, secret and member' : 'Name and secret' },
+    { label: isTeam ? 'Key and member' : 'Name and secret' },
     { label: 'State' },
     { label: 'This month' },
-    { label: 'Models' },
-    { label: 'Last used' },
+    { label: 'Models', wide: true },
+    { label: 'Last used', wide: true },
     { label: 'Actions', silent: true },
   ];
   return (
     <Table label="API keys" columns={columns}>
       {keys.map((key) => (
         <tr key={key.id} className={key.state === 'active' ? undefined : 'quiet'}>
-          <th scope="row" style={{ minWidth: 170 }}>
+          <th scope="row" style={{ minWidth: 120 }}>
             <div className="cell-main breakable">{key.name}</div>
-            <div className="cell-sub">
+            <div className="cell-sub breakable">
               <span className="code nowrap">{key.maskedSecret}</span>
-              {isTeam && <span className="nowrap"> {key.memberEmail}</span>}
+              {isTeam && <> {key.memberEmail}</>}
             </div>
           </th>
           <td>
-            <Mark tone={TONES[key.state]}>{STATE_WORDS[key.state]}</Mark>
+            <KeyState state={key.state} />
             {key.expiresAt !== null && key.state === 'active' && (
               <div className="cell-sub">
                 until <Time at={key.expiresAt} />
               </div>
             )}
           </td>
-          <td style={{ minWidth: 150 }}>
+          <td style={{ minWidth: 110 }}>
             <Spend keyView={key} />
           </td>
           <td>

@@ -78,11 +78,11 @@ function ModelRows({ models, isEmpty }: { readonly models: readonly PageModel[];
       label="Models"
       columns={[
         { label: 'Model' },
-        { label: 'Usable' },
-        { label: 'Context', right: true },
+        { label: 'Usable', wide: 'own' },
+        { label: 'Context', right: true, wide: 'own' },
         { label: 'Input', right: true },
-        { label: 'Cache read', right: true },
-        { label: 'Cache write', right: true },
+        { label: 'Cache read', right: true, wide: 'own' },
+        { label: 'Cache write', right: true, wide: 'own' },
         { label: 'Output', right: true },
       ]}
     >
@@ -112,7 +112,7 @@ function ModelRow({
             </div>
           </div>
         </th>
-        <td>
+        <td className="wide-only">
           {allowed ? <Mark tone="good">Yes</Mark> : <NotUsable isPriced={prices !== null} />}
           {kind === 'embedding' && (
             <>
@@ -121,7 +121,10 @@ function ModelRow({
             </>
           )}
         </td>
-        <td className="right" title={maxOutputTokens === null ? undefined : `At most ${maxOutputTokens} output tokens`}>
+        <td
+          className="right wide-only"
+          title={maxOutputTokens === null ? undefined : `At most ${maxOutputTokens} output tokens`}
+        >
           {contextLength === null ? '—' : formatShort(contextLength)}
         </td>
         {prices === null ? (
@@ -134,9 +137,9 @@ function ModelRow({
       </tr>
       {prices?.tiers.map((tier) => (
         <tr key={tier.aboveInputTokens} className="quiet">
-          <td colSpan={3} className="right">
-            above {formatShort(tier.aboveInputTokens)} input tokens
-          </td>
+          <td className="right">above {formatShort(tier.aboveInputTokens)} input tokens</td>
+          <td className="wide-only" />
+          <td className="wide-only" />
           <Prices prices={tier} isEmbedding={kind === 'embedding'} />
         </tr>
       ))}
@@ -157,8 +160,8 @@ function Prices({ prices, isEmbedding }: { readonly prices: Figures; readonly is
         {formatUsdExact(prices.inputPerMillion)}
         {hasCallPrice && <div className="cell-sub">+ {formatUsdExact(prices.perCall ?? '0')} a call</div>}
       </td>
-      <td className="right">{isEmbedding ? '—' : formatUsdExact(prices.cachedInputPerMillion)}</td>
-      <td className="right">{isEmbedding ? '—' : formatUsdExact(prices.cacheWritePerMillion)}</td>
+      <td className="right wide-only">{isEmbedding ? '—' : formatUsdExact(prices.cachedInputPerMillion)}</td>
+      <td className="right wide-only">{isEmbedding ? '—' : formatUsdExact(prices.cacheWritePerMillion)}</td>
       <td className="right">{isEmbedding ? '—' : formatUsdExact(prices.outputPerMillion)}</td>
     </>
   );

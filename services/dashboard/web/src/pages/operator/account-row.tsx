@@ -7,9 +7,9 @@ import { Time } from '../../ui/time.js';
 export const ACCOUNT_COLUMNS: readonly Column[] = [
   { label: 'Account' },
   { label: 'Owner' },
-  { label: 'Type' },
+  { label: 'Type', wide: true },
   { label: 'State' },
-  { label: 'Created' },
+  { label: 'Created', wide: true },
 ];
 
 const TONES = { active: 'good', suspended: 'bad', closed: 'quiet' } as const;

@@ -13,10 +13,10 @@ import { CopyText } from '../../ui/copy.js';
 import { Empty } from '../../ui/empty.js';
 import { ListCard } from '../../ui/list-card.js';
 import { Loaded } from '../../ui/loaded.js';
-import { Mark } from '../../ui/mark.js';
 import { Page, Stat } from '../../ui/page.js';
 import { Ago, Time } from '../../ui/time.js';
 import { useToast } from '../../ui/toasts.js';
+import { KeyState } from '../keys/key-state.js';
 import { AccountState } from './account-row.js';
 import { Credit } from './credit.js';
 
@@ -100,7 +100,7 @@ function Figures({ account }: { readonly account: AccountView }) {
   const wallet = useAccountWallet(account.id);
   const subscription = useSubscription(account.id);
   return (
-    <div className="grid-cards">
+    <div className="grid-cards four">
       <Stat
         label="State"
         value={<AccountState state={account.state} />}
@@ -139,8 +139,6 @@ function Figures({ account }: { readonly account: AccountView }) {
   );
 }
 
-const KEY_TONES = { active: 'good', suspended: 'warn', revoked: 'quiet', expired: 'quiet' } as const;
-
 function Keys({ id }: { readonly id: string }) {
   const keys = useAccountKeys(id);
   return (
@@ -151,8 +149,8 @@ function Keys({ id }: { readonly id: string }) {
         { label: 'Name' },
         { label: 'State' },
         { label: 'Monthly cap', right: true },
-        { label: 'Last used' },
-        { label: 'Created' },
+        { label: 'Last used', wide: true },
+        { label: 'Created', wide: true },
       ]}
       nouns={['key', 'keys']}
       empty={<Empty icon="key" title="No keys" />}
@@ -163,7 +161,7 @@ function Keys({ id }: { readonly id: string }) {
             <div className="cell-sub code">{key.maskedSecret}</div>
           </th>
           <td>
-            <Mark tone={KEY_TONES[key.state]}>{key.state}</Mark>
+            <KeyState state={key.state} />
           </td>
           <td className="right">
             {key.monthlySpendCapUsd === null ? 'No cap' : <Amount usd={key.monthlySpendCapUsd} />}

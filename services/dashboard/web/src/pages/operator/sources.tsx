@@ -20,10 +20,10 @@ export function Component() {
         columns={[
           { label: 'Source' },
           { label: 'Health' },
-          { label: 'Model' },
-          { label: 'Provider' },
-          { label: 'Priority', right: true },
-          { label: 'Weight', right: true },
+          { label: 'Model', wide: true },
+          { label: 'Provider', wide: true },
+          { label: 'Priority', right: true, wide: true },
+          { label: 'Weight', right: true, wide: true },
           { label: 'Credential' },
         ]}
         nouns={['source', 'sources']}

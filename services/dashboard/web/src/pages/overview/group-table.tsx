@@ -20,10 +20,10 @@ export function GroupTable({ arranged, groupBy }: { readonly arranged: Arranged;
         label={`Usage by ${NAMES[groupBy].toLowerCase()}`}
         columns={[
           { label: NAMES[groupBy] },
-          { label: 'Share of spend' },
+          { label: 'Share of spend', wide: true },
           { label: 'Calls', right: true },
-          { label: 'Input', right: true },
-          { label: 'Output', right: true },
+          { label: 'Input', right: true, wide: true },
+          { label: 'Output', right: true, wide: true },
           { label: 'Spend', right: true },
         ]}
       >

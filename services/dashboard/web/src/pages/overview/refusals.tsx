@@ -45,7 +45,7 @@ export function Refusals({ range }: { readonly range: RangeName }) {
                 { label: 'Code' },
                 { label: 'Calls', right: true },
                 { label: 'What to do' },
-                { label: 'Last hour' },
+                { label: 'Last seen' },
                 { label: 'Newest request ids' },
               ]}
             >

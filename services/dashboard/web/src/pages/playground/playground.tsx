@@ -103,7 +103,11 @@ export function Component() {
                 <Empty
                   icon="playground"
                   title="No model can be used now"
-                  actions={<Link to="/billing">Go to billing</Link>}
+                  actions={
+                    <Button component={Link} to="/billing">
+                      Go to billing
+                    </Button>
+                  }
                 >
                   Add funds or subscribe to a plan; then every model that it covers is here.
                 </Empty>

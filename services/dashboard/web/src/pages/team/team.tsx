@@ -77,9 +77,9 @@ function Members({ onEdit }: { readonly onEdit: (member: MemberView) => void }) 
             columns={[
               { label: 'E-mail address' },
               { label: 'Role' },
-              { label: 'Monthly cap', right: true },
-              { label: 'Active keys', right: true },
-              { label: 'Since' },
+              { label: 'Monthly cap', right: true, wide: true },
+              { label: 'Active keys', right: true, wide: true },
+              { label: 'Since', wide: true },
               { label: 'Actions', silent: true },
             ]}
           >

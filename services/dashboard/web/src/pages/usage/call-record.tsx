@@ -6,6 +6,7 @@ import { formatDuration } from '../../format/time.js';
 import { Amount } from '../../ui/amount.js';
 import { Mark } from '../../ui/mark.js';
 import { Time } from '../../ui/time.js';
+import { kindWords } from '../billing/ledger.js';
 import { Outcome, outcomeAbout } from './outcome.js';
 
 type Found = Exclude<UsageLookup, { refused: unknown }>;
@@ -23,7 +24,7 @@ const ATTEMPTS = {
   broken: { tone: 'bad', word: 'Broke off' },
   abandoned: { tone: 'quiet', word: 'Client left' },
 } as const;
-const EXACT_PLACES = 6;
+const EXACT_PLACES = 2;
 
 /** Tokens, price, who paid, evidence, attempts, timing. */
 export function CallRecord({ record }: { readonly record: Found }) {
@@ -51,9 +52,9 @@ export function CallRecord({ record }: { readonly record: Found }) {
           <>
             <dt>Input</dt>
             <dd className="num">{formatCount(record.tokens.input)}</dd>
-            <dt>read from cache</dt>
+            <dt>Read from cache</dt>
             <dd className="num">{formatCount(record.tokens.cachedInput)}</dd>
-            <dt>written to cache</dt>
+            <dt>Written to cache</dt>
             <dd className="num">{formatCount(record.tokens.cacheWrite)}</dd>
             <dt>Output</dt>
             <dd className="num">{formatCount(record.tokens.output)}</dd>
@@ -122,12 +123,12 @@ function Transactions({ transactions }: { readonly transactions: Found['transact
       {transactions.map(({ id, at, kind, entries }) => (
         <Fragment key={id}>
           <p className="small muted">
-            {kind.replaceAll('_', ' ')}, <Time at={at} seconds />
+            {kindWords(kind)}, <Time at={at} seconds />
           </p>
           <dl className="facts small">
             {entries.filter(isCustomers).map(({ ledgerAccount, amountUsd }) => (
               <Fragment key={ledgerAccount}>
-                <dt className="code">{ledgerAccount}</dt>
+                <dt>{ledgerAccount.startsWith('wallet:') ? 'Wallet' : 'Plan'}</dt>
                 <dd>
                   <Amount usd={amountUsd} exact={EXACT_PLACES} />
                 </dd>

@@ -25,11 +25,11 @@ export function UsageTable({ records, onChoose }: UsageTableProps) {
       columns={[
         { label: 'Time (UTC)' },
         { label: 'Model' },
-        { label: showsMember ? 'Key and member' : 'Key' },
-        { label: 'Input', right: true },
-        { label: 'Output', right: true },
-        { label: 'Took', right: true },
-        { label: 'Outcome' },
+        { label: showsMember ? 'Key and member' : 'Key', wide: true },
+        { label: 'Input', right: true, wide: true },
+        { label: 'Output', right: true, wide: true },
+        { label: 'Took', right: true, wide: true },
+        { label: 'Outcome', wide: true },
         { label: 'Cost', right: true },
       ]}
     >
@@ -48,9 +48,9 @@ export function UsageTable({ records, onChoose }: UsageTableProps) {
               <span className="hidden-text">, show call {record.requestId}</span>
             </button>
           </td>
-          <td className="code nowrap">{record.modelId}</td>
+          <td className="code breakable">{record.modelId}</td>
           <td>
-            <div className="clip" style={{ maxWidth: 200 }}>
+            <div className="clip" style={{ maxWidth: 160 }}>
               {record.keyName}
             </div>
             {showsMember && <div className="cell-sub clip">{record.memberEmail ?? 'a former member'}</div>}
