@@ -51,7 +51,15 @@ export async function startOwnSystem(
     });
     return {
       local,
-      operator: new TestOperator(local.running()),
+      operator: new TestOperator({
+        get operatorToken() {
+          return env['GATEWAY_OPERATOR_TOKEN'] ?? local.secrets.operatorToken;
+        },
+        // Another one when the dashboard has been replaced.
+        get operatorUrl() {
+          return local.running().operatorUrl;
+        },
+      }),
       async stop() {
         await local.stop();
         directory.remove();

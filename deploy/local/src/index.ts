@@ -1,3 +1,4 @@
+export type { Replacement } from './children/crew.js';
 export { SERVICES } from './processes.js';
 export type { Addresses, LocalService, ProcessName } from './processes.js';
 export type { RunningFile } from './running-file.js';

@@ -1,13 +1,16 @@
 import { mkdirSync } from 'node:fs';
-import { freePort, startServers } from '@gateway/servers';
+import { startServers } from '@gateway/servers';
 import type { RunningServer, ServerName } from '@gateway/servers';
 import { natsAuthorization } from '@gateway/bus';
 import { ADMISSION_USER, admissionUser } from '@gateway/setup';
 import { startMailbox, startMailboxPage, type Mailbox, type MailboxPage } from '@gateway/mailbox';
 import { MESSAGES } from '@gateway/contracts/messages';
-import { Child } from './children/child.js';
+import type { Child } from './children/child.js';
+import { Crew } from './children/crew.js';
+import type { Replacement } from './children/crew.js';
+import { makeOuterPorts } from './children/outer-ports.js';
 import { migrateAll, postgresUrlOf } from './migrate-all.js';
-import { SERVICES, environmentOf, programOf } from './processes.js';
+import { SERVICES } from './processes.js';
 import type { Addresses, LocalService, ProcessName } from './processes.js';
 import { removeRunningFile, writeRunningFile } from './running-file.js';
 import type { RunningFile } from './running-file.js';
@@ -48,6 +51,11 @@ export interface LocalSystem {
   readonly mailboxUrl: string;
   /** The children of a name in replica order. */
   children(name: ProcessName): readonly Child[];
+  /**
+   * Starts a process of a service beside the one at `index`, on ports of its own, and puts it in its place when it is ready:
+   * from then on `children` and `running` name the new one. The old one goes on until it is retired.
+   */
+  replace(name: LocalService, index: number): Promise<Replacement>;
   running(): RunningFile;
   /** Writes `running.json` with the key that a client may use at once. */
   announce(demoApiKey: string | null): void;
@@ -55,8 +63,6 @@ export interface LocalSystem {
   stop(): Promise<void>;
 }
 
-/** Longest time for the calls of an edge to end when the local system is stopped; after it they are cut. */
-const DRAIN_MS = 10_000;
 const STOP_GRACE_MS = 15_000;
 
 /** Starts servers, migrates, starts all services and the simulator, and waits until each is ready. */
@@ -133,11 +139,13 @@ async function startServices(
   { servers, mailbox, mailboxPage }: Foundations,
   system: { fail?: (text: string) => void },
 ): Promise<LocalSystem> {
-  const edgePorts = await portsOf(options.port, options.replicas['edge-proxy']);
-  const operatorPorts = await portsOf(options.operatorPort ?? 0, options.replicas.dashboard);
-  const dashboardPorts = await portsOf(options.dashboardPort ?? 0, options.replicas.dashboard);
-  const firstPorts = { edge: edgePorts[0] ?? 0, dashboard: dashboardPorts[0] ?? 0 };
-  const own = addressesOf(servers, secrets, firstPorts, mailbox.url);
+  const ports = await makeOuterPorts(options);
+  const own = addressesOf(
+    servers,
+    secrets,
+    { edge: ports.edge[0] ?? 0, dashboard: ports.dashboard[0] ?? 0 },
+    mailbox.url,
+  );
   const addresses = (await options.through?.(own)) ?? own;
   await timed(options, 'migrations', () => migrateAll(servers.postgres.url, secrets, options.log));
 
@@ -149,28 +157,23 @@ async function startServices(
     if (announced && !stopping) writeRunningFile(options.stateDirectory, running());
   };
   system.fail = onChange;
-  const children = await makeChildren(
-    options,
-    addresses,
-    secrets,
-    { edgePorts, operatorPorts, dashboardPorts },
-    onChange,
-  );
-  const providerUrls = children.simulatorPorts.map((port) => `http://127.0.0.1:${port}`);
+  const crew = await Crew.make({ options, addresses, secrets, ports, onChange });
 
   function running(): RunningFile {
-    const all = [...children.byName];
+    const all = crew.all();
+    const { edgeUrls, operatorUrls } = crew;
+    const edgeUrl = edgeUrls[0] ?? addresses.publicUrl;
     const pidsOf = (list: readonly Child[]) => list.flatMap((child) => child.pid ?? []);
     return {
-      edgeUrl: addresses.publicUrl,
-      edgeUrls: edgePorts.map((port) => `http://127.0.0.1:${port}`),
-      chatBaseUrl: `${addresses.publicUrl}/v1`,
-      messagesBaseUrl: addresses.publicUrl,
+      edgeUrl,
+      edgeUrls,
+      chatBaseUrl: `${edgeUrl}/v1`,
+      messagesBaseUrl: edgeUrl,
       dashboardUrl: addresses.dashboardUrl,
-      operatorUrl: `http://127.0.0.1:${operatorPorts[0] ?? 0}/operator/v1`,
+      operatorUrl: `${operatorUrls[0] ?? ''}/operator/v1`,
       operatorToken: secrets.operatorToken,
       demoApiKey,
-      providerUrls,
+      providerUrls: crew.providerUrls,
       natsUrl: servers.nats.url,
       redisUrl: servers.redis.url,
       postgresUrl: servers.postgres.url,
@@ -188,19 +191,19 @@ async function startServices(
   async function stopAll(): Promise<void> {
     removeRunningFile(options.stateDirectory);
     for (const name of STOP_ORDER) {
-      await Promise.all((children.byName.get(name) ?? []).map((child) => child.stop(STOP_GRACE_MS)));
+      await Promise.all(crew.withRetiring(name).map((child) => child.stop(STOP_GRACE_MS)));
     }
     await stopFoundations({ servers, mailbox, mailboxPage });
   }
 
   async function killAll(): Promise<void> {
-    await Promise.all([...children.byName.values()].flat().map((child) => child.stop(0, 'SIGKILL')));
+    await Promise.all(STOP_ORDER.flatMap((name) => crew.withRetiring(name)).map((child) => child.stop(0, 'SIGKILL')));
     await stopFoundations({ servers, mailbox, mailboxPage });
     removeRunningFile(options.stateDirectory);
   }
 
   try {
-    const starts = () => Promise.all([...children.byName.values()].flat().map((child) => child.start()));
+    const starts = () => Promise.all(crew.all().flatMap(([, list]) => list.map((child) => child.start())));
     await timed(options, 'services', () => Promise.race([starts(), givenUp(options.signal)]));
   } catch (error) {
     await killAll();
@@ -212,7 +215,12 @@ async function startServices(
     addresses,
     mailbox,
     mailboxUrl: mailboxPage.url,
-    children: (name) => children.byName.get(name) ?? [],
+    children: (name) => crew.of(name),
+    async replace(name, index) {
+      const replacement = await crew.replace(name, index);
+      if (announced && !stopping) writeRunningFile(options.stateDirectory, running());
+      return replacement;
+    },
     running,
     announce(key) {
       demoApiKey = key;
@@ -228,13 +236,6 @@ async function startServices(
 }
 
 const STOP_ORDER: readonly ProcessName[] = [...SERVICES.slice(0, 1), 'provider-simulator', ...SERVICES.slice(1)];
-
-/** One port per replica: the first as wished (0: any), the others free ones. */
-async function portsOf(first: number, replicas: number): Promise<number[]> {
-  const ports = [first === 0 ? await freePort() : first];
-  while (ports.length < replicas) ports.push(await freePort());
-  return ports;
-}
 
 function addressesOf(
   servers: Record<ServerName, RunningServer>,
@@ -267,69 +268,6 @@ function redisUrlOf(redis: RunningServer, secrets: Secrets): string {
   url.username = ADMISSION_USER;
   url.password = secrets.admissionRedisPassword;
   return url.href;
-}
-
-/** In replica order. */
-interface OuterPorts {
-  readonly edgePorts: readonly number[];
-  readonly operatorPorts: readonly number[];
-  readonly dashboardPorts: readonly number[];
-}
-
-async function makeChildren(
-  options: SystemOptions,
-  addresses: Addresses,
-  secrets: Secrets,
-  { edgePorts, operatorPorts, dashboardPorts }: OuterPorts,
-  onChange: (text: string) => void,
-): Promise<{ byName: Map<ProcessName, Child[]>; simulatorPorts: [number, number] }> {
-  const simulatorPorts: [number, number] = [
-    options.ports?.['simulator-a'] || (await freePort()),
-    options.ports?.['simulator-b'] || (await freePort()),
-  ];
-  const byName = new Map<ProcessName, Child[]>();
-  const add = async (name: ProcessName, n: number, env: Record<string, string>) => {
-    const adminPort = await freePort();
-    const child = new Child({
-      name,
-      n,
-      program: programOf(name),
-      env: { ...process.env, GATEWAY_ADMIN_PORT: String(adminPort), ...env, ...options.env },
-      adminUrl: `http://127.0.0.1:${adminPort}`,
-      logFile: `${options.stateDirectory}/logs/${name}-${n}.jsonl`,
-      onChange,
-    });
-    byName.set(name, [...(byName.get(name) ?? []), child]);
-  };
-  for (const service of SERVICES) {
-    for (let n = 1; n <= options.replicas[service]; n += 1) {
-      const own =
-        service === 'edge-proxy'
-          ? edgeEnvironment(edgePorts[n - 1] ?? 0)
-          : service === 'dashboard'
-            ? dashboardEnvironment(operatorPorts[n - 1] ?? 0, dashboardPorts[n - 1] ?? 0)
-            : {};
-      await add(service, n, {
-        ...environmentOf(service, addresses, secrets),
-        ...own,
-        GATEWAY_REPLICA: `${service}-${n}`,
-      });
-    }
-  }
-  await add('provider-simulator', 1, { GATEWAY_SIMULATOR_PORTS: simulatorPorts.join(',') });
-  return { byName, simulatorPorts };
-}
-
-function dashboardEnvironment(operatorPort: number, port: number): Record<string, string> {
-  return {
-    GATEWAY_DASHBOARD_HOST: '127.0.0.1',
-    GATEWAY_DASHBOARD_PORT: String(port),
-    GATEWAY_OPERATOR_PORT: String(operatorPort),
-  };
-}
-
-function edgeEnvironment(port: number): Record<string, string> {
-  return { GATEWAY_HOST: '127.0.0.1', GATEWAY_PORT: String(port), GATEWAY_DRAIN_MS: String(DRAIN_MS) };
 }
 
 /** Rejects when the signal comes. */

@@ -37,12 +37,13 @@ export async function arrangeAccounts(operator: TestOperator, calls: number): Pr
   ]);
 }
 
-interface Payer extends Partial<Terms> {
+export interface Payer extends Partial<Terms> {
   readonly model: ModelOfRun;
   readonly lanes: number;
 }
 
-async function payer(operator: TestOperator, { model, lanes, ...bound }: Payer): Promise<RunAccount> {
+/** An account that only its wallet, which is full, and what is said here binds. */
+export async function payer(operator: TestOperator, { model, lanes, ...bound }: Payer): Promise<RunAccount> {
   const { id } = await operator.emptyAccount();
   const terms = { ...UNBOUND, account: id, ...bound };
   await operator.credit(id, formatUsd(terms.creditNanoUsd));

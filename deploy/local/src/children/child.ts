@@ -44,6 +44,10 @@ export class Child {
     this.#options = options;
   }
 
+  get name(): string {
+    return this.#options.name;
+  }
+
   get adminUrl(): string {
     return this.#options.adminUrl;
   }

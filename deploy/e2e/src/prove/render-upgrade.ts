@@ -1,0 +1,52 @@
+import { SERVICES } from '@gateway/local';
+import type { Evidence } from '../faults/evidence.js';
+import type { Replaced } from '../rolling/rolling-run.js';
+import { renderTable } from './render-table.js';
+
+export interface UpgradeFigures {
+  readonly streams: number;
+  readonly rounds: number;
+  /** Of the load, without start and end of the system. */
+  readonly ms: number;
+  readonly evidence: Evidence;
+  readonly replaced: readonly Replaced[];
+  /** Calls that were not answered with a whole 200. */
+  readonly noticed: number;
+  readonly violations: readonly string[];
+}
+
+/** The figures of a rolling upgrade as Markdown. It names no date. */
+export function renderUpgrade(figures: UpgradeFigures): string {
+  const { streams, rounds, ms, evidence, replaced, noticed, violations } = figures;
+  const rows = SERVICES.toReversed().map((service) => {
+    const own = replaced.filter((one) => one.service === service);
+    const most = (of: (one: Replaced) => number): string => whole(Math.max(...own.map(of)));
+    const carried = own.reduce((sum, one) => sum + one.carried.length, 0);
+    return [service, whole(own.length), most((one) => one.readyMs), most((one) => one.endedMs), whole(carried)];
+  });
+  const settled = evidence.records.filter(({ outcome }) => outcome === 'settled').length;
+  const head = ['Replaced', 'times', 'ms until ready: most', 'ms until the old one ended: most', 'calls it carried on'];
+  return `# A rolling upgrade under load
+
+\`npm run prove:upgrade -- --streams ${streams} --rounds ${rounds}\`: ${whole(ms / 1000)} s with ${streams} streams of 12 to 20 seconds open all the time, and
+plain calls beside them, from the official clients and from raw sockets. Each process is replaced ${rounds} times: the new one is started
+beside it, clients are sent to it when it is ready, and the old one is told to stop (SIGTERM) while all streams are open.
+
+${renderTable(head, rows)}
+
+${renderTable(
+  ['Calls', 'count'],
+  [
+    ['made', whole(evidence.calls.length)],
+    ['refused, cut, or not answered', whole(noticed)],
+    ['requests at the provider', whole(evidence.provider.length)],
+    ['records settled', whole(settled)],
+    ['differences between clients, provider, records, ledger and gate', whole(violations.length)],
+  ],
+)}
+`;
+}
+
+function whole(count: number): string {
+  return Math.round(count).toLocaleString('en');
+}

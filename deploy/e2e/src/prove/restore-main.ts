@@ -1,0 +1,59 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '@gateway/testkit';
+import { checkEvidence } from '../faults/check-evidence.js';
+import { checkEntered, loseDatabase } from '../rolling/lose-database.js';
+import { RollingRun } from '../rolling/rolling-run.js';
+import { runProgram } from '../rolling/run-program.js';
+import { beginProof, integersFrom } from './begin-proof.js';
+import { renderRestore } from './render-restore.js';
+
+const STREAMS = 60;
+const CALLS = 2_000;
+const EXIT_WRONG_ARGUMENTS = 2;
+/** Seen from `dist/src/prove`. */
+const RESULT_FILE = fileURLToPath(new URL('../../../prove/restore.md', import.meta.url));
+
+const given = integersFrom({
+  streams: { or: STREAMS, min: 10, max: 2_000 },
+  calls: { or: CALLS, min: 10, max: 1_000_000 },
+});
+if (given === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
+else process.exitCode = (await prove(given)) ? 0 : 1;
+
+/** Loses the database once after a backup, under load; true when the restored ledger is exact. */
+async function prove({ streams, calls }: { streams: number; calls: number }): Promise<boolean> {
+  const say = beginProof();
+  say(`${streams} streams; ${calls} calls before the backup and as many after it`);
+  const directory = temporaryDirectory('prove-restore-backup');
+  const run = await RollingRun.begin('prove-restore', streams);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void run.end().then(() => process.exit(1)));
+  }
+  try {
+    const load = await run.load();
+    await run.ended(calls);
+    const backup = join(directory.path, 'made');
+    const restored = await loseDatabase(run, backup, calls).finally(() => load.stop());
+    say(`restored after ${restored.outageMs.toFixed(0)} ms; ${run.seen.length} calls have ended`);
+    const evidence = await run.evidence();
+    const { violations, counterExample } = checkEvidence(evidence);
+    const audit = await runProgram('audit', [], run.system);
+    const wrong = [
+      ...violations,
+      ...(await checkEntered(run.system, restored.entered)),
+      ...(audit.code === 0 ? [] : [audit.said]),
+    ];
+    const report = renderRestore({ streams, calls, restored, evidence, wrong: wrong.length });
+    process.stdout.write(`\n${report}`);
+    for (const sentence of wrong) say(sentence);
+    if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
+    mkdirSync(dirname(RESULT_FILE), { recursive: true });
+    if (wrong.length === 0) writeFileSync(RESULT_FILE, report);
+    return wrong.length === 0;
+  } finally {
+    await run.end();
+    directory.remove();
+  }
+}

@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { LocalService } from '@gateway/local';
+import { findPostgresTools } from '@gateway/setup';
+import { temporaryDirectory } from '@gateway/testkit';
+import { get } from '../test/call.js';
+import { checkEvidence } from './faults/check-evidence.js';
+import { checkEntered, loseDatabase } from './rolling/lose-database.js';
+import { runProgram } from './rolling/run-program.js';
+import { RollingRun } from './rolling/rolling-run.js';
+
+/** `npm run prove:upgrade` holds five times as many and replaces every service twice. */
+const STREAMS = 100;
+const ROLLED: readonly (readonly [LocalService, number])[] = [
+  ['edge-proxy', 0],
+  ['admission', 0],
+  ['billing', 0],
+  ['admission', 1],
+  ['edge-proxy', 1],
+];
+
+/** Of the load that goes on while the database is lost: `npm run prove:restore` makes thousands. */
+const CALLS_AFTER_BACKUP = 60;
+const OLDEST_SERVER = 14;
+const SECRET_BYTES = 32;
+const withTools = findPostgresTools(OLDEST_SERVER, process.env) === null ? test.skip : test;
+
+let run: RollingRun;
+beforeAll(async () => {
+  run = await RollingRun.begin('rolling', STREAMS);
+}, 60_000);
+afterAll(async () => {
+  await run?.end();
+}, 60_000);
+
+test(`edges, admissions and billing are replaced one after the other under ${STREAMS} open streams: no call is refused or cut, no record is lost, ledger and holds are exact`, async () => {
+  const load = await run.load();
+  try {
+    for (const [service, index] of ROLLED) {
+      const { open, carried, lastLines } = await run.replace(service, index, load);
+      expect([service, open >= STREAMS]).toEqual([service, true]);
+      // The old one had ended in order.
+      expect(lastLines).toMatch(/"text":"stopped"}$/);
+      if (service !== 'edge-proxy') continue;
+      // The old edge has finished streams that had begun before it was told to stop.
+      expect(carried.length).toBeGreaterThan(STREAMS / 4);
+      expect(run.seen.filter(({ n }) => carried.includes(n))).toHaveLength(carried.length);
+    }
+  } finally {
+    await load.stop();
+  }
+  const evidence = await run.evidence();
+  const { violations, counterExample } = checkEvidence(evidence);
+  if (violations.length > 0) throw new Error([...violations, counterExample].join('\n'));
+  const other = evidence.calls.filter(({ status, ending }) => status !== 200 || ending !== 'whole');
+  expect(other).toEqual([]);
+  expect(evidence.calls.length).toBeGreaterThan(2 * STREAMS);
+  // Nothing was asked twice, nothing was recorded twice.
+  expect(evidence.provider).toHaveLength(evidence.calls.length);
+  expect(evidence.records.filter(({ outcome }) => outcome === 'settled')).toHaveLength(evidence.calls.length);
+}, 120_000);
+
+withTools(
+  'the database is lost after a backup under load: restored, it settles every call of before and after exactly once, and lacks only what people entered since (needs pg_dump)',
+  async () => {
+    const directory = temporaryDirectory('backup');
+    try {
+      const { system } = run;
+      const load = await run.load();
+      const restored = await loseDatabase(run, join(directory.path, 'made'), CALLS_AFTER_BACKUP).finally(() =>
+        load.stop(),
+      );
+      expect(restored.settledAgain).toBeGreaterThanOrEqual(CALLS_AFTER_BACKUP);
+      const { code, said } = await runProgram('restore', ['--from', join(directory.path, 'made')], system);
+      expect([code, said]).toEqual([1, expect.stringContaining('stop billing, accounts and catalog first')]);
+      const { postgresPassword, rolePasswords } = system.local.secrets;
+      for (const password of [postgresPassword, ...Object.values(rolePasswords)]) {
+        expect([restored.backupSaid, restored.restoreSaid, said].join()).not.toContain(password);
+      }
+      const evidence = await run.evidence();
+      const { violations, counterExample } = checkEvidence(evidence);
+      if (violations.length > 0) throw new Error([...violations, counterExample].join('\n'));
+      expect(await checkEntered(system, restored.entered)).toEqual([]);
+      const audit = await runProgram('audit', [], system);
+      expect([audit.code, audit.said]).toEqual([0, expect.stringContaining('0 differences')]);
+    } finally {
+      directory.remove();
+    }
+  },
+  180_000,
+);
+
+/** Who reads one of the four, the edges first: what is made or sealed under a new secret reaches them at once. */
+const READ_SECRETS: readonly (readonly (readonly [LocalService, number])[])[] = [
+  [
+    ['edge-proxy', 0],
+    ['edge-proxy', 1],
+  ],
+  [
+    ['catalog', 0],
+    ['billing', 0],
+    ['dashboard', 0],
+  ],
+];
+
+test('pepper, credentials key, session secret and operator token are rotated in two steps under load: no call is refused, old keys go on, the old token ends with the second step', async () => {
+  const { local, operator } = run.system;
+  const { keyPepper, credentialsKey, sessionSecret, operatorToken } = local.secrets;
+  const old = {
+    GATEWAY_KEY_PEPPER: keyPepper,
+    GATEWAY_CREDENTIALS_KEY: credentialsKey,
+    GATEWAY_SESSION_SECRET: sessionSecret,
+    GATEWAY_OPERATOR_TOKEN: operatorToken,
+  };
+  const load = await run.load();
+  const replaceAll = async (): Promise<void> => {
+    for (const at of READ_SECRETS) await Promise.all(at.map(([service, index]) => run.replace(service, index, load)));
+  };
+  const statusOf = async (token: string): Promise<number> => {
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(`${local.running().operatorUrl}/accounts`, { headers })).status;
+  };
+  try {
+    for (const [name, value] of Object.entries(old)) {
+      run.env[name] = randomBytes(SECRET_BYTES).toString('hex');
+      run.env[`${name}_PREVIOUS`] = value;
+    }
+    await replaceAll();
+    expect([await statusOf(operatorToken), await statusOf(run.env['GATEWAY_OPERATOR_TOKEN'] ?? '')]).toEqual([
+      200, 200,
+    ]);
+    // Of the new pepper; those of the load are of the old one.
+    const { secret } = await operator.account('1.00');
+    await expectAnswered(secret);
+    for (const name of Object.keys(old)) if (name !== 'GATEWAY_KEY_PEPPER') delete run.env[`${name}_PREVIOUS`];
+    await replaceAll();
+    expect([await statusOf(operatorToken), await statusOf(run.env['GATEWAY_OPERATOR_TOKEN'] ?? '')]).toEqual([
+      401, 200,
+    ]);
+    await expectAnswered(secret);
+    await expectAnswered(run.accounts[0]?.secret ?? '');
+  } finally {
+    await load.stop();
+  }
+  const noticed = run.seen.filter(({ status, ending }) => status !== 200 || ending !== 'whole');
+  expect(noticed).toEqual([]);
+}, 240_000);
+
+/** By both edges. */
+async function expectAnswered(secret: string): Promise<void> {
+  for (const url of run.system.local.running().edgeUrls) {
+    const answer = await get(`${url}/v1/gateway/usage`, secret);
+    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('wallet')]);
+  }
+}

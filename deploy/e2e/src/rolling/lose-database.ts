@@ -1,0 +1,95 @@
+import type { KeyCreated } from '@gateway/contracts/operator';
+import type { OwnSystem } from '../../test/own-system.js';
+import { patiently } from '../faults/patiently.js';
+import type { RollingRun } from './rolling-run.js';
+import { runProgram } from './run-program.js';
+
+/** What is entered by hand after a backup is in no stream. */
+export interface EnteredAfter {
+  /** Of before the backup, with a wallet of ten USD. */
+  readonly account: string;
+  readonly entry: Readonly<Record<string, string>>;
+  readonly key: KeyCreated;
+  /** An account that the backup does not know. */
+  readonly unknown: string;
+}
+
+export interface Restored {
+  /** Calls that had ended when the backup was made, when the database was lost, and when it served again. */
+  readonly endedAt: { readonly backup: number; readonly loss: number; readonly back: number };
+  readonly backupMs: number;
+  /** Of the command alone, and from the loss until the services with tables were ready. */
+  readonly restoreMs: number;
+  readonly outageMs: number;
+  /** Messages of the stream that the backup does not know. */
+  readonly settledAgain: number;
+  readonly backupSaid: string;
+  readonly restoreSaid: string;
+  readonly entered: EnteredAfter;
+}
+
+const WITH_TABLES = ['billing', 'accounts', 'catalog'] as const;
+const STOP_MS = 30_000;
+
+/**
+ * Backs up in the midst of a load, lets so many calls more end, kills the database and deletes its files, restores and starts
+ * the services with tables again. Edges and admissions go on all the time.
+ * @param directory for the backup; not there yet
+ */
+export async function loseDatabase(run: RollingRun, directory: string, callsAfter: number): Promise<Restored> {
+  const { system } = run;
+  const { operator, local } = system;
+  const before = await operator.account('10.00');
+  const beganMs = performance.now();
+  const backup = await mustRun('backup', ['--to', directory], system);
+  const backupMs = performance.now() - beganMs;
+  const atBackup = run.seen.length;
+  const entered = await enterByHand(system, before.account);
+  await run.ended(atBackup + callsAfter);
+  const lostMs = performance.now();
+  const atLoss = run.seen.length;
+  await Promise.all(WITH_TABLES.flatMap((name) => local.children(name)).map((child) => child.stop(STOP_MS)));
+  const { restart } = local.servers.postgres;
+  if (restart === undefined) throw new Error('this database was not started here: it is not deleted');
+  await restart({ kill: true, emptyState: true });
+  const restoringMs = performance.now();
+  const restored = await mustRun('restore', ['--from', directory], system);
+  const restoreMs = performance.now() - restoringMs;
+  await Promise.all(WITH_TABLES.flatMap((name) => local.children(name)).map((child) => child.start()));
+  const outageMs = performance.now() - lostMs;
+  const settledAgain = Number(/(\d+) messages will be settled again/.exec(restored)?.[1]);
+  const endedAt = { backup: atBackup, loss: atLoss, back: run.seen.length };
+  const said = { backupSaid: backup, restoreSaid: restored };
+  return { endedAt, backupMs, restoreMs, outageMs, settledAgain, ...said, entered };
+}
+
+/** Sentences; empty when exactly what was entered by hand after the backup is gone, and can be entered again. */
+export async function checkEntered({ operator }: OwnSystem, entered: EnteredAfter): Promise<string[]> {
+  const { account, entry, key, unknown } = entered;
+  const wrong: string[] = [];
+  const wallet = (): Promise<string> => patiently('a wallet', async () => (await operator.walletUsd(account)) ?? '');
+  const expect = (what: string, found: unknown, expected: unknown): void => {
+    if (found !== expected) wrong.push(`${what}: ${String(found)} instead of ${String(expected)}`);
+  };
+  expect('the wallet after the restore', await wallet(), '10.00');
+  expect('a key of after the backup', (await operator.ask('GET', `/keys/${key.id}`)).status, 404);
+  expect('an account of after the backup', (await operator.ask('GET', `/accounts/${unknown}`)).status, 404);
+  await operator.must('POST', `/accounts/${account}/wallet/entries`, entry);
+  await operator.must('POST', `/accounts/${account}/wallet/entries`, entry);
+  expect('the wallet when the entry was made again, twice', await wallet(), '15.00');
+  return wrong;
+}
+
+async function enterByHand({ operator }: OwnSystem, account: string): Promise<EnteredAfter> {
+  const entry = { amountUsd: '5.00', kind: 'credit', reason: 'paid', reference: 'after-the-backup' };
+  await operator.must('POST', `/accounts/${account}/wallet/entries`, entry);
+  const key = await operator.must<KeyCreated>('POST', `/accounts/${account}/keys`, { name: 'after the backup' });
+  const { id: unknown } = await operator.emptyAccount();
+  return { account, entry, key, unknown };
+}
+
+async function mustRun(program: 'backup' | 'restore', args: readonly string[], system: OwnSystem): Promise<string> {
+  const { code, said } = await runProgram(program, args, system);
+  if (code !== 0) throw new Error(`${program} ended with ${code}: ${said}`);
+  return said;
+}

@@ -1,0 +1,170 @@
+import type { LocalService } from '@gateway/local';
+import { until } from '@gateway/testkit';
+import { startOwnSystem } from '../../test/own-system.js';
+import type { OwnSystem } from '../../test/own-system.js';
+import { payer } from '../faults/arrange-accounts.js';
+import type { RunAccount } from '../faults/arrange-accounts.js';
+import type { ClientCall, Evidence } from '../faults/evidence.js';
+import { startObedientProvider } from '../faults/obedient-provider.js';
+import type { ObedientProvider } from '../faults/obedient-provider.js';
+import { RUN_PRICES } from '../faults/rate-call.js';
+import { readEvidence } from '../faults/read-evidence.js';
+import { startSteadyLoad } from './steady-load.js';
+import type { Door, SteadyLoad } from './steady-load.js';
+
+/** One process in the place of another one. */
+export interface Replaced {
+  readonly service: LocalService;
+  /** Calls of the whole system that were under way when the old process was told to stop. */
+  readonly open: number;
+  /** Calls of the old process, an edge, that were under way then. */
+  readonly carried: readonly number[];
+  /** From the start of the new process until it was ready, and from the stop signal until the old one had ended. */
+  readonly readyMs: number;
+  readonly endedMs: number;
+  /** The old one's last words. */
+  readonly lastLines: string;
+}
+
+/** A stream takes three to five seconds. */
+const PIECE_MS = 250;
+/** Longer than any stream of a run: an edge that is told to stop cuts none. */
+const DRAIN_MS = 60_000;
+const GRACE_MS = 90_000;
+/** The longest that nothing is cut short in: leases and expiries are those of production. */
+const LEASE_MS = 30_000;
+const OPEN_WITHIN_MS = 120_000;
+/** Between two streams of a lane there is a moment: so many lanes keep the asked number open. */
+const LANES_PER_STREAM = 1.06;
+const CALLS_WITHIN_MS = 3_600_000;
+const ACCOUNTS = 2;
+const REPLICAS = { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1 } as const;
+
+/** A system under a steady load, whose processes are replaced one after the other as a rolling upgrade does it. */
+export class RollingRun {
+  readonly #replaced: Replaced[] = [];
+  readonly #seen: ClientCall[] = [];
+  #doors: readonly Door[];
+  #doorsMade: number;
+
+  private constructor(
+    readonly system: OwnSystem,
+    /** Of every process that is started from now on. */
+    readonly env: Record<string, string | undefined>,
+    readonly provider: ObedientProvider,
+    readonly accounts: readonly RunAccount[],
+    private readonly modelId: string,
+    private readonly streams: number,
+    private readonly pieceMs: number,
+  ) {
+    this.#doors = system.local.running().edgeUrls.map((url, number) => ({ number, url }));
+    this.#doorsMade = this.#doors.length;
+  }
+
+  /** @param pieceMs between two pieces of a stream of 12 to 20 */
+  static async begin(name: string, streams: number, pieceMs = PIECE_MS): Promise<RollingRun> {
+    const provider = await startObedientProvider();
+    const env = { GATEWAY_DRAIN_MS: String(DRAIN_MS) };
+    let system: OwnSystem | undefined;
+    try {
+      system = await startOwnSystem(name, env, REPLICAS);
+      const { operator } = system;
+      const endpoints = ['/v1/chat/completions', '/v1/messages'] as const;
+      const { id } = await operator.model(RUN_PRICES.rated, [`${provider.url}/a`, `${provider.url}/b`], {
+        endpoints: [...endpoints],
+      });
+      const lanes = Math.ceil(streams / ACCOUNTS);
+      const accounts = Array.from({ length: ACCOUNTS }, () => payer(operator, { model: 'rated', lanes }));
+      return new RollingRun(system, env, provider, await Promise.all(accounts), id, streams, pieceMs);
+    } catch (error) {
+      await system?.stop();
+      await provider.close();
+      throw error;
+    }
+  }
+
+  get replaced(): readonly Replaced[] {
+    return this.#replaced;
+  }
+
+  /** Calls that have ended, of all loads, in the order of their ends. */
+  get seen(): readonly ClientCall[] {
+    return this.#seen;
+  }
+
+  /** Resolves when every stream is open. An earlier load must have ended. */
+  async load(): Promise<SteadyLoad> {
+    const { accounts, modelId, pieceMs } = this;
+    const lanes = Math.ceil(this.streams * LANES_PER_STREAM);
+    const load = startSteadyLoad({
+      accounts,
+      modelId,
+      streams: lanes,
+      pieceMs,
+      seen: this.#seen,
+      doors: () => this.#doors,
+    });
+    await this.#allOpen();
+    return load;
+  }
+
+  /**
+   * Starts another process beside the one at `index`; when it is ready, clients are sent to it, and when the calls of the old
+   * one are under way that one is told to stop. Resolves when it has ended.
+   */
+  async replace(service: LocalService, index: number, load: SteadyLoad): Promise<Replaced> {
+    const startedAt = performance.now();
+    const replacement = await this.system.local.replace(service, index);
+    const readyMs = performance.now() - startedAt;
+    const carried = service === 'edge-proxy' ? await this.#sendElsewhere(index, load) : [];
+    await this.#allOpen();
+    const open = this.provider.running;
+    const toldAt = performance.now();
+    await replacement.retire(GRACE_MS);
+    const endedMs = performance.now() - toldAt;
+    const lastLines = replacement.old.lastLogLines();
+    const replaced = { service, open, carried, readyMs, endedMs, lastLines };
+    this.#replaced.push(replaced);
+    return replaced;
+  }
+
+  /** Resolves when so many calls have ended. */
+  async ended(calls: number): Promise<void> {
+    await until(`${calls} calls have ended`, () => this.#seen.length >= calls, CALLS_WITHIN_MS);
+  }
+
+  /** Everybody's log, when nothing runs any more. */
+  evidence(): Promise<Evidence> {
+    const { system, provider, accounts } = this;
+    const terms = accounts.map((account) => account.terms);
+    return readEvidence({ system, provider, terms, calls: this.#seen, faults: [], leaseMs: LEASE_MS });
+  }
+
+  async end(): Promise<void> {
+    await this.system.stop();
+    await this.provider.close();
+  }
+
+  /** As a balancer does it before a process is told to stop. Gives the calls that are left to the old edge. */
+  async #sendElsewhere(index: number, load: SteadyLoad): Promise<readonly number[]> {
+    const old = this.#doors[index];
+    const url = this.system.local.running().edgeUrls[index];
+    if (old === undefined || url === undefined) throw new Error(`there is no edge at place ${index}`);
+    const number = this.#doorsMade;
+    this.#doorsMade += 1;
+    this.#doors = this.#doors.with(index, { number, url });
+    await until(
+      'the calls of the old edge are under way',
+      () => {
+        const reached = new Set(this.provider.calls.map(({ n }) => n));
+        return load.underWay(old.number).every((n) => reached.has(n));
+      },
+      OPEN_WITHIN_MS,
+    );
+    return load.underWay(old.number);
+  }
+
+  #allOpen(): Promise<true> {
+    return until('all streams are open', () => this.provider.running >= this.streams, OPEN_WITHIN_MS);
+  }
+}

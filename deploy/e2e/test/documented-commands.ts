@@ -1,0 +1,40 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+
+export interface DocumentedCommand {
+  readonly document: string;
+  /** Without what is set before it and without a comment behind it. */
+  readonly command: string;
+}
+
+const PROGRAMS = 'npm|npx|node|curl|psql|pg_dump|pg_restore|docker|helm|kubectl|nats|redis-cli|promtool';
+const COMMAND = new RegExp(`^(?:[A-Z_]+=\\S+ )*((?:${PROGRAMS}) \\S.*)$`);
+const BLOCK = /^[ ]*```(\w*)\n([\s\S]*?)^[ ]*```/gm;
+/** In running text: a command, or the name of a script alone. */
+const SPAN = /`([^`\n]+)`/g;
+const SCRIPT_ALONE = /^(?:prove|bench):[a-z]+$/;
+const LEFT_OUT = new Set(['node_modules', 'dist', '.git', '.state', '.infra', '.cache', '.compose']);
+
+/** All Markdown below a directory but what others wrote, by paths from the root. */
+export function documents(root: string): string[] {
+  const below = (directory: string): string[] =>
+    readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+      if (LEFT_OUT.has(entry.name)) return [];
+      const path = join(directory, entry.name);
+      return entry.isDirectory() ? below(path) : entry.name.endsWith('.md') ? [relative(root, path)] : [];
+    });
+  return below(root).sort();
+}
+
+/** What a reader would paste: the lines of shell blocks and the commands in running text. */
+export function commandsIn(root: string, document: string): DocumentedCommand[] {
+  const text = readFileSync(join(root, document), 'utf8');
+  const blocks = [...text.matchAll(BLOCK)].filter(([, language]) => language === '' || language === 'sh');
+  const lines = blocks.flatMap(([, , body = '']) => body.replaceAll(/\\\n\s*/g, '').split('\n'));
+  const spans = [...text.replaceAll(BLOCK, '').matchAll(SPAN)].map(([, span = '']) => span);
+  const scripts = spans.filter((span) => SCRIPT_ALONE.test(span)).map((span) => `npm run ${span}`);
+  return [...lines, ...spans, ...scripts]
+    .flatMap((line) => line.split(' && '))
+    .flatMap((line) => COMMAND.exec(line.replace(/\s+#.*$/, '').trim())?.[1] ?? [])
+    .map((command) => ({ document, command }));
+}

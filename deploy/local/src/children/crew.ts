@@ -1,0 +1,167 @@
+import { freePort } from '@gateway/servers';
+import { SERVICES, environmentOf, programOf } from '../processes.js';
+import type { Addresses, LocalService, ProcessName } from '../processes.js';
+import type { Secrets } from '../secrets.js';
+import type { SystemOptions } from '../start-system.js';
+import { Child } from './child.js';
+import { takePort } from './outer-ports.js';
+import type { OuterPorts } from './outer-ports.js';
+
+export interface CrewParts {
+  readonly options: SystemOptions;
+  readonly addresses: Addresses;
+  readonly secrets: Secrets;
+  readonly ports: OuterPorts;
+  /** Told when a child died later than its first readiness, and when it is ready again. */
+  readonly onChange: (text: string) => void;
+}
+
+/** A process that has taken the place of another one, which still runs. */
+export interface Replacement {
+  readonly old: Child;
+  /** Ends the old one in order: SIGTERM, after `graceMs` SIGKILL. */
+  retire(graceMs: number): Promise<void>;
+}
+
+interface Member {
+  readonly child: Child;
+  /** Where its clients and people find it; of an edge or a dashboard. */
+  readonly url: string | null;
+  /** Of a dashboard. */
+  readonly operatorUrl: string | null;
+}
+
+/** Longest time for the calls of an edge to end when the local system is stopped; after it they are cut. */
+const DRAIN_MS = 10_000;
+
+/** All processes of a system but its servers: the replicas of each service in their order, and the simulator. */
+export class Crew {
+  readonly #parts: CrewParts;
+  readonly #simulatorPorts: readonly [number, number];
+  readonly #members = new Map<ProcessName, Member[]>();
+  /** Replicas made of each name: a replica's name is never used again. */
+  readonly #made = new Map<ProcessName, number>();
+  readonly #retiring = new Set<Child>();
+
+  private constructor(parts: CrewParts, simulatorPorts: readonly [number, number]) {
+    this.#parts = parts;
+    this.#simulatorPorts = simulatorPorts;
+  }
+
+  /** All processes, none started. */
+  static async make(parts: CrewParts): Promise<Crew> {
+    const { ports, replicas } = parts.options;
+    const crew = new Crew(parts, [
+      ports?.['simulator-a'] || (await freePort()),
+      ports?.['simulator-b'] || (await freePort()),
+    ]);
+    for (const service of SERVICES) {
+      while (crew.of(service).length < replicas[service]) crew.#list(service).push(await crew.#member(service));
+    }
+    crew.#list('provider-simulator').push(await crew.#member('provider-simulator'));
+    return crew;
+  }
+
+  /** In replica order. */
+  of(name: ProcessName): readonly Child[] {
+    return this.#list(name).map(({ child }) => child);
+  }
+
+  all(): [ProcessName, readonly Child[]][] {
+    return [...this.#members.keys()].map((name) => [name, this.of(name)]);
+  }
+
+  get edgeUrls(): string[] {
+    return this.#list('edge-proxy').flatMap(({ url }) => url ?? []);
+  }
+
+  get operatorUrls(): string[] {
+    return this.#list('dashboard').flatMap(({ operatorUrl }) => operatorUrl ?? []);
+  }
+
+  get providerUrls(): string[] {
+    return this.#simulatorPorts.map((port) => `http://127.0.0.1:${port}`);
+  }
+
+  /** With those that were replaced and still run. */
+  withRetiring(name: ProcessName): readonly Child[] {
+    return [...this.of(name), ...[...this.#retiring].filter((child) => child.name === name)];
+  }
+
+  /** Starts another process of the service; when it is ready it has the place at `index`. */
+  async replace(name: LocalService, index: number): Promise<Replacement> {
+    const old = this.of(name)[index];
+    if (old === undefined) throw new Error(`there is no ${name} at place ${index}`);
+    const next = await this.#member(name);
+    this.#retiring.add(next.child);
+    try {
+      await next.child.start();
+    } catch (error) {
+      await next.child.stop(0, 'SIGKILL');
+      throw error;
+    } finally {
+      this.#retiring.delete(next.child);
+    }
+    this.#list(name)[index] = next;
+    this.#retiring.add(old);
+    return {
+      old,
+      retire: async (graceMs) => {
+        await old.stop(graceMs);
+        this.#retiring.delete(old);
+      },
+    };
+  }
+
+  #list(name: ProcessName): Member[] {
+    const list = this.#members.get(name) ?? [];
+    this.#members.set(name, list);
+    return list;
+  }
+
+  async #member(name: ProcessName): Promise<Member> {
+    const { options, addresses, secrets, onChange } = this.#parts;
+    const n = (this.#made.get(name) ?? 0) + 1;
+    this.#made.set(name, n);
+    const adminPort = await freePort();
+    const { env, ...urls } = await this.#listeners(name);
+    const service =
+      name === 'provider-simulator'
+        ? {}
+        : { ...environmentOf(name, addresses, secrets), GATEWAY_REPLICA: `${name}-${n}` };
+    const child = new Child({
+      ...{ name, n, onChange },
+      program: programOf(name),
+      env: { ...process.env, GATEWAY_ADMIN_PORT: String(adminPort), ...service, ...env, ...options.env },
+      adminUrl: `http://127.0.0.1:${adminPort}`,
+      logFile: `${options.stateDirectory}/logs/${name}-${n}.jsonl`,
+    });
+    return { child, ...urls };
+  }
+
+  /** What a process listens on for others than services, and how it is told. */
+  async #listeners(name: ProcessName): Promise<Omit<Member, 'child'> & { readonly env: Record<string, string> }> {
+    const { ports } = this.#parts;
+    switch (name) {
+      case 'edge-proxy': {
+        const port = await takePort(ports.edge);
+        const env = { GATEWAY_HOST: '127.0.0.1', GATEWAY_PORT: String(port), GATEWAY_DRAIN_MS: String(DRAIN_MS) };
+        return { url: `http://127.0.0.1:${port}`, operatorUrl: null, env };
+      }
+      case 'dashboard': {
+        const port = await takePort(ports.dashboard);
+        const operatorPort = await takePort(ports.operator);
+        const env = {
+          GATEWAY_DASHBOARD_HOST: '127.0.0.1',
+          GATEWAY_DASHBOARD_PORT: String(port),
+          GATEWAY_OPERATOR_PORT: String(operatorPort),
+        };
+        return { url: `http://127.0.0.1:${port}`, operatorUrl: `http://127.0.0.1:${operatorPort}`, env };
+      }
+      case 'provider-simulator':
+        return { url: null, operatorUrl: null, env: { GATEWAY_SIMULATOR_PORTS: this.#simulatorPorts.join(',') } };
+      default:
+        return { url: null, operatorUrl: null, env: {} };
+    }
+  }
+}

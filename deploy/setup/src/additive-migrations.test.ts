@@ -1,0 +1,147 @@
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createDatabaseFromTemplate, migrate } from '@gateway/postgres';
+import { silentLog, startTestDatabase, temporaryDirectory } from '@gateway/testkit';
+import type { TestDatabaseServer } from '@gateway/testkit';
+import { narrowings, readShape } from '../test/schema-shape.js';
+import type { SchemaShape } from '../test/schema-shape.js';
+import { LEDGER_SERVICES } from './migrate-services.js';
+import type { LedgerService } from './migrate-services.js';
+
+interface Release {
+  readonly version: string;
+  /** The newest migration of each schema. */
+  readonly newest: Readonly<Record<LedgerService, string>>;
+}
+
+const ROOT = new URL('../../../', import.meta.url);
+/** A later migration may say `-- beside 0.1.0: <kind: name>: why the code of that release bears it`. */
+const MARKER = /^-- beside (\d+\.\d+\.\d+): ([a-z ]+: .+?): \S.*$/gm;
+const { releases } = JSON.parse(readText('deploy/setup/released-migrations.json')) as { releases: Release[] };
+
+const directory = temporaryDirectory('additive');
+let server: TestDatabaseServer;
+let databases = 0;
+beforeAll(async () => {
+  const planted = plant('template', [['0001_notes.sql', 'CREATE TABLE notes (a int);']]);
+  server = await startTestDatabase({ service: 'catalog', migrations: pathToFileURL(planted) });
+}, 60_000);
+afterAll(async () => {
+  await server?.stop();
+  directory.remove();
+});
+
+test('every release that the changelog names has its migrations on record, and no other', () => {
+  const named = [...readText('CHANGELOG.md').matchAll(/^## (\d+\.\d+\.\d+)(.*)$/gm)].toReversed();
+  const released = named.filter(([, , rest]) => !rest?.includes('not released')).map(([, version]) => version);
+  expect(releases.map(({ version }) => version)).toEqual(released);
+});
+
+test.each(LEDGER_SERVICES)(
+  'what the newest release finds in the schema of %s is still there, and nothing more is demanded of it',
+  async (service) => {
+    const release = releases.at(-1);
+    // Before the first release there is no older code: its schema is the one that is there.
+    const files = filesOf(service);
+    const newest = release?.newest[service] ?? files.at(-1) ?? '';
+    expect(files).toContain(newest);
+    const older = await shapeOf(service, copyUpTo(service, newest));
+    const newer = await shapeOf(service, migrationsOf(service));
+    expect(older.size).toBeGreaterThan(10);
+    const later = files
+      .filter((file) => file > newest)
+      .map((file) => readFileSync(`${migrationsOf(service)}${file}`, 'utf8'));
+    const borne = later.flatMap((sql) =>
+      [...sql.matchAll(MARKER)].flatMap(([, version, what]) => (version === release?.version ? [what] : [])),
+    );
+    expect(narrowings(older, newer).filter((what) => !borne.includes(what))).toEqual([]);
+  },
+  60_000,
+);
+
+test('the rule sees what migration 0014 of billing takes away, for which the changelog demands a stop', async () => {
+  const older = await shapeOf('billing', copyUpTo('billing', '0013_insights.sql'));
+  const found = narrowings(older, await shapeOf('billing', migrationsOf('billing')));
+  expect(found).toContain('function: billing.check_balance()');
+  expect(found).toContain('trigger: ledger_transactions.balanced');
+  expect(found).toContain('constraint: ledger_entries.ledger_entries_ledger_account_check');
+}, 60_000);
+
+const BASE = `CREATE TABLE notes (id int PRIMARY KEY, text text, size bigint NOT NULL DEFAULT 0, old text);
+GRANT SELECT, INSERT, UPDATE (text) ON notes TO \${role};
+CREATE FUNCTION count_notes() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';
+CREATE VIEW short_notes AS SELECT id, text FROM notes;`;
+
+let base: SchemaShape | undefined;
+
+test.each([
+  ['ALTER TABLE notes DROP COLUMN old', ['column: notes.old']],
+  ['ALTER TABLE notes RENAME COLUMN old TO older', ['column: notes.old']],
+  ['ALTER TABLE notes ALTER COLUMN size TYPE int', ['column: notes.size']],
+  ['ALTER TABLE notes ALTER COLUMN size DROP DEFAULT', ['value demanded: notes.size']],
+  ['ALTER TABLE notes ADD COLUMN more int NOT NULL', ['value demanded: notes.more']],
+  ['ALTER TABLE notes ADD CHECK (size < 9)', ['constraint: notes.notes_size_check']],
+  ['CREATE UNIQUE INDEX one_text ON notes (text)', ['unique index: notes.one_text']],
+  ['REVOKE INSERT ON notes FROM ${role}', ['right to a table: notes insert for gateway_catalog']],
+  ['REVOKE UPDATE (text) ON notes FROM ${role}', ['right to a column: notes.text update for gateway_catalog']],
+  ['DROP FUNCTION count_notes()', ['function: catalog.count_notes()']],
+  ['DROP VIEW short_notes', ['column: short_notes.id', 'column: short_notes.text']],
+  ['ALTER TABLE notes ADD COLUMN more int, ADD COLUMN size_2 int NOT NULL DEFAULT 1', []],
+  ['CREATE TABLE others (id int PRIMARY KEY, note int NOT NULL REFERENCES notes CHECK (note > 0))', []],
+  ['CREATE INDEX by_text ON notes (text); GRANT DELETE ON notes TO ${role}', []],
+])('%s: what is told of it', async (change, expected) => {
+  const name = `planted-${databases}`;
+  base ??= await shapeOf('catalog', plant('base', [['0001_notes.sql', BASE]]));
+  const files: [string, string][] = [
+    ['0001_notes.sql', BASE],
+    ['0002_change.sql', change],
+  ];
+  const found = narrowings(base, await shapeOf('catalog', plant(name, files)));
+  // With a column or a table its rights go too.
+  expect(found.filter((what) => !what.startsWith('right') || expected.includes(what as never))).toEqual(expected);
+});
+
+/** The shape that these migrations make of an empty database. */
+async function shapeOf(service: LedgerService, migrations: string): Promise<SchemaShape> {
+  databases += 1;
+  const url = await createDatabaseFromTemplate(server.postgres.url, `shape_${databases}`, 'template1');
+  const role = (name: string): { name: string; password: string } => ({ name: `gateway_${name}`, password: 'shape' });
+  await migrate({
+    migrationUrl: url,
+    schema: service,
+    directory: pathToFileURL(migrations),
+    role: role(service),
+    ...(service === 'billing' ? { readers: { finance: role('finance') } } : {}),
+    log: silentLog,
+  });
+  return readShape(url, service);
+}
+
+function copyUpTo(service: LedgerService, newest: string): string {
+  const target = `${directory.path}/${service}-${newest}/`;
+  mkdirSync(target, { recursive: true });
+  for (const file of filesOf(service).filter((name) => name <= newest)) {
+    copyFileSync(`${migrationsOf(service)}${file}`, `${target}${file}`);
+  }
+  return target;
+}
+
+function plant(name: string, files: readonly (readonly [string, string])[]): string {
+  const target = `${directory.path}/${name}/`;
+  mkdirSync(target, { recursive: true });
+  for (const [file, sql] of files) writeFileSync(`${target}${file}`, `${sql}\n`);
+  return target;
+}
+
+function filesOf(service: LedgerService): string[] {
+  return readdirSync(migrationsOf(service)).sort();
+}
+
+function migrationsOf(service: LedgerService): string {
+  return fileURLToPath(new URL(`services/${service}/migrations/`, ROOT));
+}
+
+function readText(path: string): string {
+  return readFileSync(new URL(path, ROOT), 'utf8');
+}

@@ -1,0 +1,39 @@
+import pg from 'pg';
+import { findPostgresTools } from './find-postgres-tools.js';
+import type { PostgresTools } from './find-postgres-tools.js';
+
+export interface AdministratedDatabase {
+  readonly client: pg.Client;
+  readonly major: number;
+  readonly tools: PostgresTools;
+}
+
+const CONNECT_MS = 10_000;
+const VERSION_UNIT = 10_000;
+
+/** A session of the administrator, and the tools that fit the server. Throws when there are none. */
+export async function connectDatabase(migrationUrl: string): Promise<AdministratedDatabase> {
+  const client = new pg.Client({
+    connectionString: migrationUrl,
+    application_name: 'backup',
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+  });
+  // A lost connection is reported by the statement that runs into it.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ server_version_num: string }>('SHOW server_version_num');
+    const major = Math.floor(Number(rows[0]?.server_version_num) / VERSION_UNIT);
+    const tools = findPostgresTools(major, process.env);
+    if (tools === null) {
+      throw new Error(
+        `there is no pg_dump of version ${major} or newer: install the client programs of PostgreSQL (Debian: postgresql-client), or name a server program beside them by GATEWAY_POSTGRES_BINARY`,
+      );
+    }
+    return { client, major, tools };
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
+}

@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+
+/** Programs of PostgreSQL that are at least as new as a server. */
+export interface PostgresTools {
+  readonly pgDump: string;
+  readonly pgRestore: string;
+  /** Of pg_dump, as it tells it. */
+  readonly version: string;
+}
+
+/** Where packages put the programs of each major version. */
+const VERSIONED_PLACES = ['/usr/lib/postgresql', '/usr/pgsql'];
+const VERSION_TIMEOUT_MS = 5_000;
+
+/**
+ * pg_dump and pg_restore beside `GATEWAY_POSTGRES_BINARY`, else of packages, else on PATH: the first that is no older than the
+ * server, which is what pg_dump demands. Null when there is none.
+ */
+export function findPostgresTools(serverMajor: number, env: NodeJS.ProcessEnv): PostgresTools | null {
+  for (const directory of directories(env)) {
+    const [pgDump, pgRestore] = [join(directory, 'pg_dump'), join(directory, 'pg_restore')];
+    if (!existsSync(pgDump) || !existsSync(pgRestore)) continue;
+    const told = spawnSync(pgDump, ['--version'], { encoding: 'utf8', timeout: VERSION_TIMEOUT_MS });
+    const [, version, major] = /\(PostgreSQL\) ((\d+)\S*)/.exec(told.stdout ?? '') ?? [];
+    if (version !== undefined && Number(major) >= serverMajor) return { pgDump, pgRestore, version };
+  }
+  return null;
+}
+
+function directories(env: NodeJS.ProcessEnv): string[] {
+  const named = env['GATEWAY_POSTGRES_BINARY'];
+  const packaged = VERSIONED_PLACES.flatMap((place) =>
+    (existsSync(place) ? readdirSync(place) : [])
+      .sort((one, other) => Number(other) - Number(one))
+      .map((version) => join(place, version, 'bin')),
+  );
+  const onPath = (env['PATH'] ?? '').split(delimiter).filter((directory) => directory.startsWith('/'));
+  return [...(named === undefined ? [] : [dirname(named)]), ...packaged, ...onPath];
+}

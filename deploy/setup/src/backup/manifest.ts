@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Figures } from './read-figures.js';
+
+/** What lies beside a dump, in `backup.json`. */
+export interface Manifest {
+  readonly form: 1;
+  /** ISO 8601. */
+  readonly madeAt: string;
+  /** Of the server. */
+  readonly postgresMajor: number;
+  /** SHA-256 of the dump, hexadecimal. */
+  readonly sha256: string;
+  readonly figures: Figures;
+}
+
+export const SCHEMAS = ['billing', 'accounts', 'catalog', 'finance'] as const;
+const FILE = 'backup.json';
+const FORM = 1;
+
+export function dumpFile(directory: string): string {
+  return join(directory, 'gateway.dump');
+}
+
+export function writeManifest(directory: string, manifest: Manifest): void {
+  writeFileSync(join(directory, FILE), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 });
+}
+
+/** Throws when there is no backup, when it has another form, or when the dump is not the one that was made. */
+export async function readManifest(directory: string): Promise<Manifest> {
+  const manifest = JSON.parse(readFileSync(join(directory, FILE), 'utf8')) as Partial<Manifest>;
+  const { form, sha256, figures, postgresMajor, madeAt } = manifest;
+  if (form !== FORM || sha256 === undefined || figures === undefined || postgresMajor === undefined || !madeAt) {
+    throw new Error(`${FILE} is not of a form that this release reads`);
+  }
+  if ((await checksum(dumpFile(directory))) !== sha256) throw new Error('the dump is not the one that was made');
+  return { form, madeAt, postgresMajor, sha256, figures };
+}
+
+export async function checksum(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  return hash.digest('hex');
+}

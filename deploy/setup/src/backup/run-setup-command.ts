@@ -1,0 +1,37 @@
+import { parseArgs } from 'node:util';
+import { ConfigurationError } from '@gateway/service-kit';
+
+/** EX_CONFIG of sysexits.h, as services use it. */
+const EXIT_CONFIGURATION = 78;
+const EXIT_FAULT = 1;
+
+/** Runs a command and sets the exit code; what went wrong is told without a stack. */
+export async function runSetupCommand(name: string, work: () => Promise<number>): Promise<void> {
+  try {
+    process.exitCode = await work();
+  } catch (error) {
+    process.exitCode = error instanceof ConfigurationError ? EXIT_CONFIGURATION : EXIT_FAULT;
+    process.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+  }
+}
+
+const TO = { to: { type: 'string' } } as const;
+const FROM = { from: { type: 'string' }, 'accept-loss': { type: 'boolean' } } as const;
+interface Given {
+  readonly to?: string;
+  readonly from?: string;
+  readonly 'accept-loss'?: boolean;
+}
+
+/** `--to DIR` or `--from DIR`, the latter with `--accept-loss`. */
+export function directoryFrom(option: 'to' | 'from'): { readonly directory: string; readonly acceptLoss: boolean } {
+  const { values } = parseArgs({
+    options: option === 'to' ? TO : FROM,
+    strict: true,
+    allowPositionals: false,
+  });
+  const { to, from, 'accept-loss': acceptLoss } = values as Given;
+  const directory = to ?? from;
+  if (directory === undefined || directory === '') throw new Error(`say the directory: --${option} DIR`);
+  return { directory, acceptLoss: acceptLoss === true };
+}

@@ -1,0 +1,35 @@
+// `npm run restore -- --from DIR [--accept-loss]`: puts a backup in the place of what the database has, and declares it to be the
+// ledger. Exit 0: done; 1: a fault, told on standard error; 78: the configuration.
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { COMMON_FIELDS, createLogger, readConfig } from '@gateway/service-kit';
+import { restore } from './backup/restore.js';
+import { directoryFrom, runSetupCommand } from './backup/run-setup-command.js';
+import { MIGRATE_FIELDS, rolesOf } from './migrate-config.js';
+
+const PASSWORD_BYTES = 32;
+/** Gives the ledger a new incarnation: billing's own command, since the ledger is billing's. */
+const RESTORED = fileURLToPath(new URL('../../../services/billing/dist/settle/restore-main.js', import.meta.url));
+
+await runSetupCommand('restore', async () => {
+  const { directory, acceptLoss } = directoryFrom('from');
+  const config = readConfig({ ...MIGRATE_FIELDS, GATEWAY_NATS_URL: COMMON_FIELDS.GATEWAY_NATS_URL }, process.env);
+  const log = createLogger({ service: 'restore', replica: String(process.pid), level: config.GATEWAY_LOG_LEVEL });
+  const roles = rolesOf(config, randomBytes(PASSWORD_BYTES).toString('hex'));
+  const { madeAt } = await restore({ migrationUrl: config.GATEWAY_MIGRATION_URL.reveal(), ...roles, log }, directory);
+  console.log(`restored as of ${madeAt}: every figure is that of the backup`);
+  const child = spawn(process.execPath, [RESTORED, ...(acceptLoss ? ['--accept-loss'] : [])], {
+    env: {
+      ...process.env,
+      GATEWAY_POSTGRES_URL: config.GATEWAY_BILLING_POSTGRES_URL.reveal(),
+      GATEWAY_NATS_URL: config.GATEWAY_NATS_URL.reveal(),
+    },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  return code ?? 1;
+});
