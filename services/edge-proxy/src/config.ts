@@ -1,4 +1,5 @@
 import { COMMON_FIELDS, field, portField, type ConfigOf } from '@gateway/service-kit';
+import type { UpstreamProxy } from './adapters/proxy-connector.js';
 import { HTTP_FIELDS } from './http/http-limits.js';
 import { LOAD_FIELDS } from './load/load-limits.js';
 
@@ -22,6 +23,17 @@ export const EDGE_FIELDS = {
   GATEWAY_CREDENTIALS_KEY: COMMON_FIELDS.GATEWAY_CREDENTIALS_KEY,
   GATEWAY_MESSAGES_ENABLED: COMMON_FIELDS.GATEWAY_MESSAGES_ENABLED,
   GATEWAY_ALLOW_PRIVATE_SOURCES: COMMON_FIELDS.GATEWAY_ALLOW_PRIVATE_SOURCES,
+  GATEWAY_UPSTREAM_PROXY_URL: field.secretUrl({
+    doc: 'HTTP proxy through which providers are reached (CONNECT), with user and password if it wants them; it must refuse private addresses itself',
+    schemes: ['http', 'https'],
+    optional: true,
+  }),
+  GATEWAY_UPSTREAM_PROXY_EXCEPTIONS: field.list({
+    doc: 'hosts of providers that are reached without the proxy; one that begins with a dot is a domain with all below it',
+    pattern: /^\.?[a-z0-9[][a-z0-9.:\-\]]*$/,
+    patternText: 'a host name, or a dot and a domain',
+    default: [],
+  }),
   GATEWAY_BEAT_MS: COMMON_FIELDS.GATEWAY_BEAT_MS,
   GATEWAY_READ_ON_MS: COMMON_FIELDS.GATEWAY_READ_ON_MS,
   GATEWAY_DRAIN_MS: COMMON_FIELDS.GATEWAY_DRAIN_MS,
@@ -31,3 +43,10 @@ export const EDGE_FIELDS = {
 } as const;
 
 export type EdgeConfig = ConfigOf<typeof EDGE_FIELDS>;
+
+/** The way to providers; null: they are reached directly. */
+export function proxyOf(config: EdgeConfig): UpstreamProxy | null {
+  const url = config.GATEWAY_UPSTREAM_PROXY_URL;
+  if (url === null) return null;
+  return { url: new URL(url.reveal()), exceptions: config.GATEWAY_UPSTREAM_PROXY_EXCEPTIONS };
+}

@@ -7,7 +7,7 @@ import { ThreadedBodyParser } from './adapters/body-parser.js';
 import { makeBusLine } from './adapters/bus-line.js';
 import { followCatalog } from './adapters/catalog-mirror.js';
 import { SourceLanes } from './adapters/source-lanes.js';
-import type { EDGE_FIELDS } from './config.js';
+import { proxyOf, type EDGE_FIELDS } from './config.js';
 import { declareGauges } from './edge-gauges.js';
 import { edgeRoutes } from './http/edge-routes.js';
 import { httpLimitsOf } from './http/http-limits.js';
@@ -41,7 +41,7 @@ export async function startEdge(
   const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'edge-proxy', replica, log });
   // A new process is a new edge, also under an old replica's name (money and failure, rule 5).
   const edgeId = `${replica.slice(0, REPLICA_IN_ID_CHARS_MAX)}-${randomBytes(4).toString('hex')}`;
-  const sources = new SourceLanes({ privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES });
+  const sources = new SourceLanes({ privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES, proxy: proxyOf(config) });
   const catalog = followCatalog(bus, config.GATEWAY_CREDENTIALS_KEY, log);
   const bodies = new ThreadedBodyParser({
     threadUrl: parseThreadUrl,

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { until } from '@gateway/testkit';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
+import { startTunnelProxy } from '../../test/tunnel-proxy.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
 import type { SourceFailure, SourceReader } from '../ports.js';
 import { SourceLanes } from './source-lanes.js';
@@ -210,4 +211,38 @@ test('a request that is given up while its body is taken closes its connection, 
   await server.stop();
   await until('the connection is closed', () => isClosed);
   expect(told).toEqual(['sent']);
+});
+
+test('through a proxy each connection is a tunnel, and the proxy looks the name up', async () => {
+  const server = await provider((socket) =>
+    socket.on('data', (chunk) => chunk.includes('POST ') && socket.write(OK)).resume(),
+  );
+  const proxy = await startTunnelProxy(Number(server.port));
+  stops.push(() => proxy.stop());
+  const lookup = scripted(['127.0.0.1']);
+  const url = new URL(proxy.url.replace('//', '//some%20one:pass@'));
+  const lanes = lanesWith({ privateAllowed: false, lookup, proxy: { url, exceptions: ['.inside.example'] } });
+  for (const connection of ['first', 'used again']) {
+    const heard = await exchange(lanes, 'http://provider.example');
+    expect([connection, heard.told.includes('200'), heard.failure]).toEqual([connection, true, null]);
+  }
+  const authorization = `Basic ${Buffer.from('some one:pass').toString('base64')}`;
+  expect(proxy.asked).toEqual([{ target: 'provider.example:80', authorization }]);
+  expect(lookup.asked).toEqual([]);
+  expect((await exchange(lanes, `http://api.inside.example:${server.port}`)).failure?.kind).toBe('private');
+  expect(lookup.asked).toEqual(['api.inside.example']);
+  expect((await exchange(lanes, 'http://169.254.169.254')).failure?.kind).toBe('private');
+});
+
+test('a source that the proxy does not reach is unreachable', async () => {
+  const proxy = await startTunnelProxy(1, 403);
+  stops.push(() => proxy.stop());
+  const lanes = lanesWith({ privateAllowed: false, proxy: { url: new URL(proxy.url), exceptions: [] } });
+  expect(await exchange(lanes, 'https://provider.example')).toMatchObject({
+    told: [],
+    failure: { kind: 'unreachable', reused: false },
+  });
+  await proxy.stop();
+  stops.pop();
+  expect((await exchange(lanes, 'https://provider.example')).failure?.kind).toBe('unreachable');
 });

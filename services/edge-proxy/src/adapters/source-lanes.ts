@@ -3,6 +3,7 @@ import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { buildConnector, Client } from 'undici';
 import type { SourceExchange, SourceFailure, SourceReader, SourceRequest, SourceSender } from '../ports.js';
+import { goesThrough, proxyConnector, type UpstreamProxy } from './proxy-connector.js';
 import { Exchange, type Lane, type LaneOwner } from './source-exchange.js';
 
 /** Connections to one origin, idle ones included. A call above is told that the source is unreachable. */
@@ -21,6 +22,8 @@ export interface SourceLanesOptions {
   readonly privateAllowed: boolean;
   /** The resolver of names; the system's unless stated. */
   readonly lookup?: LookupFunction;
+  /** Providers are reached through it. It looks names up itself, and has to refuse private addresses itself. */
+  readonly proxy?: UpstreamProxy | null;
 }
 
 /**
@@ -72,17 +75,17 @@ class OriginLanes implements LaneOwner {
   /** Of an origin that no connection may be made to; a name may still turn out to be one when it is looked up. */
   readonly privateHost: string | null;
   readonly #origin: string;
-  readonly #connect: ReturnType<typeof buildConnector>;
+  readonly #connect: buildConnector.connector;
   readonly #all = new Set<Lane>();
   /** The most recently used is last. */
   readonly #idle: Lane[] = [];
 
-  constructor(origin: string, { privateAllowed, lookup = systemLookup }: SourceLanesOptions) {
+  constructor(origin: string, { privateAllowed, lookup = systemLookup, proxy = null }: SourceLanesOptions) {
     const { hostname } = new URL(origin);
     // An address that stands in the URL is never looked up.
     this.privateHost = !privateAllowed && isPrivateHost(hostname) ? hostname : null;
     this.#origin = origin;
-    this.#connect = buildConnector({
+    const connect = buildConnector({
       timeout: CONNECT_TIMEOUT_MS,
       maxCachedSessions: TLS_SESSIONS_MAX,
       allowH2: false,
@@ -91,6 +94,7 @@ class OriginLanes implements LaneOwner {
       autoSelectFamily: true,
       lookup: privateAllowed ? lookup : publicLookup(lookup),
     });
+    this.#connect = proxy !== null && goesThrough(proxy, hostname) ? proxyConnector(proxy, connect) : connect;
   }
 
   take(fresh: boolean): Lane | null {

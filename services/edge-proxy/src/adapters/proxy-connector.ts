@@ -1,0 +1,65 @@
+import type { Socket } from 'node:net';
+import type { buildConnector } from 'undici';
+import { Client } from 'undici';
+
+/** Long enough for the proxy to reach the provider. */
+const TUNNEL_TIMEOUT_MS = 10_000;
+const HTTP_OK = 200;
+
+/** The proxy between this deployment and its providers. */
+export interface UpstreamProxy {
+  /** `http:` or `https:`; with user and password where the proxy wants them. */
+  readonly url: URL;
+  /** Hosts that are reached without it; one that begins with a dot is a domain with all below it. */
+  readonly exceptions: readonly string[];
+}
+
+/** Whether a provider's host is reached through the proxy. */
+export function goesThrough(proxy: UpstreamProxy, hostname: string): boolean {
+  const host = hostname.toLowerCase();
+  return !proxy.exceptions.some((one) =>
+    one.startsWith('.') ? host === one.slice(1) || host.endsWith(one) : host === one,
+  );
+}
+
+/**
+ * Connects to a provider through a tunnel of the proxy (CONNECT), also to one without TLS: the proxy sees no request. Each
+ * connection is a tunnel of its own; when it cannot be had the source counts as unreachable.
+ */
+export function proxyConnector(proxy: UpstreamProxy, secure: buildConnector.connector): buildConnector.connector {
+  const { origin } = proxy.url;
+  const headers = proxyAuthorization(proxy.url);
+  return (options, callback) => {
+    const isSecure = options.protocol === 'https:';
+    openTunnel(origin, `${options.hostname}:${options.port || (isSecure ? '443' : '80')}`, headers).then(
+      (socket) => {
+        if (isSecure) secure({ ...options, httpSocket: socket }, callback);
+        else callback(null, socket);
+      },
+      (error: Error) => callback(error, null),
+    );
+  };
+}
+
+async function openTunnel(origin: string, path: string, headers: Record<string, string>): Promise<Socket> {
+  const client = new Client(origin, {
+    connectTimeout: TUNNEL_TIMEOUT_MS,
+    headersTimeout: TUNNEL_TIMEOUT_MS,
+    allowH2: false,
+  });
+  try {
+    const { statusCode, socket } = await client.connect({ path, headers: { ...headers, host: path } });
+    if (statusCode === HTTP_OK) return socket as Socket;
+    socket.on('error', () => undefined).destroy();
+    throw new Error(`the proxy answered ${statusCode}`);
+  } finally {
+    // The tunnel is no longer the client's: nothing else is open.
+    void client.destroy();
+  }
+}
+
+function proxyAuthorization({ username, password }: URL): Record<string, string> {
+  if (username === '') return {};
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { 'proxy-authorization': `Basic ${Buffer.from(pair).toString('base64')}` };
+}
