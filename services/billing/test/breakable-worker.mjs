@@ -1,9 +1,10 @@
 // A worker of usage events that ends itself by SIGKILL before or after a named call. It wires the ports that the service
 // wires, in wrappers; the code of the service knows nothing of it. Settings come as JSON in the first argument.
 import { randomUUID } from 'node:crypto';
+import { setTimeout as after } from 'node:timers/promises';
 import { connectBus } from '@gateway/bus';
 import { subjectOf, usageRecorded } from '@gateway/contracts/messages';
-import { createPool } from '@gateway/postgres';
+import { createPool, isConnectionFault } from '@gateway/postgres';
 import { isInfrastructureFault } from '../dist/adapters/infrastructure-fault.js';
 import { makeAnnouncer } from '../dist/adapters/announcer.js';
 import { readIncarnation } from '../dist/adapters/incarnation.js';
@@ -24,6 +25,7 @@ const {
   silentMs = 1_000,
 } = JSON.parse(process.argv[2]);
 const log = { info() {}, warn() {}, error() {} };
+const RETRY_MS = 100;
 let reached = 0;
 
 function reach(place) {
@@ -66,9 +68,21 @@ function breakablePool(pool) {
   return pool;
 }
 
+/** As the service does: the database may be away while this process starts. */
+async function reachedIncarnation() {
+  for (;;) {
+    try {
+      return await readIncarnation(pool);
+    } catch (error) {
+      if (!isConnectionFault(error)) throw error;
+      await after(RETRY_MS);
+    }
+  }
+}
+
 const pool = breakablePool(createPool(postgresUrl, { applicationName: 'breakable', log }));
 const locksPool = createPool(postgresUrl, { applicationName: 'breakable locks', max: 1, log });
-const incarnation = await readIncarnation(pool);
+const incarnation = await reachedIncarnation();
 const bus = await connectBus({ url: natsUrl, service: 'billing', replica: randomUUID(), log });
 const store = makeSettleStore(pool);
 const settling = {
