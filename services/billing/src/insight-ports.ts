@@ -25,6 +25,11 @@ export interface UsageHoursStore {
   series(query: SeriesQuery): Promise<PlacedRow[]>;
 }
 
+export interface StandingValuesStore {
+  /** Of the standing rows of an account that have such names. */
+  values(account: string, names: readonly string[]): Promise<{ name: string; value: bigint }[]>;
+}
+
 /** Refused calls of one account, code and key in one minute. */
 export interface RefusedCalls {
   readonly account: string;

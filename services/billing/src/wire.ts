@@ -45,6 +45,7 @@ import { makeSetAsideStore } from './adapters/set-aside-store.js';
 import { makeSettleStore } from './adapters/settle-store.js';
 import { makeShardLocks } from './adapters/shard-locks.js';
 import { makeShowStore } from './adapters/show-store.js';
+import { makeStandingValuesStore } from './adapters/standing-values.js';
 import { makeSubscriptionStore } from './adapters/subscription-store.js';
 import { makeUsageHoursStore } from './adapters/usage-hours.js';
 import { makeUsageStream, type UsageStream } from './adapters/usage-stream.js';
@@ -163,7 +164,11 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   const telling = startTelling({ options, pool, bus });
   const ages = declareGauges(pool, [pool, settlePool, locksPool]);
   serveDoors({ bus, pool, stream, months, clock, outbox });
-  serveInsights(bus, { hours: makeUsageHoursStore(pool), refused, now: () => clock.nowMs(), log });
+  serveInsights(bus, {
+    hours: makeUsageHoursStore(pool),
+    standing: makeStandingValuesStore(pool),
+    ...{ refused, now: () => clock.nowMs(), log },
+  });
   serveAlertRequests(bus, {
     alerts: makeAlertStore(pool),
     webhooks: { store: makeWebhookStore(pool), privateAllowed: options.privateAllowed },

@@ -87,6 +87,7 @@ const rows = [
   },
 ];
 export const SERIES = { 'billing.usage-series': { rows } };
+const KEY_MONTHS = { 'billing.key-months': { rows: [{ key: 'key_1', chargedNanoUsd: 1_500_000_000 }] } };
 export const DECIDING = {
   'admission.usage': {
     ...{ kind: 'usage', account: 'acc_1', key: 'key_p', now: NOW },
@@ -241,7 +242,7 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
   },
   listKeys: {
     path: '/accounts/{account}/keys',
-    answers: { 'accounts.list-keys': { keys: [KEY], ...last }, ...creation, ...names, ...SERIES },
+    answers: { 'accounts.list-keys': { keys: [KEY], ...last }, ...creation, ...names, ...KEY_MONTHS },
     status: 200,
     schema: pageKeys,
   },

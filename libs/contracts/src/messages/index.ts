@@ -91,7 +91,13 @@ import {
   edgeHealth,
 } from './catalog.js';
 import { edgeBeat, edgeReport, edgeVerdict } from './edge.js';
-import { billingRefusedCall, billingRefusedCalls, billingUsageSeries, callsRefused } from './insights.js';
+import {
+  billingKeyMonths,
+  billingRefusedCall,
+  billingRefusedCalls,
+  billingUsageSeries,
+  callsRefused,
+} from './insights.js';
 import type { AnyMessage } from './message.js';
 import {
   accountsBeginSignIn,
@@ -148,6 +154,7 @@ export const MESSAGES: readonly AnyMessage[] = [
   billingGetLimits,
   billingAudit,
   billingUsageSeries,
+  billingKeyMonths,
   callsRefused,
   billingRefusedCalls,
   billingRefusedCall,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { managementRefusal } from '../operator/index.js';
+import { managementRefusal, PAGE_LIMIT_MAX } from '../operator/index.js';
 import { published, request } from './message.js';
-import { count, epochMs, modelId, nanoUsd, objectId, requestId } from './scalars.js';
+import { count, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId, requestId } from './scalars.js';
 
 /** Longest time that one series covers: [from, to). */
 export const SERIES_MS_MAX = 400 * 24 * 3_600_000;
@@ -68,6 +68,15 @@ export const billingUsageSeries = request({
     }),
     managementRefusal,
   ]),
+});
+
+/** What keys were charged for in a calendar month, as their caps count it. A key without a charge has no row. */
+export const billingKeyMonths = request({
+  ...management,
+  name: 'billing.key-months',
+  subject: 'billing.key-months',
+  body: z.object({ account: objectId, month, keys: z.array(objectId).min(1).max(PAGE_LIMIT_MAX) }),
+  answer: z.object({ rows: z.array(z.object({ key: objectId, chargedNanoUsd: nanoUsdPositive })) }),
 });
 
 /** Rows in one message. */

@@ -123,17 +123,21 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [
   },
   {
     name: 'hour of use',
-    sql: `WITH rebuilt AS (SELECT account, hour_ms, key_id, member_id, model_id, ${HOUR_SUMS} AS sums FROM (
+    sql: `WITH rebuilt AS (SELECT account, hour_ms, key_id, member_id, model_id, ${HOUR_SUMS} AS sums,
+                                  count(*) FILTER (WHERE wallet_nano_usd > 0) AS wallet_calls FROM (
                              SELECT *, ${HOUR_OF_ID} AS hour_ms FROM usage_records WHERE outcome = 'settled') record
                             GROUP BY 1, 2, 3, 4, 5),
                kept AS (SELECT account, hour_ms, key_id, member_id, model_id,
                                format('%s calls, tokens %s %s %s %s, plan %s, wallet %s', calls, input_tokens,
-                                      cached_input_tokens, cache_write_tokens, output_tokens, plan_nano_usd, wallet_nano_usd) AS sums
+                                      cached_input_tokens, cache_write_tokens, output_tokens, plan_nano_usd, wallet_nano_usd) AS sums,
+                               calls, wallet_calls, counted_calls
                           FROM usage_hours)
           SELECT concat_ws(' ', account, hour_ms, key_id, member_id, model_id) AS subject,
-                 coalesce(rebuilt.sums, 'no row') AS expected, coalesce(kept.sums, 'no row') AS found
+                 coalesce(rebuilt.sums || format(', of %s calls', rebuilt.wallet_calls), 'no row') AS expected,
+                 coalesce(kept.sums || format(', of %s calls', kept.wallet_calls), 'no row') AS found
             FROM rebuilt FULL JOIN kept USING (account, hour_ms, key_id, member_id, model_id)
-           WHERE rebuilt.sums IS DISTINCT FROM kept.sums`,
+           WHERE rebuilt.sums IS DISTINCT FROM kept.sums OR kept.counted_calls > kept.calls
+              OR (kept.counted_calls = kept.calls AND rebuilt.wallet_calls <> kept.wallet_calls)`,
   },
   {
     name: 'version',

@@ -1,6 +1,7 @@
 import { WALLET_ROW } from '@gateway/metering';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
-import type { FinanceStore, Movement, StatementFacts } from '../operator-ports.js';
+import type { FinanceStore, StatementFacts } from '../operator-ports.js';
+import { readMovements, sumLaterMovements, sumMovements } from './movement-rows.js';
 import { timeOf } from './period-rows.js';
 import { readLines, readSpends } from './spend-rows.js';
 
@@ -42,11 +43,11 @@ async function statement(
   if (kept?.kept !== true) return null;
   const balance = await readBalance(tx, account);
   const movements = await readMovements(tx, account, from, to);
-  const later = sumOf(await readMovements(tx, account, to, null));
+  const later = await sumLaterMovements(tx, account, to);
   const spends = await readSpends(tx, { account, from, to }, linesMax);
   return {
     // What the month did not do was done before it or after it: the balance is the sum of all movements.
-    openingNanoUsd: balance - later - sumOf(movements),
+    openingNanoUsd: balance - later - sumMovements(movements),
     closingNanoUsd: balance - later,
     movements,
     ...spends,
@@ -59,25 +60,4 @@ async function readBalance(tx: Tx, account: string): Promise<bigint> {
     WALLET_ROW,
   ]);
   return row?.value ?? 0n;
-}
-
-/** What moved the wallet, by the time inside the ids: [from, to), null: no end. */
-async function readMovements(tx: Tx, account: string, from: number, to: number | null): Promise<Movement[]> {
-  const rows = await tx.query<{ kind: string; amount: string; transactions: bigint }>(
-    `SELECT head.kind, sum(entry.amount_nano_usd)::text AS amount, count(DISTINCT head.id) AS transactions
-       FROM ledger_transactions head JOIN ledger_entries entry ON entry.transaction_id = head.id
-      WHERE head.account = $1 AND head.id >= uuid_floor($2) AND ($3::bigint IS NULL OR head.id < uuid_floor($3))
-        AND entry.ledger_account = 'wallet:' || $1
-      GROUP BY 1 ORDER BY 1`,
-    [account, from, to],
-  );
-  return rows.map(({ kind, amount, transactions }) => ({
-    kind,
-    amountNanoUsd: BigInt(amount),
-    transactions: Number(transactions),
-  }));
-}
-
-function sumOf(movements: readonly Movement[]): bigint {
-  return movements.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n);
 }

@@ -2,15 +2,13 @@ import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { WALLET_ROW } from '@gateway/metering';
 import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
 import type { LedgerEntry, LedgerKind } from '../domain/facts.js';
-import type { PageQuery, PostedTransaction, RecordsQuery, ShowStore } from '../ports.js';
+import type { PostedTransaction, ShowStore } from '../ports.js';
+import { boundsOf, WITHIN } from './id-bounds.js';
 import { RECORD_SELECTION, recordFromRow, type RecordRow } from './record-columns.js';
+import { findRecords } from './record-search.js';
 import { readLimits, readSubscription } from './subscription-rows.js';
 
 const SNAPSHOT = { isolation: 'repeatable read', readOnly: true } as const;
-
-/** The bounds on ids that a query's times and cursor give; `$1` from, `$2` to (epoch milliseconds), `$3` before. */
-const WITHIN = `id >= uuid_floor(coalesce($1::bigint, 0))
-    AND id < least(uuid_floor(coalesce($2::bigint, 281474976710655)), coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))`;
 
 export function makeShowStore(pool: Pool): ShowStore {
   const inSnapshot = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => inTransaction(pool, work, SNAPSHOT);
@@ -33,15 +31,7 @@ export function makeShowStore(pool: Pool): ShowStore {
         );
         return { record: recordFromRow(row), transactions: await withEntries(tx, heads) };
       }),
-    records: (query) =>
-      inSnapshot(async (tx) => {
-        const { conditions, values } = filtersOf(query, boundsOf(query));
-        const rows = await tx.query<RecordRow>(
-          `SELECT ${RECORD_SELECTION} FROM usage_records WHERE ${WITHIN} ${conditions} ORDER BY id DESC LIMIT $4`,
-          values,
-        );
-        return rows.map(recordFromRow);
-      }),
+    records: (query) => inSnapshot((tx) => findRecords(tx, query)),
     transactions: (query) =>
       inSnapshot(async (tx) => {
         const heads = await tx.query<HeadRow>(
@@ -101,31 +91,4 @@ async function withEntries(tx: Tx, heads: readonly HeadRow[]): Promise<PostedTra
     postedAt: head.posted_at,
     entries: entries.get(head.id) ?? [],
   }));
-}
-
-/** Ids carry 48 bits of milliseconds: a later bound is beyond all of them. */
-const ID_TIME_MS_MAX = 2 ** 48 - 1;
-
-function boundsOf({ from, to, before, limit }: PageQuery): unknown[] {
-  const within = (ms: number | null): number | null => ms && Math.min(ms, ID_TIME_MS_MAX);
-  return [within(from), within(to), before, limit];
-}
-
-const FILTERS = {
-  account: 'account',
-  key: 'key_id',
-  member: 'member_id',
-  model: 'model_id',
-  outcome: 'outcome',
-  requestId: 'id',
-} as const;
-
-/** Only the filters that are there, so that the plan of the statement is that of what is asked. */
-function filtersOf(query: RecordsQuery, bounds: readonly unknown[]): { conditions: string; values: unknown[] } {
-  const values = [...bounds];
-  const conditions = Object.entries(FILTERS).flatMap(([name, column]) => {
-    const value = query[name as keyof typeof FILTERS];
-    return value === null ? [] : [`AND ${column} = $${values.push(value)}`];
-  });
-  return { conditions: conditions.join(' '), values };
 }

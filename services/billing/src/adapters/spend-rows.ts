@@ -1,10 +1,11 @@
 import type { Tx } from '@gateway/postgres';
 import type { Spend, SpendLine, SpendList, StatementFacts, StatementLinesQuery } from '../operator-ports.js';
 
-/** An account's calls of [from, to), epoch milliseconds. */
+/** An account's calls of [from, to), whole hours in epoch milliseconds. */
 export type SpendBounds = Pick<StatementLinesQuery, 'account' | 'from' | 'to'>;
 
-const SUMS = `count(*) AS calls, sum(charged_nano_usd) AS charged, sum(plan_nano_usd) AS plan, sum(wallet_nano_usd) AS wallet`;
+const SUMS = `sum(calls)::bigint AS calls, sum(plan_nano_usd + wallet_nano_usd) AS charged, sum(plan_nano_usd) AS plan,
+  sum(wallet_nano_usd) AS wallet`;
 const NO_SPEND: Spend = { calls: 0, chargedNanoUsd: 0n, planNanoUsd: 0n, walletNanoUsd: 0n };
 const LINE_COLUMNS = { key: 'key_id', member: 'member_id', model: 'model_id' } as const;
 
@@ -15,16 +16,20 @@ export async function readSpends(
   linesMax: number,
 ): Promise<Pick<StatementFacts, 'usage' | 'byKey' | 'byMember' | 'byModel'>> {
   const rows = await tx.query<SummedRow & Pick<SpendRow, 'by'> & { entries: bigint }>(
-    `SELECT * FROM (
+    `WITH used AS MATERIALIZED (
+       SELECT key_id, member_id, model_id, sum(calls) AS calls, sum(plan_nano_usd) AS plan_nano_usd,
+              sum(wallet_nano_usd) AS wallet_nano_usd
+         FROM usage_hours WHERE account = $1 AND hour_ms >= $2 AND hour_ms < $3 GROUP BY 1, 2, 3
+     )
+     SELECT * FROM (
        SELECT grouped.*, count(*) OVER (PARTITION BY by) AS entries,
               row_number() OVER (PARTITION BY by ORDER BY charged DESC, id) AS place
          FROM (SELECT CASE grouping(key_id, member_id, model_id) WHEN 3 THEN 'key' WHEN 5 THEN 'member' WHEN 6 THEN 'model'
                         ELSE 'all' END AS by,
                       coalesce(key_id, member_id, model_id, '') AS id, ${SUMS}
-                 FROM usage_records
-                WHERE account = $1 AND id >= uuid_floor($2) AND id < uuid_floor($3) AND outcome = 'settled'
+                 FROM used
                 GROUP BY GROUPING SETS ((key_id), (member_id), (model_id), ())
-               HAVING count(*) > 0) grouped) placed
+               HAVING sum(calls) > 0) grouped) placed
       WHERE place <= $4 ORDER BY by, place`,
     [account, from, to, linesMax],
   );
@@ -43,8 +48,8 @@ export async function readLines(tx: Tx, query: StatementLinesQuery): Promise<Spe
   const { account, from, to, key, member, after, limit } = query;
   const column = LINE_COLUMNS[query.by];
   const rows = await tx.query<SummedRow>(
-    `SELECT ${column} COLLATE "C" AS id, ${SUMS} FROM usage_records
-      WHERE account = $1 AND id >= uuid_floor($2) AND id < uuid_floor($3) AND outcome = 'settled'
+    `SELECT ${column} COLLATE "C" AS id, ${SUMS} FROM usage_hours
+      WHERE account = $1 AND hour_ms >= $2 AND hour_ms < $3
         AND ($4::text IS NULL OR key_id = $4) AND ($5::text IS NULL OR member_id = $5)
         AND ($6::text IS NULL OR ${column} COLLATE "C" > $6)
       GROUP BY 1 ORDER BY 1 LIMIT $7`,

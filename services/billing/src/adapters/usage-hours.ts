@@ -4,7 +4,7 @@ import type { UsageRecord } from '../domain/facts.js';
 import type { PlacedRow, SeriesQuery, UsageHoursStore } from '../insight-ports.js';
 import { int8s, texts } from './binary-array.js';
 
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
 
 /** What the settled calls of one hour with the same key, member and model come to. */
 interface HourSums {
@@ -20,6 +20,8 @@ interface HourSums {
   output: number;
   plan: bigint;
   wallet: bigint;
+  /** Calls of which the wallet paid a part. */
+  walletCalls: number;
 }
 
 /** Adds new records to the hours of their calls; under the locks of their accounts. */
@@ -28,16 +30,20 @@ export async function addToHours(tx: Tx, records: readonly UsageRecord[]): Promi
   if (sums.length === 0) return;
   await tx.execute(
     `INSERT INTO usage_hours AS kept (account, hour_ms, key_id, member_id, model_id, calls, input_tokens,
-                                      cached_input_tokens, cache_write_tokens, output_tokens, plan_nano_usd, wallet_nano_usd)
-     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
-                          $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[])
+                                      cached_input_tokens, cache_write_tokens, output_tokens, plan_nano_usd, wallet_nano_usd,
+                                      wallet_calls, counted_calls)
+     SELECT *, calls FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
+                                 $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[])
+                            AS added (account, hour_ms, key_id, member_id, model_id, calls)
      ON CONFLICT (account, hour_ms, key_id, member_id, model_id) DO UPDATE
        SET calls = kept.calls + excluded.calls, input_tokens = kept.input_tokens + excluded.input_tokens,
            cached_input_tokens = kept.cached_input_tokens + excluded.cached_input_tokens,
            cache_write_tokens = kept.cache_write_tokens + excluded.cache_write_tokens,
            output_tokens = kept.output_tokens + excluded.output_tokens,
            plan_nano_usd = kept.plan_nano_usd + excluded.plan_nano_usd,
-           wallet_nano_usd = kept.wallet_nano_usd + excluded.wallet_nano_usd`,
+           wallet_nano_usd = kept.wallet_nano_usd + excluded.wallet_nano_usd,
+           wallet_calls = kept.wallet_calls + excluded.wallet_calls,
+           counted_calls = kept.counted_calls + excluded.counted_calls`,
     [
       texts(sums.map(({ account }) => account)),
       int8s(sums.map(({ hourMs }) => hourMs)),
@@ -51,6 +57,7 @@ export async function addToHours(tx: Tx, records: readonly UsageRecord[]): Promi
       int8s(sums.map(({ output }) => output)),
       int8s(sums.map(({ plan }) => plan)),
       int8s(sums.map(({ wallet }) => wallet)),
+      int8s(sums.map(({ walletCalls }) => walletCalls)),
     ],
     { name: 'add_to_hours' },
   );
@@ -67,13 +74,23 @@ function sumByHour(records: readonly UsageRecord[]): HourSums[] {
     const name = `${account} ${hourMs} ${key} ${member} ${model}`;
     let sum = sums.get(name);
     if (sum === undefined) {
-      const nothing = { calls: 0, input: 0, cachedInput: 0, cacheWrite: 0, output: 0, plan: 0n, wallet: 0n };
+      const nothing = {
+        calls: 0,
+        input: 0,
+        cachedInput: 0,
+        cacheWrite: 0,
+        output: 0,
+        plan: 0n,
+        wallet: 0n,
+        walletCalls: 0,
+      };
       sum = { account, hourMs, key, member, model, ...nothing };
       sums.set(name, sum);
     }
     sum.calls += 1;
     sum.plan += record.planNanoUsd;
     sum.wallet += record.walletNanoUsd;
+    if (record.walletNanoUsd > 0n) sum.walletCalls += 1;
     if (usage === null) continue;
     sum.input += usage.input;
     sum.cachedInput += usage.cachedInput;

@@ -163,6 +163,12 @@ describe('damage is named', () => {
       () => `UPDATE usage_hours SET calls = calls + 1 WHERE account = 'a'`,
     ],
     [
+      'an hour with a payment of the wallet that nobody made',
+      ['hour of use'],
+      () => 'key-a',
+      () => `UPDATE usage_hours SET wallet_calls = wallet_calls + 1 WHERE account = 'a'`,
+    ],
+    [
       'what an attempt has cost',
       ['record', 'charge'],
       () => call.id,

@@ -1,12 +1,20 @@
 import type { Bus } from '@gateway/bus';
-import { billingRefusedCall, billingRefusedCalls, billingUsageSeries, callsRefused } from '@gateway/contracts/messages';
-import type { RefusedStore, UsageHoursStore } from '../insight-ports.js';
+import {
+  billingKeyMonths,
+  billingRefusedCall,
+  billingRefusedCalls,
+  billingUsageSeries,
+  callsRefused,
+} from '@gateway/contracts/messages';
+import type { RefusedStore, StandingValuesStore, UsageHoursStore } from '../insight-ports.js';
 import { noteRefusedCalls } from '../refused/note-refused-calls.js';
+import { showKeyMonths } from '../show/show-key-months.js';
 import { showRefusedCall, showRefusedCalls } from '../show/show-refused-calls.js';
 import { showUsageSeries } from '../show/show-usage-series.js';
 
 export interface InsightDeps {
   readonly hours: UsageHoursStore;
+  readonly standing: StandingValuesStore;
   readonly refused: RefusedStore;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -14,8 +22,12 @@ export interface InsightDeps {
 }
 
 /** Opens the doors of what dashboards draw. */
-export function serveInsights(bus: Pick<Bus, 'serve' | 'subscribe'>, { hours, refused, now, log }: InsightDeps): void {
+export function serveInsights(
+  bus: Pick<Bus, 'serve' | 'subscribe'>,
+  { hours, standing, refused, now, log }: InsightDeps,
+): void {
   bus.serve(billingUsageSeries, (body) => showUsageSeries(hours, body));
+  bus.serve(billingKeyMonths, (body) => showKeyMonths(standing, body));
   bus.serve(billingRefusedCalls, (body) => showRefusedCalls(refused, body));
   bus.serve(billingRefusedCall, (body) => showRefusedCall(refused, body));
   bus.subscribe(callsRefused, (body) =>
