@@ -146,7 +146,7 @@ test('a full Redis admits nothing, and still releases, applies and sweeps', asyn
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
-test('an entry of a sampled call makes one span, a child of the edge’s', async () => {
+test('an entry of a sampled call makes a span, a child of the edge’s, and below it one for the script', async () => {
   const bodies: string[] = [];
   const collector = createServer((request, response) => {
     let body = '';
@@ -172,11 +172,17 @@ test('an entry of a sampled call makes one span, a child of the edge’s', async
   await telemetry.shutdown();
   collector.close();
   const spans = bodies.flatMap((body) => spansOf(JSON.parse(body)));
-  expect(spans).toMatchObject([{ name: 'admission.admit', traceId: trace, parentSpanId: parent }]);
+  expect(spans).toHaveLength(2);
+  const [decision] = spans.filter(({ name }) => name === 'admission.admit');
+  expect(decision).toMatchObject({ traceId: trace, parentSpanId: parent });
+  const [script] = spans.filter(({ name }) => name === 'EVALSHA');
+  expect(script).toMatchObject({ traceId: trace, parentSpanId: decision?.spanId });
 });
 
 interface Exported {
-  resourceSpans: { scopeSpans: { spans: { name: string; traceId: string; parentSpanId: string }[] }[] }[];
+  resourceSpans: {
+    scopeSpans: { spans: { name: string; traceId: string; spanId: string; parentSpanId: string }[] }[];
+  }[];
 }
 
 function spansOf(body: Exported) {
