@@ -292,6 +292,8 @@ test('a call of no beat is lost with its edge and the gate together, and not wit
   }
   made.faults = [kill, flush];
   expect(checkEvidence(evidenceOf(made)).violations).toEqual([]);
+  made.cut.call.ending = 'left';
+  expect(checkEvidence(evidenceOf(made)).violations).toEqual([]);
   Object.assign(only(made.cut.provider), { begunAt: begunAt - 5_000 });
   expect(checkEvidence(evidenceOf(made)).violations).toHaveLength(1);
 });

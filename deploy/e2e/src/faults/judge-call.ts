@@ -47,14 +47,15 @@ export function judgeCall(joined: JoinedCall, faults: readonly FaultDone[]): str
  * Together means that the gate was lost before the calls had expired.
  */
 export function isLostWithGate({ call, provider, records }: JoinedCall, faults: readonly FaultDone[]): boolean {
-  if (records.length > 0 || call.ending !== 'cut') return false;
+  if (records.length > 0 || (call.ending !== 'cut' && call.ending !== 'left')) return false;
+  const readOnMs = call.ending === 'left' ? READ_ON_MS : SLACK_MS;
   const begunAt = Math.min(...provider.map((one) => one.begunAt));
   const kill = faults.find(
     ({ what, target, from, until }) =>
       what === 'kill' &&
       target === `edge-proxy-${call.edge + 1}` &&
       from >= call.begunAt - SLACK_MS &&
-      from <= call.endedAt + SLACK_MS &&
+      from <= call.endedAt + readOnMs &&
       until >= begunAt &&
       begunAt >= from - BEATEN_AFTER_MS,
   );

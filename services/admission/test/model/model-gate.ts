@@ -287,8 +287,10 @@ export class ModelGate {
   }
 
   #put(hold: ModelHold): void {
+    // A call that was here has opened its session before; it opens none again where time went back.
+    const isNew = !this.state.holds.has(hold.id);
     this.state.holds.set(hold.id, hold);
-    if (hold.fields.periods.session5h !== null) this.state.seeSession(hold.fields.periods.session5h, this.now);
+    if (isNew && hold.fields.periods.session5h !== null) this.state.seeSession(hold.fields.periods.session5h, this.now);
   }
 
   /** Rule 11: account and key, or rows of a loaded account. */
