@@ -5,20 +5,29 @@ import Sequencer from '@jest/test-sequencer';
  * clean clone orders suites by the size of their files.
  */
 const LONGEST = [
+  'deploy/e2e/src/rolling.test.ts',
   'services/admission/src/admit/model-against-script.test.ts',
-  'deploy/e2e/src/edge-faults.test.ts',
   'deploy/e2e/src/faults.test.ts',
-  'deploy/e2e/src/limits-clock.test.ts',
+  'deploy/e2e/src/edge-faults.test.ts',
+  'deploy/simulation/src/run/play.test.ts',
   'deploy/e2e/src/limits.test.ts',
-  'services/billing/src/settle/disturb-worker.test.ts',
+  'services/dashboard/web/test/pages.test.ts',
+  'deploy/e2e/src/limits-clock.test.ts',
   'services/admission/src/recover/lose-gate-under-load.test.ts',
+  'services/billing/src/settle/disturb-worker.test.ts',
+  'services/accounts/src/sign-in/sign-in.test.ts',
   'deploy/e2e/src/rotation.test.ts',
   'deploy/e2e/src/catalog-changes.test.ts',
-  'services/admission/src/admit/model-on-cluster.test.ts',
-  'services/billing/prove/month.test.ts',
-  'services/edge-proxy/src/call/failover-table.test.ts',
+  'deploy/e2e/src/contract/faults.test.ts',
   'services/edge-proxy/src/call/end-answer.test.ts',
-  'services/billing/src/audit/commands.test.ts',
+  'services/edge-proxy/src/call/aborted-streams.test.ts',
+  'services/edge-proxy/src/call/failover-table.test.ts',
+  'deploy/e2e/src/browser/story.test.ts',
+  'services/admission/src/admit/model-on-cluster.test.ts',
+  'services/edge-proxy/src/wire.test.ts',
+  'services/accounts/src/doors/awaited-changes.test.ts',
+  'services/billing/src/wire.test.ts',
+  'services/billing/prove/month.test.ts',
 ];
 
 /** Longest suites first, the rest as jest orders it. */
