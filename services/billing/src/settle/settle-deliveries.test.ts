@@ -214,13 +214,13 @@ describe('a database that cannot work', () => {
   });
 });
 
-test('many messages are cut into transactions of at most 2,000 events', async () => {
+test('many messages are cut into transactions of at most 1,200 events', async () => {
   const at = bench();
   const messages = Array.from({ length: 45 }, () => Array.from({ length: 100 }, () => event(1)));
   await deliver(at, ...messages);
-  expect(at.steps.filter((step) => 'told' in step)).toHaveLength(3);
+  expect(at.steps.filter((step) => 'told' in step)).toHaveLength(4);
   const { rows } = await ledger.pool.query<{ posts: bigint }>(
     'SELECT count(DISTINCT posted_by) AS posts FROM ledger_transactions',
   );
-  expect(rows[0]?.posts).toBe(3n);
+  expect(rows[0]?.posts).toBe(4n);
 }, 20_000);

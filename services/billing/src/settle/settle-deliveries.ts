@@ -10,7 +10,7 @@ import { settleInHalves } from './settle-in-halves.js';
 import { settleBatch, type UsageBatch } from './settle-batch.js';
 
 /** Events in one database transaction; a message is never split. */
-export const BATCH_EVENTS_MAX = 2_000;
+export const BATCH_EVENTS_MAX = 1_200;
 /** How long a batch is tried here while the database cannot work; then its messages are given back. */
 export const RETRY_IN_PLACE_MS = 10_000;
 /** Messages given back are delivered again after this. */
