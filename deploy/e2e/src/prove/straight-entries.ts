@@ -22,6 +22,7 @@ const EDGE = 'straight-edge';
 const MESSAGES_AT_ONCE = 9;
 /** Each so many-th message is sent twice at once, as after a silence; so are the first ones, in which is what fits. */
 const SENT_TWICE_EVERY = 2;
+const ASKED_AGAIN_MAX = 5;
 const TIMEOUT_MS = 10_000;
 const DRAIN_MS = 5_000;
 const BOUNDS = { promptBytes: 5, arrayElements: 0, attachments: 0, outputTokensMax: 8_192 };
@@ -46,14 +47,17 @@ export class StraightSender {
     await this.#bus.drain(DRAIN_MS);
   }
 
-  /** Asks for so many calls at once; rejects when an entry stays without an answer or is a fault. */
+  /**
+   * Asks for so many calls at once; rejects when an entry stays without an answer. One that was not decided in time, on a busy
+   * machine, is asked for again as an edge does, five times at most.
+   */
   async admit(secret: string, model: string, count: number): Promise<StraightAnswers> {
     const digests = [digestOfSecret(secret, this.#pepper)];
     const admitted = new Map<string, AdmittedAnswer>();
     const refused = new Map<number, Set<string>>();
     const replicas = new Set<string>();
     let repeated = 0;
-    const note = (answer: BatchAnswer): void => {
+    const note = (answer: Exclude<BatchAnswer, { kind: 'fault' }>): void => {
       if (answer.kind === 'admitted') {
         if (answer.repeated) repeated += 1;
         admitted.set(answer.id, answer);
@@ -61,9 +65,16 @@ export class StraightSender {
         refused.set(answer.row, (refused.get(answer.row) ?? new Set()).add(answer.id));
       } else throw new Error(`${answer.id} was answered ${JSON.stringify(answer)}`);
     };
-    const send = async (admits: AdmitEntry[]): Promise<void> => {
+    const send = async (admits: AdmitEntry[], again = 0): Promise<void> => {
       const answers = await this.#ask({ admits, releases: [] }, replicas);
-      for (const answer of answers) note(answer);
+      const undecided = new Set<string>();
+      for (const answer of answers) {
+        if (answer.kind !== 'fault') note(answer);
+        else if (answer.code === 'admission_error' && again < ASKED_AGAIN_MAX) undecided.add(answer.id);
+        else throw new Error(`${answer.id} was answered ${JSON.stringify(answer)}`);
+      }
+      const left = admits.filter(({ id }) => undecided.has(id));
+      if (left.length > 0) await send(left, again + 1);
     };
     let left = count;
     let sent = 0;
