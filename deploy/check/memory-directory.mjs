@@ -1,7 +1,9 @@
-import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, statfsSync } from 'node:fs';
 
 const MEMORY = '/dev/shm';
 const PREFIX = 'gateway-tests-';
+/** What a killed run left is removed when it is so old: a process id alone may be that of another container. */
+const LEFT_OVER_MS = 3_600_000;
 /** The servers of two suites and of the system that all end-to-end tests share take less than a quarter of it. */
 const FREE_BYTES_MIN = 4 * 1024 ** 3;
 
@@ -12,7 +14,8 @@ const FREE_BYTES_MIN = 4 * 1024 ** 3;
  */
 export function useMemoryDirectory(env = process.env, memory = MEMORY, freeBytesMin = FREE_BYTES_MIN) {
   if (env.TMPDIR || freeBytesOf(memory) < freeBytesMin) return null;
-  const directory = mkdtempSync(`${memory}/${PREFIX}`);
+  sweepLeftOver(memory);
+  const directory = mkdtempSync(`${memory}/${PREFIX}${process.pid}-`);
   // The database's own user must be able to pass through.
   chmodSync(directory, 0o711);
   env.TMPDIR = directory;
@@ -26,5 +29,18 @@ function freeBytesOf(directory) {
     return bavail * bsize;
   } catch {
     return 0;
+  }
+}
+
+function sweepLeftOver(memory) {
+  for (const name of readdirSync(memory)) {
+    const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    try {
+      const path = `${memory}/${name}`;
+      if (Date.now() - statSync(path).mtimeMs > LEFT_OVER_MS) rmSync(path, { recursive: true, force: true });
+    } catch {
+      // Somebody else's, or gone meanwhile.
+    }
   }
 }

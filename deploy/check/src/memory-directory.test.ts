@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
@@ -13,6 +13,20 @@ test('temporary files go where there is room for them, and the database can pass
   expect(env['TMPDIR']).toBe(directory);
   expect(existsSync(directory ?? '')).toBe(true);
   expect(statSync(directory ?? '').mode & 0o777).toBe(0o711);
+});
+
+test('what a killed run left is removed, what runs or is young is not', () => {
+  // Above every process id of Linux.
+  const left = {
+    old: 'gateway-tests-4194305-a',
+    young: 'gateway-tests-4194306-a',
+    runs: `gateway-tests-${process.pid}-a`,
+  };
+  for (const name of Object.values(left)) mkdirSync(join(memory, name));
+  const twoHoursAgo = Date.now() / 1_000 - 7_200;
+  for (const name of [left.old, left.runs]) utimesSync(join(memory, name), twoHoursAgo, twoHoursAgo);
+  useMemoryDirectory({}, memory, 1);
+  expect(Object.values(left).map((name) => existsSync(join(memory, name)))).toEqual([false, true, true]);
 });
 
 test.each([
