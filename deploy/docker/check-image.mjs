@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
-import { startServers, freePort } from '@gateway/servers';
+import { startServers, freePort, withoutLentServers } from '@gateway/servers';
 import { composeSecrets, makeRoot } from '../setup/dist/compose-secrets.js';
 import { ROOT } from './image-contents.mjs';
 import { readRecipe } from './recipe.mjs';
@@ -131,13 +131,7 @@ async function startOwnServers() {
       credentials: { user: 'dashboard', password: passwordIn(secrets['dashboard-nats-url']) },
     },
     redis: { password: secrets['redis-password'], users: [defaultUser, admission], persist: true },
-    env: {
-      ...process.env,
-      GATEWAY_MIGRATION_URL: '',
-      GATEWAY_POSTGRES_URL: '',
-      GATEWAY_NATS_URL: '',
-      GATEWAY_REDIS_URL: '',
-    },
+    env: withoutLentServers(),
   });
 }
 

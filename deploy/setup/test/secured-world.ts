@@ -3,7 +3,7 @@ import { chmodSync, chownSync, openSync, readFileSync, writeFileSync } from 'nod
 import { fileURLToPath } from 'node:url';
 import { natsAuthorization } from '@gateway/bus';
 import { MESSAGES, SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';
-import { freePort, startServers, type RunningServer } from '@gateway/servers';
+import { freePort, startServers, withoutLentServers, type RunningServer } from '@gateway/servers';
 import { temporaryDirectory, until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -53,13 +53,7 @@ export async function startSecuredWorld(): Promise<SecuredWorld> {
   const servers = await startServers(['postgres', 'nats', 'redis'], {
     stateDirectory: directory.path,
     durable: false,
-    env: {
-      ...process.env,
-      GATEWAY_MIGRATION_URL: '',
-      GATEWAY_POSTGRES_URL: '',
-      GATEWAY_NATS_URL: '',
-      GATEWAY_REDIS_URL: '',
-    },
+    env: withoutLentServers(),
     postgres: { superuserPassword: PASSWORDS.superuser },
     nats: {
       config: `${natsAuthorization(PASSWORDS, MESSAGES)}tls { cert_file: "${files.certificate}", key_file: "${files.key}" }\n`,

@@ -6,3 +6,4 @@ export type { Inspection, InspectOptions } from './inspect-servers.js';
 export type { RestartOptions, Rung, RunningServer, ServerName, ServersOptions } from './server.js';
 export { ServerUnavailable } from './server-unavailable.js';
 export { startServers } from './start-servers.js';
+export { withoutLentServers } from './without-lent-servers.js';

@@ -1,13 +1,11 @@
-import { startServers, type RunningServer, type ServerName, type ServersOptions } from '@gateway/servers';
+import {
+  startServers,
+  withoutLentServers,
+  type RunningServer,
+  type ServerName,
+  type ServersOptions,
+} from '@gateway/servers';
 import { temporaryDirectory } from './temporary-directory.js';
-
-/** URLs by which an environment could lend a server: a test's own is stopped, killed and emptied. */
-const NO_LENT_SERVERS = {
-  GATEWAY_MIGRATION_URL: '',
-  GATEWAY_NATS_URL: '',
-  GATEWAY_POSTGRES_URL: '',
-  GATEWAY_REDIS_URL: '',
-};
 
 /** A server and the directory that it leaves. */
 export interface OwnServer {
@@ -25,7 +23,7 @@ export async function startOwnServer(
   try {
     const started = await startServers([name], {
       stateDirectory: directory.path,
-      env: { ...process.env, ...NO_LENT_SERVERS },
+      env: withoutLentServers(),
       durable: false,
       ...options,
     });

@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { connectBus, natsAuthorization } from '@gateway/bus';
 import { MESSAGES, SERVICE_NAMES } from '@gateway/contracts/messages';
 import { createPool, migrate } from '@gateway/postgres';
-import { startServers } from '@gateway/servers';
+import { startServers, withoutLentServers } from '@gateway/servers';
 import { auditLedger } from '../dist/audit/audit-ledger.js';
 import { makeLedgerReader } from '../dist/adapters/ledger-reader.js';
 import { measuredBilling, until } from './billing-process.mjs';
@@ -46,7 +46,7 @@ const role = { name: 'gateway_billing', password: 'password-of-the-role' };
 const { postgres, nats } = await startServers(['postgres', 'nats'], {
   stateDirectory,
   durable: true,
-  env: { ...process.env, GATEWAY_MIGRATION_URL: '', GATEWAY_POSTGRES_URL: '', GATEWAY_NATS_URL: '' },
+  env: withoutLentServers(),
   postgres: { superuserPassword: 'password-of-postgres' },
   nats: {
     config: natsAuthorization(passwords, MESSAGES),
