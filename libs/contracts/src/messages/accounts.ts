@@ -14,6 +14,7 @@ import {
   operatorView,
   PAGE_LIMIT_MAX,
 } from '../operator/index.js';
+import { managementBy } from './management.js';
 import { published, request } from './message.js';
 import { accountRecord, keyRecord, memberRecord } from './records.js';
 import { commandId, count, digest, digests, epochMs, objectId } from './scalars.js';
@@ -48,14 +49,7 @@ export const accountsFind = request({
   answer: z.object({ found: z.object({ account: objectId, key: objectId, digest }).nullable() }),
 });
 
-const management = {
-  version: 1,
-  sentBy: ['dashboard'],
-  servedBy: ['accounts'],
-  perReplica: false,
-  answers: 'one',
-  timeoutMs: 8_000,
-} as const;
+const management = managementBy('accounts');
 const page = { cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
 const nextCursor = z.string().nullable();
 /**

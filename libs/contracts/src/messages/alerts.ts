@@ -10,6 +10,7 @@ import {
   webhookSpec,
   webhookView,
 } from '../operator/index.js';
+import { managementBy } from './management.js';
 import { request } from './message.js';
 import { commandId, count, epochMs, nanoUsd, nanoUsdPositive, objectId } from './scalars.js';
 
@@ -71,14 +72,7 @@ export const billingApplyCaps = request({
   answer: z.object({ applied: z.literal(true) }),
 });
 
-const management = {
-  version: 1,
-  sentBy: ['dashboard'],
-  servedBy: ['billing'],
-  perReplica: false,
-  answers: 'one',
-  timeoutMs: 8_000,
-} as const;
+const management = managementBy('billing');
 const actor = z.string().min(1).max(200);
 const page = { account: objectId, cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
 const nextCursor = z.string().nullable();

@@ -23,6 +23,7 @@ import {
   walletEntryCreated,
   walletView,
 } from '../operator/index.js';
+import { managementBy } from './management.js';
 import { published, request } from './message.js';
 import { count, digest, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId, requestId } from './scalars.js';
 import { standingOfAccount } from './standing.js';
@@ -88,14 +89,7 @@ export const billingFunding = request({
   }),
 });
 
-const management = {
-  version: 1,
-  sentBy: ['dashboard'],
-  servedBy: ['billing'],
-  perReplica: false,
-  answers: 'one',
-  timeoutMs: 8_000,
-} as const;
+const management = managementBy('billing');
 const actor = z.string().min(1).max(200);
 const page = { cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
 const nextCursor = z.string().nullable();

@@ -16,6 +16,7 @@ import {
   sourceView,
 } from '../operator/index.js';
 import { priceFigures } from './call.js';
+import { managementBy } from './management.js';
 import { published, request } from './message.js';
 import type { ServiceName } from './message.js';
 import { count, endpoint, epochMs, modelId, objectId } from './scalars.js';
@@ -107,14 +108,7 @@ const nextCursor = z.string().nullable();
  * the time that the verb waits; they follow by themselves.
  */
 const outcome = { change: z.enum(['created', 'changed', 'unchanged']), revision: count, inForce: z.boolean() };
-const management = {
-  version: 1,
-  sentBy: ['dashboard'],
-  servedBy: ['catalog'],
-  perReplica: false,
-  answers: 'one',
-  timeoutMs: 8_000,
-} as const;
+const management = managementBy('catalog');
 
 export const catalogPutProvider = request({
   ...management,

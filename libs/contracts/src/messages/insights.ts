@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { managementRefusal, PAGE_LIMIT_MAX } from '../operator/index.js';
+import { managementBy } from './management.js';
 import { published, request } from './message.js';
 import { count, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId, requestId } from './scalars.js';
 
@@ -14,14 +15,7 @@ export const SERIES_ROWS_MAX = 4_000;
 /** The group of all calls that belong to none of the groups with a row of their own. */
 export const OTHER_GROUP = 'other';
 
-const management = {
-  version: 1,
-  sentBy: ['dashboard'],
-  servedBy: ['billing'],
-  perReplica: false,
-  answers: 'one',
-  timeoutMs: 8_000,
-} as const;
+const management = managementBy('billing');
 
 /**
  * What an account's settled calls used, by the day or hour (UTC) in which they were admitted, as far as the ledger is
