@@ -1,11 +1,10 @@
-import { makeUuidV7 } from '@gateway/contracts/ids';
-import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import type { Express, NextFunction, Request, Response } from 'express';
 import { isRefusal, refuse } from '../domain/refuse.js';
 import { sendAnswer } from '../http/send-answer.js';
+import { expressPath, isUnreadablePath, makeStrictApp } from '../http/strict-app.js';
 import type { Door } from '../ports.js';
 import { authenticate } from './authenticate.js';
 import { OPERATOR_PREFIX, openApiDocument } from './openapi.js';
-import { REQUEST_ID_HEADER } from './operator-error.js';
 import { makeOperatorMetrics } from './operator-metrics.js';
 import type { Handled, OperatorRoute } from './route.js';
 import { refusalOfFault, sendHandled, serveRoute } from './serve-route.js';
@@ -14,24 +13,11 @@ import { refusalOfFault, sendHandled, serveRoute } from './serve-route.js';
 export function makeOperatorApp(door: Door, routes: readonly OperatorRoute[]): Express {
   const metrics = makeOperatorMetrics(routes.map(({ id }) => id));
   const document = openApiDocument(routes);
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.enable('case sensitive routing');
-  app.enable('strict routing');
-  app.set('query parser', 'simple');
-  app.set('trust proxy', false);
-
-  app.use((_request: Request, response: Response, next: NextFunction) => {
-    const requestId = makeUuidV7(door.clock.nowMs());
-    response.locals['requestId'] = requestId;
-    response.setHeader(REQUEST_ID_HEADER, requestId);
-    next();
-  });
+  const app = makeStrictApp(door.clock);
   app.get(`${OPERATOR_PREFIX}/openapi.json`, (request, response) => sendAnswer(request, response, 200, document));
   for (const route of routes) {
     const method = route.method.toLowerCase() as 'get' | 'put' | 'post' | 'delete';
-    app[method](expressPath(route.path), (request, response) => serveRoute(door, metrics, route, request, response));
+    app[method](operatorPath(route.path), (request, response) => serveRoute(door, metrics, route, request, response));
   }
   app.use(async (request: Request, response: Response) => {
     sendHandled(request, response, await answerUnknown(door, request, response), metrics);
@@ -58,11 +44,7 @@ async function answerUnknown(door: Door, request: Request, response: Response): 
   }
 }
 
-/** `{id}` as Express writes it; the id of a model is everything that follows, slashes included. */
-function expressPath(path: string): string {
-  return OPERATOR_PREFIX + path.replace('{publisher}/{model}', '*modelId').replace(/\{(\w+)\}/g, ':$1');
-}
-
-function isUnreadablePath(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'status' in error && error.status === 400;
+/** The id of a model is everything that follows, slashes included. */
+function operatorPath(path: string): string {
+  return OPERATOR_PREFIX + expressPath(path.replace('{publisher}/{model}', '*modelId'));
 }

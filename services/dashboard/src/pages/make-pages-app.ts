@@ -1,9 +1,8 @@
-import { makeUuidV7 } from '@gateway/contracts/ids';
-import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import type { Express, NextFunction, Request, Response } from 'express';
 import { refusePage } from '../domain/page-refusal.js';
 import { CSP_REPORT_PATH, setCommonHeaders } from '../http/page-headers.js';
+import { expressPath, isUnreadablePath, makeStrictApp } from '../http/strict-app.js';
 import { sendWebFile } from '../http/web-files.js';
-import { REQUEST_ID_HEADER } from '../operator/operator-error.js';
 import { OPERATOR_PREFIX } from '../operator/openapi.js';
 import type { PagesDoor, WebFiles } from '../page-ports.js';
 import { authorizeOperator } from './authorize-operator.js';
@@ -25,25 +24,17 @@ export interface PagesParts {
 /** The pages' listener as an Express application: the API's table, the operator API by a cookie, and the built pages. */
 export function makePagesApp({ door, routes, web, operatorApp }: PagesParts): Express {
   const metrics = makePageMetrics(routes.map(({ id }) => id));
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.enable('case sensitive routing');
-  app.enable('strict routing');
-  app.set('query parser', 'simple');
-  app.set('trust proxy', false);
-
+  const app = makeStrictApp(door.clock);
   app.use((_request: Request, response: Response, next: NextFunction) => {
-    const requestId = makeUuidV7(door.clock.nowMs());
-    response.locals['requestId'] = requestId;
-    response.setHeader(REQUEST_ID_HEADER, requestId);
     setCommonHeaders(response, door.settings.secure);
     next();
   });
   app.post(CSP_REPORT_PATH, (request, response) => takePolicyReport(door, metrics, request, response));
   for (const route of routes) {
     const method = route.method.toLowerCase() as 'get' | 'put' | 'post' | 'delete';
-    app[method](expressPath(route.path), (request, response) => servePage(door, metrics, route, request, response));
+    app[method](PAGES_PREFIX + expressPath(route.path), (request, response) =>
+      servePage(door, metrics, route, request, response),
+    );
   }
   app.use(`${PAGES_PREFIX}${OPERATOR_PREFIX}`, async (request: Request, response: Response) => {
     const context = contextOf(door, request, response);
@@ -63,16 +54,10 @@ export function makePagesApp({ door, routes, web, operatorApp }: PagesParts): Ex
   // Express knows an error handler by its four parameters.
   app.use(async (error: unknown, request: Request, response: Response, _next: NextFunction) => {
     const context = contextOf(door, request, response);
-    const isUnreadable = typeof error === 'object' && error !== null && 'status' in error && error.status === 400;
-    const refusal = isUnreadable
+    const refusal = isUnreadablePath(error)
       ? refusePage('invalid_request', 'the path cannot be decoded')
       : refusalOfFault(context, error);
     await sendPage(context, request, response, refusal);
   });
   return app;
-}
-
-/** `{id}` as Express writes it. */
-function expressPath(path: string): string {
-  return PAGES_PREFIX + path.replace(/\{(\w+)\}/g, ':$1');
 }

@@ -9,7 +9,7 @@ import type {
   SourceView,
   SubscriptionView,
 } from '@gateway/contracts/pages';
-import { ApiError, request } from './request.js';
+import { orNull, request } from './request.js';
 import { useList } from './queries.js';
 import type { Page } from './queries.js';
 
@@ -90,13 +90,4 @@ export const useSlots = () =>
 
 async function accountOrNull(id: string): Promise<AccountView | null> {
   return orNull(request<AccountView>(path(`/accounts/${encodeURIComponent(id)}`)));
-}
-
-async function orNull<T>(answer: Promise<T>): Promise<T | null> {
-  try {
-    return await answer;
-  } catch (fault) {
-    if (fault instanceof ApiError && fault.status === 404) return null;
-    throw fault;
-  }
 }

@@ -18,7 +18,7 @@ import type {
   WebhookView,
 } from '@gateway/contracts/pages';
 import type { Span } from '../format/range.js';
-import { ApiError, keepCsrfToken, request } from './request.js';
+import { ApiError, keepCsrfToken, orNull, request } from './request.js';
 import type { Query } from './request.js';
 
 export interface Page<T> {
@@ -197,13 +197,4 @@ export const useMembers = (account: string, enabled = true) =>
 export function useRefreshAccount(account: string): () => Promise<void> {
   const client = useQueryClient();
   return () => client.invalidateQueries({ queryKey: ['account', account] });
-}
-
-async function orNull<T>(answer: Promise<T>): Promise<T | null> {
-  try {
-    return await answer;
-  } catch (fault) {
-    if (fault instanceof ApiError && fault.status === 404) return null;
-    throw fault;
-  }
 }

@@ -89,6 +89,16 @@ function queryText(query: Query = {}): string {
   return text === '' ? '' : `?${text}`;
 }
 
+/** The answer, or null when there is no such thing. */
+export async function orNull<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (fault) {
+    if (fault instanceof ApiError && fault.status === 404) return null;
+    throw fault;
+  }
+}
+
 async function errorOf(response: Response): Promise<ApiError> {
   const requestId = response.headers.get('x-gateway-request-id');
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);

@@ -4,9 +4,9 @@ import { useCurrent } from '../../layout/current-account.js';
 import { Amount } from '../../ui/amount.js';
 import { CopyLine } from '../../ui/copy.js';
 import { Loaded } from '../../ui/loaded.js';
-import { Mark } from '../../ui/mark.js';
 import { Meter } from '../../ui/meter.js';
 import { Card, Stat } from '../../ui/page.js';
+import { PlanStat } from '../../ui/plan-stat.js';
 import { CountDown, Time } from '../../ui/time.js';
 import { inUnit } from '../overview/standing-cards.js';
 
@@ -30,18 +30,8 @@ export function Funds() {
                     : 'Nothing is held by running calls'
               }
             />
-            <Stat
-              label={
-                <>
-                  Plan
-                  {plan !== null && (
-                    <Mark tone="accent" plain>
-                      {plan.tier}
-                    </Mark>
-                  )}
-                </>
-              }
-              value={plan === null ? 'Pay as you go' : plan.name}
+            <PlanStat
+              plan={plan}
               note={
                 plan === null ? (
                   'Every call is paid from the wallet'

@@ -1,9 +1,10 @@
-import { Button, TextInput } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { request } from '../../api/request.js';
 import { Door } from '../../layout/door.js';
+import { EmailInput } from '../../ui/email-input.js';
 import { ErrorNotice } from '../../ui/notice.js';
 
 /** Asks for a mail with which a new password can be set. */
@@ -33,15 +34,7 @@ export function Component() {
         }}
       >
         {forgot.isError && <ErrorNotice error={forgot.error} />}
-        <TextInput
-          label="E-mail address"
-          name="email"
-          type="email"
-          autoComplete="username"
-          required
-          value={email}
-          onChange={(event) => setEmail(event.currentTarget.value)}
-        />
+        <EmailInput value={email} onChange={setEmail} />
         <Button type="submit" fullWidth loading={forgot.isPending}>
           Send the link
         </Button>

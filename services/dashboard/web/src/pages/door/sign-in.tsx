@@ -1,4 +1,4 @@
-import { Button, PasswordInput, TextInput } from '@mantine/core';
+import { Button, PasswordInput } from '@mantine/core';
 import type { PageSession } from '@gateway/contracts/pages';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -6,6 +6,7 @@ import { Link } from 'react-router';
 import { useConfig } from '../../api/queries.js';
 import { request } from '../../api/request.js';
 import { Door } from '../../layout/door.js';
+import { EmailInput } from '../../ui/email-input.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { useEnter } from './use-enter.js';
 
@@ -39,15 +40,7 @@ export function Component() {
         }}
       >
         {signIn.isError && <ErrorNotice error={signIn.error} />}
-        <TextInput
-          label="E-mail address"
-          name="email"
-          type="email"
-          autoComplete="username"
-          required
-          value={email}
-          onChange={(event) => setEmail(event.currentTarget.value)}
-        />
+        <EmailInput value={email} onChange={setEmail} />
         <PasswordInput
           label="Password"
           name="password"

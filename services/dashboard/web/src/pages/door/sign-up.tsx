@@ -5,6 +5,7 @@ import { Link } from 'react-router';
 import { useConfig } from '../../api/queries.js';
 import { request } from '../../api/request.js';
 import { Door } from '../../layout/door.js';
+import { EmailInput } from '../../ui/email-input.js';
 import { fieldError, isFormError } from '../../ui/form-error.js';
 import { NewPassword } from '../../ui/new-password.js';
 import { ErrorNotice, Notice } from '../../ui/notice.js';
@@ -71,16 +72,7 @@ export function Component() {
           onChange={(event) => set('name')(event.currentTarget.value)}
           error={fieldError(signUp.error, 'name')}
         />
-        <TextInput
-          label="E-mail address"
-          name="email"
-          type="email"
-          autoComplete="username"
-          required
-          value={form.email}
-          onChange={(event) => set('email')(event.currentTarget.value)}
-          error={fieldError(signUp.error, 'email')}
-        />
+        <EmailInput value={form.email} onChange={set('email')} error={fieldError(signUp.error, 'email')} />
         <NewPassword value={form.password} onChange={set('password')} error={fieldError(signUp.error, 'password')} />
         <Button type="submit" fullWidth loading={signUp.isPending}>
           Create account

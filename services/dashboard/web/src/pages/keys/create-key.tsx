@@ -1,4 +1,4 @@
-import { Button, Modal, MultiSelect, NumberInput, Select, SegmentedControl, TextInput } from '@mantine/core';
+import { Button, Modal, MultiSelect, Select, SegmentedControl, TextInput } from '@mantine/core';
 import type { KeyCreation, PageKeyCreate, PageKeyCreated } from '@gateway/contracts/pages';
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
@@ -6,6 +6,7 @@ import { useMembers, useModels } from '../../api/queries.js';
 import { request } from '../../api/request.js';
 import { formatUsd } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
+import { CapInput } from '../../ui/cap-input.js';
 import { fieldError, isFormError } from '../../ui/form-error.js';
 import { ErrorNotice, Notice } from '../../ui/notice.js';
 
@@ -85,17 +86,9 @@ function Form({ creation, onClose, onCreated }: FormProps) {
             onChange={(value) => setMember(value ?? account.memberId)}
           />
         )}
-        <NumberInput
-          label="Monthly spend cap in USD (optional)"
+        <CapInput
           description={capAbout(creation.defaultCapUsd)}
           placeholder={creation.defaultCapUsd === null ? 'No cap' : formatUsd(creation.defaultCapUsd)}
-          prefix="$"
-          min={0}
-          max={9_999_999}
-          decimalScale={9}
-          allowNegative={false}
-          thousandSeparator=","
-          hideControls
           value={cap}
           onChange={setCap}
           error={fieldError(create.error, 'monthlySpendCapUsd')}

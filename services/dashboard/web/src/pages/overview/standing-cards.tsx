@@ -4,9 +4,9 @@ import { formatCount } from '../../format/number.js';
 import { formatUsd, parseNano } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Amount } from '../../ui/amount.js';
-import { Mark } from '../../ui/mark.js';
 import { Meter } from '../../ui/meter.js';
 import { Stat } from '../../ui/page.js';
+import { PlanStat } from '../../ui/plan-stat.js';
 import { CountDown, Time } from '../../ui/time.js';
 
 /** Windows, wallet, plan and limits, each as one figure. */
@@ -48,18 +48,8 @@ export function StandingCards({ overview }: { readonly overview: OverviewView })
         value={wallet.balanceUsd === null ? '—' : <Amount usd={wallet.balanceUsd} />}
         note={walletNote(wallet)}
       />
-      <Stat
-        label={
-          <>
-            Plan
-            {plan !== null && (
-              <Mark tone="accent" plain>
-                {plan.tier}
-              </Mark>
-            )}
-          </>
-        }
-        value={plan === null ? 'Pay as you go' : plan.name}
+      <PlanStat
+        plan={plan}
         note={
           plan === null ? (
             'Calls are paid from the wallet'

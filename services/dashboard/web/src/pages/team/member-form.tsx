@@ -1,10 +1,11 @@
-import { Button, Modal, NumberInput, Select, TextInput } from '@mantine/core';
+import { Button, Modal, Select, TextInput } from '@mantine/core';
 import type { Invitation, MemberView, PageMemberPut } from '@gateway/contracts/pages';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useRefreshAccount } from '../../api/queries.js';
 import { request } from '../../api/request.js';
 import { useCurrent } from '../../layout/current-account.js';
+import { CapInput } from '../../ui/cap-input.js';
 import { fieldError, isFormError } from '../../ui/form-error.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { useToast } from '../../ui/toasts.js';
@@ -92,16 +93,8 @@ function Form({ member, onClose }: { readonly member: MemberView | null; readonl
             onChange={(value) => setRole((value ?? 'member') as Role)}
           />
         )}
-        <NumberInput
-          label="Monthly spend cap in USD (optional)"
+        <CapInput
           description="For all keys of the member together, by UTC calendar month. Blank: no cap."
-          prefix="$"
-          min={0}
-          max={9_999_999}
-          decimalScale={9}
-          allowNegative={false}
-          thousandSeparator=","
-          hideControls
           value={cap}
           onChange={setCap}
           error={fieldError(save.error, 'monthlySpendCapUsd')}

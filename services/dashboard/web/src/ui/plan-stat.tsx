@@ -1,0 +1,29 @@
+import type { OverviewView } from '@gateway/contracts/pages';
+import type { ReactNode } from 'react';
+import { Mark } from './mark.js';
+import { Stat } from './page.js';
+
+interface PlanStatProps {
+  readonly plan: OverviewView['plan'];
+  readonly note: ReactNode;
+}
+
+/** The plan of an account, or that it has none. */
+export function PlanStat({ plan, note }: PlanStatProps) {
+  return (
+    <Stat
+      label={
+        <>
+          Plan
+          {plan !== null && (
+            <Mark tone="accent" plain>
+              {plan.tier}
+            </Mark>
+          )}
+        </>
+      }
+      value={plan === null ? 'Pay as you go' : plan.name}
+      note={note}
+    />
+  );
+}
