@@ -1,8 +1,8 @@
 import { gatewayError } from '@gateway/contracts/errors';
+import { fakeAnswer } from '../test/fake-answer.js';
 import type { Delivery } from '../src/call/delivery.js';
 import { StreamRelay } from '../src/call/relay-stream.js';
 import { READERS } from '../src/domain/formats/readers.js';
-import type { ClientAnswer } from '../src/ports.js';
 import type { GeneratedStream } from './generate-stream.js';
 import { expectedOf, framesOf } from './reference-relay.js';
 
@@ -48,20 +48,7 @@ function relay(
   let isUnusable = false;
   let fed = 0;
   let begunBeforeFirstEvent = false;
-  const answer: ClientAnswer = {
-    isGone: false,
-    hasBegun: false,
-    onGone: () => undefined,
-    onDrain: () => undefined,
-    begin: () => undefined,
-    write: (bytes) => pieces.push(Buffer.from(bytes)) > 0 && random() < 0.9,
-    end: () => undefined,
-    cut: () => undefined,
-    destroy: () => undefined,
-    isSent: () => true,
-    watchReading: () => undefined,
-    unwatchReading: () => undefined,
-  };
+  const answer = fakeAnswer({ write: (bytes) => pieces.push(Buffer.from(bytes)) > 0 && random() < 0.9 });
   const relay = new StreamRelay({
     answer,
     headers: [],

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
 import { rate, worstCase, type BoundFigures, type CallBounds, type PriceFigures } from '@gateway/metering';
+import { fakeAnswer } from '../test/fake-answer.js';
 import type { Delivery } from '../src/call/delivery.js';
 import { StreamRelay } from '../src/call/relay-stream.js';
 import { chargeOf } from '../src/domain/charge.js';
@@ -8,7 +9,6 @@ import { READERS } from '../src/domain/formats/readers.js';
 import type { MeterResult } from '../src/domain/formats/meter.js';
 import { TOKENS_MAX } from '../src/domain/formats/read-usage.js';
 import { PARTIAL_FRAMES } from '../src/memory/held-bytes.js';
-import type { ClientAnswer } from '../src/ports.js';
 import { casesOfRun, seedOfRun, table, writeSection } from './figures.js';
 import { hostilePlain, hostileStream, type HostileStream } from './hostile-streams.js';
 import { SeededRandom } from './random.js';
@@ -100,7 +100,7 @@ function relay(stream: HostileStream): Relayed {
   const ended: Delivery[] = [];
   let isUnusable = false;
   const relay = new StreamRelay({
-    answer: answerInto(pieces),
+    answer: fakeAnswer({ write: (bytes) => pieces.push(bytes) > 0 }),
     headers: [],
     reader: READERS[stream.format],
     metering: { dropUsageFrame: stream.dropUsage, choices: 1 },
@@ -129,23 +129,6 @@ function relay(stream: HostileStream): Relayed {
   if (isUnusable && ended.length === 0) relay.drop();
   if (ended.length > 1) throw new Error('it ended twice');
   return { written: Buffer.concat(pieces), delivery: ended[0] ?? null, isUnusable };
-}
-
-function answerInto(pieces: Buffer[]): ClientAnswer {
-  return {
-    isGone: false,
-    hasBegun: false,
-    onGone: () => undefined,
-    onDrain: () => undefined,
-    begin: () => undefined,
-    write: (bytes) => pieces.push(bytes) > 0,
-    end: () => undefined,
-    cut: () => undefined,
-    destroy: () => undefined,
-    isSent: () => true,
-    watchReading: () => undefined,
-    unwatchReading: () => undefined,
-  };
 }
 
 function problemOf(

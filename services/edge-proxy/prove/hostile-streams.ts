@@ -1,13 +1,7 @@
-import { generateStream, type StreamEnd, type StreamFormat } from './generate-stream.js';
+import { generateStream, type GeneratedStream } from './generate-stream.js';
 import type { SeededRandom } from './random.js';
 
-export interface HostileStream {
-  readonly format: StreamFormat;
-  readonly bytes: Buffer;
-  readonly chunks: readonly Buffer[];
-  readonly end: StreamEnd;
-  readonly dropUsage: boolean;
-}
+export type HostileStream = Omit<GeneratedStream, 'frames' | 'rest'>;
 
 /** Names that a reader looks at. */
 const NAMES = [

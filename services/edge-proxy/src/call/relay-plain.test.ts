@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
-import type { ClientAnswer } from '../ports.js';
 import { READERS } from '../domain/formats/readers.js';
 import { HELD_ANSWERS, METERED_ANSWERS } from '../memory/held-bytes.js';
+import { fakeAnswer } from '../../test/fake-answer.js';
 import type { Delivery } from './delivery.js';
 import { PlainRelay } from './relay-plain.js';
 
@@ -15,20 +15,10 @@ afterEach(() => relays.splice(0).forEach((relay) => relay.drop()));
 function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
   const written: Buffer[] = [];
   const told = { heads: [] as (readonly string[])[], deliveries: [] as Delivery[], unusable: 0, pauses: 0 };
-  const answer: ClientAnswer = {
-    isGone: false,
-    hasBegun: false,
-    onGone: () => undefined,
-    onDrain: () => undefined,
+  const answer = fakeAnswer({
     begin: (_status, headers) => void told.heads.push(headers),
     write: (bytes) => written.push(bytes) < 0,
-    end: () => undefined,
-    cut: () => undefined,
-    destroy: () => undefined,
-    isSent: () => true,
-    watchReading: () => undefined,
-    unwatchReading: () => undefined,
-  };
+  });
   const relay = new PlainRelay({
     answer,
     headers: ['content-type', 'application/json'],

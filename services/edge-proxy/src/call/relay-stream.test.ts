@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
+import { fakeAnswer } from '../../test/fake-answer.js';
 import { FORMATS } from '../../test/formats.js';
 import { READERS } from '../domain/formats/readers.js';
-import type { ClientAnswer } from '../ports.js';
 import type { Delivery } from './delivery.js';
 import { StreamRelay } from './relay-stream.js';
 
@@ -11,20 +11,7 @@ const DONE = 'data: [DONE]\n\n';
 function relay() {
   const written: Buffer[] = [];
   const deliveries: Delivery[] = [];
-  const answer: ClientAnswer = {
-    isGone: false,
-    hasBegun: false,
-    onGone: () => undefined,
-    onDrain: () => undefined,
-    begin: () => undefined,
-    write: (bytes) => written.push(bytes) > 0,
-    end: () => undefined,
-    cut: () => undefined,
-    destroy: () => undefined,
-    isSent: () => true,
-    watchReading: () => undefined,
-    unwatchReading: () => undefined,
-  };
+  const answer = fakeAnswer({ write: (bytes) => written.push(bytes) > 0 });
   const stream = new StreamRelay({
     answer,
     headers: [],
