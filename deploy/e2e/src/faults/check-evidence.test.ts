@@ -298,6 +298,18 @@ test('a call of no beat is lost with its edge and the gate together, and not wit
   expect(checkEvidence(evidenceOf(made)).violations).toHaveLength(1);
 });
 
+test('of two that left without an id each gets its own record, also when the later one alone was charged', () => {
+  const made = scene();
+  const { refused: earlier, left: later } = made;
+  Object.assign(earlier.call, { ending: 'left', requestId: null, status: null, code: null });
+  // The number of its call cannot be told from what the gateway reckoned.
+  Object.assign(only(later.records), { evidence: 'estimated', tokens: { input: 1, output: 0 } });
+  expect(checkEvidence(evidenceOf(made)).violations).toEqual([]);
+  later.records = [];
+  later.ledger = [];
+  expect(checkEvidence(evidenceOf(made)).violations).toEqual(['call 4: reached the provider and has no record']);
+});
+
 test('the counter-example is the story of the call with the fewest lines', () => {
   const made = scene();
   made.whole.call.text = 'beginning';
