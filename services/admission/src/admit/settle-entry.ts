@@ -36,7 +36,8 @@ export async function settleEntry(decider: Decider, entry: Entry, turn: EntryTur
     if (turn.expired()) break;
     const span = turn.beginScript(entry);
     const { outcome, prepared } = await decide(decider, entry, route, notBefore).finally(() => span?.end());
-    notBefore = outcome.kind === 'clock' ? outcome.now : 0;
+    // Within an account time never goes back: what a script has told holds for the rounds after it too.
+    if (outcome.kind === 'clock') notBefore = outcome.now;
     if (outcome.kind === 'refused' && outcome.row === 4 && fresh && !renewed) {
       // The owner has just named this digest, but the gate has another: the key was rotated, its record is on its way.
       renewed = true;
