@@ -10,11 +10,16 @@ const FAILED_RETRY_MS = 1_000;
 /** One extension may be lost without harm. */
 const EXTENSIONS_PER_ACK_WAIT = 3;
 
+/** A delivery here, and since when the server has waited for a word of it. */
+interface Held extends OpenDelivery {
+  heardAt: number;
+}
+
 /** A durable pull consumer, made when it is missing. */
 export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOptions): ReturnType<Bus['consume']> {
   const { stream, durable, batchMax } = options;
-  let waiting: OpenDelivery[] = [];
-  let inHand: OpenDelivery[] = [];
+  let waiting: Held[] = [];
+  let inHand: Held[] = [];
   let handling: Promise<void> | undefined;
   let begunAt = -Infinity;
   let collecting: NodeJS.Timeout | undefined;
@@ -32,7 +37,7 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
     },
     room: () => batchMax - waiting.length,
     deliver: (message) => {
-      waiting.push(openDelivery(link, message));
+      waiting.push({ ...openDelivery(link, message), heardAt: performance.now() });
       schedule();
     },
   });
@@ -68,12 +73,18 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
     });
   };
 
-  /** What is being worked on, or waits here for its turn, is not for anybody else. */
+  /** What is being worked on, or waits here for its turn, is not for anybody else. What has just come needs no word yet. */
+  const extendMs = options.ackWaitMs / EXTENSIONS_PER_ACK_WAIT;
   const extending = setInterval(() => {
-    for (const { extend } of [...inHand, ...waiting]) extend();
-  }, options.ackWaitMs / EXTENSIONS_PER_ACK_WAIT);
+    const now = performance.now();
+    for (const held of [...inHand, ...waiting]) {
+      if (now - held.heardAt < extendMs) continue;
+      held.heardAt = now;
+      held.extend();
+    }
+  }, extendMs);
 
-  const handle = async (batch: OpenDelivery[]): Promise<void> => {
+  const handle = async (batch: Held[]): Promise<void> => {
     try {
       await options.handler(batch.map(({ delivery }) => delivery));
     } catch (error) {

@@ -10,6 +10,8 @@ export interface PoolOptions {
   readonly max?: number;
   /** Longest time that one statement may run; STATEMENT_MS when absent. */
   readonly statementTimeoutMs?: number;
+  /** Settings of the server for these connections, besides those that all have. Names and values without spaces. */
+  readonly settings?: Readonly<Record<string, string>>;
   readonly log: Log;
 }
 
@@ -21,6 +23,11 @@ const UNANSWERED_MS = 5_000;
 const IDLE_MS = 60_000;
 const IDLE_IN_TRANSACTION_MS = 60_000;
 const KEEP_ALIVE_AFTER_MS = 10_000;
+/**
+ * For every connection. No statement of ours runs long enough to earn back what compiling it costs, and a guess that one might
+ * makes a transaction late by tens of milliseconds.
+ */
+const SETTINGS = { TimeZone: 'UTC', jit: 'off' };
 /** Connections are replaced after half an hour, so that they follow a moved address and a server's memory is freed. */
 const LIFETIME_SECONDS = 1_800;
 
@@ -29,7 +36,8 @@ const LIFETIME_SECONDS = 1_800;
  * put them into the machine's time zone). The session's time zone is UTC. A fault of a connection is logged and the
  * connection replaced; it never ends the process. Nothing connects before the first query.
  */
-export function createPool(url: string, { applicationName, max, statementTimeoutMs, log }: PoolOptions): Pool {
+export function createPool(url: string, options: PoolOptions): Pool {
+  const { applicationName, max, statementTimeoutMs, settings, log } = options;
   const statementMs = statementTimeoutMs ?? STATEMENT_MS;
   const pool = new pg.Pool({
     connectionString: url,
@@ -45,7 +53,7 @@ export function createPool(url: string, { applicationName, max, statementTimeout
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     allowExitOnIdle: false,
-    options: '-c TimeZone=UTC',
+    options: optionsOf({ ...SETTINGS, ...settings }),
     types: { getTypeParser },
   });
   // For the life of the connection: the driver reports a fault to the query and as an event, and an event that nobody
@@ -53,6 +61,12 @@ export function createPool(url: string, { applicationName, max, statementTimeout
   pool.on('connect', (client) => client.on('error', (err) => log.warn({ err }, 'a database connection failed')));
   pool.on('error', () => undefined);
   return pool;
+}
+
+function optionsOf(settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ');
 }
 
 /** How many connections of these pools are idle and in use, and how many queries wait for one. */

@@ -31,7 +31,7 @@ local ROWS_AT = 21
 local MEMBERS_AT = ROWS_AT + ROWS * 3
 local RECORDS_AT = MEMBERS_AT + MEMBERS * 3
 local FIELDS_MAX = 1000
-local known_fields = { 'in', 'g', 't', 'lv', 'sv', 'tv', 'ss', 'x' }
+local known_fields = { 'in', 'g', 't', 'lv', 'sv', 'tv', 'ss', 'x', 'lt' }
 local function ask_known(prefix, from, count)
   for at = from, from + (count - 1) * 3, 3 do
     known_fields[#known_fields + 1] = prefix .. ARGV[at]
@@ -123,6 +123,8 @@ end
 
 local at = ROWS_AT
 local session = tonumber(versions['ss'] or 0)
+-- Within an account time never goes back: a session that was over stays over.
+local account_now = math.max(now, tonumber(versions['lt'] or 0))
 -- What was read before the account was loaded, and comes late, makes no row: what it says of one that is not here may be older
 -- than what was settled since. Such a row is asked for when it is needed (rule 13).
 local loaded_version = versions['t'] == mark and tonumber(versions['lv']) or -1
@@ -135,7 +137,7 @@ for _ = 1, ROWS do
     put('u:' .. name, version)
     local start = tonumber(string.match(name, '^w:session_5h:%a+:(%d+)$') or '')
     -- Of two that have not ended the later one is open: the one before it was closed unused, and billed late.
-    if start and start + SESSION_MS > now and start > session and (tonumber(value) or 0) > 0 then
+    if start and start + SESSION_MS > account_now and start > session and (tonumber(value) or 0) > 0 then
       session = start
       put('ss', int(start))
     end

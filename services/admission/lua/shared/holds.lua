@@ -134,12 +134,12 @@ local function create_hold(account_key, hold_key, member, id, hold, shape_text, 
   adjust(account_key, hold, shape_text, wallet, amount, plan, 1, tonumber(hold.slot), 1)
   redis.call('HSET', hold_key, id, hold_text(hold), 's:' .. hold.shape, shape_text)
   redis.call('ZADD', KEYS[2], int(due), member)
-  keep(account_key, redis.call('HGET', account_key, 'x'), now)
+  local renewed_at, open_session, latest = unpack(redis.call('HMGET', account_key, 'x', 'ss', 'lt'))
+  keep(account_key, renewed_at, now)
   local session = tonumber(hold.session)
-  if session > 0 and session + SESSION_MS > now then
-    if session > tonumber(redis.call('HGET', account_key, 'ss') or 0) then
-      redis.call('HSET', account_key, 'ss', hold.session)
-    end
+  -- Within an account time never goes back: a session that was over stays over.
+  if session > tonumber(open_session or 0) and session + SESSION_MS > math.max(now, tonumber(latest or 0)) then
+    redis.call('HSET', account_key, 'ss', hold.session)
   end
 end
 

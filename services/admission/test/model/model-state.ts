@@ -110,9 +110,9 @@ export class ModelState {
     }
   }
 
-  /** Something counts in this session: it is open if it has not ended and none was opened after it. */
+  /** Something counts in this session: it is open if it has not ended, ever, and none was opened after it. */
   seeSession(start: number, now: number): void {
-    if (start + SESSION_5H_MS > now && start > (this.session ?? 0)) this.session = start;
+    if (start + SESSION_5H_MS > Math.max(now, this.latest) && start > (this.session ?? 0)) this.session = start;
   }
 
   /** The hold counts nothing any more; a session in which nothing was billed was never opened. */

@@ -1,11 +1,22 @@
 import { createPool, type Pool, type PoolOptions } from '@gateway/postgres';
 
 /**
+ * Statements of a settle transaction find their rows by keys, and each is planned once for the life of its connection: often
+ * while a month's partition is empty and to read all of it looks cheapest, which would be read whole for every batch of that month.
+ */
+const SETTINGS = {
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  plan_cache_mode: 'force_generic_plan',
+};
+
+/**
  * A pool whose connections send statements without waiting for the answer to the one before, so that a settle transaction
  * takes five exchanges with the server and not fifteen. Each statement still has its own answer and its own error.
  */
 export function createPipelinedPool(url: string, options: PoolOptions): Pool {
-  const pool = createPool(url, options);
+  const pool = createPool(url, { ...options, settings: SETTINGS });
   // The pool hands its options to every connection that it opens.
   Object.assign(pool.options, { pipeline: true });
   return pool;
