@@ -125,5 +125,7 @@ function bodyOf(rest: string, head: string): { body: string; isEnded: boolean } 
 }
 
 function headerOf(head: string, name: string): string | null {
-  return new RegExp(`\\r\\n${name}: ([^\\r]*)`, 'i').exec(head)?.[1] ?? null;
+  const value = new RegExp(`\\r\\n${name}: ([^\\r]*)`, 'i').exec(head)?.[1];
+  // A copy: a part of a text keeps all of it in memory, and a long run remembers the ids of its calls.
+  return value === undefined ? null : Buffer.from(value, 'latin1').toString('latin1');
 }

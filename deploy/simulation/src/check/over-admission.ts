@@ -68,10 +68,12 @@ function checkSlots({ truth, time }: World, call: CallTruth, own: readonly CallT
   const admittedAt = call.hold?.admittedAt ?? 0;
   if (limit === undefined) return;
   const running = own.filter(
-    ({ id, hold, dispatchedAt, released, edge }) =>
+    ({ id, hold, dispatchedAt, released, event, edge }) =>
       id !== null &&
       dispatchedAt !== null &&
+      // Its edge has ended it: billing may close the hold before the edge says that it gives the slot back.
       released === null &&
+      event === null &&
       edge.host.isAlive &&
       (hold?.admittedAt ?? Infinity) <= admittedAt &&
       (truth.leases.get(id) ?? 0) > time.now &&

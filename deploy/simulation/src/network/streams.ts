@@ -64,8 +64,10 @@ export class Streams {
     };
   }
 
+  /** An edge's connection keeps its order: a beat that the network made late never replaces one that was sent after it. */
   storeBeat(beat: Beat): void {
-    this.#beats.set(`${beat.edge}.${beat.chunk}`, { beat, storedAtMs: this.time.now });
+    const part = `${beat.edge}.${beat.chunk}`;
+    if ((this.#beats.get(part)?.beat.n ?? 0) < beat.n) this.#beats.set(part, { beat, storedAtMs: this.time.now });
     for (const { id } of beat.calls) this.beaten.add(id);
   }
 

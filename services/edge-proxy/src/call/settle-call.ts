@@ -33,7 +33,8 @@ const NOTHING_TO_WAIT_FOR: Settlement = { recorded: Promise.resolve(), released:
 
 /**
  * The one record of a call: its event is frozen and published, its hold released, both at once (money and failure, rule 4).
- * A call that was sent to no source leaves no record; its hold is released void.
+ * A hold that is released void is gone at once, and nobody would miss the record of an edge that dies now: where there is to be
+ * one, the stream has it first. A call that was sent to no source leaves no record; its hold is released void.
  */
 export function settleCall(edge: Edge, call: AdmittedCall, ending: CallEnding): Settlement {
   const { held, price } = call;
@@ -52,28 +53,46 @@ export function settleCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
   });
   const span = call.span === NO_SPAN ? NO_SPAN : startSendSpan(call);
   const event = eventOf(edge, call, ending, { charge, traceparent: span.traceparent });
-  const recorded = waitAtMost(edge, RECORD_WAIT_MS, 'record', (done) => {
-    edge.journal.append(shardOfBucket(held.bucket), event, () => {
-      edge.running.remove(call.id);
-      span.end();
-      done();
+  const record = (stored: () => void): Promise<void> =>
+    waitAtMost(edge, RECORD_WAIT_MS, 'record', (done) => {
+      edge.journal.append(shardOfBucket(held.bucket), event, () => {
+        edge.running.remove(call.id);
+        span.end();
+        stored();
+        done();
+      });
     });
+  if (charge.outcome === 'settled') {
+    return { recorded: record(NOTHING), released: release(edge, call, 'ok', event.amountNanoUsd) };
+  }
+  let giveBack = NOTHING;
+  const released = waitAtMost(edge, RELEASE_WAIT_MS, 'release', (done) => {
+    giveBack = () => sendRelease(edge, call, { outcome: 'void', amountNanoUsd: 0 }, done);
   });
-  const outcome = charge.outcome === 'settled' ? 'ok' : 'void';
-  return { recorded, released: release(edge, call, outcome, event.amountNanoUsd) };
+  return { recorded: record(() => giveBack()), released };
 }
 
+const NOTHING = (): void => undefined;
+
 function release(edge: Edge, call: AdmittedCall, outcome: 'ok' | 'void', amountNanoUsd: number): Promise<void> {
-  const { held } = call;
-  if (held === null) return Promise.resolve();
+  return waitAtMost(edge, RELEASE_WAIT_MS, 'release', (done) =>
+    sendRelease(edge, call, { outcome, amountNanoUsd }, done),
+  );
+}
+
+/** `answered`: the slot is given back. */
+function sendRelease(
+  edge: Edge,
+  { held, span: parent }: AdmittedCall,
+  ending: { readonly outcome: 'ok' | 'void'; readonly amountNanoUsd: number },
+  answered: () => void,
+): void {
+  if (held === null) return answered();
   const { id, hold, tag } = held;
-  const { span: parent } = call;
   const span = parent === NO_SPAN ? NO_SPAN : startSpan('release', { parent: parent.traceparent, kind: 'client' });
-  return waitAtMost(edge, RELEASE_WAIT_MS, 'release', (done) => {
-    edge.desk.release({ blind: false, id, hold, tag, outcome, amountNanoUsd }, () => {
-      span.end();
-      done();
-    });
+  edge.desk.release({ blind: false, id, hold, tag, ...ending }, () => {
+    span.end();
+    answered();
   });
 }
 
