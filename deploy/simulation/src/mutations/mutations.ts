@@ -52,6 +52,12 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'if false then',
   },
   {
+    name: 'a failed call is released before its record is stored',
+    file: 'call/settle-call.js',
+    from: 'giveBack = () => sendRelease',
+    to: 'giveBack = NOTHING; sendRelease',
+  },
+  {
     name: 'nothing is asked when a hold falls due (rule 9)',
     file: 'sweep.lua',
     from: "if next_at <= now or hold.state ~= 'o' then",

@@ -1,0 +1,71 @@
+import { expect, test } from '@jest/globals';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { ReleaseEntry } from '@gateway/contracts/messages';
+import { NO_SPAN } from '@gateway/service-kit';
+import { TEST_ACCOUNT, TEST_PRICE } from '../../test/fake-admission.js';
+import type { AdmittedCall, Edge } from './call.js';
+import { settleCall, type CallEnding } from './settle-call.js';
+
+const USAGE = { input: 1, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 1 };
+const COMPLETE: CallEnding = {
+  ended: 'complete',
+  meter: { usage: USAGE, problem: null, deliveredBytes: 1, finished: true } as unknown as CallEnding['meter'],
+  status: 200,
+  source: 'src',
+};
+const FAILED: CallEnding = { ended: 'failed', meter: null, status: 502, source: null };
+const ATTEMPT = { source: 'src', provider: 'p', outcome: 'failed', status: 500, possiblyPaid: false } as const;
+
+/** What the edge has done, in its order; the stream has the event when `stored` is called, admission answers at once. */
+function play(ending: CallEnding, attempts: readonly object[]) {
+  const done: string[] = [];
+  let stored = (): void => undefined;
+  const edge = {
+    journal: {
+      append: (_shard: number, event: { outcome: string }, then: () => void) => {
+        done.push(`sent ${event.outcome}`);
+        stored = then;
+      },
+    },
+    desk: {
+      release: (release: ReleaseEntry, answered: (() => void) | null) => {
+        done.push(`release ${release.blind ? 'blind' : release.outcome}`);
+        answered?.();
+      },
+    },
+    running: { remove: () => void done.push('no longer running') },
+    deadlines: { nowMs: () => 0, in: () => ({ cancel: () => undefined }) },
+    catalog: { model: () => undefined },
+    clock: { nowMs: () => 1 },
+    metrics: { lastPieceUnconfirmed: () => undefined },
+  } as unknown as Edge;
+  const call = {
+    ...{ id: makeUuidV7(1), startedAt: 1, begunAtMs: 0, firstByteAt: null, span: NO_SPAN, attempts },
+    row: { path: '/v1/chat/completions' },
+    parsed: { model: 'pub/model', stream: false, bounds: { promptBytes: 1, arrayElements: 0, attachments: 0 } },
+    held: { id: 'id', bucket: 1, tag: 'tag', hold: { account: TEST_ACCOUNT, worstNanoUsd: 5 } },
+    price: TEST_PRICE,
+  } as unknown as AdmittedCall;
+  const settlement = settleCall(edge, call, ending);
+  return { done, settlement, stored: () => stored() };
+}
+
+test('what is charged is released together with its event', async () => {
+  const { done, settlement } = play(COMPLETE, [ATTEMPT]);
+  expect(done).toEqual(['sent settled', 'release ok']);
+  await settlement.released;
+});
+
+test('a call that failed is released when the stream has its record: until then its hold tells of it', async () => {
+  const { done, settlement, stored } = play(FAILED, [ATTEMPT]);
+  expect(done).toEqual(['sent voided']);
+  stored();
+  expect(done).toEqual(['sent voided', 'no longer running', 'release void']);
+  await Promise.all([settlement.recorded, settlement.released]);
+});
+
+test('a call that nobody was asked for has no record to wait for', async () => {
+  const { done, settlement } = play(FAILED, []);
+  expect(done).toEqual(['no longer running', 'release void']);
+  await settlement.released;
+});
