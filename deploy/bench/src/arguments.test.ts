@@ -5,7 +5,7 @@ test('without options everything is measured', () => {
   expect(readArguments([])).toEqual({
     rounds: 5,
     seconds: 4,
-    accounts: 1_200,
+    accounts: 1_800,
     peers: ['direct', 'nginx', 'relay', 'portkey', 'gateway'],
     name: 'gateway-and-peers',
     quick: false,

@@ -15,7 +15,7 @@ export interface BenchArguments {
   readonly quick: boolean;
 }
 
-const USUAL = { rounds: 5, seconds: 4, accounts: 1_200 } as const;
+const USUAL = { rounds: 5, seconds: 4, accounts: 1_800 } as const;
 const QUICK = { rounds: 2, seconds: 1, accounts: 600 } as const;
 const BOUNDS = { rounds: [1, 50], seconds: [0.2, 60], accounts: [100, 20_000] } as const;
 const OPTIONS = ['--rounds', '--seconds', '--accounts', '--only', '--name'] as const;

@@ -3,7 +3,7 @@ import type { ProcessGroups } from './machine/read-cpu.js';
 import { failuresTotal } from './load/load-job.js';
 import type { Expected, LoadJob } from './load/load-job.js';
 import type { LoadProcess } from './load/load-process.js';
-import { STREAM_CHUNKS } from './peers/peer.js';
+import { OPEN_STREAM_CHUNKS, STREAM_CHUNKS } from './peers/peer.js';
 import type { CallKind, Peer } from './peers/peer.js';
 import type { Sample } from './results/sample.js';
 import { requestBody } from './scenarios.js';
@@ -12,6 +12,8 @@ import type { Scenario } from './scenarios.js';
 const EXPECTED: Readonly<Record<CallKind, Expected>> = {
   plain: { bytesMin: 1_000, endsWith: '}' },
   streamed: { bytesMin: STREAM_CHUNKS * 50, endsWith: 'data: [DONE]' },
+  large: { bytesMin: 1_000, endsWith: '}' },
+  open: { bytesMin: OPEN_STREAM_CHUNKS * 50, endsWith: 'data: [DONE]' },
 };
 const WARM_UP_SECONDS = 0.3;
 const IDLE_MS = 5_000;
@@ -31,6 +33,8 @@ export function jobOf(peer: Peer, scenario: Omit<Scenario, 'id' | 'title'>, unti
     body: requestBody(peer.models[scenario.kind], scenario.kind),
     keyed: peer.keyed,
     connections: scenario.connections,
+    perSecond: scenario.perSecond ?? null,
+    rampMs: 0,
     until,
     expected: EXPECTED[scenario.kind],
   };

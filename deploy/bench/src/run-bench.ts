@@ -7,9 +7,11 @@ import { examinePinning, pin } from './machine/pin.js';
 import type { Pinning } from './machine/pin.js';
 import { measureIdle } from './measure.js';
 import type { Bench } from './measure.js';
+import { measureOpenStreams, OPEN_COUNTS, OPEN_COUNTS_QUICK } from './open-streams.js';
+import type { OpenStreams } from './open-streams.js';
 import { startProvider } from './peers/start-provider.js';
 import { PLACES } from './places.js';
-import { ratiosOf } from './results/aims.js';
+import { memoryRatios, ratiosOf } from './results/aims.js';
 import type { Report } from './results/report.js';
 import type { Sample } from './results/sample.js';
 import { summarise } from './results/summarise.js';
@@ -18,9 +20,11 @@ import { SCENARIOS } from './scenarios.js';
 import { startPeers } from './start-peers.js';
 import type { Peers } from './start-peers.js';
 import { findUnable, warmUp } from './warm-up.js';
+import type { Unable } from './warm-up.js';
 
-/** The gateway's limit for an account without a plan. */
+/** The gateway's limits for an account without a plan. */
 export const CALLS_PER_MINUTE_MAX = 60;
+const CALLS_AT_A_TIME_MAX = 3;
 
 /** Starts everything, measures every scenario for every peer in every round, and answers the report. */
 export async function runBench(options: BenchArguments, command: string, context: BenchContext): Promise<Report> {
@@ -32,6 +36,7 @@ export async function runBench(options: BenchArguments, command: string, context
   await warmUp(bench, peers, unable, context);
   const idle = peers.gateway === null ? null : await measureIdle(peers.gateway);
   const samples = await runRounds(bench, peers, unable, options, context);
+  const openStreams = await measureAllOpen(bench, peers, unable, options, context);
   const summaries = summarise(samples);
   return {
     command,
@@ -42,9 +47,29 @@ export async function runBench(options: BenchArguments, command: string, context
     notes: [...unable.values()].flatMap((reasons) => [...reasons.values()]),
     idle,
     summaries,
-    ratios: ratiosOf(summaries),
+    openStreams,
+    ratios: [...ratiosOf(summaries), ...memoryRatios(openStreams)],
     samples,
   };
+}
+
+/** Every peer that has processes and answers streams, with as many as the gateway's accounts may have open. */
+async function measureAllOpen(
+  bench: Bench,
+  peers: Peers,
+  unable: Unable,
+  { accounts, quick }: BenchArguments,
+  context: BenchContext,
+): Promise<OpenStreams[]> {
+  const found: OpenStreams[] = [];
+  const able = peers.all.filter((peer) => peer.id !== 'direct' && unable.get(peer)?.has('streamed') !== true);
+  for (const count of quick ? OPEN_COUNTS_QUICK : OPEN_COUNTS) {
+    if (count.streams > accounts * CALLS_AT_A_TIME_MAX) continue;
+    for (const peer of able) found.push(await measureOpenStreams(bench, peer, count, context));
+    await peers.gateway?.audit();
+    context.log(`${count.streams} streams were open at each peer`);
+  }
+  return found;
 }
 
 async function startAll(

@@ -6,6 +6,8 @@ export interface Scenario {
   readonly title: string;
   readonly kind: CallKind;
   readonly connections: number;
+  /** Calls begin at this rate, whatever the answers do (an open loop); absent: each connection makes one after the other. */
+  readonly perSecond?: number;
 }
 
 /** Streams run at a rate that the load's core can follow: the cost of a chunk is asked for, not their number. */
@@ -13,6 +15,8 @@ export const SCENARIOS: readonly Scenario[] = [
   { id: 'plain-1', title: '1 connection', kind: 'plain', connections: 1 },
   { id: 'plain-8', title: '8 connections', kind: 'plain', connections: 8 },
   { id: 'plain-64', title: '64 connections', kind: 'plain', connections: 64 },
+  { id: 'paced-200', title: '200 calls begun a second', kind: 'plain', connections: 256, perSecond: 200 },
+  { id: 'large-8', title: '8 connections', kind: 'large', connections: 8 },
   { id: 'streamed-16', title: 'streams of 100 chunks, 16 connections', kind: 'streamed', connections: 16 },
 ];
 
@@ -23,17 +27,20 @@ export const ONE_AT_A_TIME = 'plain-1';
 export const STREAMS = 'streamed-16';
 
 const BODY_BYTES = 1_024;
+const LARGE_BODY_BYTES = 1_000_000;
 const OUTPUT_TOKENS_MAX = 512;
+const SENTENCE = 'Tell me something. ';
 
-/** A chat request of exactly 1 KiB, whatever the model is called. */
+/** A chat request of exactly 1 KiB, or 1 MB of the kind `large`, whatever the model is called. */
 export function requestBody(model: string, kind: CallKind): string {
   const streamed = { stream: true, stream_options: { include_usage: true } };
+  const bytes = kind === 'large' ? LARGE_BODY_BYTES : BODY_BYTES;
   const bodyWith = (content: string): string =>
     JSON.stringify({
       model,
       messages: [{ role: 'user', content }],
       max_tokens: OUTPUT_TOKENS_MAX,
-      ...(kind === 'streamed' ? streamed : {}),
+      ...(kind === 'streamed' || kind === 'open' ? streamed : {}),
     });
-  return bodyWith('Tell me something. '.repeat(60).slice(0, BODY_BYTES - bodyWith('').length));
+  return bodyWith(SENTENCE.repeat(Math.ceil(bytes / SENTENCE.length)).slice(0, bytes - bodyWith('').length));
 }

@@ -13,12 +13,12 @@ const WARM_UP_CONNECTIONS = 16;
 /** How long the catalog may take to reach the edge, and how often that is tried. */
 const FIRST_ANSWER_MS_MAX = 20_000;
 const FIRST_ANSWER_POLL_MS = 100;
-const KINDS: readonly CallKind[] = ['plain', 'streamed'];
+const KINDS: readonly CallKind[] = ['plain', 'streamed', 'large'];
 
 /** Kinds of calls that a peer does not answer at all, with the reason for the reader. */
 export type Unable = ReadonlyMap<Peer, ReadonlyMap<CallKind, string>>;
 
-/** Tries both kinds of calls on every peer. @throws Error when the gateway does not answer one, or a peer no plain call */
+/** Tries the kinds of calls on every peer. @throws Error when the gateway does not answer one, or a peer no plain call */
 export async function findUnable(bench: Bench, peers: Peers, { log, signal }: BenchContext): Promise<Unable> {
   const unable = new Map<Peer, Map<CallKind, string>>();
   for (const peer of peers.all) {

@@ -10,14 +10,19 @@ const PROVIDER = 'bench';
 const PRICES = { inputPerMillion: '0.15', outputPerMillion: '0.60' };
 
 /** The ids under which the gateway knows the provider's models. */
-export const GATEWAY_MODELS: Readonly<Record<CallKind, string>> = { plain: 'bench/plain', streamed: 'bench/streamed' };
+export const GATEWAY_MODELS: Readonly<Record<CallKind, string>> = {
+  plain: 'bench/plain',
+  streamed: 'bench/streamed',
+  large: 'bench/plain',
+  open: 'bench/open',
+};
 
-/** Two priced models, each with one source: the simulator that every row is measured against. */
+/** Priced models, each with one source: the simulator that every row is measured against. */
 export async function prepareCatalog(bus: Bus, system: LocalSystem, providerUrl: string): Promise<void> {
   const provider = { id: PROVIDER, spec: { name: 'Simulated provider', format: 'openai' }, actor: ACTOR } as const;
   accepted(await bus.request(catalogPutProvider, provider));
   const key = { current: new Secret(Buffer.from(system.secrets.credentialsKey, 'hex')) };
-  for (const kind of ['plain', 'streamed'] as const) {
+  for (const kind of ['plain', 'streamed', 'open'] as const) {
     const model = GATEWAY_MODELS[kind];
     const spec = { displayName: model, kind: 'chat', contextLength: 128_000, prices: PRICES } as const;
     accepted(await bus.request(catalogPutModel, { id: model, spec, actor: ACTOR }));

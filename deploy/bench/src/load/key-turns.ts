@@ -19,14 +19,17 @@ export class KeyTurns {
     this.#counts = new Uint16Array(keysTotal);
   }
 
-  /** The next key of one connection out of `connections`, each of which has its own share; null when all are used up. */
+  /**
+   * The next key of one connection out of `connections`, each of which has its own share; null when all are used up. Of more
+   * connections than keys several share one.
+   */
   take(connection: number, connections: number, nowMs: number): number | null {
     const minute = Math.floor(nowMs / MINUTE_MS);
-    const share = Math.ceil((this.#keysTotal - connection) / connections);
+    const share = Math.max(1, Math.ceil((this.#keysTotal - connection) / connections));
     for (let tried = 0; tried < share; tried += 1) {
       const turn = this.#next.get(connection) ?? 0;
       this.#next.set(connection, turn + 1);
-      const key = connection + (turn % share) * connections;
+      const key = (connection + (turn % share) * connections) % this.#keysTotal;
       if (this.#countIn(key, minute) >= this.#perMinuteMax) continue;
       this.#counts[key] = (this.#counts[key] ?? 0) + 1;
       return key;

@@ -13,6 +13,10 @@ export interface LoadJob {
   /** Calls carry the keys that the load was given, in turn; else all carry the same made-up one. */
   readonly keyed: boolean;
   readonly connections: number;
+  /** Calls begin at this rate on whichever connection is free; null: on each connection one after the other. */
+  readonly perSecond: number | null;
+  /** The first calls of the connections are spread over these milliseconds; 0: all at once. */
+  readonly rampMs: number;
   /** No new call after these seconds, or after this many calls; running calls are waited for. */
   readonly until: { readonly seconds: number } | { readonly calls: number };
   readonly expected: Expected;

@@ -19,6 +19,8 @@ function job(port: number, more: Partial<LoadJob> = {}): LoadJob {
     body: '{"model":"m"}',
     keyed: false,
     connections: 1,
+    perSecond: null,
+    rampMs: 0,
     until: { calls: 10 },
     expected: { bytesMin: 10, endsWith: '}' },
     ...more,
@@ -83,6 +85,25 @@ test('no call begins after the time is up, and the last ones are waited for', as
   expect(result.calls).toBe(server.bodies.length);
   expect(result.calls).toBeGreaterThanOrEqual(3);
   expect(result.failures).toEqual({});
+});
+
+test('an open loop begins calls at its rate, whatever the answers do, and counts the wait for a connection', async () => {
+  server = await startAnsweringServer((_n, response) => setTimeout(() => response.end(GOOD), 200));
+  const paced = job(server.port, { connections: 40, perSecond: 100, until: { seconds: 0.5 } });
+  expect(await runLoad(paced, null)).toMatchObject({ calls: 50, failures: {} });
+  const crowded = await runLoad({ ...paced, connections: 2, until: { seconds: 0.2 } }, null);
+  expect(crowded.calls).toBe(20);
+  expect(crowded.completeMs.p99).toBeGreaterThan(1_500);
+});
+
+test('the first calls of the connections are spread over the ramp', async () => {
+  const at: number[] = [];
+  server = await startAnsweringServer((_n, response) => {
+    at.push(performance.now());
+    response.end(GOOD);
+  });
+  await runLoad(job(server.port, { connections: 4, rampMs: 200, until: { calls: 4 } }), null);
+  expect((at.at(-1) ?? 0) - (at[0] ?? 0)).toBeGreaterThan(100);
 });
 
 test('keyed calls use each key once before any of them again', async () => {

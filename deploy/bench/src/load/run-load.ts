@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../results/statistics.js';
 import { CallConnection } from './call-connection.js';
 import type { CallOutcome } from './call-connection.js';
 import type { KeyTurns } from './key-turns.js';
+import { runPaced } from './run-paced.js';
 import type { LoadJob, LoadResult, Spread } from './load-job.js';
 
 /** Longest time for one call. */
@@ -32,13 +34,16 @@ export async function runLoad(job: LoadJob, keys: LoadKeys | null): Promise<Load
     const now = performance.now();
     for (const connection of connections) connection.expire(now, CALL_MS_MAX);
   }, EXPIRY_CHECK_MS);
+  const caller = new Caller(connections, requests, used, tally);
   try {
-    await Promise.all(
-      connections.map((connection, index) => {
-        const callsMax = 'calls' in job.until ? Math.ceil((job.until.calls - index) / job.connections) : Infinity;
-        return runConnection(connection, { index, of: job.connections, callsMax, endAt, requests, used, tally });
-      }),
-    );
+    if (job.perSecond !== null) {
+      const { perSecond } = job;
+      const call = (connection: number, dueAt: number, ended: () => void): void => {
+        caller.call(connection, dueAt, ended);
+      };
+      await runPaced({ connections: connections.length, perSecond, startedAt, endAt, call });
+    } else await Promise.all(connections.map((_connection, index) => runConnection(caller, index, job, endAt)));
+    if (caller.fault !== null) throw caller.fault;
   } finally {
     clearInterval(expiry);
     for (const connection of connections) connection.close();
@@ -46,42 +51,55 @@ export async function runLoad(job: LoadJob, keys: LoadKeys | null): Promise<Load
   return tally.result(startedAt);
 }
 
-interface ConnectionRun {
-  readonly index: number;
-  readonly of: number;
-  readonly callsMax: number;
-  readonly endAt: number;
-  readonly requests: readonly Buffer[];
-  readonly used: LoadKeys | null;
-  readonly tally: Tally;
-}
-
-function runConnection(connection: CallConnection, run: ConnectionRun): Promise<void> {
-  return new Promise((resolve, reject) => {
+/** One call after the other on one connection. */
+async function runConnection(caller: Caller, index: number, job: LoadJob, endAt: number): Promise<void> {
+  const callsMax = 'calls' in job.until ? Math.ceil((job.until.calls - index) / job.connections) : Infinity;
+  if (job.rampMs > 0) await delay((job.rampMs * index) / job.connections);
+  await new Promise<void>((resolve) => {
     let started = 0;
     const next = (): void => {
-      if (started >= run.callsMax || run.tally.failed >= FAILURES_MAX || performance.now() >= run.endAt) {
-        resolve();
-        return;
-      }
+      if (started >= callsMax || caller.isBroken || performance.now() >= endAt) return resolve();
       started += 1;
-      const sentMs = Date.now();
-      const key = run.used === null ? 0 : run.used.turns.take(run.index, run.of, sentMs);
-      const request = key === null ? undefined : run.requests[key];
-      if (key === null || request === undefined) {
-        reject(new Error('every account has used up its calls of this minute: prepare more of them'));
-        return;
-      }
-      connection.call(request, (outcome) => {
-        run.used?.turns.ended(key, sentMs, Date.now());
-        run.tally.note(outcome);
-        // A failure may be told within `call`: a turn of its own keeps the stack flat.
-        if (outcome.failure === null) next();
-        else setImmediate(next);
-      });
+      caller.call(index, performance.now(), next);
     };
     next();
   });
+}
+
+/** Makes calls with the keys whose turn it is and notes what becomes of them. */
+class Caller {
+  /** Why the figures are none. */
+  fault: Error | null = null;
+
+  constructor(
+    private readonly connections: readonly CallConnection[],
+    private readonly requests: readonly Buffer[],
+    private readonly used: LoadKeys | null,
+    private readonly tally: Tally,
+  ) {}
+
+  get isBroken(): boolean {
+    return this.fault !== null || this.tally.failed >= FAILURES_MAX;
+  }
+
+  /** @param startedAt when the call was due */
+  call(index: number, startedAt: number, ended: () => void): void {
+    const sentMs = Date.now();
+    const key = this.used === null ? 0 : this.used.turns.take(index, this.connections.length, sentMs);
+    const request = key === null ? undefined : this.requests[key];
+    if (key === null || request === undefined) {
+      this.fault = new Error('every account has used up its calls of this minute: prepare more of them');
+      setImmediate(ended);
+      return;
+    }
+    this.connections[index]?.call(request, (outcome) => {
+      this.used?.turns.ended(key, sentMs, Date.now());
+      this.tally.note({ ...outcome, startedAt: Math.min(startedAt, outcome.startedAt) });
+      // A failure may be told within `call`: a turn of its own keeps the stack flat.
+      if (outcome.failure === null) ended();
+      else setImmediate(ended);
+    });
+  }
 }
 
 class Tally {

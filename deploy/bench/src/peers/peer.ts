@@ -3,8 +3,8 @@ import type { ProcessGroups } from '../machine/read-cpu.js';
 export const PEER_IDS = ['direct', 'nginx', 'relay', 'portkey', 'gateway'] as const;
 export type PeerId = (typeof PEER_IDS)[number];
 
-/** The kinds of calls that are measured. */
-export type CallKind = 'plain' | 'streamed';
+/** The kinds of calls that are measured; `large` sends a large body, `open` is a stream that lasts. */
+export type CallKind = 'plain' | 'streamed' | 'large' | 'open';
 
 /** Something between the client and the provider, running and ready. */
 export interface Peer {
@@ -15,7 +15,7 @@ export interface Peer {
   readonly port: number;
   /** Beside those that every call has. */
   readonly headers: readonly (readonly [string, string])[];
-  /** Model names by which it sends the two kinds of calls to the provider. */
+  /** Model names by which it sends the kinds of calls to the provider. */
   readonly models: Readonly<Record<CallKind, string>>;
   /** Calls carry keys of prepared accounts. */
   readonly keyed: boolean;
@@ -31,9 +31,13 @@ export interface Peer {
 export const PROVIDER_MODELS: Readonly<Record<CallKind, string>> = {
   plain: 'bench-bytes1000',
   streamed: 'bench-chunks100',
+  large: 'bench-bytes1000',
+  open: 'bench-chunks16-every1000',
 };
 /** Content chunks of a streamed answer. */
 export const STREAM_CHUNKS = 100;
+/** Of one that lasts: as many seconds. */
+export const OPEN_STREAM_CHUNKS = 16;
 
 /** For peers whose work ends with the answer. */
 export const settlesAtOnce = (): Promise<void> => Promise.resolve();

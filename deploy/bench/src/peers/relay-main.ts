@@ -7,7 +7,7 @@ import type { Dispatcher } from 'undici';
  * The least that a gateway on Node has to do: read the body, look at the model, send it on, pass the answer on as it comes
  * and read the usage out of it. No key, no limit, no money, no failover.
  */
-const UPSTREAM_CONNECTIONS_MAX = 1_024;
+const UPSTREAM_CONNECTIONS_MAX = 8_192;
 const USAGE_MARK = '"usage":{';
 
 const [port = '', upstream = ''] = process.argv.slice(2);

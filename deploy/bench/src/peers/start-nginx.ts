@@ -9,6 +9,8 @@ import type { Peer } from './peer.js';
 import type { Provider } from './start-provider.js';
 
 const VERSION_TIMEOUT_MS = 5_000;
+/** Two for each open stream, with room. */
+const CONNECTIONS_MAX = 16_384;
 
 /** nginx as a plain reverse proxy: one worker, kept connections on both sides, chunks passed on as they come. */
 export async function startNginx(
@@ -56,7 +58,8 @@ function configurationOf(home: string, port: number, providerPort: number): stri
     'daemon off;',
     'worker_processes 1;',
     `pid ${home}/nginx.pid;`,
-    'events { worker_connections 4096; }',
+    `worker_rlimit_nofile ${CONNECTIONS_MAX};`,
+    `events { worker_connections ${CONNECTIONS_MAX}; }`,
     'http {',
     '  access_log off;',
     ...temporary.map((line) => `  ${line}`),
@@ -70,7 +73,7 @@ function configurationOf(home: string, port: number, providerPort: number): stri
     `    listen 127.0.0.1:${port};`,
     '    keepalive_requests 1000000000;',
     '    keepalive_time 1d;',
-    '    client_body_buffer_size 64k;',
+    '    client_body_buffer_size 1m;',
     '    location / {',
     '      proxy_pass http://provider;',
     '      proxy_http_version 1.1;',

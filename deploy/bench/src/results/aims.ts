@@ -1,4 +1,5 @@
 import { STREAM_CHUNKS } from '../peers/peer.js';
+import type { OpenStreams } from '../open-streams.js';
 import type { PeerId } from '../peers/peer.js';
 import { FULL_LOAD, ONE_AT_A_TIME, STREAMS } from '../scenarios.js';
 import type { Summary } from './summarise.js';
@@ -20,6 +21,19 @@ export function ratiosOf(summaries: readonly Summary[]): Ratio[] {
     const measured = value(ours) / value(theirs);
     return Number.isFinite(measured) ? [{ what, measured, aim }] : [];
   });
+}
+
+const OPEN_STREAMS = 5_000;
+const OPEN_KB_MAX = 30;
+const KB = 1_000;
+
+/** What one of many open streams takes in our edge. */
+export function memoryRatios(openStreams: readonly OpenStreams[]): Ratio[] {
+  const ours = openStreams.find(({ peer, streams }) => peer === 'gateway' && streams === OPEN_STREAMS);
+  const bytes = ours?.bytesPerStream['edge-proxy'];
+  if (bytes === undefined) return [];
+  const what = `KB of memory of the edge per open stream, ${OPEN_STREAMS.toLocaleString('en-US')} open, none dropped`;
+  return [{ what, measured: bytes / KB, aim: { atMost: OPEN_KB_MAX } }];
 }
 
 export function isMet(ratio: Ratio): boolean | null {

@@ -1,9 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { sample } from '../../test/samples.js';
-import { ratiosOf } from './aims.js';
+import { memoryRatios, ratiosOf } from './aims.js';
 import { renderReport } from './render-report.js';
 import type { Report } from './report.js';
 import { summarise } from './summarise.js';
+
+const OPEN = [
+  { peer: 'gateway', streams: 5_000, dropped: 0, bytesPerStream: { 'edge-proxy': 25_000, nats: 500 } },
+] as const;
 
 function report(samples: readonly ReturnType<typeof sample>[]): Report {
   const summaries = summarise(samples);
@@ -20,7 +24,8 @@ function report(samples: readonly ReturnType<typeof sample>[]): Report {
     notes: ['Portkey answers no streamed call: status 500'],
     idle: { 'edge-proxy': 1_500 },
     summaries,
-    ratios: ratiosOf(summaries),
+    openStreams: OPEN,
+    ratios: [...ratiosOf(summaries), ...memoryRatios(OPEN)],
     samples,
   };
 }
@@ -45,6 +50,8 @@ test('the page has a row for each peer in their order, failures, the ratios and 
     'direct',
     'Portkey',
     'gateway',
+    // In the table of open streams.
+    'gateway',
   ]);
   expect(at('gateway')).toEqual([
     'gateway',
@@ -59,5 +66,8 @@ test('the page has a row for each peer in their order, failures, the ratios and 
   expect(at('direct')?.[2]).toBe('1,000 †');
   expect(at('edge-proxy')).toEqual(['edge-proxy', '100', '1,500']);
   expect(cells).toContainEqual([expect.stringContaining('gateway ÷ Portkey, 64'), '0.120', '≤ 0.25', 'yes']);
+  expect(cells).toContainEqual(['gateway', '25.5', '0']);
+  expect(cells).toContainEqual(['of it edge-proxy', '25.0', '']);
+  expect(cells).toContainEqual([expect.stringContaining('per open stream'), '25.0', '≤ 30', 'yes']);
   expect(page).toContain('- Portkey answers no streamed call: status 500');
 });

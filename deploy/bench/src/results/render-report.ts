@@ -1,3 +1,4 @@
+import type { OpenStreams } from '../open-streams.js';
 import { STREAM_CHUNKS } from '../peers/peer.js';
 import { FULL_LOAD } from '../scenarios.js';
 import { isMet } from './aims.js';
@@ -9,6 +10,7 @@ import type { Summary } from './summarise.js';
 /** From this share of a core on, load and provider are said to be the bound. */
 const LOAD_BOUND_SHARE = 0.9;
 const LOAD_BOUND_MARK = ' †';
+const KB = 1_000;
 
 /** The page for people. */
 export function renderReport(report: Report): string {
@@ -20,9 +22,12 @@ export function renderReport(report: Report): string {
       const summaries = report.peers.flatMap(({ id }) =>
         report.summaries.filter((summary) => summary.scenario === scenario.id && summary.peer === id),
       );
-      const title = scenario.kind === 'plain' ? `Plain calls, 1 KB in and 1 KB out, ${scenario.title}` : 'Streams';
-      return `## ${title}\n\n${scenario.kind === 'plain' ? plainTable(report, summaries) : streamTable(report, summaries)}`;
+      const table = scenario.kind === 'streamed' ? streamTable : plainTable;
+      return `## ${headingOf(scenario)}\n\n${table(report, summaries)}`;
     }),
+    ...(report.openStreams.length === 0
+      ? []
+      : [`## Streams that stay open, KB of memory for each\n\n${openTable(report)}`]),
     ...(report.idle === null
       ? []
       : [`## CPU of the gateway by process, µs per call\n\n${processTable(report, report.idle)}`]),
@@ -33,12 +38,19 @@ export function renderReport(report: Report): string {
   return `${sections.join('\n\n')}\n`;
 }
 
+function headingOf({ kind, title }: Report['scenarios'][number]): string {
+  if (kind === 'streamed') return 'Streams';
+  return `Plain calls, ${kind === 'large' ? '1 MB' : '1 KB'} in and 1 KB out, ${title}`;
+}
+
 const READING = [
   '- CPU is user and system time of every process of a peer with its children, read before and after; for the gateway the second reading',
   '  waits until the calls are settled in the ledger, and accounts, catalog and idle work of all processes are in it. In brackets the least and the greatest round.',
   '- Added latency is the median over the rounds of (peer − direct call of the same round and scenario), by percentile; with more than one',
   '  connection a closed loop measures mostly the queue that it makes itself.',
   `-${LOAD_BOUND_MARK}: load generator and provider used ${LOAD_BOUND_SHARE * 100} % of their core or more: calls/s are theirs, CPU per call is still the peer's.`,
+  '- Where calls begin at a rate (an open loop) latency counts from when a call was due, waiting for a connection included.',
+  '- Memory is the proportional set size of all processes of a peer, more than before the first stream; garbage that was not collected yet is in it.',
   '- Failed calls are in no figure.',
 ];
 
@@ -91,6 +103,30 @@ function streamTable(report: Report, summaries: readonly Summary[]): string {
       ];
     }),
   );
+}
+
+function openTable(report: Report): string {
+  const counts = [...new Set(report.openStreams.map(({ streams }) => streams))];
+  const rows = report.peers.flatMap(({ id, title }) => {
+    const own = report.openStreams.filter(({ peer }) => peer === id);
+    if (own.length === 0) return [];
+    const names = id === 'gateway' ? Object.keys(own[0]?.bytesPerStream ?? {}) : [];
+    const row = (label: string, bytes: (one: OpenStreams) => number): string[] => [
+      label,
+      ...counts.map((count) => {
+        const one = own.find(({ streams }) => streams === count);
+        return one === undefined ? '' : figure(bytes(one) / KB);
+      }),
+    ];
+    const all = row(title, ({ bytesPerStream }) =>
+      Object.values(bytesPerStream).reduce((sum, bytes) => sum + bytes, 0),
+    );
+    return [
+      [...all, own.map(({ dropped }) => dropped).join(' / ')],
+      ...names.map((name) => [...row(`of it ${name}`, ({ bytesPerStream }) => bytesPerStream[name] ?? 0), '']),
+    ];
+  });
+  return renderTable(['', ...counts.map((count) => `${count.toLocaleString('en-US')} open`), 'dropped'], rows);
 }
 
 function processTable(report: Report, idle: Readonly<Record<string, number>>): string {

@@ -39,13 +39,16 @@ export class Going {
   readonly #plan: CallPlan;
   readonly #reading: Reading;
   readonly #abort = new AbortController();
+  /** Cleared when the call is over: a signal of its own for the time would keep each call in memory until then. */
+  readonly #limit: NodeJS.Timeout;
   readonly #timer: NodeJS.Timeout | undefined;
   #read = 0;
 
   constructor(plan: CallPlan, reading: Reading) {
     this.#plan = plan;
     this.#reading = reading;
-    this.signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(CALL_MS_MAX)]);
+    this.signal = this.#abort.signal;
+    this.#limit = setTimeout(() => this.#abort.abort(), CALL_MS_MAX);
     if (plan.leaves === 'at_once') this.#timer = setTimeout(() => this.#go(), plan.pieceMs);
   }
 
@@ -55,6 +58,7 @@ export class Going {
   }
 
   over(): void {
+    clearTimeout(this.#limit);
     clearTimeout(this.#timer);
   }
 

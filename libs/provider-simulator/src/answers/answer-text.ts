@@ -20,7 +20,7 @@ const FILLER =
     ' ',
   );
 const FILLER_PIECE = `${FILLER.join(' ')} `.repeat(Math.ceil(PIECE_BYTES / FILLER.length)).slice(0, PIECE_BYTES);
-const SIZE_SUFFIX = /-(chunks|bytes)(\d{1,9})$/;
+const SIZE_SUFFIX = /-(chunks|bytes)(\d{1,9})(?:-every(\d{1,7}))?$/;
 
 /** The text of a default answer in pieces, and the output tokens of all its choices. */
 export interface AnswerText {
@@ -39,6 +39,12 @@ export function writeAnswerText(model: string, ask: Ask, words: number): AnswerT
   const size = Number(suffix[2]);
   if (suffix[1] === 'bytes') return size > ANSWER_BYTES_MAX ? undefined : bytesAnswer(ask, size);
   return size > CHUNKS_MAX ? undefined : wordsAnswer(ask, size, undefined);
+}
+
+/** Milliseconds between the events of a stream, for a model name that ends in `-every<N>` after its size; null for others. */
+export function paceOf(model: string): number | null {
+  const pace = SIZE_SUFFIX.exec(model)?.[3];
+  return pace === undefined ? null : Number(pace);
 }
 
 function limitWords(words: number, tokensMax: number | undefined): number {

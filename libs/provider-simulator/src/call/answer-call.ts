@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Endpoint, ProviderFormat } from '../answers/answer.js';
+import { paceOf } from '../answers/answer-text.js';
 import { providerError } from '../answers/provider-error.js';
 import { isStreamAsked, prepareAnswer } from './parse-call.js';
 import type { ParsedBody } from './parse-call.js';
@@ -32,7 +33,8 @@ export function answerCall(call: ModelCall, settings: AnswerSettings, nowMs: num
     return sendJson(response, endpoint.format, 200, id, endpoint.plain(answer));
   }
   response.writeHead(200, [...idHeader(endpoint.format, id), 'content-type', STREAM_TYPE, 'cache-control', 'no-cache']);
-  void writeFrames(response, endpoint.frames(answer), settings.chunkDelayMs).then(() => response.end());
+  const delayMs = paceOf(body?.model ?? '') ?? settings.chunkDelayMs;
+  void writeFrames(response, endpoint.frames(answer), delayMs).then(() => response.end());
 }
 
 /** An error in the provider's format. */

@@ -41,6 +41,15 @@ test('calls are numbered across both listeners', async () => {
   expect(simulator.calls({ model: 'numbered', after: first + 1 })).toHaveLength(2);
 });
 
+test('the model name sets the pace of a stream', async () => {
+  const begunAt = performance.now();
+  const answer = await post(`${simulator.urls[0]}/v1/chat/completions`, {
+    ...{ model: 'paced-chunks3-every100', messages, stream: true },
+  });
+  expect((await answer.text()).match(/"content":"[^"]/g)).toHaveLength(3);
+  expect(performance.now() - begunAt).toBeGreaterThan(250);
+});
+
 test('a client that leaves in the middle of a stream is seen', async () => {
   const body = { model: 'long-chunks10000', messages, stream: true };
   const client = await rawPost(simulator.urls[0], '/v1/chat/completions', body);

@@ -1,0 +1,65 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BenchContext } from './bench-context.js';
+import { failuresTotal } from './load/load-job.js';
+import { readMemory } from './machine/read-memory.js';
+import { jobOf } from './measure.js';
+import type { Bench } from './measure.js';
+import { OPEN_STREAM_CHUNKS } from './peers/peer.js';
+import type { Peer, PeerId } from './peers/peer.js';
+
+/** Streams open at a time, and over how many milliseconds they are begun. */
+export const OPEN_COUNTS = [
+  { streams: 1_000, rampMs: 2_000 },
+  { streams: 5_000, rampMs: 8_000 },
+] as const;
+/** For a look at whether it works. */
+export const OPEN_COUNTS_QUICK = [{ streams: 200, rampMs: 500 }] as const;
+/** After the last was begun. */
+const READ_AFTER_MS = 3_000;
+const STREAM_MS = OPEN_STREAM_CHUNKS * 1_000;
+
+/** What streams that stay open take. */
+export interface OpenStreams {
+  readonly peer: PeerId;
+  readonly streams: number;
+  /** Streams that did not end complete. */
+  readonly dropped: number;
+  /** Bytes for each stream more than before the first, by process. */
+  readonly bytesPerStream: Readonly<Record<string, number>>;
+}
+
+/**
+ * Opens so many streams at a peer, reads its memory while all are open, and sees them end.
+ * @throws Error when one was not open then, or one of the gateway's did not end complete
+ */
+export async function measureOpenStreams(
+  bench: Bench,
+  peer: Peer,
+  { streams, rampMs }: { readonly streams: number; readonly rampMs: number },
+  { signal }: BenchContext,
+): Promise<OpenStreams> {
+  const before = readMemory(peer.processes);
+  const job = { ...jobOf(peer, { kind: 'open', connections: streams }, { calls: streams }), rampMs };
+  const running = bench.load.run(job);
+  // A job that fails early is told by `await running` below.
+  running.catch(() => undefined);
+  await delay(rampMs + READ_AFTER_MS, undefined, { signal });
+  const during = readMemory(peer.processes);
+  const result = await running;
+  await peer.settle(result.calls);
+  if (result.firstByteMs.p99 > READ_AFTER_MS)
+    throw new Error(`${peer.title}: not all streams were open when it was read`);
+  const dropped = failuresTotal(result);
+  if (dropped > 0 && peer.id === 'gateway') {
+    throw new Error(`${peer.title}: ${dropped} of ${streams} open streams failed: ${JSON.stringify(result.failures)}`);
+  }
+  const bytesPerStream = Object.fromEntries(
+    Object.entries(during).map(([name, bytes]) => [name, (bytes - (before[name] ?? 0)) / streams]),
+  );
+  return { peer: peer.id, streams, dropped, bytesPerStream };
+}
+
+/** All are open from the end of the ramp to the end of the first. */
+export function isLongEnough({ rampMs }: { readonly rampMs: number }): boolean {
+  return rampMs + READ_AFTER_MS < STREAM_MS;
+}
