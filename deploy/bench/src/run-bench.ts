@@ -5,10 +5,12 @@ import { startLoad } from './load/load-process.js';
 import { machineFacts } from './machine/machine-facts.js';
 import { examinePinning, pin } from './machine/pin.js';
 import type { Pinning } from './machine/pin.js';
+import { readMemory } from './machine/read-memory.js';
 import { measureIdle } from './measure.js';
 import type { Bench } from './measure.js';
 import { measureOpenStreams, OPEN_COUNTS, OPEN_COUNTS_QUICK } from './open-streams.js';
 import type { OpenStreams } from './open-streams.js';
+import type { Peer } from './peers/peer.js';
 import { startProvider } from './peers/start-provider.js';
 import { PLACES } from './places.js';
 import { memoryRatios, ratiosOf } from './results/aims.js';
@@ -32,11 +34,12 @@ export async function runBench(options: BenchArguments, command: string, context
   const pinning = examinePinning();
   const facts = machineFacts(pinning);
   const { bench, peers } = await startAll(options, pinning, context);
+  const fresh = new Map(peers.all.map((peer) => [peer, readMemory(peer.processes)]));
   const unable = await findUnable(bench, peers, context);
   await warmUp(bench, peers, unable, context);
   const idle = peers.gateway === null ? null : await measureIdle(peers.gateway);
+  const openStreams = await measureAllOpen(bench, peers, { unable, fresh }, options, context);
   const samples = await runRounds(bench, peers, unable, options, context);
-  const openStreams = await measureAllOpen(bench, peers, unable, options, context);
   const summaries = summarise(samples);
   return {
     command,
@@ -57,7 +60,7 @@ export async function runBench(options: BenchArguments, command: string, context
 async function measureAllOpen(
   bench: Bench,
   peers: Peers,
-  unable: Unable,
+  { unable, fresh }: { readonly unable: Unable; readonly fresh: ReadonlyMap<Peer, Readonly<Record<string, number>>> },
   { accounts, quick }: BenchArguments,
   context: BenchContext,
 ): Promise<OpenStreams[]> {
@@ -65,7 +68,9 @@ async function measureAllOpen(
   const able = peers.all.filter((peer) => peer.id !== 'direct' && unable.get(peer)?.has('streamed') !== true);
   for (const count of quick ? OPEN_COUNTS_QUICK : OPEN_COUNTS) {
     if (count.streams > accounts * CALLS_AT_A_TIME_MAX) continue;
-    for (const peer of able) found.push(await measureOpenStreams(bench, peer, count, context));
+    for (const peer of able) {
+      found.push(await measureOpenStreams(bench, peer, count, fresh.get(peer) ?? {}, context));
+    }
     await peers.gateway?.audit();
     context.log(`${count.streams} streams were open at each peer`);
   }

@@ -50,7 +50,7 @@ const READING = [
   '  connection a closed loop measures mostly the queue that it makes itself.',
   `-${LOAD_BOUND_MARK}: load generator and provider used ${LOAD_BOUND_SHARE * 100} % of their core or more: calls/s are theirs, CPU per call is still the peer's.`,
   '- Where calls begin at a rate (an open loop) latency counts from when a call was due, waiting for a connection included.',
-  '- Memory is the proportional set size of all processes of a peer, more than before the first stream; garbage that was not collected yet is in it.',
+  '- Memory is the proportional set size of all processes of a peer, more than when it had just started: warm code and garbage that was not collected yet are in it.',
   '- Failed calls are in no figure.',
 ];
 
