@@ -23,7 +23,8 @@ export interface Waiting {
 }
 
 interface Entry {
-  readonly waiting: Waiting;
+  /** Null: it waits no longer. The map's old tables keep entries in memory for long; what these point to goes at once. */
+  waiting: Waiting | null;
   /** On the monotonic clock. */
   readonly deadline: number;
 }
@@ -98,7 +99,7 @@ export class ReplyInbox {
 
   /** The call waits no longer; later answers are dropped. */
   close(token: string): void {
-    this.#entries.delete(token);
+    this.#take(token);
   }
 
   failAll(fault: BusFault): void {
@@ -113,33 +114,41 @@ export class ReplyInbox {
 
   #receive(message: Msg): void {
     const token = message.subject.slice(this.#prefix.length);
-    const entry = this.#entries.get(token);
-    if (entry === undefined) return;
+    const waiting = this.#entries.get(token)?.waiting ?? null;
+    if (waiting === null) return;
     if (message.headers?.code === NO_RESPONDERS && message.data.length === 0) {
-      this.#fail(token, new BusFault('no_responders', `nobody serves ${entry.waiting.subject}`));
+      this.#fail(token, new BusFault('no_responders', `nobody serves ${waiting.subject}`));
     } else {
-      entry.waiting.answered(message);
+      waiting.answered(message);
     }
   }
 
   #sweep(): void {
     const now = performance.now();
     for (const [token, { waiting, deadline }] of this.#entries) {
-      if (deadline > now) continue;
+      if (waiting === null || deadline > now) continue;
       this.#fail(token, new BusFault('timeout', `no answer to ${waiting.subject} within ${waiting.timeoutMs} ms`));
     }
   }
 
   #failSubject(subject: string): void {
     for (const [token, { waiting }] of [...this.#entries]) {
-      if (waiting.subject !== subject) continue;
+      if (waiting?.subject !== subject) continue;
       this.#fail(token, new BusFault('forbidden', `${this.#link.service} may not publish to ${subject}`));
     }
   }
 
   #fail(token: string, fault: BusFault): void {
+    this.#take(token)?.failed(fault);
+  }
+
+  /** Null when it does not wait any more. */
+  #take(token: string): Waiting | null {
     const entry = this.#entries.get(token);
+    if (entry === undefined) return null;
+    const { waiting } = entry;
+    entry.waiting = null;
     this.#entries.delete(token);
-    entry?.waiting.failed(fault);
+    return waiting;
   }
 }

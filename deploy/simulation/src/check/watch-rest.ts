@@ -14,9 +14,6 @@ const LONGEST_CALL_MS = 45_000;
 /** Shorter than the expiry of a run: where only messages were lost nobody may have to wait for that. */
 const UNOWNED_MS = 20_000;
 
-/** After so long nobody waits for the answer to a request any more: a copy of it that comes later is decided for nobody. */
-const WAITED_MS = 2_000;
-
 /** Sees to it that a run comes to rest in time (money and failure, invariant 7). */
 export class RestWatch {
   #lookAt = 0;
@@ -66,15 +63,12 @@ export class RestWatch {
   #requireOwner(held: Held | null): void {
     const { truth, time, scenario } = this.world;
     if (held === null || !held.isUnended || this.#idleSince === null) return;
+    // A copy of a request that comes after its answer is decided for nobody; the bus makes none.
     const onlyMessages = scenario.faults.every(
-      (fault) => fault.kind === 'database' || (fault.kind === 'message' && !isLateCopy(fault)),
+      (fault) => fault.kind === 'database' || (fault.kind === 'message' && fault.how !== 'double'),
     );
     if (onlyMessages && time.now > this.#idleSince + UNOWNED_MS) truth.broke('no hold has to expire', held.what);
   }
-}
-
-function isLateCopy({ how, ms }: { readonly how: string; readonly ms: number }): boolean {
-  return how === 'double' && ms > WAITED_MS;
 }
 
 function busyWith(world: World): string | null {

@@ -1,4 +1,5 @@
 import type { AdmitEntry, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
+import { PassingMap } from '@gateway/service-kit';
 import type { AdmissionBatch, AdmissionBatchAnswer, BusLine } from '../ports.js';
 import type { EdgeClock } from './edge-clock.js';
 import type { GateTokens } from './gate-tokens.js';
@@ -55,7 +56,7 @@ export interface DeskParts {
  */
 export class AdmissionDesk {
   readonly #parts: DeskParts;
-  readonly #questions = new Map<string, Question>();
+  readonly #questions = new PassingMap<string, Question>();
   readonly #releases = new UnansweredReleases();
   readonly #turn: TurnBatch;
   readonly #sweeper: NodeJS.Timeout;
