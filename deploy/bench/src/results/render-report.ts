@@ -51,6 +51,7 @@ const READING = [
   `-${LOAD_BOUND_MARK}: load generator and provider used ${LOAD_BOUND_SHARE * 100} % of their core or more: calls/s are theirs, CPU per call is still the peer's.`,
   '- Where calls begin at a rate (an open loop) latency counts from when a call was due, waiting for a connection included.',
   '- Memory is the proportional set size of all processes of a peer, more than when it had just started: warm code and garbage that was not collected yet are in it.',
+  '  A process of the gateway that has become smaller since its start counts nothing in the sum.',
   '- Failed calls are in no figure.',
 ];
 
@@ -118,8 +119,9 @@ function openTable(report: Report): string {
         return one === undefined ? '' : figure(bytes(one) / KB);
       }),
     ];
+    // A process that has become smaller since its start takes nothing.
     const all = row(title, ({ bytesPerStream }) =>
-      Object.values(bytesPerStream).reduce((sum, bytes) => sum + bytes, 0),
+      Object.values(bytesPerStream).reduce((sum, bytes) => sum + Math.max(0, bytes), 0),
     );
     return [
       [...all, own.map(({ dropped }) => dropped).join(' / ')],
@@ -133,7 +135,10 @@ function processTable(report: Report, idle: Readonly<Record<string, number>>): s
   const ours = report.summaries.filter((summary) => summary.peer === 'gateway');
   const order = ours.find((summary) => summary.scenario === FULL_LOAD)?.cpuByProcess ?? {};
   const names = Object.keys(idle).sort((a, b) => (order[b] ?? 0) - (order[a] ?? 0));
-  const titles = ours.map(({ scenario }) => report.scenarios.find(({ id }) => id === scenario)?.title ?? scenario);
+  const titles = ours.map(({ scenario }) => {
+    const found = report.scenarios.find(({ id }) => id === scenario);
+    return `${found?.kind === 'large' ? '1 MB, ' : ''}${found?.title ?? scenario}`;
+  });
   const idleTotal = Object.values(idle).reduce((sum, micros) => sum + micros, 0);
   return renderTable(
     ['', ...titles, 'without calls, µs per second'],
