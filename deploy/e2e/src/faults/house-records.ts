@@ -20,12 +20,9 @@ export function houseRecords(records: readonly UsageRecord[], calls: readonly Ho
     .flatMap((call) => records.filter((record) => mayBeOf(call, record)).map((record) => ({ call, record })))
     .sort((one, other) => apartMs(one) - apartMs(other));
   const matching = new Matching(fits);
-  for (const { call, record } of fits) matching.takeIfFree(call, record);
-  for (const call of empty) {
-    if (call.provider.length > 0 && !matching.recordOf.has(call)) matching.findRecord(call);
-  }
-  const foreign = records.filter((record) => !matching.callOf.has(record) && !matching.findCall(record));
-  for (const [call, record] of matching.recordOf) call.records.push(record);
+  for (const call of empty) if (call.provider.length > 0) matching.findPartner(call);
+  const foreign = records.filter((record) => !matching.findPartner(record));
+  for (const { call, record } of fits) if (matching.isPair(call, record)) call.records.push(record);
   return foreign;
 }
 
@@ -50,55 +47,48 @@ function mayBeOf({ call }: Homeless, record: UsageRecord): boolean {
   );
 }
 
+/** Pairs of calls and records. One way of looking serves both sides: each knows with whom it fits. */
 class Matching {
-  readonly recordOf = new Map<Homeless, UsageRecord>();
-  readonly callOf = new Map<UsageRecord, Homeless>();
-  readonly #recordsFor = new Map<Homeless, UsageRecord[]>();
-  readonly #callsFor = new Map<UsageRecord, Homeless[]>();
+  readonly #partners = new Map<object, object>();
+  readonly #fitting = new Map<object, object[]>();
 
+  /** Pairs those that fit, the first ones first, as long as both are free. */
   constructor(fits: readonly Fit[]) {
     for (const { call, record } of fits) {
-      listIn(this.#recordsFor, call).push(record);
-      listIn(this.#callsFor, record).push(call);
+      this.#listOf(call).push(record);
+      this.#listOf(record).push(call);
+      if (!this.#partners.has(call) && !this.#partners.has(record)) this.#join(call, record);
     }
   }
 
-  takeIfFree(call: Homeless, record: UsageRecord): void {
-    if (!this.recordOf.has(call) && !this.callOf.has(record)) this.#join(call, record);
+  isPair(call: Homeless, record: UsageRecord): boolean {
+    return this.#partners.get(call) === record;
   }
 
-  /** Whether the call has a record then; nobody who had a partner before is without one. */
-  findRecord(call: Homeless, tried = new Set<UsageRecord>()): boolean {
-    return (this.#recordsFor.get(call) ?? []).some((record) => {
-      if (tried.has(record)) return false;
-      tried.add(record);
-      const owner = this.callOf.get(record);
-      if (owner !== undefined && !this.findRecord(owner, tried)) return false;
-      this.#join(call, record);
+  /** Whether it has a partner then; nobody who had one before is without one. */
+  findPartner(one: Homeless | UsageRecord): boolean {
+    return this.#partners.has(one) || this.#grow(one, new Set());
+  }
+
+  #grow(one: object, tried: Set<object>): boolean {
+    return this.#listOf(one).some((other) => {
+      if (tried.has(other)) return false;
+      tried.add(other);
+      const owner = this.#partners.get(other);
+      if (owner !== undefined && !this.#grow(owner, tried)) return false;
+      this.#join(one, other);
       return true;
     });
   }
 
-  /** The same from the other side. */
-  findCall(record: UsageRecord, tried = new Set<Homeless>()): boolean {
-    return (this.#callsFor.get(record) ?? []).some((call) => {
-      if (tried.has(call)) return false;
-      tried.add(call);
-      const own = this.recordOf.get(call);
-      if (own !== undefined && !this.findCall(own, tried)) return false;
-      this.#join(call, record);
-      return true;
-    });
+  #join(one: object, other: object): void {
+    this.#partners.set(one, other);
+    this.#partners.set(other, one);
   }
 
-  #join(call: Homeless, record: UsageRecord): void {
-    this.recordOf.set(call, record);
-    this.callOf.set(record, call);
+  #listOf(one: object): object[] {
+    const list = this.#fitting.get(one) ?? [];
+    this.#fitting.set(one, list);
+    return list;
   }
-}
-
-function listIn<Key, Value>(lists: Map<Key, Value[]>, key: Key): Value[] {
-  const list = lists.get(key) ?? [];
-  lists.set(key, list);
-  return list;
 }

@@ -44,8 +44,7 @@ export class RestWatch {
     else this.#idleSince ??= now;
     const held = heldSomewhere(this.world);
     // Of the last messages one may still be on its way, as long as usual: only the next look sees what it did.
-    if (held === null && this.#idleSince !== null && this.#idleSince < now) return true;
-    if (busy === null && held === null) return false;
+    if (held === null && this.#idleSince !== null) return this.#idleSince < now;
     this.#requireOwner(held);
     this.#requireRest(this.#quietSince, busy ?? held?.what ?? '');
     return false;
