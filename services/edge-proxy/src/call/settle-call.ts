@@ -2,6 +2,7 @@ import { shardOfBucket } from '@gateway/contracts/ids';
 import { usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
 import { ATTACHMENT_TOKENS_DEFAULT, BYTES_PER_TOKEN_DEFAULT, type BoundFigures } from '@gateway/metering';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
+import type { HeldCall } from '../beats/running-calls.js';
 import { chargeOf, type CallEnd, type Charge } from '../domain/charge.js';
 import type { MeterResult } from '../domain/formats/meter.js';
 import { priceFromWire } from '../domain/price.js';
@@ -41,7 +42,10 @@ export function settleCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
   if (held === null || price === null) return NOTHING_TO_WAIT_FOR;
   if (call.attempts.length === 0) {
     edge.running.remove(call.id);
-    return { ...NOTHING_TO_WAIT_FOR, released: release(edge, call, 'void', 0) };
+    const released = waitAtMost(edge, RELEASE_WAIT_MS, 'release', (done) => {
+      sendRelease(edge, call.span, held, VOID, done);
+    });
+    return { ...NOTHING_TO_WAIT_FOR, released };
   }
   const charge = chargeOf({
     ended: ending.ended,
@@ -53,42 +57,35 @@ export function settleCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
   });
   const span = call.span === NO_SPAN ? NO_SPAN : startSendSpan(call);
   const event = eventOf(edge, call, ending, { charge, traceparent: span.traceparent });
-  const record = (stored: () => void): Promise<void> =>
-    waitAtMost(edge, RECORD_WAIT_MS, 'record', (done) => {
-      edge.journal.append(shardOfBucket(held.bucket), event, () => {
-        edge.running.remove(call.id);
-        span.end();
-        stored();
-        done();
-      });
-    });
-  if (charge.outcome === 'settled') {
-    return { recorded: record(NOTHING), released: release(edge, call, 'ok', event.amountNanoUsd) };
-  }
+  const isCharged = charge.outcome === 'settled';
+  const release = { outcome: isCharged ? 'ok' : 'void', amountNanoUsd: event.amountNanoUsd } as const;
   let giveBack = NOTHING;
   const released = waitAtMost(edge, RELEASE_WAIT_MS, 'release', (done) => {
-    giveBack = () => sendRelease(edge, call, { outcome: 'void', amountNanoUsd: 0 }, done);
+    giveBack = () => sendRelease(edge, call.span, held, release, done);
   });
-  return { recorded: record(() => giveBack()), released };
+  const recorded = waitAtMost(edge, RECORD_WAIT_MS, 'record', (done) => {
+    edge.journal.append(shardOfBucket(held.bucket), event, () => {
+      edge.running.remove(call.id);
+      span.end();
+      if (!isCharged) giveBack();
+      done();
+    });
+  });
+  if (isCharged) giveBack();
+  return { recorded, released };
 }
 
 const NOTHING = (): void => undefined;
-
-function release(edge: Edge, call: AdmittedCall, outcome: 'ok' | 'void', amountNanoUsd: number): Promise<void> {
-  return waitAtMost(edge, RELEASE_WAIT_MS, 'release', (done) =>
-    sendRelease(edge, call, { outcome, amountNanoUsd }, done),
-  );
-}
+const VOID = { outcome: 'void', amountNanoUsd: 0 } as const;
 
 /** `answered`: the slot is given back. */
 function sendRelease(
   edge: Edge,
-  { held, span: parent }: AdmittedCall,
+  parent: Span,
+  { id, hold, tag }: HeldCall,
   ending: { readonly outcome: 'ok' | 'void'; readonly amountNanoUsd: number },
   answered: () => void,
 ): void {
-  if (held === null) return answered();
-  const { id, hold, tag } = held;
   const span = parent === NO_SPAN ? NO_SPAN : startSpan('release', { parent: parent.traceparent, kind: 'client' });
   edge.desk.release({ blind: false, id, hold, tag, ...ending }, () => {
     span.end();
