@@ -15,7 +15,10 @@ export interface EdgeCall {
 }
 
 type Outcome =
-  { readonly kind: 'admitted'; readonly call: EdgeCall } | { readonly kind: 'refused' | 'fault'; readonly row: number };
+  | { readonly kind: 'admitted'; readonly call: EdgeCall }
+  | { readonly kind: 'refused'; readonly row: number }
+  /** What each attempt came to: a failing test tells why. */
+  | { readonly kind: 'fault'; readonly attempts: readonly string[] };
 
 const BEAT_MS = 500;
 const ASK_MS = 2_000;
@@ -69,18 +72,27 @@ export class FakeEdge {
       opened: false,
       traceparent: undefined,
     };
-    for (let attempt = 0; attempt < ATTEMPTS_MAX && !this.#dead; attempt += 1) {
+    const attempts: string[] = [];
+    while (attempts.length < ATTEMPTS_MAX && !this.#dead) {
       const answer = await this.#ask(entry);
       if (this.#dead) break;
       if (answer?.kind === 'refused') return { kind: 'refused', row: answer.row };
       if (answer?.kind === 'admitted' && answer.hold !== null && this.#note(answer.bucket, answer.token)) {
         return { kind: 'admitted', call: this.#dispatch(answer.id, answer.bucket, answer.hold, answer.token) };
       }
+      attempts.push(answer === null ? 'no answer' : answer.kind === 'fault' ? answer.code : `stale ${answer.kind}`);
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
     // An admission whose answer never came is given back, also blind.
     this.#release({ blind: true, id: entry.id, digests: [digest] });
-    return { kind: 'fault', row: 0 };
+    return { kind: 'fault', attempts };
+  }
+
+  /** A call that is admitted. Throws with what was answered instead. */
+  async admit(digest: string): Promise<EdgeCall> {
+    const outcome = await this.start(digest);
+    if (outcome.kind !== 'admitted') throw new Error(`not admitted: ${JSON.stringify(outcome)}`);
+    return outcome.call;
   }
 
   /** Ends a call: the event is stored again and again until it is, the release is repeated by the beats. */

@@ -35,9 +35,12 @@ export class RedisClock implements GateClock {
     this.#ahead = null;
   }
 
-  /** @param redisNow time of a reply in ms; replies never lead */
-  observe(redisNow: number): void {
-    this.#ahead = redisNow - performance.now();
+  /**
+   * @param redisNow time of a reply in ms; replies never lead
+   * @param offsetMs the shift that it was asked for with: the test clock may have moved since
+   */
+  observe(redisNow: number, offsetMs: number): void {
+    this.#ahead = redisNow + this.#offsetMs - offsetMs - performance.now();
   }
 
   /** Another server may have another clock. */

@@ -114,14 +114,14 @@ export class RedisGate implements Gate {
   async run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | AdmissionFault)[]> {
     if (calls.length === 0) return [];
     const runId = this.#handshaken();
-    const offset = this.clock.offsetMs();
+    const offsetMs = this.clock.offsetMs();
     const round = this.#openRound();
     const from = round.calls.length;
     for (const { script, keys, args } of calls) {
-      round.calls.push({ sha: this.#scripts[script].sha, keys, args: [runId, offset, ...args] });
+      round.calls.push({ sha: this.#scripts[script].sha, keys, args: [runId, offsetMs, ...args] });
     }
     const results = await round.results;
-    return calls.map(({ script }, index) => this.#readResult(script, results[from + index]));
+    return calls.map(({ script }, index) => this.#readResult(script, offsetMs, results[from + index]));
   }
 
   async routes(digests: readonly string[]): Promise<readonly (string | null)[]> {
@@ -227,14 +227,14 @@ export class RedisGate implements Gate {
     return this.#runId;
   }
 
-  #readResult(script: ScriptName, result: Result | undefined): ScriptReply | AdmissionFault {
+  #readResult(script: ScriptName, offsetMs: number, result: Result | undefined): ScriptReply | AdmissionFault {
     const texts = result ?? new Error('no reply');
     if (texts instanceof Error) {
       // Somebody flushed the scripts: a new connection loads them again.
       if (texts.message.startsWith('NOSCRIPT')) this.#redis.disconnect(true);
       return fault(texts);
     }
-    this.clock.observe(timeOfReply(texts));
+    this.clock.observe(timeOfReply(texts), offsetMs);
     if (TELL_TOKENS.has(script)) this.#latestTokenAt = Math.max(this.#latestTokenAt, setAtOf(texts[2] ?? ''));
     return texts;
   }

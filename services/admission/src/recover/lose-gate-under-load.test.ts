@@ -144,16 +144,15 @@ test('Redis is lost again and again under load: nothing is spent twice, and all 
 test('an edge dies with its calls, then Redis is lost: they are held from its last beat until they expire', async () => {
   const account = newAccount(4 * PRICE);
   const dying = await startEdge('edge-dying');
-  for (let made = 0; made < 3; made += 1) expect(await dying.start(account.digest)).toMatchObject({ kind: 'admitted' });
+  for (let made = 0; made < 3; made += 1) await dying.admit(account.digest);
   await dying.beat();
   dying.kill();
   await redis.flushall();
   await allOpen();
-  expect(await edges[0]!.start(account.digest)).toMatchObject({ kind: 'admitted' });
+  const last = await edges[0]!.admit(account.digest);
   expect(await edges[1]!.start(account.digest)).toEqual({ kind: 'refused', row: 21 });
   expect(spending.violations).toEqual([]);
-  const [last] = edges[0]!.running.values();
-  await edges[0]!.end(last!, 0);
+  await edges[0]!.end(last, 0);
   for (const { clock } of replicas) clock.shift(clock.offsetMs() + 15_000);
   await until('they are recorded as expired', () =>
     [...dying.running.keys()].every((id) => ledger.settled.get(id)?.outcome === 'expired'),
@@ -167,9 +166,7 @@ test('billing is behind when Redis is lost: accounts are faults until it has cau
   const account = newAccount(2 * PRICE);
   ledger.behind = true;
   for (let made = 0; made < 2; made += 1) {
-    const outcome = await edges[0]!.start(account.digest);
-    if (outcome.kind !== 'admitted') throw new Error(`not admitted: ${outcome.kind}`);
-    await edges[0]!.end(outcome.call, PRICE);
+    await edges[0]!.end(await edges[0]!.admit(account.digest), PRICE);
   }
   await until('its releases are answered', () => edges[0]!.idle());
   await redis.flushall();
