@@ -73,6 +73,8 @@ function isObject(schema: JsonSchema, value: object): boolean {
   return Object.entries(value).every(([name, each]) => {
     if (Object.hasOwn(properties, name)) return isValid(properties[name] as JsonSchema, each);
     if (typeof additionalProperties === 'boolean') return additionalProperties;
+    // The doors hand no member of this name on, and so do not look at it.
+    if (name === '__proto__') return true;
     return isValid(additionalProperties, each) && (propertyNames === undefined || isValid(propertyNames, name));
   });
 }

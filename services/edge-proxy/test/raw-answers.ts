@@ -53,7 +53,9 @@ function bodyOf(
   headers: ReadonlyMap<string, string>,
 ): { body: string; length: number; isComplete: boolean } {
   if (headers.get('transfer-encoding') === 'chunked') return chunkedBody(text);
-  const length = Number(headers.get('content-length') ?? 0);
+  // A stream for a client of HTTP/1.0: it ends with its connection.
+  const isUnframed = !headers.has('content-length') && headers.get('connection') === 'close';
+  const length = isUnframed ? text.length : Number(headers.get('content-length') ?? 0);
   return { body: text.slice(0, length), length, isComplete: text.length >= length };
 }
 
