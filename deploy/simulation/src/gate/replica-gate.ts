@@ -53,10 +53,11 @@ export class ReplicaGate implements Gate {
   run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | AdmissionFault)[]> {
     if (calls.length === 0) return Promise.resolve([]);
     const { server, clock } = this.#parts;
+    const offsetMs = clock.offsetMs();
     return this.#exchange((runId) => {
       const replies = calls.map((call) => server.run(call, runId));
       return () => {
-        clock.observe(Number(replies.at(-1)?.[1]));
+        clock.observe(Number(replies.at(-1)?.[1]), offsetMs);
         for (const [index, reply] of replies.entries()) {
           const script = calls[index]?.script;
           if ((script === 'sweep' || script === 'token') && reply[2]) this.#note(reply[2]);
