@@ -131,13 +131,21 @@ async function playWave(wave: readonly Sent[]): Promise<void> {
 }
 
 async function wholeCall(): Promise<void> {
-  await until('a sound call between the waves is answered', async () => {
-    const { status } = await request(world.edge.url, '/v1/chat/completions', chat({ model }));
-    if (status === 500) return false;
+  let refused = '';
+  const isAnswered = async (): Promise<boolean> => {
+    const { status, body } = await request(world.edge.url, '/v1/chat/completions', chat({ model }));
+    if (status === 500) {
+      refused = body.toString();
+      return false;
+    }
     asked -= 1;
     soundCalls += 1;
-    if (status !== 200) throw new Error(`seed ${seed}: a sound call between the waves is answered ${status}`);
+    if (status !== 200) throw new Error(`seed ${seed}: a sound call between the waves is answered ${status}: ${body.toString()}`);
     return true;
+  };
+  await until('a sound call between the waves is answered', isAnswered).catch((error: unknown) => {
+    const log = world.log.slice(-5).map((line) => inspect(line));
+    throw new Error(`seed ${seed}: ${String(error)}\n${refused}\n${log.join('\n')}`);
   });
 }
 
