@@ -3,6 +3,7 @@ export type { BatchDecision } from './domain/decide-batch.js';
 export type { BalanceRow, LedgerTransaction, SetAside, UsageRecord } from './domain/facts.js';
 export { toStandingRow } from './domain/facts.js';
 export type { Subscription } from './domain/terms.js';
+export { correctionStandings } from './domain/standing-parts.js';
 export { composeTerms, NO_OVERRIDES } from './domain/terms.js';
 export { decideWalletEntry } from './domain/wallet-entry.js';
 export { startUsageWorker } from './doors/usage-worker.js';

@@ -1,4 +1,4 @@
-import { loadAccount, makeMonths, startUsageWorker } from '@gateway/billing/cores';
+import { correctionStandings, loadAccount, makeMonths, startUsageWorker } from '@gateway/billing/cores';
 import type { SettleStore, UsageDelivery } from '@gateway/billing/cores';
 import type { StandingOfAccount } from '@gateway/contracts/messages';
 import { onWire } from '../network/network.js';
@@ -95,6 +95,7 @@ export class BillingHost implements Hosted {
         if (fault === 'before') throw new DatabaseDown('before');
         const decision = ledger.settle(asked);
         truth.committed(decision);
+        world.outbox.correct(correctionStandings(decision));
         await wait();
         if (fault === 'after') throw new DatabaseDown('after');
         return decision;

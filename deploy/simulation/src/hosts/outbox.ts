@@ -1,5 +1,6 @@
 import { composeTerms, NO_OVERRIDES, type Subscription } from '@gateway/billing/cores';
 import type { StandingOfAccount } from '@gateway/contracts/messages';
+import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
 import { anyOf, type World } from './world.js';
@@ -7,7 +8,7 @@ import { anyOf, type World } from './world.js';
 const APPLY_MS = 2_000;
 const REPEAT_MS = 500;
 
-/** Billing's commands: money and terms. What they change goes to admission until it has it, in the order of the changes. */
+/** Billing's commands, and corrections: money and terms. What they change goes to admission until it has it, in the order of the changes. */
 export class Outbox {
   readonly host = new Host('outbox');
   readonly #rows: { readonly standing: StandingOfAccount; readonly taken: () => void }[] = [];
@@ -36,6 +37,11 @@ export class Outbox {
     const { told, termsVersion } = ledger.snapshot({ account, names: [], ids: [], now: time.now });
     const terms = { value: composeTerms(told, NO_OVERRIDES), version: termsVersion };
     this.#tell({ account, rows: [], terms, closed: [] }, () => undefined);
+  }
+
+  /** Of the transaction that has just settled a batch. */
+  correct(standings: readonly StandingOfAccount[]): void {
+    for (const standing of standings) this.#tell(onWire(standing), () => undefined);
   }
 
   #tell(standing: StandingOfAccount, taken: () => void): void {

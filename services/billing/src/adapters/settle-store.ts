@@ -1,8 +1,10 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { BatchDecision } from '../domain/decide-batch.js';
+import { correctionStandings } from '../domain/standing-parts.js';
 import type { SettleRequest, SettleStore } from '../ports.js';
 import { appendChainBlocks, lockChainHeads } from './chain-rows.js';
 import { makeAlertWatch, type AlertWatch, type Reached } from './alert-watch.js';
+import { enqueueStanding } from './outbox-rows.js';
 import { isPipelined } from './pipelined-pool.js';
 import {
   addMissingAccounts,
@@ -80,6 +82,10 @@ async function write(
     async () => (posts ? lockChainHeads(tx, transactions) : []),
   ]);
   if (posts) await appendChainBlocks(tx, heads, transactions);
+  for (const standing of correctionStandings(decision)) {
+    const [id = standing.account] = standing.closed;
+    await enqueueStanding(tx, id, standing);
+  }
 }
 
 /** Runs steps of one transaction in their order and gives their answers. */

@@ -1,5 +1,5 @@
 import type { StandingOfAccount } from '@gateway/contracts/messages';
-import type { ClosedId } from './decide-batch.js';
+import type { BatchDecision, ClosedId } from './decide-batch.js';
 import { toStandingRow, type BalanceRow } from './facts.js';
 
 /** Rows or ids in the part of one account; the message allows twice as many. */
@@ -44,6 +44,23 @@ export function standingMessages(
   }
   if (message.length > 0) messages.push(message);
   return messages;
+}
+
+/**
+ * What is told of records that replaced others, until admission has it. The hold of such a call has expired: where a
+ * standing is lost (rule 8), no hold falls due that would ask for what it said.
+ */
+export function correctionStandings({
+  records,
+  closed,
+  rowsAfter,
+}: Pick<BatchDecision, 'records' | 'closed' | 'rowsAfter'>): StandingOfAccount[] {
+  const corrected = new Set(records.flatMap(({ record, replaces }) => (replaces ? [record.id] : [])));
+  if (corrected.size === 0) return [];
+  return standingMessages(
+    closed.filter(({ id }) => corrected.has(id)),
+    rowsAfter,
+  ).flat();
 }
 
 function partsOf(closed: readonly ClosedId[]): Part[] {

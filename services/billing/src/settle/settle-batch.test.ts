@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import type { UsageEvent } from '@gateway/contracts/messages';
+import type { StandingOfAccount, UsageEvent } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
 import { balancesOf, faultsOf } from '../../test/audit.js';
@@ -154,6 +154,23 @@ describe('deliveries of one call', () => {
     expect(await onPool(ledger.pool).query('SELECT kind, corrects FROM ledger_transactions')).toEqual([
       { kind: 'usage_correction', corrects: paid.id },
     ]);
+  });
+
+  test('a correction is told until admission has it: its hold is gone, and nobody would ask for it', async () => {
+    const standings = () =>
+      onPool(ledger.pool).query<{ key: string; body: { standing: StandingOfAccount } }>('SELECT key, body FROM outbox');
+    await settle([expired(paid)]);
+    await settle([settled(holdFor('a'), 5)]);
+    expect(await standings()).toEqual([]);
+    await settle([paid, settled(holdFor('a'), 1), settled(holdFor('b'), 2)]);
+    await settle([paid]);
+    const told = await standings();
+    expect(told).toMatchObject([{ key: 'a', body: { standing: { account: 'a', closed: [paid.id] } } }]);
+    expect(told[0]?.body.standing.rows).toContainEqual({
+      name: 'wallet',
+      value: Number(await row('a', 'wallet')),
+      version: 2,
+    });
   });
 });
 

@@ -78,10 +78,12 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
+    // A second copy, which undici would keep until the answer has ended: kilobytes for each open stream.
+    controller.rawHeaders = null;
     if (status >= 200 && !this.#isOver) this.#reader.head(status, headers);
   }
 

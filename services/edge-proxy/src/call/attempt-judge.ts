@@ -8,8 +8,8 @@ import type { Delivery } from './delivery.js';
 export class AttemptJudge {
   readonly #edge: Edge;
   readonly #call: AdmittedCall;
-  #status = 0;
-  #headers: SourceHeaders = {};
+  /** What counts of the head: all else of it would stay with a stream as long as that is open. */
+  #head: Omit<Extract<AttemptResult, { kind: 'answered' }>, 'bodyStart'> | null = null;
   /** Of the head. */
   #judged: JudgedAttempt | null = null;
   /** Of what cut the answer, if anything but the provider's own word did. */
@@ -21,14 +21,20 @@ export class AttemptJudge {
   }
 
   head(status: number, headers: SourceHeaders): JudgedAttempt {
-    this.#status = status;
-    this.#headers = headers;
-    return (this.#judged = this.result(this.#answered(Buffer.alloc(0))));
+    this.#head = {
+      kind: 'answered',
+      status,
+      retryAfter: one(headers['retry-after']),
+      contentType: one(headers['content-type']),
+      contentEncoding: one(headers['content-encoding']),
+    };
+    return (this.#judged = this.result({ ...this.#head, bodyStart: Buffer.alloc(0) }));
   }
 
   /** A refusal, with what came of its text. */
   refusal(bodyStart: Buffer): JudgedAttempt {
-    return this.result(this.#answered(bodyStart));
+    if (this.#head === null) throw new Error('a refusal has a head');
+    return this.result({ ...this.#head, bodyStart });
   }
 
   result(result: AttemptResult): JudgedAttempt {
@@ -50,17 +56,6 @@ export class AttemptJudge {
     if (ended === 'complete' && this.#judged !== null) return this.#judged;
     if (ended === 'client_left' || isGone) return this.result({ kind: 'abandoned', sent: true });
     return this.#cutBy ?? this.result({ kind: 'broken_in_body' });
-  }
-
-  #answered(bodyStart: Buffer): AttemptResult {
-    return {
-      kind: 'answered',
-      status: this.#status,
-      retryAfter: one(this.#headers['retry-after']),
-      contentType: one(this.#headers['content-type']),
-      contentEncoding: one(this.#headers['content-encoding']),
-      bodyStart,
-    };
   }
 }
 
