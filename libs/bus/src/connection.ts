@@ -28,6 +28,7 @@ export interface Link {
   readonly counters: Counters;
   connected(): boolean;
   onReconnect(listener: () => void): () => void;
+  /** Also told when the connection was closed. */
   onDisconnect(listener: () => void): () => void;
   /** The server refused a publication to this subject. */
   onForbidden(listener: (subject: string) => void): () => void;
@@ -68,9 +69,12 @@ export async function openConnection(options: BusOptions): Promise<Link> {
   };
   void (async () => {
     for await (const status of nats.status()) follow(status);
+  })();
+  // Once for the connection: whoever waited for its end himself would stay with it until then.
+  void nats.closed().then(() => {
     connected = false;
     disconnect.call();
-  })();
+  });
 
   return {
     nats,

@@ -1,4 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { BEATS_SETTINGS, faultCode, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
 import { pulse } from '../test/messages.js';
@@ -36,6 +38,23 @@ test('the last message of each subject is read, over more than one batch', async
   expect(last.every(({ storedAtMs, sequence }) => sequence > 600 && Math.abs(Date.now() - storedAtMs) < 60_000)).toBe(
     true,
   );
+});
+
+test('what was read stays with nobody', async () => {
+  await admission.ensureStream(BEATS_SETTINGS);
+  await Promise.all(Array.from({ length: 600 }, (_, n) => edge.store(pulse, { edge: `g${n}` }, { n })));
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const heapAfter = async (reads: number): Promise<number> => {
+    for (let read = 0; read < reads; read += 1) {
+      expect((await admission.lastPerSubject('BEATS', 'test.pulse.*')).length).toBeGreaterThanOrEqual(600);
+    }
+    await setImmediate();
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = await heapAfter(10);
+  expect((await heapAfter(60)) - before).toBeLessThan(4 * 1024 * 1024);
 });
 
 test('reading ends when the bus is closed meanwhile', async () => {

@@ -73,8 +73,6 @@ export async function loadLast(link: Link, inbox: ReplyInbox, stream: string, fi
   });
   const timer = setTimeout(() => end(new BusFault('timeout', `${stream} was not read in time`)), LOAD_MAX_MS);
   const unlisten = link.onDisconnect(() => end(new BusFault('disconnected', 'the bus was disconnected')));
-  // A close that was asked for is no disconnect.
-  void link.nats.closed().then(() => end(new BusFault('disconnected', 'the bus was closed')));
   try {
     ask();
     await finished;

@@ -310,6 +310,22 @@ test('of two that left without an id each gets its own record, also when the lat
   expect(checkEvidence(evidenceOf(made)).violations).toEqual(['call 4: reached the provider and has no record']);
 });
 
+test('the only record goes to the call that reached the provider, though another one was nearer', () => {
+  const made = scene();
+  const { refused: nearer, left: later } = made;
+  Object.assign(nearer.call, { ending: 'left', requestId: null, status: null, code: null });
+  nearer.provider = [];
+  nearer.records = [];
+  Object.assign(only(later.provider), { ending: 'failed', usage: null });
+  uncharged(later);
+  only(later.records).startedAt = nearer.call.begunAt;
+  later.call.begunAt = nearer.call.begunAt + APART_MS / 2;
+  expect(checkEvidence(evidenceOf(made)).violations).toEqual([]);
+  // What was charged was answered.
+  Object.assign(only(later.records), { outcome: 'settled', evidence: 'estimated', tokens: { input: 1, output: 0 } });
+  expect(checkEvidence(evidenceOf(made)).violations.join()).not.toMatch(/never reached the provider|has no record/);
+});
+
 test('the counter-example is the story of the call with the fewest lines', () => {
   const made = scene();
   made.whole.call.text = 'beginning';

@@ -11,16 +11,17 @@ type Homeless = JoinedCall & { readonly records: UsageRecord[] };
 /**
  * Gives each record to a call that has none and may be its own, and returns those for which there is none. Which record is
  * whose is not known, only whether there is a way to give them all: the nearest in time are tried first, and a record moves
- * on to another of its calls wherever that finds a home for one more. No call that reached the provider is left without a
- * record, and no record without a call, while there is a way (a largest matching, grown along augmenting paths).
+ * on to another of its calls wherever that finds a home for one more. The calls that reached the provider come first, as only
+ * they must have one: none of them is left without a record, and no record without a call, while there is a way (a largest
+ * matching, grown along augmenting paths).
  */
 export function houseRecords(records: readonly UsageRecord[], calls: readonly Homeless[]): UsageRecord[] {
   const empty = calls.filter((call) => call.records.length === 0);
   const fits = empty
     .flatMap((call) => records.filter((record) => mayBeOf(call, record)).map((record) => ({ call, record })))
     .sort((one, other) => apartMs(one) - apartMs(other));
-  const matching = new Matching(fits);
-  for (const call of empty) if (call.provider.length > 0) matching.findPartner(call);
+  const matching = new Matching(fits, reachedProvider);
+  for (const call of empty.filter(reachedProvider)) matching.findPartner(call);
   const foreign = records.filter((record) => !matching.findPartner(record));
   for (const { call, record } of fits) if (matching.isPair(call, record)) call.records.push(record);
   return foreign;
@@ -31,17 +32,22 @@ interface Fit {
   readonly record: UsageRecord;
 }
 
+const reachedProvider = (call: Homeless): boolean => call.provider.length > 0;
+
 function apartMs({ call, record }: Fit): number {
   return Math.abs(record.startedAt - call.call.begunAt);
 }
 
-function mayBeOf({ call }: Homeless, record: UsageRecord): boolean {
+function mayBeOf(homeless: Homeless, record: UsageRecord): boolean {
+  const { call } = homeless;
   return (
     call.account === record.account &&
     // What only the gate knew of a call does not say whether it was streamed.
     (call.streamed === record.streamed || record.outcome === 'expired') &&
     // What was charged belongs to a client that left; what was not, to whoever has no id.
     (record.chargedNanoUsd === 0n || call.ending === 'left') &&
+    // Only an answer is charged.
+    (record.outcome !== 'settled' || reachedProvider(homeless)) &&
     record.startedAt >= call.begunAt - CLOCK_SLACK_MS &&
     record.startedAt <= call.endedAt + ADMITTED_WITHIN_MS
   );
@@ -52,12 +58,12 @@ class Matching {
   readonly #partners = new Map<object, object>();
   readonly #fitting = new Map<object, object[]>();
 
-  /** Pairs those that fit, the first ones first, as long as both are free. */
-  constructor(fits: readonly Fit[]) {
+  /** Pairs those that fit, the first ones first, as long as both are free and the call is one of these. */
+  constructor(fits: readonly Fit[], isEarly: (call: Homeless) => boolean) {
     for (const { call, record } of fits) {
       this.#listOf(call).push(record);
       this.#listOf(record).push(call);
-      if (!this.#partners.has(call) && !this.#partners.has(record)) this.#join(call, record);
+      if (isEarly(call) && !this.#partners.has(call) && !this.#partners.has(record)) this.#join(call, record);
     }
   }
 

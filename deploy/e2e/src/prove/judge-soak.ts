@@ -3,6 +3,9 @@ import type { Resources } from '../faults/read-resources.js';
 /** What may come between two rests without being a leak: a cache that fills, an idle connection more. */
 const HEAP_GROWTH_MAX = 0.15;
 const HEAP_BYTES_MAX = 6 * 1024 * 1024;
+/** What grows from each rest to the next will go on doing so, however little it is: so much from the second to the last. */
+const STEADY_BYTES_MAX = 1024 * 1024;
+const STEADY_RESTS_MIN = 4;
 const SOCKETS_MAX = 10;
 const TIMERS_MAX = 5;
 
@@ -19,8 +22,17 @@ export function judgeSoak(rests: readonly (readonly Resources[])[]): string[] {
     const grown: string[] = [];
     const heap = after.heapBytes - before.heapBytes;
     if (heap > Math.max(HEAP_BYTES_MAX, before.heapBytes * HEAP_GROWTH_MAX)) grown.push(`${heap} bytes of heap`);
+    else if (heap > STEADY_BYTES_MAX && growsSteadily([first, ...later], before.replica)) {
+      grown.push(`${heap} bytes of heap, some at each rest,`);
+    }
     if (after.sockets - before.sockets > SOCKETS_MAX) grown.push(`${after.sockets - before.sockets} sockets`);
     if (after.timers - before.timers > TIMERS_MAX) grown.push(`${after.timers - before.timers} timers`);
     return grown.map((what) => `${before.replica} holds ${what} more at the end`);
   });
+}
+
+/** At every one of at least {@link STEADY_RESTS_MIN} rests it held more than at the one before. */
+function growsSteadily(rests: readonly (readonly Resources[])[], of: string): boolean {
+  const heaps = rests.map((rest) => rest.find(({ replica }) => replica === of)?.heapBytes ?? 0);
+  return heaps.length >= STEADY_RESTS_MIN && heaps.every((heap, at) => at === 0 || heap > (heaps[at - 1] ?? 0));
 }
