@@ -47,7 +47,7 @@ export const COMMON_FIELDS = {
 
   GATEWAY_NATS_URL: field.secretUrl({
     doc: 'NATS server or servers (separated by commas) with the user and password of this service',
-    schemes: ['nats', 'tls', 'ws', 'wss'],
+    schemes: ['nats', 'tls'],
   }),
   GATEWAY_USAGE_STREAM_BYTES: field.integer({
     doc: 'largest size of the stream of usage events; a full stream stops new calls',
