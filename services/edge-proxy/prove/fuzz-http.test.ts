@@ -140,7 +140,8 @@ async function wholeCall(): Promise<void> {
     }
     asked -= 1;
     soundCalls += 1;
-    if (status !== 200) throw new Error(`seed ${seed}: a sound call between the waves is answered ${status}: ${body.toString()}`);
+    if (status !== 200)
+      throw new Error(`seed ${seed}: a sound call between the waves is answered ${status}: ${body.toString()}`);
     return true;
   };
   await until('a sound call between the waves is answered', isAnswered).catch((error: unknown) => {

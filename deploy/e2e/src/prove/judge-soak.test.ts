@@ -20,8 +20,7 @@ test.each([
 });
 
 test('a little more at each rest is told, and the same amount by fits and starts is not', () => {
-  const heaps = (...megabytes: number[]) =>
-    [40, ...megabytes].map((each) => [{ ...rest, heapBytes: each * MEGABYTE }]);
+  const heaps = (...megabytes: number[]) => [40, ...megabytes].map((each) => [{ ...rest, heapBytes: each * MEGABYTE }]);
   expect(judgeSoak(heaps(40, 40.5, 41, 41.5)).join()).toMatch(/some at each rest/);
   expect(judgeSoak(heaps(40, 42, 40.5, 41.5))).toEqual([]);
   expect(judgeSoak(heaps(40, 40.1, 40.2, 40.3))).toEqual([]);
