@@ -10,6 +10,7 @@ import {
   inputTokensBound,
   leastCost,
   outputTokensMax,
+  tokensOfBytes,
   worstCase,
 } from './worst-case.js';
 import type { BoundFigures, CallBounds, OutputRequest } from './worst-case.js';
@@ -54,6 +55,39 @@ test.each<[string, Partial<CallBounds>, number, number]>([
 
 test.each([0, -3, 0.0001, Number.NaN, Number.POSITIVE_INFINITY])('%p bytes per token are a fault', (bytesPerToken) => {
   expect(() => inputTokensBound(boundsOf({ promptBytes: 1 }), { ...FIGURES, bytesPerToken })).toThrow(RangeError);
+});
+
+test('tokens of a text are its bytes divided exactly, rounded up', () => {
+  fc.assert(
+    fc.property(fc.maxSafeNat(), fc.integer({ min: 1, max: 20_000 }), (bytes, scaled) => {
+      const exact = (BigInt(bytes) * 1000n + BigInt(scaled) - 1n) / BigInt(scaled);
+      const most = BigInt(Number.MAX_SAFE_INTEGER);
+      expect(BigInt(tokensOfBytes(bytes, scaled / 1000))).toBe(exact < most ? exact : most);
+    }),
+  );
+});
+
+test('the worst case takes the dearest of the prices that the input reaches, whatever the order of the tiers', () => {
+  fc.assert(
+    fc.property(callBounds, boundFigures, priceFigures, (bounds, figures, price) => {
+      const input = inputTokensBound(bounds, figures);
+      const reached = [price, ...price.tiers.filter(({ aboveInputTokens }) => input > aboveInputTokens)];
+      const dearest = (prices: (bigint | null)[]): bigint =>
+        prices.reduce<bigint>((most, one) => (one !== null && one > most ? one : most), 0n);
+      const inputPrice = dearest(
+        reached.flatMap((one) => [
+          one.inputPerMillion,
+          one.cachedInputPerMillion,
+          one.cacheWritePerMillion,
+          one.cacheWrite1hPerMillion,
+        ]),
+      );
+      const outputPrice = dearest(reached.map(({ outputPerMillion }) => outputPerMillion));
+      const millionths = BigInt(input) * inputPrice + BigInt(bounds.outputTokensMax) * outputPrice;
+      const cost = (millionths + 999_999n) / 1_000_000n + price.perCall;
+      expect(worstCase(bounds, figures, price)).toBe(cost < AMOUNT_NANO_USD_MAX ? cost : AMOUNT_NANO_USD_MAX);
+    }),
+  );
 });
 
 test.each<[string, OutputRequest, number]>([

@@ -63,7 +63,13 @@ export function tokensOfBytes(bytes: number, bytesPerToken: number): number {
   const scaled = Math.round(bytesPerToken * BYTES_PER_TOKEN_SCALE);
   if (!Number.isSafeInteger(scaled) || scaled < 1)
     throw new RangeError(`bytesPerToken is out of range: ${bytesPerToken}`);
-  return saturate(Number(divideUp(BigInt(bytes) * BigInt(BYTES_PER_TOKEN_SCALE), BigInt(scaled))));
+  const scaledBytes = bytes * BYTES_PER_TOKEN_SCALE;
+  if (!Number.isSafeInteger(scaledBytes)) {
+    return saturate(Number(divideUp(BigInt(bytes) * BigInt(BYTES_PER_TOKEN_SCALE), BigInt(scaled))));
+  }
+  // Both divisions have whole results, which doubles hold exactly.
+  const rest = scaledBytes % scaled;
+  return (scaledBytes - rest) / scaled + (rest > 0 ? 1 : 0);
 }
 
 /**
@@ -75,11 +81,38 @@ export function tokensOfBytes(bytes: number, bytesPerToken: number): number {
 export function worstCase(bounds: CallBounds, figures: BoundFigures, price: PriceFigures): NanoUsd {
   const inputBound = inputTokensBound(bounds, figures);
   const outputBound = requireCount(bounds.outputTokensMax, 'outputTokensMax');
-  const reachable = [price, ...price.tiers.filter((tier) => tier.aboveInputTokens < inputBound)];
-  const dearestInput = maxAmount(0n, ...reachable.flatMap(inputPrices));
-  const dearestOutput = maxAmount(0n, ...reachable.map((prices) => prices.outputPerMillion));
-  const millionths = BigInt(inputBound) * dearestInput + BigInt(outputBound) * dearestOutput;
+  const dearest = dearestPrices(price, inputBound);
+  const millionths = BigInt(inputBound) * dearest.input + BigInt(outputBound) * dearest.output;
   return clampAmount(divideUp(millionths, TOKENS_PER_PRICE) + price.perCall, 0n, AMOUNT_NANO_USD_MAX);
+}
+
+/** The dearest prices of a token while the input stays at or below `inputTokensMax`. */
+interface DearestPrices {
+  readonly inputTokensMax: number;
+  readonly input: bigint;
+  readonly output: bigint;
+}
+
+const dearestOf = new WeakMap<PriceFigures, readonly DearestPrices[]>();
+
+/** A price is asked for each of its calls and looked through once. */
+function dearestPrices(price: PriceFigures, inputTokens: number): DearestPrices {
+  let spans = dearestOf.get(price);
+  if (spans === undefined) dearestOf.set(price, (spans = spansOf(price)));
+  return spans.find(({ inputTokensMax }) => inputTokens <= inputTokensMax) as DearestPrices;
+}
+
+/** By rising input, up to one without an end. */
+function spansOf(price: PriceFigures): DearestPrices[] {
+  const tiers = [...price.tiers].sort((one, other) => one.aboveInputTokens - other.aboveInputTokens);
+  return [price, ...tiers].map((_last, index) => {
+    const reached = [price, ...tiers.slice(0, index)];
+    return {
+      inputTokensMax: tiers[index]?.aboveInputTokens ?? Infinity,
+      input: maxAmount(0n, ...reached.flatMap(inputPrices)),
+      output: maxAmount(0n, ...reached.map(({ outputPerMillion }) => outputPerMillion)),
+    };
+  });
 }
 
 /**

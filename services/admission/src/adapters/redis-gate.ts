@@ -9,6 +9,8 @@ import { AdmissionFault } from '../ports.js';
 import type { Gate, Log } from '../ports.js';
 import { loadScripts } from './load-scripts.js';
 import type { RedisClock } from './redis-clock.js';
+import { ScriptCommand } from './script-command.js';
+import type { EvalCall } from './script-command.js';
 
 const CONNECT_TIMEOUT_MS = 2_000;
 /** A server that is connected and silent is given up; callers have had their fault before. */
@@ -32,12 +34,6 @@ const ROUND_CALLS_MAX = 1_000;
 interface Round {
   readonly calls: EvalCall[];
   readonly results: Promise<readonly Result[]>;
-}
-
-interface EvalCall {
-  readonly sha: string;
-  readonly keys: readonly string[];
-  readonly args: readonly (string | number)[];
 }
 
 type Result = ScriptReply | Error;
@@ -118,7 +114,7 @@ export class RedisGate implements Gate {
     const round = this.#openRound();
     const from = round.calls.length;
     for (const { script, keys, args } of calls) {
-      round.calls.push({ sha: this.#scripts[script].sha, keys, args: [runId, offsetMs, ...args] });
+      round.calls.push({ sha: this.#scripts[script].sha, keys, runId, offsetMs, args });
     }
     const results = await round.results;
     return calls.map(({ script }, index) => this.#readResult(script, offsetMs, results[from + index]));
@@ -215,9 +211,11 @@ export class RedisGate implements Gate {
   #send(calls: readonly EvalCall[]): Promise<readonly Result[]> {
     const { stream } = this.#redis;
     stream.cork();
-    const replies = calls.map(({ sha, keys, args }) =>
-      this.#redis.evalsha(sha, keys.length, ...keys, ...args).then(asReply, asError),
-    );
+    const replies = calls.map((call) => {
+      const command = new ScriptCommand(call);
+      void this.#redis.sendCommand(command);
+      return command.promise.then(asReply, asError);
+    });
     stream.uncork();
     return Promise.all(replies);
   }

@@ -100,15 +100,27 @@ function loadNeeds(reply: ScriptReply): LoadNeeds {
 function admittedHold(reply: ScriptReply, account: string, prepared: PreparedCall): HoldFields {
   const billed = prepared.funded?.billed;
   if (!billed) throw new RangeError('the admit script held a call that was not prepared');
-  const [admittedAt = 0, planMax = 0, walletMax = 0, session = 0] = reply.slice(3).map(Number);
+  const at = (index: number): number => Number(reply[index] ?? 0);
+  const walletMax = at(5);
+  const { key, member, model, priceVersion, windows, allotment, periods } = billed.frame.hold;
   return {
-    ...billed.frame.hold,
     account,
+    key,
+    member,
+    model,
+    priceVersion,
     worstNanoUsd: billed.worst,
-    planMaxNanoUsd: planMax,
+    planMaxNanoUsd: at(4),
     walletMaxNanoUsd: walletMax < 0 ? null : walletMax,
-    periods: { ...billed.frame.hold.periods, session5h: session === 0 ? null : session },
-    admittedAt,
+    periods: {
+      month: periods.month,
+      session5h: at(6) === 0 ? null : at(6),
+      weekly: periods.weekly,
+      subscription: periods.subscription,
+    },
+    windows,
+    allotment,
+    admittedAt: at(3),
   };
 }
 

@@ -37,23 +37,52 @@ export interface FrameQuestion {
 
 /** Frames of one account's terms; a key that calls more models than this builds them anew now and then. */
 const FRAMES_MAX = 256;
-const frames = new WeakMap<RunningTerms, Map<string, CallFrame>>();
+const frames = new WeakMap<RunningTerms, KnownFrames>();
+
+interface KnownFrames {
+  readonly byName: Map<string, CallFrame>;
+  /** The frame that was asked for last, and for what: most accounts ask for one again and again. */
+  latest: { readonly question: FrameQuestion; readonly month: MonthSpan; readonly frame: CallFrame } | null;
+}
 
 /** Builds the frame, or finds the one that was built for the same terms. */
 export function callFrame(question: FrameQuestion): CallFrame {
-  const { key, terms, model, endpoint, priceVersion, planFunded, now } = question;
-  const month = monthSpan(now);
+  const month = monthSpan(question.now);
+  const known = framesOf(question.terms);
+  const { latest } = known;
+  if (latest !== null && latest.month === month && isSame(latest.question, question) && holds(latest.frame, question)) {
+    return latest.frame;
+  }
+  const { key, model, endpoint, priceVersion, planFunded } = question;
+  const name = `${key.key} ${key.version} ${model} ${endpoint} ${priceVersion} ${month.name} ${planFunded}`;
+  let frame = known.byName.get(name);
+  if (frame === undefined || !holds(frame, question)) known.byName.set(name, (frame = buildFrame(question, month)));
+  known.latest = { question, month, frame };
+  return frame;
+}
+
+function framesOf(terms: RunningTerms): KnownFrames {
   let known = frames.get(terms);
-  if (known === undefined || known.size >= FRAMES_MAX) {
-    known = new Map();
+  if (known === undefined || known.byName.size >= FRAMES_MAX) {
+    known = { byName: new Map(), latest: null };
     frames.set(terms, known);
   }
-  const name = `${key.key} ${key.version} ${model} ${endpoint} ${priceVersion} ${month.name} ${planFunded}`;
-  const frame = known.get(name);
-  if (frame !== undefined && (frame.plan === null || isWithin(frame.plan.validity, now))) return frame;
-  const built = buildFrame(question, month);
-  known.set(name, built);
-  return built;
+  return known;
+}
+
+function isSame(one: FrameQuestion, other: FrameQuestion): boolean {
+  return (
+    one.key.key === other.key.key &&
+    one.key.version === other.key.version &&
+    one.model === other.model &&
+    one.endpoint === other.endpoint &&
+    one.priceVersion === other.priceVersion &&
+    one.planFunded === other.planFunded
+  );
+}
+
+function holds({ plan }: CallFrame, { now }: FrameQuestion): boolean {
+  return plan === null || isWithin(plan.validity, now);
 }
 
 function buildFrame(question: FrameQuestion, month: MonthSpan): CallFrame {

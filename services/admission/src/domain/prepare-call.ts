@@ -67,33 +67,29 @@ const UNBILLED: Endpoint = '/v1/messages/count_tokens';
 
 /** @param now Redis time, estimated; the script refuses to decide outside the validity of the result. */
 export function prepareCall(call: CallRequest, known: KnownAccount, catalog: CatalogView, now: number): PreparedCall {
-  const account = prepareOpen(call.digests, known, now);
-  if (account.keyRow !== 0) return account;
+  const opened = prepareOpen(call.digests, known, now);
+  if (opened.keyRow !== 0) return opened;
   const billed = call.endpoint !== UNBILLED;
   const facts = modelFacts(catalog, call.model ?? '', call.endpoint, billed, now);
   const refusal = refuseByFacts(call, known.key, facts);
-  const validity = intersect(account.validity, facts);
-  if (refusal !== null) return { ...account, ...refusal, validity };
+  const validity = intersect(opened.validity, facts);
+  if (refusal !== null) return goOn(opened, { validity, ...refusal, funded: null });
   const model = call.model ?? '';
   const { sources, price } = facts;
-  const { terms } = account;
+  const { terms } = opened;
   const funding = terms.subscription === null ? 'none' : planIncludes(terms, model) ? 'plan' : 'wallet';
+  const accepted = { factRow: 0, facts: opened.facts };
   if (price === null || call.bounds === null) {
-    return { ...account, validity, funded: { billed: null, funding, model, sources } };
+    return goOn(opened, { validity, ...accepted, funded: { billed: null, funding, model, sources } });
   }
-  const frame = callFrame({
-    ...{ key: known.key, terms, model, endpoint: call.endpoint, now },
-    priceVersion: price.version,
-    planFunded: funding === 'plan',
-  });
+  const planFunded = funding === 'plan';
+  const { endpoint } = call;
+  const frame = callFrame({ key: known.key, terms, model, endpoint, now, priceVersion: price.version, planFunded });
   const worst = worstNanoUsd(call.bounds, facts.bytesPerToken, price.figures);
-  const least = funding === 'plan' ? leastNanoUsd(call.bounds, price.figures) : 0;
+  const least = planFunded ? leastNanoUsd(call.bounds, price.figures) : 0;
   const periods = frame.plan === null ? frame.month : intersect(frame.month, frame.plan.validity);
-  return {
-    ...account,
-    validity: intersect(validity, periods),
-    funded: { billed: { price, worst, least, frame }, funding, model, sources },
-  };
+  const funded = { billed: { price, worst, least, frame }, funding, model, sources } as const;
+  return goOn(opened, { validity: intersect(validity, periods), ...accepted, funded });
 }
 
 /** Rows 4 and 5 as far as the key's record decides them, and the minute. */
@@ -101,20 +97,38 @@ export function prepareOpen(digests: readonly string[], known: KnownAccount, now
   const { key } = known;
   const span = termsAt(known.terms, now);
   const { terms } = span;
-  const prepared = {
+  const { keyRow, state } = refuseByKey(digests, key, now);
+  return {
     validity: key.expiresAt === null ? span : intersect(span, expiryValidity(key.expiresAt, now)),
     known,
     terms,
     requestsPerMinute: key.kind === 'playground' ? PLAYGROUND_REQUESTS_PER_MINUTE : terms.requestsPerMinute,
+    keyRow,
     factRow: 0,
+    facts: state === null ? {} : { state },
     funded: null,
   };
-  if (!digests.includes(key.digest)) return { ...prepared, keyRow: 4, facts: {} };
-  if (key.state !== 'active') return { ...prepared, keyRow: 5, facts: { state: 'key_inactive' } };
-  if (key.expiresAt !== null && now >= key.expiresAt) {
-    return { ...prepared, keyRow: 5, facts: { state: 'key_expired' } };
-  }
-  return { ...prepared, keyRow: 0, facts: {} };
+}
+
+/** The same account and key, and what is found of the call. Named one by one: a copy of all members costs a microsecond. */
+function goOn(
+  { known, terms, requestsPerMinute, keyRow }: PreparedCall,
+  { validity, factRow, facts, funded }: Pick<PreparedCall, 'validity' | 'factRow' | 'facts' | 'funded'>,
+): PreparedCall {
+  return { validity, known, terms, requestsPerMinute, keyRow, factRow, facts, funded };
+}
+
+const KEY_HOLDS = { keyRow: 0, state: null } as const;
+
+function refuseByKey(
+  digests: readonly string[],
+  key: KeyRecord,
+  now: number,
+): { keyRow: PreparedCall['keyRow']; state: 'key_inactive' | 'key_expired' | null } {
+  if (!digests.includes(key.digest)) return { keyRow: 4, state: null };
+  if (key.state !== 'active') return { keyRow: 5, state: 'key_inactive' };
+  if (key.expiresAt !== null && now >= key.expiresAt) return { keyRow: 5, state: 'key_expired' };
+  return KEY_HOLDS;
 }
 
 function expiryValidity(expiresAt: number, now: number): Validity {
