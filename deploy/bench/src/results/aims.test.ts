@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { sample } from '../../test/samples.js';
-import { isMet, ratiosOf } from './aims.js';
+import { memoryRatios, ratiosOf, reached } from './aims.js';
 import { summarise } from './summarise.js';
 
 const ratio = (what: string, ratios: ReturnType<typeof ratiosOf>) => ratios.find((one) => one.what.includes(what));
@@ -17,15 +17,29 @@ test('our whole is compared with Portkey, our edge with the bare relay', () => {
   const edge = ratio('CPU of the edge per plain call ÷ bare relay', ratios);
   expect(whole?.measured).toBeCloseTo(0.2);
   expect(edge?.measured).toBeCloseTo(2.25);
-  expect(whole && isMet(whole)).toBe(true);
-  expect(edge && isMet(edge)).toBe(false);
+  expect(whole && reached(whole)).toBe('aim');
+  expect(edge && reached(edge)).toBe('first step');
+  expect(ratio('a core of edges alone', ratios)?.measured).toBeCloseTo(1_000 / 90);
 });
 
-test('an aim of at least is met from above', () => {
-  const what = 'calls/s';
-  expect(isMet({ what, measured: 6, aim: { atLeast: 6 } })).toBe(true);
-  expect(isMet({ what, measured: 5.9, aim: { atLeast: 6 } })).toBe(false);
-  expect(isMet({ what, measured: 5.9, aim: null })).toBeNull();
+test('an aim of at least is reached from above, and so is the first step to it', () => {
+  const wanted = { what: 'calls/s', firstStep: { atLeast: 3 }, aim: { atLeast: 6 } };
+  expect(reached({ ...wanted, measured: 6 })).toBe('aim');
+  expect(reached({ ...wanted, measured: 5.9 })).toBe('first step');
+  expect(reached({ ...wanted, measured: 2.9 })).toBe('no');
+  expect(reached({ ...wanted, measured: 2.9, firstStep: null })).toBe('no');
+  expect(reached({ ...wanted, measured: 5.9, aim: null })).toBeNull();
+});
+
+test('open streams are told with all that the process has grown by, and alone', () => {
+  const open = (streams: number, kb: number) =>
+    ({ peer: 'gateway', streams, dropped: 0, bytesPerStream: { 'edge-proxy': kb * 1_000 } }) as const;
+  const [whole, further] = memoryRatios([open(1_000, 75), open(5_000, 35)]);
+  expect(whole).toMatchObject({ measured: 35 });
+  expect(whole && reached(whole)).toBe('first step');
+  expect(further?.measured).toBeCloseTo(25);
+  expect(memoryRatios([open(5_000, 35)])).toHaveLength(1);
+  expect(memoryRatios([])).toEqual([]);
 });
 
 test('a ratio with a side that was not measured is left out', () => {

@@ -1,8 +1,8 @@
 import type { OpenStreams } from '../open-streams.js';
 import { STREAM_CHUNKS } from '../peers/peer.js';
 import { FULL_LOAD } from '../scenarios.js';
-import { isMet } from './aims.js';
-import type { Ratio } from './aims.js';
+import { reached } from './aims.js';
+import type { Aim, Ratio } from './aims.js';
 import { figure, renderTable } from './render-table.js';
 import type { Report } from './report.js';
 import type { Summary } from './summarise.js';
@@ -155,13 +155,17 @@ function processTable(report: Report, idle: Readonly<Record<string, number>>): s
 
 function ratioTable(ratios: readonly Ratio[]): string {
   return renderTable(
-    ['', 'measured', 'aim', 'met'],
+    ['', 'measured', 'first step', 'aim', 'reached'],
     ratios.map((ratio) => {
-      const met = isMet(ratio);
-      const aim = ratio.aim === null ? '' : 'atMost' in ratio.aim ? `≤ ${ratio.aim.atMost}` : `≥ ${ratio.aim.atLeast}`;
-      return [ratio.what, figure(ratio.measured), aim, met === null ? '' : met ? 'yes' : 'no'];
+      const { what, measured, firstStep, aim } = ratio;
+      return [what, figure(measured), aimText(firstStep), aimText(aim), reached(ratio) ?? ''];
     }),
   );
+}
+
+function aimText(aim: Aim | null): string {
+  if (aim === null) return '';
+  return 'atMost' in aim ? `≤ ${aim.atMost}` : `≥ ${aim.atLeast}`;
 }
 
 function titleOf(report: Report, summary: Summary): string {
