@@ -2,6 +2,8 @@
 const TICK_MS = 1;
 /** Calls that wait for a free connection; more mean that the peer does not follow. */
 const WAITING_MAX = 5_000;
+/** Times are sums of doubles: a call that is due at the very end must not be missed by a rounding. */
+const ROUNDING = 1e-6;
 
 export interface Pace {
   readonly connections: number;
@@ -35,7 +37,7 @@ export function runPaced({ connections, perSecond, startedAt, endAt, call }: Pac
     };
     const timer = setInterval(() => {
       const now = performance.now();
-      const due = Math.floor(((Math.min(now, endAt) - startedAt) * perSecond) / 1_000);
+      const due = Math.floor(((Math.min(now, endAt) - startedAt) * perSecond) / 1_000 + ROUNDING);
       for (; begun < due; begun += 1) {
         const connection = free.shift();
         if (connection === undefined) waiting.push(now);
