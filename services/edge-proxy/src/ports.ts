@@ -94,6 +94,8 @@ export interface SourceRequest {
   readonly headers: readonly string[];
   /** The body's bytes, piece after piece. */
   readonly body: readonly Buffer[];
+  /** The answer may stay open for long: nothing of the body is kept beside it. */
+  readonly streamed: boolean;
   /** Opens a connection of its own instead of taking an idle one. */
   readonly freshConnection: boolean;
 }

@@ -4,8 +4,8 @@ import type { Client, Dispatcher } from 'undici';
 import type { SourceExchange, SourceFailure, SourceReader, SourceRequest } from '../ports.js';
 
 /**
- * A larger body is handed over piece by piece and let go of with the last one. A smaller one is sent in one write, but
- * undici keeps it until the answer has ended.
+ * A larger body, and that of a call whose answer is a stream, is handed over piece by piece and let go of with the last one.
+ * A smaller one is sent in one write, which is cheaper, but undici keeps it until the answer has ended.
  */
 const WHOLE_BODY_BYTES_MAX = 16 * 1024;
 
@@ -39,7 +39,7 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
     this.#reader = reader;
     const { path, body } = request;
     const bytes = body.reduce((sum, { length }) => sum + length, 0);
-    const isWhole = bytes <= WHOLE_BODY_BYTES_MAX;
+    const isWhole = bytes <= WHOLE_BODY_BYTES_MAX && !request.streamed;
     const headers = isWhole ? request.headers : [...request.headers, 'content-length', String(bytes)];
     lane.client.dispatch(
       {

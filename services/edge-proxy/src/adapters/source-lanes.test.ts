@@ -45,7 +45,12 @@ interface Heard {
 }
 
 /** One request; resolves when it has ended or failed. */
-function exchange(lanes: SourceLanes, origin: string, body: readonly Buffer[] = [Buffer.from('{}')]): Promise<Heard> {
+function exchange(
+  lanes: SourceLanes,
+  origin: string,
+  body: readonly Buffer[] = [Buffer.from('{}')],
+  streamed = false,
+): Promise<Heard> {
   return new Promise((resolve) => {
     const heard: Heard = { told: [], failure: null };
     const reader: SourceReader = {
@@ -59,7 +64,7 @@ function exchange(lanes: SourceLanes, origin: string, body: readonly Buffer[] = 
         resolve(heard);
       },
     };
-    lanes.send({ origin, path: '/', headers: [], body, freshConnection: false }, reader);
+    lanes.send({ origin, path: '/', headers: [], body, streamed, freshConnection: false }, reader);
   });
 }
 
@@ -133,7 +138,7 @@ test.each(['127.0.0.1', 'provider.example', 'localhost'])(
   },
 );
 
-test('a large body arrives as it is, and is let go of when the connection has it', async () => {
+test('a large body, or one of a stream, arrives as it is, and is let go of when the connection has it', async () => {
   const got: Buffer[] = [];
   const lengths: (string | undefined)[] = [];
   const server: Server = createServer((request, response) => {
@@ -159,9 +164,11 @@ test('a large body arrives as it is, and is let go of when the connection has it
   const whole = Buffer.concat(pieces);
   expect((await exchange(lanes, origin, pieces)).told).toEqual(['sent', 'taken false', '200']);
   expect((await exchange(lanes, origin, pieces)).told).toEqual(['sent', 'taken true', '200']);
-  expect((await exchange(lanes, origin, [Buffer.from('x'), Buffer.from('y')])).told).toEqual(['sent', '200']);
-  expect(lengths).toEqual([String(whole.length), String(whole.length), '2']);
-  expect(got.map((body, at) => body.equals(at < 2 ? whole : Buffer.from('xy')))).toEqual([true, true, true]);
+  const small = [Buffer.from('x'), Buffer.from('y')];
+  expect((await exchange(lanes, origin, small)).told).toEqual(['sent', '200']);
+  expect((await exchange(lanes, origin, small, true)).told).toEqual(['sent', 'taken true', '200']);
+  expect(lengths).toEqual([String(whole.length), String(whole.length), '2', '2']);
+  expect(got.map((body, at) => body.equals(at < 2 ? whole : Buffer.from('xy')))).toEqual([true, true, true, true]);
 });
 
 test('a provider that answers before it has read a large body is heard, and its connection is not used again', async () => {
@@ -200,7 +207,7 @@ test('a request that is given up while its body is taken closes its connection, 
   const tell = (what: string) => () => void told.push(what);
   const reader = { sent: tell('sent'), bodyTaken: tell('taken'), head: tell('head'), data: tell('data') };
   const body = [Buffer.alloc(20_000_000, 'x'), Buffer.from('y')];
-  const request = { origin: server.url, path: '/', headers: [], body, freshConnection: false };
+  const request = { origin: server.url, path: '/', headers: [], body, streamed: false, freshConnection: false };
   const started = lanesWith({ privateAllowed: true }).send(request, {
     ...reader,
     end: tell('end'),

@@ -16,6 +16,7 @@ export function sourceRequest(call: AdmittedCall, opened: OpenedSource, freshCon
     path: pathOf(opened, call.row.path, call.request.query),
     headers: mergeHeaders(forwardedHeaders(call.request.headers, opened), headers),
     body: forwardBody(call.parsed, call.body.bytes, { upstreamModel: source.upstreamModel, addStreamUsage }),
+    streamed: call.parsed.stream,
     freshConnection,
   };
 }

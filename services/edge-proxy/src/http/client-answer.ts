@@ -107,6 +107,7 @@ export class HttpAnswer implements ClientAnswer {
     const isLast = this.#answering.isDraining || this.#closesConnection || this.#isRequestOpen();
     if (isLast) all.push('connection', 'close');
     this.#response.writeHead(status, all);
+    if (!headers.includes('content-length')) this.#sendHead();
   }
 
   write(bytes: Buffer): boolean {
@@ -168,6 +169,19 @@ export class HttpAnswer implements ClientAnswer {
     if (this.#onStalled === null || this.#response.writableFinished) return;
     this.#onStalled = NOTHING;
     this.#response.setTimeout(0);
+  }
+
+  /**
+   * The head of an answer that may last for minutes goes out as a text of its own, in one write with what is written in this
+   * turn: put together with the first bytes, node would keep it as the thirty texts that it was made of (1 KB for each stream).
+   */
+  #sendHead(): void {
+    const { socket } = this.#response;
+    // Behind another answer on its connection it is not sent yet.
+    if (socket === null) return;
+    socket.cork();
+    this.#response.flushHeaders();
+    process.nextTick(() => socket.uncork());
   }
 
   /** Some of the request's body has not come: the answer is early. */

@@ -15,6 +15,10 @@ const FIELDS: Readonly<Record<string, Field>> = {
   'anthropic-version': 'anthropicVersion',
   'anthropic-beta': 'anthropicBeta',
 };
+/** Most names of a client library have another length than all of these, and cost nothing more than that look. */
+const NAME_LENGTHS: ReadonlySet<number> = new Set(
+  [...Object.keys(FIELDS), 'content-length', 'transfer-encoding'].map((name) => name.length),
+);
 /** Fields that are lists: several headers are one, joined as HTTP says. */
 const LISTS: ReadonlySet<Field> = new Set(['accept', 'requestId', 'openaiBeta', 'anthropicBeta', 'contentEncoding']);
 
@@ -28,7 +32,9 @@ export function readHead(rawHeaders: readonly string[]): ClientHeaders {
   let authorizations = 0;
   let apiKeys = 0;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const name = (rawHeaders[at] as string).toLowerCase();
+    const sent = rawHeaders[at] as string;
+    if (!NAME_LENGTHS.has(sent.length)) continue;
+    const name = sent.toLowerCase();
     const value = rawHeaders[at + 1] as string;
     if (name === 'content-length') {
       if (contentLength !== null) contentLength = Number(value);

@@ -61,6 +61,7 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
     }
     const route = routes.find(incoming.method ?? '', path);
     if (route === undefined) return fallThrough(incoming, response, request, style);
+    forgetHead(incoming);
     requestsOpen += 1;
     void run(parts, route, request, style).then(() => {
       requestsOpen -= 1;
@@ -141,6 +142,14 @@ function readRequest(
     },
   };
   return { request, answer, path, style };
+}
+
+const NO_HEADERS: string[] = [];
+
+/** Nobody looks at them again; node would keep every text of them as long as a stream is open. */
+function forgetHead(incoming: IncomingMessage): void {
+  incoming.rawHeaders = NO_HEADERS;
+  incoming.headers = {};
 }
 
 /** On every answer; on those of the messages paths also under the name that their client library reads. */
