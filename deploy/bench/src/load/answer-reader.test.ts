@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { gzipSync } from 'node:zlib';
 import { AnswerReader } from './answer-reader.js';
 
 const sized = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{"a":"b\\n"}';
@@ -36,6 +37,23 @@ test('one reader reads answer after answer', () => {
   }
 });
 
+test('an encoded answer is judged by what it says, wherever its bytes are cut', () => {
+  const body = gzipSync(`{"a":"${'b'.repeat(2_000)}"}`);
+  const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
+  const bytes = Buffer.concat([Buffer.from(head), body]);
+  const reader = new AnswerReader();
+  for (let cut = 1; cut < bytes.length; cut += 1) {
+    reader.begin();
+    expect(reader.push(bytes.subarray(0, cut))).toBe(false);
+    expect(reader.push(bytes.subarray(cut))).toBe(true);
+    expect(reader).toMatchObject({ status: 200, bodyBytes: 2_008 });
+    expect(reader.tail).toMatch(/^b+"\}$/);
+  }
+  reader.begin();
+  expect(reader.push(Buffer.from(sized))).toBe(true);
+  expect(reader).toMatchObject({ bodyBytes: 11, tail: '{"a":"b\\n"}' });
+});
+
 test('an answer without its last byte is not complete', () => {
   for (const answer of [sized, chunked]) {
     const reader = new AnswerReader();
@@ -49,6 +67,7 @@ test.each([
   ['no length', 'HTTP/1.1 200 OK\r\n\r\n'],
   ['a chunk without a size', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n'],
   ['bytes after the end', `${sized}x`],
+  ['no gzip', sized.replace('Content-Type: application/json', 'Content-Encoding: gzip')],
   ['a head without end', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}`],
 ])('%s is an error', (_title, answer) => {
   const reader = new AnswerReader();

@@ -137,11 +137,29 @@ function spreadOf(values: readonly number[]): Spread {
   return { p50: percentile(sorted, 50), p99: percentile(sorted, 99) };
 }
 
+/** What the official JavaScript client sends beside the key, length and host: servers read, keep and pass on all of it. */
+const CLIENT_HEADERS = [
+  ['connection', 'keep-alive'],
+  ['accept', 'application/json'],
+  ['user-agent', 'OpenAI/JS 6.49.0'],
+  ['x-stainless-retry-count', '0'],
+  ['x-stainless-lang', 'js'],
+  ['x-stainless-package-version', '6.49.0'],
+  ['x-stainless-os', 'Linux'],
+  ['x-stainless-arch', 'x64'],
+  ['x-stainless-runtime', 'node'],
+  ['x-stainless-runtime-version', 'v20.20.2'],
+  ['content-type', 'application/json'],
+  ['accept-language', '*'],
+  ['sec-fetch-mode', 'cors'],
+  ['accept-encoding', 'gzip, deflate'],
+] as const;
+
 function requestOf(job: LoadJob, secret: string): Buffer {
   const headers = [
     ['host', `127.0.0.1:${job.port}`],
     ['authorization', `Bearer ${secret}`],
-    ['content-type', 'application/json'],
+    ...CLIENT_HEADERS,
     ...job.headers,
     ['content-length', String(Buffer.byteLength(job.body))],
   ];
