@@ -26,6 +26,12 @@ test.each(rooms)('%s: the compiler is told of the packages that it depends on', 
   expect(references.map(({ path }) => join(room, path)).sort()).toEqual(wanted.sort());
 });
 
+test('`npm start` compiles every service: it starts them as programs, which no import tells', () => {
+  const dependencies = Object.keys(packageOf('deploy/local').dependencies ?? {});
+  const services = rooms.filter((room) => room.startsWith('services/')).map((room) => packageOf(room).name);
+  expect(dependencies).toEqual(expect.arrayContaining(services));
+});
+
 test.each(rooms)('%s has a README, and its links lead somewhere', (room) => {
   const text = readFileSync(join(root, room, 'README.md'), 'utf8');
   for (const heading of ['owns', 'does not own', 'invariants', 'decisions']) {
