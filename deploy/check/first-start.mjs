@@ -16,7 +16,17 @@ const CODE_AFTER_CTRL_C = [0, 130];
 
 const state = mkdtempSync(join(tmpdir(), 'gateway-first-start-'));
 const startedAt = performance.now();
-const args = ['deploy/local/start.mjs', '--port', '0', '--dashboard-port', '0', '--operator-port', '0', '--state', state];
+const args = [
+  'deploy/local/start.mjs',
+  '--port',
+  '0',
+  '--dashboard-port',
+  '0',
+  '--operator-port',
+  '0',
+  '--state',
+  state,
+];
 const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
 const ended = new Promise((resolve) => child.once('close', (code, signal) => resolve(code ?? signal)));
 let output = '';

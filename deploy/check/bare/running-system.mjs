@@ -6,7 +6,7 @@ import { expect } from './results.mjs';
 const READY_LIMIT_MS = 300_000;
 const POLL_MS = 10;
 /** The order in which the processes of a system end on Ctrl-C; the servers follow. */
-const STOP_ORDER = ['edge-proxy', 'provider-simulator', 'admission', 'billing', 'accounts', 'catalog'];
+const STOP_ORDER = ['edge-proxy', 'provider-simulator', 'dashboard', 'admission', 'billing', 'accounts', 'catalog'];
 const SERVERS = ['postgres', 'nats', 'redis'];
 
 /** One `npm start` in a checkout, as a terminal runs it. */
