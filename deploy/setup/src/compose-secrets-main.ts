@@ -8,7 +8,12 @@ const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o644;
 const ROOT_MODE = 0o600;
 
-const directory = process.argv[2] ?? fileURLToPath(new URL('../../../.compose', import.meta.url));
+const [given, ...more] = process.argv.slice(2);
+if (given?.startsWith('-') === true || more.length > 0) {
+  console.error('compose:secrets takes one argument or none: the directory of the secret files (.compose)');
+  process.exit(1);
+}
+const directory = given ?? fileURLToPath(new URL('../../../.compose', import.meta.url));
 mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
 chmodSync(directory, DIRECTORY_MODE);
 const rootFile = `${directory}/root`;

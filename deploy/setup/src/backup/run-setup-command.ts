@@ -17,6 +17,7 @@ export async function runSetupCommand(name: string, work: () => Promise<number>)
 
 const TO = { to: { type: 'string' } } as const;
 const FROM = { from: { type: 'string' }, 'accept-loss': { type: 'boolean' } } as const;
+const USAGE = { to: '--to DIR', from: '--from DIR [--accept-loss]' } as const;
 interface Given {
   readonly to?: string;
   readonly from?: string;
@@ -25,13 +26,17 @@ interface Given {
 
 /** `--to DIR` or `--from DIR`, the latter with `--accept-loss`. */
 export function directoryFrom(option: 'to' | 'from'): { readonly directory: string; readonly acceptLoss: boolean } {
-  const { values } = parseArgs({
-    options: option === 'to' ? TO : FROM,
-    strict: true,
-    allowPositionals: false,
-  });
-  const { to, from, 'accept-loss': acceptLoss } = values as Given;
+  const { to, from, 'accept-loss': acceptLoss } = given(option);
   const directory = to ?? from;
-  if (directory === undefined || directory === '') throw new Error(`say the directory: --${option} DIR`);
+  if (directory === undefined || directory === '') throw new Error(`say the directory: ${USAGE[option]}`);
   return { directory, acceptLoss: acceptLoss === true };
+}
+
+function given(option: 'to' | 'from'): Given {
+  const options = option === 'to' ? TO : FROM;
+  try {
+    return parseArgs({ options, strict: true, allowPositionals: false }).values as Given;
+  } catch (error) {
+    throw new Error(`${(error as Error).message}. It takes: ${USAGE[option]}`, { cause: error });
+  }
 }
