@@ -2,7 +2,7 @@ import { SHARDS_TOTAL } from '@gateway/contracts/ids';
 import { settleDeliveries, type SettleDeps, type UsageDelivery } from '../settle/settle-deliveries.js';
 
 /** How often a shard that somebody else works on, or nobody, is tried. */
-const LOOK_MS = 500;
+const LOOK_MS = 200;
 
 export interface UsageWorkerDeps extends SettleDeps {
   readonly locks: { hold(shard: number): Promise<boolean>; release(): Promise<void> };
