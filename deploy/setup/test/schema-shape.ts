@@ -16,9 +16,10 @@ const QUERIES = {
              FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
             WHERE c.relnamespace = $1::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
               AND a.attnotnull AND NOT a.atthasdef AND a.attidentity = ''`,
+  // That a column is not null is a constraint from PostgreSQL 18 on; what older code meets of it is the value demanded.
   constraint: `SELECT c.relname || '.' || k.conname AS name, pg_get_constraintdef(k.oid) AS form
              FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
-            WHERE k.connamespace = $1::regnamespace AND k.conparentid = 0 AND k.contype <> 't'`,
+            WHERE k.connamespace = $1::regnamespace AND k.conparentid = 0 AND k.contype NOT IN ('t', 'n')`,
   'unique index': `SELECT t.relname || '.' || c.relname AS name, pg_get_indexdef(c.oid) AS form
              FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
             WHERE c.relnamespace = $1::regnamespace AND i.indisunique`,

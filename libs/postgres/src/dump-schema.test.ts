@@ -18,6 +18,8 @@ CREATE TABLE entry_2026_01 PARTITION OF entry FOR VALUES FROM ('2026-01-01') TO 
 CREATE UNIQUE INDEX entry_label ON entry (account_id, label, month) WHERE body ? 'label';
 CREATE SEQUENCE number AS integer START 5 INCREMENT 2;
 CREATE VIEW total AS SELECT e.account_id, sum(e.amount) AS amount FROM entry e JOIN account a ON a.id = e.account_id GROUP BY 1;
+CREATE VIEW named AS SELECT id, upper(name) AS name, (SELECT count(*) FROM entry WHERE account_id = account.id) AS entries
+  FROM account WHERE name IS NOT NULL;
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'entries stay'; END $$;
 CREATE TRIGGER entry_stays BEFORE UPDATE OR DELETE ON entry FOR EACH ROW EXECUTE FUNCTION refuse();
 GRANT SELECT, INSERT ON entry TO \${role};
@@ -46,6 +48,15 @@ table entry partition by RANGE (month)
   constraint entry_pkey PRIMARY KEY (id, month)
   index CREATE UNIQUE INDEX entry_label ON ONLY ledger.entry USING btree (account_id, label, month) WHERE (body ? 'label'::text)
   trigger CREATE TRIGGER entry_stays BEFORE DELETE OR UPDATE ON ledger.entry FOR EACH ROW EXECUTE FUNCTION ledger.refuse()
+
+view named
+ SELECT id,
+    upper(name) AS name,
+    ( SELECT count(*) AS count
+           FROM ledger.entry
+          WHERE (entry.account_id = id)) AS entries
+   FROM ledger.account
+  WHERE (name IS NOT NULL);
 
 view total
  SELECT e.account_id,

@@ -5,7 +5,8 @@ import { inTransaction } from './transaction.js';
 /**
  * A schema as text, to be committed and compared: tables with their columns, constraints and indexes, views, sequences,
  * functions, triggers, types, and what is granted to roles other than the owner. Sorted, without what differs between
- * servers (owners, oids, NOT NULL as constraints, the MAINTAIN privilege), so that PostgreSQL 15 and 18 give the same.
+ * servers (owners, oids, NOT NULL as constraints, the MAINTAIN privilege, qualified columns of a view's only relation), so
+ * that PostgreSQL 15 and 18 give the same.
  * Partitions are left out: which exist depends on the day; their parent stands for them.
  */
 export async function dumpSchema(pool: Pool, schema: string): Promise<string> {
@@ -18,12 +19,22 @@ export async function dumpSchema(pool: Pool, schema: string): Promise<string> {
       const lines: string[] = [];
       for (const text of SECTIONS) {
         const rows = await tx.query<{ line: string }>(text, [name]);
-        lines.push(...rows.map(({ line }) => line.trimEnd()));
+        const portable = text === VIEWS ? withoutQualifiers : (line: string): string => line;
+        lines.push(...rows.map(({ line }) => portable(line).trimEnd()));
       }
       return `${lines.join('\n')}\n`;
     },
     { isolation: 'repeatable read', readOnly: true },
   );
+}
+
+/** The one relation that the outermost SELECT of a view reads, and its alias; joins and lists of relations stand otherwise. */
+const ONLY_RELATION = /^ {3}FROM (?:\w+\.)?(\w+)(?: (\w+))?;?$/m;
+
+/** Up to PostgreSQL 15 columns of a view's only relation are printed with its name, from 16 on without it. */
+function withoutQualifiers(view: string): string {
+  const [, relation, alias = relation] = ONLY_RELATION.exec(view) ?? [];
+  return alias === undefined ? view : view.replace(new RegExp(`(?<![\\w.])${alias}\\.(?=\\w)`, 'g'), '');
 }
 
 /** Our own history tables say how a schema came to be, not what it is; partitions come and go. */
