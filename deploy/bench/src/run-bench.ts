@@ -91,6 +91,8 @@ async function startAll(
   // A running job then fails at once; everything else ends in order when the run has returned.
   signal.addEventListener('abort', () => void load.stop());
   await provider.listening(provider.port);
+  // They are born on their core: some make as many threads as they may use cores, and would get in each other's way there.
+  pin(pinning, [process.pid], 'measured', { descendants: false });
   const peers = await startPeers(options, provider, directory, ending, log, signal);
   if (peers.gateway !== null) load.useKeys(peers.gateway.secrets, CALLS_PER_MINUTE_MAX);
   for (const peer of peers.all) pin(pinning, Object.values(peer.processes).flat(), 'measured');
