@@ -3,7 +3,7 @@ import type { BenchArguments } from './arguments.js';
 import type { BenchContext } from './bench-context.js';
 import { startLoad } from './load/load-process.js';
 import { machineFacts } from './machine/machine-facts.js';
-import { examinePinning, pin } from './machine/pin.js';
+import { examinePinning, pin, pinSelf } from './machine/pin.js';
 import type { Pinning } from './machine/pin.js';
 import { readMemory } from './machine/read-memory.js';
 import { measureIdle } from './measure.js';
@@ -91,15 +91,13 @@ async function startAll(
   // A running job then fails at once; everything else ends in order when the run has returned.
   signal.addEventListener('abort', () => void load.stop());
   await provider.listening(provider.port);
-  // They are born on their core: some make as many threads as they may use cores, and would get in each other's way there.
-  pin(pinning, [process.pid], 'measured', { descendants: false });
+  pinSelf(pinning, 'measured');
   const peers = await startPeers(options, provider, directory, ending, log, signal);
   if (peers.gateway !== null) load.useKeys(peers.gateway.secrets, CALLS_PER_MINUTE_MAX);
   for (const peer of peers.all) pin(pinning, Object.values(peer.processes).flat(), 'measured');
   const loadSide = { load: [load.pid], provider: [provider.pid] };
   pin(pinning, [load.pid, provider.pid], 'load');
-  // Without its descendants: they have their places.
-  pin(pinning, [process.pid], 'load', { descendants: false });
+  pinSelf(pinning, 'load');
   return { bench: { load, loadSide }, peers };
 }
 

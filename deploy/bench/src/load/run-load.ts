@@ -137,7 +137,7 @@ function spreadOf(values: readonly number[]): Spread {
   return { p50: percentile(sorted, 50), p99: percentile(sorted, 99) };
 }
 
-/** What the official JavaScript client sends beside the key, length and host: servers read, keep and pass on all of it. */
+/** What the official JavaScript client sends beside the key, length and host. Every server has to read it, and most keep it. */
 const CLIENT_HEADERS = [
   ['connection', 'keep-alive'],
   ['accept', 'application/json'],

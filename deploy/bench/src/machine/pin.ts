@@ -22,14 +22,21 @@ export function examinePinning(): Pinning {
 }
 
 /** Puts processes with all threads, and their descendants, on one core; what they start later inherits it. */
-export function pin(
-  pinning: Pinning,
-  roots: readonly number[],
-  place: Place,
-  { descendants = true }: { descendants?: boolean } = {},
-): void {
+export function pin(pinning: Pinning, roots: readonly number[], place: Place): void {
   if (!pinning.pinned) return;
-  for (const pid of descendants ? pidsOf(roots) : roots) taskset(['-a', '-c', '-p', String(CORES[place]), String(pid)]);
+  for (const pid of pidsOf(roots)) move(pid, place);
+}
+
+/**
+ * Puts this process on one core, without those that it has started. What it starts from then on is born there: some programs
+ * make as many threads as they may use cores, and these would get in each other's way on one.
+ */
+export function pinSelf(pinning: Pinning, place: Place): void {
+  if (pinning.pinned) move(process.pid, place);
+}
+
+function move(pid: number, place: Place): void {
+  taskset(['-a', '-c', '-p', String(CORES[place]), String(pid)]);
 }
 
 function taskset(args: readonly string[]): void {

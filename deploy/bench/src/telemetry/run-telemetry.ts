@@ -5,7 +5,7 @@ import { startGateway } from '../gateway/start-gateway.js';
 import type { GatewayPeer } from '../gateway/start-gateway.js';
 import { startLoad } from '../load/load-process.js';
 import { machineFacts } from '../machine/machine-facts.js';
-import { examinePinning, pin } from '../machine/pin.js';
+import { examinePinning, pin, pinSelf } from '../machine/pin.js';
 import { measure } from '../measure.js';
 import type { Bench } from '../measure.js';
 import { startProvider } from '../peers/start-provider.js';
@@ -50,12 +50,13 @@ export async function runTelemetry(
   const startedAt = new Date().toISOString();
   const pinning = examinePinning();
   const facts = machineFacts(pinning);
+  pinSelf(pinning, 'measured');
   const legs = await startLegs(options, context);
   for (const { gateway, bench } of legs) {
     pin(pinning, Object.values(gateway.processes).flat(), 'measured');
     pin(pinning, Object.values(bench.loadSide).flat(), 'load');
   }
-  pin(pinning, [process.pid], 'load', { descendants: false });
+  pinSelf(pinning, 'load');
   for (const { gateway, bench } of legs) {
     const peers = { all: [gateway], gateway };
     await warmUp(bench, peers, await findUnable(bench, peers, context), context);

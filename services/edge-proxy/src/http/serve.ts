@@ -144,11 +144,9 @@ function readRequest(
   return { request, answer, path, style };
 }
 
-const NO_HEADERS: string[] = [];
-
 /** Nobody looks at them again; node would keep every text of them as long as a stream is open. */
 function forgetHead(incoming: IncomingMessage): void {
-  incoming.rawHeaders = NO_HEADERS;
+  incoming.rawHeaders = [];
   incoming.headers = {};
 }
 
