@@ -46,7 +46,7 @@ export class ReplyInbox {
   readonly #link: Link;
   readonly #prefix: string;
   readonly #entries = new Map<string, Entry>();
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | null = null;
   #lastNumber = 0;
 
   constructor(link: Link) {
@@ -60,8 +60,6 @@ export class ReplyInbox {
     });
     link.onDisconnect(() => this.failAll(new BusFault('disconnected', 'the bus was disconnected')));
     link.onForbidden((subject) => this.#failSubject(subject));
-    // Sweeping after the poll phase: answers that arrived while the event loop was held up count as in time.
-    this.#timer = setInterval(() => this.#entries.size > 0 && setImmediate(() => this.#sweep()), SWEEP_MS).unref();
   }
 
   /** Sends a message whose answers go to `waiting`. Throws a BusFault when it was not sent. Returns the call's token. */
@@ -80,6 +78,7 @@ export class ReplyInbox {
       throw asBusFault(error);
     }
     this.#entries.set(token, { waiting, deadline: performance.now() + waiting.timeoutMs });
+    this.#timer ??= setInterval(() => this.#tick(), SWEEP_MS).unref();
     return token;
   }
 
@@ -108,7 +107,7 @@ export class ReplyInbox {
 
   /** Ends the timer and all waiting. */
   stop(): void {
-    clearInterval(this.#timer);
+    this.#restTimer();
     this.failAll(new BusFault('disconnected', 'the bus is closed'));
   }
 
@@ -121,6 +120,18 @@ export class ReplyInbox {
     } else {
       waiting.answered(message);
     }
+  }
+
+  /** Sweeping after the poll phase: answers that arrived while the event loop was held up count as in time. */
+  #tick(): void {
+    if (this.#entries.size === 0) this.#restTimer();
+    else setImmediate(() => this.#sweep());
+  }
+
+  /** A process that waits for nothing is not woken. */
+  #restTimer(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
   }
 
   #sweep(): void {

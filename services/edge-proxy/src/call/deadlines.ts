@@ -26,14 +26,10 @@ class Entry implements Deadline {
 export class Deadlines {
   readonly #monotonicMs: () => number;
   #entries: Entry[] = [];
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | null = null;
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
-    this.#timer = setInterval(() => {
-      // After the poll phase: what arrived while the loop was held up counts as in time.
-      if (this.#entries.length > 0) setImmediate(() => this.#sweep());
-    }, DEADLINE_STEP_MS).unref();
   }
 
   /** Monotonic milliseconds. */
@@ -45,6 +41,7 @@ export class Deadlines {
   at(atMs: number, expired: () => void): Deadline {
     const entry = new Entry(atMs, expired);
     this.#entries.push(entry);
+    this.#timer ??= setInterval(() => this.#tick(), DEADLINE_STEP_MS).unref();
     return entry;
   }
 
@@ -53,7 +50,14 @@ export class Deadlines {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  /** After the poll phase: what arrived while the loop was held up counts as in time. Without calls nothing is woken. */
+  #tick(): void {
+    if (this.#entries.length === 0) this.stop();
+    else setImmediate(() => this.#sweep());
   }
 
   #sweep(): void {
