@@ -1,4 +1,5 @@
 import type { ServiceName } from '@gateway/contracts/messages';
+import { WaitingSweep } from '@gateway/service-kit';
 import { createInbox, type Msg, type MsgHdrs } from 'nats';
 import { asBusFault, BusFault } from './bus-fault.js';
 import { inboxPrefix, type Link } from './connection.js';
@@ -46,7 +47,11 @@ export class ReplyInbox {
   readonly #link: Link;
   readonly #prefix: string;
   readonly #entries = new Map<string, Entry>();
-  #timer: NodeJS.Timeout | null = null;
+  readonly #looks = new WaitingSweep(
+    SWEEP_MS,
+    () => this.#entries.size > 0,
+    () => this.#sweep(),
+  );
   #lastNumber = 0;
 
   constructor(link: Link) {
@@ -78,7 +83,7 @@ export class ReplyInbox {
       throw asBusFault(error);
     }
     this.#entries.set(token, { waiting, deadline: performance.now() + waiting.timeoutMs });
-    this.#timer ??= setInterval(() => this.#tick(), SWEEP_MS).unref();
+    this.#looks.begin();
     return token;
   }
 
@@ -107,7 +112,7 @@ export class ReplyInbox {
 
   /** Ends the timer and all waiting. */
   stop(): void {
-    this.#restTimer();
+    this.#looks.stop();
     this.failAll(new BusFault('disconnected', 'the bus is closed'));
   }
 
@@ -120,18 +125,6 @@ export class ReplyInbox {
     } else {
       waiting.answered(message);
     }
-  }
-
-  /** Sweeping after the poll phase: answers that arrived while the event loop was held up count as in time. */
-  #tick(): void {
-    if (this.#entries.size === 0) this.#restTimer();
-    else setImmediate(() => this.#sweep());
-  }
-
-  /** A process that waits for nothing is not woken. */
-  #restTimer(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
   }
 
   #sweep(): void {

@@ -1,5 +1,5 @@
 import type { AdmitEntry, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
-import { PassingMap } from '@gateway/service-kit';
+import { PassingMap, WaitingSweep } from '@gateway/service-kit';
 import type { AdmissionBatch, AdmissionBatchAnswer, BusLine } from '../ports.js';
 import type { EdgeClock } from './edge-clock.js';
 import type { GateTokens } from './gate-tokens.js';
@@ -59,15 +59,15 @@ export class AdmissionDesk {
   readonly #questions = new PassingMap<string, Question>();
   readonly #releases = new UnansweredReleases();
   readonly #turn: TurnBatch;
-  #sweeper: NodeJS.Timeout | null = null;
+  readonly #looks = new WaitingSweep(
+    DESK_SWEEP_MS,
+    () => this.#questions.size > 0,
+    () => this.#sweep(),
+  );
 
   constructor(parts: DeskParts) {
     this.#parts = parts;
     this.#turn = new TurnBatch(parts.edge, parts.turnEnd, (batch) => this.#send(batch, undefined));
-    // Sweeping after the poll phase: answers that arrived while the loop was held up count as in time.
-    this.#sweeper = setInterval(() => {
-      if (this.#questions.size > 0) setImmediate(() => this.#sweep());
-    }, DESK_SWEEP_MS).unref();
   }
 
   /** Rows 4 to 6 of the order of refusals, for a body that is read afterwards. */
@@ -105,7 +105,7 @@ export class AdmissionDesk {
 
   /** Ends the sweep; questions that still wait are answered as faults. */
   stop(): void {
-    this.#restSweeper();
+    this.#looks.stop();
     for (const question of this.#questions.values()) this.#giveUp(question);
   }
 
@@ -127,7 +127,7 @@ export class AdmissionDesk {
         message: null,
       };
       this.#questions.set(entry.id, question);
-      this.#sweeper ??= setInterval(() => this.#tick(), DESK_SWEEP_MS).unref();
+      this.#looks.begin();
       this.#enqueue(question);
     });
   }
@@ -229,18 +229,6 @@ export class AdmissionDesk {
           this.#giveUp(question);
       }
     }
-  }
-
-  /** Sweeping after the poll phase: answers that arrived while the event loop was held up count as in time. */
-  #tick(): void {
-    if (this.#questions.size === 0) this.#restSweeper();
-    else setImmediate(() => this.#sweep());
-  }
-
-  /** An edge without calls is not woken. */
-  #restSweeper(): void {
-    if (this.#sweeper !== null) clearInterval(this.#sweeper);
-    this.#sweeper = null;
   }
 
   #sweep(): void {

@@ -1,3 +1,5 @@
+import { WaitingSweep } from '@gateway/service-kit';
+
 /** How exactly deadlines are kept, in milliseconds. */
 export const DEADLINE_STEP_MS = 25;
 
@@ -26,7 +28,11 @@ class Entry implements Deadline {
 export class Deadlines {
   readonly #monotonicMs: () => number;
   #entries: Entry[] = [];
-  #timer: NodeJS.Timeout | null = null;
+  readonly #looks = new WaitingSweep(
+    DEADLINE_STEP_MS,
+    () => this.#entries.length > 0,
+    () => this.#sweep(),
+  );
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
@@ -41,7 +47,7 @@ export class Deadlines {
   at(atMs: number, expired: () => void): Deadline {
     const entry = new Entry(atMs, expired);
     this.#entries.push(entry);
-    this.#timer ??= setInterval(() => this.#tick(), DEADLINE_STEP_MS).unref();
+    this.#looks.begin();
     return entry;
   }
 
@@ -50,14 +56,7 @@ export class Deadlines {
   }
 
   stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
-  }
-
-  /** After the poll phase: what arrived while the loop was held up counts as in time. Without calls nothing is woken. */
-  #tick(): void {
-    if (this.#entries.length === 0) this.stop();
-    else setImmediate(() => this.#sweep());
+    this.#looks.stop();
   }
 
   #sweep(): void {
