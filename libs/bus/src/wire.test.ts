@@ -44,6 +44,14 @@ test('a value that breaks the checks of a schema is a problem too', () => {
   expect(decoded).toEqual({ ok: false, problem: expect.stringContaining(strict.name) });
 });
 
+test('a message that is checked in place is handed on as it came, and refused in the words of its schema', () => {
+  const body = z.object({ n: z.int().min(1) });
+  const inPlace = published({ ...strict, checkedInPlace: true, body });
+  expect(decodeMessage(inPlace, bytes('{"n":1,"new":2,"v":2}'))).toEqual({ ok: true, body: { n: 1, new: 2 } });
+  const decoded = decodeMessage(inPlace, bytes('{"n":0,"v":2}'));
+  expect(decoded).toEqual({ ok: false, problem: expect.stringContaining('test.strict: n: Too small') });
+});
+
 test('only objects within the size limit can be sent', () => {
   for (const body of [null, [], 'text', 7, undefined]) expect(() => encodeBody(strict, body)).toThrow('no JSON object');
   const overhead = encodeBody(strict, { text: '' }).length;

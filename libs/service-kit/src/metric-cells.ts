@@ -35,9 +35,16 @@ export class Histogram {
   }
 }
 
+/** What is known of the labels up to one of them; the cell stands behind the last. */
+interface Branch<C> {
+  cell: C | null;
+  readonly byValue: Map<string, Branch<C>>;
+}
+
 /** One cell per combination of declared label values, made at first use. Keep the cell where it is used often. */
 export class Family<C, L extends LabelSet> {
-  readonly #cells = new Map<string, { readonly labels: Labels; readonly cell: C }>();
+  readonly #root: Branch<C> = { cell: null, byValue: new Map() };
+  readonly #cells: { readonly labels: Labels; readonly cell: C }[] = [];
   readonly #names: readonly string[];
 
   constructor(
@@ -47,21 +54,32 @@ export class Family<C, L extends LabelSet> {
     this.#names = Object.keys(declared);
   }
 
+  /** Looks values up one after the other: a text made of all of them would be garbage of each call. */
   of(labels: LabelsOf<L>): C {
-    let key = '';
-    for (const name of this.#names) key += `${this.#valueOf(name, labels)}\u0000`;
-    const known = this.#cells.get(key);
-    if (known) return known.cell;
-    const cell = this.make();
-    this.#cells.set(key, {
+    let branch = this.#root;
+    for (const name of this.#names) {
+      branch = branch.byValue.get(labels[name] as string) ?? this.#grow(branch, this.#valueOf(name, labels));
+    }
+    return branch.cell ?? this.#fill(branch, labels);
+  }
+
+  cells(): Iterable<{ readonly labels: Labels; readonly cell: C }> {
+    return this.#cells;
+  }
+
+  #grow({ byValue }: Branch<C>, value: string): Branch<C> {
+    let branch = byValue.get(value);
+    if (branch === undefined) byValue.set(value, (branch = { cell: null, byValue: new Map() }));
+    return branch;
+  }
+
+  #fill(branch: Branch<C>, labels: LabelsOf<L>): C {
+    const cell = (branch.cell = this.make());
+    this.#cells.push({
       labels: Object.fromEntries(this.#names.map((name) => [name, this.#valueOf(name, labels)])),
       cell,
     });
     return cell;
-  }
-
-  cells(): Iterable<{ readonly labels: Labels; readonly cell: C }> {
-    return this.#cells.values();
   }
 
   #valueOf(name: string, labels: LabelsOf<L>): string {

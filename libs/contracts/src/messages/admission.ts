@@ -119,6 +119,7 @@ export const admissionBatch = request({
   name: 'admission.batch',
   subject: 'admission.batch',
   version: 1,
+  checkedInPlace: true,
   sentBy: ['edge-proxy'],
   servedBy: ['admission'],
   perReplica: true,

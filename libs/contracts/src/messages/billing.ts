@@ -34,6 +34,7 @@ export const billingStanding = published({
   name: 'billing.standing',
   subject: 'billing.standing',
   version: 1,
+  checkedInPlace: true,
   sentBy: ['billing'],
   servedBy: ['admission'],
   reaches: 'one',

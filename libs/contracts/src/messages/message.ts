@@ -16,6 +16,11 @@ interface MessageShape {
   readonly version: number;
   readonly sentBy: readonly ServiceName[];
   readonly servedBy: readonly ServiceName[];
+  /**
+   * Part of every call: its doors check it by {@link compileCheck} and hand it on as it came, with fields that nobody knows,
+   * instead of a copy. Its schemas fill nothing in and have no rules of their own.
+   */
+  readonly checkedInPlace?: true;
 }
 
 /** A question with one answer, or with as many as are needed (`answers: 'many'`). */

@@ -63,6 +63,7 @@ export const usageRecorded = stored({
   name: 'usage.recorded',
   subject: 'usage.recorded.{shard}',
   version: 1,
+  checkedInPlace: true,
   sentBy: ['edge-proxy', 'admission'],
   servedBy: ['billing'],
   stream: 'USAGE',

@@ -1,4 +1,4 @@
-import type { CallBounds, WirePriceFigures } from '@gateway/contracts/messages';
+import { figuresFromWire, type CallBounds, type WirePriceFigures } from '@gateway/contracts/messages';
 import { ATTACHMENT_TOKENS_DEFAULT, leastCost, worstCase } from '@gateway/metering';
 import type { PriceFigures } from '@gateway/metering';
 
@@ -18,22 +18,7 @@ const converted = new WeakMap<WirePriceFigures, PriceFigures>();
 function fromWire(figures: WirePriceFigures): PriceFigures {
   const known = converted.get(figures);
   if (known !== undefined) return known;
-  const price = {
-    ...tokenPrices(figures),
-    perCall: BigInt(figures.perCall),
-    tiers: figures.tiers.map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...tokenPrices(tier) })),
-  };
+  const price = figuresFromWire(figures);
   converted.set(figures, price);
   return price;
-}
-
-function tokenPrices(prices: Omit<WirePriceFigures, 'perCall' | 'tiers'>) {
-  const optional = (value: number | null): bigint | null => (value === null ? null : BigInt(value));
-  return {
-    inputPerMillion: BigInt(prices.inputPerMillion),
-    cachedInputPerMillion: optional(prices.cachedInputPerMillion),
-    cacheWritePerMillion: optional(prices.cacheWritePerMillion),
-    cacheWrite1hPerMillion: optional(prices.cacheWrite1hPerMillion),
-    outputPerMillion: BigInt(prices.outputPerMillion),
-  };
 }

@@ -1,5 +1,10 @@
-import type { PricedVersion, UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
-import { rate, type NanoUsd, type PriceFigures } from '@gateway/metering';
+import {
+  figuresOfVersion,
+  type PricedVersion,
+  type UsageEvent,
+  type WireTokenUsage,
+} from '@gateway/contracts/messages';
+import { rate, type NanoUsd } from '@gateway/metering';
 import type { SetAsideReason } from './facts.js';
 
 export interface Problem {
@@ -35,70 +40,10 @@ export function isPlanFunded(event: UsageEvent): boolean {
 
 /** A usage rated with a price or cost version of the wire. */
 export function rateWire(usage: WireTokenUsage, version: PricedVersion): NanoUsd {
-  return rate(usage, figuresOf(version));
-}
-
-/** Versions whose figures are remembered in the form in which they are rated. */
-const VERSIONS_MAX = 1_000;
-const remembered = new Map<string, { readonly wire: PricedVersion['figures']; readonly figures: PriceFigures }>();
-
-/** Most events carry the same few versions. Figures are compared, not believed: a version is only the name of its place. */
-function figuresOf({ version, figures: wire }: PricedVersion): PriceFigures {
-  const known = remembered.get(version);
-  if (known !== undefined && areSame(known.wire, wire)) return known.figures;
-  if (remembered.size >= VERSIONS_MAX) remembered.clear();
-  const figures = fromWire(wire);
-  remembered.set(version, { wire, figures });
-  return figures;
-}
-
-function areSame(one: PricedVersion['figures'], other: PricedVersion['figures']): boolean {
-  return (
-    one.perCall === other.perCall &&
-    arePricesSame(one, other) &&
-    one.tiers.length === other.tiers.length &&
-    one.tiers.every((tier, index) => {
-      const beside = other.tiers[index];
-      return beside !== undefined && tier.aboveInputTokens === beside.aboveInputTokens && arePricesSame(tier, beside);
-    })
-  );
-}
-
-type WirePrices = PricedVersion['figures']['tiers'][number] | PricedVersion['figures'];
-
-function arePricesSame(one: WirePrices, other: WirePrices): boolean {
-  return (
-    one.inputPerMillion === other.inputPerMillion &&
-    one.cachedInputPerMillion === other.cachedInputPerMillion &&
-    one.cacheWritePerMillion === other.cacheWritePerMillion &&
-    one.cacheWrite1hPerMillion === other.cacheWrite1hPerMillion &&
-    one.outputPerMillion === other.outputPerMillion
-  );
+  return rate(usage, figuresOfVersion(version));
 }
 
 function expectedAmount({ outcome, usage, price }: UsageEvent): NanoUsd {
   if (outcome !== 'settled' || usage === null || price === null) return 0n;
   return rateWire(usage, price);
-}
-
-function fromWire(figures: PricedVersion['figures']): PriceFigures {
-  return {
-    ...pricesFromWire(figures),
-    perCall: BigInt(figures.perCall),
-    tiers: figures.tiers.map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...pricesFromWire(tier) })),
-  };
-}
-
-function pricesFromWire(prices: WirePrices) {
-  return {
-    inputPerMillion: BigInt(prices.inputPerMillion),
-    cachedInputPerMillion: orNull(prices.cachedInputPerMillion),
-    cacheWritePerMillion: orNull(prices.cacheWritePerMillion),
-    cacheWrite1hPerMillion: orNull(prices.cacheWrite1hPerMillion),
-    outputPerMillion: BigInt(prices.outputPerMillion),
-  };
-}
-
-function orNull(value: number | null): bigint | null {
-  return value === null ? null : BigInt(value);
 }

@@ -1,7 +1,13 @@
 import { hash } from 'node:crypto';
-import { objectId, requestId, usageEvent, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
+import {
+  compileCheck,
+  objectId,
+  requestId,
+  usageEvent,
+  usageRecorded,
+  type UsageEvent,
+} from '@gateway/contracts/messages';
 import type { EventOrigin, SetAside, UsageFact } from '../domain/facts.js';
-import { compileCheck } from './compile-check.js';
 
 export interface ReadDelivery {
   readonly facts: readonly UsageFact[];

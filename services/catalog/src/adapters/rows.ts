@@ -1,6 +1,4 @@
-import { priceFigures } from '@gateway/contracts/messages';
-import type { Endpoint } from '@gateway/contracts/messages';
-import { fromWireFigures } from '../domain/figures.js';
+import { figuresFromWire, priceFigures, type Endpoint } from '@gateway/contracts/messages';
 import type { RecordedChange } from '../ports.js';
 import type { DatedFigures, Model, Provider, Source } from '../domain/objects.js';
 
@@ -94,7 +92,7 @@ export function versionFromRow({ version, effective_from, figures }: VersionRow)
   return {
     version,
     effectiveFrom: effective_from.getTime(),
-    figures: figures === null ? null : fromWireFigures(priceFigures.parse(figures)),
+    figures: figures === null ? null : figuresFromWire(priceFigures.parse(figures)),
   };
 }
 

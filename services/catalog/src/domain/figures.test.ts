@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { leastCost, worstCase, type PriceFigures } from '@gateway/metering';
+import { figuresFromWire } from '@gateway/contracts/messages';
 import { pricesSpec } from '@gateway/contracts/operator';
-import { figuresOf, fromWireFigures, leastExceedsWorst, sameFigures, toSpec, toWireFigures } from './figures.js';
+import { figuresOf, leastExceedsWorst, sameFigures, toSpec, toWireFigures } from './figures.js';
 
 const BASE = { inputPerMillion: '0.000000001', outputPerMillion: '9000000' };
 
@@ -44,7 +45,7 @@ const anyFigures: fc.Arbitrary<PriceFigures> = fc.record({
 test('figures are the same after their way over the wire', () => {
   fc.assert(
     fc.property(anyFigures, (figures) => {
-      const back = fromWireFigures(
+      const back = figuresFromWire(
         JSON.parse(JSON.stringify(toWireFigures(figures))) as ReturnType<typeof toWireFigures>,
       );
       expect(back).toEqual(figures);

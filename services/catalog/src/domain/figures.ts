@@ -75,14 +75,6 @@ export function toWireFigures(figures: PriceFigures): WirePriceFigures {
   };
 }
 
-export function fromWireFigures(wire: WirePriceFigures): PriceFigures {
-  return {
-    ...fromWirePrices(wire),
-    perCall: BigInt(wire.perCall),
-    tiers: wire.tiers.map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...fromWirePrices(tier) })),
-  };
-}
-
 type WirePrices = Omit<WirePriceFigures, 'perCall' | 'tiers'>;
 
 function toWirePrices(prices: TokenPrices): WirePrices {
@@ -92,16 +84,6 @@ function toWirePrices(prices: TokenPrices): WirePrices {
     cacheWritePerMillion: optional(prices.cacheWritePerMillion, Number),
     cacheWrite1hPerMillion: optional(prices.cacheWrite1hPerMillion, Number),
     outputPerMillion: Number(prices.outputPerMillion),
-  };
-}
-
-function fromWirePrices(prices: WirePrices): TokenPrices {
-  return {
-    inputPerMillion: BigInt(prices.inputPerMillion),
-    cachedInputPerMillion: optional(prices.cachedInputPerMillion, BigInt),
-    cacheWritePerMillion: optional(prices.cacheWritePerMillion, BigInt),
-    cacheWrite1hPerMillion: optional(prices.cacheWrite1hPerMillion, BigInt),
-    outputPerMillion: BigInt(prices.outputPerMillion),
   };
 }
 

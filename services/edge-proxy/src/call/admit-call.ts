@@ -43,14 +43,20 @@ export function digestsOfKey(headers: ClientHeaders, settings: EdgeSettings): Ke
  * Reads the body and asks admission: once for a small announced body; for others *open* comes before reading, so that
  * nobody without a key makes the edge read 10 MB.
  */
-export async function admitCall(edge: Edge, call: Call): Promise<Admission> {
+export function admitCall(edge: Edge, call: Call): Promise<Admission> {
   const announced = call.request.headers.contentLength;
-  if (announced !== null && announced > BODY_BYTES_MAX) return admit(edge, call, bodyTooLarge(), false);
+  if (announced !== null && announced > BODY_BYTES_MAX) return admitUnread(edge, call, false);
   const opensFirst = announced === null || announced > BODY_BYTES_BEFORE_ADMIT;
-  if (opensFirst) {
-    const opened = await edge.desk.open({ id: call.id, digests: call.digests, ...traceOf(call) });
-    if (opened.kind !== 'opened') return { kind: 'error', error: errorOf(edge, opened, null) };
-  }
+  return opensFirst ? openAndAdmit(edge, call) : readAndAdmit(edge, call, false);
+}
+
+async function openAndAdmit(edge: Edge, call: Call): Promise<Admission> {
+  const outcome = await edge.desk.open({ id: call.id, digests: call.digests, ...traceOf(call) });
+  if (outcome.kind !== 'opened') return { kind: 'error', error: errorOf(edge, outcome, null) };
+  return readAndAdmit(edge, call, true);
+}
+
+async function readAndAdmit(edge: Edge, call: Call, opened: boolean): Promise<Admission> {
   const read = await call.request.readBody(BODY_BYTES_MAX);
   switch (read.kind) {
     case 'gone':
@@ -58,9 +64,9 @@ export async function admitCall(edge: Edge, call: Call): Promise<Admission> {
     case 'overload':
       return { kind: 'error', error: gatewayError('admission_error') };
     case 'too_large':
-      return admit(edge, call, bodyTooLarge(), opensFirst);
+      return admitUnread(edge, call, opened);
     case 'complete':
-      return admitBody(edge, call, read.body, opensFirst);
+      return admitBody(edge, call, read.body, opened);
   }
 }
 
@@ -71,8 +77,15 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
     const { contentType, contentEncoding } = call.request.headers;
     const parsing = edge.bodies.parse(call.row, { contentType, contentEncoding }, body);
     const result = parsing instanceof Promise ? await parsing : parsing;
-    if (!result.ok) return await admit(edge, call, result.finding, opened);
-    const admission = await admitParsed(edge, call, result.call, body, opened);
+    const outcome = await ask(
+      edge,
+      call,
+      result.ok ? questionOf(result.call) : findingQuestion(result.finding),
+      opened,
+    );
+    const admission = result.ok
+      ? admissionOf(edge, call, outcome, result.call, body)
+      : refusalOf(edge, call, outcome, result.finding);
     isAdmitted = admission.kind === 'admitted';
     return admission;
   } finally {
@@ -80,38 +93,40 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
   }
 }
 
-/** The edge's finding travels to admission, so that one list decides what is wrong first. */
-async function admit(edge: Edge, call: Call, finding: BodyFinding, opened: boolean): Promise<Admission> {
-  const outcome = await ask(edge, call, { model: null, bounds: null, bodyRefusal: finding.row, opened });
-  if (outcome.kind !== 'admitted') return { kind: 'error', error: errorOf(edge, outcome, finding) };
-  edge.log.error({ requestId: call.id }, 'a call without an acceptable body was admitted');
-  releaseVoid(edge, outcome);
-  return { kind: 'error', error: gatewayError('admission_error') };
+async function admitUnread(edge: Edge, call: Call, opened: boolean): Promise<Admission> {
+  const finding = bodyTooLarge();
+  return refusalOf(edge, call, await ask(edge, call, findingQuestion(finding), opened), finding);
 }
 
-async function admitParsed(
-  edge: Edge,
-  call: Call,
-  parsed: ParsedCall,
-  body: RequestBody,
-  opened: boolean,
-): Promise<Admission> {
-  const { model, bounds } = parsed;
-  const outcome = await ask(edge, call, { model, bounds, bodyRefusal: null, opened });
+function admissionOf(edge: Edge, call: Call, outcome: AdmitOutcome, parsed: ParsedCall, body: RequestBody): Admission {
   if (outcome.kind !== 'admitted') return { kind: 'error', error: errorOf(edge, outcome, null) };
   if (!call.request.answer.isGone) return { kind: 'admitted', answer: outcome, parsed, body };
   releaseVoid(edge, outcome);
   return { kind: 'gone' };
 }
 
-function ask(
-  edge: Edge,
-  call: Call,
-  fields: Pick<AdmitEntry, 'model' | 'bounds' | 'bodyRefusal' | 'opened'>,
-): Promise<AdmitOutcome> {
+function refusalOf(edge: Edge, call: Call, outcome: AdmitOutcome, finding: BodyFinding): Admission {
+  if (outcome.kind !== 'admitted') return { kind: 'error', error: errorOf(edge, outcome, finding) };
+  edge.log.error({ requestId: call.id }, 'a call without an acceptable body was admitted');
+  releaseVoid(edge, outcome);
+  return { kind: 'error', error: gatewayError('admission_error') };
+}
+
+type BodyQuestion = Pick<AdmitEntry, 'model' | 'bounds' | 'bodyRefusal'>;
+
+function questionOf({ model, bounds }: ParsedCall): BodyQuestion {
+  return { model, bounds, bodyRefusal: null };
+}
+
+/** The edge's finding travels to admission, so that one list decides what is wrong first. */
+function findingQuestion({ row }: BodyFinding): BodyQuestion {
+  return { model: null, bounds: null, bodyRefusal: row };
+}
+
+function ask(edge: Edge, call: Call, question: BodyQuestion, opened: boolean): Promise<AdmitOutcome> {
   if (edge.deadlines.nowMs() - call.begunAtMs > ID_AGE_MS_MAX) call.id = call.request.renewId();
   const { id, digests, row } = call;
-  return edge.desk.admit({ id, digests, endpoint: row.path, ...fields, ...traceOf(call) }, row.billed);
+  return edge.desk.admit({ id, digests, endpoint: row.path, ...question, opened, ...traceOf(call) }, row.billed);
 }
 
 /** Gives back an admission that nothing was sent under: no record is written for it. */

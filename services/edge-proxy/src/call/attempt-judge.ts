@@ -28,7 +28,7 @@ export class AttemptJudge {
       contentType: one(headers['content-type']),
       contentEncoding: one(headers['content-encoding']),
     };
-    return (this.#judged = this.result({ ...this.#head, bodyStart: Buffer.alloc(0) }));
+    return (this.#judged = this.result({ ...this.#head, bodyStart: NO_BYTES }));
   }
 
   /** A refusal, with what came of its text. */
@@ -58,6 +58,8 @@ export class AttemptJudge {
     return this.#cutBy ?? this.result({ kind: 'broken_in_body' });
   }
 }
+
+const NO_BYTES = Buffer.alloc(0);
 
 export function resultOfFailure({ kind, reused }: SourceFailure): AttemptResult {
   switch (kind) {

@@ -34,7 +34,12 @@ export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<Ca
     for (;;) {
       if (call.request.answer.isGone) return { kind: 'gone' };
       if (call.ended !== null) return { kind: 'failed', error: call.ended };
-      const { judged, delivery } = await tryOnce(edge, call, opened, { freshConnection, isLastSource });
+      const facts = { freshConnection, isLastSource };
+      const span = beginTry(edge, call, opened, facts);
+      const tried = await attemptSource(edge, call, opened, facts);
+      endTry(edge, call, opened, tried);
+      if (span !== NO_SPAN) endAttemptSpan(span, call, tried);
+      const { judged, delivery } = tried;
       if (delivery !== null) return { kind: 'delivered', delivery, source: opened };
       judgements.push(judged);
       if (judged.step === 'final') return finish(call, judgements);
@@ -60,12 +65,14 @@ function orderedSources(edge: Edge, call: AdmittedCall): OpenedSource[] {
   return ordered.flatMap(({ id }) => edge.catalog.source(id) ?? []);
 }
 
-async function tryOnce(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: TryFacts): Promise<Tried> {
+function beginTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: TryFacts): Span {
+  edge.health.started(opened.source.id, edge.clock.nowMs());
+  return call.span === NO_SPAN ? NO_SPAN : startAttemptSpan(call, opened, facts);
+}
+
+/** The record of the try, and what its source and the counters get of it. */
+function endTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, { judged }: Tried): void {
   const { source } = opened;
-  const span = call.span === NO_SPAN ? NO_SPAN : startAttemptSpan(call, opened, facts);
-  edge.health.started(source.id, edge.clock.nowMs());
-  const tried = await attemptSource(edge, call, opened, facts);
-  const { judged } = tried;
   edge.health.ended(source.id, judged, edge.clock.nowMs());
   call.attempts.push(recordOf(judged, opened, call.startedAt));
   edge.metrics.attemptEnded(judged.outcome);
@@ -76,8 +83,6 @@ async function tryOnce(edge: Edge, call: AdmittedCall, opened: OpenedSource, fac
       'a provider refuses our credentials',
     );
   }
-  if (span !== NO_SPAN) endAttemptSpan(span, call, tried);
-  return tried;
 }
 
 /** One for each try, as a call to a model (semantic conventions for generative AI). */

@@ -26,7 +26,8 @@ async function sendEnding(edge: Edge, call: AdmittedCall, delivery: Delivery, se
   const { answer } = call.request;
   switch (delivery.ended) {
     case 'complete': {
-      await Promise.all([settlement.recorded, settlement.released]);
+      await settlement.recorded;
+      await settlement.released;
       answer.end(delivery.lastPiece);
       return destroyUnread(edge, answer, edge.settings.upstreamDeadlineMs);
     }

@@ -32,7 +32,7 @@ export async function handleModelCall(edge: Edge, row: EndpointRow, request: Cli
   const call: Call = { request, id: request.id, row, digests: key.digests, startedAt, begunAtMs, span, admitSpan };
   let status: number | null = null;
   try {
-    const admission = await admitTraced(edge, call);
+    const admission = await (admitSpan === NO_SPAN ? admitCall(edge, call) : admitTraced(edge, call));
     if (admission.kind === 'gone') return edge.metrics.callEnded(row.path, null);
     if (admission.kind === 'error') {
       status = admission.error.status;
@@ -175,7 +175,6 @@ function endCallSpan(span: Span, status: number | null): void {
 
 async function admitTraced(edge: Edge, call: Call): Promise<Admission> {
   const { span, admitSpan } = call;
-  if (admitSpan === NO_SPAN) return admitCall(edge, call);
   try {
     const admission = await admitCall(edge, call);
     admitSpan.set({ 'gateway.admission': admission.kind });

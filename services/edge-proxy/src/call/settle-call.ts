@@ -1,12 +1,12 @@
 import { shardOfBucket } from '@gateway/contracts/ids';
-import { usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
+import { figuresOfVersion, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
 import { ATTACHMENT_TOKENS_DEFAULT, BYTES_PER_TOKEN_DEFAULT, type BoundFigures } from '@gateway/metering';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
 import type { HeldCall } from '../beats/running-calls.js';
 import { chargeOf, type CallEnd, type Charge } from '../domain/charge.js';
 import type { MeterResult } from '../domain/formats/meter.js';
-import { priceFromWire } from '../domain/price.js';
 import { callTime, type AdmittedCall, type Edge } from './call.js';
+import type { Deadline } from './deadlines.js';
 
 /** How long the last piece waits for its record, and for its slot to be given back (behaviour §3). */
 const RECORD_WAIT_MS = 2_000;
@@ -42,54 +42,48 @@ export function settleCall(edge: Edge, call: AdmittedCall, ending: CallEnding): 
   if (held === null || price === null) return NOTHING_TO_WAIT_FOR;
   if (call.attempts.length === 0) {
     edge.running.remove(call.id);
-    const released = waitAtMost(edge, RELEASE_WAIT_MS, 'release', (done) => {
-      sendRelease(edge, call.span, held, VOID, done);
-    });
-    return { ...NOTHING_TO_WAIT_FOR, released };
+    const released = new Confirmation(edge, RELEASE_WAIT_MS, 'release');
+    sendRelease(edge, call.span, held, VOID, released);
+    return { ...NOTHING_TO_WAIT_FOR, released: released.came };
   }
   const charge = chargeOf({
     ended: ending.ended,
     meter: ending.meter,
     bounds: call.parsed.bounds,
     figures: figuresOf(edge, call),
-    price: priceFromWire(price.figures),
+    price: figuresOfVersion(price),
     hold: { worstNanoUsd: BigInt(held.hold.worstNanoUsd) },
   });
   const span = call.span === NO_SPAN ? NO_SPAN : startSendSpan(call);
   const event = eventOf(edge, call, ending, { charge, traceparent: span.traceparent });
   const isCharged = charge.outcome === 'settled';
   const release = { outcome: isCharged ? 'ok' : 'void', amountNanoUsd: event.amountNanoUsd } as const;
-  let giveBack = NOTHING;
-  const released = waitAtMost(edge, RELEASE_WAIT_MS, 'release', (done) => {
-    giveBack = () => sendRelease(edge, call.span, held, release, done);
+  const recorded = new Confirmation(edge, RECORD_WAIT_MS, 'record');
+  const released = new Confirmation(edge, RELEASE_WAIT_MS, 'release');
+  edge.journal.append(shardOfBucket(held.bucket), event, () => {
+    edge.running.remove(call.id);
+    span.end();
+    if (!isCharged) sendRelease(edge, call.span, held, release, released);
+    recorded.confirm();
   });
-  const recorded = waitAtMost(edge, RECORD_WAIT_MS, 'record', (done) => {
-    edge.journal.append(shardOfBucket(held.bucket), event, () => {
-      edge.running.remove(call.id);
-      span.end();
-      if (!isCharged) giveBack();
-      done();
-    });
-  });
-  if (isCharged) giveBack();
-  return { recorded, released };
+  if (isCharged) sendRelease(edge, call.span, held, release, released);
+  return { recorded: recorded.came, released: released.came };
 }
 
-const NOTHING = (): void => undefined;
 const VOID = { outcome: 'void', amountNanoUsd: 0 } as const;
 
-/** `answered`: the slot is given back. */
+/** `released` is confirmed when the slot is given back. */
 function sendRelease(
   edge: Edge,
   parent: Span,
   { id, hold, tag }: HeldCall,
   ending: { readonly outcome: 'ok' | 'void'; readonly amountNanoUsd: number },
-  answered: () => void,
+  released: Confirmation,
 ): void {
   const span = parent === NO_SPAN ? NO_SPAN : startSpan('release', { parent: parent.traceparent, kind: 'client' });
   edge.desk.release({ blind: false, id, hold, tag, ...ending }, () => {
     span.end();
-    answered();
+    released.confirm();
   });
 }
 
@@ -144,21 +138,24 @@ function figuresOf(edge: Edge, call: AdmittedCall): BoundFigures {
   return { bytesPerToken, attachmentTokens: ATTACHMENT_TOKENS_DEFAULT };
 }
 
-/** Resolves when `start`'s callback is called, or after `ms`, which is counted. */
-function waitAtMost(
-  edge: Edge,
-  ms: number,
-  what: 'record' | 'release',
-  start: (done: () => void) => void,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const deadline = edge.deadlines.in(ms, () => {
+/** What a last piece waits for, but not longer than `ms`; a wait that was too short is counted. */
+class Confirmation {
+  readonly came: Promise<void>;
+  readonly #deadline: Deadline;
+  #resolve!: () => void;
+
+  constructor(edge: Edge, ms: number, what: 'record' | 'release') {
+    this.came = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    this.#deadline = edge.deadlines.in(ms, () => {
       edge.metrics.lastPieceUnconfirmed(what);
-      resolve();
+      this.#resolve();
     });
-    start(() => {
-      deadline.cancel();
-      resolve();
-    });
-  });
+  }
+
+  confirm(): void {
+    this.#deadline.cancel();
+    this.#resolve();
+  }
 }

@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import { chargeOf } from './charge.js';
 import type { CallEnd, ChargeFacts } from './charge.js';
 import type { MeterResult } from './formats/meter.js';
-import { priceFromWire } from './price.js';
 
 /** A property takes up to 1 s on a free machine; a busy one must not fail it. */
 const PROPERTY_MS_MAX = 60_000;
@@ -120,28 +119,6 @@ test(
   },
   PROPERTY_MS_MAX,
 );
-
-test('figures of a message become figures for arithmetic', () => {
-  const prices = {
-    inputPerMillion: 1,
-    cachedInputPerMillion: null,
-    cacheWritePerMillion: 2,
-    cacheWrite1hPerMillion: 3,
-    outputPerMillion: 9_000_000_000_000_000,
-  };
-  const expected = {
-    inputPerMillion: 1n,
-    cachedInputPerMillion: null,
-    cacheWritePerMillion: 2n,
-    cacheWrite1hPerMillion: 3n,
-    outputPerMillion: 9_000_000_000_000_000n,
-  };
-  expect(priceFromWire({ ...prices, perCall: 4, tiers: [{ aboveInputTokens: 5, ...prices }] })).toEqual({
-    ...expected,
-    perCall: 4n,
-    tiers: [{ aboveInputTokens: 5, ...expected }],
-  });
-});
 
 function facts(given: Pick<ChargeFacts, 'ended' | 'meter'>): ChargeFacts {
   return { bounds: BOUNDS, figures: FIGURES, price: PRICE, hold: { worstNanoUsd: WORST }, ...given };

@@ -97,10 +97,9 @@ const UNREACHED = { outcome: 'unreachable', possiblyPaid: false, reached: false 
 
 /** What follows from one attempt (behaviour §3): the next step, the record, the error, and what the source gets for it. */
 export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): JudgedAttempt {
+  if (result.kind === 'answered') return judgeAnswer(result, facts);
   const failed = { ...NOTHING, countsAsFailure: true, possiblyPaid: true, error: gatewayError('upstream_timeout') };
   switch (result.kind) {
-    case 'answered':
-      return judgeAnswer(result, facts);
     case 'unreachable':
       return { ...failed, ...UNREACHED, step: 'next_source', error: gatewayError('upstream_unreachable') };
     case 'timed_out': {

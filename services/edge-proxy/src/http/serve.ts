@@ -7,13 +7,13 @@ import { writeError } from '../call/write-error.js';
 import type { EndpointStyle } from '../domain/endpoints.js';
 import type { ClientRequest } from '../ports.js';
 import { answerBrokenRequest, writeRaw } from './answer-broken-request.js';
-import { HttpAnswer, type Answering } from './client-answer.js';
+import type { Answering } from './client-answer.js';
 import { ClientConnection } from './client-connection.js';
 import { makeFallThrough } from './fall-through.js';
 import { headProblem } from './head-problem.js';
 import type { HttpLimits } from './http-limits.js';
+import { HttpRequest, idHeadersOf } from './http-request.js';
 import { closeServer, makeServer } from './make-server.js';
-import { readBody } from './read-body.js';
 import { readHead } from './read-head.js';
 import type { Route, RouteTable } from './routes.js';
 
@@ -48,7 +48,13 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
     const { socket } = incoming;
     // What came in one piece with a request that closed its connection.
     if (socket.destroyed) return;
-    const { request, answer, path, style } = readRequest(parts, answering, incoming, response, awaitsContinue);
+    const url = incoming.url ?? '';
+    const question = url.indexOf('?');
+    const path = question < 0 ? url : url.slice(0, question);
+    const query = question < 0 ? '' : url.slice(question + 1);
+    const style = routes.styleOf(path);
+    const request = new HttpRequest({ clock, answering, incoming, response, style, query, awaitsContinue });
+    const { answer } = request;
     const connection = connections.get(socket) ?? new ClientConnection(socket);
     connections.set(socket, connection);
     connection.add(answer);
@@ -63,7 +69,7 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
     if (route === undefined) return fallThrough(incoming, response, request, style);
     forgetHead(incoming);
     requestsOpen += 1;
-    void run(parts, route, request, style).then(() => {
+    void run(parts, route, request, style, () => {
       requestsOpen -= 1;
     });
   };
@@ -103,65 +109,26 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   };
 }
 
-interface ReadRequest {
-  readonly request: ClientRequest;
-  readonly answer: HttpAnswer;
-  readonly path: string;
-  readonly style: EndpointStyle;
-}
-
-function readRequest(
-  { routes, clock }: ServeParts,
-  answering: Answering,
-  incoming: IncomingMessage,
-  response: ServerResponse,
-  awaitsContinue: boolean,
-): ReadRequest {
-  const id = makeUuidV7(clock.nowMs());
-  const headers = readHead(incoming.rawHeaders);
-  const url = incoming.url ?? '';
-  const question = url.indexOf('?');
-  const path = question < 0 ? url : url.slice(0, question);
-  const style = routes.styleOf(path);
-  const idHeaders = (own: string) => idHeadersOf(own, headers.requestId || own, style);
-  const hasBody = headers.contentLength !== 0;
-  const answer = new HttpAnswer(incoming, response, { ids: idHeaders(id), answering, hasBody, awaitsContinue });
-  const request: ClientRequest = {
-    id,
-    renewId() {
-      request.id = makeUuidV7(clock.nowMs());
-      answer.rename(idHeaders(request.id));
-      return request.id;
-    },
-    headers,
-    query: question < 0 ? '' : url.slice(question + 1),
-    answer,
-    readBody: (bytesMax) => {
-      answer.sendContinue();
-      return readBody(incoming, bytesMax);
-    },
-  };
-  return { request, answer, path, style };
-}
-
 /** Nobody looks at them again; node would keep every text of them as long as a stream is open. */
 function forgetHead(incoming: IncomingMessage): void {
   incoming.rawHeaders = [];
   incoming.headers = {};
 }
 
-/** On every answer; on those of the messages paths also under the name that their client library reads. */
-function idHeadersOf(own: string, clients: string, style: EndpointStyle): string[] {
-  const ids = ['x-gateway-request-id', own, 'x-request-id', clients];
-  return style === 'messages' ? [...ids, 'request-id', own] : ids;
-}
-
-async function run(parts: ServeParts, route: Route, request: ClientRequest, style: EndpointStyle): Promise<void> {
+async function run(
+  parts: ServeParts,
+  route: Route,
+  request: ClientRequest,
+  style: EndpointStyle,
+  ended: () => void,
+): Promise<void> {
   try {
     await route(request);
   } catch (error) {
     parts.onFault(error, request.id);
     if (request.answer.hasBegun) request.answer.cut(null);
     else writeError(request.answer, parts.routes.fault, request.id, style);
+  } finally {
+    ended();
   }
 }

@@ -4,12 +4,12 @@ import { z } from 'zod';
 export type Check = (value: unknown) => boolean;
 
 /**
- * A check that says yes to what `schema` accepts and no to what it refuses, for the one place where a form is met fifteen
- * thousand times a second: a validation that copies what it accepts makes a third of all the garbage of a batch. It is made
- * of the schema itself, by way of its JSON Schema, and knows the rules that messages use. Fields that the schema does not
- * name are let through.
+ * A check that says yes to what `schema` accepts and no to what it refuses, for forms that are met thousands of times a
+ * second: a validation that copies what it accepts makes a tenth of all the garbage of a call, and a third of a batch's. It
+ * is made of the schema itself, by way of its JSON Schema, and knows the rules that messages use. Fields that the schema
+ * does not name are let through.
  *
- * @throws Error at once for a schema with a rule that is not known here
+ * @throws Error at once for a schema with a rule that is not known here, also for one that fills in what is absent
  */
 export function compileCheck(schema: z.ZodType): Check {
   return compile(z.toJSONSchema(schema, { io: 'input' }) as Rules);
@@ -21,6 +21,7 @@ interface Rules {
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly Rules[];
+  readonly oneOf?: readonly Rules[];
 }
 
 /** Rules that say nothing about the form, or that belong to another one. */
@@ -30,6 +31,10 @@ function compile(rules: Rules): Check {
   if (rules.anyOf !== undefined) {
     only(rules, ['anyOf']);
     return either(rules.anyOf.map(compile));
+  }
+  if (rules.oneOf !== undefined) {
+    only(rules, ['oneOf']);
+    return byDiscriminator(rules.oneOf);
   }
   if (rules.const !== undefined) {
     only(rules, ['const']);
@@ -106,6 +111,26 @@ function either(checks: readonly Check[]): Check {
   const [first, second, ...more] = checks;
   if (first !== undefined && second !== undefined && more.length === 0) return (value) => first(value) || second(value);
   return (value) => checks.some((check) => check(value));
+}
+
+/** Forms that are told apart by one field, which has another constant in each. */
+function byDiscriminator(forms: readonly Rules[]): Check {
+  const names = Object.keys((forms[0]?.['properties'] ?? {}) as object);
+  const name = names.find(
+    (candidate) => new Set(forms.map((form) => constantOf(form, candidate))).size === forms.length,
+  );
+  if (name === undefined || forms.some((form) => constantOf(form, name) === undefined)) {
+    throw new Error('no check for forms that no field tells apart');
+  }
+  const checks = new Map(forms.map((form) => [constantOf(form, name), compile(form)]));
+  return (value) => {
+    if (typeof value !== 'object' || value === null) return false;
+    return checks.get((value as Record<string, unknown>)[name])?.(value) === true;
+  };
+}
+
+function constantOf({ properties }: Rules, name: string): unknown {
+  return (properties as Readonly<Record<string, Rules>> | undefined)?.[name]?.const;
 }
 
 function boundOf(rules: Rules, name: string, none: number): number {

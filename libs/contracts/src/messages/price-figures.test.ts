@@ -1,0 +1,48 @@
+import { expect, test } from '@jest/globals';
+import { figuresFromWire, figuresOfVersion } from './price-figures.js';
+
+const PRICES = {
+  inputPerMillion: 1,
+  cachedInputPerMillion: null,
+  cacheWritePerMillion: 2,
+  cacheWrite1hPerMillion: 3,
+  outputPerMillion: 9_000_000_000_000_000,
+};
+const FIGURES = { ...PRICES, perCall: 4, tiers: [{ aboveInputTokens: 5, ...PRICES }] };
+
+test('figures of a message keep every digit, and null', () => {
+  const expected = {
+    inputPerMillion: 1n,
+    cachedInputPerMillion: null,
+    cacheWritePerMillion: 2n,
+    cacheWrite1hPerMillion: 3n,
+    outputPerMillion: 9_000_000_000_000_000n,
+  };
+  expect(figuresFromWire(FIGURES)).toEqual({
+    ...expected,
+    perCall: 4n,
+    tiers: [{ aboveInputTokens: 5, ...expected }],
+  });
+});
+
+test('a version is converted once, and again when its figures are others', () => {
+  const tier = { ...PRICES, aboveInputTokens: 5 };
+  const first = figuresOfVersion({ version: 'v', figures: FIGURES });
+  expect(figuresOfVersion({ version: 'v', figures: structuredClone(FIGURES) })).toBe(first);
+  const others = [
+    { ...FIGURES, perCall: 5 },
+    { ...FIGURES, inputPerMillion: 2 },
+    { ...FIGURES, cachedInputPerMillion: 1 },
+    { ...FIGURES, cacheWritePerMillion: null },
+    { ...FIGURES, cacheWrite1hPerMillion: null },
+    { ...FIGURES, outputPerMillion: 1 },
+    { ...FIGURES, tiers: [] },
+    { ...FIGURES, tiers: [tier, tier] },
+    { ...FIGURES, tiers: [{ ...tier, aboveInputTokens: 6 }] },
+    { ...FIGURES, tiers: [{ ...tier, outputPerMillion: 6 }] },
+  ];
+  for (const figures of others) {
+    expect(figuresOfVersion({ version: 'v', figures: FIGURES })).toEqual(first);
+    expect(figuresOfVersion({ version: 'v', figures })).toEqual(figuresFromWire(figures));
+  }
+});

@@ -1,0 +1,66 @@
+import type { PriceFigures, TokenPrices } from '@gateway/metering';
+import type { PricedVersion, WirePriceFigures } from './call.js';
+
+type WirePrices = Omit<WirePriceFigures, 'perCall' | 'tiers'>;
+
+/** Price or cost figures of a message, for arithmetic. */
+export function figuresFromWire(wire: WirePriceFigures): PriceFigures {
+  return {
+    ...pricesFromWire(wire),
+    perCall: BigInt(wire.perCall),
+    tiers: wire.tiers.map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...pricesFromWire(tier) })),
+  };
+}
+
+/** Versions whose figures are remembered in the form in which they are rated. */
+const VERSIONS_MAX = 1_000;
+const remembered = new Map<string, { readonly wire: WirePriceFigures; readonly figures: PriceFigures }>();
+
+/**
+ * The figures of a version, for arithmetic. Most calls carry the same few versions. Figures are compared, not believed: a
+ * version is only the name of its place.
+ */
+export function figuresOfVersion({ version, figures: wire }: PricedVersion): PriceFigures {
+  const known = remembered.get(version);
+  if (known !== undefined && areSame(known.wire, wire)) return known.figures;
+  if (remembered.size >= VERSIONS_MAX) remembered.clear();
+  const figures = figuresFromWire(wire);
+  remembered.set(version, { wire, figures });
+  return figures;
+}
+
+function areSame(one: WirePriceFigures, other: WirePriceFigures): boolean {
+  return (
+    one.perCall === other.perCall &&
+    arePricesSame(one, other) &&
+    one.tiers.length === other.tiers.length &&
+    one.tiers.every((tier, index) => {
+      const beside = other.tiers[index];
+      return beside !== undefined && tier.aboveInputTokens === beside.aboveInputTokens && arePricesSame(tier, beside);
+    })
+  );
+}
+
+function arePricesSame(one: WirePrices, other: WirePrices): boolean {
+  return (
+    one.inputPerMillion === other.inputPerMillion &&
+    one.cachedInputPerMillion === other.cachedInputPerMillion &&
+    one.cacheWritePerMillion === other.cacheWritePerMillion &&
+    one.cacheWrite1hPerMillion === other.cacheWrite1hPerMillion &&
+    one.outputPerMillion === other.outputPerMillion
+  );
+}
+
+function pricesFromWire(prices: WirePrices): TokenPrices {
+  return {
+    inputPerMillion: BigInt(prices.inputPerMillion),
+    cachedInputPerMillion: orNull(prices.cachedInputPerMillion),
+    cacheWritePerMillion: orNull(prices.cacheWritePerMillion),
+    cacheWrite1hPerMillion: orNull(prices.cacheWrite1hPerMillion),
+    outputPerMillion: BigInt(prices.outputPerMillion),
+  };
+}
+
+function orNull(value: number | null): bigint | null {
+  return value === null ? null : BigInt(value);
+}

@@ -1,0 +1,63 @@
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { Clock } from '@gateway/service-kit';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EndpointStyle } from '../domain/endpoints.js';
+import type { BodyRead, ClientHeaders, ClientRequest } from '../ports.js';
+import { HttpAnswer, type Answering } from './client-answer.js';
+import { readBody } from './read-body.js';
+import { readHead } from './read-head.js';
+
+export interface HttpRequestParts {
+  readonly clock: Clock;
+  readonly answering: Answering;
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly style: EndpointStyle;
+  readonly query: string;
+  /** The client sends its body only after a 100 Continue. */
+  readonly awaitsContinue: boolean;
+}
+
+/** A {@link ClientRequest} over one exchange of node:http. */
+export class HttpRequest implements ClientRequest {
+  readonly headers: ClientHeaders;
+  readonly query: string;
+  readonly answer: HttpAnswer;
+  id: string;
+  readonly #incoming: IncomingMessage;
+  readonly #clock: Clock;
+  readonly #style: EndpointStyle;
+
+  constructor({ clock, answering, incoming, response, style, query, awaitsContinue }: HttpRequestParts) {
+    this.#incoming = incoming;
+    this.#clock = clock;
+    this.#style = style;
+    this.query = query;
+    this.headers = readHead(incoming.rawHeaders);
+    this.id = makeUuidV7(clock.nowMs());
+    const hasBody = this.headers.contentLength !== 0;
+    this.answer = new HttpAnswer(incoming, response, { ids: this.#idHeaders(), answering, hasBody, awaitsContinue });
+  }
+
+  renewId(): string {
+    this.id = makeUuidV7(this.#clock.nowMs());
+    this.answer.rename(this.#idHeaders());
+    return this.id;
+  }
+
+  readBody(bytesMax: number): Promise<BodyRead> {
+    this.answer.sendContinue();
+    return readBody(this.#incoming, bytesMax);
+  }
+
+  #idHeaders(): string[] {
+    return idHeadersOf(this.id, this.headers.requestId || this.id, this.#style);
+  }
+}
+
+/** On every answer; on those of the messages paths also under the name that their client library reads. */
+export function idHeadersOf(own: string, clients: string, style: EndpointStyle): string[] {
+  const ids = ['x-gateway-request-id', own, 'x-request-id', clients];
+  if (style === 'messages') ids.push('request-id', own);
+  return ids;
+}
