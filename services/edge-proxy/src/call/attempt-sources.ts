@@ -28,8 +28,10 @@ export type CallResult =
 export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<CallResult> {
   const judgements: JudgedAttempt[] = [];
   const ordered = orderedSources(edge, call);
-  for (const [index, opened] of ordered.entries()) {
-    const isLastSource = index === ordered.length - 1;
+  let left = ordered.length;
+  for (const opened of ordered) {
+    left -= 1;
+    const isLastSource = left === 0;
     let freshConnection = false;
     for (;;) {
       if (call.request.answer.isGone) return { kind: 'gone' };

@@ -13,13 +13,13 @@ const UNSTORED_BYTES_MAX = 64 * 1024 * 1024;
 const RETRY_BASE_MS = 50;
 const RETRY_MAX_MS = 2_000;
 
-const MESSAGE_START = '{"events":[';
+const MESSAGE_START = Buffer.from('{"events":[');
 /** The bus's form: the version is the last member. */
-const MESSAGE_END = `],"v":${usageRecorded.version}}`;
+const MESSAGE_END = Buffer.from(`],"v":${usageRecorded.version}}`);
+const COMMA = Buffer.from(',');
 
 interface FrozenEvent {
-  readonly json: string;
-  readonly bytes: number;
+  readonly json: Buffer;
   readonly at: number;
   readonly stored: () => void;
 }
@@ -73,10 +73,9 @@ export class UsageJournal {
   append(shardNumber: number, event: UsageEvent, stored: () => void): void {
     const shard = this.#shards[shardNumber];
     if (shard === undefined) throw new RangeError(`there is no shard ${shardNumber}`);
-    const json = JSON.stringify(event);
-    const frozen = { json, bytes: Buffer.byteLength(json), at: this.#parts.monotonicMs(), stored };
+    const frozen = { json: Buffer.from(JSON.stringify(event)), at: this.#parts.monotonicMs(), stored };
     this.#events += 1;
-    this.#bytes += frozen.bytes;
+    this.#bytes += frozen.json.length;
     shard.waiting.push(frozen);
     this.#storeSoon(shard);
   }
@@ -165,7 +164,7 @@ export class UsageJournal {
   #noteStored(batch: readonly FrozenEvent[]): void {
     for (const event of batch) {
       this.#events -= 1;
-      this.#bytes -= event.bytes;
+      this.#bytes -= event.json.length;
       event.stored();
     }
     if (this.#events > 0) return;
@@ -178,7 +177,7 @@ function takeBatch(shard: Shard): FrozenEvent[] {
   let bytes = MESSAGE_START.length + MESSAGE_END.length;
   let count = 0;
   for (const event of shard.waiting) {
-    bytes += event.bytes + 1;
+    bytes += event.json.length + COMMA.length;
     if (count > 0 && (count === USAGE_EVENTS_MAX || bytes > USAGE_MESSAGE_BYTES_MAX)) break;
     count += 1;
   }
@@ -186,7 +185,10 @@ function takeBatch(shard: Shard): FrozenEvent[] {
 }
 
 function messageOf(batch: readonly FrozenEvent[]): Buffer {
-  return Buffer.from(MESSAGE_START + batch.map(({ json }) => json).join(',') + MESSAGE_END);
+  const pieces: Buffer[] = [];
+  for (const { json } of batch) pieces.push(pieces.length === 0 ? MESSAGE_START : COMMA, json);
+  pieces.push(MESSAGE_END);
+  return Buffer.concat(pieces);
 }
 
 function codeOf(error: unknown): string {
