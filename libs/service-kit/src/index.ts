@@ -14,6 +14,7 @@ export {
 } from './config.js';
 export { field } from './field.js';
 export { PassingMap } from './passing-map.js';
+export { TroubleLog } from './trouble-log.js';
 export { WaitingSweep } from './waiting-sweep.js';
 export { Secret, type Rotatable } from './secret.js';
 export { createLogger, type Logger, type LoggerOptions, type LogLevel } from './log.js';

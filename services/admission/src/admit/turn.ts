@@ -1,6 +1,6 @@
 import type { BatchAnswer } from '@gateway/contracts/messages';
 import { startSpan } from '@gateway/service-kit';
-import type { Span } from '@gateway/service-kit';
+import type { Span, TroubleLog } from '@gateway/service-kit';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 import type { BatchReply } from './admit-batch.js';
@@ -19,6 +19,7 @@ export class Turn {
     private readonly ports: Ports,
     private readonly send: BatchReply,
     entries: readonly Entry[],
+    private readonly trouble: TroubleLog,
   ) {
     this.#deadline = ports.clock.monotonic() + (ports.durations.decideMs ?? ENTRY_DEADLINE_MS);
     this.#spans = openSpans(entries);
@@ -48,12 +49,14 @@ export class Turn {
     return answer;
   }
 
-  /** The answer of an entry that could not be decided. What nobody foresaw is logged as an error. */
+  /** The answer of an entry that could not be decided. What nobody foresaw is logged each time, as an error. */
   fault(entry: Entry, error: unknown): BatchAnswer {
     const { id } = entry.body;
     const foreseen = error instanceof AdmissionFault;
-    if (foreseen) this.ports.log.debug({ id, err: error }, 'a call was not decided');
-    else this.ports.log.error({ id, err: error }, 'a call was not decided');
+    if (foreseen) {
+      this.ports.log.debug({ id, err: error }, 'a call was not decided');
+      this.trouble.came(error);
+    } else this.ports.log.error({ id, err: error }, 'a call was not decided');
     return this.finish(entry, { kind: 'fault', id, code: foreseen ? error.code : 'admission_error' });
   }
 

@@ -50,6 +50,28 @@ test('a silent accounts is lookup_failed, a silent billing admission_error, and 
   expect(await admit(one, admitEntry(one.clock, [unknown.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
+test('calls that cannot be decided are told of in one line with the cause, not in one for each', async () => {
+  const lines: { readonly facts: object; readonly text: string }[] = [];
+  const quiet = (): void => undefined;
+  const log = {
+    debug: quiet,
+    info: quiet,
+    error: quiet,
+    warn: (facts: object, text: string) => void lines.push({ facts, text }),
+  };
+  const two = await world.replica({ log });
+  const unknown = makeAccount(world, { wallet: PRICE });
+  world.owners.billingDown = true;
+  for (let call = 0; call < 3; call += 1) await admit(two, admitEntry(two.clock, [unknown.digest]));
+  world.owners.billingDown = false;
+  expect(lines.filter(({ text }) => text.includes('cannot be decided'))).toEqual([
+    {
+      facts: { err: expect.objectContaining({ message: 'billing did not answer a load' }), times: 1 },
+      text: 'calls cannot be decided and are answered 500',
+    },
+  ]);
+});
+
 test('until billing has once caught up since the token was set it is asked to, then no more', async () => {
   const accounts = Array.from({ length: 2_000 }, () => makeAccount(world, { wallet: PRICE }));
   const asked = new Set(world.owners.asked.loadStanding.map(({ account }) => bucketOfAccount(account)));
