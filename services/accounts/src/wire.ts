@@ -81,7 +81,7 @@ export async function startAccounts(
   const telling = startTelling(context, bus, pool);
   const ages = declareGauges(pool);
   openDoors(bus, {
-    store: makeAccountsStore(pool),
+    store: makeAccountsStore(pool, telling.mailNow),
     kept,
     funding: makeBillingFunding(bus),
     closing: makeBillingClosing(bus),
@@ -117,12 +117,12 @@ function declareGauges(pool: Pool): { stop(): Promise<void> } {
   );
 }
 
-/** Mails go out, and caps go to billing, each by an outbox of its own. */
+/** Mails go out, and caps go to billing, each by an outbox of its own. A mail goes as soon as it is committed. */
 function startTelling(
   { config, clock, log }: ServiceContext<typeof CONFIG_FIELDS>,
   bus: Bus,
   pool: Pool,
-): RunningService {
+): RunningService & { readonly mailNow: () => void } {
   const url = config.GATEWAY_SMTP_URL;
   const ports = {
     store: makeAccountsStore(pool),
@@ -148,6 +148,7 @@ function startTelling(
     deliver: (row) => deliverCaps((body) => bus.request(billingApplyCaps, body), row),
   });
   return {
+    mailNow: () => mails.nudge(),
     async stop() {
       await Promise.all([mails.stop(), caps.stop()]);
     },

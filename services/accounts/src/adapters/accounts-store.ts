@@ -18,11 +18,22 @@ import { keyFromRow, operatorFromRow, type KeyRow, type OperatorRow } from './ro
 /** Accounts of one person in the menu of a session. */
 const MEMBERSHIPS_SHOWN_MAX = 200;
 
-/** Accounts, keys and operators in their schema. Every read is one statement, so it sees one instant. */
-export function makeAccountsStore(pool: Pool): AccountsStore {
+/**
+ * Accounts, keys and operators in their schema. Every read is one statement, so it sees one instant.
+ * @param mailNow called after the commit of a change that has queued a mail
+ */
+export function makeAccountsStore(pool: Pool, mailNow: () => void = () => undefined): AccountsStore {
   const queries = onPool(pool);
   return {
-    change: (work) => inTransaction(pool, (tx) => work(makeAccountsTx(tx))),
+    async change(work) {
+      let hasMail = false;
+      const queued = (): void => {
+        hasMail = true;
+      };
+      const result = await inTransaction(pool, (tx) => work(makeAccountsTx(tx, queued)));
+      if (hasMail) mailNow();
+      return result;
+    },
     async load(account, key) {
       const row = await queries.one<JoinedRow>(LOADED_ACCOUNT, [account, key], { name: 'load-account' });
       return row ? loadedAccountFromRow(row) : { account: null, key: null, member: null };

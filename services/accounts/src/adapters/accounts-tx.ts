@@ -10,14 +10,14 @@ import { makeSignInTx } from './sign-in-tx.js';
 /** Outbox messages that become an `admission.apply`. */
 const APPLY_TOPIC = 'apply';
 
-/** Queries of one change. */
-export function makeAccountsTx(tx: Tx): AccountsTx {
+/** Queries of one change. `queued` is told of each mail that goes out after its commit. */
+export function makeAccountsTx(tx: Tx, queued: () => void): AccountsTx {
   return {
     ...makePeopleTx(tx),
     ...makeKeysTx(tx),
     ...makeOperatorsTx(tx),
-    ...makeMailTx(tx),
-    ...makeSignInTx(tx),
+    ...makeMailTx(tx, queued),
+    ...makeSignInTx(tx, queued),
     async lockCommand(command) {
       await tx.execute('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [command]);
     },

@@ -3,7 +3,7 @@ import type { MailTx } from '../tx-ports.js';
 import { BILLING_OUTBOX, MAIL_OUTBOX } from './outboxes.js';
 
 /** Alerts and what billing is told. */
-export function makeMailTx(tx: Tx): MailTx {
+export function makeMailTx(tx: Tx, queued: () => void): MailTx {
   return {
     async takeAlert({ id, account }) {
       const text = 'INSERT INTO mailed_alerts (alert, account) VALUES ($1, $2) ON CONFLICT DO NOTHING';
@@ -19,8 +19,10 @@ export function makeMailTx(tx: Tx): MailTx {
       const key = subject.kind === 'key_cap' ? subject.keyId : null;
       return (await tx.query<{ id: string }>(text, [account, member, key])).map(({ id }) => id);
     },
-    queueMail: (member, alert) =>
-      enqueue(tx, { topic: 'mail', key: `${alert.account}:${member}`, body: { member, alert } }, MAIL_OUTBOX),
+    queueMail(member, alert) {
+      queued();
+      return enqueue(tx, { topic: 'mail', key: `${alert.account}:${member}`, body: { member, alert } }, MAIL_OUTBOX);
+    },
     tellBilling: (account, caps) =>
       enqueue(tx, { topic: 'caps', key: account, body: { account, caps } }, BILLING_OUTBOX),
   };

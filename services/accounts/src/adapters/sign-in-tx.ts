@@ -16,7 +16,7 @@ interface CountRow {
 }
 
 /** Passwords, sessions, tokens of mails, attempts. */
-export function makeSignInTx(tx: Tx): SignInTx {
+export function makeSignInTx(tx: Tx, queued: () => void): SignInTx {
   const person = async (text: string, value: string): Promise<Person | null> => {
     const row = await tx.one<PersonRow>(text, [value]);
     return row && { ...userFromRow(row), passwordHash: row.password_hash };
@@ -75,8 +75,11 @@ export function makeSignInTx(tx: Tx): SignInTx {
         WHERE kind = $1 AND slot = $2`;
       await tx.execute(text, [limit.kind, slotOf(limit, subject), attempts]);
     },
-    queueNotice: (notice) =>
-      enqueue(tx, { topic: NOTICE_TOPIC, key: `notice:${notice.user ?? 'nobody'}`, body: { ...notice } }, MAIL_OUTBOX),
+    queueNotice(notice) {
+      queued();
+      const row = { topic: NOTICE_TOPIC, key: `notice:${notice.user ?? 'nobody'}`, body: { ...notice } };
+      return enqueue(tx, row, MAIL_OUTBOX);
+    },
   };
 }
 
