@@ -152,7 +152,9 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
         await bus.request(admissionApply, { standing: { incarnation, accounts: [standing] } });
       }, row),
   });
-  const worker = startWorker({ options, settlePool, locksPool, bus, stream, incarnation, months });
+  const telling = startTelling({ options, pool, bus });
+  const { tellNow } = telling;
+  const worker = startWorker({ options, settlePool, locksPool, bus, stream, incarnation, months, tellNow });
   const refused = makeRefusedStore(pool);
   const keeping = startKeeping({ store: makeProgressStore(pool), stream, months, refused, clock, log });
   const watching = watchLedger({ reader: makeLedgerReader(pool), log });
@@ -161,7 +163,6 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     nudge: () => outbox.nudge(),
     ...{ clock, log },
   });
-  const telling = startTelling({ options, pool, bus });
   const ages = declareGauges(pool, [pool, settlePool, locksPool]);
   serveDoors({ bus, pool, stream, months, clock, outbox });
   serveInsights(bus, {
@@ -208,7 +209,7 @@ interface TellingParts {
 }
 
 /** Alerts go to accounts and to webhooks, each by an outbox of its own: neither waits for the other, nor admission for them. */
-function startTelling({ options, pool, bus }: TellingParts): RunningService {
+function startTelling({ options, pool, bus }: TellingParts): RunningService & { readonly tellNow: () => void } {
   const { log, clock, privateAllowed, webhookRetry = WEBHOOK_RETRY } = options;
   const seal = makeSecretSeal(options.credentialsKey);
   const alerts = startOutbox({
@@ -241,6 +242,10 @@ function startTelling({ options, pool, bus }: TellingParts): RunningService {
     (err: unknown) => log.error({ err }, 'secrets of webhooks were not looked after'),
   );
   return {
+    tellNow() {
+      alerts.nudge();
+      webhooks.nudge();
+    },
     async stop() {
       await Promise.all([alerts.stop(), webhooks.stop(), resealing]);
     },
@@ -255,12 +260,14 @@ interface WorkerParts {
   readonly stream: UsageStream;
   readonly incarnation: string;
   readonly months: Months;
+  readonly tellNow: () => void;
 }
 
-function startWorker({ options, settlePool, locksPool, bus, stream, incarnation, months }: WorkerParts): UsageWorker {
+function startWorker(parts: WorkerParts): UsageWorker {
+  const { options, settlePool, locksPool, bus, stream, incarnation, months, tellNow } = parts;
   const { log, stopping } = options;
   const worker: UsageWorker = startUsageWorker({
-    store: makeSettleStore(settlePool),
+    store: makeSettleStore(settlePool, tellNow),
     months,
     announcer: makeAnnouncer(bus, incarnation),
     meter: makeSettleMeter(),

@@ -21,13 +21,16 @@ import {
 } from './settle-rows.js';
 import { addToHours } from './usage-hours.js';
 
-export function makeSettleStore(pool: Pool, alerts = makeAlertWatch()): SettleStore {
+/** @param tellNow called after a commit whose charges reached thresholds: the outboxes may have alerts */
+export function makeSettleStore(pool: Pool, tellNow: () => void = () => undefined): SettleStore {
   const queries = onPool(pool);
+  const alerts = makeAlertWatch();
   const together = isPipelined(pool) ? pipelined : oneByOne;
   return {
     async settle(request) {
       const { decision, reached } = await inTransaction(pool, (tx) => settleIn(tx, request, alerts, together));
       alerts.committed(reached);
+      if (reached.length > 0) tellNow();
       return decision;
     },
     async ensureMonth(month) {
