@@ -8,6 +8,7 @@ export {
   parseUsd,
 } from './money.js';
 export type { NanoUsd } from './money.js';
+export { convertFigures } from './convert-figures.js';
 export { rate } from './price.js';
 export type { PriceFigures, PriceTier, TokenPrices, TokenUsage } from './price.js';
 export {

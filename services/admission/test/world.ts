@@ -145,6 +145,11 @@ export async function makeWorld({ frozenAt }: { frozenAt?: number } = {}): Promi
   return world;
 }
 
+/** Moves the clock of all replicas to that many milliseconds after the start of the next minute. */
+export function toMinute(world: World, { clock }: Replica, afterMs: number): void {
+  world.advance(60_000 - (clock.now() % 60_000) + afterMs);
+}
+
 export function makeOwners(): OwnerState {
   return {
     accounts: new Map(),

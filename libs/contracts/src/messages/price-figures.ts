@@ -1,15 +1,11 @@
-import type { PriceFigures, TokenPrices } from '@gateway/metering';
+import { convertFigures, type PriceFigures } from '@gateway/metering';
 import type { PricedVersion, WirePriceFigures } from './call.js';
 
 type WirePrices = Omit<WirePriceFigures, 'perCall' | 'tiers'>;
 
 /** Price or cost figures of a message, for arithmetic. */
 export function figuresFromWire(wire: WirePriceFigures): PriceFigures {
-  return {
-    ...pricesFromWire(wire),
-    perCall: BigInt(wire.perCall),
-    tiers: wire.tiers.map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...pricesFromWire(tier) })),
-  };
+  return convertFigures(wire, BigInt);
 }
 
 /** Versions whose figures are remembered in the form in which they are rated. */
@@ -49,18 +45,4 @@ function arePricesSame(one: WirePrices, other: WirePrices): boolean {
     one.cacheWrite1hPerMillion === other.cacheWrite1hPerMillion &&
     one.outputPerMillion === other.outputPerMillion
   );
-}
-
-function pricesFromWire(prices: WirePrices): TokenPrices {
-  return {
-    inputPerMillion: BigInt(prices.inputPerMillion),
-    cachedInputPerMillion: orNull(prices.cachedInputPerMillion),
-    cacheWritePerMillion: orNull(prices.cacheWritePerMillion),
-    cacheWrite1hPerMillion: orNull(prices.cacheWrite1hPerMillion),
-    outputPerMillion: BigInt(prices.outputPerMillion),
-  };
-}
-
-function orNull(value: number | null): bigint | null {
-  return value === null ? null : BigInt(value);
 }

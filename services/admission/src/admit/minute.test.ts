@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld } from '../../test/world.js';
+import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, toMinute } from '../../test/world.js';
 import type { Replica, TestAccount, World } from '../../test/world.js';
 
 let world: World;
@@ -12,12 +12,6 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** Moves the clock to that many milliseconds after the start of the next minute. */
-function toMinute(afterMs: number): void {
-  const now = one.clock.now();
-  world.advance(60_000 - (now % 60_000) + afterMs);
-}
-
 async function rowOf(account: TestAccount, change: Parameters<typeof admitEntry>[2] = {}) {
   const answer = await admit(one, admitEntry(one.clock, [account.digest], change));
   return answer.kind === 'refused' ? answer : answer.kind;
@@ -25,18 +19,18 @@ async function rowOf(account: TestAccount, change: Parameters<typeof admitEntry>
 
 test('the minute is a clock minute: full until its last millisecond, empty at the next', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { requestsPerMinute: 2 } });
-  toMinute(1_000);
+  toMinute(world, one, 1_000);
   expect(await rowOf(account)).toBe('admitted');
   expect(await rowOf(account)).toBe('admitted');
   const refused = await rowOf(account);
   expect(refused).toMatchObject({ row: 6, facts: { limit: 2 } });
-  toMinute(0);
+  toMinute(world, one, 0);
   expect(await rowOf(account)).toBe('admitted');
 });
 
 test('Retry-After is what is left of the minute, 1 to 60', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { requestsPerMinute: 0 } });
-  toMinute(20);
+  toMinute(world, one, 20);
   const early = await rowOf(account);
   expect(early).toMatchObject({ row: 6, facts: { retryAfterSeconds: 60 } });
   world.advance(59_000);
@@ -46,7 +40,7 @@ test('Retry-After is what is left of the minute, 1 to 60', async () => {
 
 test('refused calls count toward the minute, those without a key or with an inactive one do not', async () => {
   const account = makeAccount(world, { wallet: 0, terms: { requestsPerMinute: 2 } });
-  toMinute(1_000);
+  toMinute(world, one, 1_000);
   expect(await rowOf(account)).toMatchObject({ row: 16 });
   expect(await rowOf(account, { bodyRefusal: 8 })).toMatchObject({ row: 8 });
   expect(await rowOf(account)).toMatchObject({ row: 6 });
@@ -59,7 +53,7 @@ test('refused calls count toward the minute, those without a key or with an inac
 
 test('an opened call is counted once; its admit checks the key again', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { requestsPerMinute: 1 } });
-  toMinute(1_000);
+  toMinute(world, one, 1_000);
   const id = makeUuidV7(one.clock.now());
   const { answers } = await batch(one, { opens: [{ id, digests: [account.digest] }] });
   expect(answers.get(id)).toMatchObject({ kind: 'opened', account: account.account });
@@ -75,7 +69,7 @@ test('the playground has its own ten a minute and leaves the minute of the API a
   const playground = { ...account.keyRecord(), key: `${account.key}-play`, digest, kind: 'playground' as const };
   account.state.keys.set(playground.key, playground);
   world.owners.digests.set(digest, { account: account.account, key: playground.key });
-  toMinute(1_000);
+  toMinute(world, one, 1_000);
   const rows: unknown[] = [];
   for (let call = 0; call < 11; call += 1) {
     const answer = await admit(one, admitEntry(one.clock, [digest]));

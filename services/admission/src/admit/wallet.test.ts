@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ReleaseEntry } from '@gateway/contracts/messages';
-import { PRICE, admitEntry, batch, makeAccount, makeWorld, release } from '../../test/world.js';
+import { PRICE, admitEntry, batch, makeAccount, makeWorld, release, toMinute } from '../../test/world.js';
 import type { Admitted, Replica, World } from '../../test/world.js';
 
 let world: World;
@@ -77,7 +77,7 @@ test('of 1,000 calls at once exactly as many run as there are slots', async () =
 test('of 1,000 calls at once exactly as many pass as the minute allows', async () => {
   const account = makeAccount(world, { wallet: 10_000 * PRICE, terms: { requestsPerMinute: 61 } });
   // At the start of a minute: no other one begins meanwhile.
-  world.advance(61_000 - (replicas[0]!.clock.now() % 60_000));
+  toMinute(world, replicas[0]!, 1_000);
   const { admitted, rows } = await admitMany(account.digest, 1_000);
   expect(admitted).toHaveLength(61);
   expect(new Set(rows)).toEqual(new Set([6]));

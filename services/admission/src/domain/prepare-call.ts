@@ -85,8 +85,8 @@ export function prepareCall(call: CallRequest, known: KnownAccount, catalog: Cat
   const planFunded = funding === 'plan';
   const { endpoint } = call;
   const frame = callFrame({ key: known.key, terms, model, endpoint, now, priceVersion: price.version, planFunded });
-  const worst = worstNanoUsd(call.bounds, facts.bytesPerToken, price.figures);
-  const least = planFunded ? leastNanoUsd(call.bounds, price.figures) : 0;
+  const worst = worstNanoUsd(call.bounds, facts.bytesPerToken, price);
+  const least = planFunded ? leastNanoUsd(call.bounds, price) : 0;
   const periods = frame.plan === null ? frame.month : intersect(frame.month, frame.plan.validity);
   const funded = { billed: { price, worst, least, frame }, funding, model, sources } as const;
   return goOn(opened, { validity: intersect(validity, periods), ...accepted, funded });

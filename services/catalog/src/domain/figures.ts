@@ -1,4 +1,4 @@
-import { formatUsd, MoneyFormatError, parseUsd } from '@gateway/metering';
+import { convertFigures, formatUsd, MoneyFormatError, parseUsd } from '@gateway/metering';
 import type { PriceFigures, TokenPrices } from '@gateway/metering';
 import type { WirePriceFigures } from '@gateway/contracts/messages';
 import type { ManagementRefusal, PricesSpec } from '@gateway/contracts/operator';
@@ -17,78 +17,21 @@ export function figuresOf(spec: PricesSpec, param: 'prices' | 'costs'): PriceFig
   if (twice)
     return refuse('invalid_request', `two tiers begin above ${twice.aboveInputTokens} tokens`, `${param}.tiers`);
   try {
-    return {
-      ...tokenPrices(spec),
-      perCall: parseUsd(spec.perCall ?? '0'),
-      tiers: tiers.map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...tokenPrices(tier) })),
-    };
+    return convertFigures({ ...spec, perCall: spec.perCall ?? '0', tiers }, parseUsd);
   } catch (error) {
     if (error instanceof MoneyFormatError) return refuse('invalid_request', error.message, param);
     throw error;
   }
 }
 
-type TierSpec = Pick<
-  PricesSpec,
-  'inputPerMillion' | 'cachedInputPerMillion' | 'cacheWritePerMillion' | 'cacheWrite1hPerMillion' | 'outputPerMillion'
->;
-
-function tokenPrices(spec: TierSpec): TokenPrices {
-  return {
-    inputPerMillion: parseUsd(spec.inputPerMillion),
-    cachedInputPerMillion: optionalUsd(spec.cachedInputPerMillion),
-    cacheWritePerMillion: optionalUsd(spec.cacheWritePerMillion),
-    cacheWrite1hPerMillion: optionalUsd(spec.cacheWrite1hPerMillion),
-    outputPerMillion: parseUsd(spec.outputPerMillion),
-  };
-}
-
-function optionalUsd(text: string | null | undefined): bigint | null {
-  return text === null || text === undefined ? null : parseUsd(text);
-}
-
 /** Prices in the form in which they are put, without a time: put again they are the same figures. */
 export function toSpec(figures: PriceFigures): PricesSpec {
-  return {
-    ...toTierSpec(figures),
-    perCall: formatUsd(figures.perCall),
-    tiers: figures.tiers.map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...toTierSpec(tier) })),
-  };
-}
-
-function toTierSpec(prices: TokenPrices): TierSpec {
-  return {
-    inputPerMillion: formatUsd(prices.inputPerMillion),
-    cachedInputPerMillion: optional(prices.cachedInputPerMillion, formatUsd),
-    cacheWritePerMillion: optional(prices.cacheWritePerMillion, formatUsd),
-    cacheWrite1hPerMillion: optional(prices.cacheWrite1hPerMillion, formatUsd),
-    outputPerMillion: formatUsd(prices.outputPerMillion),
-  };
+  return convertFigures(figures, formatUsd);
 }
 
 /** Amounts as JSON integers; they are exact because none is above metering's largest amount. */
 export function toWireFigures(figures: PriceFigures): WirePriceFigures {
-  return {
-    ...toWirePrices(figures),
-    perCall: Number(figures.perCall),
-    tiers: figures.tiers.map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...toWirePrices(tier) })),
-  };
-}
-
-type WirePrices = Omit<WirePriceFigures, 'perCall' | 'tiers'>;
-
-function toWirePrices(prices: TokenPrices): WirePrices {
-  return {
-    inputPerMillion: Number(prices.inputPerMillion),
-    cachedInputPerMillion: optional(prices.cachedInputPerMillion, Number),
-    cacheWritePerMillion: optional(prices.cacheWritePerMillion, Number),
-    cacheWrite1hPerMillion: optional(prices.cacheWrite1hPerMillion, Number),
-    outputPerMillion: Number(prices.outputPerMillion),
-  };
-}
-
-function optional<A, B>(value: A | null, convert: (value: A) => B): B | null {
-  return value === null ? null : convert(value);
+  return convertFigures(figures, Number);
 }
 
 /** Equal figures, tiers in the same order; a null price differs from the same number written out. */
