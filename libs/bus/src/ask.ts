@@ -4,7 +4,6 @@ import { asBusFault, BusFault } from './bus-fault.js';
 import type { AnyRequest, Bus, RequestOptions } from './bus.js';
 import type { Link } from './connection.js';
 import type { ReplyInbox, Waiting } from './reply-inbox.js';
-import { traceHeaders } from './trace-context.js';
 import { decodeObject, encodeBody } from './wire.js';
 
 /** Headers of an answer that is an error (NATS ADR-32); the asker always looks at them. */
@@ -20,7 +19,7 @@ export function makeAsk(link: Link, inbox: ReplyInbox): Pick<Bus, 'request' | 'r
   ): Promise<AnswerOf<M>> => {
     try {
       const data = encodeBody(message, body);
-      return readAnswer(message, await inbox.exchange(callOf(message, options), data, traceHeaders()));
+      return readAnswer(message, await inbox.exchange(callOf(message, options), data));
     } catch (error) {
       throw counted(message, error);
     }
@@ -47,7 +46,7 @@ export function makeAsk(link: Link, inbox: ReplyInbox): Pick<Bus, 'request' | 'r
       }
     };
     try {
-      token = inbox.send(encodeBody(message, body), traceHeaders(), {
+      token = inbox.send(encodeBody(message, body), {
         ...callOf(message, options),
         answered,
         failed: fail,

@@ -35,13 +35,6 @@ export interface BusOptions {
   bucketReplicas?: number;
 }
 
-export interface MessageContext {
-  /** The subject that the message was sent to. */
-  subject: string;
-  /** W3C trace context of the sender, if it was inside a sampled span. */
-  traceparent: string | undefined;
-}
-
 export interface RequestOptions {
   /** Only this replica of the serving service is asked (messages with `perReplica`). */
   replica?: string;
@@ -180,23 +173,19 @@ export interface Bus {
   /** Answers a request. A BusFault thrown by the handler reaches the asker, anything else is told as `fault`. */
   serve<M extends AnyRequest>(
     message: M,
-    handler: (body: ReceivedOf<M>, context: MessageContext) => Promise<AnswerBodyOf<M>>,
+    handler: (body: ReceivedOf<M>) => Promise<AnswerBodyOf<M>>,
     options?: ServeOptions,
   ): void;
   /** Answers a request as often as needed; `reply` may also be called after the handler has returned. */
   serveMany<M extends AnyRequest>(
     message: M,
-    handler: (
-      body: ReceivedOf<M>,
-      reply: (answer: AnswerBodyOf<M>) => void,
-      context: MessageContext,
-    ) => Promise<void> | void,
+    handler: (body: ReceivedOf<M>, reply: (answer: AnswerBodyOf<M>) => void) => Promise<void> | void,
     options?: ServeOptions,
   ): void;
   /** Receives published messages, or stored ones as they pass. Invalid messages are counted, logged and left out. */
   subscribe<M extends AnyPublished | AnyStored>(
     message: M,
-    handler: (body: ReceivedOf<M>, context: MessageContext) => void | Promise<void>,
+    handler: (body: ReceivedOf<M>) => void | Promise<void>,
     options?: SubscribeOptions,
   ): void;
   /** Makes the stream, or changes it to these settings. Only its owner may. */

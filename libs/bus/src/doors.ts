@@ -1,7 +1,5 @@
 import type { Msg, Subscription } from 'nats';
-import type { MessageContext } from './bus.js';
 import type { Link } from './connection.js';
-import { traceparentOf } from './trace-context.js';
 
 /** At most one log line per message name and reason in this time. */
 const LOG_EVERY_MS = 1_000;
@@ -56,8 +54,4 @@ export class Doors {
     await Promise.all(this.#subscriptions.splice(0).map((subscription) => subscription.drain().catch(() => undefined)));
     if (this.#running > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
-}
-
-export function contextOf(message: Msg): MessageContext {
-  return { subject: message.subject, traceparent: traceparentOf(message) };
 }

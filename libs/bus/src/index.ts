@@ -9,7 +9,6 @@ export type {
   BusLog,
   BusOptions,
   ConsumeOptions,
-  MessageContext,
   RequestOptions,
   ServeOptions,
   StoredDelivery,

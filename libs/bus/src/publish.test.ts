@@ -28,10 +28,7 @@ test('a message for all reaches each replica, one for its own words only the nam
   const all = edges.map(() => new Set<number>());
   const own = edges.map(() => new Set<number>());
   for (const [index, edge] of edges.entries()) {
-    edge.subscribe(notice, ({ n }, { subject }) => {
-      expect(subject).toMatch(/^test\.notice\.e[01]$/);
-      all[index]?.add(n);
-    });
+    edge.subscribe(notice, ({ n }) => void all[index]?.add(n));
     edge.subscribe(notice, ({ n }) => void own[index]?.add(n), { words: { to: `e${index}` } });
   }
   await reached(

@@ -3,8 +3,7 @@ import type { Msg } from 'nats';
 import { asBusFault } from './bus-fault.js';
 import type { AnyPublished, AnyStored, Bus, SubscribeOptions } from './bus.js';
 import type { Link } from './connection.js';
-import { contextOf, type Doors } from './doors.js';
-import { traceHeaders } from './trace-context.js';
+import type { Doors } from './doors.js';
 import { decodeMessage, encodeBody } from './wire.js';
 
 const CONCURRENCY_MAX = 4_096;
@@ -16,9 +15,8 @@ export function makePublish(link: Link, doors: Doors): Pick<Bus, 'publish' | 'su
       const subject = subjectOf(message, words);
       const data = encodeBody(message, body);
       if (!link.connected()) return false;
-      const headers = traceHeaders();
       try {
-        link.nats.publish(subject, data, headers === undefined ? {} : { headers });
+        link.nats.publish(subject, data);
       } catch (error) {
         link.log.warn({ error: asBusFault(error), message: message.name }, 'a message was not published');
         return false;
@@ -41,7 +39,7 @@ export function makePublish(link: Link, doors: Doors): Pick<Bus, 'publish' | 'su
         }
         running += 1;
         void doors.run(
-          () => handler(decoded.body, contextOf(received)),
+          () => handler(decoded.body),
           () => {
             running -= 1;
           },

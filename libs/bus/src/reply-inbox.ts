@@ -68,7 +68,7 @@ export class ReplyInbox {
   }
 
   /** Sends a message whose answers go to `waiting`. Throws a BusFault when it was not sent. Returns the call's token. */
-  send(data: Uint8Array, headers: MsgHdrs | undefined, waiting: Waiting): string {
+  send(data: Uint8Array, waiting: Waiting, headers?: MsgHdrs): string {
     const { nats } = this.#link;
     if (!this.#link.connected()) throw new BusFault('disconnected', 'the bus is disconnected');
     if (this.#entries.size >= WAITING_MAX) {
@@ -90,14 +90,11 @@ export class ReplyInbox {
   /** Sends and resolves with the first answer. */
   exchange(call: Omit<Waiting, 'answered' | 'failed'>, data: Uint8Array, headers?: MsgHdrs): Promise<Msg> {
     return new Promise((resolve, reject) => {
-      const token = this.send(data, headers, {
-        ...call,
-        answered: (message) => {
-          this.close(token);
-          resolve(message);
-        },
-        failed: reject,
-      });
+      const answered = (message: Msg): void => {
+        this.close(token);
+        resolve(message);
+      };
+      const token = this.send(data, { ...call, answered, failed: reject }, headers);
     });
   }
 

@@ -2,9 +2,9 @@ import { subjectOf, type AnswerBodyOf, type ReceivedOf } from '@gateway/contract
 import { headers, type Msg, type MsgHdrs } from 'nats';
 import { ERROR_CODE_HEADER, ERROR_TEXT_HEADER } from './ask.js';
 import { BusFault } from './bus-fault.js';
-import type { AnyRequest, Bus, MessageContext, ServeOptions } from './bus.js';
+import type { AnyRequest, Bus, ServeOptions } from './bus.js';
 import type { Link } from './connection.js';
-import { contextOf, type Doors } from './doors.js';
+import type { Doors } from './doors.js';
 import { decodeMessage, encodeBody } from './wire.js';
 
 const CONCURRENCY_MAX = 256;
@@ -47,7 +47,7 @@ export function makeServe(link: Link, doors: Doors): Pick<Bus, 'serve' | 'serveM
 
   const open = <M extends AnyRequest>(
     message: M,
-    handle: (body: ReceivedOf<M>, to: Msg, context: MessageContext) => Promise<void> | void,
+    handle: (body: ReceivedOf<M>, to: Msg) => Promise<void> | void,
     options: ServeOptions | undefined,
   ): void => {
     const concurrencyMax = options?.concurrencyMax ?? CONCURRENCY_MAX;
@@ -69,7 +69,7 @@ export function makeServe(link: Link, doors: Doors): Pick<Bus, 'serve' | 'serveM
       }
       running += 1;
       void doors.run(
-        () => handle(decoded.body, to, contextOf(to)),
+        () => handle(decoded.body, to),
         ended,
         (error) => {
           ended();
@@ -84,18 +84,14 @@ export function makeServe(link: Link, doors: Doors): Pick<Bus, 'serve' | 'serveM
 
   return {
     serve: (message, handler, options) => {
-      open(message, async (body, to, context) => answer(message, to, await handler(body, context)), options);
+      open(message, async (body, to) => answer(message, to, await handler(body)), options);
     },
     serveMany: <M extends AnyRequest>(
       message: M,
-      handler: (
-        body: ReceivedOf<M>,
-        reply: (answer: AnswerBodyOf<M>) => void,
-        context: MessageContext,
-      ) => Promise<void> | void,
+      handler: (body: ReceivedOf<M>, reply: (answer: AnswerBodyOf<M>) => void) => Promise<void> | void,
       options?: ServeOptions,
     ) => {
-      open(message, (body, to, context) => handler(body, (part) => answer(message, to, part), context), options);
+      open(message, (body, to) => handler(body, (part) => answer(message, to, part)), options);
     },
   };
 }

@@ -5,7 +5,6 @@ import type { Bus } from './bus.js';
 import type { Link } from './connection.js';
 import { readApiAnswer } from './jetstream.js';
 import type { ReplyInbox } from './reply-inbox.js';
-import { traceHeaders } from './trace-context.js';
 import { assertSendable, encodeBody } from './wire.js';
 
 const STORE_TIMEOUT_MS = 2_000;
@@ -22,11 +21,7 @@ export function makeStore(link: Link, inbox: ReplyInbox): Pick<Bus, 'store'> {
       try {
         const data = body instanceof Uint8Array ? body : encodeBody(message, body);
         assertSendable(message, data);
-        let sent = traceHeaders();
-        if (options?.messageId !== undefined) {
-          sent ??= headers();
-          sent.set('Nats-Msg-Id', options.messageId);
-        }
+        const sent = options?.messageId === undefined ? undefined : namedBy(options.messageId);
         return await storeBytes(inbox, subjectOf(message, words), data, options?.timeoutMs ?? STORE_TIMEOUT_MS, sent);
       } catch (error) {
         const fault = asBusFault(error);
@@ -35,6 +30,13 @@ export function makeStore(link: Link, inbox: ReplyInbox): Pick<Bus, 'store'> {
       }
     },
   };
+}
+
+/** The header by which the server knows a message that it has stored before. */
+function namedBy(messageId: string): MsgHdrs {
+  const named = headers();
+  named.set('Nats-Msg-Id', messageId);
+  return named;
 }
 
 /** Resolves when the stream that listens on the subject has stored the bytes. */
