@@ -7,6 +7,8 @@ import type { Model, Provider, Source } from './objects.js';
 /** Largest source without its costs, as JSON in bytes: with them it still fits an entry of the bucket (64 KiB). */
 export const SOURCE_BYTES_MAX = 32 * 1024;
 
+/** The operator API shows something else at `/sources/<this>`, so that such a source could never be read. */
+const TAKEN_ID = 'health';
 /** Headers of the connection and the body, which the relay sets itself. */
 const RELAY_HEADERS = new Set([
   'accept-encoding',
@@ -58,6 +60,7 @@ export function sourceOf(
   sealedCredential: string | null,
   privateAllowed: boolean,
 ): Source | ManagementRefusal {
+  if (id === TAKEN_ID) return refuse('invalid_request', `no source can have the id ${TAKEN_ID}: choose another`, 'id');
   if (unstorable(spec.upstreamModel)) return refuseText('upstreamModel');
   if (Array.isArray(spec.betas) && spec.betas.some(unstorable)) return refuseText('betas');
   const endpoints = ENDPOINTS.filter((endpoint) => spec.endpoints.includes(endpoint));

@@ -164,9 +164,10 @@ test('costs of a source are versions of their own', async () => {
   ]);
 });
 
-test('refuses a source of an unknown model or provider, a ninth source and a wrong address, and keeps nothing', async () => {
+test('refuses a source of an unknown model or provider, a ninth source, a taken id and a wrong address, and keeps nothing', async () => {
   expect(await putSource('lost', { modelId: 'acme/none' })).toEqual(refused('not_found', 'modelId'));
   expect(await putSource('lost', { providerId: 'none' })).toEqual(refused('not_found', 'providerId'));
+  expect(await putSource('health')).toEqual(refused('invalid_request', 'id'));
   expect(await putSource('lost', { baseUrl: 'http://api.acme.example' })).toEqual(
     refused('invalid_request', 'baseUrl'),
   );
