@@ -84,7 +84,10 @@ test('four calls use up the cap of a key: four alerts, each mailed once and post
       [90, '0.04'],
       [100, '0.04'],
     ].map(([thresholdPercent, used]) => ({
-      ...{ thresholdPercent, used, limit: '0.04', accountId: account },
+      thresholdPercent,
+      used,
+      limit: '0.04',
+      accountId: account,
       subject: { kind: 'key_cap', keyId: key },
     })),
   );

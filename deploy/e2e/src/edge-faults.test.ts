@@ -90,7 +90,9 @@ async function openAtBothEdges(edge: number, ownCount: number, creditUsd = CREDI
   const [own, others] = groups;
   expect(await gate(caller)).toMatchObject({ slots: ownCount + OTHERS, holds: ownCount + OTHERS });
   return {
-    ...{ edge, creditUsd, caller },
+    edge,
+    creditUsd,
+    caller,
     own: own?.streams ?? [],
     others: others?.streams ?? [],
     release(which) {

@@ -104,7 +104,8 @@ test('ten thousand keys and models make no series of their own', async () => {
   const callAll = async (from: number): Promise<void> => {
     for (let key = from; key < KEYS; key += KEYS_AT_ONCE) {
       const { statusCode, body } = await pool.request({
-        ...{ method: 'POST', path: '/v1/chat/completions' },
+        method: 'POST',
+        path: '/v1/chat/completions',
         headers: { authorization: `Bearer ${makeSecret(DEFAULT_KEY_PREFIX)}`, 'content-type': 'application/json' },
         body: JSON.stringify({ model: `series/${key}`, messages: HELLO }),
       });

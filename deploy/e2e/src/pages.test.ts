@@ -80,7 +80,10 @@ test('the states of a key, through the pages: rotated, suspended by an operator,
   const rotated = await person.must<PageKeyCreated>('POST', `${keys}/${made.id}/rotate`);
   const { id, name, monthlySpendCapUsd, state } = rotated;
   expect({ id, name, monthlySpendCapUsd, state }).toEqual({
-    ...{ id: made.id, name: 'mine', monthlySpendCapUsd: '1.00', state: 'active' },
+    id: made.id,
+    name: 'mine',
+    monthlySpendCapUsd: '1.00',
+    state: 'active',
   });
   expect(await refusalOf(made.secret)).toEqual([401, 'invalid_api_key']);
   expect((await call(rotated.secret)).status).toBe(200);
@@ -101,7 +104,10 @@ test('the states of a key, through the pages: rotated, suspended by an operator,
 
 test('an invited member sets a password by the mail, has keys of their own, and is gone when removed', async () => {
   const team = await system.operator.must<AccountView>('POST', '/accounts', {
-    ...{ name: 'A team', email: `owner-${Date.now()}@example.com`, emailVerified: true, type: 'team' },
+    name: 'A team',
+    email: `owner-${Date.now()}@example.com`,
+    emailVerified: true,
+    type: 'team',
   });
   await system.operator.credit(team.id, '5.00');
   // The owner was made by an operator and has no password: a mail gives one.

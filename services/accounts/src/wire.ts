@@ -132,7 +132,9 @@ function startTelling(
     log,
   };
   const mails = startOutbox({
-    ...{ pool, log, table: MAIL_OUTBOX },
+    pool,
+    log,
+    table: MAIL_OUTBOX,
     keysMax: MAIL_KEYS_MAX,
     retryBaseMs: MAIL_RETRY_BASE_MS,
     retryMaxMs: MAIL_RETRY_MAX_MS,
@@ -141,7 +143,9 @@ function startTelling(
     deliver: (row) => (row.topic === NOTICE_TOPIC ? sendNotice(ports, row) : sendMail(ports, row)),
   });
   const caps = startOutbox({
-    ...{ pool, log, table: BILLING_OUTBOX },
+    pool,
+    log,
+    table: BILLING_OUTBOX,
     retryMaxMs: CAPS_RETRY_MAX_MS,
     leaseMs: CAPS_LEASE_MS,
     deliverMs: CAPS_DELIVER_MS,

@@ -13,8 +13,13 @@ const memberOf = (number) => idOf(number, '3e30');
 const numberOf = (id) => Number.parseInt(id.slice(-12), 16);
 
 const WALLET_TERMS = {
-  ...{ plan: null, requestsPerMinute: 1_000_000_000, concurrency: 1_000_000, models: [] },
-  ...{ windows: [], allotments: [], subscription: null },
+  plan: null,
+  requestsPerMinute: 1_000_000_000,
+  concurrency: 1_000_000,
+  models: [],
+  windows: [],
+  allotments: [],
+  subscription: null,
 };
 
 /** Terms of a plan with a window of each type; the period is the account's own. */
@@ -22,7 +27,9 @@ function planTerms(number, now) {
   const window = (type, limit) => ({ type, unit: 'usd', limit, label: type });
   const [start, end] = [now - (number % 1_000) - 86_400_000, now + MONTH_MS - (number % 1_000)];
   return {
-    ...{ plan: { id: 'plan-pro', name: 'Pro', tier: 'pro' }, requestsPerMinute: 1_000_000_000, concurrency: 1_000_000 },
+    plan: { id: 'plan-pro', name: 'Pro', tier: 'pro' },
+    requestsPerMinute: 1_000_000_000,
+    concurrency: 1_000_000,
     models: null,
     windows: [
       window('session_5h', ENOUGH_NANO_USD),
@@ -39,8 +46,16 @@ export function recordsOf(number) {
   return {
     account: { account, state: 'active', version: 1 },
     key: {
-      ...{ account, key, member, kind: 'api', digest: digestOf(number), state: 'active' },
-      ...{ expiresAt: null, capNanoUsd: null, allowedModels: null, version: 1 },
+      account,
+      key,
+      member,
+      kind: 'api',
+      digest: digestOf(number),
+      state: 'active',
+      expiresAt: null,
+      capNanoUsd: null,
+      allowedModels: null,
+      version: 1,
     },
     member: { account, member, capNanoUsd: null, version: 1 },
   };
@@ -78,17 +93,45 @@ export function makeOwners(withPlan) {
 }
 
 const figures = {
-  ...{ inputPerMillion: 3_000_000_000, cachedInputPerMillion: 300_000_000, cacheWritePerMillion: 3_750_000_000 },
-  ...{ cacheWrite1hPerMillion: null, outputPerMillion: 15_000_000_000, perCall: 0, tiers: [] },
+  inputPerMillion: 3_000_000_000,
+  cachedInputPerMillion: 300_000_000,
+  cacheWritePerMillion: 3_750_000_000,
+  cacheWrite1hPerMillion: null,
+  outputPerMillion: 15_000_000_000,
+  perCall: 0,
+  tiers: [],
 };
 export const model = {
-  ...{ v: 1, id: MODEL, displayName: 'Large', active: true, available: true, kind: 'chat', contextLength: null },
-  ...{ maxOutputTokens: null, bytesPerToken: 3, createdAt: 0 },
+  v: 1,
+  id: MODEL,
+  displayName: 'Large',
+  active: true,
+  available: true,
+  kind: 'chat',
+  contextLength: null,
+  maxOutputTokens: null,
+  bytesPerToken: 3,
+  createdAt: 0,
   prices: [{ version: 'p1', effectiveFrom: 0, figures }],
 };
 export const source = {
-  ...{ v: 1, id: 'source-1', model: MODEL, provider: 'acme', baseUrl: 'http://127.0.0.1:1', upstreamModel: 'large' },
-  ...{ endpoints: [ENDPOINT], paths: {}, auth: { type: 'bearer' }, sealedCredential: null, headers: {}, betas: 'pass' },
-  ...{ priority: 1, weight: 1, enabled: true, streamUsage: true, cancelStopsBilling: false, costs: [] },
+  v: 1,
+  id: 'source-1',
+  model: MODEL,
+  provider: 'acme',
+  baseUrl: 'http://127.0.0.1:1',
+  upstreamModel: 'large',
+  endpoints: [ENDPOINT],
+  paths: {},
+  auth: { type: 'bearer' },
+  sealedCredential: null,
+  headers: {},
+  betas: 'pass',
+  priority: 1,
+  weight: 1,
+  enabled: true,
+  streamUsage: true,
+  cancelStopsBilling: false,
+  costs: [],
   limits: { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null },
 };

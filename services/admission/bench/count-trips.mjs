@@ -71,10 +71,16 @@ async function startWorld() {
   accounts.serve(accountsLoad, ({ account, key }) => owners.loadAccount(account, key));
   billing.serve(billingLoad, (question) => owners.loadStanding(question));
   const admission = await startAdmission({
-    ...{ natsUrl: urlOf(servers.nats.url, 'admission'), redisUrl: servers.redis.url, replica: 'bench', log: silent },
+    natsUrl: urlOf(servers.nats.url, 'admission'),
+    redisUrl: servers.redis.url,
+    replica: 'bench',
+    log: silent,
     durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: NEVER_MS },
-    ...{ usageBytesMax: USAGE_BYTES_MAX, streamReplicas: 1, clockOffsetMs: 0 },
-    ...{ ready: new ReadyChecks(), stopping: new AbortController().signal },
+    usageBytesMax: USAGE_BYTES_MAX,
+    streamReplicas: 1,
+    clockOffsetMs: 0,
+    ready: new ReadyChecks(),
+    stopping: new AbortController().signal,
   });
   const entries = new Map([
     [modelEntryKey(MODEL), JSON.stringify(model)],

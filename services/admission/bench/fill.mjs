@@ -34,13 +34,11 @@ export async function fillGate({ gate, side, clock }, from, until, withPlan) {
     const { account: record, key, member } = recordsOf(number);
     const keys = bucketKeys(bucketOfAccount(record.account));
     const news = {
-      ...{
-        account: record.account,
-        incarnation: '0192a000-1ed6-7000-8000-00000000beef',
-        record,
-        keyRecords: [key],
-        members: [member],
-      },
+      account: record.account,
+      incarnation: '0192a000-1ed6-7000-8000-00000000beef',
+      record,
+      keyRecords: [key],
+      members: [member],
       standing: standingOf(number, withPlan, begun),
     };
     return applyCall(keys, news, {

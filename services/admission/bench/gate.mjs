@@ -33,7 +33,11 @@ export async function startGate({ withPlan, persist }) {
   gate.open();
   const view = buildCatalogView([model], [source]);
   const admission = new Admission({
-    ...{ gate, clock, owners: makeOwners(withPlan), log: silent, replica: 'bench' },
+    gate,
+    clock,
+    owners: makeOwners(withPlan),
+    log: silent,
+    replica: 'bench',
     edges: { lastBeats: async () => [], verdict() {}, report() {} },
     journal: { store: async () => {} },
     listeners: { keysUsed: () => true, callsRefused: () => true },
@@ -45,7 +49,10 @@ export async function startGate({ withPlan, persist }) {
   await admission.sweep();
   await until(() => admission.bucketsPending() === 0);
   return {
-    ...{ admission, clock, gate, side },
+    admission,
+    clock,
+    gate,
+    side,
     redisCpuMicros: () => readCpu(side),
     memoryBytes: async () => numberIn(await side.info('memory'), 'used_memory'),
     async stop() {
@@ -81,8 +88,14 @@ export async function admit({ admission, clock }, numbers) {
 
 export function entryOf(number, now) {
   return {
-    ...{ id: makeUuidV7(now), digests: [digestOf(number)], endpoint: ENDPOINT, model: MODEL, bounds: BOUNDS },
-    ...{ bodyRefusal: null, opened: false, traceparent: undefined },
+    id: makeUuidV7(now),
+    digests: [digestOf(number)],
+    endpoint: ENDPOINT,
+    model: MODEL,
+    bounds: BOUNDS,
+    bodyRefusal: null,
+    opened: false,
+    traceparent: undefined,
   };
 }
 

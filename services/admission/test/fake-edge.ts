@@ -126,7 +126,11 @@ export class FakeEdge {
     const calls = [...this.running.values()];
     this.#beats.set(n, calls).delete(n - 8);
     const beat = {
-      ...{ edge: this.name, n, chunk: 0, chunks: 1, last: false },
+      edge: this.name,
+      n,
+      chunk: 0,
+      chunks: 1,
+      last: false,
       tokens: Array.from(this.#tokens, ([bucket, { current }]) => ({ bucket, token: current })),
       calls: calls.map(({ id, hold, tag }) => ({ id, hold, tag, endpoint: ENDPOINT as typeof ENDPOINT })),
       releases: [...this.#releases.values()],
@@ -202,8 +206,21 @@ export class FakeEdge {
 
 function settledEvent({ id, hold }: EdgeCall, amountNanoUsd: number): UsageEvent {
   return {
-    ...{ id, rank: 2, outcome: 'settled', hold, endpoint: ENDPOINT, streamed: false },
-    ...{ startedAt: hold.admittedAt, endedAt: hold.admittedAt, firstByteAt: null, status: 200, source: null },
-    ...{ usage: null, evidence: 'none', price: null, amountNanoUsd, attempts: [] },
+    id,
+    rank: 2,
+    outcome: 'settled',
+    hold,
+    endpoint: ENDPOINT,
+    streamed: false,
+    startedAt: hold.admittedAt,
+    endedAt: hold.admittedAt,
+    firstByteAt: null,
+    status: 200,
+    source: null,
+    usage: null,
+    evidence: 'none',
+    price: null,
+    amountNanoUsd,
+    attempts: [],
   };
 }

@@ -10,7 +10,10 @@ const DAYS = 20;
 /** Whose calls they are, as events have it: one key, member and model for each of so many accounts. */
 export const payersOf = (accounts) =>
   accountNames(accounts).map((account) => ({
-    ...{ account, key: `key-of-${account}`, member: `member-of-${account}`, model: MODEL },
+    account,
+    key: `key-of-${account}`,
+    member: `member-of-${account}`,
+    model: MODEL,
   }));
 
 /**
@@ -51,8 +54,14 @@ async function fillRound(admin, held, records, payers) {
 const AT_MONTH = `to_char(at AT TIME ZONE 'UTC', 'YYYY-MM')`;
 const ATTEMPTS = JSON.stringify([
   {
-    ...{ source: SOURCE, provider: PROVIDER, outcome: 'completed', status: 200, possiblyPaid: true, usage: USAGE },
-    ...{ costVersion: PRICE.version, costNanoUsd: AMOUNT },
+    source: SOURCE,
+    provider: PROVIDER,
+    outcome: 'completed',
+    status: 200,
+    possiblyPaid: true,
+    usage: USAGE,
+    costVersion: PRICE.version,
+    costNanoUsd: AMOUNT,
   },
 ]);
 const ENTRIES = `(VALUES (1, 'wallet:', -1), (2, 'revenue:wallet', 1), (3, 'cost', -1), (4, 'provider-cost:${PROVIDER}', 1)) AS side (ordinal, name, sign)`;

@@ -57,8 +57,10 @@ export class BookOfMonth {
       const name = `${account} ${month} ${line}`;
       const sum = this.spends.get(name) ?? { calls: 0, charged: 0n, plan: 0n, wallet: 0n };
       this.spends.set(name, {
-        ...{ calls: sum.calls + 1, charged: sum.charged + charged },
-        ...{ plan: sum.plan + plan, wallet: sum.wallet + wallet },
+        calls: sum.calls + 1,
+        charged: sum.charged + charged,
+        plan: sum.plan + plan,
+        wallet: sum.wallet + wallet,
       });
     }
   }
@@ -108,7 +110,9 @@ export class BookOfMonth {
         kinds.map((kind) => [kind, this.movements.get(`${account} ${month} ${kind}`) ?? 0n]),
       ),
       usage: of('all')[''] ?? { calls: 0, charged: 0n, plan: 0n, wallet: 0n },
-      ...{ byKey: of('key'), byMember: of('member'), byModel: of('model') },
+      byKey: of('key'),
+      byMember: of('member'),
+      byModel: of('model'),
     };
   }
 
@@ -139,8 +143,10 @@ export function readStatement(view: StatementView) {
       0n,
     );
   const spend = ({ calls, chargedUsd, planUsd, walletUsd }: StatementView['usage']): ExpectedSpend => ({
-    ...{ calls, charged: parseUsd(chargedUsd) },
-    ...{ plan: parseUsd(planUsd), wallet: parseUsd(walletUsd) },
+    calls,
+    charged: parseUsd(chargedUsd),
+    plan: parseUsd(planUsd),
+    wallet: parseUsd(walletUsd),
   });
   return {
     opening: parseUsd(view.openingBalanceUsd),

@@ -174,14 +174,20 @@ test(
             ...expected
           } = book.statement(row['account_id'] as string, row['month'] as (typeof MONTHS)[number]);
           expect({
-            ...{ opening: usd(row, 'opening'), closing: usd(row, 'closing') },
+            opening: usd(row, 'opening'),
+            closing: usd(row, 'closing'),
             movements: {
-              ...{ adjustment: usd(row, 'adjustments'), chargeback: usd(row, 'chargebacks') },
-              ...{ credit: usd(row, 'credits'), refund: usd(row, 'refunds'), usage: usd(row, 'usage') },
+              adjustment: usd(row, 'adjustments'),
+              chargeback: usd(row, 'chargebacks'),
+              credit: usd(row, 'credits'),
+              refund: usd(row, 'refunds'),
+              usage: usd(row, 'usage'),
             },
             usage: {
-              ...{ calls: Number(row['calls']), charged: usd(row, 'charged') },
-              ...{ plan: usd(row, 'plan'), wallet: usd(row, 'wallet') },
+              calls: Number(row['calls']),
+              charged: usd(row, 'charged'),
+              plan: usd(row, 'plan'),
+              wallet: usd(row, 'wallet'),
             },
           }).toEqual(expected);
         }
@@ -196,7 +202,11 @@ test(
         const charged = [...book.calls.values()].reduce((sum, { expected }) => sum + expected.charged, 0n);
         const wallets = book.trialBalance.get('wallet') ?? 0n;
         expect(Object.fromEntries(Object.entries(totals ?? {}).map(([name, text]) => [name, parseUsd(text)]))).toEqual({
-          ...{ records: charged, lines: charged, wallets, entries: wallets, total: 0n },
+          records: charged,
+          lines: charged,
+          wallets,
+          entries: wallets,
+          total: 0n,
         });
       } finally {
         await pool.end();
@@ -355,8 +365,15 @@ function factsOfLine(line: UsageRecordLine) {
     add(costs, providerId, parseUsd(costUsd));
   }
   return {
-    ...{ account: line.accountId, key: line.keyId, member: line.memberId, model: line.modelId, outcome: line.outcome },
-    ...{ charged: parseUsd(line.chargedUsd), plan: parseUsd(line.planUsd), wallet: parseUsd(line.walletUsd), costs },
+    account: line.accountId,
+    key: line.keyId,
+    member: line.memberId,
+    model: line.modelId,
+    outcome: line.outcome,
+    charged: parseUsd(line.chargedUsd),
+    plan: parseUsd(line.planUsd),
+    wallet: parseUsd(line.walletUsd),
+    costs,
   };
 }
 

@@ -79,20 +79,37 @@ export function generateCall(generator: Generator, of: GeneratedAccount): Genera
   const hold = holdOf(generator, of, { at, amount, priceVersion: price.version });
   const attempts = attemptsOf(generator, usage);
   const settled: UsageEvent = {
-    ...{ id, rank: 2, outcome: 'settled', hold, endpoint: '/v1/chat/completions', streamed: generator.chance(0.5) },
-    ...{ startedAt: at, endedAt: at + 900, firstByteAt: at + 300, status: 200, source: 'source-1', usage },
-    ...{ evidence: 'reported', price, amountNanoUsd: Number(amount), attempts },
+    id,
+    rank: 2,
+    outcome: 'settled',
+    hold,
+    endpoint: '/v1/chat/completions',
+    streamed: generator.chance(0.5),
+    startedAt: at,
+    endedAt: at + 900,
+    firstByteAt: at + 300,
+    status: 200,
+    source: 'source-1',
+    usage,
+    evidence: 'reported',
+    price,
+    amountNanoUsd: Number(amount),
+    attempts,
   };
   const voided: UsageEvent = {
     ...settled,
-    ...{ outcome: 'voided', usage: null, evidence: 'none', amountNanoUsd: 0, status: 502 },
+    outcome: 'voided',
+    usage: null,
+    evidence: 'none',
+    amountNanoUsd: 0,
+    status: 502,
     attempts: generator.chance(0.5) ? attempts : [],
   };
   const gone = expired(settled);
   const last = generator.chance(0.12) ? voided : generator.chance(0.04) ? gone : settled;
   const before = last !== gone && generator.chance(0.05) ? [gone] : [];
   const again = generator.chance(0.05) ? [last] : [];
-  return { ...{ id, at }, events: [...before, last, ...again], expected: expectedOf(last) };
+  return { id, at, events: [...before, last, ...again], expected: expectedOf(last) };
 }
 
 interface CallFacts {
@@ -141,7 +158,11 @@ function expectedOf({ outcome, hold, amountNanoUsd, attempts }: UsageEvent): Exp
   const rest = Math.max(amountNanoUsd - hold.planMaxNanoUsd, 0);
   const wallet = walletMaxNanoUsd === null ? amountNanoUsd : Math.min(rest, walletMaxNanoUsd);
   return {
-    ...{ account, key, member, model, outcome },
+    account,
+    key,
+    member,
+    model,
+    outcome,
     period: hold.periods.subscription?.id ?? null,
     charged: BigInt(amountNanoUsd),
     plan: BigInt(amountNanoUsd - wallet),

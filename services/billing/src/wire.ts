@@ -161,14 +161,17 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   const subscriptions = startKeepingSubscriptions({
     store: makeSubscriptionStore(pool),
     nudge: () => outbox.nudge(),
-    ...{ clock, log },
+    clock,
+    log,
   });
   const ages = declareGauges(pool, [pool, settlePool, locksPool]);
   serveDoors({ bus, pool, stream, months, clock, outbox });
   serveInsights(bus, {
     hours: makeUsageHoursStore(pool),
     standing: makeStandingValuesStore(pool),
-    ...{ refused, now: () => clock.nowMs(), log },
+    refused,
+    now: () => clock.nowMs(),
+    log,
   });
   serveAlertRequests(bus, {
     alerts: makeAlertStore(pool),
@@ -213,7 +216,9 @@ function startTelling({ options, pool, bus }: TellingParts): RunningService & { 
   const { log, clock, privateAllowed, webhookRetry = WEBHOOK_RETRY } = options;
   const seal = makeSecretSeal(options.credentialsKey);
   const alerts = startOutbox({
-    ...{ pool, log, table: ALERT_OUTBOX },
+    pool,
+    log,
+    table: ALERT_OUTBOX,
     retryMaxMs: ALERT_RETRY_MAX_MS,
     leaseMs: ALERT_LEASE_MS,
     deliverMs: ALERT_DELIVER_MS,
@@ -226,7 +231,9 @@ function startTelling({ options, pool, bus }: TellingParts): RunningService & { 
     seal,
   };
   const webhooks = startOutbox({
-    ...{ pool, log, table: WEBHOOK_OUTBOX },
+    pool,
+    log,
+    table: WEBHOOK_OUTBOX,
     keysMax: WEBHOOK_KEYS_MAX,
     retryBaseMs: webhookRetry.baseMs,
     retryMaxMs: webhookRetry.maxMs,

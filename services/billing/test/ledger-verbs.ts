@@ -49,8 +49,15 @@ export function ledgerVerbs(ledger: TestDatabase) {
       ),
     async plan(id: string, now: number) {
       const spec = {
-        ...{ name: id, tier: id, models: null, requestsPerMinute: 60, concurrency: 10, maxActiveKeys: 3 },
-        ...{ windows: [], modelAllotments: [], defaultKeySpendCapUsd: null },
+        name: id,
+        tier: id,
+        models: null,
+        requestsPerMinute: 60,
+        concurrency: 10,
+        maxActiveKeys: 3,
+        windows: [],
+        modelAllotments: [],
+        defaultKeySpendCapUsd: null,
       };
       accepted(
         await putPlan({ store: makePlanStore(ledger.pool), now: () => now }, { id, spec, actor: 'operator:ada' }),

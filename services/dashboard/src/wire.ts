@@ -59,7 +59,10 @@ export async function startDashboard(
     secrets: makeSecrets(config, env),
     sessions: makeSessionSecrets(config, settings.config.keyPrefix),
     passwords: makePasswords(passwordLogN),
-    ...{ edge, settings, clock, log },
+    edge,
+    settings,
+    clock,
+    log,
   };
   const operatorApp = makeOperatorApp(door, ROUTE_TABLE);
   const pagesApp = makePagesApp({ door, routes: PAGE_TABLE, web, operatorApp });

@@ -74,40 +74,43 @@ const creation = {
 };
 const rows = [
   {
-    ...{
-      start: NOW,
-      group: 'key_1',
-      calls: 2,
-      inputTokens: 10,
-      cachedInputTokens: 1,
-      cacheWriteTokens: 0,
-      outputTokens: 5,
-    },
-    ...{ chargedNanoUsd: 1_500_000_000, planNanoUsd: 0, walletNanoUsd: 1_500_000_000 },
+    start: NOW,
+    group: 'key_1',
+    calls: 2,
+    inputTokens: 10,
+    cachedInputTokens: 1,
+    cacheWriteTokens: 0,
+    outputTokens: 5,
+    chargedNanoUsd: 1_500_000_000,
+    planNanoUsd: 0,
+    walletNanoUsd: 1_500_000_000,
   },
 ];
 export const SERIES = { 'billing.usage-series': { rows } };
 const KEY_MONTHS = { 'billing.key-months': { rows: [{ key: 'key_1', chargedNanoUsd: 1_500_000_000 }] } };
 export const DECIDING = {
   'admission.usage': {
-    ...{ kind: 'usage', account: 'acc_1', key: 'key_p', now: NOW },
+    kind: 'usage',
+    account: 'acc_1',
+    key: 'key_p',
+    now: NOW,
     terms: {
       plan: { id: 'pro', name: 'Pro', tier: 'pro' },
-      ...{
-        requestsPerMinute: 60,
-        concurrency: 10,
-        models: ['pub/model'],
-        windows: [],
-        allotments: [],
-        subscription: null,
-      },
+      requestsPerMinute: 60,
+      concurrency: 10,
+      models: ['pub/model'],
+      windows: [],
+      allotments: [],
+      subscription: null,
     },
     windows: [
       { type: 'weekly', unit: 'usd', limit: 20_000_000_000, used: 5_100_000_000, label: 'Weekly', resetsAt: NOW },
       { type: 'session_5h', unit: 'requests', limit: 3, used: 4, label: 'Session (5 hours)', resetsAt: NOW },
     ],
     allotments: [{ model: 'pub/model', unit: 'requests', limit: 9, used: 1 }],
-    ...{ walletNanoUsd: -250_000_000, keyCapNanoUsd: null, allowedModels: null },
+    walletNanoUsd: -250_000_000,
+    keyCapNanoUsd: null,
+    allowedModels: null,
   },
 };
 const PERSON = {
@@ -233,7 +236,8 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
     answers: {
       'billing.refused-calls': {
         rows: [{ minute: NOW, code: 'no_funding', key: 'key_1', count: 3, lastIds: [REQUEST_ID] }],
-        ...{ more: false, totals: [{ code: 'no_funding', count: 3 }] },
+        more: false,
+        totals: [{ code: 'no_funding', count: 3 }],
       },
       'accounts.list-keys': { keys: [KEY], ...last },
     },

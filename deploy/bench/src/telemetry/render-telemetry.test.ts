@@ -5,7 +5,12 @@ import type { TelemetrySample } from './run-telemetry.js';
 import type { Share } from './shares.js';
 
 const sample = (round: number, share: Share, allMicros: number): TelemetrySample => ({
-  ...{ round, share, allMicros, edgeMicros: allMicros / 2, scenario: FULL_LOAD, calls: 100 },
+  round,
+  share,
+  allMicros,
+  edgeMicros: allMicros / 2,
+  scenario: FULL_LOAD,
+  calls: 100,
 });
 /** The second round ran on a machine twice as busy: that is no cost of tracing. */
 const SAMPLES = [

@@ -12,7 +12,10 @@ export interface AnswerFormat {
 const chat: AnswerFormat = {
   plain: (text, tokens) =>
     JSON.stringify({
-      ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 0, model: 'obedient' },
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 0,
+      model: 'obedient',
       choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
       usage: chatUsage(tokens),
     }),
@@ -25,15 +28,26 @@ const chat: AnswerFormat = {
 const messages: AnswerFormat = {
   plain: (text, tokens) =>
     JSON.stringify({
-      ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'obedient', content: [{ type: 'text', text }] },
-      ...{ stop_reason: 'end_turn', stop_sequence: null },
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'obedient',
+      content: [{ type: 'text', text }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
       usage: messagesUsage(tokens),
     }),
   begin: (tokens) =>
     messagesFrame('message_start', {
       message: {
-        ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'obedient', content: [] },
-        ...{ stop_reason: null, stop_sequence: null, usage: { ...messagesUsage(tokens), output_tokens: 1 } },
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'obedient',
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: { ...messagesUsage(tokens), output_tokens: 1 },
       },
     }) + messagesFrame('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
   piece: (text) => messagesFrame('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),

@@ -64,25 +64,31 @@ function callAt(n: number): Forged {
   return {
     call: {
       ...base,
-      ...{
-        n,
-        model: 'rated',
-        edge: 0,
-        client: 'raw',
-        requestId,
-        status: 200,
-        code: null,
-        ending: 'whole',
-        text: 'all',
-      },
-      ...{ usage: tokensOf(n), begunAt, endedAt: begunAt + 500 },
+      n,
+      model: 'rated',
+      edge: 0,
+      client: 'raw',
+      requestId,
+      status: 200,
+      code: null,
+      ending: 'whole',
+      text: 'all',
+      usage: tokensOf(n),
+      begunAt,
+      endedAt: begunAt + 500,
     },
     provider: [{ n, source: 'a', ending: 'whole', usage: tokensOf(n), begunAt: begunAt + 100, endedAt: begunAt + 400 }],
     records: [
       {
         ...base,
-        ...{ requestId, outcome: 'settled', evidence: 'reported', tokens: tokensOf(n), startedAt: begunAt + 10 },
-        ...{ chargedNanoUsd: charge, walletNanoUsd: charge, planNanoUsd: 0n },
+        requestId,
+        outcome: 'settled',
+        evidence: 'reported',
+        tokens: tokensOf(n),
+        startedAt: begunAt + 10,
+        chargedNanoUsd: charge,
+        walletNanoUsd: charge,
+        planNanoUsd: 0n,
       },
     ],
     ledger: [paid(requestId, charge)],
@@ -122,7 +128,11 @@ function evidenceOf(made: Scene, balance: (right: bigint) => bigint = (right) =>
     calls: calls.map(({ call }) => call),
     provider: calls.flatMap(({ provider }) => provider),
     records: calls.flatMap(({ records }) => records),
-    ...{ ledger, terms: made.evidence.terms, accounts: states, faults: made.faults, leaseMs: 5_000 },
+    ledger,
+    terms: made.evidence.terms,
+    accounts: states,
+    faults: made.faults,
+    leaseMs: 5_000,
   };
 }
 
@@ -133,7 +143,10 @@ function only<T>(list: readonly T[]): T {
 }
 
 const killed = (edge: number): FaultDone => ({
-  ...{ what: 'kill', target: `edge-proxy-${edge}`, from: AT, until: AT + 9 * APART_MS },
+  what: 'kill',
+  target: `edge-proxy-${edge}`,
+  from: AT,
+  until: AT + 9 * APART_MS,
 });
 
 test('logs of a run in which all went well are clean', () => {

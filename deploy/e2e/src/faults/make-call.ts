@@ -11,8 +11,13 @@ const TOKENS_ABOVE = 8;
 /** Makes one call as planned and tells what its client saw; never rejects. */
 export async function makeCall(plan: CallPlan, place: CallPlace): Promise<ClientCall> {
   const reading: Reading = {
-    ...{ requestId: null, status: null, code: null, text: '', usage: null },
-    ...{ isWhole: false, hasLeft: false },
+    requestId: null,
+    status: null,
+    code: null,
+    text: '',
+    usage: null,
+    isWhole: false,
+    hasLeft: false,
   };
   const begunAt = Date.now();
   const call = { openai: callWithOpenai, anthropic: callWithAnthropic, raw: callRaw }[plan.client];
@@ -20,11 +25,20 @@ export async function makeCall(plan: CallPlan, place: CallPlace): Promise<Client
   await call(asked, reading).catch(() => undefined);
   const { requestId, status, code, usage } = reading;
   return {
-    ...{ n: plan.n, account: place.account, model: place.model, edge: place.edge },
-    ...{ client: plan.client, streamed: plan.streamed, requestId, status, code, usage },
+    n: plan.n,
+    account: place.account,
+    model: place.model,
+    edge: place.edge,
+    client: plan.client,
+    streamed: plan.streamed,
+    requestId,
+    status,
+    code,
+    usage,
     ending: endingOf(reading),
     text: compareText(reading.text, textOf(plan)),
-    ...{ begunAt, endedAt: Date.now() },
+    begunAt,
+    endedAt: Date.now(),
   };
 }
 

@@ -75,8 +75,12 @@ async function serve(
   const body = await readJson(request);
   const ask = JSON.parse(body.messages[0]?.content ?? '') as Ask;
   const call: Running = {
-    ...{ n: ask.call, source, ending: 'running', usage: null },
-    ...{ begunAt: Date.now(), endedAt: null },
+    n: ask.call,
+    source,
+    ending: 'running',
+    usage: null,
+    begunAt: Date.now(),
+    endedAt: null,
   };
   const part = log(call) ? ask.part : 'answers';
   response.on('close', () => {

@@ -114,7 +114,10 @@ async function readLedger(finance: pg.Client, accounts: readonly string[]): Prom
   const byId = new Map<string, LedgerTransaction & { entries: LedgerTransaction['entries'][number][] }>();
   for (const row of rows) {
     const transaction = byId.get(row.transaction_id) ?? {
-      ...{ id: row.transaction_id, kind: row.kind, account: row.account_id, requestId: row.request_id },
+      id: row.transaction_id,
+      kind: row.kind,
+      account: row.account_id,
+      requestId: row.request_id,
       entries: [],
     };
     transaction.entries.push({ ledgerAccount: row.ledger_account, amountNanoUsd: parseUsd(row.amount_usd) });
@@ -126,7 +129,11 @@ async function readLedger(finance: pg.Client, accounts: readonly string[]): Prom
 function recordOf(view: UsageRecordView): UsageRecord {
   const { requestId, outcome, evidence, streamed, tokens } = view;
   return {
-    ...{ requestId, outcome, evidence, streamed, account: view.accountId },
+    requestId,
+    outcome,
+    evidence,
+    streamed,
+    account: view.accountId,
     tokens: tokens && { input: tokens.input, output: tokens.output },
     chargedNanoUsd: parseUsd(view.chargedUsd),
     planNanoUsd: parseUsd(view.planUsd),

@@ -36,8 +36,11 @@ export async function readResources(system: LocalSystem, directory: string): Pro
       const { rss, heapUsed, external, resources } = JSON.parse(readFileSync(file, 'utf8')) as Written;
       const count = (names: readonly string[]): number => names.reduce((sum, one) => sum + (resources[one] ?? 0), 0);
       all.push({
-        ...{ replica, heapBytes: heapUsed + external, residentBytes: rss },
-        ...{ sockets: count(SOCKETS), timers: count(TIMERS) },
+        replica,
+        heapBytes: heapUsed + external,
+        residentBytes: rss,
+        sockets: count(SOCKETS),
+        timers: count(TIMERS),
       });
     }
   }

@@ -7,8 +7,11 @@ const limit = limitCalled('session_5h in USD');
 const USED_UP = '429 window_exhausted';
 
 const call = (answer: string, begunAtMs: number, endedAtMs: number): PressedCall => ({
-  ...{ requestId: `${begunAtMs}`, answer, retryAfter: null },
-  ...{ begunAtMs, endedAtMs },
+  requestId: `${begunAtMs}`,
+  answer,
+  retryAfter: null,
+  begunAtMs,
+  endedAtMs,
 });
 const judge = (seen: PressedCall[], fit: number, mayFault: boolean) =>
   admittedAfterRefusal({ limit, fit, seen, mayFault }).length;

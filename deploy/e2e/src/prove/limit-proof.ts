@@ -101,7 +101,10 @@ export class LimitProof {
     const { operator } = this.#system;
     const { account, model, upstream } = await this.arrange(limit, fit);
     const options = {
-      ...{ secret: account.secret, model, calls, inFlight: IN_FLIGHT },
+      secret: account.secret,
+      model,
+      calls,
+      inFlight: IN_FLIGHT,
       backOff: limit.promise === 'overshoot' ? '429 concurrency_limit' : null,
     };
     const startedAt = this.#clients.nowMs();
@@ -130,7 +133,12 @@ export class LimitProof {
     const [edgeUrl = ''] = this.#system.local.running().edgeUrls;
     const { expired, differences } = await judgeLimit(pressed, operator, edgeUrl);
     return {
-      ...{ limit, fit, calls, kills, ms, slots: account.slots },
+      limit,
+      fit,
+      calls,
+      kills,
+      ms,
+      slots: account.slots,
       ...admittedOf(pressed),
       atOnce: provider.most,
       faults: faultsOf(seen),

@@ -130,7 +130,9 @@ export class Crew {
         ? {}
         : { ...environmentOf(name, addresses, secrets), GATEWAY_REPLICA: `${name}-${n}` };
     const child = new Child({
-      ...{ name, n, onChange },
+      name,
+      n,
+      onChange,
       program: programOf(name),
       env: { ...process.env, GATEWAY_ADMIN_PORT: String(adminPort), ...service, ...env, ...options.env },
       adminUrl: `http://127.0.0.1:${adminPort}`,

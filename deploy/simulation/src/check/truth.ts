@@ -44,8 +44,20 @@ export class Truth {
 
   begin(act: CallAct, account: string, edge: EdgeHost, client: Client): CallTruth {
     const call: CallTruth = {
-      ...{ act, account, edge, client, id: null, hold: null, dispatchedAt: null, tries: 0, released: null },
-      ...{ event: null, eventText: null, isStored: false, reported: null, settledLate: false },
+      act,
+      account,
+      edge,
+      client,
+      id: null,
+      hold: null,
+      dispatchedAt: null,
+      tries: 0,
+      released: null,
+      event: null,
+      eventText: null,
+      isStored: false,
+      reported: null,
+      settledLate: false,
       isUnguarded: false,
     };
     this.calls.push(call);

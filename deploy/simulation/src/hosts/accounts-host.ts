@@ -32,9 +32,16 @@ export class AccountsHost {
     const owned = caps.map((capNanoUsd, index): OwnedKey => {
       const secret = this.#newSecret();
       const record = {
-        ...{ account, key: `${account}.key${index}`, member: `${account}.member`, kind: 'api' as const },
-        ...{ digest: digestOfSecret(secret, PEPPER), state: 'active' as const, expiresAt: null, capNanoUsd },
-        ...{ allowedModels: null, version: 1 },
+        account,
+        key: `${account}.key${index}`,
+        member: `${account}.member`,
+        kind: 'api' as const,
+        digest: digestOfSecret(secret, PEPPER),
+        state: 'active' as const,
+        expiresAt: null,
+        capNanoUsd,
+        allowedModels: null,
+        version: 1,
       };
       return { secret, record };
     });

@@ -102,7 +102,7 @@ export class EdgeHost implements Hosted {
     return {
       bus: {
         subscribe: (contract, handler) => {
-          heard.set(contract.name, (body) => void handler(body as never, undefined as never));
+          heard.set(contract.name, (body) => void handler(body as never));
           return undefined as never;
         },
         onReconnect: (listener) => {

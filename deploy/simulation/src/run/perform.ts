@@ -18,8 +18,14 @@ export function subscriptionOf(startedAt: number, plan: number | null, seed: Pla
     end: startedAt + 20 * DAY_MS,
     planId: `plan-${plan}`,
     plan: {
-      ...{ name: 'Plan', tier: 'plan', models: [MODELS[0]], requestsPerMinute: 1_000, allotments: [] },
-      ...{ concurrency: seed.concurrency, defaultKeyCapNanoUsd: null, activeKeysMax: 10 },
+      name: 'Plan',
+      tier: 'plan',
+      models: [MODELS[0]],
+      requestsPerMinute: 1_000,
+      allotments: [],
+      concurrency: seed.concurrency,
+      defaultKeyCapNanoUsd: null,
+      activeKeysMax: 10,
       windows: [
         { ...window, type: 'session_5h', unit: 'usd', limit: BigInt(seed.windowUsdNanoUsd) },
         { ...window, type: 'weekly', unit: 'requests', limit: BigInt(seed.windowRequests) },

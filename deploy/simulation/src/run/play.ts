@@ -75,13 +75,21 @@ class Play {
     const network = new Network({ time, seed, faults, kill: (host, ms) => this.#places.kill(host, ms) });
     const buckets = new Set(scenario.accounts.map(({ name }) => bucketKeys(bucketOfAccount(name)).token));
     this.#world = {
-      ...{ scenario, time, random, network, catalog: RUN_CATALOG, sweepMs: SWEEP_MS, ledger: new MemoryLedger() },
+      scenario,
+      time,
+      random,
+      network,
+      catalog: RUN_CATALOG,
+      sweepMs: SWEEP_MS,
+      ledger: new MemoryLedger(),
       streams: new Streams(time, new Host('nats')),
       server: new GateServer(time, redis, buckets, (run) => this.#watch.ran(run)),
       truth: new Truth(faults, () => time.now - time.startedAt),
       accounts: new AccountsHost(world),
       outbox: new Outbox(world),
-      ...{ admissions: [null, null], billings: [null, null], edges: [null, null] },
+      admissions: [null, null],
+      billings: [null, null],
+      edges: [null, null],
     };
     this.#places = new Places(this.#world);
     this.#rest = new RestWatch(this.#world, () => this.#places.hosts());

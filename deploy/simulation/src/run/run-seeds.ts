@@ -17,8 +17,17 @@ export interface Failure {
 }
 
 export const NO_TOTALS: Totals = {
-  ...{ seeds: 0, calls: 0, messages: 0, virtualMs: 0, admitted: 0, refused: 0, faults: 0, records: 0 },
-  ...{ expired: 0, settledLate: 0, gateLosses: 0 },
+  seeds: 0,
+  calls: 0,
+  messages: 0,
+  virtualMs: 0,
+  admitted: 0,
+  refused: 0,
+  faults: 0,
+  records: 0,
+  expired: 0,
+  settledLate: 0,
+  gateLosses: 0,
 };
 
 /** Plays seeds one after the other; stops after the first that breaks a rule, and tells of it as small as it gets. */

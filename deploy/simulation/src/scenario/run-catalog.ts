@@ -20,18 +20,39 @@ const figures = {
 
 function modelOf(id: string): CatalogModel {
   return {
-    ...{ v: 1, id, displayName: id, active: true, available: true, kind: 'chat', contextLength: null },
-    ...{ maxOutputTokens: null, bytesPerToken: 3, createdAt: 0 },
+    v: 1,
+    id,
+    displayName: id,
+    active: true,
+    available: true,
+    kind: 'chat',
+    contextLength: null,
+    maxOutputTokens: null,
+    bytesPerToken: 3,
+    createdAt: 0,
     prices: [{ version: 'price-1', effectiveFrom: 0, figures }],
   };
 }
 
 function sourceOf(model: string, place: number): CatalogSource {
   return {
-    ...{ v: 1, id: `${model.replace('/', '-')}-${place}`, model, provider: `provider${place}`, enabled: true },
-    ...{ baseUrl: 'https://provider.example', upstreamModel: 'm', endpoints: ['/v1/chat/completions'], paths: {} },
-    ...{ auth: { type: 'bearer' }, sealedCredential: null, headers: {}, betas: 'pass', priority: place, weight: 1 },
-    ...{ streamUsage: true, cancelStopsBilling: place === 1 },
+    v: 1,
+    id: `${model.replace('/', '-')}-${place}`,
+    model,
+    provider: `provider${place}`,
+    enabled: true,
+    baseUrl: 'https://provider.example',
+    upstreamModel: 'm',
+    endpoints: ['/v1/chat/completions'],
+    paths: {},
+    auth: { type: 'bearer' },
+    sealedCredential: null,
+    headers: {},
+    betas: 'pass',
+    priority: place,
+    weight: 1,
+    streamUsage: true,
+    cancelStopsBilling: place === 1,
     limits: { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null },
     costs: [{ version: 'cost-1', effectiveFrom: 0, figures }],
   };

@@ -44,7 +44,9 @@ test('calls are numbered across both listeners', async () => {
 test('the model name sets the pace of a stream', async () => {
   const begunAt = performance.now();
   const answer = await post(`${simulator.urls[0]}/v1/chat/completions`, {
-    ...{ model: 'paced-chunks3-every100', messages, stream: true },
+    model: 'paced-chunks3-every100',
+    messages,
+    stream: true,
   });
   expect((await answer.text()).match(/"content":"[^"]/g)).toHaveLength(3);
   expect(performance.now() - begunAt).toBeGreaterThan(250);

@@ -24,7 +24,9 @@ export function makeMailSender(url: Secret, from: string): MailSender {
     async send({ id, to, subject, text }) {
       try {
         await transport.sendMail({
-          ...{ from, subject, text },
+          from,
+          subject,
+          text,
           // An object is taken as it is; a text would be parsed, and could name several people.
           to: { name: '', address: to },
           messageId: `<${id}@model-gateway>`,

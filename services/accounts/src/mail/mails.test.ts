@@ -33,7 +33,11 @@ afterAll(() => world.stop());
 const start = async (env: Record<string, string> = { GATEWAY_SMTP_URL: mailbox.url }) =>
   replicas.push(await world.start({ env: { GATEWAY_MAIL_FROM: 'Gateway <gateway@example.net>', ...env } }));
 const alertOf = (account: string, changes: Partial<RaisedAlert> = {}): RaisedAlert => ({
-  ...{ id: randomUUID(), account, threshold: 90, limit: 20, used: 18 },
+  id: randomUUID(),
+  account,
+  threshold: 90,
+  limit: 20,
+  used: 18,
   subject: { kind: 'window', type: 'weekly', unit: 'requests' },
   periodStart: Date.UTC(2026, 10, 16),
   periodEnd: Date.UTC(2026, 10, 23),
@@ -177,7 +181,9 @@ test('a mail is tried for a day, and never sent to somebody who has left', async
   const reader = { email: randomEmail(), accountName: 'A', keyName: null, cappedMember: null };
   const ports = (now: number, sender = failing, found: typeof reader | null = reader) => ({
     store: { alertReader: () => Promise.resolve(found) },
-    ...{ sender, nowMs: () => now, log: world.log },
+    sender,
+    nowMs: () => now,
+    log: world.log,
   });
   await expect(sendMail(ports(alert.raisedAt + GIVEN_UP_MS - 1), row)).rejects.toThrow('away');
   await sendMail(ports(alert.raisedAt + GIVEN_UP_MS), row);

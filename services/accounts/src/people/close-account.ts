@@ -47,7 +47,10 @@ async function close(tx: AccountsTx, { account: id, actor }: CloseAccount, now: 
   const keys = await tx.revokeKeys(id, now);
   const entriesErased = await tx.eraseClosedAccount(id);
   await tx.audit({
-    ...{ actor, action: 'close_account', account: id, objectId: id },
+    actor,
+    action: 'close_account',
+    account: id,
+    objectId: id,
     before: { state: account.state },
     after: { state: next.state, keysRevoked: keys.length, auditEntriesErased: entriesErased },
   });

@@ -236,8 +236,11 @@ test('a password that was changed meanwhile opens nothing; a change ends all oth
   const [mine, other] = [await open(id), await open(id)];
   const change = (compared: string, next: string) =>
     world.dashboard.request(accountsChangePassword, {
-      ...{ user: id, comparedHash: hash(compared), newHash: hash(next) },
-      ...{ digests: [mine.digest], client: client() },
+      user: id,
+      comparedHash: hash(compared),
+      newHash: hash(next),
+      digests: [mine.digest],
+      client: client(),
     });
   expect(await change('guessed', 'third')).toEqual({ changed: false });
   expect(await change('first', 'third')).toEqual({ changed: true });
@@ -293,7 +296,10 @@ test('an invited person sets a password by the link; who has one signs in, and i
   const invite = async (email: string) =>
     accepted(
       await world.dashboard.request(accountsCreateMember, {
-        ...{ account: team.id, spec: { email }, actor: ACTOR, invite: true },
+        account: team.id,
+        spec: { email },
+        actor: ACTOR,
+        invite: true,
       }),
     ).member;
   const email = randomEmail();
@@ -376,7 +382,10 @@ test('what the key rules would say is said beforehand, to each member about them
     accepted(await world.dashboard.request(accountsKeyCreation, { account: team.id, member }));
   world.fund({ ...FUNDED, defaultKeyCapNanoUsd: 2_500_000_000 });
   expect(await creation(team.ownerMemberId)).toEqual({
-    ...{ refusal: null, activeKeys: 0, activeKeysMax: 3, defaultCapUsd: '2.50' },
+    refusal: null,
+    activeKeys: 0,
+    activeKeysMax: 3,
+    defaultCapUsd: '2.50',
   });
   expect(await creation(unverified.id)).toMatchObject({ refusal: { refused: { code: 'email_not_verified' } } });
   world.fund({ ...FUNDED, walletNanoUsd: 0 });
@@ -384,7 +393,8 @@ test('what the key rules would say is said beforehand, to each member about them
   world.fund({ ...FUNDED, activeKeysMax: 1 });
   const key = await world.client.makeKey(team.id, {});
   expect(await creation(team.ownerMemberId)).toMatchObject({
-    ...{ refusal: { refused: { code: 'key_limit_reached' } }, activeKeys: 1 },
+    refusal: { refused: { code: 'key_limit_reached' } },
+    activeKeys: 1,
   });
   const keysOf = async (member: string) => {
     const page = { account: team.id, member, cursor: null, limit: 10 };

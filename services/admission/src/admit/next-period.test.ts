@@ -18,7 +18,10 @@ function period(start: number, end: number, change: Partial<Period> = {}): Perio
   periods += 1;
   return {
     plan: { id: 'pro', name: 'Pro', tier: 'pro' },
-    ...{ requestsPerMinute: 1_000_000, concurrency: 1_000, models: null, allotments: [] },
+    requestsPerMinute: 1_000_000,
+    concurrency: 1_000,
+    models: null,
+    allotments: [],
     windows: [{ type: 'monthly', unit: 'requests', limit: 3, label: 'Monthly' }],
     subscription: { id: `period-${periods}`, start, end },
     ...change,

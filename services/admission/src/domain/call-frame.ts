@@ -101,7 +101,10 @@ function buildFrame(question: FrameQuestion, month: MonthSpan): CallFrame {
   const { weekly } = periods;
   const shape = storeShape({
     ...shared,
-    ...{ month: month.name, weekly, subscription: periods.subscription, endpoint },
+    month: month.name,
+    weekly,
+    subscription: periods.subscription,
+    endpoint,
   });
   const monthRows = [keyMonthRow(key.key, month.name), memberMonthRow(key.member, month.name)] as const;
   const rows = [

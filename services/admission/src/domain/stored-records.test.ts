@@ -3,8 +3,16 @@ import type { KeyRecord } from '@gateway/contracts/messages';
 import { readStoredKey, storeKey } from './stored-records.js';
 
 const usual: KeyRecord = {
-  ...{ account: 'a', key: 'k', member: 'm', kind: 'api', digest: '00ff'.repeat(16), state: 'active', version: 7 },
-  ...{ expiresAt: null, capNanoUsd: null, allowedModels: null },
+  account: 'a',
+  key: 'k',
+  member: 'm',
+  kind: 'api',
+  digest: '00ff'.repeat(16),
+  state: 'active',
+  version: 7,
+  expiresAt: null,
+  capNanoUsd: null,
+  allowedModels: null,
 };
 const CHANGES: readonly Partial<KeyRecord>[] = [
   {},

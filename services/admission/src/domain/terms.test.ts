@@ -9,14 +9,23 @@ type Period = NonNullable<AccountTerms['next']>;
 function period(id: string, start: number, end: number, concurrency: number): Period {
   return {
     plan: { id: `plan-${id}`, name: id, tier: id },
-    ...{ requestsPerMinute: 10 * concurrency, concurrency, models: null, windows: [], allotments: [] },
+    requestsPerMinute: 10 * concurrency,
+    concurrency,
+    models: null,
+    windows: [],
+    allotments: [],
     subscription: { id, start, end },
   };
 }
 
 const NONE: AccountTerms = {
-  ...{ plan: null, requestsPerMinute: 60, concurrency: 3, models: [] },
-  ...{ windows: [], allotments: [], subscription: null },
+  plan: null,
+  requestsPerMinute: 60,
+  concurrency: 3,
+  models: [],
+  windows: [],
+  allotments: [],
+  subscription: null,
 };
 const withoutPlan = { requestsPerMinute: 61, concurrency: 4 };
 const one = period('one', START, END, 10);
@@ -55,7 +64,8 @@ test.each<[string, AccountTerms, number, string | null, number, number, number]>
 ])('%s', (_case, terms, now, id, concurrency, from, until) => {
   const span = termsAt(terms, now);
   expect({ ...span, terms: { id: span.terms.subscription?.id ?? null, slots: span.terms.concurrency } }).toEqual({
-    ...{ from, until },
+    from,
+    until,
     terms: { id, slots: concurrency },
   });
   expect(span.terms.plan?.id ?? null).toBe(id && `plan-${id}`);

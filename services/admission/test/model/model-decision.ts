@@ -179,7 +179,11 @@ export class ModelDecision {
     return {
       kind: 'admitted',
       hold: {
-        ...{ account: key.account, key: key.key, member: key.member, model, priceVersion: price.version },
+        account: key.account,
+        key: key.key,
+        member: key.member,
+        model,
+        priceVersion: price.version,
         worstNanoUsd: worst,
         planMaxNanoUsd: planPays ? left : 0,
         walletMaxNanoUsd: planPays ? Math.min(Math.max(0, worst - left), spendable) : null,
@@ -247,7 +251,10 @@ export class ModelDecision {
   #limitFacts({ type, unit, limit, used, running, resetsAt }: Limit): RefusalFacts {
     return {
       ...(type && { window: type }),
-      ...{ unit, limit, used: used + running, resetsAt },
+      unit,
+      limit,
+      used: used + running,
+      resetsAt,
       retryAfterSeconds: Math.max(1, Math.ceil((resetsAt - this.now) / 1_000)),
     };
   }

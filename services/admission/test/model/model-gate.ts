@@ -100,7 +100,13 @@ export class ModelGate {
     const due = this.now + ASK_MS;
     this.#put({
       ...(hold ?? { id, fields: release.hold }),
-      ...{ state: 'done', edge: null, slot: 'free', lease: 0, due, askAt: due, tries: 0 },
+      state: 'done',
+      edge: null,
+      slot: 'free',
+      lease: 0,
+      due,
+      askAt: due,
+      tries: 0,
       amount: release.amountNanoUsd,
     });
   }

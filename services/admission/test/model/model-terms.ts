@@ -4,8 +4,13 @@ import type { CatalogView } from '../../src/domain/catalog-view.js';
 
 /** Account defaults of behaviour §1, where billing has said nothing. */
 export const NO_PLAN_DEFAULTS: AccountTerms = {
-  ...{ plan: null, requestsPerMinute: 60, concurrency: 3, models: [] },
-  ...{ windows: [], allotments: [], subscription: null },
+  plan: null,
+  requestsPerMinute: 60,
+  concurrency: 3,
+  models: [],
+  windows: [],
+  allotments: [],
+  subscription: null,
 };
 
 /** Largest amount of the wire: what stands for no limit. */

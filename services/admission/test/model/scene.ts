@@ -139,8 +139,13 @@ export const PLANS_TOTAL = PLANS.length;
 const PERIODS_MS = [120_000, DAY_MS, 8 * DAY_MS, 30 * DAY_MS];
 
 export const NO_PLAN: AccountTerms = {
-  ...{ plan: null, requestsPerMinute: 9, concurrency: 3, models: [] },
-  ...{ windows: [], allotments: [], subscription: null },
+  plan: null,
+  requestsPerMinute: 9,
+  concurrency: 3,
+  models: [],
+  windows: [],
+  allotments: [],
+  subscription: null,
 };
 
 /** @param period number of the subscription's period: a plan that changes within one keeps it */

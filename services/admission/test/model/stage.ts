@@ -93,7 +93,12 @@ export class Stage {
   beatOf(edge: string, calls: readonly EdgeCall[], tokens: Beat['tokens']): Beat {
     this.#beats += 1;
     const beat: Beat = {
-      ...{ edge, n: this.#beats, chunk: 0, chunks: 1, tokens, last: false },
+      edge,
+      n: this.#beats,
+      chunk: 0,
+      chunks: 1,
+      tokens,
+      last: false,
       calls: calls.map(({ id, hold, tag }) => ({ id, hold, tag, endpoint: '/v1/chat/completions' })),
       releases: this.unreleased.filter((call) => call.edge === edge).map(releaseOf),
     };
@@ -130,7 +135,10 @@ export class Stage {
 
   #ports(replica: string): Ports {
     return {
-      ...{ gate: this.gate, clock: this.clock, log: silentLog, replica },
+      gate: this.gate,
+      clock: this.clock,
+      log: silentLog,
+      replica,
       owners: {
         find: async (digests) => answer(this.directory.down, this.directory.find(digests)),
         loadAccount: async (_account, name) => {

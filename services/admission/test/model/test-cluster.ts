@@ -96,8 +96,14 @@ function librariesOf(pid: number | null): Record<string, string> {
 
 function startNode({ path, env }: Program, port: number, busPort: number, home: string): ChildProcess {
   const settings = {
-    ...{ port, bind: '127.0.0.1', dir: home, save: '', appendonly: 'no' },
-    ...{ 'cluster-enabled': 'yes', 'cluster-config-file': 'nodes.conf', 'cluster-port': busPort },
+    port,
+    bind: '127.0.0.1',
+    dir: home,
+    save: '',
+    appendonly: 'no',
+    'cluster-enabled': 'yes',
+    'cluster-config-file': 'nodes.conf',
+    'cluster-port': busPort,
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const child = spawn(path, args, { stdio: 'ignore', env: { ...process.env, ...env } });

@@ -45,8 +45,15 @@ const WINDOWS: PlanSpec['windows'] = [
 async function subscribe(account: string, windows = WINDOWS, version = 1): Promise<void> {
   const sql = onPool(ledger.admin);
   const plan = planToStored({
-    ...{ name: 'Pro', tier: 'pro', models: null, requestsPerMinute: 60, concurrency: 10 },
-    ...{ windows, allotments: [], defaultKeyCapNanoUsd: null, activeKeysMax: 3 },
+    name: 'Pro',
+    tier: 'pro',
+    models: null,
+    requestsPerMinute: 60,
+    concurrency: 10,
+    windows,
+    allotments: [],
+    defaultKeyCapNanoUsd: null,
+    activeKeysMax: 3,
   });
   await sql.execute('INSERT INTO accounts (account) VALUES ($1) ON CONFLICT DO NOTHING', [account]);
   await sql.execute('INSERT INTO plan_versions (plan_id, version, spec, created_by) VALUES ($1, $2, $3, $4)', [

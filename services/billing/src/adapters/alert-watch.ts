@@ -198,7 +198,10 @@ function crossingsOf(
   if (crossed.length === 0) return [];
   const [periodStart, periodEnd] = watched.bounds;
   const wanted = crossed.map((threshold) => ({
-    ...{ account, threshold, periodStart, periodEnd },
+    account,
+    threshold,
+    periodStart,
+    periodEnd,
     ...splitRowName(name),
     limit: watched.limit,
     used: value,

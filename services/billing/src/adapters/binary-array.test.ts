@@ -56,8 +56,12 @@ test('PostgreSQL reads every kind of binary array as it was', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.record({
-        ...{ int8s: orNull(int8), uuids: orNull(uuid), hashes: orNull(hash), times: orNull(time) },
-        ...{ int2s: orNull(fc.integer({ min: -32_768, max: 32_767 })), bools: orNull(fc.boolean()) },
+        int8s: orNull(int8),
+        uuids: orNull(uuid),
+        hashes: orNull(hash),
+        times: orNull(time),
+        int2s: orNull(fc.integer({ min: -32_768, max: 32_767 })),
+        bools: orNull(fc.boolean()),
       }),
       async (wanted) => {
         expect(await read('int8[]', int8s(wanted.int8s))).toEqual(wanted.int8s);

@@ -22,7 +22,10 @@ async function closeAccount(tx: Tx, account: string, actor: string, now: number)
   await deleteWebhook(tx, account, actor);
   await tx.execute('UPDATE accounts SET closed_at = now() WHERE account = $1', [account]);
   await insertChange(tx, {
-    ...{ actor, action: 'close_account', account, objectId: account },
+    actor,
+    action: 'close_account',
+    account,
+    objectId: account,
     before: { state: 'open' },
     after: { state: 'closed', subscriptionEnded: ended },
   });

@@ -51,12 +51,21 @@ test('finance reads every view, money with nine places', async () => {
     ),
   ).toEqual([
     {
-      ...{ request_id: call.id, month: '2026-11', charged_usd: '0.000001000' },
-      ...{ plan_usd: '0.000000300', wallet_usd: '0.000000700', cost_usd: '0.000001000' },
+      request_id: call.id,
+      month: '2026-11',
+      charged_usd: '0.000001000',
+      plan_usd: '0.000000300',
+      wallet_usd: '0.000000700',
+      cost_usd: '0.000001000',
       attempts: [
         {
-          ...{ source_id: 'source-1', provider_id: 'provider-1', outcome: 'completed', status: 200 },
-          ...{ possibly_paid: true, cost_version: 'p1', cost_usd: '0.000001000' },
+          source_id: 'source-1',
+          provider_id: 'provider-1',
+          outcome: 'completed',
+          status: 200,
+          possibly_paid: true,
+          cost_version: 'p1',
+          cost_usd: '0.000001000',
         },
       ],
     },
@@ -79,8 +88,12 @@ test('finance reads every view, money with nine places', async () => {
     ),
   ).toEqual([
     {
-      ...{ month: '2026-11', opening_usd: '0.000000000', credits_usd: '5.000000001' },
-      ...{ usage_usd: '-0.000000700', closing_usd: '4.999999301', charged_usd: '0.000001000' },
+      month: '2026-11',
+      opening_usd: '0.000000000',
+      credits_usd: '5.000000001',
+      usage_usd: '-0.000000700',
+      closing_usd: '4.999999301',
+      charged_usd: '0.000001000',
     },
   ]);
   expect(await rows('SELECT line_of, line_id, charged_usd FROM finance.statement_lines_v1 ORDER BY 1')).toEqual([

@@ -77,9 +77,15 @@ test(`records that are searched for are those that a look at all of them finds (
     const times = Array.from({ length: HOURS }, (_, hour) => BEGIN + hour * HOUR + pick([0, 1, HOUR - 1]));
     const query: RecordsQuery = {
       account: sometimes(ACCOUNTS, 0.9),
-      ...{ key: sometimes(KEYS), member: sometimes(MEMBERS), model: sometimes(MODELS), outcome: sometimes(OUTCOMES) },
-      ...{ from: sometimes(times), to: sometimes([...times, 9e15]), before: sometimes(rows)?.['id'] ?? null },
-      ...{ requestId: null, limit: pick([1, 5, 50]) },
+      key: sometimes(KEYS),
+      member: sometimes(MEMBERS),
+      model: sometimes(MODELS),
+      outcome: sometimes(OUTCOMES),
+      from: sometimes(times),
+      to: sometimes([...times, 9e15]),
+      before: sometimes(rows)?.['id'] ?? null,
+      requestId: null,
+      limit: pick([1, 5, 50]),
     };
     const expected = rows.filter((row) => isWanted(row, query)).slice(0, query.limit);
     found += expected.length;
@@ -135,7 +141,9 @@ async function movementsOfEntries(account: string, from: number, to: number): Pr
     [account, from, to],
   );
   return rows.map(({ kind, amount, transactions }) => ({
-    ...{ kind, amountNanoUsd: BigInt(amount), transactions: Number(transactions) },
+    kind,
+    amountNanoUsd: BigInt(amount),
+    transactions: Number(transactions),
   }));
 }
 

@@ -16,19 +16,29 @@ interface Column {
 type Value<T> = (record: UsageRecord) => T | null;
 
 const uuid = (name: string, value: Value<string>): Column => ({
-  ...{ name, type: 'uuid', valuesOf: (records) => uuids(records.map(value)) },
+  name,
+  type: 'uuid',
+  valuesOf: (records) => uuids(records.map(value)),
 });
 const text = (name: string, value: Value<string>): Column => ({
-  ...{ name, type: 'text', valuesOf: (records) => texts(records.map(value)) },
+  name,
+  type: 'text',
+  valuesOf: (records) => texts(records.map(value)),
 });
 const smallint = (name: string, value: Value<number>): Column => ({
-  ...{ name, type: 'smallint', valuesOf: (records) => int2s(records.map(value)) },
+  name,
+  type: 'smallint',
+  valuesOf: (records) => int2s(records.map(value)),
 });
 const bigint = (name: string, value: Value<number | bigint>): Column => ({
-  ...{ name, type: 'bigint', valuesOf: (records) => int8s(records.map(value)) },
+  name,
+  type: 'bigint',
+  valuesOf: (records) => int8s(records.map(value)),
 });
 const time = (name: string, value: Value<number>): Column => ({
-  ...{ name, type: 'timestamptz', valuesOf: (records) => timestamps(records.map(value)) },
+  name,
+  type: 'timestamptz',
+  valuesOf: (records) => timestamps(records.map(value)),
 });
 
 /** All columns but `attempts`, which travels as one JSON array, and those with a default. */

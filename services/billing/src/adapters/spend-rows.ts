@@ -69,7 +69,11 @@ function listOf(rows: readonly SpendRow[], usage: Spend): SpendList {
   const shown = rows.reduce((sum, row) => minus(sum, row), usage);
   return {
     lines: rows.map(({ id, calls, chargedNanoUsd, planNanoUsd, walletNanoUsd }) => ({
-      ...{ id, calls, chargedNanoUsd, planNanoUsd, walletNanoUsd },
+      id,
+      calls,
+      chargedNanoUsd,
+      planNanoUsd,
+      walletNanoUsd,
     })),
     omitted: { entries: (rows[0]?.entries ?? 0) - rows.length, ...shown },
   };

@@ -102,8 +102,12 @@ async function upkeep(tx: Tx, { account, newId, now }: UpkeepRequest): ReturnTyp
   if (renewal !== null && planVersion !== null) {
     const period = {
       ...renewal.of,
-      ...{ id: newId, planVersion, renewalOf: renewal.of.id },
-      ...{ start: renewal.start, end: renewal.end, anchorDay: renewal.anchorDay },
+      id: newId,
+      planVersion,
+      renewalOf: renewal.of.id,
+      start: renewal.start,
+      end: renewal.end,
+      anchorDay: renewal.anchorDay,
     };
     await insertPeriod(tx, period, RENEWER);
     await insertChange(tx, {

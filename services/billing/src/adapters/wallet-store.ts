@@ -74,7 +74,9 @@ function toAuditView({ kind, amountNanoUsd, reason, reference, relatesTo, balanc
   return {
     kind,
     amountUsd: formatUsd(amountNanoUsd),
-    ...{ reason, reference, relatesTo },
+    reason,
+    reference,
+    relatesTo,
     balanceUsd: formatUsd(balanceNanoUsd),
   };
 }

@@ -71,7 +71,9 @@ async function putWebhook(tx: Tx, request: PutWebhookRequest): ReturnType<Webhoo
   if (enabled) await tryAtOnce(tx, account);
   else await dropWaiting(tx, account);
   await insertChange(tx, {
-    ...{ actor, account, objectId: account },
+    actor,
+    account,
+    objectId: account,
     action: 'put_webhook',
     before: before && content(webhookFromRow(before)),
     after: content(webhook),
@@ -86,7 +88,9 @@ export async function deleteWebhook(tx: Tx, account: string, actor: string): Pro
   await tx.execute('DELETE FROM webhooks WHERE account = $1', [account]);
   await dropWaiting(tx, account);
   await insertChange(tx, {
-    ...{ actor, account, objectId: account },
+    actor,
+    account,
+    objectId: account,
     action: 'delete_webhook',
     before: content(webhookFromRow(before)),
     after: null,
@@ -107,7 +111,9 @@ async function rotateSecret(tx: Tx, request: RotateSecretRequest): ReturnType<We
   );
   const webhook = webhookFromRow(after);
   await insertChange(tx, {
-    ...{ actor, account, objectId: account },
+    actor,
+    account,
+    objectId: account,
     action: 'rotate_webhook_secret',
     before: content(webhookFromRow(before)),
     after: content(webhook),

@@ -39,7 +39,8 @@ function toDeliveryView({ event, state, createdAt, endedAt, attempts, lastAttemp
   return {
     eventId: event,
     type: 'alert.raised',
-    ...{ state, attempts },
+    state,
+    attempts,
     createdAt: createdAt.toISOString(),
     endedAt: endedAt && endedAt.toISOString(),
     lastAttempts: [...lastAttempts],

@@ -47,7 +47,12 @@ async function settle(...events: UsageEvent[]): Promise<void> {
 
 async function topUp(account: string, amountNanoUsd: bigint): Promise<void> {
   const entry = {
-    ...{ account, amountNanoUsd, kind: 'credit' as const, reason: 'paid', relatesTo: null, actor: 'test' },
+    account,
+    amountNanoUsd,
+    kind: 'credit' as const,
+    reason: 'paid',
+    relatesTo: null,
+    actor: 'test',
     reference: makeUuidV7(START),
   };
   await makeSettleStore(ledger.pool).ensureMonth('2026-11');

@@ -16,7 +16,9 @@ afterAll(() => world.stop(), 60_000);
 const apply = (plans: { id: string; spec: object }[], changes: object = {}) =>
   world.dashboard.request(billingApplyPlans, {
     plans: plans.map(({ id, spec }) => ({ id, spec: { ...PLAN, ...spec } })),
-    ...{ prune: false, dryRun: false, actor: ACTOR },
+    prune: false,
+    dryRun: false,
+    actor: ACTOR,
     ...changes,
   });
 

@@ -110,8 +110,10 @@ describe('a subscription', () => {
     }
     await world.dashboard.request(billingPutLimits, { account, spec: { concurrency: 7 }, actor: ACTOR });
     expect(world.lastTold(account)).toMatchObject({
-      ...{ concurrency: 7, subscription: { id } },
-      ...{ next: { concurrency: 7, subscription: { id: subscription.id } }, withoutPlan: { concurrency: 7 } },
+      concurrency: 7,
+      subscription: { id },
+      next: { concurrency: 7, subscription: { id: subscription.id } },
+      withoutPlan: { concurrency: 7 },
     });
     world.now = end + APART;
     expect(await world.terms(account)).toMatchObject({ subscription: { id: subscription.id } });

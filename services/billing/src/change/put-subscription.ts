@@ -25,13 +25,17 @@ export async function putSubscription(
   const at = now();
   const { planId, renews } = spec;
   const wish: PeriodWish = {
-    ...{ account, planId, renews },
+    account,
+    planId,
+    renews,
     start: Date.parse(spec.periodStart),
     end: Date.parse(spec.periodEnd),
   };
   const newId = makeUuidV7(at);
   const { decision, change } = await store.putPeriod({
-    ...{ account, planId, actor },
+    account,
+    planId,
+    actor,
     start: wish.start,
     now: at,
     decide: (facts) => decidePeriod(wish, { ...facts, newId, now: at }),

@@ -34,7 +34,10 @@ function known(id: string, changes: Partial<KnownPlan> = {}): [string, KnownPlan
 describe('a plan of the wire', () => {
   test('has the defaults of the contract and labels of its windows', () => {
     expect(plan()).toMatchObject({
-      ...{ requestsPerMinute: 60, concurrency: 10, activeKeysMax: 3, defaultKeyCapNanoUsd: 12_500_000_000n },
+      requestsPerMinute: 60,
+      concurrency: 10,
+      activeKeysMax: 3,
+      defaultKeyCapNanoUsd: 12_500_000_000n,
       windows: [
         { limit: 5_000_000_000n, label: 'Session (5 hours)' },
         { limit: 1_000n, label: 'Week' },

@@ -18,8 +18,15 @@ const NOW = day(10);
 
 function period(id: string, from: number, to: number, changes: Partial<Period> = {}): Period {
   return {
-    ...{ id, account: 'a', planId: 'pro', planVersion: 1 },
-    ...{ start: day(from), end: day(to), renews: false, anchorDay: null, renewalOf: null },
+    id,
+    account: 'a',
+    planId: 'pro',
+    planVersion: 1,
+    start: day(from),
+    end: day(to),
+    renews: false,
+    anchorDay: null,
+    renewalOf: null,
     ...changes,
   };
 }

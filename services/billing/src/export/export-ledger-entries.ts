@@ -35,9 +35,17 @@ function toLine(entry: ExportedEntry): LedgerEntryLine {
   const { reference, reason, relatesTo, actor } = entry;
   return {
     entryId: `${transactionId}.${ordinal}`,
-    ...{ transactionId, kind, accountId: account, requestId, corrects, ledgerAccount },
+    transactionId,
+    kind,
+    accountId: account,
+    requestId,
+    corrects,
+    ledgerAccount,
     amountUsd: formatUsd(amountNanoUsd),
     at: postedAt.toISOString(),
-    ...{ reference, reason, relatesTo, actor },
+    reference,
+    reason,
+    relatesTo,
+    actor,
   };
 }

@@ -30,7 +30,9 @@ function toLine({ record, recordedAt }: ExportedRecord): UsageRecordLine {
     ...toRecordView(record),
     attempts: record.attempts.map(({ source, outcome, status, possiblyPaid, provider, costVersion, costNanoUsd }) => ({
       sourceId: source,
-      ...{ outcome, status, possiblyPaid },
+      outcome,
+      status,
+      possiblyPaid,
       providerId: provider,
       costVersion,
       costUsd: costNanoUsd === null ? null : formatUsd(costNanoUsd),

@@ -23,7 +23,9 @@ function toEntryView({ number, at, actor, action, account, objectId, before, aft
   return {
     id: `billing.${number}`,
     at: at.toISOString(),
-    ...{ actor, action, objectId },
+    actor,
+    action,
+    objectId,
     accountId: account,
     before: before && { ...before },
     after: after && { ...after },

@@ -93,7 +93,9 @@ describe('finance', () => {
     const { id } = await fund(account, '2.00', 'credit');
     expect((await world.audit({ object: id })).entries).toMatchObject([
       {
-        ...{ action: 'add_wallet_entry', accountId: account, before: { balanceUsd: '0.00' } },
+        action: 'add_wallet_entry',
+        accountId: account,
+        before: { balanceUsd: '0.00' },
         after: { amountUsd: '2.00', kind: 'credit', balanceUsd: '2.00' },
       },
     ]);
@@ -117,7 +119,8 @@ describe('finance', () => {
 
     const october = await statement(account, '2026-10');
     expect(october).toMatchObject({
-      ...{ openingBalanceUsd: '0.00', closingBalanceUsd: '4.999999' },
+      openingBalanceUsd: '0.00',
+      closingBalanceUsd: '4.999999',
       movements: [
         { kind: 'credit', amountUsd: '5.00', transactions: 1 },
         { kind: 'usage', amountUsd: '-0.000001', transactions: 1 },
@@ -189,7 +192,13 @@ describe('finance', () => {
     const page = async (by: 'key' | 'model', member: string | null, cursor: string | null) =>
       accepted(
         await world.dashboard.request(billingStatementLines, {
-          ...{ account, month: '2026-10', by, key: null, member, cursor, limit: 50 },
+          account,
+          month: '2026-10',
+          by,
+          key: null,
+          member,
+          cursor,
+          limit: 50,
         }),
       );
     const lines = [];

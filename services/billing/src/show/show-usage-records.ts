@@ -23,7 +23,11 @@ export async function showUsageRecords(
   const place = readUuidCursor(cursor);
   if (isRefusal(place)) return place;
   const records = await store.records({
-    ...{ account, from, to, before: place.after, limit: limit + 1 },
+    account,
+    from,
+    to,
+    before: place.after,
+    limit: limit + 1,
     key: key ?? null,
     member: member ?? null,
     model: model ?? null,

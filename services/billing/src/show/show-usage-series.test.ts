@@ -77,21 +77,38 @@ describe('usage over time', () => {
     const rows = await series(account);
     expect(rows).toEqual([
       {
-        ...{ start: DAY_START, group: null, calls: 3, inputTokens: 1_000, outputTokens: 30 },
-        ...{ cachedInputTokens: 40, cacheWriteTokens: 11 },
-        ...{ chargedNanoUsd: 1_030, planNanoUsd: 0, walletNanoUsd: 1_030 },
+        start: DAY_START,
+        group: null,
+        calls: 3,
+        inputTokens: 1_000,
+        outputTokens: 30,
+        cachedInputTokens: 40,
+        cacheWriteTokens: 11,
+        chargedNanoUsd: 1_030,
+        planNanoUsd: 0,
+        walletNanoUsd: 1_030,
       },
       {
-        ...{ start: DAY_START + DAY, group: null, calls: 1, inputTokens: 80, outputTokens: 0 },
-        ...{ cachedInputTokens: 0, cacheWriteTokens: 0 },
-        ...{ chargedNanoUsd: 80, planNanoUsd: 50, walletNanoUsd: 30 },
+        start: DAY_START + DAY,
+        group: null,
+        calls: 1,
+        inputTokens: 80,
+        outputTokens: 0,
+        cachedInputTokens: 0,
+        cacheWriteTokens: 0,
+        chargedNanoUsd: 80,
+        planNanoUsd: 50,
+        walletNanoUsd: 30,
       },
     ]);
   });
 
   test('by the hour, in groups, the largest charge of an hour first; bounds are whole hours', async () => {
     const rows = await series(account, {
-      ...{ by: 'hour', groupBy: 'model', from: DAY_START + HOUR + 1, to: DAY_START + 3 * HOUR + 1 },
+      by: 'hour',
+      groupBy: 'model',
+      from: DAY_START + HOUR + 1,
+      to: DAY_START + 3 * HOUR + 1,
     });
     expect(rows.map(({ start, group, chargedNanoUsd }) => [(start - DAY_START) / HOUR, group, chargedNanoUsd])).toEqual(
       [
@@ -113,7 +130,11 @@ describe('usage over time', () => {
   test('a time that is too long or ends before it begins is refused', async () => {
     const ask = (changes: object) =>
       world.dashboard.request(billingUsageSeries, {
-        ...{ account, from: 0, to: 400 * DAY, by: 'day' as const, groupBy: 'none' as const },
+        account,
+        from: 0,
+        to: 400 * DAY,
+        by: 'day' as const,
+        groupBy: 'none' as const,
         ...changes,
       });
     expect(await ask({})).toEqual({ rows: [] });
@@ -151,7 +172,13 @@ test('groups that do not fit into an answer join the rest, and nothing is lost',
   const nothing = { inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0, planNanoUsd: 0 };
   const placed: PlacedRow[] = [0, HOUR].flatMap((start) =>
     ['a', 'other', 'c', null].map((group, at) => ({
-      ...{ ...nothing, start, group, place: at + 1, calls: 1, chargedNanoUsd: 10 - at, walletNanoUsd: 10 - at },
+      ...nothing,
+      start,
+      group,
+      place: at + 1,
+      calls: 1,
+      chargedNanoUsd: 10 - at,
+      walletNanoUsd: 10 - at,
     })),
   );
   const shown = (limits: object) => fitRows(placed, limits).map((row) => [row.group, row.chargedNanoUsd]);
@@ -176,7 +203,9 @@ describe('refused calls', () => {
   const list = async (account: string, changes: object = {}) =>
     accepted(
       await world.dashboard.request(billingRefusedCalls, {
-        ...{ account, from: minute - HOUR, to: minute + HOUR },
+        account,
+        from: minute - HOUR,
+        to: minute + HOUR,
         ...changes,
       }),
     );

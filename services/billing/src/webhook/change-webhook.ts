@@ -61,7 +61,8 @@ function noWebhook(): ManagementRefusal {
 function toWebhookView({ account, url, enabled, createdAt, changedAt }: Webhook): WebhookView {
   return {
     accountId: account,
-    ...{ url, enabled },
+    url,
+    enabled,
     createdAt: createdAt.toISOString(),
     changedAt: changedAt.toISOString(),
   };

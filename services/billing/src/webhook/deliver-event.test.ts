@@ -36,13 +36,21 @@ afterAll(() => world.stop());
 
 const put = (account: string, under = current) =>
   makeWebhookStore(ledger.pool).putWebhook({
-    ...{ account, actor: 'test', enabled: true, url: 'https://hooks.example.com/' },
+    account,
+    actor: 'test',
+    enabled: true,
+    url: 'https://hooks.example.com/',
     sealedSecret: seal('whsec_1', `webhook:${account}`, { current: under }),
   });
 
 async function waiting(account: string): Promise<{ body: object; id: string }> {
   const alert: Alert = {
-    ...{ id: randomUUID(), account, threshold: 50, limit: 100n, used: 50n, raisedAt: RAISED },
+    id: randomUUID(),
+    account,
+    threshold: 50,
+    limit: 100n,
+    used: 50n,
+    raisedAt: RAISED,
     subject: { kind: 'key_cap', keyId: 'key-1' },
     periodStart: Date.UTC(2026, 10, 1),
     periodEnd: Date.UTC(2026, 11, 1),

@@ -107,7 +107,9 @@ async function creationOf({ door, account }: AccountContext): Promise<KeyCreatio
     allowed: refusal === null,
     code,
     message: refusal && refusal.refused.message,
-    ...{ activeKeys, maxActiveKeys: activeKeysMax, defaultCapUsd },
+    activeKeys,
+    maxActiveKeys: activeKeysMax,
+    defaultCapUsd,
   };
 }
 

@@ -44,9 +44,12 @@ function viewOf(model: ModelView, state: DecidingState | null): PageModel {
   const { id, displayName, kind, available, contextLength, maxOutputTokens, prices } = model;
   const isPaid = state !== null && ((state.walletNanoUsd ?? 0) > 0 || isInPlan(state, id));
   return {
-    ...{ id, displayName, kind },
+    id,
+    displayName,
+    kind,
     allowed: isPaid && available && prices !== null,
-    ...{ contextLength, maxOutputTokens },
+    contextLength,
+    maxOutputTokens,
     prices: prices && pricesOf(prices),
   };
 }

@@ -65,7 +65,9 @@ function windowsOf(state: DecidingState | null): OverviewView['windows'] {
   return (state?.windows ?? []).map(({ type, label, unit, limit, used, resetsAt }) => {
     const view = windowView(BigInt(limit), BigInt(used));
     return {
-      ...{ type, label, unit },
+      type,
+      label,
+      unit,
       limit: amountOf(unit, limit),
       used: amountOf(unit, Number(view.used)),
       percent: view.percentUsed,

@@ -304,7 +304,8 @@ test('refused calls are told by hour and code, the newest ids first', async () =
   world.script({
     'billing.refused-calls': {
       rows: [row(minute, 'key_1', ids.slice(4)), row(minute - 60_000, 'key_2', ids.slice(0, 4))],
-      ...{ more: false, totals: [{ code: 'no_funding', count: 8 }] },
+      more: false,
+      totals: [{ code: 'no_funding', count: 8 }],
     },
     'accounts.list-keys': { keys: [{ ...KEY, id: 'key_2' }], nextCursor: null },
   });
@@ -368,7 +369,7 @@ test('a wrong password and an unknown address are answered the same, and too man
   const throttled = await world.send('POST', '/api/sign-in', { who: null, body });
   expectError(throttled, 'too_many_attempts');
   expect(throttled.headers.get('retry-after')).toBe('77');
-  world.script({ 'accounts.create-session': { session: null }, ...{ 'accounts.begin-sign-in': known } });
+  world.script({ 'accounts.create-session': { session: null }, 'accounts.begin-sign-in': known });
   const changed = await world.send('POST', '/api/sign-in', { who: null, body: { ...body, password: PASSWORD } });
   expectError(changed, 'invalid_credentials');
 });

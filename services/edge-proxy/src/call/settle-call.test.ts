@@ -40,7 +40,12 @@ function play(ending: CallEnding, attempts: readonly object[]) {
     metrics: { lastPieceUnconfirmed: () => undefined },
   } as unknown as Edge;
   const call = {
-    ...{ id: makeUuidV7(1), startedAt: 1, begunAtMs: 0, firstByteAt: null, span: NO_SPAN, attempts },
+    id: makeUuidV7(1),
+    startedAt: 1,
+    begunAtMs: 0,
+    firstByteAt: null,
+    span: NO_SPAN,
+    attempts,
     row: { path: '/v1/chat/completions' },
     parsed: { model: 'pub/model', stream: false, bounds: { promptBytes: 1, arrayElements: 0, attachments: 0 } },
     held: { id: 'id', bucket: 1, tag: 'tag', hold: { account: TEST_ACCOUNT, worstNanoUsd: 5 } },

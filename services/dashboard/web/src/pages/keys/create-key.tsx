@@ -48,7 +48,8 @@ function Form({ creation, onClose, onCreated }: FormProps) {
         ...(forOthers ? { memberId: member } : {}),
       };
       return request<PageKeyCreated>(`/accounts/${account.id}/keys`, {
-        ...{ method: 'POST', body },
+        method: 'POST',
+        body,
         idempotencyKey: idempotencyKeyOf(body),
       });
     },
