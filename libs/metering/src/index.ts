@@ -39,15 +39,13 @@ export { splitFunding } from './split.js';
 export type { FundingSplit } from './split.js';
 export { estimateUsage } from './estimate.js';
 export {
-  PLAN_ROW,
   WALLET_ROW,
   allotmentRow,
   keyMonthRow,
   memberMonthRow,
   monthlyWindowRow,
   parseRowName,
-  rowNamesOfCall,
   sessionWindowRow,
   weeklyWindowRow,
 } from './row-names.js';
-export type { RowName, RowsOfCall } from './row-names.js';
+export type { RowName } from './row-names.js';

@@ -2,42 +2,20 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { monthOf } from './calendar.js';
 import {
-  PLAN_ROW,
   WALLET_ROW,
   allotmentRow,
   keyMonthRow,
   memberMonthRow,
   monthlyWindowRow,
   parseRowName,
-  rowNamesOfCall,
   sessionWindowRow,
   weeklyWindowRow,
 } from './row-names.js';
-import type { RowName, RowsOfCall } from './row-names.js';
+import type { RowName } from './row-names.js';
 
 const MODEL = 'publisher/model:free.v1:beta';
-const CALL: RowsOfCall = {
-  key: 'key-1',
-  member: 'member-1',
-  model: MODEL,
-  periods: {
-    month: '2026-11',
-    session5h: 1_000,
-    weekly: 2_000,
-    subscription: { id: 'period-1', start: 0, end: 9_000 },
-  },
-  planFunded: true,
-  windows: [
-    { type: 'session_5h', unit: 'usd' },
-    { type: 'weekly', unit: 'requests' },
-    { type: 'monthly', unit: 'usd' },
-  ],
-  allotment: 'requests',
-};
-
 test.each<[string, RowName]>([
   ['wallet', { kind: 'wallet' }],
-  ['plan', { kind: 'plan' }],
   ['km:key-1:2026-11', { kind: 'key_month', keyId: 'key-1', month: '2026-11' }],
   ['mm:member-1:2026-11', { kind: 'member_month', memberId: 'member-1', month: '2026-11' }],
   ['w:session_5h:usd:1000', { kind: 'window', type: 'session_5h', unit: 'usd', start: 1000 }],
@@ -54,6 +32,7 @@ test.each<[string, RowName]>([
 
 test.each([
   '',
+  'plan',
   'alx',
   'kmx',
   'Wallet',
@@ -122,71 +101,10 @@ test.each<[string, () => string]>([
   expect(name).toThrow(RangeError);
 });
 
-test.each<[string, Partial<RowsOfCall>, string[]]>([
-  [
-    'a plan-funded call touches everything of its plan',
-    {},
-    [
-      'wallet',
-      'km:key-1:2026-11',
-      'mm:member-1:2026-11',
-      'w:session_5h:usd:1000',
-      'w:weekly:requests:2000',
-      'w:monthly:usd:period-1',
-      `al:requests:${MODEL}:period-1`,
-    ],
-  ],
-  [
-    'a wallet-funded call touches no window',
-    { planFunded: false },
-    ['wallet', 'km:key-1:2026-11', 'mm:member-1:2026-11'],
-  ],
-  ['a key without a member', { planFunded: false, member: null }, ['wallet', 'km:key-1:2026-11']],
-  [
-    'a plan with one window',
-    { windows: [{ type: 'weekly', unit: 'usd' }], allotment: null },
-    ['wallet', 'km:key-1:2026-11', 'mm:member-1:2026-11', 'w:weekly:usd:2000'],
-  ],
-  [
-    'two windows of one type in different units have a row each',
-    {
-      windows: [
-        { type: 'weekly', unit: 'usd' },
-        { type: 'weekly', unit: 'requests' },
-      ],
-      allotment: null,
-      member: null,
-    },
-    ['wallet', 'km:key-1:2026-11', 'w:weekly:usd:2000', 'w:weekly:requests:2000'],
-  ],
-  [
-    'a session that is not open yet has no name',
-    {
-      periods: { ...CALL.periods, session5h: null },
-      windows: [{ type: 'session_5h', unit: 'usd' }],
-      allotment: null,
-      member: null,
-    },
-    ['wallet', 'km:key-1:2026-11'],
-  ],
-])('%s', (_name, call, names) => {
-  expect(rowNamesOfCall({ ...CALL, ...call })).toEqual(names);
-});
-
-test.each<[string, Partial<RowsOfCall>]>([
-  ['week', { periods: { ...CALL.periods, weekly: null } }],
-  ['subscription period', { periods: { ...CALL.periods, subscription: null }, windows: [] }],
-  ['subscription period for its monthly window', { periods: { ...CALL.periods, subscription: null }, allotment: null }],
-])('a plan-funded call without its %s is a fault', (_name, call) => {
-  expect(() => rowNamesOfCall({ ...CALL, ...call })).toThrow(RangeError);
-});
-
 function write(row: RowName): string {
   switch (row.kind) {
     case 'wallet':
       return WALLET_ROW;
-    case 'plan':
-      return PLAN_ROW;
     case 'key_month':
       return keyMonthRow(row.keyId, row.month);
     case 'member_month':

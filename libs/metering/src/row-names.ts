@@ -1,34 +1,16 @@
 import { isMonth } from './calendar.js';
-import type { Periods, WindowType, WindowUnit } from './windows.js';
+import type { WindowUnit } from './windows.js';
 
 /** Row of the settled wallet balance. */
 export const WALLET_ROW = 'wallet';
-/** Row of the plan's terms. */
-export const PLAN_ROW = 'plan';
-
 /** A row name taken apart. Key, member and model ids may contain `:`; months, starts and period ids do not. */
 export type RowName =
   | { kind: 'wallet' }
-  | { kind: 'plan' }
   | { kind: 'key_month'; keyId: string; month: string }
   | { kind: 'member_month'; memberId: string; month: string }
   | { kind: 'window'; type: 'session_5h' | 'weekly'; unit: WindowUnit; start: number }
   | { kind: 'window'; type: 'monthly'; unit: WindowUnit; subscriptionPeriodId: string }
   | { kind: 'allotment'; unit: WindowUnit; modelId: string; subscriptionPeriodId: string };
-
-/** What decides which rows a call is charged to. */
-export interface RowsOfCall {
-  key: string;
-  /** `null` where the key belongs to no member. */
-  member: string | null;
-  model: string;
-  periods: Periods;
-  planFunded: boolean;
-  /** The plan's windows; one type may be limited in both units, each with a row of its own. */
-  windows: readonly { type: WindowType; unit: WindowUnit }[];
-  /** The unit of the plan's allotment for the model; `null` without one. */
-  allotment: WindowUnit | null;
-}
 
 /** Month's spend of a key. @throws RangeError for an empty id or a wrong month */
 export function keyMonthRow(keyId: string, month: string): string {
@@ -60,29 +42,9 @@ export function allotmentRow(unit: WindowUnit, modelId: string, subscriptionPeri
   return `al:${unit}:${requireId(modelId)}:${requirePeriodId(subscriptionPeriodId)}`;
 }
 
-/**
- * The rows whose values a call can change, each once: the wallet, the month of key and member, and for plan-funded
- * calls the windows and the allotment. The plan's terms are not among them. A session that is not open yet has no
- * name and is left out: the script that opens it names it.
- * @throws RangeError when a plan-funded call lacks its week or subscription period
- */
-export function rowNamesOfCall(call: RowsOfCall): string[] {
-  const { periods } = call;
-  const names = new Set([WALLET_ROW, keyMonthRow(call.key, periods.month)]);
-  if (call.member !== null) names.add(memberMonthRow(call.member, periods.month));
-  if (!call.planFunded) return [...names];
-  for (const { type, unit } of call.windows) {
-    const name = windowRow(type, unit, periods);
-    if (name !== null) names.add(name);
-  }
-  if (call.allotment !== null) names.add(allotmentRow(call.allotment, call.model, subscriptionPeriodId(periods)));
-  return [...names];
-}
-
 /** Takes a row name apart; `null` for a text that none of the functions here writes. */
 export function parseRowName(name: string): RowName | null {
   if (name === WALLET_ROW) return { kind: 'wallet' };
-  if (name === PLAN_ROW) return { kind: 'plan' };
   const first = name.indexOf(':');
   const last = name.lastIndexOf(':');
   const middle = name.slice(first + 1, last);
@@ -100,23 +62,6 @@ export function parseRowName(name: string): RowName | null {
     default:
       return null;
   }
-}
-
-function windowRow(type: WindowType, unit: WindowUnit, periods: Periods): string | null {
-  switch (type) {
-    case 'session_5h':
-      return periods.session5h === null ? null : sessionWindowRow(unit, periods.session5h);
-    case 'weekly':
-      if (periods.weekly === null) throw new RangeError('a plan-funded call has no week');
-      return weeklyWindowRow(unit, periods.weekly);
-    case 'monthly':
-      return monthlyWindowRow(unit, subscriptionPeriodId(periods));
-  }
-}
-
-function subscriptionPeriodId(periods: Periods): string {
-  if (periods.subscription === null) throw new RangeError('a plan-funded call has no subscription period');
-  return periods.subscription.id;
 }
 
 function parseWindow(middle: string, tail: string): RowName | null {
