@@ -1,4 +1,4 @@
-import { gatewayError } from '@gateway/contracts/errors';
+import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
 import { fakeAnswer } from '../test/fake-answer.js';
 import type { Delivery } from '../src/call/delivery.js';
 import { StreamRelay } from '../src/call/relay-stream.js';
@@ -14,6 +14,8 @@ interface Relayed {
   readonly written: string;
   readonly delivery: Delivery | null;
   readonly isUnusable: boolean;
+  /** The provider's error, in our words. */
+  readonly failure: GatewayError | null;
   readonly begunBeforeFirstEvent: boolean;
 }
 
@@ -31,6 +33,10 @@ export function problemOf(stream: GeneratedStream, random: () => number): string
     if (!relayed.isUnusable || relayed.written !== '') return 'a stream without an event was not refused';
     return null;
   }
+  if (expected.ended === 'refused') {
+    if (relayed.failure === null || relayed.written !== '') return 'a stream that begins with an error was not refused';
+    return null;
+  }
   const { delivery } = relayed;
   if (delivery === null) return 'the relay did not end';
   const ending = expected.ended === 'left' ? 'client_left' : expected.ended === 'complete' ? 'complete' : 'cut';
@@ -46,6 +52,7 @@ function relay(
   const pieces: Buffer[] = [];
   let delivery: Delivery | null = null;
   let isUnusable = false;
+  let failure: GatewayError | null = null;
   let fed = 0;
   let begunBeforeFirstEvent = false;
   const answer = fakeAnswer({ write: (bytes) => pieces.push(Buffer.from(bytes)) > 0 && random() < 0.9 });
@@ -58,6 +65,12 @@ function relay(
     events: {
       begun: () => (begunBeforeFirstEvent = !hasEvent(stream, fed)),
       ended: (ended) => (delivery = ended),
+      providerFailed: (error) => {
+        failure = error;
+        if (relay.hasBegun) relay.stop('cut', error);
+        else relay.drop();
+      },
+      broken: () => undefined,
       unusable: () => (isUnusable = true),
       pause: () => undefined,
       firstToken: () => undefined,
@@ -66,15 +79,15 @@ function relay(
   for (const chunk of stream.chunks) {
     fed += 1;
     relay.data(chunk);
-    if (delivery === null && !isUnusable) look(fed, Buffer.concat(pieces).toString());
+    if (delivery === null && !isUnusable && failure === null) look(fed, Buffer.concat(pieces).toString());
   }
-  if (stream.end === 'proper') relay.end();
+  if (stream.end === 'proper') relay.end(false);
   else
     relay.stop(
       stream.end === 'cut' ? 'cut' : 'client_left',
       stream.end === 'cut' ? gatewayError('upstream_timeout') : null,
     );
-  return { written: Buffer.concat(pieces).toString(), delivery, isUnusable, begunBeforeFirstEvent };
+  return { written: Buffer.concat(pieces).toString(), delivery, isUnusable, failure, begunBeforeFirstEvent };
 }
 
 function textOf(stream: GeneratedStream, chunks: number): string {
@@ -112,15 +125,20 @@ function bytesProblem(stream: GeneratedStream, relayed: Relayed, delivery: Deliv
   // Of a broken stream the LF of a cut CRLF may be missing: it came with no frame.
   const isWhole = all === passed || (ended !== 'complete' && `${all}\n` === passed);
   if (!isWhole) return 'other bytes than the provider sent';
-  if (ended !== 'cut') return delivery.cutEnding === undefined ? null : 'an ending without a cut of ours';
-  return endingProblem(stream, delivery.cutEnding?.toString() ?? '');
+  const code = CODE_OF_ENDING[ended];
+  if (code === undefined) return delivery.cutEnding === undefined ? null : 'an ending without a cut of ours';
+  return endingProblem(stream, delivery.cutEnding?.toString() ?? '', code);
 }
 
-/** Our own ending is a complete event, an error, and no final marker. */
-function endingProblem({ format }: GeneratedStream, ending: string): string | null {
+/** What our own ending of a stream says. */
+const CODE_OF_ENDING: Readonly<Record<string, string>> = { cut: 'upstream_timeout', replaced: 'upstream_error' };
+
+/** Our own ending is a complete event, an error, no final marker, and nothing of what a provider said. */
+function endingProblem({ format }: GeneratedStream, ending: string, code: string): string | null {
   const { frames, rest } = framesOf(ending);
   if (rest !== '' || frames.length === 0) return 'the ending is no event';
-  if (!ending.includes('upstream_timeout')) return 'the ending says no error';
+  if (!ending.includes(code)) return 'the ending says no error';
+  if (ending.includes('Overloaded')) return "the ending says the provider's text";
   const isError = format === 'chat' ? /^data: \{"error"/.test(ending) : frames.at(-1)?.event === 'error';
   return isError ? null : 'the ending is no error event';
 }

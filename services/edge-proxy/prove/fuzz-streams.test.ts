@@ -109,6 +109,8 @@ function relay(stream: HostileStream): Relayed {
       begun: () => undefined,
       firstToken: () => undefined,
       ended: (delivery) => ended.push(delivery),
+      providerFailed: (error) => (relay.hasBegun ? relay.stop('cut', error) : (isUnusable = true)),
+      broken: () => undefined,
       unusable: () => (isUnusable = true),
       pause: () => undefined,
     },
@@ -120,7 +122,7 @@ function relay(stream: HostileStream): Relayed {
   // What the attempt does of it (attempt-source).
   if (isUnusable && relay.hasBegun) relay.stop('cut', gatewayError('upstream_error'));
   else if (isUnusable) relay.drop();
-  else if (stream.end === 'proper') relay.end();
+  else if (stream.end === 'proper') relay.end(false);
   else
     relay.stop(
       stream.end === 'cut' ? 'cut' : 'client_left',

@@ -14,8 +14,8 @@ export interface Expected {
   readonly passed: string;
   /** The frames after it; at a proper end also what is left after the last of them. */
   readonly following: string;
-  /** `unusable`: no event came. */
-  readonly ended: 'complete' | 'cut_by_provider' | 'cut' | 'left' | 'unusable';
+  /** `unusable`: no event came. `replaced`, `refused`: by an error of ours, behind the first event or instead of it. */
+  readonly ended: 'complete' | 'cut_by_provider' | 'replaced' | 'refused' | 'cut' | 'left' | 'unusable';
   /** Where the final marker's frame begins in `passed`, null when none came. */
   readonly finalAt: number | null;
   readonly usage: Usage | null;
@@ -38,6 +38,10 @@ export function expectedOf(stream: GeneratedStream): Expected {
   let hasEvent = false;
   for (const [index, frame] of seen.entries()) {
     const meaning = meaningOf(stream.format, frame);
+    if (meaning.role === 'error' && stream.format === 'message') {
+      const ended = hasEvent ? 'replaced' : 'refused';
+      return { passed: hasEvent ? passed : '', following: '', ended, finalAt: null, usage, textBytes };
+    }
     if (frame.data !== null) hasEvent = true;
     usage = meaning.usage ?? usage;
     textBytes += Buffer.byteLength(meaning.text);

@@ -62,15 +62,16 @@ export interface SourceReader {
   /** A final status. `headers` have lower-case names; a repeated header is an array. */
   head(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
   data(chunk: Buffer): void;
-  end(): void;
+  /** `openEnded`: nothing but the end of the connection has told that the body is complete. */
+  end(openEnded: boolean): void;
   failed(failure: SourceFailure): void;
 }
 
 export interface SourceFailure {
   /**
    * `private`: the source's address is a private one, and such are not allowed: no connection was tried.
-   * `unreachable`: no connection was made. `unanswered`: it ended after the request was sent, before the first response
-   * byte. `broken`: it ended later, or what came is no HTTP.
+   * `unreachable`: no connection was made. `unanswered`: it ended after the request was sent, before the head of an answer was
+   * complete, or what came is no HTTP. `broken`: it ended later.
    */
   readonly kind: 'private' | 'unreachable' | 'unanswered' | 'broken';
   /** The connection had answered another request before: the provider may have closed it while it was idle. */

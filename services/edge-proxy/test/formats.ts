@@ -14,6 +14,8 @@ export interface Format {
   readonly cutEndsNormally: boolean;
   /** The provider's own error inside a stream. */
   readonly providerError: string;
+  /** It is relayed; otherwise an error of ours takes its place. */
+  readonly relaysErrors: boolean;
 }
 
 const json = { 'content-type': 'application/json' };
@@ -33,6 +35,7 @@ export const FORMATS: readonly Format[] = [
     cutEnding: /^data: \{"error":.*\}\n\n$/,
     cutEndsNormally: false,
     providerError: data({ error: { message: 'overloaded', type: 'server_error' } }),
+    relaysErrors: true,
   },
   {
     path: '/v1/messages',
@@ -52,6 +55,7 @@ export const FORMATS: readonly Format[] = [
     cutEnding: /^event: error\ndata: .*\n\n$/,
     cutEndsNormally: false,
     providerError: event('error', { error: { type: 'overloaded_error', message: 'Overloaded' } }),
+    relaysErrors: false,
   },
   {
     path: '/v1/responses',
@@ -66,5 +70,6 @@ export const FORMATS: readonly Format[] = [
     cutEnding: /^event: response\.failed\ndata: .*\n\nevent: error\ndata: .*\n\n$/,
     cutEndsNormally: true,
     providerError: event('error', { sequence_number: 1, code: 'server_error', message: 'overloaded' }),
+    relaysErrors: true,
   },
 ];

@@ -33,7 +33,7 @@ export function eventText(events: readonly { readonly type: string }[]): string 
 }
 
 function nameOf({ pass, final, providerError }: SeenFrame): Seen {
-  if (!pass) return 'drop';
   if (providerError) return 'error';
+  if (!pass) return 'drop';
   return final ? 'final' : 'pass';
 }

@@ -96,7 +96,7 @@ class Playing implements SourceExchange {
   #end(): void {
     if (this.#isPaused) return void this.#waiting.push(() => this.#end());
     this.#isOver = true;
-    this.reader.end();
+    this.reader.end(false);
   }
 
   #fail(kind: 'unreachable' | 'broken'): void {

@@ -14,6 +14,8 @@ export interface Lane {
   readonly client: Client;
   /** Answers on the present connection. */
   answers: number;
+  /** The present connection was reset: an answer that only its end would end is not complete then. */
+  wasReset: boolean;
   isIdle: boolean;
 }
 
@@ -30,7 +32,10 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
   readonly #reader: SourceReader;
   #controller: Dispatcher.DispatchController | null = null;
   #isReused = false;
-  #hasAnswerBegun = false;
+  /** A final status came. */
+  #hasHead = false;
+  /** Nothing but the end of the connection tells where the body ends. */
+  #isOpenEnded = false;
   #isOver = false;
 
   constructor(owner: LaneOwner, lane: Lane, request: SourceRequest, reader: SourceReader) {
@@ -73,10 +78,6 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
     if (!this.#isOver) this.#reader.sent();
   }
 
-  onResponseStarted(): void {
-    this.#hasAnswerBegun = true;
-  }
-
   onResponseStart(
     controller: Dispatcher.DispatchController,
     status: number,
@@ -84,7 +85,10 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
   ): void {
     // A second copy, which undici would keep until the answer has ended: kilobytes for each open stream.
     controller.rawHeaders = null;
-    if (status >= 200 && !this.#isOver) this.#reader.head(status, headers);
+    if (status < 200) return;
+    this.#hasHead = true;
+    this.#isOpenEnded = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
+    if (!this.#isOver) this.#reader.head(status, headers);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -93,18 +97,23 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#isOver) return;
+    // The client takes a reset for the end of such a body.
+    if (this.#isOpenEnded && this.#lane.wasReset) return this.#fail('broken', 'reset inside a body without a length');
     this.#isOver = true;
     this.#owner.giveBack(this.#lane);
-    this.#reader.end();
+    this.#reader.end(this.#isOpenEnded);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#isOver) return;
+    const code = 'code' in error ? String(error.code) : error.name;
+    this.#fail(this.#kindOf(error), error instanceof PrivateAddressError ? error.message : code);
+  }
+
+  #fail(kind: SourceFailure['kind'], reason: string): void {
     this.#isOver = true;
     this.#owner.drop(this.#lane);
-    const code = 'code' in error ? String(error.code) : error.name;
-    const reason = error instanceof PrivateAddressError ? error.message : code;
-    this.#reader.failed({ kind: this.#kindOf(error), reused: this.#isReused, reason });
+    this.#reader.failed({ kind, reused: this.#isReused, reason });
   }
 
   /** A finished generator keeps nothing. The next piece is asked for when the connection has room for it. */
@@ -121,6 +130,6 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
   #kindOf(error: Error): SourceFailure['kind'] {
     if (error instanceof PrivateAddressError) return 'private';
     if (this.#controller === null) return 'unreachable';
-    return this.#hasAnswerBegun ? 'broken' : 'unanswered';
+    return this.#hasHead ? 'broken' : 'unanswered';
   }
 }

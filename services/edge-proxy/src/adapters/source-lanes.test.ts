@@ -58,7 +58,10 @@ function exchange(
       bodyTaken: (reused) => void heard.told.push(`taken ${reused}`),
       head: (status) => void heard.told.push(`${status}`),
       data: () => undefined,
-      end: () => resolve(heard),
+      end: (openEnded) => {
+        if (openEnded) heard.told.push('open end');
+        resolve(heard);
+      },
       failed: (failure) => {
         heard.failure = failure;
         resolve(heard);
@@ -184,6 +187,33 @@ test('a provider that answers before it has read a large body is heard, and its 
   expect((await exchange(lanes, server.url, body)).told).toEqual(['sent', '413']);
   expect((await exchange(lanes, server.url, body)).told).toEqual(['sent', '413']);
   expect(server.connections()).toBe(2);
+});
+
+test.each<[string, string, boolean, string[], SourceFailure['kind'] | null]>([
+  ['nothing', '', true, ['sent'], 'unanswered'],
+  ['an informational answer', 'HTTP/1.1 100 Continue\r\n\r\n', true, ['sent'], 'unanswered'],
+  ['early hints', 'HTTP/1.1 103 Early Hints\r\n\r\n', false, ['sent'], 'unanswered'],
+  ['a part of a head', 'HTTP/1.1 200 OK\r\ncont', true, ['sent'], 'unanswered'],
+  ['what is no HTTP', 'SSH-2.0-x\r\n', false, ['sent'], 'unanswered'],
+  ['a part of a body', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc', true, ['sent', '200'], 'broken'],
+  [
+    'a part of a chunk',
+    'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\nabc',
+    false,
+    ['sent', '200'],
+    'broken',
+  ],
+  ['a body without a length, and a reset', 'HTTP/1.1 200 OK\r\n\r\nabc', true, ['sent', '200'], 'broken'],
+  ['a body without a length, and its end', 'HTTP/1.1 200 OK\r\n\r\nabc', false, ['sent', '200', 'open end'], null],
+])('a connection that ends after %s', async (_name, bytes, isReset, told, kind) => {
+  const server = await provider((socket) =>
+    onRequest(socket, () => {
+      // What is sent must be read before the reset, which would take it along.
+      socket.write(bytes, () => setTimeout(() => (isReset ? socket.resetAndDestroy() : socket.end()), 50));
+    }),
+  );
+  const heard = await exchange(lanesWith({ privateAllowed: true }), server.url);
+  expect([heard.told, heard.failure?.kind ?? null]).toEqual([told, kind]);
 });
 
 test('a connection that breaks while it takes a large body has not answered', async () => {

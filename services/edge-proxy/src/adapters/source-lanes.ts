@@ -128,7 +128,12 @@ class OriginLanes implements LaneOwner {
 
   #make(): Lane {
     const client = new Client(this.#origin, {
-      connect: this.#connect,
+      connect: (options, callback) =>
+        this.#connect(options, (...result) => {
+          // Heard before the client itself hears of it.
+          result[1]?.once('error', () => (lane.wasReset = true));
+          callback(...result);
+        }),
       pipelining: 1,
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: IDLE_MS_MAX,
@@ -140,9 +145,10 @@ class OriginLanes implements LaneOwner {
       strictContentLength: true,
       allowH2: false,
     });
-    const lane: Lane = { client, answers: 0, isIdle: false };
+    const lane: Lane = { client, answers: 0, wasReset: false, isIdle: false };
     client.on('disconnect', () => {
       lane.answers = 0;
+      lane.wasReset = false;
       if (lane.isIdle) this.drop(lane);
     });
     this.#all.add(lane);

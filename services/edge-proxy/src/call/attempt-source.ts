@@ -4,8 +4,9 @@ import { readsErrorText } from '../domain/provider-error.js';
 import type { OpenedSource, SourceExchange, SourceFailure, SourceReader } from '../ports.js';
 import type { SourceHeaders } from './answer-headers.js';
 import { AttemptJudge, resultOfFailure } from './attempt-judge.js';
-import { AttemptLimits } from './attempt-limits.js';
+import { AttemptLimits, type Limit } from './attempt-limits.js';
 import { callTime, freeBody, type AdmittedCall, type Edge } from './call.js';
+import { ClientPauses } from './client-pauses.js';
 import type { AnswerRelay, Delivery, RelayEvents } from './delivery.js';
 import { makeRelay } from './make-relay.js';
 import { sourceRequest } from './source-request.js';
@@ -51,6 +52,7 @@ class Attempt implements SourceReader, RelayEvents {
   #isSent = false;
   #isPaused = false;
   readonly #limits: AttemptLimits;
+  readonly #pauses: ClientPauses;
   #relay: AnswerRelay | null = null;
   /** Of a complete answer: takes what its provider still sends. */
   #follower: AnswerRelay | null = null;
@@ -64,11 +66,12 @@ class Attempt implements SourceReader, RelayEvents {
     this.#facts = facts;
     this.#resolve = resolve;
     this.#judge = new AttemptJudge(edge, call);
+    this.#pauses = new ClientPauses(edge.settings.stalledMs);
     this.#limits = new AttemptLimits(edge.deadlines, {
       source: opened.source.limits,
       deadlineAtMs: call.deadlineAt,
       silenceMs: edge.settings.upstreamDeadlineMs,
-      expired: (limit) => this.#breakOff({ kind: 'timed_out', limit, sent: this.#isSent }),
+      expired: (limit) => this.#expired(limit),
     });
   }
 
@@ -124,13 +127,13 @@ class Attempt implements SourceReader, RelayEvents {
     }
   }
 
-  end(): void {
+  end(openEnded: boolean): void {
     const phase = this.#phase;
     this.#exchange = null;
-    if (phase === 'relay') this.#relay?.end();
+    if (phase === 'relay') this.#relay?.end(openEnded);
     else if (phase === 'error_body') this.#concludeErrorBody();
     if (this.#phase !== 'rest') return;
-    this.#follower?.end();
+    this.#follower?.end(openEnded);
     this.#hangUp();
   }
 
@@ -142,6 +145,7 @@ class Attempt implements SourceReader, RelayEvents {
     const { id } = this.#opened.source;
     this.#edge.log.debug({ requestId: this.#call.id, source: id, ...failure }, 'an attempt broke');
     if (failure.kind === 'private') this.#edge.privateSources.refused(id, failure.reason);
+    if (this.#relay?.hasBegun === true && this.#pauses.madeProviderWait(this.#nowMs())) return this.#abandon();
     this.#breakOff(resultOfFailure(failure));
   }
 
@@ -153,7 +157,7 @@ class Attempt implements SourceReader, RelayEvents {
 
   firstToken(): void {
     const { begunAtMs, row } = this.#call;
-    this.#edge.metrics.firstToken(row, (this.#edge.deadlines.nowMs() - begunAtMs) / 1_000);
+    this.#edge.metrics.firstToken(row, (this.#nowMs() - begunAtMs) / 1_000);
   }
 
   ended(delivery: Delivery): void {
@@ -166,6 +170,14 @@ class Attempt implements SourceReader, RelayEvents {
     this.#readRest();
   }
 
+  providerFailed(error: GatewayError): void {
+    this.#breakOff({ kind: 'provider_error', error });
+  }
+
+  broken(): void {
+    this.#breakOff({ kind: 'broken_in_body' });
+  }
+
   unusable(): void {
     this.#breakOff({ kind: 'unusable_body' });
   }
@@ -173,6 +185,7 @@ class Attempt implements SourceReader, RelayEvents {
   pause(): void {
     if (this.#isPaused || this.#exchange === null) return;
     this.#isPaused = true;
+    this.#pauses.pause(this.#nowMs());
     this.#exchange.pause();
     this.#limits.watchClient(() => this.#abandon());
     this.#call.request.answer.watchReading(this.#edge.settings.stalledMs, () => this.#abandon());
@@ -182,6 +195,7 @@ class Attempt implements SourceReader, RelayEvents {
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
+    this.#pauses.resume(this.#nowMs());
     this.#call.request.answer.unwatchReading();
     if (this.#phase !== 'relay') return;
     this.#limits.heard();
@@ -229,6 +243,16 @@ class Attempt implements SourceReader, RelayEvents {
   #stop(error: GatewayError): void {
     if (this.#phase === 'over' || this.#phase === 'rest') return;
     this.#breakOff({ kind: 'stopped', sent: this.#isSent, error });
+  }
+
+  #expired(limit: Limit): void {
+    const isClients = limit === 'deadline' && this.#pauses.areWaitedFor(this.#nowMs());
+    if (isClients) this.#abandon();
+    else this.#breakOff({ kind: 'timed_out', limit, sent: this.#isSent });
+  }
+
+  #nowMs(): number {
+    return this.#edge.deadlines.nowMs();
   }
 
   /** Ends the attempt without a complete answer. */

@@ -25,8 +25,8 @@ export interface AnswerRelay {
   readonly hasBegun: boolean;
   /** Also after `ended` of a complete answer. */
   data(chunk: Buffer): void;
-  /** The provider ended its answer as HTTP says. */
-  end(): void;
+  /** The provider ended its answer as HTTP says; `openEnded`: by the end of the connection alone, which proves nothing. */
+  end(openEnded: boolean): void;
   /** Nothing of the answer was sent, and nothing will be. */
   drop(): void;
   /** The answer stops here. `client_left`: nobody reads it any more; `cut`: with the error that tells the client why. */
@@ -41,6 +41,10 @@ export interface RelayEvents {
   firstToken(): void;
   /** Called once. */
   ended(delivery: Delivery): void;
+  /** The provider reports an error inside its stream, which the client gets as this one: as an answer, or as an ending. */
+  providerFailed(error: GatewayError): void;
+  /** The connection has ended before the answer was complete. */
+  broken(): void;
   /** The body is no answer: it is judged as broken, and if the client has got nothing, answered with an error. */
   unusable(): void;
   /** The client reads slower than the provider writes. */

@@ -131,11 +131,6 @@ describe('without an end', () => {
       { status: 502, code: 'upstream_error' },
     ],
     [
-      'an event behind one',
-      { once: `${STREAM_HEAD}${chunkOf(`${CHAT.first}data: `)}`, again: Buffer.from(chunkOf(kib64)) },
-      { status: 200, code: 'upstream_error' },
-    ],
-    [
       'a head',
       { once: 'HTTP/1.1 200 OK\r\n', again: Buffer.from(`x-pad: ${'x'.repeat(1_000)}\r\n`) },
       { status: 504, code: 'upstream_timeout' },
@@ -207,9 +202,60 @@ describe('without an end', () => {
   test('many streams together hold no more of their unfinished events than one bound', async () => {
     PARTIAL_FRAMES.take(PARTIAL_FRAMES.bytesMax - MIB);
     const half = `data: ${'x'.repeat(2 * MIB)}`;
-    const { answer, event } = await play({ once: `${STREAM_HEAD}${chunkOf(CHAT.first)}${chunkOf(half)}` });
+    const stream = (...chunks: string[]) => ({ once: `${STREAM_HEAD}${chunks.map(chunkOf).join('')}0\r\n\r\n` });
+    const first = await play(stream(half, `\n\n${CHAT.done}`));
+    const later = await play(stream(CHAT.first, half, `\n\n${CHAT.usage}`, CHAT.done));
     PARTIAL_FRAMES.give(PARTIAL_FRAMES.bytesMax - MIB);
+    expect(first.answer.status).toBe(502);
+    expect(first.event).toMatchObject({ outcome: 'voided', attempts: [{ outcome: 'broken' }] });
+    // Behind the first event nothing has to be held: it passes unread.
+    expect(later.answer).toMatchObject({ status: 200, isComplete: true });
+    expect(later.answer.body).toBe(`${CHAT.first}${half}\n\n${CHAT.usage}${CHAT.done}`);
+    expect(later.event).toMatchObject({ outcome: 'settled', evidence: 'reported' });
+  });
+});
+
+describe('without a length', () => {
+  const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n';
+  /** Ends by a reset, or as if all was said; what was sent is read before. */
+  async function playOpenEnded(bytes: string, isReset: boolean, stream = true): Promise<Played> {
+    const provider = await startRawProvider((socket: Socket) =>
+      onRequest(socket, () => {
+        socket.write(bytes, () => setTimeout(() => (isReset ? socket.resetAndDestroy() : socket.end()), 50));
+      }),
+    );
+    raw.push(provider);
+    const model = await publishOwnModel(world, { url: provider.url, more: { streamUsage: false } });
+    const { body } = CHAT.request({ model: model.model, stream });
+    const answer = await answerTo(requestOf(CHAT.path, body));
+    const event = await world.eventOf(answer.headers.get('x-gateway-request-id') ?? '');
+    return { answer, event, sentBytes: bytes.length, connections: provider.connections() };
+  }
+  const whole = CHAT.first + CHAT.usage + CHAT.done;
+
+  test.each([
+    ['reset', true],
+    ['ended', false],
+  ])('a stream that is %s before its end was cut', async (_name, isReset) => {
+    const { answer, event } = await playOpenEnded(`${head}${CHAT.first}data: {"x"`, isReset);
     expect(answer).toMatchObject({ status: 200, isComplete: false });
+    expect(answer.body.startsWith(`${CHAT.first}data: {"error":`)).toBe(true);
+    expect(answer.body).toContain('upstream_timeout');
+    expect(event).toMatchObject({ outcome: 'voided', attempts: [{ outcome: 'broken' }] });
+  });
+
+  test('a stream that is ended behind its final marker is complete', async () => {
+    const { answer, event } = await playOpenEnded(head + whole, false);
+    expect(answer).toMatchObject({ status: 200, isComplete: true, body: whole });
+    expect(event).toMatchObject({ outcome: 'settled', evidence: 'reported' });
+  });
+
+  test.each([
+    ['a stream without an event', head, true],
+    ['a plain answer', `${PLAIN_HEAD}\r\n{"choices":`, false],
+  ])('%s that is reset is no answer, and no other', async (_name, bytes, stream) => {
+    const { answer, event } = await playOpenEnded(bytes, true, stream);
+    expect([answer.status, answer.body.includes('"code":"upstream_timeout"')]).toEqual([504, true]);
     expect(event).toMatchObject({ outcome: 'voided', attempts: [{ outcome: 'broken' }] });
   });
 });

@@ -29,6 +29,8 @@ function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
       begun: () => undefined,
       firstToken: () => undefined,
       ended: (delivery) => void told.deliveries.push(delivery),
+      providerFailed: () => undefined,
+      broken: () => undefined,
       unusable: () => void (told.unusable += 1),
       pause: () => void (told.pauses += 1),
     },

@@ -1,7 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { fakeAnswer } from '../../test/fake-answer.js';
 import { FORMATS } from '../../test/formats.js';
+import { FRAME_BYTES_MAX, LONG_FRAME_BYTES_MAX } from '../domain/event-stream.js';
 import { READERS } from '../domain/formats/readers.js';
+import { PARTIAL_FRAMES } from '../memory/held-bytes.js';
 import type { Delivery } from './delivery.js';
 import { StreamRelay } from './relay-stream.js';
 
@@ -22,6 +24,8 @@ function relay() {
       begun: () => undefined,
       firstToken: () => undefined,
       ended: (delivery) => void deliveries.push(delivery),
+      providerFailed: () => undefined,
+      broken: () => undefined,
       unusable: () => undefined,
       pause: () => undefined,
     },
@@ -62,7 +66,7 @@ test('half a frame is no part of it, unless the provider ended there', () => {
   const half = relay();
   half.push(RESPONSES.done, 'data: [DO');
   expect(half.lastPiece()).toEqual([RESPONSES.done]);
-  half.stream.end();
+  half.stream.end(false);
   expect(half.lastPiece()).toEqual([`${RESPONSES.done}data: [DO`]);
 });
 
@@ -72,4 +76,38 @@ test('what follows has a bound', () => {
   const frame = `: ${'x'.repeat(1_020)}\n\n`;
   for (let count = 0; count < 100; count += 1) push(frame);
   expect(lastPiece()[0]?.length).toBe(RESPONSES.done.length + 64 * frame.length);
+});
+
+test('an event without an end behind another one passes up to its bound, and next to nothing is held', () => {
+  const told = { unusable: 0 };
+  let sentBytes = 0;
+  const stream = new StreamRelay({
+    answer: fakeAnswer({ write: ({ length }) => (sentBytes += length) > 0 }),
+    headers: [],
+    reader: READERS.chat,
+    metering: { dropUsageFrame: false, choices: 1 },
+    requestId: 'id',
+    events: {
+      begun: () => undefined,
+      firstToken: () => undefined,
+      ended: () => undefined,
+      providerFailed: () => undefined,
+      broken: () => undefined,
+      unusable: () => void (told.unusable += 1),
+      pause: () => undefined,
+    },
+  });
+  stream.data(Buffer.from('data: {}\n\ndata: '));
+  const chunk = Buffer.alloc(64 * 1024, 'x');
+  let heldMost = 0;
+  let chunks = 0;
+  for (; told.unusable === 0 && chunks < 10_000; chunks += 1) {
+    stream.data(chunk);
+    heldMost = Math.max(heldMost, PARTIAL_FRAMES.held);
+  }
+  expect([told.unusable, chunks]).toEqual([1, LONG_FRAME_BYTES_MAX / chunk.length]);
+  expect(heldMost).toBeLessThanOrEqual(FRAME_BYTES_MAX);
+  expect(sentBytes).toBeGreaterThan(LONG_FRAME_BYTES_MAX - FRAME_BYTES_MAX);
+  stream.drop();
+  expect(PARTIAL_FRAMES.held).toBe(0);
 });

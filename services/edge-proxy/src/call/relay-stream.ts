@@ -1,5 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/errors';
 import { FrameOverflow, FrameSplitter, type Frame } from '../domain/event-stream.js';
+import { PASS } from '../domain/formats/meter.js';
 import type { AnswerReader, StreamMeter, StreamMeterOptions } from '../domain/formats/meter.js';
 import { PARTIAL_FRAMES } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
@@ -12,6 +13,8 @@ const FOLLOWING_BYTES_MAX = 64 * 1024;
 const LF = 0x0a;
 const CR = 0x0d;
 const NOTHING = Buffer.alloc(0);
+/** Ends the frame of which some was sent, so that what follows is one of its own. */
+const END_OF_FRAME = Buffer.from('\n\n');
 
 export interface StreamRelayParts {
   readonly answer: ClientAnswer;
@@ -27,7 +30,8 @@ export interface StreamRelayParts {
 /**
  * Relays a stream frame by frame: what arrives together is written together, nothing waits. The final marker is held back
  * as the last piece, and with it every frame that follows before it is sent; the usage frame that only the gateway asked
- * for is taken out.
+ * for is taken out. A frame behind the first event that is too long to be held passes unread: what it repeats of the answer
+ * was delivered before it, and shall not be lost with it.
  */
 export class StreamRelay implements AnswerRelay {
   readonly #parts: StreamRelayParts;
@@ -57,12 +61,13 @@ export class StreamRelay implements AnswerRelay {
   data(chunk: Buffer): void {
     if (this.#isOver) return this.#follow(chunk);
     const frames = this.#split(chunk);
-    if (frames === null || !this.#count(this.#splitter.heldBytes)) this.#parts.events.unusable();
+    if (frames === null) this.#parts.events.unusable();
     else this.#relay(frames);
   }
 
-  end(): void {
+  end(openEnded: boolean): void {
     if (this.#isOver) return this.#followWith(this.#splitter.end()?.bytes ?? NOTHING);
+    if (openEnded && !this.#meter.result().finished) return this.#parts.events.broken();
     const rest = this.#splitter.end();
     if (rest !== null) this.#relay([rest]);
     if (this.#isOver) return;
@@ -83,14 +88,14 @@ export class StreamRelay implements AnswerRelay {
   #relay(frames: readonly Frame[]): void {
     const passing: Buffer[] = [];
     for (const [index, frame] of frames.entries()) {
-      const { pass, final, providerError } = this.#meter.see(frame);
+      const { pass, final, providerError, error } = frame.isPiece ? PASS : this.#meter.see(frame);
       if (!this.#hasToken && this.#meter.hasText()) {
         this.#hasToken = true;
         this.#parts.events.firstToken();
       }
       const bytes = this.#passingOf(frame, pass);
       // A final marker may be told by its name alone.
-      if (frame.data !== null || final) this.#hasEvent = true;
+      if ((frame.data !== null || final) && error === null) this.#hasEvent = true;
       if (final) {
         this.#send(passing);
         this.#lastPiece = [bytes];
@@ -100,7 +105,7 @@ export class StreamRelay implements AnswerRelay {
       if (bytes.length > 0) passing.push(bytes);
       if (providerError) {
         this.#send(passing);
-        return this.#finish('cut', null);
+        return error === null ? this.#finish('cut', null) : this.#parts.events.providerFailed(error);
       }
     }
     this.#send(passing);
@@ -121,7 +126,9 @@ export class StreamRelay implements AnswerRelay {
     if (this.#lastPiece === null) return;
     const lf = this.#splitter.takeLf(chunk);
     this.#followWith(lf);
-    for (const { bytes } of this.#split(chunk.subarray(lf.length)) ?? []) this.#followWith(bytes);
+    for (const { bytes, isPiece } of this.#splitFollowing(chunk.subarray(lf.length))) {
+      if (!isPiece) this.#followWith(bytes);
+    }
   }
 
   #followWith(bytes: Buffer): void {
@@ -131,12 +138,18 @@ export class StreamRelay implements AnswerRelay {
 
   /** Null: a frame is too long, and nothing more can be read. */
   #split(chunk: Buffer): Frame[] | null {
-    try {
-      return this.#splitter.push(chunk);
-    } catch (error) {
-      if (error instanceof FrameOverflow) return null;
-      throw error;
-    }
+    return withoutOverflow(() => {
+      const frames = this.#splitter.push(chunk);
+      if (!this.#count(this.#splitter.heldBytes)) {
+        frames.push(this.#splitter.letGo());
+        this.#count(0);
+      }
+      return frames;
+    });
+  }
+
+  #splitFollowing(chunk: Buffer): Frame[] {
+    return withoutOverflow(() => this.#splitter.push(chunk)) ?? [];
   }
 
   /** So many bytes of this stream are part of {@link PARTIAL_FRAMES} now; false when they do not fit. */
@@ -171,6 +184,7 @@ export class StreamRelay implements AnswerRelay {
 
   #begin(): void {
     this.hasBegun = true;
+    this.#splitter.passesLong = true;
     this.#parts.answer.begin(200, this.#parts.headers);
     this.#parts.events.begun();
   }
@@ -189,8 +203,20 @@ export class StreamRelay implements AnswerRelay {
       error,
     };
     const tellsError = ended === 'cut' && error !== null;
-    this.#parts.events.ended(
-      tellsError ? { ...delivery, cutEnding: this.#meter.cutEnding(error, this.#parts.requestId) } : delivery,
-    );
+    this.#parts.events.ended(tellsError ? { ...delivery, cutEnding: this.#cutEnding(error) } : delivery);
+  }
+
+  #cutEnding(error: GatewayError): Buffer {
+    const ending = this.#meter.cutEnding(error, this.#parts.requestId);
+    return this.#splitter.isInsideLong ? Buffer.concat([END_OF_FRAME, ending]) : ending;
+  }
+}
+
+function withoutOverflow(split: () => Frame[]): Frame[] | null {
+  try {
+    return split();
+  } catch (error) {
+    if (error instanceof FrameOverflow) return null;
+    throw error;
   }
 }

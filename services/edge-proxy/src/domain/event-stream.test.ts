@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isDeepStrictEqual } from 'node:util';
-import { FRAME_BYTES_MAX, FrameOverflow, FrameSplitter } from './event-stream.js';
+import { FRAME_BYTES_MAX, FrameOverflow, FrameSplitter, LONG_FRAME_BYTES_MAX } from './event-stream.js';
 import type { Frame } from './event-stream.js';
 
 /** A property takes up to 1 s on a free machine; a busy one must not fail it. */
@@ -164,14 +164,48 @@ test.each([[[10]], [[5, 5]], [[4, 4, 4]]])('a frame above the bound is a fault, 
   expect(() => chunks.forEach((chunk) => splitter.push(chunk))).toThrow(FrameOverflow);
 });
 
+test.each([[[10]], [[5, 5]], [[4, 4, 4]], [[30]]])(
+  'once long frames pass, one comes in pieces, in chunks of %j',
+  (sizes) => {
+    const splitter = new FrameSplitter(9);
+    splitter.passesLong = true;
+    const bytes = Buffer.from(`data: ${'x'.repeat(sizes.reduce((sum, size) => sum + size, 0))}\n\ndata: b\n\n`);
+    let from = 0;
+    const chunks = [...sizes, bytes.length].map((size) => bytes.subarray(from, (from += size)));
+    const frames = chunks.flatMap((chunk) => splitter.push(chunk));
+    expect(Buffer.concat(frames.map((frame) => frame.bytes))).toEqual(bytes);
+    expect(frames.slice(0, -1).every(({ isPiece, data }) => isPiece && data === null)).toBe(true);
+    expect(frames.at(-1)).toMatchObject({ isPiece: false, data: Buffer.from('b') });
+    expect([splitter.heldBytes, splitter.isInsideLong, splitter.end()]).toEqual([0, false, null]);
+  },
+);
+
+test('what is held can be let go of, and the rest follows as it comes', () => {
+  const splitter = new FrameSplitter();
+  splitter.passesLong = true;
+  splitter.push(Buffer.from('data: a'));
+  expect(splitter.letGo()).toMatchObject({ bytes: Buffer.from('data: a'), isPiece: true });
+  expect([splitter.heldBytes, splitter.isInsideLong]).toEqual([0, true]);
+  expect(splitter.push(Buffer.from('a\r')).map(({ bytes }) => bytes.toString())).toEqual(['a\r']);
+  expect(splitter.push(Buffer.from('\n\r\ndata: b')).map(({ bytes }) => bytes.toString())).toEqual(['\n\r\n']);
+  expect([splitter.isInsideLong, splitter.heldBytes]).toEqual([false, 7]);
+});
+
+test('a long frame has a bound of its own', () => {
+  const splitter = new FrameSplitter(9, 20);
+  splitter.passesLong = true;
+  splitter.push(Buffer.alloc(15, 'x'));
+  expect(() => splitter.push(Buffer.alloc(6, 'x'))).toThrow(FrameOverflow);
+});
+
 test('frames at the bound pass, however many', () => {
   const splitter = new FrameSplitter(9);
   expect(splitter.push(Buffer.from('data: a\n\n'.repeat(3)))).toHaveLength(3);
   expect(() => splitter.push(Buffer.from('data: ab\n\n'))).toThrow(FrameOverflow);
 });
 
-test('the bound of a frame is 8 MiB', () => {
-  expect(FRAME_BYTES_MAX).toBe(8_388_608);
+test('a frame is read up to 8 MiB, and passes up to 256', () => {
+  expect([FRAME_BYTES_MAX, LONG_FRAME_BYTES_MAX]).toEqual([8_388_608, 268_435_456]);
 });
 
 test('nothing is left of a stream that ends with a blank line', () => {

@@ -1,5 +1,10 @@
-/** Bytes of one frame; a longer one is a {@link FrameOverflow}. Room for an event that carries a whole image. */
+/** Bytes of one frame that is read. Room for an event that carries a whole image. */
 export const FRAME_BYTES_MAX = 8 * 1024 * 1024;
+/**
+ * Bytes of one frame that passes unread. Room for an answer of 128,000 tokens that is repeated at its end with twenty log
+ * probabilities each.
+ */
+export const LONG_FRAME_BYTES_MAX = 256 * 1024 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -17,9 +22,11 @@ export interface Frame {
   readonly event: string | null;
   /** The data lines, joined by LF; null when there is none (a comment, an empty frame). */
   readonly data: Buffer | null;
+  /** A part of a frame that is too long to be read: nothing but its bytes is known. */
+  readonly isPiece: boolean;
 }
 
-/** A provider's frame exceeds its bound: the stream counts as cut. */
+/** A provider's frame exceeds its bound: the stream counts as cut, or as no answer. */
 export class FrameOverflow extends Error {
   override readonly name = 'FrameOverflow';
 }
@@ -27,7 +34,8 @@ export class FrameOverflow extends Error {
 /**
  * Splits the bytes of a server-sent event stream into frames, however they are cut into chunks. A frame is given out
  * as soon as its blank line is complete: when a CRLF is cut in two there, its LF becomes the first byte of the next
- * frame, where it means nothing. Bytes are not copied while a frame lies in one chunk.
+ * frame, where it means nothing. Bytes are not copied while a frame lies in one chunk. A frame that is too long to be read
+ * is given out in pieces, as they come, once that was allowed.
  */
 export class FrameSplitter {
   /** Earlier chunks' bytes of the frame that has begun. */
@@ -40,8 +48,20 @@ export class FrameSplitter {
   /** The last byte was CR: an LF that follows belongs to it. */
   private afterCr = false;
   private isFirst = true;
+  /** Bytes given out of the frame that has begun; 0 unless it is given out in pieces. */
+  private givenBytes = 0;
+  /** Whether a frame beyond its bound is given out in pieces; it is a {@link FrameOverflow} otherwise. */
+  passesLong = false;
 
-  constructor(private readonly frameBytesMax = FRAME_BYTES_MAX) {}
+  constructor(
+    private readonly frameBytesMax = FRAME_BYTES_MAX,
+    private readonly longFrameBytesMax = LONG_FRAME_BYTES_MAX,
+  ) {}
+
+  /** Whether some of the frame that has begun was given out, and some is still to come. */
+  get isInsideLong(): boolean {
+    return this.givenBytes > 0;
+  }
 
   /** Bytes of the frame that has begun and is not complete. */
   get heldBytes(): number {
@@ -53,7 +73,7 @@ export class FrameSplitter {
    * that frame, and what is left of the chunk is pushed without it. Empty where there is none.
    */
   takeLf(chunk: Buffer): Buffer {
-    if (!this.afterCr || this.pendingBytes > 0 || chunk[0] !== LF) return chunk.subarray(0, 0);
+    if (!this.afterCr || this.pendingBytes > 0 || this.isInsideLong || chunk[0] !== LF) return chunk.subarray(0, 0);
     this.afterCr = false;
     return chunk.subarray(0, 1);
   }
@@ -78,7 +98,7 @@ export class FrameSplitter {
         if (this.pendingBytes === 0 && frameStart > 0 && i - frameStart <= 1) {
           i = endOfEmptyLines(chunk, i);
           this.afterCr = chunk[i] === CR && i + 1 === chunk.length;
-          frames.push({ bytes: chunk.subarray(frameStart, i + 1), event: null, data: null });
+          frames.push({ bytes: chunk.subarray(frameStart, i + 1), event: null, data: null, isPiece: false });
         } else {
           frames.push(this.take(chunk.subarray(frameStart, i + 1)));
         }
@@ -86,8 +106,20 @@ export class FrameSplitter {
       }
       this.lineIsEmpty = true;
     }
-    if (frameStart < chunk.length) this.keep(chunk.subarray(frameStart));
+    if (frameStart < chunk.length) {
+      this.keep(chunk.subarray(frameStart));
+      if (this.isInsideLong || this.pendingBytes > this.frameBytesMax) frames.push(this.letGo());
+    }
     return frames;
+  }
+
+  /**
+   * What is held of the frame that has begun; the rest of it follows in pieces. For a process that can hold no more.
+   * @throws FrameOverflow unless long frames pass
+   */
+  letGo(): Frame {
+    if (!this.passesLong) throw new FrameOverflow(`a frame exceeds ${this.frameBytesMax} bytes`);
+    return this.piece(this.takeHeld(NOTHING));
   }
 
   /**
@@ -95,31 +127,46 @@ export class FrameSplitter {
    * do; of a broken one it is a fragment, not to be relayed.
    */
   end(): Frame | null {
-    return this.pendingBytes === 0 ? null : this.take(Buffer.alloc(0));
+    return this.pendingBytes === 0 ? null : this.take(NOTHING);
   }
 
   private keep(rest: Buffer): void {
     this.pending.push(rest);
     this.pendingBytes += rest.length;
-    this.requireBound(this.pendingBytes);
     if (this.pending.length < PIECES_MAX) return;
     this.joined.push(Buffer.concat(this.pending));
     this.pending = [];
   }
 
   private take(last: Buffer): Frame {
-    this.requireBound(this.pendingBytes + last.length);
-    const bytes = this.pendingBytes === 0 ? last : Buffer.concat([...this.joined, ...this.pending, last]);
-    this.joined = [];
-    this.pending = [];
-    this.pendingBytes = 0;
+    const isLong = this.isInsideLong || this.pendingBytes + last.length > this.frameBytesMax;
+    if (isLong && !this.passesLong) throw new FrameOverflow(`a frame exceeds ${this.frameBytesMax} bytes`);
+    const bytes = this.takeHeld(last);
+    if (isLong) {
+      const piece = this.piece(bytes);
+      this.givenBytes = 0;
+      return piece;
+    }
     const hasBom = this.isFirst && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
     this.isFirst = false;
     return readFrame(bytes, hasBom ? BOM_BYTES : 0);
   }
 
-  private requireBound(bytes: number): void {
-    if (bytes > this.frameBytesMax) throw new FrameOverflow(`a frame exceeds ${this.frameBytesMax} bytes`);
+  private takeHeld(last: Buffer): Buffer {
+    const bytes = this.pendingBytes === 0 ? last : Buffer.concat([...this.joined, ...this.pending, last]);
+    this.joined = [];
+    this.pending = [];
+    this.pendingBytes = 0;
+    return bytes;
+  }
+
+  private piece(bytes: Buffer): Frame {
+    this.isFirst = false;
+    this.givenBytes += bytes.length;
+    if (this.givenBytes > this.longFrameBytesMax) {
+      throw new FrameOverflow(`a frame exceeds ${this.longFrameBytesMax} bytes`);
+    }
+    return { bytes, event: null, data: null, isPiece: true };
   }
 }
 
@@ -146,9 +193,10 @@ function readFrame(bytes: Buffer, start: number): Frame {
     }
     lineStart = lineEnd + 1;
   }
-  return { bytes, event, data: data === null || more === null ? data : Buffer.concat([data, ...more]) };
+  return { bytes, event, data: data === null || more === null ? data : Buffer.concat([data, ...more]), isPiece: false };
 }
 
+const NOTHING = Buffer.alloc(0);
 const LF_BYTES = Buffer.from('\n');
 
 /** The LF of a CRLF counts as an empty line of its own, which means nothing within a frame. */

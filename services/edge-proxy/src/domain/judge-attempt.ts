@@ -39,6 +39,8 @@ export type AttemptResult =
   | { readonly kind: 'broken_before_head'; readonly reusedConnection: boolean }
   /** After the response head: the network, or a provider's error event. */
   | { readonly kind: 'broken_in_body' }
+  /** A provider's error event, which the client gets as this error. */
+  | { readonly kind: 'provider_error'; readonly error: GatewayError }
   /** No answer: a complete plain body that is none (`MeterResult.finished` false), a stream without events, a frame too long. */
   | { readonly kind: 'unusable_body' }
   /** The client left. `sent`: the request had gone to the source. */
@@ -114,6 +116,8 @@ export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): Judged
         : { ...failed, step: 'next_source', outcome: 'broken' };
     case 'broken_in_body':
       return { ...failed, outcome: 'broken' };
+    case 'provider_error':
+      return { ...failed, outcome: 'broken', error: result.error };
     case 'unusable_body':
       return { ...failed, outcome: 'broken', error: unusable() };
     case 'abandoned':

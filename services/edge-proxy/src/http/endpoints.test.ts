@@ -162,7 +162,7 @@ const PROVIDER_ERRORS: Readonly<Record<(typeof STREAMED)[number], string>> = {
     'event: response.failed\ndata: {"type":"response.failed","sequence_number":1,"response":{"id":"resp_7","status":"failed"}}\n\n',
 };
 
-test.each(STREAMED)(
+test.each(STREAMED.filter((path) => path !== '/v1/messages'))(
   "POST %s: the provider's own error event is relayed as the last one, and not billed",
   async (path) => {
     const [frame, endsNormally] = CUT[path];
@@ -172,6 +172,33 @@ test.each(STREAMED)(
     expect(await world.eventOf(idOf(answer))).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
   },
 );
+
+test.each([
+  ['overloaded_error', 529, 'upstream_error'],
+  ['api_error', 500, 'upstream_error'],
+  ['rate_limit_error', 429, 'rate_limit_exceeded'],
+  ['authentication_error', 401, 'upstream_auth_error'],
+  ['invalid_request_error', 400, 'invalid_request'],
+  ['what nobody knows', 502, 'upstream_error'],
+])('POST /v1/messages: an %s of the provider inside a stream is told in our words', async (type, status, code) => {
+  const said = `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type, message: 'of org-acme' } })}\n\n`;
+  const [frame] = CUT['/v1/messages'];
+  world.provider.script({ model: MODEL, steps: [{ chunk: frame }, { chunk: said }] });
+  const cut = await streamOf('/v1/messages');
+  expect([cut.answer.statusCode, cut.isComplete]).toEqual([200, false]);
+  const ending = cut.text.slice(frame.length);
+  expect(ending).toMatch(/^event: error\ndata: .*\n\n$/);
+  const body = { type: 'error', error: { code }, request_id: idOf(cut.answer) };
+  expect(JSON.parse(ending.slice('event: error\ndata: '.length))).toMatchObject(body);
+  world.provider.script({ model: MODEL, steps: [{ chunk: said }] });
+  const refused = await streamOf('/v1/messages');
+  expect([refused.answer.statusCode, refused.isComplete]).toEqual([status, true]);
+  expect(JSON.parse(refused.text)).toMatchObject({ ...body, request_id: idOf(refused.answer) });
+  for (const { answer, text } of [cut, refused]) {
+    expect(text).not.toContain('org-acme');
+    expect(await world.eventOf(idOf(answer))).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
+  }
+});
 
 test.each(STREAMED)('POST %s: the last piece of a stream waits for the record', async (path) => {
   const { answer, text } = await streamOf(path);

@@ -1,9 +1,10 @@
-import { messagesErrorBody } from '@gateway/contracts/errors';
+import { messagesErrorBody, type GatewayError } from '@gateway/contracts/errors';
 import type { Frame } from '../event-stream.js';
 import { AnthropicUsage } from './anthropic-usage.js';
 import { isRecord, isSet, parseObject } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
-import { FINAL, PASS, PROVIDER_ERROR } from './meter.js';
+import { statusError } from '../provider-error.js';
+import { FINAL, PASS } from './meter.js';
 import type { AnswerReader, MeterResult, SeenFrame, StreamMeter } from './meter.js';
 import { meterResult } from './read-usage.js';
 
@@ -24,7 +25,9 @@ function messagesStreamMeter(): StreamMeter {
     see({ event, data }: Frame): SeenFrame {
       const message = data === null ? null : parseObject(data);
       const type = message?.['type'];
-      if (event === 'error' || type === 'error' || isSet(message?.['error'])) return PROVIDER_ERROR;
+      if (event === 'error' || type === 'error' || isSet(message?.['error'])) {
+        return { pass: false, final: false, providerError: true, error: errorOf(message?.['error']) };
+      }
       if (message === null) return event === 'message_stop' ? final() : PASS;
       switch (type) {
         case 'content_block_delta':
@@ -66,6 +69,30 @@ function resultOf(usage: AnthropicUsage, deliveredBytes: number, finished: boole
   if (finished || typeof read === 'string') return meterResult(read, deliveredBytes, finished);
   return { usage: null, problem: 'absent', begun: read, deliveredBytes, finished };
 }
+
+/**
+ * On this endpoint an error has the gateway's code and text, also inside a stream (specification, Errors): what the provider says
+ * only chooses them, as its status would.
+ */
+function errorOf(error: unknown): GatewayError {
+  const type = isRecord(error) ? error['type'] : undefined;
+  const status = typeof type === 'string' ? STATUS_OF_ERROR[type] : undefined;
+  return statusError(status ?? 502, 'messages', null, undefined);
+}
+
+/** The provider's kinds of errors with the status that each has outside of a stream. */
+const STATUS_OF_ERROR: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
 
 function readPlainMessage(body: Buffer): MeterResult {
   const message = parseObject(body);

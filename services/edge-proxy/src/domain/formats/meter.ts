@@ -25,14 +25,16 @@ export interface SeenFrame {
   readonly pass: boolean;
   /** The final marker (`[DONE]`, `message_stop`, `response.completed`): it waits for the record. */
   readonly final: boolean;
-  /** The provider reports an error inside the stream: relayed, and the stream counts as cut. */
+  /** The provider reports an error inside the stream, which counts as cut: relayed, unless there is an `error`. */
   readonly providerError: boolean;
+  /** What the client gets instead of the provider's own error event; null where that is relayed. */
+  readonly error: GatewayError | null;
 }
 
-export const PASS: SeenFrame = { pass: true, final: false, providerError: false };
-export const DROP: SeenFrame = { pass: false, final: false, providerError: false };
-export const FINAL: SeenFrame = { pass: true, final: true, providerError: false };
-export const PROVIDER_ERROR: SeenFrame = { pass: true, final: false, providerError: true };
+export const PASS: SeenFrame = { pass: true, final: false, providerError: false, error: null };
+export const DROP: SeenFrame = { pass: false, final: false, providerError: false, error: null };
+export const FINAL: SeenFrame = { pass: true, final: true, providerError: false, error: null };
+export const PROVIDER_ERROR: SeenFrame = { pass: true, final: false, providerError: true, error: null };
 
 /** Reads one stream, frame by frame, in order. */
 export interface StreamMeter {
