@@ -1,6 +1,13 @@
 import { expect, test } from '@jest/globals';
 import type { PriceFigures } from '@gateway/metering';
-import { planVersion, shownVersions, versionAt, VERSIONS_AHEAD_MAX, withVersion } from './dated-versions.js';
+import {
+  planVersion,
+  publishedVersions,
+  shownVersions,
+  versionAt,
+  VERSIONS_AHEAD_MAX,
+  withVersion,
+} from './dated-versions.js';
 import type { DatedFigures } from './objects.js';
 
 const NOW = 1_000_000;
@@ -79,6 +86,16 @@ test('shown are the one in force and, once for each time, those to come', () => 
   expect(shownVersions(versions, NOW).map(({ version }) => version)).toEqual(['pv_2', 'kept', `pv_${NOW + 2}`]);
   expect(shownVersions(versions, 0).map(({ version }) => version)).toEqual(['pv_1', 'pv_2', 'kept', `pv_${NOW + 2}`]);
   expect(shownVersions([], NOW)).toEqual([]);
+});
+
+test('published is also the one before the one in force: clocks differ, and running calls began earlier', () => {
+  const versions = [at(1, price(1n)), at(2, price(2n)), at(2, price(3n), 'kept'), at(5, null), at(NOW + 1, price(4n))];
+  const published = (nowMs: number) => publishedVersions(versions, nowMs).map(({ version }) => version);
+  expect(published(NOW)).toEqual(['kept', 'pv_5', `pv_${NOW + 1}`]);
+  expect(published(2)).toEqual(['pv_1', 'kept', 'pv_5', `pv_${NOW + 1}`]);
+  expect(published(1)).toEqual(['pv_1', 'kept', 'pv_5', `pv_${NOW + 1}`]);
+  expect(published(0)).toEqual(['pv_1', 'kept', 'pv_5', `pv_${NOW + 1}`]);
+  expect(publishedVersions([], NOW)).toEqual([]);
 });
 
 test('a new version takes its place by its time, behind those of the same time', () => {

@@ -5,8 +5,8 @@ import type { DatedFigures } from './objects.js';
 import { refuse } from './refusal.js';
 
 /**
- * Versions that may wait for their time, of one model or source. With the one in force they fit an entry of the bucket
- * (64 KiB), each with eight tiers.
+ * Versions that may wait for their time, of one model or source. With the one in force and the one before it they fit an
+ * entry of the bucket (64 KiB), each with eight tiers.
  */
 export const VERSIONS_AHEAD_MAX = 12;
 
@@ -53,6 +53,16 @@ export function planVersion(
 export function withVersion<V extends NewFigures>(versions: readonly V[], added: V): V[] {
   const later = versions.findIndex(({ effectiveFrom }) => effectiveFrom > added.effectiveFrom);
   return later < 0 ? [...versions, added] : versions.toSpliced(later, 0, added);
+}
+
+/**
+ * What gates and edges are told: the versions shown, and before them the one that was in force until then. Their clocks are
+ * others than the database's, and calls that are running began earlier: the time that they ask for may lie before the one in force.
+ */
+export function publishedVersions<V extends NewFigures>(versions: readonly V[], nowMs: number): V[] {
+  const inForce = versionAt(versions, nowMs);
+  const before = inForce && versionAt(versions, inForce.effectiveFrom - 1);
+  return before ? [before, ...shownVersions(versions, nowMs)] : shownVersions(versions, nowMs);
 }
 
 /** The version in force and those to come, one for each time: of two with one time the later written counts. */

@@ -1,9 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { catalogModel, catalogProvider, catalogSource, modelEntryKey } from '@gateway/contracts/messages';
 import { modelSpec as modelSchema, sourceSpec as sourceSchema } from '@gateway/contracts/operator';
+import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
 import { modelSpec, sourceSpec } from '../../test/specs.js';
+import { VERSIONS_AHEAD_MAX } from './dated-versions.js';
 import { entriesOf } from './entries.js';
-import { modelOf, sourceOf } from './from-spec.js';
+import { modelOf, SOURCE_BYTES_MAX, sourceOf } from './from-spec.js';
 import type { CatalogSnapshot, Model, Source } from './objects.js';
 
 const NOW = 1_000_000;
@@ -70,7 +72,33 @@ test('every entry has the form that its readers validate, under the key that the
   expect(catalogSource.parse(read('source.a'))).toEqual(read('source.a'));
   const model = catalogModel.parse(read(modelEntryKey('acme/one')));
   expect(model).toEqual(read(modelEntryKey('acme/one')));
-  expect(model).toMatchObject({ createdAt: 7, prices: [{ version: 'pv_now', figures: null }, { version: 'pv_next' }] });
+  expect(model.createdAt).toBe(7);
+  expect(model.prices.map(({ version, figures }) => [version, figures === null])).toEqual([
+    ['pv_old', false],
+    ['pv_now', true],
+    ['pv_next', false],
+  ]);
+});
+
+test('the largest source with all its versions fits an entry of the bucket', () => {
+  const prices = {
+    inputPerMillion: AMOUNT_NANO_USD_MAX,
+    cachedInputPerMillion: AMOUNT_NANO_USD_MAX,
+    cacheWritePerMillion: AMOUNT_NANO_USD_MAX,
+    cacheWrite1hPerMillion: AMOUNT_NANO_USD_MAX,
+    outputPerMillion: AMOUNT_NANO_USD_MAX,
+  };
+  const tiers = Array.from({ length: 8 }, (_, n) => ({ ...prices, aboveInputTokens: 1_000_000_000 - n }));
+  const figures = { ...prices, perCall: AMOUNT_NANO_USD_MAX, tiers };
+  const versions = Array.from({ length: VERSIONS_AHEAD_MAX + 3 }, (_, n) => ({
+    version: `cv_${String(n).padStart(32, '0')}`,
+    effectiveFrom: NOW - 2 + n,
+    figures,
+  }));
+  const entries = entriesOf({ ...SNAPSHOT, costs: new Map([['a', versions]]) });
+  const { costs } = catalogSource.parse(JSON.parse(entries.get('source.a') ?? 'null'));
+  expect(costs).toHaveLength(VERSIONS_AHEAD_MAX + 2);
+  expect(JSON.stringify(costs).length + SOURCE_BYTES_MAX).toBeLessThan(64 * 1024);
 });
 
 test('where a source does not say how its key is sent, the format of its provider does', () => {

@@ -1,6 +1,6 @@
 import { modelEntryKey } from '@gateway/contracts/messages';
 import type { CatalogModel, CatalogProvider, CatalogSource, DatedVersion } from '@gateway/contracts/messages';
-import { shownVersions } from './dated-versions.js';
+import { publishedVersions } from './dated-versions.js';
 import { toWireFigures } from './figures.js';
 import type { CatalogSnapshot, DatedFigures } from './objects.js';
 import { defaultAuth } from './source-auth.js';
@@ -27,7 +27,7 @@ export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string
 }
 
 function datedVersions(versions: readonly DatedFigures[] | undefined, nowMs: number): DatedVersion[] {
-  return shownVersions(versions ?? [], nowMs).map(({ version, effectiveFrom, figures }) => ({
+  return publishedVersions(versions ?? [], nowMs).map(({ version, effectiveFrom, figures }) => ({
     version,
     effectiveFrom,
     figures: figures === null ? null : toWireFigures(figures),
