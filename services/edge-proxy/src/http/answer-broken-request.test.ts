@@ -18,7 +18,8 @@ function answerTo(
     ids: IDS,
     closeConnection: () => void did.push('closes after its answer'),
     endAtOnce: () => void did.push('ends'),
-    endUnread: (status: number) => void did.push(`answers ${status}`),
+    style: 'chat' as const,
+    endUnread: (status: number, body: Buffer) => void did.push(`answers ${status} ${JSON.parse(body.toString()).type}`),
     ...last,
   };
   const connection = { last: last === null ? null : (spied as Last) };
@@ -50,7 +51,8 @@ test.each<[string, Partial<Last>, string]>([
   ['behind a complete request', { isRequestComplete: true, hasBegun: true }, 'closes after its answer'],
   ['behind one that waits for its answer', { isRequestComplete: true, hasBegun: false }, 'closes after its answer'],
   ['in a body that is not needed any more', { isRequestComplete: false, hasBegun: true }, 'ends'],
-  ['in a body that is', { isRequestComplete: false, hasBegun: false }, 'answers 400'],
+  ['in a body that is', { isRequestComplete: false, hasBegun: false }, 'answers 400 undefined'],
+  ['in the body of a message', { isRequestComplete: false, hasBegun: false, style: 'messages' }, 'answers 400 error'],
 ])('what is broken %s', (_where, last, does) => {
   expect(answerTo('HPE_INVALID_METHOD', last)).toEqual({ text: '', isDestroyed: false, did: [does] });
 });

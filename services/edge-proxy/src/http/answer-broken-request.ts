@@ -1,6 +1,7 @@
-import { chatErrorBody, gatewayError } from '@gateway/contracts/errors';
+import { chatErrorBody, gatewayError, messagesErrorBody, type GatewayError } from '@gateway/contracts/errors';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { EndpointStyle } from '../domain/endpoints.js';
 import type { ClientConnection } from './client-connection.js';
 
 const HALF_CLOSED_MS_MAX = 5_000;
@@ -11,9 +12,9 @@ interface ParserProblem {
 }
 
 /**
- * Answers bytes that are no acceptable HTTP request, or that did not come in time, in the chat envelope (behaviour §1,
- * Envelopes). What is wrong behind a complete request harms neither it nor those before it: their answers end first, and
- * then the connection.
+ * Answers bytes that are no acceptable HTTP request, or that did not come in time: in the shape of the request's path, in the
+ * chat envelope where no path is known. What is wrong behind a complete request harms neither it nor those before it: their
+ * answers end first, and then the connection.
  * @param connection the requests of this connection; undefined when none has come yet
  * @param newIds id headers for a request of which no head is known: name, value, name, value, the gateway's first
  */
@@ -32,9 +33,14 @@ export function answerBrokenRequest(
   if (last?.hasBegun === true) return last.endAtOnce();
   const { status, text } = problemOf(code);
   const ids = last?.ids ?? newIds();
-  const body = chatErrorBody(gatewayError('invalid_request', text, { status }), ids[1] ?? '');
+  const body = errorBody(gatewayError('invalid_request', text, { status }), ids[1] ?? '', last?.style ?? 'chat');
   if (last === null) writeRaw(socket, status, body, ids);
   else last.endUnread(status, Buffer.from(body));
+}
+
+/** An error as text, in the shape of its path. */
+export function errorBody(error: GatewayError, id: string, style: EndpointStyle): string {
+  return style === 'chat' ? chatErrorBody(error, id) : messagesErrorBody(error, id);
 }
 
 /**

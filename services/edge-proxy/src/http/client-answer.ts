@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EndpointStyle } from '../domain/endpoints.js';
 import type { ClientAnswer } from '../ports.js';
 import { closeAfterDraining } from './drain-rest.js';
 
@@ -11,6 +12,8 @@ export interface Answering {
 export interface HttpAnswerOptions {
   /** Name, value, name, value: on every answer. */
   readonly ids: readonly string[];
+  /** Of the request's path. */
+  readonly style: EndpointStyle;
   readonly answering: Answering;
   /** The request announces a body. */
   readonly hasBody: boolean;
@@ -23,6 +26,8 @@ export class HttpAnswer implements ClientAnswer {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   #ids: readonly string[];
+  /** The shape of its errors. */
+  readonly style: EndpointStyle;
   readonly #answering: Answering;
   readonly #hasBody: boolean;
   #awaitsContinue: boolean;
@@ -38,6 +43,7 @@ export class HttpAnswer implements ClientAnswer {
     this.#request = request;
     this.#response = response;
     this.#ids = options.ids;
+    this.style = options.style;
     this.#answering = options.answering;
     this.#hasBody = options.hasBody;
     this.#awaitsContinue = options.awaitsContinue;

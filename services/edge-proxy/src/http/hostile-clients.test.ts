@@ -322,6 +322,7 @@ describe('time', () => {
       slowHead: rawClient(port, `POST ${PATH} HTTP/1.1\r\nX-Slow: `),
       halfBody: rawClient(port, `${START}X-Request-Id: mine\r\nContent-Length: 5000\r\n\r\n{"model"`),
       slowBody: rawClient(port, `${START}${CHUNKED}\r\n`),
+      slowMessage: rawClient(port, `${START.replace(PATH, '/v1/messages')}Content-Length: 5000\r\n\r\n{"model"`),
       idle: rawClient(port, `${GET_CONFIG}\r\n`),
       halfNext: rawClient(port, `${GET_CONFIG}\r\nGET /v1/mod`),
     };
@@ -333,6 +334,8 @@ describe('time', () => {
       expect([answer?.status, more]).toEqual([408, []]);
       expect(codeOf(answer as RawAnswer)).toBe('invalid_request');
     }
+    const message = readAnswers(late.slowMessage.wire())[0] as RawAnswer;
+    expect(JSON.parse(message.body)).toMatchObject({ type: 'error', request_id: message.headers.get('request-id') });
     expect(readAnswers(late.halfBody.wire())[0]?.headers.get('x-request-id')).toBe('mine');
     expect(readAnswers(idle.wire()).map(({ status }) => status)).toEqual([200]);
     expect(readAnswers(halfNext.wire()).map(({ status }) => status)).toEqual([200, 408]);

@@ -36,7 +36,8 @@ export class HttpRequest implements ClientRequest {
     this.headers = readHead(incoming.rawHeaders);
     this.id = makeUuidV7(clock.nowMs());
     const hasBody = this.headers.contentLength !== 0;
-    this.answer = new HttpAnswer(incoming, response, { ids: this.#idHeaders(), answering, hasBody, awaitsContinue });
+    const ids = this.#idHeaders();
+    this.answer = new HttpAnswer(incoming, response, { ids, style, answering, hasBody, awaitsContinue });
   }
 
   renewId(): string {

@@ -166,6 +166,30 @@ test('a broken body ends the call without a hold', async () => {
   expect(world.gate.admits).toHaveLength(before);
 });
 
+test.each(['/v1/messages', '/v1/messages/count_tokens'])(
+  'a broken body on %s is answered in its shape',
+  async (path) => {
+    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TEST_KEY}\r\n`;
+    const answer = await exchangeRaw(world.edge.port, `${head}Transfer-Encoding: chunked\r\n\r\nZZ\r\n`);
+    const [, id] = /^request-id: (.+)$/im.exec(answer) ?? [];
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({
+      type: 'error',
+      error: { type: 'invalid_request_error', code: 'invalid_request' },
+      request_id: id,
+    });
+  },
+);
+
+test('CONNECT to a messages path is answered in its shape', async () => {
+  const answer = await exchangeRaw(world.edge.port, 'CONNECT /v1/messages HTTP/1.1\r\nHost: x\r\n\r\n');
+  expect(answer).toMatch(/^request-id: [0-9a-f-]{36}\r$/im);
+  expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({
+    type: 'error',
+    error: { type: 'not_found_error', code: 'unsupported_endpoint' },
+  });
+});
+
 test('a connection is kept for the next request', async () => {
   const one = 'GET /api/gateway/config HTTP/1.1\r\nHost: x\r\n\r\n';
   const text = await exchangeRaw(world.edge.port, one + one.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));

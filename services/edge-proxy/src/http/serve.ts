@@ -1,4 +1,4 @@
-import { chatErrorBody, gatewayError, refusalError, type ErrorContext } from '@gateway/contracts/errors';
+import { gatewayError, refusalError, type ErrorContext } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { Clock, Logger } from '@gateway/service-kit';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { writeError } from '../call/write-error.js';
 import type { EndpointStyle } from '../domain/endpoints.js';
 import type { ClientRequest } from '../ports.js';
-import { answerBrokenRequest, writeRaw } from './answer-broken-request.js';
+import { answerBrokenRequest, errorBody, writeRaw } from './answer-broken-request.js';
 import type { Answering } from './client-answer.js';
 import { ClientConnection } from './client-connection.js';
 import { makeFallThrough } from './fall-through.js';
@@ -84,11 +84,12 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   server.on('connect', (incoming: IncomingMessage, socket: Duplex) => {
     const id = makeUuidV7(clock.nowMs());
     const error = refusalError(1, {}, errorContext);
-    const ids = idHeadersOf(id, readHead(incoming.rawHeaders).requestId || id, 'chat');
+    const style = routes.styleOf(incoming.url ?? '');
+    const ids = idHeadersOf(id, readHead(incoming.rawHeaders).requestId || id, style);
     // node has let go of this connection.
     socket.on('error', () => undefined);
     socket.resume();
-    writeRaw(socket, error.status, chatErrorBody(error, id), ids);
+    writeRaw(socket, error.status, errorBody(error, id, style), ids);
   });
   server.on('clientError', (error: Error, socket: Duplex) => {
     answerBrokenRequest(socket, error, connections.get(socket), () => {
