@@ -1,9 +1,15 @@
 import { expect, test } from '@jest/globals';
+import { gatewayError } from '@gateway/contracts/errors';
 import { PassThrough } from 'node:stream';
 import { answerBrokenRequest } from './answer-broken-request.js';
 import type { ClientConnection } from './client-connection.js';
 
 const ID = '01900000-0000-7000-8000-000000000000';
+const HEADLESS = {
+  newId: () => ID,
+  styleOf: () => 'chat' as const,
+  noEndpoint: gatewayError('unsupported_endpoint'),
+};
 const IDS = ['x-gateway-request-id', ID, 'x-request-id', ID];
 
 type Last = NonNullable<ClientConnection['last']>;
@@ -23,7 +29,7 @@ function answerTo(
     ...last,
   };
   const connection = { last: last === null ? null : (spied as Last) };
-  answerBrokenRequest(socket, Object.assign(new Error(code), { code }), connection, () => IDS);
+  answerBrokenRequest(socket, Object.assign(new Error(code), { code }), connection, HEADLESS);
   const text = String(socket.read() ?? '');
   const isDestroyed = socket.destroyed;
   socket.destroy();

@@ -2,7 +2,9 @@ import { chatErrorBody, gatewayError, messagesErrorBody, type GatewayError } fro
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { EndpointStyle } from '../domain/endpoints.js';
+import { readBrokenHead } from './broken-head.js';
 import type { ClientConnection } from './client-connection.js';
+import { idHeadersOf } from './http-request.js';
 
 const HALF_CLOSED_MS_MAX = 5_000;
 
@@ -11,18 +13,25 @@ interface ParserProblem {
   readonly text: string;
 }
 
+/** What an answer is made of when node's parser made no request of its head. */
+export interface HeadlessAnswering {
+  readonly newId: () => string;
+  readonly styleOf: (path: string) => EndpointStyle;
+  /** Row 1 of the order of refusals. */
+  readonly noEndpoint: GatewayError;
+}
+
 /**
  * Answers bytes that are no acceptable HTTP request, or that did not come in time: in the shape of the request's path, in the
  * chat envelope where no path is known. What is wrong behind a complete request harms neither it nor those before it: their
  * answers end first, and then the connection.
  * @param connection the requests of this connection; undefined when none has come yet
- * @param newIds id headers for a request of which no head is known: name, value, name, value, the gateway's first
  */
 export function answerBrokenRequest(
   socket: Duplex,
   error: Error,
   connection: Pick<ClientConnection, 'last'> | undefined,
-  newIds: () => readonly string[],
+  headless: HeadlessAnswering,
 ): void {
   // Told again for each packet that comes after what was answered.
   if (socket.writableEnded) return;
@@ -32,10 +41,22 @@ export function answerBrokenRequest(
   if (last?.isRequestComplete === true) return last.closeConnection();
   if (last?.hasBegun === true) return last.endAtOnce();
   const { status, text } = problemOf(code);
-  const ids = last?.ids ?? newIds();
-  const body = errorBody(gatewayError('invalid_request', text, { status }), ids[1] ?? '', last?.style ?? 'chat');
-  if (last === null) writeRaw(socket, status, body, ids);
-  else last.endUnread(status, Buffer.from(body));
+  const problem = gatewayError('invalid_request', text, { status });
+  if (last === null) answerHeadless(socket, error, problem, headless);
+  else last.endUnread(status, Buffer.from(errorBody(problem, last.ids[1] ?? '', last.style)));
+}
+
+/** With what the client sent of its id and path, as far as it can be read; a method or path that no endpoint has is row 1. */
+function answerHeadless(
+  socket: Duplex,
+  error: Error,
+  problem: GatewayError,
+  { newId, styleOf, noEndpoint }: HeadlessAnswering,
+): void {
+  const { requestId, path, isNoEndpoint } = readBrokenHead(error);
+  const [id, style] = [newId(), styleOf(path)];
+  const refusal = isNoEndpoint ? noEndpoint : problem;
+  writeRaw(socket, refusal.status, errorBody(refusal, id, style), idHeadersOf(id, requestId ?? id, style));
 }
 
 /** An error as text, in the shape of its path. */

@@ -105,10 +105,7 @@ describe('two requests can never be made of one', () => {
     ['HTTP/2.0', 'GET /api/gateway/config HTTP/2.0\r\n\r\n'],
     ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc'],
-    ['a method of no one', `FOO ${PATH} HTTP/1.1\r\n\r\n`],
     ['a space in the path', 'GET /api/gateway/config x HTTP/1.1\r\n\r\n'],
-    ['a control character in the path', 'GET /api\x01 HTTP/1.1\r\n\r\n'],
-    ['a byte above ASCII in the path', 'GET /caf\xe9 HTTP/1.1\r\n\r\n'],
   ])('%s', async (_name, bytes) => {
     await expectRefused(bytes);
   });
@@ -121,6 +118,36 @@ describe('two requests can never be made of one', () => {
     ['a trailer that is too large', `${START}${CHUNKED}\r\n0\r\nX-A: ${'x'.repeat(40_000)}\r\n\r\n`],
   ])('%s is 431', async (_name, bytes) => {
     await expectRefused(bytes, 431);
+  });
+
+  test.each<[string, string]>([
+    ['of no one', `FOO ${PATH} HTTP/1.1\r\n\r\n`],
+    ['in lower case', 'post /v1/models HTTP/1.1\r\n\r\n'],
+    ['of another protocol', 'DESCRIBE /v1/models HTTP/1.1\r\n\r\n'],
+    ['with a control character in the path', 'GET /api\x01 HTTP/1.1\r\n\r\n'],
+    ['with a byte above ASCII in the path', 'GET /v1/caf\xc3\xa9 HTTP/1.1\r\n\r\n'],
+    ['without a slash', 'GET v1/models HTTP/1.1\r\n\r\n'],
+    ['behind an answered one', `${GET_CONFIG.replace('api', 'nothing')}\r\nFOO / HTTP/1.1\r\n\r\n`],
+  ])('a request %s is no endpoint, and closes the connection', async (_name, bytes) => {
+    const answers = await answersTo(world.edge.port, bytes);
+    const last = answers.at(-1) as RawAnswer;
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
+    expect(codeOf(last)).toBe('unsupported_endpoint');
+    expect(JSON.parse(last.body).error).not.toHaveProperty('request_id');
+    expect(last.headers.get('connection')).toBe('close');
+  });
+
+  test('of a head that is refused, the id is sent back and the path decides the shape', async () => {
+    const id = 'X-Request-Id: mine \xe9\r\n';
+    for (const [bytes, status] of [
+      [`FOO /v1/messages?a=b HTTP/1.1\r\nHost: x\r\n${id}\r\n`, 404],
+      [`POST /v1/messages HTTP/1.1\r\n${id}Content-Length: 1, 1\r\n\r\n`, 400],
+      [`POST /v1/messages HTTP/1.1\r\n${id}X-Big: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
+    ] as const) {
+      const [answer] = (await answersTo(world.edge.port, bytes)) as [RawAnswer];
+      expect([answer.status, answer.headers.get('x-request-id')]).toEqual([status, 'mine \xe9']);
+      expect(JSON.parse(answer.body)).toMatchObject({ type: 'error', request_id: answer.headers.get('request-id') });
+    }
   });
 
   test.each<[string, string]>([

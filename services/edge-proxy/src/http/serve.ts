@@ -42,6 +42,8 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   const { routes, limits, clock, errorContext } = parts;
   const answering: Answering = { isDraining: false };
   const connections = new WeakMap<Duplex, ClientConnection>();
+  const noEndpoint = refusalError(1, {}, errorContext);
+  const headless = { newId: () => makeUuidV7(clock.nowMs()), styleOf: routes.styleOf, noEndpoint };
   let requestsOpen = 0;
 
   const serve = (incoming: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
@@ -74,7 +76,7 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
     });
   };
   const fallThrough = makeFallThrough((request, style) => {
-    writeError(request.answer, refusalError(1, {}, errorContext), request.id, style);
+    writeError(request.answer, noEndpoint, request.id, style);
   });
 
   const server = makeServer(limits);
@@ -82,20 +84,16 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   server.on('checkContinue', (incoming, response) => serve(incoming, response, true));
   server.on('checkExpectation', (incoming, response) => serve(incoming, response, false));
   server.on('connect', (incoming: IncomingMessage, socket: Duplex) => {
-    const id = makeUuidV7(clock.nowMs());
-    const error = refusalError(1, {}, errorContext);
+    const id = headless.newId();
     const style = routes.styleOf(incoming.url ?? '');
     const ids = idHeadersOf(id, readHead(incoming.rawHeaders).requestId || id, style);
     // node has let go of this connection.
     socket.on('error', () => undefined);
     socket.resume();
-    writeRaw(socket, error.status, errorBody(error, id, style), ids);
+    writeRaw(socket, noEndpoint.status, errorBody(noEndpoint, id, style), ids);
   });
   server.on('clientError', (error: Error, socket: Duplex) => {
-    answerBrokenRequest(socket, error, connections.get(socket), () => {
-      const id = makeUuidV7(clock.nowMs());
-      return idHeadersOf(id, id, 'chat');
-    });
+    answerBrokenRequest(socket, error, connections.get(socket), headless);
   });
 
   return {
