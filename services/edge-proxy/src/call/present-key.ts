@@ -3,7 +3,7 @@ import type { ClientHeaders } from '../ports.js';
 export type PresentedKey =
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'missing' }
-  /** Two headers of one name: nobody can say which one counts. */
+  /** Two Bearers, or two of x-api-key: nobody can say which one counts. */
   | { readonly kind: 'ambiguous' };
 
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
@@ -14,9 +14,14 @@ const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
  */
 export function presentedKey(headers: ClientHeaders): PresentedKey {
   if (headers.hasTwoAuthorizations) return { kind: 'ambiguous' };
-  const bearer = headers.authorization === null ? undefined : BEARER.exec(headers.authorization)?.[1]?.trim();
-  if (bearer !== undefined && bearer !== '') return { kind: 'key', key: bearer };
+  const bearer = headers.authorization === null ? '' : bearerIn(headers.authorization);
+  if (bearer !== '') return { kind: 'key', key: bearer };
   if (headers.hasTwoApiKeys) return { kind: 'ambiguous' };
   const apiKey = headers.apiKey?.trim() ?? '';
   return apiKey === '' ? { kind: 'missing' } : { kind: 'key', key: apiKey };
+}
+
+/** What follows `Bearer`; empty when there is nothing, or another scheme. */
+export function bearerIn(authorization: string): string {
+  return BEARER.exec(authorization)?.[1]?.trim() ?? '';
 }

@@ -3,18 +3,30 @@ import { readHead } from './read-head.js';
 
 test('a repeated key header is ambiguous, a repeated list is joined, of other headers the first counts', () => {
   const head = readHead(
-    'Authorization|a|AUTHORIZATION|b|x-api-key|k|X-Request-Id|1|x-request-id|2|Content-Type|one|content-type|two'.split(
+    'Authorization|Bearer a|AUTHORIZATION|bearer b|x-api-key|k|X-Request-Id|1|x-request-id|2|Content-Type|one|content-type|two'.split(
       '|',
     ),
   );
   expect(head).toMatchObject({
-    authorization: 'a',
+    authorization: 'Bearer a',
     hasTwoAuthorizations: true,
     apiKey: 'k',
     hasTwoApiKeys: false,
     requestId: '1, 2',
     contentType: 'one',
   });
+});
+
+test.each([
+  [['Basic a', 'Digest b'], 'Basic a', false],
+  [['Basic a', 'Bearer b'], 'Bearer b', false],
+  [['Bearer a', 'Basic b'], 'Bearer a', false],
+  [['Bearer ', 'Bearer b'], 'Bearer b', false],
+  [['Basic a', 'Bearer b', 'Bearer c'], 'Bearer b', true],
+  [['Bearer a', 'Basic b', 'Bearer a'], 'Bearer a', true],
+])('of Authorization headers %j it is %s; ambiguous: %s', (sent, authorization, hasTwoAuthorizations) => {
+  const head = readHead(sent.flatMap((value) => ['Authorization', value]));
+  expect(head).toMatchObject({ authorization, hasTwoAuthorizations });
 });
 
 test.each([

@@ -1,3 +1,4 @@
+import { bearerIn } from '../call/present-key.js';
 import type { ClientHeaders } from '../ports.js';
 
 type Field = Exclude<keyof ClientHeaders, 'hasTwoAuthorizations' | 'hasTwoApiKeys' | 'contentLength'>;
@@ -23,13 +24,13 @@ const NAME_LENGTHS: ReadonlySet<number> = new Set(
 const LISTS: ReadonlySet<Field> = new Set(['accept', 'requestId', 'openaiBeta', 'anthropicBeta', 'contentEncoding']);
 
 /**
- * One pass over the raw headers. A second Authorization or x-api-key makes the key ambiguous (behaviour §1, Keys in
- * headers); of other repeated headers the first counts.
+ * One pass over the raw headers. A second Bearer or x-api-key makes the key ambiguous (behaviour §1, Keys in headers); an
+ * Authorization of another scheme is ignored beside a Bearer. Of other repeated headers the first counts.
  */
 export function readHead(rawHeaders: readonly string[]): ClientHeaders {
   const values: { [K in Field]?: string } = {};
   let contentLength: number | null = 0;
-  let authorizations = 0;
+  let hasTwoAuthorizations = false;
   let apiKeys = 0;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const sent = rawHeaders[at] as string;
@@ -46,15 +47,18 @@ export function readHead(rawHeaders: readonly string[]): ClientHeaders {
     }
     const field = FIELDS[name];
     if (field === undefined) continue;
-    if (field === 'authorization') authorizations += 1;
-    else if (field === 'apiKey') apiKeys += 1;
+    if (field === 'apiKey') apiKeys += 1;
     const before = values[field];
     if (before === undefined) values[field] = value;
     else if (LISTS.has(field)) values[field] = `${before}, ${value}`;
+    else if (field === 'authorization' && bearerIn(value) !== '') {
+      if (bearerIn(before) === '') values.authorization = value;
+      else hasTwoAuthorizations = true;
+    }
   }
   return {
     authorization: values.authorization ?? null,
-    hasTwoAuthorizations: authorizations > 1,
+    hasTwoAuthorizations,
     apiKey: values.apiKey ?? null,
     hasTwoApiKeys: apiKeys > 1,
     contentType: values.contentType,

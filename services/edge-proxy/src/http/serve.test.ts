@@ -98,6 +98,7 @@ test.each([
   [{ authorization: 'Bearer not-a-key' }, 'invalid_api_key'],
   [{ authorization: `Bearer ${TEST_KEY.toUpperCase()}` }, 'invalid_api_key'],
   [{ authorization: [`Bearer ${TEST_KEY}`, `Bearer ${TEST_KEY}`] }, 'invalid_api_key'],
+  [{ authorization: ['Basic abc', 'Digest x'] }, 'missing_api_key'],
   [{ authorization: 'Bearer wrong', 'x-api-key': TEST_KEY }, 'invalid_api_key'],
 ])('headers %j are 401 %s without asking anybody', async (headers, code) => {
   const before = world.gate.batches.length;
@@ -111,11 +112,13 @@ test.each([
   expect(world.gate.batches).toHaveLength(before);
 });
 
-test.each([
+test.each<Record<string, string | string[]>>([
   { authorization: `bearer ${TEST_KEY}` },
   { authorization: `BEARER   ${TEST_KEY}`, 'x-api-key': 'wrong' },
   { 'x-api-key': TEST_KEY },
   { authorization: 'Basic abc', 'x-api-key': TEST_KEY },
+  { authorization: ['Basic abc', 'Digest x'], 'x-api-key': TEST_KEY },
+  { authorization: ['Basic abc', `Bearer ${TEST_KEY}`] },
   { authorization: 'Bearer', 'x-api-key': TEST_KEY },
 ])('headers %j present the key', async (headers) => {
   const answer = await send(world.edge.url, PATH, {
