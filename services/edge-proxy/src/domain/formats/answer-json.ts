@@ -15,6 +15,15 @@ export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/**
+ * Whether the `error` of an answer says that it is one. Some providers send the member with every answer, empty where there
+ * is none: null, false, 0, an empty text, object or array.
+ */
+export function saysError(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return Boolean(value);
+  return Array.isArray(value) ? value.length > 0 : Object.keys(value).length > 0;
+}
+
 /** Present and not null. */
 export function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;

@@ -1,6 +1,6 @@
 import { chatErrorBody } from '@gateway/contracts/errors';
 import type { Frame } from '../event-stream.js';
-import { isRecord, isSet, parseObject, type JsonRecord } from './answer-json.js';
+import { isRecord, isSet, parseObject, saysError, type JsonRecord } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
 import { DROP, FINAL, PASS, PROVIDER_ERROR } from './meter.js';
 import type { AnswerReader, MeterResult, SeenFrame, StreamMeter, StreamMeterOptions } from './meter.js';
@@ -39,7 +39,7 @@ function choicesStreamMeter(textMember: string, { dropUsageFrame, choices }: Str
         return FINAL;
       }
       const chunk = data === null ? null : parseObject(data);
-      if (event === 'error' || isSet(chunk?.['error'])) return PROVIDER_ERROR;
+      if (event === 'error' || saysError(chunk?.['error'])) return PROVIDER_ERROR;
       if (chunk === null) return PASS;
       for (const choice of choicesOf(chunk)) {
         deliveredBytes += generatedTextBytes(choice[textMember]);
@@ -55,13 +55,13 @@ function choicesStreamMeter(textMember: string, { dropUsageFrame, choices }: Str
   };
 }
 
-/** Reads a complete, decoded answer. Anything but a JSON object without `error` is not finished. */
+/** Reads a complete, decoded answer. Anything but a JSON object without an error is not finished. */
 function readPlainChoices(textMember: string, body: Buffer): MeterResult {
   const answer = parseObject(body);
   if (answer === null) return meterResult('malformed', 0, false);
   let deliveredBytes = 0;
   for (const choice of choicesOf(answer)) deliveredBytes += generatedTextBytes(choice[textMember]);
-  return meterResult(readOpenAiUsage(answer['usage']), deliveredBytes, !isSet(answer['error']));
+  return meterResult(readOpenAiUsage(answer['usage']), deliveredBytes, !saysError(answer['error']));
 }
 
 function isDone(data: Buffer): boolean {

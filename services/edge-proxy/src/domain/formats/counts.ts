@@ -1,5 +1,5 @@
 import { scanObject } from '../json-scanner.js';
-import { isSet, parseObject } from './answer-json.js';
+import { parseObject, saysError } from './answer-json.js';
 import type { MeterResult } from './meter.js';
 import { readEmbeddingsUsage } from './openai-usage.js';
 import { meterResult } from './read-usage.js';
@@ -15,12 +15,12 @@ export function readEmbeddings(body: Buffer): MeterResult {
     const member = scanned.members.findLast((each) => each.name === name);
     return member === undefined ? undefined : JSON.parse(body.toString('utf8', member.start, member.end));
   };
-  return meterResult(readEmbeddingsUsage(last('usage')), 0, !isSet(last('error')));
+  return meterResult(readEmbeddingsUsage(last('usage')), 0, !saysError(last('error')));
 }
 
 /** Reads a complete answer of count_tokens, which is never billed: all that matters is that it is one. */
 export function readTokenCount(body: Buffer): MeterResult {
   const answer = parseObject(body);
-  const isAnswer = answer !== null && answer['type'] !== 'error' && !isSet(answer['error']);
+  const isAnswer = answer !== null && answer['type'] !== 'error' && !saysError(answer['error']);
   return meterResult('absent', 0, isAnswer);
 }

@@ -1,7 +1,7 @@
 import { messagesErrorBody, type GatewayError } from '@gateway/contracts/errors';
 import type { Frame } from '../event-stream.js';
 import { AnthropicUsage } from './anthropic-usage.js';
-import { isRecord, isSet, parseObject } from './answer-json.js';
+import { isRecord, isSet, parseObject, saysError } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
 import { statusError } from '../provider-error.js';
 import { FINAL, PASS } from './meter.js';
@@ -25,7 +25,7 @@ function messagesStreamMeter(): StreamMeter {
     see({ event, data }: Frame): SeenFrame {
       const message = data === null ? null : parseObject(data);
       const type = message?.['type'];
-      if (event === 'error' || type === 'error' || isSet(message?.['error'])) {
+      if (event === 'error' || type === 'error' || saysError(message?.['error'])) {
         return { pass: false, final: false, providerError: true, error: errorOf(message?.['error']) };
       }
       if (message === null) return event === 'message_stop' ? final() : PASS;
@@ -99,7 +99,7 @@ function readPlainMessage(body: Buffer): MeterResult {
   if (message === null) return meterResult('malformed', 0, false);
   const usage = new AnthropicUsage();
   usage.see(message['usage']);
-  const isError = message['type'] === 'error' || isSet(message['error']);
+  const isError = message['type'] === 'error' || saysError(message['error']);
   return meterResult(usage.read(), generatedTextBytes(message['content']), !isError);
 }
 

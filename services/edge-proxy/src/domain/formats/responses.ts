@@ -1,6 +1,6 @@
 import { chatErrorObject, type GatewayError } from '@gateway/contracts/errors';
 import type { Frame } from '../event-stream.js';
-import { isRecord, isSet, parseObject, type JsonRecord } from './answer-json.js';
+import { isRecord, isSet, parseObject, saysError, type JsonRecord } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
 import { FINAL, PASS, PROVIDER_ERROR } from './meter.js';
 import type { AnswerReader, MeterResult, SeenFrame, StreamMeter } from './meter.js';
@@ -54,7 +54,7 @@ function responsesStreamMeter(): StreamMeter {
         case 'error':
           return PROVIDER_ERROR;
         default:
-          return event === 'error' || isSet(message['error']) ? PROVIDER_ERROR : PASS;
+          return event === 'error' || saysError(message['error']) ? PROVIDER_ERROR : PASS;
       }
     },
     result: () => meterResult(usage, deliveredBytes, isFinal),
@@ -68,7 +68,7 @@ function readPlainResponse(body: Buffer): MeterResult {
   const response = parseObject(body);
   if (response === null) return meterResult('malformed', 0, false);
   const usage = readResponsesUsage(response['usage']);
-  return meterResult(usage, generatedTextBytes(response['output']), !isSet(response['error']));
+  return meterResult(usage, generatedTextBytes(response['output']), !saysError(response['error']));
 }
 
 function begunOf(response: JsonRecord): Begun | null {
