@@ -1,30 +1,31 @@
 import { expect, test } from '@jest/globals';
 import { Secret, seal } from '@gateway/service-kit';
 import { openSource } from '../adapters/catalog-mirror.js';
-import { ENDPOINT_TABLE } from '../domain/endpoints.js';
+import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
 import { parseCall } from '../domain/parse-call.js';
 import { readHead } from '../http/read-head.js';
 import { sourceEntry } from '../../test/edge-world.js';
-import type { CatalogSource } from '@gateway/contracts/messages';
+import type { CatalogSource, Endpoint } from '@gateway/contracts/messages';
 import type { AdmittedCall } from './call.js';
 import { sourceRequest } from './source-request.js';
 
 const KEYS = { current: new Secret(Buffer.alloc(32, 7)), previous: new Secret(Buffer.alloc(32, 8)) };
-const BODY = Buffer.from('{"model":"pub/model","messages":[{"role":"user","content":"x"}]}');
-const ROW = ENDPOINT_TABLE.get('/v1/chat/completions');
-if (ROW === undefined) throw new Error('chat completions are not served');
+const BODY = Buffer.from('{"model":"pub/model","max_tokens":5,"messages":[{"role":"user","content":"x"}]}');
 
-function requestFor(more: Partial<CatalogSource>, options: { raw?: string[]; query?: string } = {}) {
-  const result = parseCall(
-    ROW as NonNullable<typeof ROW>,
-    { contentType: 'application/json', contentEncoding: undefined },
-    BODY,
-  );
+interface Options {
+  readonly raw?: string[];
+  readonly query?: string;
+  readonly path?: Endpoint;
+}
+
+function requestFor(more: Partial<CatalogSource>, options: Options = {}) {
+  const row = ENDPOINT_TABLE.get(options.path ?? '/v1/chat/completions') as EndpointRow;
+  const result = parseCall(row, { contentType: 'application/json', contentEncoding: undefined }, BODY);
   if (!result.ok) throw new Error(result.finding.message);
   const headers = readHead(['content-type', 'application/json', ...(options.raw ?? [])]);
   // Only what the request is made of.
   const call = {
-    row: ROW,
+    row,
     parsed: result.call,
     body: { bytes: BODY, free: () => undefined },
     request: { headers, query: options.query ?? '' },
@@ -75,4 +76,16 @@ test.each([
 ] as const)('betas by the rule %j', (betas, sent, expected) => {
   const { headers } = requestFor({ betas: betas === 'pass' ? betas : [...betas] }, { raw: ['anthropic-beta', sent] });
   expect(header(headers, 'anthropic-beta')).toEqual(expected);
+});
+
+test.each<[Endpoint, Partial<CatalogSource>, string[], string[]]>([
+  ['/v1/messages', {}, [], ['2023-06-01']],
+  ['/v1/messages/count_tokens', {}, [], ['2023-06-01']],
+  ['/v1/messages', {}, ['Anthropic-Version', '2024-01-01'], ['2024-01-01']],
+  ['/v1/messages', { headers: { 'Anthropic-Version': 'fixed' } }, [], ['fixed']],
+  ['/v1/messages', { headers: { 'Anthropic-Version': 'fixed' } }, ['anthropic-version', 'mine'], ['fixed']],
+  ['/v1/chat/completions', {}, [], []],
+  ['/v1/chat/completions', {}, ['anthropic-version', '2024-01-01'], ['2024-01-01']],
+])('the version of the messages protocol on %s: source %j, client %j', (path, more, raw, expected) => {
+  expect(header(requestFor(more, { path, raw }).headers, 'anthropic-version')).toEqual(expected);
 });

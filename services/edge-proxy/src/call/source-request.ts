@@ -1,10 +1,17 @@
 import type { Endpoint } from '@gateway/contracts/messages';
+import type { EndpointStyle } from '../domain/endpoints.js';
 import { addsStreamUsage, forwardBody } from '../domain/forward-body.js';
 import type { ClientHeaders, OpenedSource, SourceRequest } from '../ports.js';
 import type { AdmittedCall } from './call.js';
 
 /** The one query parameter that is passed on (behaviour §1, Paths). */
 const BETA_PARAMETER = /(?:^|&)(beta=[A-Za-z0-9._~-]{0,64})(?=&|$)/;
+
+/**
+ * The version of the messages protocol for clients that name none: the contract asks none of them, providers do. A source whose
+ * provider has another names it among its headers.
+ */
+const ANTHROPIC_VERSION_DEFAULT = '2023-06-01';
 
 /** What is sent to a source: the allow-listed headers, the source's own, and the body with its model replaced. */
 export function sourceRequest(call: AdmittedCall, opened: OpenedSource, freshConnection: boolean): SourceRequest {
@@ -14,7 +21,7 @@ export function sourceRequest(call: AdmittedCall, opened: OpenedSource, freshCon
   return {
     origin,
     path: pathOf(opened, call.row.path, call.request.query),
-    headers: mergeHeaders(forwardedHeaders(call.request.headers, opened), headers),
+    headers: mergeHeaders(forwardedHeaders(call.request.headers, call.row.style, opened), headers),
     body: forwardBody(call.parsed, call.body.bytes, { upstreamModel: source.upstreamModel, addStreamUsage }),
     streamed: call.parsed.stream,
     freshConnection,
@@ -29,11 +36,12 @@ function pathOf({ source, basePath }: OpenedSource, endpoint: Endpoint, query: s
 }
 
 /** The allow-list (behaviour §3, Request headers). Everything else of the client stays here, its key first of all. */
-function forwardedHeaders(client: ClientHeaders, { source }: OpenedSource): string[] {
+function forwardedHeaders(client: ClientHeaders, style: EndpointStyle, { source }: OpenedSource): string[] {
   const headers = ['content-type', client.contentType ?? 'application/json', 'accept-encoding', 'identity'];
   if (client.accept !== undefined) headers.push('accept', client.accept);
   if (client.openaiBeta !== undefined) headers.push('openai-beta', client.openaiBeta);
-  if (client.anthropicVersion !== undefined) headers.push('anthropic-version', client.anthropicVersion);
+  const version = client.anthropicVersion ?? (style === 'messages' ? ANTHROPIC_VERSION_DEFAULT : undefined);
+  if (version !== undefined) headers.push('anthropic-version', version);
   const betas = allowedBetas(client.anthropicBeta, source.betas);
   if (betas !== '') headers.push('anthropic-beta', betas);
   return headers;
