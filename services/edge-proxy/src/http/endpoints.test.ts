@@ -2,8 +2,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Endpoint } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
 import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { begin, send, type Answer } from '../../test/client.js';
-import { startEdgeWorld, TEST_MODEL, type EdgeWorld } from '../../test/edge-world.js';
+import { startEdgeWorld, TEST_KEY, TEST_MODEL, type EdgeWorld } from '../../test/edge-world.js';
 import { refusal } from '../../test/fake-admission.js';
 
 const MODEL = 'upstream-model';
@@ -303,4 +304,26 @@ test('a body of exactly 10 MB passes, announced or chunked; one byte more does n
   expect(await post(bodyOf(limit), true)).toBe(200);
   expect(await post(bodyOf(limit + 1), false)).toBe(413);
   expect(await post(bodyOf(limit + 1), true)).toBe(413);
+});
+
+test.each<[string, string]>([
+  ['announced', 'Content-Length: 62914560\r\n\r\n'],
+  ['chunked', 'Transfer-Encoding: chunked\r\n\r\n3C00000\r\n'],
+])('a client that writes 60 MB before it reads gets its 413: %s', async (_name, framing) => {
+  const socket = connect(world.edge.port, '127.0.0.1').pause();
+  let problem: unknown = null;
+  socket.on('error', (error) => (problem = error));
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TEST_KEY}\r\n`);
+  socket.write(`Content-Type: application/json\r\n${framing}`);
+  const mebibyte = Buffer.alloc(1024 * 1024, 'x');
+  for (let sent = 0; sent < 60 && problem === null; sent += 1) {
+    await new Promise((resolve) => socket.write(mebibyte, resolve));
+  }
+  if (framing.startsWith('Transfer')) socket.write('\r\n0\r\n\r\n');
+  let seen = '';
+  socket.on('data', (chunk) => (seen += chunk.toString('latin1'))).resume();
+  await closed;
+  expect([problem, seen.slice(0, 12)]).toEqual([null, 'HTTP/1.1 413']);
+  expect(seen).toContain('"code":"request_entity_too_large"');
 });
