@@ -1,5 +1,5 @@
 #!lua
--- uses: gate
+-- uses: gate spans
 -- One decision (money and failure, rule 2; behaviour §1). Checks first, writes last: Lua has no rollback. Not allowed
 -- when Redis is out of memory: a refusal to run is a fault, never a half-made hold.
 --
@@ -7,10 +7,7 @@
 -- ARGV  see src/domain/admit-script.ts, which also reads the replies.
 local MINUTE_MS = 60000
 local MINUTE_KEY_SECONDS = 120
-local SESSION_MS = 18000000
 local ID_SKEW_MS = 30000
-local IDLE_SECONDS = 604800
-local STAMP_MS = 86400000
 local AMOUNT_MAX = 9000000000000000
 
 local mode, id, shape, shape_text = ARGV[3], ARGV[6], ARGV[20], ARGV[21]

@@ -2,10 +2,7 @@
 -- a:<account> and change only here and in admit, together with the hold. The place of the slot in a hold's text is 1, 0, or
 -- 2: an operator took it back, so that no beat takes it again and the call is to be ended.
 
-local SESSION_MS = 18000000
 local GONE_MS = 90000
-local IDLE_SECONDS = 604800
-local STAMP_MS = 86400000
 
 -- All fields are texts, as they are stored: most of them are written again as they were read, and to make numbers of them and
 -- texts again would cost more than all else.
