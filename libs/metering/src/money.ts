@@ -2,7 +2,7 @@
 export type NanoUsd = bigint;
 
 /**
- * Largest amount, balance or held sum: 9,000,000 USD. Below 2^53, so that it is exact as a JSON number and as the
+ * Largest amount or balance: 9,000,000 USD. Below 2^53, so that it is exact as a JSON number and as the
  * double that a Redis script computes with.
  */
 export const AMOUNT_NANO_USD_MAX: NanoUsd = 9_000_000_000_000_000n;

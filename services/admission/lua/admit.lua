@@ -1,5 +1,5 @@
 #!lua
--- uses: gate spans
+-- uses: gate spans amounts
 -- One decision (money and failure, rule 2; behaviour §1). Checks first, writes last: Lua has no rollback. Not allowed
 -- when Redis is out of memory: a refusal to run is a fault, never a half-made hold.
 --
@@ -8,7 +8,6 @@
 local MINUTE_MS = 60000
 local MINUTE_KEY_SECONDS = 120
 local ID_SKEW_MS = 30000
-local AMOUNT_MAX = 9000000000000000
 
 local mode, id, shape, shape_text = ARGV[3], ARGV[6], ARGV[20], ARGV[21]
 local now = redis_now()
@@ -229,15 +228,15 @@ elseif available < worst then
   return refused(21, int(available), int(held_wallet))
 end
 
--- Without a cap the sums still stay within what a double holds exactly.
+-- Without a cap nothing is compared, and the sums may be beyond what a double holds exactly. A cap never is, so that the
+-- comparison is right all the same; what is told of such a sum is the largest amount that there is.
 local held_key, held_member = tonumber(account[15] or 0), tonumber(account[17] or 0)
-member_cap = member_cap or AMOUNT_MAX
-if member_month + held_member + worst > member_cap then
-  return refused(22, int(member_cap), int(member_month), int(held_member))
+if member_cap and member_month + held_member + worst > member_cap then
+  return refused(22, int(member_cap), int(member_month), int(math.min(held_member, AMOUNT_MAX)))
 end
-local key_cap = tonumber(ARGV[26]) or AMOUNT_MAX
-if key_month + held_key + worst > key_cap then
-  return refused(23, int(key_cap), int(key_month), int(held_key))
+local key_cap = tonumber(ARGV[26])
+if key_cap and key_month + held_key + worst > key_cap then
+  return refused(23, int(key_cap), int(key_month), int(math.min(held_key, AMOUNT_MAX)))
 end
 
 local now_text = int(now)
@@ -254,8 +253,8 @@ if wallet_hold ~= 0 then
   put('h:wallet', int(held_wallet + wallet_hold))
 end
 if worst ~= 0 then
-  put('h:' .. ARGV[27], int(held_key + worst))
-  put('h:' .. ARGV[28], int(held_member + worst))
+  put('h:' .. ARGV[27], add_exactly(account[15], worst))
+  put('h:' .. ARGV[28], add_exactly(account[17], worst))
 end
 -- See keep in shared/holds.lua.
 local is_renewed = not account[8] or now - tonumber(account[8]) >= STAMP_MS

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses: gate spans holds
+-- uses: gate spans amounts holds
 -- What the owners say of one account: records, rows, terms, closed ids (money and failure, rules 8, 10, 11). Each part is
 -- written if it is newer, loaded or not; rows come first, then the closed ids.
 --

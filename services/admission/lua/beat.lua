@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses: gate spans holds
+-- uses: gate spans amounts holds
 -- One edge's running calls of one bucket (money and failure, rule 5). A hold that is present and open lives on; an absent
 -- one that was held under another token was lost: its place is named, so that it is created anew. A last beat that is read
 -- for a bucket which another replica has opened meanwhile says nothing any more.

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses: gate spans holds
+-- uses: gate spans amounts holds
 -- Holds a running call again whose gate was lost (money and failure, rules 5 and 12). No limit is asked: it was admitted.
 --
 -- KEYS  tok, due, a:<account>, h:<account>

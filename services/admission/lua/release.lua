@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses: gate spans holds
+-- uses: gate spans amounts holds
 -- The end of a call (money and failure, rules 4 and 6).
 --
 -- KEYS  tok, due, a:<account>, h:<account>

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses: gate spans holds
+-- uses: gate spans amounts holds
 -- What has fallen due in one bucket (money and failure, rule 9): a lapsed lease frees its slot, tombstones are deleted,
 -- open holds past due become expiring, and of those and the done ones the owner is asked.
 --

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses: gate spans holds
+-- uses: gate spans amounts holds
 -- An operator takes a call's slot back for good: it is free now, no beat takes it again, and the next beat is told to end the
 -- call. What it holds of the money stays until its record comes.
 --

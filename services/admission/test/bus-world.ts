@@ -15,9 +15,10 @@ import { silentLog, startTestBus, startTestRedis, until } from '@gateway/testkit
 import type { Durations, Ports } from '../src/ports.js';
 import { startAdmission } from '../src/wire.js';
 import type { StartedAdmission } from '../src/wire.js';
-import { model, source } from './world.js';
+import { figures, model, source } from './world.js';
 
 const MEBIBYTE = 1024 * 1024;
+const TOKEN_PRICES = [{ version: 'pt', effectiveFrom: 0, figures: figures({ outputPerMillion: 9_000_000 }) }];
 
 export interface BusWorld {
   readonly nats: RunningServer;
@@ -67,6 +68,8 @@ export async function makeBusWorld(owners: Ports['owners'], playBilling?: PlayBi
         new Map([
           [modelEntryKey('acme/fixed'), JSON.stringify(model('acme/fixed', {}))],
           ['source.src-acme-fixed', JSON.stringify(source('acme/fixed', {}))],
+          [modelEntryKey('acme/tokens'), JSON.stringify(model('acme/tokens', { prices: TOKEN_PRICES }))],
+          ['source.src-acme-tokens', JSON.stringify(source('acme/tokens', {}))],
           [modelEntryKey('acme/broken'), '{"v":9}'],
         ]),
         revision,

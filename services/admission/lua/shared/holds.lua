@@ -90,15 +90,15 @@ local function adjust(account_key, hold, shape_text, wallet, amount, plan, count
   local set, zero = {}, {}
   local references
   for index, field in ipairs(fields) do
-    local value = (tonumber(values[index] or 0) or 0) + deltas[index]
+    local value = add_exactly(values[index], deltas[index])
     if index == 1 then
-      references = value
+      references = tonumber(value)
     end
-    if value == 0 and field ~= 'n' then
+    if value == '0' and field ~= 'n' then
       zero[#zero + 1] = field
     else
       set[#set + 1] = field
-      set[#set + 1] = int(value)
+      set[#set + 1] = value
     end
   end
   if #set > 0 then

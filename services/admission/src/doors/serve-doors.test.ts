@@ -17,6 +17,7 @@ import {
   keysUsed,
 } from '@gateway/contracts/messages';
 import type { AnswerOf, BatchAnswer, BodyOf, ReceivedOf } from '@gateway/contracts/messages';
+import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import type { StartedAdmission } from '../wire.js';
 import { makeBusWorld } from '../../test/bus-world.js';
@@ -110,6 +111,24 @@ test('an entry that waits for its owner holds no other entry up, and is a fault 
   owners.billingDown = false;
   expect(got[0]?.answers).toMatchObject([{ id: entries[1]!.id, kind: 'admitted' }]);
   expect(got[1]?.answers).toMatchObject([{ id: entries[0]!.id, kind: 'fault', code: 'admission_error' }]);
+});
+
+test('without a cap a giant call holds no other call up; a cap that is set meanwhile does, in its own name', async () => {
+  const now = one.clock.now();
+  const subscription = { id: 'sub-giant', start: now - 1_000, end: now + 86_400_000 };
+  const terms = { plan: { id: 'flat', name: 'Flat', tier: 'flat' }, models: null, subscription };
+  const account = makeAccount({ owners }, { wallet: null, terms });
+  const call = (outputTokensMax: number) => {
+    const bounds = { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax };
+    return admitEntry(one.clock, [account.digest], { model: 'acme/tokens', bounds });
+  };
+  const giants = await ask({ admits: [call(Number.MAX_SAFE_INTEGER), call(Number.MAX_SAFE_INTEGER)] });
+  expect(giants.map(({ kind }) => kind)).toEqual(['admitted', 'admitted']);
+  expect(await ask({ admits: [call(10)] })).toMatchObject([{ kind: 'admitted' }]);
+  const keys = [account.changeKey({ capNanoUsd: 1_000_000_000 })];
+  await world.buses.accounts.request(admissionApply, { keys });
+  const held = Number(AMOUNT_NANO_USD_MAX);
+  expect(await ask({ admits: [call(10)] })).toMatchObject([{ kind: 'refused', row: 23, facts: { held, worst: 90 } }]);
 });
 
 test('a batch that is none is told so', async () => {

@@ -167,12 +167,12 @@ export class ModelDecision {
     if (!planPays && available < worst) return refused(21, { available, held, worst });
     const resetsAt = monthEnd(month);
     const heldMember = this.state.heldMonth('member', key.member, month);
-    if (memberCap !== null && memberMonth + heldMember + worst > memberCap) {
-      return refused(22, { limit: memberCap, used: memberMonth, held: heldMember, worst, resetsAt });
+    if (memberCap !== null && isOver(memberCap, memberMonth, heldMember, worst)) {
+      return refused(22, { limit: memberCap, used: memberMonth, held: told(heldMember), worst, resetsAt });
     }
     const heldKey = this.state.heldMonth('key', key.key, month);
-    if (key.capNanoUsd !== null && keyMonth + heldKey + worst > key.capNanoUsd) {
-      return refused(23, { limit: key.capNanoUsd, used: keyMonth, held: heldKey, worst, resetsAt });
+    if (key.capNanoUsd !== null && isOver(key.capNanoUsd, keyMonth, heldKey, worst)) {
+      return refused(23, { limit: key.capNanoUsd, used: keyMonth, held: told(heldKey), worst, resetsAt });
     }
     const terms = termsAt(this.state.terms.value, this.now);
     const plan = planPays ? terms.subscription : null;
@@ -277,6 +277,15 @@ interface Funding {
 
 function refused(row: number, facts: RefusalFacts): Decision {
   return { kind: 'refused', row, facts: [facts] };
+}
+
+function isOver(cap: number, spent: number, held: bigint, worst: number): boolean {
+  return BigInt(spent) + held + BigInt(worst) > BigInt(cap);
+}
+
+/** Facts are amounts of the wire. */
+function told(held: bigint): number {
+  return held > BigInt(NO_LIMIT) ? NO_LIMIT : Number(held);
 }
 
 function isUsedUp({ used, running, limit }: Limit): boolean {

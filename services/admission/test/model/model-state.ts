@@ -137,11 +137,11 @@ export class ModelState {
     return sum;
   }
 
-  /** What the calls of a key or a member may still cost in a month. */
-  heldMonth(of: 'key' | 'member', name: string, month: string): number {
-    let sum = 0;
+  /** What the calls of a key or a member may still cost in a month: without a cap more than a number counts exactly. */
+  heldMonth(of: 'key' | 'member', name: string, month: string): bigint {
+    let sum = 0n;
     for (const hold of this.holds.values()) {
-      if (hold.fields[of] === name && hold.fields.periods.month === month) sum += costOf(hold);
+      if (hold.fields[of] === name && hold.fields.periods.month === month) sum += BigInt(costOf(hold));
     }
     return sum;
   }

@@ -5,7 +5,7 @@ import { Disagreement, StateReader, agree, agreeOnAnswer, requireFunds, requireS
 import type { Sums } from './compare.js';
 import type { ModelEntry } from './model-gate.js';
 import { modelUsage, usageRefusal, usageRows } from './model-usage.js';
-import { BOUNDS, ENDPOINTS, MODELS, NO_PLAN, PLANS_TOTAL, PRICE, planTerms, renewing } from './scene.js';
+import { BOUNDS, COST_MAX, ENDPOINTS, MODELS, NO_PLAN, PLANS_TOTAL, PRICE, planTerms, renewing } from './scene.js';
 import { EDGES, releaseOf } from './stage.js';
 import type { EdgeCall, EndedCall, Stage } from './stage.js';
 import { Choices } from './steps.js';
@@ -67,7 +67,7 @@ export class Play {
     this.#lastAdmitted = null;
     // Half of what runs ends unheard, the rest dies with its edge.
     for (const call of stage.running.filter((_call, index) => index % 2 === 0)) {
-      this.#store(this.#endCall(call, 'ok', call.hold.worstNanoUsd));
+      this.#store(this.#endCall(call, 'ok', costOf(call)));
     }
     for (const call of this.#unsent.splice(0)) this.#store(call);
     for (const event of [...stage.ledger.stream]) stage.ledger.settle(event);
@@ -144,7 +144,7 @@ export class Play {
     if (!call || this.stage.deadEdges.has(call.edge)) return;
     const share = AMOUNTS_PER_CENT[this.#choices.of(AMOUNTS_PER_CENT.length, 1)] ?? 100;
     const outcome = this.#choices.rarely(4, 1) ? 'void' : 'ok';
-    const ended = this.#endCall(call, outcome, Math.floor((call.hold.worstNanoUsd * share) / 100));
+    const ended = this.#endCall(call, outcome, Math.floor((costOf(call) * share) / 100));
     if (this.#choices.rarely(5, 2)) this.#unsent.push(ended);
     else this.#store(ended);
     if (this.#choices.rarely(4, 3)) this.stage.unreleased.push(ended);
@@ -514,6 +514,11 @@ export class Play {
       { account: stage.account, key: expected.key, ...modelUsage(state, expected, stage.now) },
     );
   }
+}
+
+/** Providers bill what they did, whatever they were allowed to do. */
+function costOf({ hold }: EdgeCall): number {
+  return Math.min(hold.worstNanoUsd, COST_MAX);
 }
 
 function nameOf(answer: BatchAnswer): string {

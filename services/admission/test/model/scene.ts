@@ -30,12 +30,23 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...['/v1/messages' as const, '/v1/messages/count_tokens' as const, '/v1/embeddings' as const],
 ];
 
-export const BOUNDS: readonly CallBounds[] = [
+const USUAL_BOUNDS: readonly CallBounds[] = [
   { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: 10 },
   { promptBytes: 90_001, arrayElements: 0, attachments: 0, outputTokensMax: 200_000 },
   { promptBytes: 400_000, arrayElements: 7, attachments: 1, outputTokensMax: 1_000_000 },
   { promptBytes: 0, arrayElements: 0, attachments: 0, outputTokensMax: 0 },
 ];
+
+/** Where tokens have a price these cost the largest amount, and an odd one: a double cannot hold the sum of both. */
+const GIANT_BOUNDS: readonly CallBounds[] = [
+  { promptBytes: 30, arrayElements: 0, attachments: 0, outputTokensMax: Number.MAX_SAFE_INTEGER },
+  { promptBytes: 28, arrayElements: 0, attachments: 0, outputTokensMax: 777_777_777_777_777 },
+];
+
+export const BOUNDS: readonly CallBounds[] = [...USUAL_BOUNDS, ...USUAL_BOUNDS, ...USUAL_BOUNDS, ...GIANT_BOUNDS];
+
+/** What a call costs when it has ended, at most: above what any usual one is held for. */
+export const COST_MAX = 12 * PRICE;
 
 /** When the dated model costs how much a call; before the first it has no price, from the last on again none. */
 export const DATED_PRICES = [

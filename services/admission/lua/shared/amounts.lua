@@ -1,0 +1,23 @@
+-- Amounts in nano-USD. Each lies within AMOUNT_MAX, which a double holds exactly (AMOUNT_NANO_USD_MAX of metering).
+local AMOUNT_MAX = 9000000000000000
+-- From here on doubles skip integers.
+local EXACT_END = 9007199254740992
+local LOW_DIGITS = 9
+local LOW = 1000000000
+
+-- A held sum with `delta`, which is at most AMOUNT_MAX either way, as text. Without a cap nothing bounds what the calls of a month
+-- may cost together, and what is added must be taken away again to the last digit: a sum that a double cannot hold is
+-- added to in two parts.
+local function add_exactly(text, delta)
+  local value = tonumber(text or 0)
+  local sum = value + delta
+  if value < EXACT_END and sum < EXACT_END then
+    return int(sum)
+  end
+  local low_delta = math.fmod(delta, LOW)
+  local low = tonumber(string.sub(text, -LOW_DIGITS)) + low_delta
+  local carry = math.floor(low / LOW)
+  local high = tonumber(string.sub(text, 1, -LOW_DIGITS - 1)) + (delta - low_delta) / LOW + carry
+  low = low - carry * LOW
+  return high == 0 and int(low) or string.format('%d%09d', high, low)
+end
