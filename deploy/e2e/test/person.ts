@@ -84,6 +84,6 @@ export class Person {
 export async function mailsTo(address: string) {
   const directory = `${process.env['GATEWAY_E2E_STATE']}/mailbox`;
   const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();
-  const mails = await Promise.all(names.map((name) => readFile(`${directory}/${name}`, 'utf8')));
-  return mails.map(readMail).filter(({ to }) => to === address);
+  const mails = await Promise.all(names.map(async (name) => readMail(await readFile(`${directory}/${name}`, 'utf8'))));
+  return mails.filter(({ to }) => to === address);
 }

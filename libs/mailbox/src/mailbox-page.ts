@@ -32,9 +32,10 @@ export async function startMailboxPage(mailbox: Pick<Mailbox, 'mails'>, port = 0
     }
     mailbox
       .mails()
+      .then((mails) => Promise.all(mails.slice(-SHOWN_MAX).reverse().map(readMail)))
       .then((mails) => {
         response.setHeader('content-type', 'text/html; charset=utf-8');
-        response.end(pageOf(mails.slice(-SHOWN_MAX).reverse().map(readMail)));
+        response.end(pageOf(mails));
       })
       .catch(() => response.writeHead(500).end());
   });
