@@ -12,6 +12,8 @@ const rooms = ['libs', 'services', 'deploy'].flatMap((top) =>
 
 interface Package {
   readonly name: string;
+  readonly workspaces?: readonly string[];
+  readonly scripts?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
 }
 
@@ -40,8 +42,26 @@ test.each(rooms)('%s has a README, and its links lead somewhere', (room) => {
   expect(brokenLinks(text, room)).toEqual([]);
 });
 
-test('the links of the first page lead somewhere', () => {
-  expect(brokenLinks(readFileSync(join(root, 'README.md'), 'utf8'), '')).toEqual([]);
+const firstPage = readFileSync(join(root, 'README.md'), 'utf8');
+
+test('the links of the first page lead somewhere, and one to the README of every room', () => {
+  expect(brokenLinks(firstPage, '')).toEqual([]);
+  const { workspaces = [] } = packageOf('');
+  const directories = ['libs', 'services', 'deploy'].flatMap((top) =>
+    readdirSync(join(root, top)).map((name) => `${top}/${name}`),
+  );
+  // A workspace that is named lies deeper than the others; rooms without a package have a README all the same.
+  const pages = [...new Set([...directories, ...workspaces])]
+    .map((room) => `${room}/README.md`)
+    .filter((page) => existsSync(join(root, page)));
+  expect(pages.length).toBeGreaterThan(rooms.length);
+  expect(pages.filter((page) => !firstPage.includes(`](${page})`))).toEqual([]);
+});
+
+test('the first page names every proof', () => {
+  const proofs = Object.keys(packageOf('').scripts ?? {}).filter((name) => name.startsWith('prove:'));
+  expect(proofs.length).toBeGreaterThan(10);
+  expect(proofs.filter((name) => !new RegExp(`\\b${name}\\b`).test(firstPage))).toEqual([]);
 });
 
 function brokenLinks(text: string, room: string): string[] {
