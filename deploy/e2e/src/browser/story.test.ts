@@ -19,7 +19,7 @@ import { sharedSystem } from '../../test/system.js';
 import type { SharedSystem } from '../../test/system.js';
 
 const chromium = findChromium();
-if (chromium === null) console.warn(NO_CHROMIUM);
+if (chromium === null) console.warn(`The tests in a browser are skipped. ${NO_CHROMIUM}`);
 const test = chromium === null ? jestTest.skip : jestTest;
 /** A page that waits says itself what it waits for; a busy machine is no failure. */
 jest.setTimeout(180_000);

@@ -4,13 +4,11 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { chromium } from 'playwright-core';
-import { startFixtureServer } from '../fixtures/dist/index.js';
+import { NO_CHROMIUM, findChromium, launchBrowser, startFixtureServer } from '../fixtures/dist/index.js';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const OUT = fileURLToPath(new URL('../.cache/pictures/', import.meta.url));
 const SHEET = `${HERE}contact-sheet.jpg`;
-const CHROMIUM = process.env.GATEWAY_CHROMIUM ?? '/usr/bin/chromium';
 const HEIGHTS = { 390: 844, 1280: 900, 1920: 1080 };
 const PICTURE_HEIGHT_MAX = 2_400;
 /** From this width on a table that scrolls sideways hides what a reader does not look for there. */
@@ -62,14 +60,15 @@ const { values } = parseArgs({
   },
 });
 const list = (text) => text.split(',');
-if (!existsSync(CHROMIUM)) {
-  console.error(`no Chromium at ${CHROMIUM}: install Debian's "chromium", or name one in GATEWAY_CHROMIUM`);
+const chromium = findChromium();
+if (chromium === null) {
+  console.error(NO_CHROMIUM);
   process.exit(1);
 }
 if (!values.missing) rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT, { recursive: true });
 const server = await startFixtureServer(fileURLToPath(new URL('../dist', import.meta.url)));
-const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+const browser = await launchBrowser(chromium);
 const taken = [];
 try {
   // At once, because each has data of its own.

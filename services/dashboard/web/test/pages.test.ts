@@ -21,7 +21,7 @@ const LARGE_CALLS = 2_000;
 jest.setTimeout(120_000);
 
 const chromium = findChromium();
-if (chromium === null) console.warn(NO_CHROMIUM);
+if (chromium === null) console.warn(`The tests in a browser are skipped. ${NO_CHROMIUM}`);
 const test = chromium === null ? jestTest.skip : jestTest;
 
 let server: FixtureServer;
