@@ -7,21 +7,27 @@ export interface IntegerOption {
   readonly max: number;
 }
 
-/** `--name N` for each of the options, from the command line; null, and told on stderr, when one is wrong. */
-export function integersFrom<Name extends string>(
-  options: Readonly<Record<Name, IntegerOption>>,
-): Record<Name, number> | null {
-  const names = Object.keys(options) as Name[];
-  const config = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
+/** Integers by their names, and the text of each option of `texts` that was given. */
+export type OptionsOf<Name extends string, Text extends string> = Readonly<
+  Record<Name, number> & Partial<Record<Text, string>>
+>;
+
+/** `--name N` and `--name TEXT` from the command line; null, and told on stderr, when one is wrong. */
+export function optionsFrom<Name extends string, Text extends string = never>(
+  integers: Readonly<Record<Name, IntegerOption>>,
+  texts: readonly Text[] = [],
+): OptionsOf<Name, Text> | null {
+  const names = Object.keys(integers) as Name[];
+  const config = Object.fromEntries([...names, ...texts].map((name) => [name, { type: 'string' as const }]));
   try {
     const { values } = parseArgs({ options: config, strict: true, allowPositionals: false });
     const given = names.map((name) => {
-      const { or, min, max } = options[name];
+      const { or, min, max } = integers[name];
       const value = Number(values[name] ?? or);
       if (Number.isInteger(value) && value >= min && value <= max) return [name, value] as const;
       throw new Error(`--${name} is an integer from ${min} to ${max}`);
     });
-    return Object.fromEntries(given) as Record<Name, number>;
+    return { ...values, ...Object.fromEntries(given) } as OptionsOf<Name, Text>;
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n`);
     return null;
@@ -35,4 +41,14 @@ export function beginProof(): (line: string) => void {
   return (line) => {
     process.stdout.write(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
   };
+}
+
+/** Ctrl-C ends what the proof has started before the process itself. */
+export function breakOffBy(stop: () => Promise<unknown>): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      process.stderr.write(`${signal}: stopping\n`);
+      void stop().then(() => process.exit(1));
+    });
+  }
 }

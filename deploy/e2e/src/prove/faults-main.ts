@@ -5,7 +5,7 @@ import { FAULTS_MIX } from '../faults/call-plan.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { runFaults } from '../faults/run-faults.js';
 import { newSeed } from '../../test/random.js';
-import { beginProof, integersFrom } from './begin-proof.js';
+import { beginProof, breakOffBy, optionsFrom } from './begin-proof.js';
 import { renderFaults } from './render-faults.js';
 
 const CALLS = 100_000;
@@ -14,7 +14,7 @@ const EXIT_WRONG_ARGUMENTS = 2;
 /** Seen from `dist/src/prove`. */
 const RESULT_FILE = fileURLToPath(new URL('../../../prove/faults.md', import.meta.url));
 
-const given = integersFrom({
+const given = optionsFrom({
   calls: { or: CALLS, min: 100, max: 10_000_000 },
   faults: { or: FAULTS, min: 1, max: 100_000 },
   seed: { or: newSeed(), min: 0, max: 2 ** 31 },
@@ -27,9 +27,7 @@ async function prove({ calls, faults, seed }: { calls: number; faults: number; s
   const say = beginProof();
   say(`${calls} calls, ${faults} faults, seed ${seed}`);
   const run = await FaultRun.begin('prove-faults', calls);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void run.end().then(() => process.exit(1)));
-  }
+  breakOffBy(() => run.end());
   try {
     const figures = await runFaults(run, { calls, faults, seed, mix: FAULTS_MIX, say });
     const report = renderFaults(figures);

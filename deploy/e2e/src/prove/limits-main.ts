@@ -1,28 +1,34 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { startOwnSystem } from '../../test/own-system.js';
 import type { OwnSystem } from '../../test/own-system.js';
 import { newSeed, random } from '../../test/random.js';
+import { beginProof, breakOffBy, optionsFrom } from './begin-proof.js';
 import { killAdmissions } from './kill-admissions.js';
-import { LIMIT_CASES, limitCalled } from './limit-cases.js';
+import { LIMIT_CASES } from './limit-cases.js';
 import type { LimitCase } from './limit-cases.js';
 import { DURATIONS, LimitProof, REPLICAS } from './limit-proof.js';
 import type { LimitFigures } from './limit-proof.js';
 import { renderLimits } from './render-limits.js';
 
 const CALLS = 10_000;
-const CALLS_BOUNDS = { min: 100, max: 100_000 };
 /** Of the calls of a limit one in so many fits. */
 const ONE_FITS_IN = 10;
 const EXIT_WRONG_ARGUMENTS = 2;
 /** Seen from `dist/src/prove`. */
 const RESULT_FILE = fileURLToPath(new URL('../../../prove/limits.md', import.meta.url));
 
-const given = readArguments();
-if (given === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
-else process.exitCode = (await prove(given)) ? 0 : 1;
+const given = optionsFrom(
+  {
+    calls: { or: CALLS, min: 100, max: 100_000 },
+    seed: { or: newSeed(), min: 0, max: 2 ** 31 },
+  },
+  ['only'],
+);
+const limits = limitsCalled(given?.only);
+if (given === null || limits === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
+else process.exitCode = (await prove({ ...given, limits })) ? 0 : 1;
 
 interface Proof {
   readonly calls: number;
@@ -30,36 +36,22 @@ interface Proof {
   readonly limits: readonly LimitCase[];
 }
 
-function readArguments(): Proof | null {
-  const options = { calls: { type: 'string' }, seed: { type: 'string' }, only: { type: 'string' } } as const;
-  const { min, max } = CALLS_BOUNDS;
-  try {
-    const { values } = parseArgs({ options, strict: true, allowPositionals: false });
-    const calls = Number(values.calls ?? CALLS);
-    const seed = Number(values.seed ?? newSeed());
-    const limits = values.only === undefined ? LIMIT_CASES : [limitCalled(values.only)];
-    if (Number.isInteger(calls) && calls >= min && calls <= max && Number.isInteger(seed)) {
-      return { calls, seed, limits };
-    }
-    process.stderr.write(`--calls is an integer from ${min} to ${max}, --seed an integer\n`);
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n`);
-  }
+/** The limit of that name, or all without one; null, and told on stderr, when there is none. */
+function limitsCalled(name: string | undefined): readonly LimitCase[] | null {
+  if (name === undefined) return LIMIT_CASES;
+  const limit = LIMIT_CASES.find((one) => one.name === name);
+  if (limit !== undefined) return [limit];
+  process.stderr.write(`--only is one of: ${LIMIT_CASES.map((one) => one.name).join(', ')}\n`);
   return null;
 }
 
 /** Presses the limits of a system of its own; true when each held. The figures of all are written either way. */
 async function prove(proof: Proof): Promise<boolean> {
   const { calls, seed, limits } = proof;
-  // The proof runs on servers of its own: addresses and settings of the caller's shell are not for it.
-  for (const name of Object.keys(process.env)) if (name.startsWith('GATEWAY_')) delete process.env[name];
-  const startedAt = performance.now();
-  const say = (line: string): void => {
-    process.stdout.write(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
-  };
+  const say = beginProof();
   say(`${calls} calls of each limit, seed ${seed}`);
   const system = await startOwnSystem('prove-limits', DURATIONS, REPLICAS);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void breakOff(system, signal));
+  breakOffBy(() => system.stop());
   try {
     const figures = await pressAll(system, proof, say);
     const report = renderLimits(figures, calls, seed);
@@ -99,10 +91,4 @@ async function pressAll(
   } finally {
     await proof.end();
   }
-}
-
-async function breakOff(system: OwnSystem, signal: NodeJS.Signals): Promise<never> {
-  process.stderr.write(`${signal}: stopping\n`);
-  await system.stop();
-  process.exit(1);
 }

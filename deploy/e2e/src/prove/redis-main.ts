@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { SHORT_DURATIONS, startOwnSystem } from '../../test/own-system.js';
 import type { OwnSystem } from '../../test/own-system.js';
 import { newSeed, random } from '../../test/random.js';
+import { beginProof, breakOffBy, optionsFrom } from './begin-proof.js';
 import { GateLossProof } from './gate-loss.js';
 import type { LossFigures } from './gate-loss.js';
 import { LOSSES } from './lose-gate.js';
@@ -12,42 +12,23 @@ import type { Loss } from './lose-gate.js';
 import { renderLosses } from './render-losses.js';
 
 const LOSSES_OF_A_KIND = 20;
-const LOSSES_OF_A_KIND_MAX = 1_000;
 const EXIT_WRONG_ARGUMENTS = 2;
 /** Seen from `dist/src/prove`. */
 const RESULT_FILE = fileURLToPath(new URL('../../../prove/redis.md', import.meta.url));
 
-const given = readArguments();
+const given = optionsFrom({
+  losses: { or: LOSSES_OF_A_KIND, min: 1, max: 1_000 },
+  seed: { or: newSeed(), min: 0, max: 2 ** 31 },
+});
 if (given === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
 else process.exitCode = (await prove(given.losses, given.seed)) ? 0 : 1;
 
-function readArguments(): { losses: number; seed: number } | null {
-  const options = { losses: { type: 'string' }, seed: { type: 'string' } } as const;
-  try {
-    const { values } = parseArgs({ options, strict: true, allowPositionals: false });
-    const losses = Number(values.losses ?? LOSSES_OF_A_KIND);
-    const seed = Number(values.seed ?? newSeed());
-    if (Number.isInteger(losses) && losses >= 1 && losses <= LOSSES_OF_A_KIND_MAX && Number.isInteger(seed)) {
-      return { losses, seed };
-    }
-    process.stderr.write(`--losses is an integer from 1 to ${LOSSES_OF_A_KIND_MAX}, --seed an integer\n`);
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n`);
-  }
-  return null;
-}
-
 /** Loses the gate of a system of its own so often in each way; true when no loss left a difference. */
 async function prove(losses: number, seed: number): Promise<boolean> {
-  // The proof runs on servers of its own: addresses and settings of the caller's shell are not for it.
-  for (const name of Object.keys(process.env)) if (name.startsWith('GATEWAY_')) delete process.env[name];
-  const startedAt = performance.now();
-  const say = (line: string): void => {
-    process.stdout.write(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
-  };
+  const say = beginProof();
   say(`${losses} losses of each kind, seed ${seed}`);
   const system = await startOwnSystem('prove-redis', SHORT_DURATIONS);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void breakOff(system, signal));
+  breakOffBy(() => system.stop());
   try {
     const figures = await loseAgainAndAgain(system, losses, seed, say);
     const report = renderLosses(figures, seed);
@@ -93,10 +74,4 @@ async function loseAgainAndAgain(
 function shuffled(losses: number, next: () => number): Loss[] {
   const order = LOSSES.flatMap((loss) => Array.from({ length: losses }, () => ({ loss, at: next() })));
   return order.sort((one, other) => one.at - other.at).map(({ loss }) => loss);
-}
-
-async function breakOff(system: OwnSystem, signal: NodeJS.Signals): Promise<never> {
-  process.stderr.write(`${signal}: stopping\n`);
-  await system.stop();
-  process.exit(1);
 }

@@ -6,7 +6,7 @@ import { checkEvidence } from '../faults/check-evidence.js';
 import { checkEntered, loseDatabase } from '../rolling/lose-database.js';
 import { RollingRun } from '../rolling/rolling-run.js';
 import { runProgram } from '../rolling/run-program.js';
-import { beginProof, integersFrom } from './begin-proof.js';
+import { beginProof, breakOffBy, optionsFrom } from './begin-proof.js';
 import { renderRestore } from './render-restore.js';
 
 const STREAMS = 60;
@@ -15,7 +15,7 @@ const EXIT_WRONG_ARGUMENTS = 2;
 /** Seen from `dist/src/prove`. */
 const RESULT_FILE = fileURLToPath(new URL('../../../prove/restore.md', import.meta.url));
 
-const given = integersFrom({
+const given = optionsFrom({
   streams: { or: STREAMS, min: 10, max: 2_000 },
   calls: { or: CALLS, min: 10, max: 1_000_000 },
 });
@@ -28,9 +28,7 @@ async function prove({ streams, calls }: { streams: number; calls: number }): Pr
   say(`${streams} streams; ${calls} calls before the backup and as many after it`);
   const directory = temporaryDirectory('prove-restore-backup');
   const run = await RollingRun.begin('prove-restore', streams);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void run.end().then(() => process.exit(1)));
-  }
+  breakOffBy(() => run.end());
   try {
     const load = await run.load();
     await run.ended(calls);

@@ -9,7 +9,7 @@ import { checkEvidence } from '../faults/check-evidence.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { readResources } from '../faults/read-resources.js';
 import type { Resources } from '../faults/read-resources.js';
-import { beginProof, integersFrom } from './begin-proof.js';
+import { beginProof, breakOffBy, optionsFrom } from './begin-proof.js';
 import { judgeSoak } from './judge-soak.js';
 import { renderSoak } from './render-soak.js';
 
@@ -25,7 +25,7 @@ const CALLS_A_MINUTE = 3_000;
 const RESULT_FILE = fileURLToPath(new URL('../../../prove/soak.md', import.meta.url));
 const PRELOAD = fileURLToPath(new URL('../../../test/resource-counts.mjs', import.meta.url));
 
-const given = integersFrom({
+const given = optionsFrom({
   minutes: { or: MINUTES, min: 1, max: 10_000 },
   seed: { or: newSeed(), min: 0, max: 2 ** 31 },
 });
@@ -39,9 +39,7 @@ async function prove({ minutes, seed }: { minutes: number; seed: number }): Prom
   const directory = temporaryDirectory('soak-resources');
   const env = { E2E_RESOURCES_DIRECTORY: directory.path, NODE_OPTIONS: `--import=${PRELOAD}` };
   const run = await FaultRun.begin('prove-soak', minutes * CALLS_A_MINUTE, env);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void run.end().then(() => process.exit(1)));
-  }
+  breakOffBy(() => run.end());
   try {
     const rests: Resources[][] = [];
     const load = run.load(SOAK_MIX, random(seed));

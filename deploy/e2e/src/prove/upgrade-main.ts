@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { SERVICES } from '@gateway/local';
 import { checkEvidence } from '../faults/check-evidence.js';
 import { RollingRun } from '../rolling/rolling-run.js';
-import { beginProof, integersFrom } from './begin-proof.js';
+import { beginProof, breakOffBy, optionsFrom } from './begin-proof.js';
 import { renderUpgrade } from './render-upgrade.js';
 
 const STREAMS = 500;
@@ -15,7 +15,7 @@ const EXIT_WRONG_ARGUMENTS = 2;
 /** Seen from `dist/src/prove`. */
 const RESULT_FILE = fileURLToPath(new URL('../../../prove/upgrade.md', import.meta.url));
 
-const given = integersFrom({
+const given = optionsFrom({
   streams: { or: STREAMS, min: 10, max: 2_000 },
   rounds: { or: ROUNDS, min: 1, max: 100 },
 });
@@ -27,9 +27,7 @@ async function prove({ streams, rounds }: { streams: number; rounds: number }): 
   const say = beginProof();
   say(`${streams} streams, every process replaced ${rounds} times`);
   const run = await RollingRun.begin('prove-upgrade', streams, PIECE_MS);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void run.end().then(() => process.exit(1)));
-  }
+  breakOffBy(() => run.end());
   try {
     const load = await run.load();
     const startedAt = Date.now();
