@@ -1,5 +1,6 @@
 import type { Express, NextFunction, Request, Response } from 'express';
 import { isRefusal, refuse } from '../domain/refuse.js';
+import { refusalOfFault } from '../http/refusal-of-fault.js';
 import { sendAnswer } from '../http/send-answer.js';
 import { expressPath, isUnreadablePath, makeStrictApp } from '../http/strict-app.js';
 import type { Door } from '../ports.js';
@@ -7,7 +8,7 @@ import { authenticate } from './authenticate.js';
 import { OPERATOR_PREFIX, openApiDocument } from './openapi.js';
 import { makeOperatorMetrics } from './operator-metrics.js';
 import type { Handled, OperatorRoute } from './route.js';
-import { refusalOfFault, sendHandled, serveRoute } from './serve-route.js';
+import { sendHandled, serveRoute } from './serve-route.js';
 
 /** The operator API as an Express application: every row of the table, the document, and 404 for all else. */
 export function makeOperatorApp(door: Door, routes: readonly OperatorRoute[]): Express {
@@ -26,7 +27,7 @@ export function makeOperatorApp(door: Door, routes: readonly OperatorRoute[]): E
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
     const handled = isUnreadablePath(error)
       ? refuse('invalid_request', 'the path cannot be decoded')
-      : refusalOfFault(door, error, response.locals['requestId'] as string);
+      : refusalOfFault(door.log, error, response.locals['requestId'] as string);
     sendHandled(request, response, handled, metrics);
   });
   return app;
@@ -40,7 +41,7 @@ async function answerUnknown(door: Door, request: Request, response: Response): 
     const operator = await authenticate(door, request.headers.authorization);
     return isRefusal(operator) ? operator : unknown;
   } catch (err) {
-    return refusalOfFault(door, err, response.locals['requestId'] as string);
+    return refusalOfFault(door.log, err, response.locals['requestId'] as string);
   }
 }
 

@@ -1,9 +1,9 @@
-import { BusFault } from '@gateway/bus';
 import { OPERATOR_ERRORS, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Request, Response } from 'express';
 import { canonicalJson } from '../domain/canonical-json.js';
 import { actorOf, ROLES_BY_ACCESS, type Operator } from '../domain/operator-access.js';
 import { isRefusal, refuse } from '../domain/refuse.js';
+import { refusalOfFault } from '../http/refusal-of-fault.js';
 import { sendAnswer } from '../http/send-answer.js';
 import { sendFile } from '../http/send-file.js';
 import type { Door } from '../ports.js';
@@ -59,20 +59,6 @@ export function sendHandled(request: Request, response: Response, handled: Handl
   return status;
 }
 
-/** What a fault becomes: nothing of its text leaves. */
-export function refusalOfFault(door: Door, err: unknown, requestId: string): ManagementRefusal {
-  if (err instanceof BusFault && err.code === 'too_large') {
-    return refuse('invalid_request', 'too much for one request: ask for fewer with limit, or split the document');
-  }
-  if (err instanceof BusFault)
-    door.log.warn({ requestId, fault: err.code, cause: err.message }, 'a service did not answer');
-  else door.log.error({ requestId, err }, 'an operator request failed inside the door');
-  return refuse(
-    'dependency_unavailable',
-    'a part of the gateway that this needs did not answer; a change may have been made all the same',
-  );
-}
-
 async function outcomeOf(door: Door, route: OperatorRoute, request: Request, requestId: string): Promise<Outcome> {
   let operator: Operator | null = null;
   const refused = (handled: ManagementRefusal): Outcome => ({ operator, result: { handled, replayed: false } });
@@ -99,7 +85,7 @@ async function outcomeOf(door: Door, route: OperatorRoute, request: Request, req
     );
     return { operator, result };
   } catch (err) {
-    return refused(refusalOfFault(door, err, requestId));
+    return refused(refusalOfFault(door.log, err, requestId));
   }
 }
 

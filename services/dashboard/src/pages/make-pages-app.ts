@@ -1,6 +1,7 @@
 import type { Express, NextFunction, Request, Response } from 'express';
 import { refusePage } from '../domain/page-refusal.js';
 import { CSP_REPORT_PATH, setCommonHeaders } from '../http/page-headers.js';
+import { refusalOfFault } from '../http/refusal-of-fault.js';
 import { expressPath, isUnreadablePath, makeStrictApp } from '../http/strict-app.js';
 import { sendWebFile } from '../http/web-files.js';
 import { OPERATOR_PREFIX } from '../operator/openapi.js';
@@ -8,7 +9,7 @@ import type { PagesDoor, WebFiles } from '../page-ports.js';
 import { authorizeOperator } from './authorize-operator.js';
 import { makePageMetrics } from './page-metrics.js';
 import type { PageRoute } from './page-route.js';
-import { contextOf, refusalOfFault, sendPage, servePage } from './serve-page.js';
+import { contextOf, sendPage, servePage } from './serve-page.js';
 import { takePolicyReport } from './take-policy-report.js';
 
 export const PAGES_PREFIX = '/api';
@@ -56,7 +57,7 @@ export function makePagesApp({ door, routes, web, operatorApp }: PagesParts): Ex
     const context = contextOf(door, request, response);
     const refusal = isUnreadablePath(error)
       ? refusePage('invalid_request', 'the path cannot be decoded')
-      : refusalOfFault(context, error);
+      : refusalOfFault(door.log, error, context.requestId);
     await sendPage(context, request, response, refusal);
   });
   return app;

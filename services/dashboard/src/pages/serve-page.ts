@@ -1,11 +1,11 @@
-import { BusFault } from '@gateway/bus';
 import { PAGE_ERRORS, type PageError } from '@gateway/contracts/pages';
 import type { Request, Response } from 'express';
 import { clientNetwork } from '../domain/client-network.js';
 import { cookieName, cookieOf } from '../domain/cookies.js';
 import { IDEMPOTENCY_KEY } from '../domain/idempotency-key.js';
-import { refusePage, type PageRefusal } from '../domain/page-refusal.js';
+import type { PageRefusal } from '../domain/page-refusal.js';
 import { isRefusal } from '../domain/refuse.js';
+import { refusalOfFault } from '../http/refusal-of-fault.js';
 import { sendAnswer } from '../http/send-answer.js';
 import { sendFile } from '../http/send-file.js';
 import { readInput } from '../operator/read-input.js';
@@ -70,7 +70,7 @@ async function outcomeOf(context: PageContext, route: PageRoute, request: Reques
     if (isRefusal(input)) return { who, handled: input };
     return { who, handled: await route.handle({ ...(context as AccountContext), ...who, ...input }) };
   } catch (err) {
-    return { who, handled: refusalOfFault(context, err) };
+    return { who, handled: refusalOfFault(context.door.log, err, context.requestId) };
   }
 }
 
@@ -100,23 +100,6 @@ export async function sendPage(
   }
   sendAnswer(request, response, handled.status, handled.body);
   return handled.status;
-}
-
-/** What a fault becomes: nothing of its text leaves. */
-export function refusalOfFault(
-  { door, requestId }: Pick<PageContext, 'door' | 'requestId'>,
-  err: unknown,
-): PageRefusal {
-  if (err instanceof BusFault && err.code === 'too_large') {
-    return refusePage('invalid_request', 'too much for one request: ask for fewer with limit');
-  }
-  if (err instanceof BusFault)
-    door.log.warn({ requestId, fault: err.code, cause: err.message }, 'a service did not answer');
-  else door.log.error({ requestId, err }, 'a request of a page failed inside the door');
-  return refusePage(
-    'dependency_unavailable',
-    'a part of the gateway that this needs did not answer; a change may have been made all the same',
-  );
 }
 
 export function isRefused(value: object): value is PageRefusal {
