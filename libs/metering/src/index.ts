@@ -1,12 +1,4 @@
-export {
-  AMOUNT_NANO_USD_MAX,
-  MoneyFormatError,
-  clampAmount,
-  formatUsd,
-  maxAmount,
-  minAmount,
-  parseUsd,
-} from './money.js';
+export { AMOUNT_NANO_USD_MAX, MoneyFormatError, formatUsd, parseUsd } from './money.js';
 export type { NanoUsd } from './money.js';
 export { convertFigures } from './convert-figures.js';
 export { rate } from './price.js';
@@ -15,7 +7,6 @@ export {
   ATTACHMENT_TOKENS_DEFAULT,
   BYTES_PER_TOKEN_DEFAULT,
   OUTPUT_TOKENS_DEFAULT,
-  inputTokensBound,
   leastCost,
   outputTokensMax,
   worstCase,

@@ -19,7 +19,6 @@ export { WaitingSweep } from './waiting-sweep.js';
 export { Secret, type Rotatable } from './secret.js';
 export { createLogger, type Logger, type LoggerOptions, type LogLevel } from './log.js';
 export { ReadyChecks, type ReadyCheck, type ReadyReport } from './ready-checks.js';
-export { startAdmin, type AdminOptions, type AdminServer } from './admin.js';
 export { askedGauge, type AskedGaugeOptions } from './asked-gauge.js';
 export { counter, gauge, histogram, type GaugeOptions, type GaugeReading } from './metrics.js';
 export { type Counter, type Family, type Histogram, type LabelSet, type LabelsOf } from './metric-cells.js';
@@ -27,7 +26,6 @@ export { startTelemetry, type Telemetry, type TelemetryOptions } from './telemet
 export {
   decideTrace,
   startSpan,
-  traceparentOf,
   LINKS_MAX,
   NO_SPAN,
   type Span,
@@ -36,5 +34,5 @@ export {
 } from './tracing.js';
 export { runService, type RunningService, type ServiceContext, type ServiceDefinition } from './run.js';
 export { keyIdOf, open, reseal, seal, SealError } from './sealed-credential.js';
-export { isPrivateAddress, isPrivateHost } from './network-address.js';
+export { isPrivateHost } from './network-address.js';
 export { PrivateAddressError, publicLookup } from './public-lookup.js';

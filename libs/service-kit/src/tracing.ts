@@ -90,11 +90,6 @@ export function startSpan(name: string, options: SpanOptions): Span {
   return recording(trace.getTracer('gateway').startSpan(name, sdkOptions(options), context));
 }
 
-/** For the header or message field that carries the trace on; undefined when there is nothing to carry. */
-export function traceparentOf(span: Span): string | undefined {
-  return span.traceparent;
-}
-
 /** Stands for the span of a call that is not traced. Whoever makes attributes for a span compares with it first. */
 export const NO_SPAN: Span = {
   set: () => undefined,

@@ -2,7 +2,6 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { HoldFields, PricedVersion, UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
 import { expired, seededRandom } from '../test/events.js';
 
-export const MONTH = '2026-10';
 export const MONTH_BEGINS = Date.UTC(2026, 9, 1);
 export const MONTH_ENDS = Date.UTC(2026, 10, 1);
 const DAY = 86_400_000;

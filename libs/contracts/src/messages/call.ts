@@ -53,7 +53,6 @@ export const periods = z.object({
   weekly: epochMs.nullable(),
   subscription: z.object({ id: objectId, start: epochMs, end: epochMs }).nullable(),
 });
-export type WirePeriods = z.infer<typeof periods>;
 
 /**
  * What admission set aside for a call. It travels with the call (answer, beats, release, usage event), so that a

@@ -1,11 +1,9 @@
-import type { PageError, PageErrorCode } from '@gateway/contracts/pages';
-
-/** What is wrong when no answer of the API came. */
-export type FaultCode = PageErrorCode | 'network' | 'unexpected_answer';
+import type { PageError } from '@gateway/contracts/pages';
 
 /** Every failed request of the pages; `requestId` names it to whoever runs the deployment. */
 export class ApiError extends Error {
   constructor(
+    /** Of the pages' API; a playground turn has those of the public API and of providers; `network`, `unexpected_answer`. */
     readonly code: string,
     message: string,
     readonly status: number,

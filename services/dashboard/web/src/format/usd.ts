@@ -11,11 +11,6 @@ export function parseNano(text: string): bigint {
   return sign === '-' ? -nano : nano;
 }
 
-/** For drawing only; sums are made of billionths. */
-export function usdToNumber(text: string): number {
-  return Number(parseNano(text)) / Number(SCALE);
-}
-
 /** Exact: at least `minPlaces` decimals, and as many more as the amount has. "$1,204.50", "−$0.000135". */
 export function formatUsdExact(text: string, minPlaces = 2): string {
   return render(parseNano(text), (fraction) => {
@@ -37,11 +32,6 @@ export function formatNano(nano: bigint): string {
   const size = nano < 0n ? -nano : nano;
   const places = size === 0n || size >= SCALE / 100n ? 2 : Math.min(PLACES, PLACES - String(size).length + 2);
   return render(roundTo(nano, places), (fraction) => fraction.slice(0, places));
-}
-
-/** The sum of decimal strings, in billionths. */
-export function sumNano(texts: readonly string[]): bigint {
-  return texts.reduce((sum, text) => sum + parseNano(text), 0n);
 }
 
 /** A decimal string of billionths, as the API takes it. */
