@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { renderTable } from '@gateway/testkit';
 
 /** A shorter run writes nothing: its figures would replace those of a longer one. */
 const SEQUENCES_COMMITTED = 10_000;
@@ -39,10 +40,7 @@ ${table([['answer', 'times'], ...[...answers].sort(byName).map(([name, times]): 
 }
 
 function table([head = [], ...rows]: readonly (readonly string[])[]): string {
-  const widths = head.map((_cell, column) => Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]) =>
-    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
-  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+  return renderTable(head, rows, head.length);
 }
 
 function byName([one]: [string, number], [other]: [string, number]): number {

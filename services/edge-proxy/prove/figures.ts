@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { renderTable } from '@gateway/testkit';
 
 const SEED_MAX = 2 ** 31;
 
@@ -36,12 +37,7 @@ export function writeSection(file: string, heading: string, text: string, isLong
   writeFileSync(url, [top, ...sections].join('## '));
 }
 
-/** Markdown as the formatter would write it: the first row is the head. */
-export function table(rows: readonly (readonly [string, string])[]): string {
-  const widths = [0, 1].map((column) => Math.max(3, ...rows.map((row) => (row[column] as string).length)));
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column] as number)).join(' | ')} |`;
-  const rule = line(widths.map((width) => '-'.repeat(width)));
-  const [head, ...body] = rows.map(line);
-  return [head, rule, ...body].join('\n');
+/** The first row is the head; all of it stands to the left. */
+export function table([head = ['', ''], ...rows]: readonly (readonly [string, string])[]): string {
+  return renderTable(head, rows, head.length);
 }

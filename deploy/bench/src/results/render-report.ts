@@ -1,9 +1,10 @@
+import { renderTable } from '@gateway/testkit';
 import type { OpenStreams } from '../open-streams.js';
 import { STREAM_CHUNKS } from '../peers/peer.js';
 import { FULL_LOAD } from '../scenarios.js';
 import { reached } from './aims.js';
 import type { Aim, Ratio } from './aims.js';
-import { figure, renderTable } from './render-table.js';
+import { figure } from './figure.js';
 import type { Report } from './report.js';
 import type { Summary } from './summarise.js';
 

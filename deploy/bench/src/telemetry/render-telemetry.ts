@@ -1,4 +1,5 @@
-import { figure, renderTable } from '../results/render-table.js';
+import { renderTable } from '@gateway/testkit';
+import { figure } from '../results/figure.js';
 import { median } from '../results/statistics.js';
 import { SCENARIOS } from '../scenarios.js';
 import type { TelemetryReport, TelemetrySample } from './run-telemetry.js';

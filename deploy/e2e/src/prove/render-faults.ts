@@ -1,9 +1,9 @@
+import { renderTable } from '@gateway/testkit';
 import type { ClientCall, Evidence } from '../faults/evidence.js';
 import { joinLogs } from '../faults/join-logs.js';
 import type { JoinedCall } from '../faults/join-logs.js';
 import { isLostWithGate } from '../faults/judge-call.js';
 import type { FaultFigures } from '../faults/run-faults.js';
-import { renderTable } from './render-table.js';
 
 type Row = readonly [string, ...string[]];
 

@@ -1,3 +1,4 @@
+import { renderTable } from '@gateway/testkit';
 import type { LimitCase } from './limit-cases.js';
 import { IN_FLIGHT, REPLICAS } from './limit-proof.js';
 import type { LimitFigures } from './limit-proof.js';
@@ -25,7 +26,8 @@ const PROMISES: Readonly<Record<LimitCase['promise'], string>> = {
   at_once: 'at a time',
   per_minute: 'per minute',
 };
-const WORDS_TO_THE_LEFT = 2;
+/** Limit and promise. */
+const WORD_COLUMNS = 2;
 
 /** The figures of all limits as Markdown. It names no date. */
 export function renderLimits(figures: readonly LimitFigures[], calls: number, seed: number): string {
@@ -48,7 +50,7 @@ its own on which nothing else binds. A random replica of admission is killed (SI
 as the calls run. Of limits in requests, caps and the wallet every tenth call that is admitted fails at the provider and
 gives its place back. When nothing runs any more single calls follow until five in a row are refused.
 
-${tableOf([HEAD, ...rows])}
+${renderTable(HEAD, rows, WORD_COLUMNS)}
 
 "exactly": as many calls are answered as fit. "and the slots": as many as fit and at most as many more as there are slots,
 none of them begun after as many were answered as fit and a refusal had said that it is used up; calls that meet the slots
@@ -72,14 +74,4 @@ function differencesOf(figures: readonly LimitFigures[]): string {
 
 function inThousands(count: number): string {
   return count.toLocaleString('en');
-}
-
-/** Columns as wide as their widest cell, numbers to the right: what the formatter would make of it. */
-function tableOf(rows: readonly Row[]): string {
-  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  const cell = (text: string, at: number): string =>
-    at < WORDS_TO_THE_LEFT ? text.padEnd(widths[at] ?? 0) : text.padStart(widths[at] ?? 0);
-  const [head, ...lines] = rows.map((row) => `| ${row.map(cell).join(' | ')} |`);
-  const rule = widths.map((width, at) => (at < WORDS_TO_THE_LEFT ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
-  return [head, `| ${rule.join(' | ')} |`, ...lines].join('\n');
 }

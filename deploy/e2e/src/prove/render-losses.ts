@@ -1,3 +1,4 @@
+import { renderTable } from '@gateway/testkit';
 import type { LossFigures } from './gate-loss.js';
 import { LOSSES } from './lose-gate.js';
 
@@ -34,7 +35,7 @@ that running streams hold in full. Redis is flushed, killed and started on its d
 that the seed decides; half of the times it stays away until clients notice. After each loss the answers that clients
 read are compared with the ledger, record by record, and the gate must be empty.
 
-${tableOf([HEAD, ...rows])}
+${renderTable(HEAD, rows)}
 
 Times are median and most, over the losses. "Time of 500s" runs from the first to the last; all accounts are served when
 each has read a whole answer (streams take more than half a second) of a call that began after the last 500.
@@ -66,15 +67,4 @@ function rowOf(name: string, figures: readonly LossFigures[]): Row {
     sum(({ uncharged }) => uncharged),
     sum(({ differences }) => differences.length),
   ];
-}
-
-/** Columns as wide as their widest cell, numbers to the right: what the formatter would make of it. */
-function tableOf(rows: readonly Row[]): string {
-  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  const lines = rows.map(
-    (row) =>
-      `| ${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join(' | ')} |`,
-  );
-  const rule = `| ${widths.map((width, at) => (at === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`;
-  return [lines[0], rule, ...lines.slice(1)].join('\n');
 }

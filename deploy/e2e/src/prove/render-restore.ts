@@ -1,6 +1,6 @@
+import { renderTable } from '@gateway/testkit';
 import type { Evidence } from '../faults/evidence.js';
 import type { Restored } from '../rolling/lose-database.js';
-import { renderTable } from './render-table.js';
 
 export interface RestoreFigures {
   readonly streams: number;

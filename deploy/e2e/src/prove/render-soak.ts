@@ -1,7 +1,7 @@
+import { renderTable } from '@gateway/testkit';
 import { SOAK_MIX } from '../faults/call-plan.js';
 import type { Evidence } from '../faults/evidence.js';
 import type { Resources } from '../faults/read-resources.js';
-import { renderTable } from './render-table.js';
 
 export interface SoakFigures {
   readonly minutes: number;

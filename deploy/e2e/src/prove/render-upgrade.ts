@@ -1,7 +1,7 @@
 import { SERVICES } from '@gateway/local';
+import { renderTable } from '@gateway/testkit';
 import type { Evidence } from '../faults/evidence.js';
 import type { Replaced } from '../rolling/rolling-run.js';
-import { renderTable } from './render-table.js';
 
 export interface UpgradeFigures {
   readonly streams: number;
