@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import type { ConfigDescription } from '@gateway/service-kit';
+import { OTHER_VARIABLES, variablesRead } from '../test/other-variables.js';
 import { PROGRAM_FIELDS } from '../test/service-fields.js';
 
 const TABLE = new URL('../ENVIRONMENT.md', import.meta.url);
@@ -9,6 +10,13 @@ test('the table of variables is the one that the schemas give (UPDATE_GOLDEN=1 w
   const table = environmentTable();
   if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(TABLE, table);
   expect(readFileSync(TABLE, 'utf8')).toBe(table);
+});
+
+test('the second table names what is read without a schema, and nothing else', () => {
+  const ofSchemas = new Set(Object.values(PROGRAM_FIELDS).flatMap((fields) => fields.map(({ name }) => name)));
+  const read = variablesRead().filter((name) => !ofSchemas.has(name));
+  const named = OTHER_VARIABLES.map(({ name }) => name).filter((name) => !ofSchemas.has(name));
+  expect(named.sort()).toEqual(read.sort());
 });
 
 function environmentTable(): string {
@@ -39,6 +47,12 @@ function environmentTable(): string {
         '',
       ].join('|'),
     ),
+    '',
+    'Read without a schema, by what is beside the services. What only tests, proofs and measurements read stands with them.',
+    '',
+    '| Variable | Default | What it is | Read by |',
+    '| --- | --- | --- | --- |',
+    ...OTHER_VARIABLES.map(({ name, or, doc, readBy }) => `| \`${name}\` | ${or} | ${doc} | ${readBy} |`),
     '',
   ].join('\n');
 }
