@@ -16,8 +16,7 @@ export type FieldType =
   | 'count' // an integer of at least 1
   | 'object'
   | 'text' // a string or an array
-  | 'off' // nothing but false
-  | 'tier'; // one of SERVICE_TIERS
+  | 'off'; // nothing but false
 
 /** A field that the gateway reads: it must not occur twice at the top level. */
 export interface FieldRule {
@@ -54,9 +53,6 @@ export type PromptForm = 'messages' | 'texts' | 'items';
 /** Choices in one answer (specification, Limits, rule 5). */
 export const CHOICES_MAX = 4;
 
-/** What providers bill at a model's usual price, or below it: what is held and charged is that price. */
-export const SERVICE_TIERS: readonly string[] = ['auto', 'default', 'flex', 'standard_only'];
-
 /** Fields that bound an answer's length: read on every endpoint, since any of them may reach a provider that obeys it. */
 const OUTPUT_FIELDS: readonly FieldRule[] = [
   { name: 'n', type: 'choices', required: false },
@@ -72,7 +68,6 @@ const STREAM: FieldRule = { name: 'stream', type: 'flag', required: false };
 const STREAM_OPTIONS: FieldRule = { name: 'stream_options', type: 'object', required: false };
 const PROMPT: FieldRule = { name: 'prompt', type: 'text', required: true };
 const INPUT: FieldRule = { name: 'input', type: 'text', required: true };
-const TIER: FieldRule = { name: 'service_tier', type: 'tier', required: false };
 
 /** What most endpoints are. */
 const USUAL = {
@@ -91,7 +86,7 @@ const ROWS: readonly EndpointRow[] = [
     format: 'chat',
     prompt: { name: 'messages', holds: 'messages' },
     streamUsageOption: true,
-    fields: [MODEL, MESSAGES, STREAM, STREAM_OPTIONS, TIER, ...OUTPUT_FIELDS],
+    fields: [MODEL, MESSAGES, STREAM, STREAM_OPTIONS, ...OUTPUT_FIELDS],
   },
   {
     ...USUAL,
@@ -99,7 +94,7 @@ const ROWS: readonly EndpointRow[] = [
     format: 'completion',
     prompt: { name: 'prompt', holds: 'texts' },
     streamUsageOption: true,
-    fields: [MODEL, PROMPT, STREAM, STREAM_OPTIONS, TIER, ...OUTPUT_FIELDS],
+    fields: [MODEL, PROMPT, STREAM, STREAM_OPTIONS, ...OUTPUT_FIELDS],
   },
   {
     ...USUAL,
@@ -107,7 +102,7 @@ const ROWS: readonly EndpointRow[] = [
     format: 'response',
     prompt: { name: 'input', holds: 'items' },
     // The result of a call in the background could be neither fetched nor billed.
-    fields: [MODEL, INPUT, STREAM, { name: 'background', type: 'off', required: false }, TIER, ...OUTPUT_FIELDS],
+    fields: [MODEL, INPUT, STREAM, { name: 'background', type: 'off', required: false }, ...OUTPUT_FIELDS],
   },
   {
     ...USUAL,
@@ -116,7 +111,7 @@ const ROWS: readonly EndpointRow[] = [
     kind: 'embedding',
     generates: false,
     prompt: { name: 'input', holds: 'texts' },
-    fields: [MODEL, INPUT, TIER],
+    fields: [MODEL, INPUT],
   },
   {
     ...USUAL,
@@ -128,7 +123,6 @@ const ROWS: readonly EndpointRow[] = [
       MODEL,
       MESSAGES,
       STREAM,
-      TIER,
       ...OUTPUT_FIELDS.map((rule) => ({ ...rule, required: rule.name === 'max_tokens' })),
     ],
   },

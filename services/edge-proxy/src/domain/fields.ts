@@ -1,4 +1,4 @@
-import { CHOICES_MAX, SERVICE_TIERS } from './endpoints.js';
+import { CHOICES_MAX } from './endpoints.js';
 import type { EndpointRow, FieldRule } from './endpoints.js';
 import { kindOf } from './json-scanner.js';
 import type { Member, Span } from './json-scanner.js';
@@ -87,8 +87,6 @@ function isAcceptable(rule: FieldRule, body: Buffer, member: Member): boolean {
       return member.kind === 'string' || member.kind === 'array';
     case 'off':
       return member.kind === 'boolean' && !isTrue(body, member);
-    case 'tier':
-      return member.kind === 'string' && SERVICE_TIERS.includes(textOf(body, member));
     case 'choices':
     case 'count': {
       const value = member.kind === 'number' ? numberOf(body, member) : 0;
@@ -111,8 +109,6 @@ function demandOf(rule: FieldRule): string {
       return 'a string or an array';
     case 'off':
       return 'false: its result could not be fetched';
-    case 'tier':
-      return `one of ${SERVICE_TIERS.join(', ')}: the price of a model is that of its usual tier`;
     case 'choices':
       return `an integer from 1 to ${CHOICES_MAX}`;
     case 'count':

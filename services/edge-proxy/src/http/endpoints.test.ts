@@ -273,16 +273,6 @@ test('the messages headers go to the provider: the version as sent, the betas by
   await until('the rule is in force', async () => (await betasSent())[1] === undefined);
 });
 
-test.each(BILLED)('POST %s: a dearer service tier is refused before anything is held', async (path) => {
-  const holds = world.gate.holds.size;
-  const answer = await call(path, { fields: { service_tier: 'priority' } });
-  expect([answer.status, JSON.parse(answer.body.toString()).error]).toMatchObject([
-    400,
-    { code: 'invalid_request', message: expect.stringContaining('"service_tier" must be one of auto, default, flex,') },
-  ]);
-  expect(world.gate.holds.size).toBe(holds);
-});
-
 test('background is refused on responses, with its field named', async () => {
   const answer = await call('/v1/responses', { fields: { background: true } });
   expect([answer.status, JSON.parse(answer.body.toString()).error]).toMatchObject([
