@@ -31,7 +31,11 @@ const project = (room) => ({
   testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
   extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+    // Only what imports fast-check pays for giving it the run's seed.
+    '^fast-check$': '<rootDir>/libs/testkit/test/seeded-fast-check.ts',
+  },
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',

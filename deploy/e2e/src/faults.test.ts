@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ProcessName } from '@gateway/local';
 import { parseUsd } from '@gateway/metering';
 import { until } from '@gateway/testkit';
+import { testSeed } from '@gateway/testkit/seed';
 import { HELLO, chat, get } from '../test/call.js';
 import { connectRedis, isEmpty, readGate } from '../test/gate.js';
 import { PRICES } from '../test/prices.js';
-import { newSeed } from '../test/random.js';
 import { FAULTS_MIX } from './faults/call-plan.js';
 import { FaultRun } from './faults/fault-run.js';
 import { killOf, runFaults } from './faults/run-faults.js';
@@ -15,7 +15,7 @@ const CALLS = 2_000;
 /** Whatever the seed says, each of these dies once in the midst of calls. */
 const KILLED = ['edge-proxy-1', 'admission-1', 'billing-1', 'catalog-1'].map(killOf);
 const FAULTS = 10;
-const SEED = newSeed();
+const SEED = testSeed();
 /** Longest time for catalog to stop. */
 const STOP_MS = 10_000;
 

@@ -8,10 +8,3 @@ export function random(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
-
-const SEED_MAX = 2 ** 31;
-
-/** A seed to print: whoever wants the same run again passes it. */
-export function newSeed(): number {
-  return Math.floor(Math.random() * SEED_MAX);
-}

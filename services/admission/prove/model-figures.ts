@@ -20,7 +20,7 @@ export function writeModelFigures({ sequences, steps, seed, ms, answers }: Model
 
 \`npm run prove:model\`: random sequences of ${steps} steps played to the scripts, on a Redis of their own, and to a
 model that keeps no counters. Compared after each step: answers with their numbers, holds, slots, held sums, settled rows, the
-open session, and what the usage endpoint says. \`GATEWAY_MODEL_SEED\` plays a run again;
+open session, and what the usage endpoint says. \`TEST_SEED\` plays a run again;
 \`GATEWAY_MODEL_MINUTES\` ends one before it has played 100,000 sequences.
 
 ${table([

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
+import { testSeed } from '@gateway/testkit/seed';
 import { faultsOf } from '../test/audit.js';
 import { booksOf, DisturbedWorld, ended } from '../test/disturbed-world.js';
 import { killAtEach, PORT_CALLS, STATEMENTS, Traffic } from '../test/kill-rounds.js';
@@ -11,7 +12,7 @@ import { seededRandom } from '../test/events.js';
 const PROVED = process.env['GATEWAY_PROVE_LEDGER_EVENTS'];
 const EVENTS = Number(PROVED ?? 600);
 const KILLS = Number(process.env['GATEWAY_PROVE_LEDGER_KILLS'] ?? 0);
-const SEED = Number(process.env['TEST_SEED'] ?? Math.floor(Math.random() * 1e9));
+const SEED = testSeed();
 const PROOF_MS = 4 * 3_600_000;
 /** Between two kills under load, milliseconds: at least, and at most so much more. */
 const [PAUSE_MS, PAUSE_SPREAD_MS] = PROVED === undefined ? [300, 200] : [2_000, 2_000];

@@ -5,6 +5,7 @@ import type { LedgerEntryLine, UsageRecordLine, UsageRecordView } from '@gateway
 import { formatUsd, parseUsd } from '@gateway/metering';
 import { createPool, onPool } from '@gateway/postgres';
 import { silentLog, type TestDatabase } from '@gateway/testkit';
+import { testSeed } from '@gateway/testkit/seed';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { accepted } from '../test/accepted.js';
 import { faultsOf } from '../test/audit.js';
@@ -28,7 +29,7 @@ import {
 
 const PROVED = process.env['GATEWAY_PROVE_MONTH_CALLS'];
 const CALLS = Number(PROVED ?? 5_000);
-const SEED = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
+const SEED = testSeed();
 const ACCOUNTS = Math.max(12, Math.round(CALLS / 250));
 const BATCH_EVENTS = 100;
 const LIMIT_MS = 240_000 + CALLS * 10;

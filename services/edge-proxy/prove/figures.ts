@@ -1,15 +1,5 @@
-import { randomInt } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { renderTable } from '@gateway/testkit';
-
-const SEED_MAX = 2 ** 31;
-
-/** `GATEWAY_PROVE_SEED` repeats a run; otherwise each one has a seed of its own, which it prints. */
-export function seedOfRun(): number {
-  const seed = Number(process.env['GATEWAY_PROVE_SEED'] ?? randomInt(1, SEED_MAX));
-  if (!Number.isSafeInteger(seed)) throw new RangeError('GATEWAY_PROVE_SEED must be an integer');
-  return seed;
-}
 
 /** How many cases a run has: `short` in every test run, more where the variable says so. */
 export function casesOfRun(variable: string, short: number): number {

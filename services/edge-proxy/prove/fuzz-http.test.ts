@@ -3,12 +3,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { until } from '@gateway/testkit';
+import { testSeed } from '@gateway/testkit/seed';
 import { chat, send as request } from '../test/client.js';
 import { startEdgeWorld, type EdgeWorld } from '../test/edge-world.js';
 import { publishOwnModel } from '../test/own-models.js';
 import { rawClient, readAnswers, type RawAnswer, type RawClient } from '../test/raw-answers.js';
 import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES } from '../src/memory/held-bytes.js';
-import { casesOfRun, seedOfRun, table, writeSection } from './figures.js';
+import { casesOfRun, table, writeSection } from './figures.js';
 import { httpCase, type HttpCase } from './fuzz-http-cases.js';
 import { SeededRandom } from './random.js';
 
@@ -27,7 +28,7 @@ const STATUSES = new Set([200, 400, 401, 404, 408, 413, 431]);
 const OVERLOAD = 'admission_error';
 
 const cases = casesOfRun('GATEWAY_PROVE_HTTP_CASES', CASES_DEFAULT);
-const seed = seedOfRun();
+const seed = testSeed();
 
 let world: EdgeWorld;
 let provider: Server;

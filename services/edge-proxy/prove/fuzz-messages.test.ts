@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import type { Bus } from '@gateway/bus';
 import { MESSAGES, type AnyMessage, type ServiceName } from '@gateway/contracts/messages';
 import { startTestBus, until, type TestBus } from '@gateway/testkit';
-import { casesOfRun, seedOfRun, table, writeSection } from './figures.js';
+import { testSeed } from '@gateway/testkit/seed';
+import { casesOfRun, table, writeSection } from './figures.js';
 import { hostileBody, hostileBytes } from './hostile-messages.js';
 import { isValid, sampleOf, type JsonSchema } from './json-schema.js';
 import { SeededRandom } from './random.js';
@@ -21,7 +22,7 @@ const TIMEOUT_MS = 20_000;
 const FAULTS = new Set(['invalid_message', 'invalid_answer', 'too_large', 'fault']);
 
 const messages = casesOfRun('GATEWAY_PROVE_MESSAGES', MESSAGES_DEFAULT);
-const seed = seedOfRun();
+const seed = testSeed();
 
 type RequestRow = Extract<AnyMessage, { kind: 'request' }>;
 type PublishedRow = Extract<AnyMessage, { kind: 'published' }>;

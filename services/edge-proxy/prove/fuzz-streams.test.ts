@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
 import { rate, worstCase, type BoundFigures, type CallBounds, type PriceFigures } from '@gateway/metering';
+import { testSeed } from '@gateway/testkit/seed';
 import { fakeAnswer } from '../test/fake-answer.js';
 import type { Delivery } from '../src/call/delivery.js';
 import { StreamRelay } from '../src/call/relay-stream.js';
@@ -9,7 +10,7 @@ import { READERS } from '../src/domain/formats/readers.js';
 import type { MeterResult } from '../src/domain/formats/meter.js';
 import { TOKENS_MAX } from '../src/domain/formats/read-usage.js';
 import { PARTIAL_FRAMES } from '../src/memory/held-bytes.js';
-import { casesOfRun, seedOfRun, table, writeSection } from './figures.js';
+import { casesOfRun, table, writeSection } from './figures.js';
 import { hostilePlain, hostileStream, type HostileStream } from './hostile-streams.js';
 import { SeededRandom } from './random.js';
 
@@ -26,7 +27,7 @@ const ID = '01890000-0000-7000-8000-000000000000';
 const TEXT_BYTES_PER_BYTE_MAX = 3;
 
 const streams = casesOfRun('GATEWAY_PROVE_HOSTILE_STREAMS', STREAMS_DEFAULT);
-const seed = seedOfRun();
+const seed = testSeed();
 
 const BOUNDS: CallBounds = { promptBytes: 300, arrayElements: 0, attachments: 0, outputTokensMax: 1_000 };
 const FIGURES: BoundFigures = { bytesPerToken: 3, attachmentTokens: 1_000 };

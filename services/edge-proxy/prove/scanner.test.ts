@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { cpus } from 'node:os';
+import { testSeed } from '@gateway/testkit/seed';
 import { scanObject, type ScanResult } from '../src/domain/json-scanner.js';
 import { compareScan } from './compare-scan.js';
-import { casesOfRun, seedOfRun, table, writeReport } from './figures.js';
+import { casesOfRun, table, writeReport } from './figures.js';
 import { generateDocument } from './generate-document.js';
 import { SeededRandom } from './random.js';
 
@@ -13,7 +14,7 @@ const DOCUMENTS_COMMITTED = 10_000_000;
 const MINUTE_MS = 60_000;
 
 const documents = casesOfRun('GATEWAY_PROVE_DOCUMENTS', DOCUMENTS_DEFAULT);
-const seed = seedOfRun();
+const seed = testSeed();
 
 test(
   `${documents} documents are read by the scanner as by JSON.parse (seed ${seed})`,

@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from '@gateway/testkit';
-import { newSeed, random } from '../../test/random.js';
+import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
+import { random } from '../../test/random.js';
 import { SOAK_MIX } from '../faults/call-plan.js';
 import { checkEvidence } from '../faults/check-evidence.js';
 import { FaultRun } from '../faults/fault-run.js';
@@ -27,7 +28,7 @@ const PRELOAD = fileURLToPath(new URL('../../../test/resource-counts.mjs', impor
 
 const given = optionsFrom({
   minutes: { or: MINUTES, min: 1, max: 10_000 },
-  seed: { or: newSeed(), min: 0, max: 2 ** 31 },
+  seed: { or: testSeed(), min: 0, max: SEED_MAX },
 });
 if (given === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
 else process.exitCode = (await prove(given)) ? 0 : 1;

@@ -1,3 +1,4 @@
+import { testSeed } from '@gateway/testkit/seed';
 import fc from 'fast-check';
 import type { FrozenRedis } from './frozen-gate.js';
 import { perform } from './perform.js';
@@ -23,9 +24,8 @@ export interface Replay {
 
 /** From the environment what a failure printed, else a new seed. */
 export function replayFrom(env: NodeJS.ProcessEnv): Replay {
-  const seed = Number(env['GATEWAY_MODEL_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
   const limitMs = Number(env['GATEWAY_MODEL_MINUTES'] ?? Infinity) * 60_000;
-  return { seed, path: env['GATEWAY_MODEL_PATH'], limitMs };
+  return { seed: testSeed(env), path: env['GATEWAY_MODEL_PATH'], limitMs };
 }
 
 /**
@@ -60,6 +60,7 @@ export async function playSequences(redis: FrozenRedis, total: number, replay: R
 }
 
 function failureText(result: fc.RunDetails<[Sequence]>): string {
-  const replay = `GATEWAY_MODEL_SEED=${result.seed} GATEWAY_MODEL_PATH=${result.counterexamplePath}`;
+  // The seed of the lane, which fast-check tells as a signed number.
+  const replay = `TEST_SEED=${result.seed >>> 0} GATEWAY_MODEL_PATH=${result.counterexamplePath}`;
   return `replay with ${replay}\n${result.numShrinks} shrinks\n${String(result.errorInstance)}`;
 }

@@ -4,6 +4,7 @@ import type { UsageEvent } from '@gateway/contracts/messages';
 import { weekStart } from '@gateway/metering';
 import { inTransaction, onPool, type Tx } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
+import { testSeed } from '@gateway/testkit/seed';
 import { expired, factsOf, holdFor, planHoldFor, seededRandom, settled, START, voided } from '../../test/events.js';
 import { startLedgerWorld, type LedgerWorld } from '../../test/ledger-world.js';
 import { makeMonths } from '../settle/ensure-months.js';
@@ -14,6 +15,8 @@ import { makeAlertWatch } from './alert-watch.js';
 import { planToStored } from './plan-rows.js';
 import { makeSettleStore } from './settle-store.js';
 import { makeWebhookStore } from './webhook-store.js';
+
+const SEED = testSeed();
 
 let world: LedgerWorld;
 let ledger: TestDatabase;
@@ -238,10 +241,8 @@ test('what a transaction reached that was rolled back is raised by the next one'
   expect(await raised()).toEqual([km(50)]);
 });
 
-test('several processes charge the same accounts at once: one alert each, and each is told once', async () => {
-  const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
-  console.log(`TEST_SEED=${seed}`);
-  const random = seededRandom(seed);
+test(`several processes charge the same accounts at once: one alert each, and each is told once (TEST_SEED=${SEED})`, async () => {
+  const random = seededRandom(SEED);
   const accounts = Array.from({ length: 5 }, (_, index) => `p${index}`);
   for (const account of accounts) await cap(account, 1_000n);
   const events = accounts.flatMap((account) =>

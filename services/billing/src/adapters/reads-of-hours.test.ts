@@ -3,6 +3,7 @@ import { makeUuidV7, timeOfUuidV7 } from '@gateway/contracts/ids';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { monthOf } from '@gateway/metering';
 import type { TestDatabase } from '@gateway/testkit';
+import { testSeed } from '@gateway/testkit/seed';
 import { faultsOf } from '../../test/audit.js';
 import { expired, holdFor, planHoldFor, seededRandom, settled, voided } from '../../test/events.js';
 import { ledgerVerbs, type LedgerVerbs } from '../../test/ledger-verbs.js';
@@ -13,7 +14,7 @@ import { showKeyMonths } from '../show/show-key-months.js';
 import { makeStandingValuesStore } from './standing-values.js';
 
 /** What is read through the hours of use must be what the records and the entries themselves give. */
-const SEED = Number(process.env['TEST_SEED'] ?? Math.floor(Math.random() * 1e9));
+const SEED = testSeed();
 const HOUR = 3_600_000;
 const MONTH_ENDS = Date.UTC(2026, 10, 1);
 const BEGIN = MONTH_ENDS - 20 * HOUR;

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@gateway/testkit';
+import { testSeed } from '@gateway/testkit/seed';
 import { faultsOf } from '../../test/audit.js';
 import { booksOf, DisturbedWorld, ended } from '../../test/disturbed-world.js';
 import { killAtEach, PORT_CALLS, Traffic } from '../../test/kill-rounds.js';
 
-const SEED = Number(process.env['TEST_SEED'] ?? Math.floor(Math.random() * 1e9));
+const SEED = testSeed();
 const ALL_SHARDS = [0, 1, 2, 3];
 
 let world: DisturbedWorld;

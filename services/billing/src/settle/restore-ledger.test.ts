@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { usageRecorded } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
+import { testSeed } from '@gateway/testkit/seed';
 import { faultsOf } from '../../test/audit.js';
 import { booksOf, DisturbedWorld, ended } from '../../test/disturbed-world.js';
 import { Traffic } from '../../test/kill-rounds.js';
@@ -10,7 +11,7 @@ import { makeProgressStore } from '../adapters/progress-store.js';
 import { makeRestoreStore } from '../adapters/restore-store.js';
 import { restoreLedger } from './restore-ledger.js';
 
-const SEED = Number(process.env['TEST_SEED'] ?? Math.floor(Math.random() * 1e9));
+const SEED = testSeed();
 
 let world: DisturbedWorld;
 

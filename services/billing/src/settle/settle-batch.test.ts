@@ -3,6 +3,7 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { StandingOfAccount, UsageEvent } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
+import { testSeed } from '@gateway/testkit/seed';
 import { balancesOf, faultsOf } from '../../test/audit.js';
 import { expired, factsOf, holdFor, planHoldFor, seededRandom, settled, START, voided } from '../../test/events.js';
 import { startLedgerWorld, type LedgerWorld } from '../../test/ledger-world.js';
@@ -241,7 +242,7 @@ test('versions grow with each change, and rows keep the version at which they ch
   expect(again.closed).toMatchObject([{ id: one.id, rows: expect.arrayContaining(['wallet', 'km:one:2026-11']) }]);
 });
 
-const SEED = Number(process.env['TEST_SEED'] ?? Math.floor(Math.random() * 1e9));
+const SEED = testSeed();
 
 test(`a random run in any order gives the same books (TEST_SEED=${SEED})`, async () => {
   const random = seededRandom(SEED);

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { testSeed } from '@gateway/testkit/seed';
 import { isRefusal } from '../domain/refuse.js';
 import type { Services } from '../ports.js';
 import { listAudit, type AuditQuestion } from './list-audit.js';
@@ -83,7 +84,7 @@ function seededRandom(seed: number): () => number {
 const SEEDS = 40;
 
 test('three records are one list, newest first, each entry once, also while new ones come', async () => {
-  const first = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
+  const first = testSeed();
   for (let seed = first; seed < first + SEEDS; seed += 1) await readWhileNewOnesCome(seed);
 });
 
