@@ -3,6 +3,7 @@ import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { parseUsd } from '@gateway/metering';
 import { until } from '@gateway/testkit';
+import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import type { Redis } from 'ioredis';
 import { HELLO, chat } from '../test/call.js';
@@ -13,7 +14,6 @@ import type { Caller, Load, LoadOptions } from '../test/load.js';
 import { SHORT_DURATIONS, startOwnSystem } from '../test/own-system.js';
 import type { OwnSystem } from '../test/own-system.js';
 import { PRICES, chargeOf } from '../test/prices.js';
-import { random } from '../test/random.js';
 import { openStreams, scriptHeldStreams } from '../test/streams.js';
 import type { OpenStream } from '../test/streams.js';
 import { compareLedger } from './prove/compare-ledger.js';
@@ -325,7 +325,7 @@ test('an admission that hangs: calls go on at the other within the retry, and no
 }, 150_000);
 
 describe('the gate is lost', () => {
-  const next = random(SEED);
+  const next = new SeededRandom(SEED).next;
   let proof: GateLossProof;
   beforeAll(async () => {
     proof = await GateLossProof.begin(system);

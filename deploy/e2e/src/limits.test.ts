@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@gateway/testkit';
+import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { readGate } from '../test/gate.js';
 import { startOwnSystem } from '../test/own-system.js';
 import type { OwnSystem } from '../test/own-system.js';
-import { random } from '../test/random.js';
 import { readUsage } from './prove/judge-limit.js';
 import { killAdmissions } from './prove/kill-admissions.js';
 import { LIMIT_CASES, limitCalled } from './prove/limit-cases.js';
@@ -97,7 +97,7 @@ test(`replicas of admission are killed while ${CALLS_UNDER_KILLS} calls meet a w
     limitCalled('wallet'),
     CALLS_UNDER_KILLS,
     FIT,
-    killAdmissions(system, random(SEED)),
+    killAdmissions(system, new SeededRandom(SEED).next),
   );
   expect(figures.differences).toEqual([]);
   expect(figures.kills).toBeGreaterThan(0);

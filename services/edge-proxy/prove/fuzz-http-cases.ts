@@ -1,5 +1,5 @@
+import type { SeededRandom } from '@gateway/testkit/random';
 import { TEST_KEY } from '../test/edge-world.js';
-import type { SeededRandom } from './random.js';
 
 /** One request, or what a mutation has left of one. */
 export interface HttpCase {

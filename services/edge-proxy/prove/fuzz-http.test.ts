@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { until } from '@gateway/testkit';
+import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { chat, send as request } from '../test/client.js';
 import { startEdgeWorld, type EdgeWorld } from '../test/edge-world.js';
@@ -11,7 +12,6 @@ import { rawClient, readAnswers, type RawAnswer, type RawClient } from '../test/
 import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES } from '../src/memory/held-bytes.js';
 import { casesOfRun, table, writeSection } from './figures.js';
 import { httpCase, type HttpCase } from './fuzz-http-cases.js';
-import { SeededRandom } from './random.js';
 
 /** Cases of the short run, which every test run does; `npm run prove:fuzz` sets more. */
 const CASES_DEFAULT = 1_500;

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import type { Bus } from '@gateway/bus';
 import { MESSAGES, type AnyMessage, type ServiceName } from '@gateway/contracts/messages';
 import { startTestBus, until, type TestBus } from '@gateway/testkit';
+import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { casesOfRun, table, writeSection } from './figures.js';
 import { hostileBody, hostileBytes } from './hostile-messages.js';
 import { isValid, sampleOf, type JsonSchema } from './json-schema.js';
-import { SeededRandom } from './random.js';
 
 /** Messages of the short run, which every test run does; `npm run prove:fuzz` sets more. */
 const MESSAGES_DEFAULT = 10_000;

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
 import { rate, worstCase, type BoundFigures, type CallBounds, type PriceFigures } from '@gateway/metering';
+import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { fakeAnswer } from '../test/fake-answer.js';
 import type { Delivery } from '../src/call/delivery.js';
@@ -12,7 +13,6 @@ import { TOKENS_MAX } from '../src/domain/formats/read-usage.js';
 import { PARTIAL_FRAMES } from '../src/memory/held-bytes.js';
 import { casesOfRun, table, writeSection } from './figures.js';
 import { hostilePlain, hostileStream, type HostileStream } from './hostile-streams.js';
-import { SeededRandom } from './random.js';
 
 /** Streams of the short run, which every test run does; `npm run prove:fuzz` sets more. */
 const STREAMS_DEFAULT = 4_000;

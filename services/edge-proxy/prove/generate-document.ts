@@ -1,4 +1,4 @@
-import type { SeededRandom } from './random.js';
+import type { SeededRandom } from '@gateway/testkit/random';
 
 /** Where the generator put a member of the top-level object: independent of any parser. */
 export interface WrittenMember {

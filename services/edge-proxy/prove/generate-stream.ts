@@ -1,4 +1,4 @@
-import type { SeededRandom } from './random.js';
+import type { SeededRandom } from '@gateway/testkit/random';
 
 /** What a generated frame is to the gateway. */
 export type FrameRole = 'comment' | 'text' | 'usage' | 'extra_usage' | 'error' | 'final' | 'noise';

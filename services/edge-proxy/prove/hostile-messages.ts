@@ -1,5 +1,5 @@
+import type { SeededRandom } from '@gateway/testkit/random';
 import { sampleOf, type JsonSchema } from './json-schema.js';
-import type { SeededRandom } from './random.js';
 
 /** What a mutation puts where something else was. */
 const VALUES: readonly unknown[] = [

@@ -1,5 +1,5 @@
+import type { SeededRandom } from '@gateway/testkit/random';
 import { generateStream, type GeneratedStream } from './generate-stream.js';
-import type { SeededRandom } from './random.js';
 
 export type HostileStream = Omit<GeneratedStream, 'frames' | 'rest'>;
 

@@ -1,5 +1,5 @@
+import type { SeededRandom } from '@gateway/testkit/random';
 import fc from 'fast-check';
-import type { SeededRandom } from './random.js';
 
 /** What of JSON Schema the committed schemas of the messages use. */
 export interface JsonSchema {

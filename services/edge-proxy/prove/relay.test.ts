@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
+import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { problemOf } from './check-stream.js';
 import { casesOfRun, table, writeReport } from './figures.js';
 import { generateStream, type GeneratedStream } from './generate-stream.js';
-import { SeededRandom } from './random.js';
 import { framesOf } from './reference-relay.js';
 
 /** Streams of the short run, which every test run does; `npm run prove:relay` sets more. */
@@ -24,7 +24,7 @@ test(
     for (let number = 0; number < streams; number += 1) {
       const stream = generateStream(random);
       expectGenerated(stream);
-      const problem = problemOf(stream, () => random.next());
+      const problem = problemOf(stream, random.next);
       if (problem !== null) throw new Error(describeProblem(stream, number, problem));
       figures.chunks += stream.chunks.length;
       figures.bytes += stream.bytes.length;

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { cpus } from 'node:os';
+import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { scanObject, type ScanResult } from '../src/domain/json-scanner.js';
 import { compareScan } from './compare-scan.js';
 import { casesOfRun, table, writeReport } from './figures.js';
 import { generateDocument } from './generate-document.js';
-import { SeededRandom } from './random.js';
 
 /** Documents of the short run, which every test run does; `npm run prove:scanner` sets more. */
 const DOCUMENTS_DEFAULT = 20_000;

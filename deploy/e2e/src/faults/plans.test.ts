@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { random } from '../../test/random.js';
+import { SeededRandom } from '@gateway/testkit/random';
 import { SOAK_MIX, planCall, textOf } from './call-plan.js';
 import { planFaults } from './fault-plan.js';
 
@@ -8,7 +8,7 @@ const SEED = 1;
 const targets = { processes: ['edge-proxy-1', 'billing-1'], links: ['admission to redis'] };
 
 function plans(seed: number) {
-  const next = random(seed);
+  const next = new SeededRandom(seed).next;
   return Array.from({ length: CALLS }, (_, index) => planCall(index + 1, next, SOAK_MIX));
 }
 
@@ -24,13 +24,13 @@ test('of the streams of a soak about 30 % are left and 5 % read slowly; slow one
 test('the same seed plans the same calls and faults, another seed others', () => {
   expect(plans(SEED)).toEqual(plans(SEED));
   expect(plans(SEED)).not.toEqual(plans(SEED + 1));
-  const faults = (seed: number) => planFaults(40, targets, random(seed));
+  const faults = (seed: number) => planFaults(40, targets, new SeededRandom(seed).next);
   expect(faults(SEED)).toEqual(faults(SEED));
   expect(faults(SEED)).not.toEqual(faults(SEED + 1));
 });
 
 test('every kind of fault has its turn, and no two calls have a text in common', () => {
-  const kinds = new Set(planFaults(16, targets, random(SEED)).map(({ what }) => what));
+  const kinds = new Set(planFaults(16, targets, new SeededRandom(SEED).next).map(({ what }) => what));
   expect([...kinds].sort()).toEqual(['delay', 'flush', 'freeze', 'kill', 'reset', 'restart', 'stall']);
   const [one, other] = plans(SEED);
   expect(one && other && textOf(one).includes(textOf(other).split(' ')[0] ?? '')).toBe(false);

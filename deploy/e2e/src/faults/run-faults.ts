@@ -1,5 +1,5 @@
 import { until } from '@gateway/testkit';
-import { random } from '../../test/random.js';
+import { SeededRandom } from '@gateway/testkit/random';
 import type { Mix } from './call-plan.js';
 import { checkEvidence } from './check-evidence.js';
 import type { Verdict } from './check-evidence.js';
@@ -34,9 +34,9 @@ const CALLS_SEED = 0x5eed;
 /** The calls with the faults spread evenly over them, and the checker's verdict. */
 export async function runFaults(run: FaultRun, options: FaultsOptions): Promise<FaultFigures> {
   const { calls, faults, seed, mix, say } = options;
-  const planned = [...(options.first ?? []), ...planFaults(faults, run.targets, random(seed))];
+  const planned = [...(options.first ?? []), ...planFaults(faults, run.targets, new SeededRandom(seed).next)];
   const startedAt = Date.now();
-  const load = run.load(mix, random(seed ^ CALLS_SEED));
+  const load = run.load(mix, new SeededRandom(seed ^ CALLS_SEED).next);
   try {
     for (const [index, fault] of planned.entries()) {
       const due = Math.floor((calls * (index + 1)) / (planned.length + 1));

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { SeededRandom } from '@gateway/testkit/random';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { startOwnSystem } from '../../test/own-system.js';
 import type { OwnSystem } from '../../test/own-system.js';
-import { random } from '../../test/random.js';
 import { beginProof, breakOffBy, optionsFrom } from './begin-proof.js';
 import { killAdmissions } from './kill-admissions.js';
 import { LIMIT_CASES } from './limit-cases.js';
@@ -75,7 +75,7 @@ async function pressAll(
   { calls, seed, limits }: Proof,
   say: (line: string) => void,
 ): Promise<LimitFigures[]> {
-  const next = random(seed);
+  const next = new SeededRandom(seed).next;
   const proof = await LimitProof.begin(system);
   try {
     const figures: LimitFigures[] = [];

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { SeededRandom } from '@gateway/testkit/random';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { SHORT_DURATIONS, startOwnSystem } from '../../test/own-system.js';
 import type { OwnSystem } from '../../test/own-system.js';
-import { random } from '../../test/random.js';
 import { beginProof, breakOffBy, optionsFrom } from './begin-proof.js';
 import { GateLossProof } from './gate-loss.js';
 import type { LossFigures } from './gate-loss.js';
@@ -52,7 +52,7 @@ async function loseAgainAndAgain(
   seed: number,
   say: (line: string) => void,
 ): Promise<LossFigures[]> {
-  const next = random(seed);
+  const next = new SeededRandom(seed).next;
   const proof = await GateLossProof.begin(system);
   try {
     const figures: LossFigures[] = [];

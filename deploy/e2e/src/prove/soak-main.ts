@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from '@gateway/testkit';
+import { SeededRandom } from '@gateway/testkit/random';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
-import { random } from '../../test/random.js';
 import { SOAK_MIX } from '../faults/call-plan.js';
 import { checkEvidence } from '../faults/check-evidence.js';
 import { FaultRun } from '../faults/fault-run.js';
@@ -43,7 +43,7 @@ async function prove({ minutes, seed }: { minutes: number; seed: number }): Prom
   breakOffBy(() => run.end());
   try {
     const rests: Resources[][] = [];
-    const load = run.load(SOAK_MIX, random(seed));
+    const load = run.load(SOAK_MIX, new SeededRandom(seed).next);
     for (let round = 1; round <= ROUNDS; round += 1) {
       await delay((minutes * MINUTE_MS) / ROUNDS);
       await load.rest();

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { ReleaseEntry, StandingRow } from '@gateway/contracts/messages';
 import { splitFunding } from '@gateway/metering';
+import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import type { AccountDump } from '../read/read-account.js';
 import { PRICE, admitEntry, batch, beatOf, makeAccount, makeWorld, release } from '../../test/world.js';
@@ -18,17 +19,6 @@ beforeAll(async () => {
   replicas = [await world.replica(), await world.replica()];
 });
 afterAll(() => world.stop());
-
-/** mulberry32: uniform in [0, 1), the same for the same seed. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** What the holds add up to, told by a reader that knows nothing of the scripts. */
 function sumsOf({ holds }: AccountDump): {
@@ -75,8 +65,8 @@ async function expectConsistent(account: TestAccount): Promise<AccountDump> {
 }
 
 test.each(SEEDS)('held sums and slots equal the sum of the holds after each step, seed %i', async (seed) => {
-  const next = random(seed);
-  const pick = <T>(items: readonly T[]): T | undefined => items[Math.floor(next() * items.length)];
+  const random = new SeededRandom(seed);
+  const pick = <T>(items: readonly T[]): T | undefined => items[random.below(items.length)];
   const now = replicas[0]!.clock.now();
   const account = makeAccount(world, {
     wallet: 40 * PRICE,
@@ -98,13 +88,13 @@ test.each(SEEDS)('held sums and slots equal the sum of the holds after each step
   let wallet = 40 * PRICE;
   const live: Admitted[] = [];
   const ended: Admitted[] = [];
-  const takeLive = () => live.splice(Math.floor(next() * live.length), 1)[0];
+  const takeLive = () => live.splice(random.below(live.length), 1)[0];
   const admitSome = async () => {
-    const model = next() < 0.6 ? 'acme/fixed' : 'acme/tokens';
-    const count = 1 + Math.floor(next() * 4);
+    const model = random.chance(0.6) ? 'acme/fixed' : 'acme/tokens';
+    const count = 1 + random.below(4);
     const replica = pick(replicas)!;
     const bounds = {
-      promptBytes: Math.floor(next() * 900),
+      promptBytes: random.below(900),
       arrayElements: 0,
       attachments: 0,
       outputTokensMax: 100_000,
@@ -114,21 +104,20 @@ test.each(SEEDS)('held sums and slots equal the sum of the holds after each step
     for (const answer of answers.values()) if (answer.kind === 'admitted' && answer.hold) live.push(answer as Admitted);
   };
   const releaseOne = async () => {
-    const call = next() < 0.85 ? takeLive() : pick(ended);
+    const call = random.chance(0.85) ? takeLive() : pick(ended);
     if (!call) return;
-    const amount = Math.floor(next() * 1.3 * call.hold.worstNanoUsd);
-    const releases: ReleaseEntry[] =
-      next() < 0.15
-        ? [{ blind: true, id: call.id, digests: [account.digest] }]
-        : [release(call, next() < 0.7 ? 'ok' : 'void', amount)];
+    const amount = Math.floor(random.next() * 1.3 * call.hold.worstNanoUsd);
+    const releases: ReleaseEntry[] = random.chance(0.15)
+      ? [{ blind: true, id: call.id, digests: [account.digest] }]
+      : [release(call, random.chance(0.7) ? 'ok' : 'void', amount)];
     await batch(pick(replicas)!, { releases });
     ended.push(call);
   };
   const closeSome = async () => {
-    const closed = [pick(ended)?.id, next() < 0.3 ? takeLive()?.id : undefined].filter((id) => id !== undefined);
+    const closed = [pick(ended)?.id, random.chance(0.3) ? takeLive()?.id : undefined].filter((id) => id !== undefined);
     version += 1;
-    wallet += Math.floor((next() - 0.45) * PRICE);
-    const rows: StandingRow[] = next() < 0.7 ? [{ name: 'wallet', value: wallet, version }] : [];
+    wallet += Math.floor((random.next() - 0.45) * PRICE);
+    const rows: StandingRow[] = random.chance(0.7) ? [{ name: 'wallet', value: wallet, version }] : [];
     await pick(replicas)!.admission.standing({
       incarnation: 'ledger-1',
       accounts: [{ account: account.account, rows, closed }],
@@ -136,23 +125,23 @@ test.each(SEEDS)('held sums and slots equal the sum of the holds after each step
   };
   const beatSome = async () => {
     const calls = live
-      .filter(() => next() < 0.8)
+      .filter(() => random.chance(0.8))
       .map(({ id, hold, token }) => ({ id, hold, tag: token, endpoint: null }));
-    const lost = next() < 0.2 ? pick(ended) : undefined;
+    const lost = random.chance(0.2) ? pick(ended) : undefined;
     const made = lost ? [{ id: makeUuidV7(replicas[0]!.clock.now()), hold: lost.hold, tag: 'another.token' }] : [];
     const named = [...calls, ...made].map((call) => ({ ...call, endpoint: '/v1/messages' as const }));
     await pick(replicas)!.admission.beat(beatOf(world, 'edge1', version, { calls: named }));
   };
   const takeBackOne = async () => {
-    const call = next() < 0.8 ? pick(live) : pick(ended);
+    const call = random.chance(0.8) ? pick(live) : pick(ended);
     if (call) await pick(replicas)!.admission.releaseSlot({ requestId: call.id, actor: 'operator:root' });
   };
   const passTime = async () => {
-    world.advance(Math.floor(next() ** 4 * 150_000));
+    world.advance(Math.floor(random.next() ** 4 * 150_000));
     await pick(replicas)!.admission.sweep();
   };
   for (let step = 0; step < STEPS; step += 1) {
-    const choice = next();
+    const choice = random.next();
     if (choice < 0.4) await admitSome();
     else if (choice < 0.7) await releaseOne();
     else if (choice < 0.8) await closeSome();

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@gateway/testkit';
+import { SeededRandom } from '@gateway/testkit/random';
+import { testSeed } from '@gateway/testkit/seed';
 import { Redis } from 'ioredis';
 import type { StartedAdmission } from '../wire.js';
 import { makeBusWorld } from '../../test/bus-world.js';
@@ -10,6 +12,7 @@ import { Spending } from '../../test/spending.js';
 import { PRICE, makeAccount, makeOwners, ownersOf } from '../../test/world.js';
 import type { TestAccount } from '../../test/world.js';
 
+const SEED = testSeed();
 const CALLS_AT_ONCE = 8;
 const WORKERS = 12;
 /** One edge is slow to say what it runs: whoever does not wait for it spends its money again. */
@@ -66,14 +69,13 @@ function newAccount(wallet: number): TestAccount {
 }
 
 /** Calls one after another until the load stops: short ones, or streams that run on while Redis is lost. */
-async function work(edge: FakeEdge, account: TestAccount, longestMs: number): Promise<void> {
+async function work(edge: FakeEdge, account: TestAccount, longestMs: number, random: SeededRandom): Promise<void> {
   while (!stopLoad) {
     const outcome = await edge.start(account.digest);
     if (outcome.kind === 'refused') rows.add(outcome.row);
     else outcomes[outcome.kind] += 1;
-    await new Promise((resolve) =>
-      setTimeout(resolve, 20 + Math.random() * (outcome.kind === 'admitted' ? longestMs : 60)),
-    );
+    const runsMs = 20 + random.below(outcome.kind === 'admitted' ? longestMs : 60);
+    await new Promise((resolve) => setTimeout(resolve, runsMs));
     if (outcome.kind === 'admitted') await edge.end(outcome.call, AMOUNT);
   }
 }
@@ -121,11 +123,12 @@ const LOSSES: Readonly<Record<string, () => Promise<unknown>>> = {
   },
 };
 
-test('Redis is lost again and again under load: nothing is spent twice, and all is right afterwards', async () => {
-  const load = accounts.flatMap((account) =>
-    Array.from({ length: WORKERS }, (_unused, worker) =>
-      work(edges[worker % edges.length]!, account, worker % 2 === 0 ? 60 : 3_000),
-    ),
+test(`Redis is lost again and again under load: nothing is spent twice, and all is right afterwards, seed ${SEED}`, async () => {
+  const load = accounts.flatMap((account, index) =>
+    Array.from({ length: WORKERS }, (_unused, worker) => {
+      const random = new SeededRandom(SEED + index * WORKERS + worker);
+      return work(edges[worker % edges.length]!, account, worker % 2 === 0 ? 60 : 3_000, random);
+    }),
   );
   await admittedAgain();
   for (const lose of [...Object.values(LOSSES), LOSSES['flushed']!]) {

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import { isRefusal } from '../domain/refuse.js';
 import type { Services } from '../ports.js';
@@ -73,14 +74,6 @@ async function readAll(
   return ids;
 }
 
-function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
 const SEEDS = 40;
 
 test('three records are one list, newest first, each entry once, also while new ones come', async () => {
@@ -89,11 +82,11 @@ test('three records are one list, newest first, each entry once, also while new 
 });
 
 async function readWhileNewOnesCome(seed: number): Promise<void> {
-  const random = seededRandom(seed);
+  const random = new SeededRandom(seed);
   const { services, add } = makeRecords();
   let at = 1_000;
   const addOne = (): string =>
-    add(['accounts', 'catalog', 'billing'][Math.floor(random() ** 2 * 3)] as string, (at += 10));
+    add(['accounts', 'catalog', 'billing'][Math.floor(random.next() ** 2 * 3)] as string, (at += 10));
   const expected = Array.from({ length: 200 }, addOne).reverse();
   for (const limit of [1, 3, 7, 50, 200]) {
     const read = await readAll(services, { ...question, limit });
@@ -101,7 +94,7 @@ async function readWhileNewOnesCome(seed: number): Promise<void> {
   }
   const begun = await page(services, question);
   const rest = await readAll(services, { ...question, cursor: begun.next }, () => {
-    for (let count = Math.floor(random() * 20); count > 0; count -= 1) addOne();
+    for (let count = random.below(20); count > 0; count -= 1) addOne();
   });
   expect({ seed, read: [...begun.ids, ...rest] }).toEqual({ seed, read: expected });
 }

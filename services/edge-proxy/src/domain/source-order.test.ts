@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { CatalogSource } from '@gateway/contracts/messages';
+import { SeededRandom } from '@gateway/testkit/random';
 import fc from 'fast-check';
 import { BREAKER_FAILURES, BREAKER_OPEN_MS, isResting, noteOutcome, noteStart, orderSources } from './source-order.js';
 import type { SourceHealth } from './source-order.js';
@@ -50,7 +51,7 @@ test('at most eight sources are tried, and a resting one is dropped before a hea
 });
 
 test('within a priority the share of first places follows the weights', () => {
-  const random = seeded(20261120);
+  const random = new SeededRandom(20261120).next;
   const sources = [source('a', 0, 1), source('b', 0, 3), source('c', 1, 1000)];
   const firsts = { a: 0, b: 0, c: 0 } as Record<string, number>;
   const rounds = 20_000;
@@ -165,13 +166,4 @@ type Judged = Parameters<typeof noteOutcome>[1];
 
 function fold(outcomes: readonly Judged[]): SourceHealth | undefined {
   return outcomes.reduce<SourceHealth | undefined>((health, judged) => noteOutcome(health, judged, NOW), undefined);
-}
-
-/** A small generator of numbers in [0, 1) that is the same in every run. */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }

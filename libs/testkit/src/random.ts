@@ -1,4 +1,4 @@
-/** A small generator of numbers in [0, 1): the same seed gives the same draws in every run. */
+/** A small generator of numbers (mulberry32): the same seed gives the same draws everywhere and in every run. */
 export class SeededRandom {
   #state: number;
 
@@ -7,14 +7,14 @@ export class SeededRandom {
     this.#state = seed >>> 0;
   }
 
-  /** mulberry32 */
-  next(): number {
+  /** A number in [0, 1). Bound to its generator: it is passed where code asks for a source of numbers. */
+  readonly next = (): number => {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
     t = Math.imul(t ^ (t >>> 15), t | 1);
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  }
+  };
 
   /** An integer from 0 up to, not including, `end`. */
   below(end: number): number {
