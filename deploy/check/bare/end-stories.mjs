@@ -39,10 +39,10 @@ export async function secondCtrlC(checkout, row) {
     expect(answer.ok, 'the simulator to take a script', await answer.text());
   }
   const call = runPrinted(system.printedCalls()[1]).catch(() => undefined);
-  await until(async () => {
+  await until('the call to reach the provider', async () => {
     const { data } = await (await fetch(`${providerUrls[0]}/__calls?model=gpt-4o-mini&after=0`)).json();
     return data.length > 0;
-  }, 'the call to reach the provider');
+  });
   system.pressCtrlC();
   await delay(INTO_DRAIN_MS);
   const serving = checkout.root.processes().length;
@@ -78,10 +78,10 @@ export async function ctrlCDuringStart(checkout, row) {
   return `the next start is as before; wallet ${left}`;
 }
 
-async function until(holds, expectation) {
+async function until(what, ask) {
   const end = performance.now() + AT_ONCE_MS;
-  while (!(await holds())) {
-    expect(performance.now() < end, expectation);
+  while (!(await ask())) {
+    expect(performance.now() < end, what);
     await delay(20);
   }
 }

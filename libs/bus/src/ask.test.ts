@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { eventually, faultCode, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
+import { faultCode, startBusWorld, TEST_TIMEOUT_MS, until, type BusWorld } from '../test/bus-world.js';
 import { countUp, echo, echoLoose, echoNext, echoOdd, unserved } from '../test/messages.js';
 import { BusFault, type Bus } from './index.js';
 import { WAITING_MAX } from './reply-inbox.js';
@@ -103,7 +103,7 @@ test('a request can have many answers', async () => {
     { to: 100 },
     { answer: ({ n }) => void numbers.push(n), fault: ({ code }) => void faults.push(code) },
   );
-  await eventually('all answers', () => numbers.length === 100);
+  await until('all answers', () => numbers.length === 100);
   call.close();
   expect(numbers).toEqual(Array.from({ length: 100 }, (_, n) => n + 1));
   expect(faults).toEqual([]);
@@ -113,20 +113,20 @@ test('after a fault or a close nothing more comes', async () => {
   const heard: string[] = [];
   const on = { answer: () => void heard.push('answer'), fault: ({ code }: BusFault) => void heard.push(code) };
   edge.requestMany(countUp, { to: 1_001 }, on);
-  await eventually('a fault', () => heard.length > 0);
+  await until('a fault', () => heard.length > 0);
   expect(heard).toEqual(['too_far']);
 
   heard.length = 0;
   // Long enough for the answers to come first on a busy machine.
   edge.requestMany(countUp, { to: 3 }, on, { timeoutMs: 1_000 });
-  await eventually('the time-out', () => heard.includes('timeout'));
+  await until('the time-out', () => heard.includes('timeout'));
   expect(heard).toEqual(['answer', 'answer', 'answer', 'timeout']);
 
   heard.length = 0;
   edge.requestMany(countUp, { to: 3 }, on, { timeoutMs: 50 }).close();
   edge.requestMany(unserved, {}, on);
   expect(heard).toEqual([]);
-  await eventually('no responders', () => heard.length > 0);
+  await until('no responders', () => heard.length > 0);
   expect(heard).toEqual(['no_responders']);
 });
 
@@ -143,7 +143,7 @@ test('a receiver that throws harms no other call', async () => {
       fault: () => undefined,
     },
   );
-  await eventually('the answer', () => failed);
+  await until('the answer', () => failed);
   call.close();
   expect((await edge.request(echo, { text: 'still' })).text).toBe('still');
 });
@@ -161,5 +161,5 @@ test('calls above the limit of waiting calls fail at once, and the others are no
   expect(await faultCode(edge.request(echo, { text: 'one more' }))).toBe('overloaded');
   expect(failed).toBe(0);
   for (const call of calls) call.close();
-  await eventually('served', async () => (await faultCode(edge.request(echo, { text: 'again' }))) === 'no fault');
+  await until('served', async () => (await faultCode(edge.request(echo, { text: 'again' }))) === 'no fault');
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { eventually, faultCode, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
+import { faultCode, startBusWorld, TEST_TIMEOUT_MS, until, type BusWorld } from '../test/bus-world.js';
 import { echo, job, recorded } from '../test/messages.js';
 import { connectBus } from './index.js';
 
@@ -47,7 +47,7 @@ test('while the server is away calls fail at once, and afterwards everything wor
   const unlisten = edge.onDisconnect(() => void events.push('gone'));
   edge.onReconnect(() => void events.push('back'));
   const held = faultCode(edge.request(echo, { text: 'held', wait: 2_000 }));
-  await eventually('the question is being handled', () => asked === 2);
+  await until('the question is being handled', () => asked === 2);
   const restarting = world.restart({ kill: true });
   expect(await held).toBe('disconnected');
   expect(edge.connected()).toBe(false);
@@ -56,8 +56,8 @@ test('while the server is away calls fail at once, and afterwards everything wor
   expect(edge.publish(job, {}, { n: 1 })).toBe(false);
   await restarting;
 
-  await eventually('reconnected', () => edge.connected() && admission.connected());
+  await until('reconnected', () => edge.connected() && admission.connected());
   expect(events).toEqual(['gone', 'back']);
   unlisten();
-  await eventually('served again', async () => (await faultCode(edge.request(echo, { text: 'after' }))) === 'no fault');
+  await until('served again', async () => (await faultCode(edge.request(echo, { text: 'after' }))) === 'no fault');
 });

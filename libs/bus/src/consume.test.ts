@@ -1,12 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import {
-  eventually,
-  faultCode,
-  startBusWorld,
-  USAGE_SETTINGS,
-  TEST_TIMEOUT_MS,
-  type BusWorld,
-} from '../test/bus-world.js';
+import { faultCode, startBusWorld, USAGE_SETTINGS, TEST_TIMEOUT_MS, until, type BusWorld } from '../test/bus-world.js';
 import { recorded } from '../test/messages.js';
 import type { Bus, ConsumeOptions, StoredDelivery } from './index.js';
 
@@ -55,11 +48,11 @@ test('a consumer that starts before its stream gets everything of its subject, i
       for (const delivery of batch) delivery.ack();
     }),
   );
-  await eventually('it is waiting', () => world.log.some(({ text }) => text === 'a stream cannot be read yet'));
+  await until('it is waiting', () => world.log.some(({ text }) => text === 'a stream cannot be read yet'));
   await billing.ensureStream(USAGE_SETTINGS);
   await storeNumbers(0, 500);
   await edge.store(recorded, { shard: 1 }, { n: -1 });
-  await eventually('all', () => batches.flat().length >= 500);
+  await until('all', () => batches.flat().length >= 500);
   expect(batches.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 500 }, (_, n) => n));
   expect(Math.max(...batches.map((batch) => batch.length))).toBeLessThanOrEqual(50);
   expect(batches.length).toBeLessThan(250);
@@ -78,10 +71,10 @@ test('a batch is what arrived while the handler was busy', async () => {
     }),
   );
   await storeNumbers(0, 1);
-  await eventually('the first', () => sizes.length === 1);
+  await until('the first', () => sizes.length === 1);
   await storeNumbers(1, 31);
   release();
-  await eventually('all', () => sizes.reduce((sum, size) => sum + size, 0) === 31);
+  await until('all', () => sizes.reduce((sum, size) => sum + size, 0) === 31);
   expect(sizes[0]).toBe(1);
   expect(sizes.length).toBeLessThanOrEqual(3);
 });
@@ -108,7 +101,7 @@ test('what a failing handler did not acknowledge is delivered again, poison cann
   await edge.store(recorded, { shard: 0 }, { n: 0 });
   await edge.store(recorded, { shard: 0 }, Buffer.from('no json'));
   await edge.store(recorded, { shard: 0 }, { n: 1 });
-  await eventually('delivered again', () => seen.some(({ deliveryCount }) => deliveryCount === 2));
+  await until('delivered again', () => seen.some(({ deliveryCount }) => deliveryCount === 2));
   expect(seen.filter(({ n }) => n === 0)).toHaveLength(1);
   expect(seen.filter(({ n }) => n === 1).map(({ deliveryCount }) => deliveryCount)).toEqual([1, 2]);
   expect(poison).toEqual(['test.recorded: no JSON']);
@@ -132,7 +125,7 @@ test('what is worked on for longer than the wait is not delivered to anybody els
       { ackWaitMs: 300, batchMax: 1 },
     ),
   );
-  await eventually('the first is in hand', () => seen.length === 1);
+  await until('the first is in hand', () => seen.length === 1);
   const other = await world.connect('billing');
   const stolen: number[] = [];
   const second = other.consume(
@@ -146,9 +139,9 @@ test('what is worked on for longer than the wait is not delivered to anybody els
   );
   // Three waits pass: a later message shows that the other consumer is served meanwhile.
   const from = performance.now();
-  await eventually('three waits have passed', () => performance.now() - from > 900);
+  await until('three waits have passed', () => performance.now() - from > 900);
   await edge.store(recorded, { shard: 0 }, { n: 99 });
-  await eventually('the other consumer is served', () => stolen.includes(99));
+  await until('the other consumer is served', () => stolen.includes(99));
   expect(stolen).not.toContain(seen[0]);
   finish();
   await Promise.all([slow.stop(), second.stop()]);
@@ -167,9 +160,9 @@ test('batches that are not full begin at the stated distance, the first one at o
     ),
   );
   await storeNumbers(0, 1);
-  await eventually('the first comes alone', () => batches.length === 1);
+  await until('the first comes alone', () => batches.length === 1);
   for (let n = 1; n < 10; n += 1) await storeNumbers(n, n + 1);
-  await eventually('all have come', () => batches.flat().length === 10);
+  await until('all have come', () => batches.flat().length === 10);
   expect(batches.length).toBeLessThanOrEqual(3);
   await consumer.stop();
 });
@@ -185,7 +178,7 @@ test('retryAfter delivers again, after about the stated time', async () => {
     }),
   );
   await storeNumbers(0, 1);
-  await eventually('twice', () => at.length === 2);
+  await until('twice', () => at.length === 2);
   expect(Number(at[1]) - Number(at[0])).toBeGreaterThanOrEqual(290);
 });
 
@@ -204,7 +197,7 @@ test('nothing is lost over a kill of the server, and a missing consumer is made 
     ),
   );
   await storeNumbers(0, 200);
-  await eventually('the first part', () => seen.size === 200);
+  await until('the first part', () => seen.size === 200);
 
   const stored: number[] = [];
   let sending = true;
@@ -217,21 +210,21 @@ test('nothing is lost over a kill of the server, and a missing consumer is made 
   try {
     await world.restart({ kill: true });
     const backAt = performance.now();
-    await eventually('consuming again', () => stored.some((n) => n > 400 && seen.has(n)));
+    await until('consuming again', () => stored.some((n) => n > 400 && seen.has(n)));
     // Silence alone would be noticed after three seconds.
     expect(performance.now() - backAt).toBeLessThan(2_500);
   } finally {
     sending = false;
     await sender;
   }
-  await eventually('all that was stored', () => stored.every((n) => seen.has(n)));
+  await until('all that was stored', () => stored.every((n) => seen.has(n)));
 
   seen.clear();
   await world.restart({ kill: true, emptyState: true });
-  await eventually('connected', () => edge.connected() && billing.connected());
+  await until('connected', () => edge.connected() && billing.connected());
   await billing.ensureStream(USAGE_SETTINGS);
   await storeNumbers(0, 20);
-  await eventually('the new stream', () => seen.size === 20);
+  await until('the new stream', () => seen.size === 20);
 });
 
 test('stop awaits the handler, leaves no message behind with it and nothing open at the server', async () => {
@@ -252,7 +245,7 @@ test('stop awaits the handler, leaves no message behind with it and nothing open
     ),
   );
   await storeNumbers(0, 3);
-  await eventually('the first', () => first.length === 1);
+  await until('the first', () => first.length === 1);
   let stopped = false;
   const stopping = consumer.stop().then(() => (stopped = true));
   await billing.streamState('USAGE');
@@ -271,7 +264,7 @@ test('stop awaits the handler, leaves no message behind with it and nothing open
       }
     }),
   );
-  await eventually('the rest', () => second.length === 2);
+  await until('the rest', () => second.length === 2);
   expect(performance.now() - began).toBeLessThan(5_000);
   expect([...first, ...second].sort()).toEqual([0, 1, 2]);
 });

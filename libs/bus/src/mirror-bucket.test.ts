@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { connect, headers } from 'nats';
-import { eventually, faultCode, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
+import { faultCode, startBusWorld, TEST_TIMEOUT_MS, until, type BusWorld } from '../test/bus-world.js';
 import type { BucketHead, BucketMirror, Bus } from './index.js';
 
 jest.setTimeout(TEST_TIMEOUT_MS);
@@ -63,7 +63,7 @@ test('a mirror loads, follows changes and deletions, and names what changed', as
   expect(seen.mirror.ageMs(Date.now())).toBe(Infinity);
   const entries = models(1_000);
   await catalog.publishBucket('catalog', entries, 1);
-  await eventually('the first load', () => seen.mirror.ready());
+  await until('the first load', () => seen.mirror.ready());
   expect(seen.entries).toEqual(entries);
   expect(seen.head).toEqual(await catalog.bucketHead('catalog'));
   expect(seen.mirror.revision()).toBe(1);
@@ -71,14 +71,14 @@ test('a mirror loads, follows changes and deletions, and names what changed', as
   const changed = new Map(entries).set('openai/gpt-4.7:free@x ü', 'dearer').set('new/model', 'x');
   changed.delete('openai/gpt-4.9:free@x ü');
   await catalog.publishBucket('catalog', changed, 2);
-  await eventually('the change', () => seen.mirror.revision() === 2);
+  await until('the change', () => seen.mirror.revision() === 2);
   expect(seen.entries).toEqual(changed);
   expect(seen.swaps).toHaveLength(2);
   expect(seen.swaps[1]).toEqual(['new/model', 'openai/gpt-4.7:free@x ü', 'openai/gpt-4.9:free@x ü']);
-  await eventually('the server was heard', () => seen.mirror.ageMs(Date.now()) < 1_500);
+  await until('the server was heard', () => seen.mirror.ageMs(Date.now()) < 1_500);
 
   const late = watch(edge);
-  await eventually('a second mirror', () => late.mirror.ready());
+  await until('a second mirror', () => late.mirror.ready());
   expect(late.entries).toEqual(changed);
 });
 
@@ -86,10 +86,10 @@ test('publishing the same again changes nothing, a new revision alone is told', 
   const entries = models(10);
   await catalog.publishBucket('catalog', entries, 1);
   const seen = watch(edge);
-  await eventually('the first load', () => seen.mirror.ready());
+  await until('the first load', () => seen.mirror.ready());
   await catalog.publishBucket('catalog', entries, 1);
   await catalog.publishBucket('catalog', entries, 5);
-  await eventually('the revision', () => seen.mirror.revision() === 5);
+  await until('the revision', () => seen.mirror.revision() === 5);
   expect(seen.swaps.map((changed) => changed.length)).toEqual([10, 0]);
   expect(await catalog.bucketHead('catalog')).toMatchObject({ revision: 5, count: 10 });
 });
@@ -100,7 +100,7 @@ test('two publications at once end with a complete bucket', async () => {
     catalog.publishBucket('catalog', models(50, 'a'), 1),
     catalog.publishBucket('catalog', models(40, 'b'), 2),
   ]);
-  await eventually('the last', () => seen.mirror.revision() === 2);
+  await until('the last', () => seen.mirror.revision() === 2);
   expect(seen.entries).toEqual(models(40, 'b'));
 });
 
@@ -114,20 +114,20 @@ test('of two publishing processes one is told, and its repetition completes the 
   expect(codes.filter((code) => code === 'no fault').length).toBeGreaterThan(0);
   expect(codes.every((code) => code === 'no fault' || code === 'conflict')).toBe(true);
   await other.publishBucket('catalog', models(40, 'b'), 2);
-  await eventually('the last', () => seen.mirror.revision() === 2);
+  await until('the last', () => seen.mirror.revision() === 2);
   expect(seen.entries).toEqual(models(40, 'b'));
 });
 
 test('a bucket that is emptied under a running mirror leaves it as it is, and is read anew when it is published', async () => {
   await catalog.publishBucket('catalog', models(20), 1);
   const seen = watch(edge);
-  await eventually('the first load', () => seen.mirror.ready());
+  await until('the first load', () => seen.mirror.ready());
   await asOperator((request) => request('$KV.catalog.head', 'empty'));
   expect(await catalog.bucketHead('catalog')).toBeNull();
   expect((await catalog.lastPerSubject('KV_catalog' as never, '$KV.catalog.>')).length).toBe(1);
   expect(seen.entries).toEqual(models(20));
   await catalog.publishBucket('catalog', models(10), 2);
-  await eventually('the smaller bucket', () => seen.mirror.revision() === 2);
+  await until('the smaller bucket', () => seen.mirror.revision() === 2);
   expect(seen.entries).toEqual(models(10));
 });
 
@@ -141,12 +141,12 @@ test('a bucket without a head, half written or emptied leaves the mirror as it i
   const entries = models(20);
   await catalog.publishBucket('catalog', entries, 1);
   const seen = watch(edge);
-  await eventually('the first load', () => seen.mirror.ready());
+  await until('the first load', () => seen.mirror.ready());
 
   await asOperator((request) => request('$KV.catalog.entry.stray', 'half written'));
   const later = watch(edge);
   await catalog.publishBucket('catalog', entries, 2);
-  await eventually('the stray entry is gone', () => seen.mirror.revision() === 2 && later.mirror.ready());
+  await until('the stray entry is gone', () => seen.mirror.revision() === 2 && later.mirror.ready());
   expect(later.swaps).toHaveLength(1);
   expect(later.entries).toEqual(entries);
 
@@ -157,26 +157,26 @@ test('a bucket without a head, half written or emptied leaves the mirror as it i
     for (const n of [1, 2, 3]) await request(`$KV.catalog.entry.e${n}`, '');
   });
   await world.restart({ kill: true });
-  await eventually('connected', () => edge.connected() && catalog.connected());
-  await eventually('aged', () => seen.mirror.ageMs(Date.now()) > 1_500);
+  await until('connected', () => edge.connected() && catalog.connected());
+  await until('aged', () => seen.mirror.ageMs(Date.now()) > 1_500);
   expect(seen.entries).toEqual(entries);
   expect(seen.mirror.ready()).toBe(true);
   expect(headless.mirror.ready()).toBe(false);
 
   await catalog.publishBucket('catalog', entries, 3);
-  await eventually('all again', () => seen.mirror.revision() === 3 && headless.mirror.ready());
+  await until('all again', () => seen.mirror.revision() === 3 && headless.mirror.ready());
   expect(headless.entries).toEqual(entries);
 });
 
 test('after a kill of the server a change is seen within seconds', async () => {
   await catalog.publishBucket('catalog', models(100), 1);
   const seen = watch(edge);
-  await eventually('the first load', () => seen.mirror.ready());
+  await until('the first load', () => seen.mirror.ready());
   await world.restart({ kill: true });
-  await eventually('connected', () => edge.connected() && catalog.connected());
+  await until('connected', () => edge.connected() && catalog.connected());
   const began = performance.now();
   await catalog.publishBucket('catalog', models(100, 'new'), 2);
-  await eventually('the change', () => seen.mirror.revision() === 2);
+  await until('the change', () => seen.mirror.revision() === 2);
   // Silence alone would be noticed after three seconds.
   expect(performance.now() - began).toBeLessThan(2_500);
   expect(seen.entries).toEqual(models(100, 'new'));
@@ -186,14 +186,14 @@ test('a server with an empty store keeps the mirror until the catalog is publish
   const entries = models(100);
   await catalog.publishBucket('catalog', entries, 4);
   const seen = watch(edge);
-  await eventually('the first load', () => seen.mirror.ready());
+  await until('the first load', () => seen.mirror.ready());
   await world.restart({ kill: true, emptyState: true });
-  await eventually('connected', () => edge.connected() && catalog.connected());
+  await until('connected', () => edge.connected() && catalog.connected());
   expect(await catalog.bucketHead('catalog')).toBeNull();
   expect(seen.entries).toEqual(entries);
   entries.set('another', 'x');
   await catalog.publishBucket('catalog', entries, 5);
-  await eventually('published again', () => seen.mirror.revision() === 5);
+  await until('published again', () => seen.mirror.revision() === 5);
   expect(seen.entries).toEqual(entries);
   expect(seen.swaps.at(-1)).toEqual(['another']);
   await seen.mirror.stop();
@@ -207,7 +207,7 @@ test('a mirror that begins while the bucket is being replaced comes to its last 
     // Where the replacement falls between the making of the consumer and its first question is left to chance.
     for (let turn = 0; turn < revision % 6; turn += 1) await setImmediate();
     await catalog.publishBucket('catalog', entriesOf(revision), revision);
-    await eventually('the last revision is shown', () => mirror.revision() === revision);
+    await until('the last revision is shown', () => mirror.revision() === revision);
     await mirror.stop();
   }
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { MESSAGES, SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';
 import { connect, type NatsConnection } from 'nats';
-import { eventually, startBusWorld, USAGE_SETTINGS, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
+import { startBusWorld, USAGE_SETTINGS, TEST_TIMEOUT_MS, until, type BusWorld } from '../test/bus-world.js';
 import { TEST_BUCKETS, TEST_MESSAGES, unserved } from '../test/messages.js';
 import { natsAuthorization, permissionsOf } from './index.js';
 
@@ -84,7 +84,7 @@ test.each(FORBIDDEN)('%s is refused: %s of %s', async (service, operation, subje
   if (operation === 'publish') nats.publish(subject, 'x');
   else nats.subscribe(subject, { callback: () => undefined });
   await nats.flush();
-  await eventually('refused', () => refused.length > 0);
+  await until('refused', () => refused.length > 0);
   expect(refused).toEqual([`${operation} ${subject}`]);
 });
 
@@ -102,12 +102,12 @@ test('nobody can answer for another service', async () => {
   billing.nats.subscribe('test.unserved', { callback: (_error, message) => void inboxes.push(String(message.reply)) });
   await billing.nats.flush();
   const asked = edge.request(unserved, {}, { timeoutMs: 10_000 });
-  await eventually('asked', () => inboxes.length === 1);
+  await until('asked', () => inboxes.length === 1);
   const inbox = String(inboxes[0]);
   const answer = JSON.stringify({ who: 'admission', v: 1 });
 
   admission.nats.publish(inbox, answer);
-  await eventually('refused', () => admission.refused.length > 0);
+  await until('refused', () => admission.refused.length > 0);
   expect(admission.refused).toEqual([`publish ${inbox}`]);
   // With the end of a message that it does serve it may publish, but that is not what the asker waits for.
   admission.nats.publish(inbox.replace(/test\.unserved$/, 'test.echo'), answer);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { BEATS_SETTINGS, eventually, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
+import { BEATS_SETTINGS, startBusWorld, TEST_TIMEOUT_MS, until, type BusWorld } from '../test/bus-world.js';
 import { job, notice, pulse } from '../test/messages.js';
 import type { Bus } from './index.js';
 
@@ -18,7 +18,7 @@ afterAll(() => world.stop());
 
 /** Subscriptions are in force when a first message has passed. */
 async function reached(send: () => void, heard: () => boolean): Promise<void> {
-  await eventually('a subscription in force', () => {
+  await until('a subscription in force', () => {
     send();
     return heard();
   });
@@ -54,7 +54,7 @@ test('a message for one reaches one replica', async () => {
       .flat()
       .filter((n) => n >= 0)
       .sort((a, b) => a - b);
-  await eventually('all', () => counted().length >= 100);
+  await until('all', () => counted().length >= 100);
   expect(counted()).toEqual(Array.from({ length: 100 }, (_, n) => n));
 });
 
@@ -96,6 +96,6 @@ test('stored messages can be heard as they pass, by each replica or by one', asy
     await bus.streamState('BEATS');
   }
   for (let n = 0; n < 20; n += 1) await edges[0]?.store(pulse, { edge: 'e1' }, { n });
-  await eventually('all', () => [...each, one].every((list) => list.length === 20));
+  await until('all', () => [...each, one].every((list) => list.length === 20));
   expect(one.sort((a, b) => a - b)).toEqual(each[0]);
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { eventually, faultCode, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
+import { faultCode, startBusWorld, TEST_TIMEOUT_MS, until, type BusWorld } from '../test/bus-world.js';
 import { echo, lookUp } from '../test/messages.js';
 import type { Bus } from './index.js';
 
@@ -28,12 +28,12 @@ test('requests above the concurrency limit are answered overloaded', async () =>
     },
     { concurrencyMax: 2 },
   );
-  await eventually(
+  await until(
     'served',
     async () => (await faultCode(edge.request(echo, { text: 'a' }, { timeoutMs: 50 }))) === 'timeout',
   );
   const held = edge.request(echo, { text: 'b' });
-  await eventually('both running', () => running === 2);
+  await until('both running', () => running === 2);
   expect(await faultCode(edge.request(echo, { text: 'c' }))).toBe('overloaded');
   release();
   expect((await held).text).toBe('b');
@@ -52,15 +52,15 @@ test('drain awaits running handlers, which may still ask, and their answers arri
     await open;
     return { text, replica: (await admission.request(lookUp, {})).found };
   });
-  await eventually('served', async () => {
+  await until('served', async () => {
     await edge.request(echo, { text: 'first' }, { replica: 'drained', timeoutMs: 50 }).catch(() => undefined);
     return received.length > 0;
   });
   const asked = edge.request(echo, { text: 'last' }, { replica: 'drained' });
-  await eventually('being handled', () => received.includes('last'));
+  await until('being handled', () => received.includes('last'));
   let ended = false;
   const drained = admission.drain(5_000).then(() => (ended = true));
-  await eventually(
+  await until(
     'no longer served',
     async () =>
       (await faultCode(edge.request(echo, { text: 'new' }, { replica: 'drained', timeoutMs: 50 }))) === 'no_responders',
@@ -79,7 +79,7 @@ test('drain ends after its time although a handler hangs', async () => {
     running = true;
     return new Promise(() => undefined);
   });
-  await eventually('running', async () => {
+  await until('running', async () => {
     await edge.request(echo, { text: 'a' }, { replica: 'hanging', timeoutMs: 50 }).catch(() => undefined);
     return running;
   });

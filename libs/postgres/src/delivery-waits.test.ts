@@ -69,7 +69,7 @@ test('a row that another replica delivers is noticed', async () => {
   });
   await put('a', 'c1');
   other.nudge();
-  await until(() => taken, 'the other replica has taken the row');
+  await until('the other replica has taken the row', () => taken);
   const own = start(() => Promise.reject(new Error('the other replica has it')));
   let delivered = false;
   const waiting = own.awaitDelivered('a', 'c1').then((yes) => (delivered = yes));
@@ -115,7 +115,7 @@ test('a receiver that is away: false after the time given, and soon delivered wh
   await put('a', 'c1');
   expect(await outbox.awaitDelivered('a', 'c1', 100)).toBe(false);
   // So many failures that the delay has reached its bound.
-  await until(() => attempts > 8, 'the receiver was away for long');
+  await until('the receiver was away for long', () => attempts > 8);
   away = false;
   const backMs = performance.now();
   expect(await outbox.awaitDelivered('a', 'c1')).toBe(true);
@@ -136,5 +136,5 @@ test('two commands can wait for one row, which is gone soon after', async () => 
   const outbox = start(async () => undefined);
   await put('a', 'c1');
   expect(await Promise.all([outbox.awaitDelivered('a', 'c1'), outbox.awaitDelivered('a', 'c1')])).toEqual([true, true]);
-  await until(async () => (await onPool(pool).query('SELECT FROM outbox')).length === 0, 'the row is deleted');
+  await until('the row is deleted', async () => (await onPool(pool).query('SELECT FROM outbox')).length === 0);
 });

@@ -59,7 +59,7 @@ async function rowsLeft(): Promise<number> {
   return (await onPool(pool).one<{ n: number }>('SELECT count(*)::int AS n FROM outbox'))?.n ?? -1;
 }
 
-const empty = () => until(async () => (await rowsLeft()) === 0, 'the outbox is empty');
+const empty = () => until('the outbox is empty', async () => (await rowsLeft()) === 0);
 
 test('delivers what was committed, with its topic, key and body, and nothing that was rolled back', async () => {
   const got: OutboxRow[] = [];
@@ -80,7 +80,7 @@ test('a nudge after the commit delivers without waiting for the next poll', asyn
   const outbox = start({ deliver: async () => void (delivered += 1), pollMs: 3_600_000 });
   await put(['a', 1]);
   outbox.nudge();
-  await until(() => delivered === 1, 'the row is delivered');
+  await until('the row is delivered', () => delivered === 1);
 });
 
 test('keeps the order within a key, over batches and with several replicas, and shares the keys', async () => {
@@ -164,7 +164,7 @@ test('what a killed replica had taken is delivered by another one when the lease
       throw new Error('killed');
     },
   });
-  await until(() => taken, 'the first replica has taken the rows');
+  await until('the first replica has taken the rows', () => taken);
   await dying.stop();
   const got: unknown[] = [];
   start({ deliver: async ({ body }) => void got.push(body) });
@@ -184,12 +184,12 @@ test('no connection is held while a delivery runs', async () => {
       await held;
     },
   });
-  await until(() => running === 3, 'three deliveries run');
+  await until('three deliveries run', () => running === 3);
   const active = await onPool(pool).one<{ n: number }>(
     "SELECT count(*)::int AS n FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' AND datname = current_database()",
   );
   expect(active?.n).toBe(0);
-  await until(() => pool.idleCount === pool.totalCount, 'every connection is back in the pool');
+  await until('every connection is back in the pool', () => pool.idleCount === pool.totalCount);
   release();
   await empty();
 });
@@ -205,7 +205,7 @@ test('stop waits for the delivery under way and takes nothing more', async () =>
       await held;
     },
   });
-  await until(() => got.length === 1, 'the delivery has begun');
+  await until('the delivery has begun', () => got.length === 1);
   const stopped = outbox.stop();
   await put(['b', 2]);
   outbox.nudge();
@@ -222,7 +222,7 @@ test('goes on by itself after the database was away, and says so once', async ()
   await pool.query('ALTER TABLE outbox RENAME TO outbox_away');
   try {
     start({ pool: own, log, deliver: async ({ body }) => void got.push(body) });
-    await until(() => log.lines.length > 0, 'the fault is logged');
+    await until('the fault is logged', () => log.lines.length > 0);
   } finally {
     await pool.query('ALTER TABLE outbox_away RENAME TO outbox');
   }

@@ -171,7 +171,7 @@ test('a connection killed in a transaction or while idle ends no process and is 
   const killed = inTransaction(own, async (tx) => {
     const row = await tx.one<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     await pool.query('SELECT pg_terminate_backend($1)', [row?.pid]);
-    await until(() => log.lines.length > 0, 'the lost connection is logged');
+    await until('the lost connection is logged', () => log.lines.length > 0);
     await tx.query('SELECT 1');
   });
   const error: unknown = await killed.catch((fault: unknown) => fault);
@@ -179,7 +179,7 @@ test('a connection killed in a transaction or while idle ends no process and is 
 
   const idle = await onPool(own).one<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   await pool.query('SELECT pg_terminate_backend($1)', [idle?.pid]);
-  await until(() => own.totalCount === 0, 'the pool forgets the killed connection');
+  await until('the pool forgets the killed connection', () => own.totalCount === 0);
   expect(await onPool(own).one('SELECT 1 AS one')).toEqual({ one: 1 });
   await own.end();
 }, 20_000);

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { post, rawPost, until } from '../test/clients.js';
+import { until } from '@gateway/testkit';
+import { post, rawPost } from '../test/clients.js';
 import { readConfig } from './read-config.js';
 import { serveAdmin } from './serve-admin.js';
 import { startProviderSimulator } from './start-provider-simulator.js';
@@ -12,9 +13,9 @@ test('a closed listener refuses connections and drops running ones, the other go
   try {
     simulator.script({ model: 'm', steps: [{ chunk: 'x' }, { end: 'stall' }] });
     const running = await rawPost(simulator.urls[0], chat, body);
-    await until(() => running.received().includes('x'), 'the running answer');
+    await until('the running answer', () => running.received().includes('x'));
     await simulator.closeListener('a');
-    await until(() => running.state() !== 'open', 'the end of the running answer');
+    await until('the end of the running answer', () => running.state() !== 'open');
     expect(simulator.calls().at(-1)?.aborted).toBe(false);
     await expect(rawPost(simulator.urls[0], chat, body)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     expect((await post(`${simulator.urls[1]}${chat}`, body)).status).toBe(200);

@@ -1,19 +1,6 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
-/** Longest wait of a test for something that must happen, in milliseconds. */
-const DEADLINE_MS = 5_000;
-const POLL_MS = 5;
-
-/** Polls until the condition holds; fails after the deadline with the text. */
-export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = Date.now() + DEADLINE_MS;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`did not happen in time: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
-}
-
 export type Json = Record<string, unknown>;
 
 /** A POST with a JSON body through an ordinary client. */

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { post, rawPost, until } from '../../test/clients.js';
+import { until } from '@gateway/testkit';
+import { post, rawPost } from '../../test/clients.js';
 import type { ProviderSimulator } from '../start-provider-simulator.js';
 import { startProviderSimulator } from '../start-provider-simulator.js';
 import { BODY_BYTES_MAX } from './read-body.js';
@@ -18,7 +19,7 @@ const callsOf = (model: string): ReturnType<ProviderSimulator['calls']> => simul
 test('a call is kept byte for byte with its raw headers, its listener and its whole path', async () => {
   const headers = ['X-Twice: 1', 'x-twice: 2', 'Content-Type:application/json'];
   const client = await rawPost(simulator.urls[1], '/v1/chat/completions?q=1', { model: 'kept', messages }, headers);
-  await until(() => callsOf('kept').length === 1, 'the call');
+  await until('the call', () => callsOf('kept').length === 1);
   client.socket.destroy();
   const [call] = callsOf('kept');
   expect(call).toMatchObject({ listener: 'b', method: 'POST', path: '/v1/chat/completions?q=1', aborted: false });
@@ -55,11 +56,11 @@ test('the model name sets the pace of a stream', async () => {
 test('a client that leaves in the middle of a stream is seen', async () => {
   const body = { model: 'long-chunks10000', messages, stream: true };
   const client = await rawPost(simulator.urls[0], '/v1/chat/completions', body);
-  await until(() => client.received().includes('"delta"'), 'the first events');
+  await until('the first events', () => client.received().includes('"delta"'));
   expect(callsOf('long-chunks10000')[0]?.aborted).toBe(false);
   const { aborted } = simulator.counters();
   client.socket.destroy();
-  await until(() => callsOf('long-chunks10000')[0]?.aborted === true, 'the call marked as aborted');
+  await until('the call marked as aborted', () => callsOf('long-chunks10000')[0]?.aborted === true);
   expect(simulator.counters().aborted).toBe(aborted + 1);
 });
 
@@ -68,7 +69,7 @@ test('a client that leaves in the middle of its own body is kept as aborted with
   const { hostname, port } = new URL(simulator.urls[0]);
   const socket = connect({ host: hostname, port: Number(port) });
   socket.write('POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"model"', () => socket.end());
-  await until(() => simulator.calls({ after: before }).length === 1, 'the call');
+  await until('the call', () => simulator.calls({ after: before }).length === 1);
   socket.destroy();
   expect(simulator.calls({ after: before })[0]).toMatchObject({ aborted: true, bodyBase64: btoa('{"model"') });
 });

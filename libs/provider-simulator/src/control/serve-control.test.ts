@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { post, rawPost, until } from '../../test/clients.js';
+import { until } from '@gateway/testkit';
+import { post, rawPost } from '../../test/clients.js';
 import type { Json } from '../../test/clients.js';
 import type { ProviderSimulator } from '../start-provider-simulator.js';
 import { startProviderSimulator } from '../start-provider-simulator.js';
@@ -48,7 +49,7 @@ test('a release over HTTP opens a gate', async () => {
   await post(`${a}/__script`, { model: 'm', steps: [{ waitFor: 'go' }, { chunk: 'gone' }] });
   const client = await rawPost(a, '/v1/chat/completions', body, ['x-api-key: sk']);
   expect((await post(`${b}/__release`, { name: 'go' })).status).toBe(204);
-  await until(() => client.received().includes('gone'), 'the chunk');
+  await until('the chunk', () => client.received().includes('gone'));
   client.socket.destroy();
 });
 

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { ProviderSimulator } from '../start-provider-simulator.js';
 import { startProviderSimulator } from '../start-provider-simulator.js';
-import { eventsOf, post, postForEvents, postForJson, rawPost, until } from '../../test/clients.js';
+import { until } from '@gateway/testkit';
+import { eventsOf, post, postForEvents, postForJson, rawPost } from '../../test/clients.js';
 import type { Json, RawClient } from '../../test/clients.js';
 import type { Script } from './script.js';
 
@@ -86,7 +87,7 @@ test('a script for one listener leaves the other alone', async () => {
 test('chunks are written as they are, bytes as well as text, each in a frame of its own', async () => {
   script([{ chunk: 'data: é\n\n' }, { bytesBase64: Buffer.from([0xff, 0x00, 0x0a]).toString('base64') }]);
   const client = await raw(true);
-  await until(() => client.received().endsWith('0\r\n\r\n'), 'a normal end');
+  await until('a normal end', () => client.received().endsWith('0\r\n\r\n'));
   const [head, content] = client.received().split(/\r\n\r\n(.*)/s);
   expect(head).toContain('content-type: text/event-stream');
   expect(content).toBe('a\r\ndata: \xc3\xa9\n\n\r\n3\r\n\xff\x00\n\r\n0\r\n\r\n');
@@ -139,25 +140,25 @@ test('a gate holds the next frame until its release', async () => {
     { end: 'normal' },
   ]);
   const client = await raw(true);
-  await until(() => client.received().includes('data: 1'), 'the first frame');
+  await until('the first frame', () => client.received().includes('data: 1'));
   expect(client.received()).not.toContain('data: 2');
   simulator.release('next');
-  await until(() => client.received().includes('data: 2'), 'the second frame');
+  await until('the second frame', () => client.received().includes('data: 2'));
   expect(client.received()).not.toContain('\r\n0\r\n');
   simulator.release('next');
-  await until(() => client.received().endsWith('\r\n0\r\n\r\n'), 'the end');
+  await until('the end', () => client.received().endsWith('\r\n0\r\n\r\n'));
 });
 
 test('a gate before the status holds the head, one after it holds the default answer', async () => {
   script([{ waitFor: 'head' }, { status: 200 }, { waitFor: 'answer' }]);
   const client = await raw();
-  await until(() => simulator.calls().length > 0 && simulator.counters().scriptsQueued === 0, 'the call');
+  await until('the call', () => simulator.calls().length > 0 && simulator.counters().scriptsQueued === 0);
   expect(client.received()).toBe('');
   simulator.release('head');
-  await until(() => client.received().startsWith('HTTP/1.1 200'), 'the head');
+  await until('the head', () => client.received().startsWith('HTTP/1.1 200'));
   expect(client.received()).not.toContain('chat.completion');
   simulator.release('answer');
-  await until(() => client.received().includes('chat.completion'), 'the answer');
+  await until('the answer', () => client.received().includes('chat.completion'));
 });
 
 test('delays hold back the head and each chunk at least so long', async () => {
@@ -175,19 +176,19 @@ test('reset: the client sees a TCP reset, with nothing sent unless the script sa
   script([{ end: 'reset' }]);
   script([{ chunk: 'data: 1\n\n' }, { waitFor: 'read' }, { end: 'reset' }]);
   const before = await raw(true);
-  await until(() => before.state() === 'ECONNRESET', 'a reset before the head');
+  await until('a reset before the head', () => before.state() === 'ECONNRESET');
   expect(before.received()).toBe('');
   const middle = await raw(true);
-  await until(() => middle.received().includes('data: 1'), 'the frame');
+  await until('the frame', () => middle.received().includes('data: 1'));
   simulator.release('read');
-  await until(() => middle.state() === 'ECONNRESET', 'a reset in the middle');
+  await until('a reset in the middle', () => middle.state() === 'ECONNRESET');
   expect(lastCall()).toBe(false);
 });
 
 test('cut: the connection ends in order, everything arrived, but the last chunk is missing', async () => {
   script([{ chunk: 'data: 1\n\n' }, { end: 'cut' }]);
   const client = await raw(true);
-  await until(() => client.state() === 'ended', 'the end of the connection');
+  await until('the end of the connection', () => client.state() === 'ended');
   expect(client.received()).toMatch(/data: 1\n\n\r\n$/);
   expect(lastCall()).toBe(false);
 });
@@ -195,7 +196,7 @@ test('cut: the connection ends in order, everything arrived, but the last chunk 
 test('cut with a status and a length: head and part of the body', async () => {
   script([{ status: 200, headers: { 'content-length': '100' } }, { chunk: '{"id":' }, { end: 'cut' }]);
   const client = await raw();
-  await until(() => client.state() === 'ended', 'the end of the connection');
+  await until('the end of the connection', () => client.state() === 'ended');
   expect(client.received()).toMatch(/content-length: 100\r\n(?:.*\r\n)*\r\n\{"id":$/);
 });
 
@@ -203,32 +204,32 @@ test('a status with an abnormal end sends the head alone; usage with one sends t
   script([{ status: 200 }, { end: 'cut' }]);
   script([{ usage: { output: 3 } }, { end: 'cut' }]);
   const head = await raw(true);
-  await until(() => head.state() === 'ended', 'the end after the head');
+  await until('the end after the head', () => head.state() === 'ended');
   expect(head.received()).toMatch(/^HTTP\/1.1 200 OK\r\n.*\r\n\r\n$/s);
   const answer = await raw(true);
-  await until(() => answer.state() === 'ended', 'the end after the answer');
+  await until('the end after the answer', () => answer.state() === 'ended');
   expect(answer.received()).toMatch(/data: \[DONE\]\n\n\r\n$/);
 });
 
 test('stall: nothing more is written, the connection stays, and the call counts as aborted when the client leaves', async () => {
   script([{ chunk: 'data: 1\n\n' }, { end: 'stall' }]);
   const client = await raw(true);
-  await until(() => client.received().includes('data: 1'), 'the frame');
+  await until('the frame', () => client.received().includes('data: 1'));
   expect([client.state(), lastCall()]).toEqual(['open', false]);
   client.socket.destroy();
-  await until(() => lastCall() === true, 'the call marked as aborted');
+  await until('the call marked as aborted', () => lastCall() === true);
 });
 
 test('a client that leaves at a gate frees it: the next release goes to the next call', async () => {
   script([{ waitFor: 'door' }, { chunk: 'in' }], { times: 2 });
   const first = await raw();
-  await until(() => simulator.counters().scriptsQueued === 1 && lastCall() === false, 'the first call');
-  await until(() => simulator.counters().calls.a > 0, 'the call');
+  await until('the first call', () => simulator.counters().scriptsQueued === 1 && lastCall() === false);
+  await until('the call', () => simulator.counters().calls.a > 0);
   first.socket.destroy();
-  await until(() => lastCall() === true, 'the first call marked as aborted');
+  await until('the first call marked as aborted', () => lastCall() === true);
   const second = await raw();
   simulator.release('door');
-  await until(() => second.received().includes('in'), 'the second call');
+  await until('the second call', () => second.received().includes('in'));
 });
 
 test('a bad body under a script for the default answer still gets the complaint of the provider', async () => {
