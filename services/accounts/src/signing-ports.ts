@@ -14,7 +14,8 @@ export interface SignInTx {
   personOfEmail(email: string): Promise<Person | null>;
   /** Locks the user until the end: passwords, sessions and tokens of one person change one after the other. */
   lockPerson(id: string): Promise<Person | null>;
-  setPassword(user: string, passwordHash: string): Promise<void>;
+  /** Null: there is none any more. */
+  setPassword(user: string, passwordHash: string | null): Promise<void>;
   /** Ends the oldest ones above `keptMax`, this one counted. */
   insertSession(session: { digest: string; user: string; nowMs: number }, keptMax: number): Promise<void>;
   endSession(digests: readonly string[]): Promise<void>;

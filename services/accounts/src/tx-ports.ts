@@ -33,8 +33,8 @@ export type NewOperator = Omit<Operator, 'createdAt'> & Commanded & { readonly d
 
 /** Accounts and the people in them, within one change. A member who left is no member any more. */
 export interface PeopleTx {
-  /** The user of an address, made when it is new; verified if it was or shall be. `email` in lower case. */
-  ensureUser(user: User): Promise<User>;
+  /** The user of an address, locked; made when it is new, and not verified then. `email` in lower case. */
+  ensureUser(user: Pick<User, 'id' | 'email'>): Promise<User>;
   verifyUser(id: string): Promise<void>;
   insertAccount(account: NewAccount): Promise<Account>;
   accountOfCommand(command: string): Promise<OwnedAccount | null>;

@@ -12,12 +12,11 @@ export function makePeopleTx(tx: Tx): PeopleTx {
     return row && membershipFromRow(row);
   };
   return {
-    async ensureUser({ id, email, emailVerified }) {
+    async ensureUser({ id, email }) {
       // Written even when nothing changes: the row is locked, and a user made meanwhile is seen.
-      const text = `INSERT INTO users (id, email, email_verified) VALUES ($1, $2, $3)
-        ON CONFLICT (email) DO UPDATE SET email_verified = users.email_verified OR EXCLUDED.email_verified
-        RETURNING *`;
-      return userFromRow(await written(tx.one<UserRow>(text, [id, email, emailVerified])));
+      const text = `INSERT INTO users (id, email, email_verified) VALUES ($1, $2, false)
+        ON CONFLICT (email) DO UPDATE SET email_verified = users.email_verified RETURNING *`;
+      return userFromRow(await written(tx.one<UserRow>(text, [id, email])));
     },
     async verifyUser(id) {
       await tx.execute('UPDATE users SET email_verified = true WHERE id = $1', [id]);

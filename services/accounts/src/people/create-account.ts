@@ -2,6 +2,7 @@ import type { AccountCreate, AccountView, ManagementRefusal } from '@gateway/con
 import { refuse } from '../domain/refusal.js';
 import { toAccountView } from '../domain/views.js';
 import type { AccountsStore, MakeId } from '../ports.js';
+import { takeInUser } from './take-in-user.js';
 
 export interface CreateAccountPorts {
   readonly store: Pick<AccountsStore, 'change'>;
@@ -28,7 +29,7 @@ export async function createAccount(
       if (made) return toAccountView(made);
     }
     const wanted = { id: makeId('usr'), email: spec.email.toLowerCase(), emailVerified: spec.emailVerified };
-    const user = await tx.ensureUser(wanted);
+    const user = await takeInUser(tx, wanted, actor);
     const id = makeId('acc');
     const account = await tx.insertAccount({ id, name: spec.name, type: spec.type, command: command ?? null });
     const owner = await tx.insertMember({

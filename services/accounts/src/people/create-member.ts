@@ -5,6 +5,7 @@ import { commandTaken, isRefusal } from '../domain/refusal.js';
 import { toMemberView, toToldCap } from '../domain/views.js';
 import type { AccountsStore, MakeId } from '../ports.js';
 import { queueNotice } from '../sign-in/queue-notice.js';
+import { takeInUser } from './take-in-user.js';
 
 export interface CreateMemberPorts {
   readonly store: Pick<AccountsStore, 'change'>;
@@ -39,7 +40,8 @@ export async function createMember(
     const known = account !== null && (await tx.memberWithEmail(id, email)) !== null;
     const refusal = refuseNewMember({ account, known, teamsEnabled });
     if (refusal) return refusal;
-    const user = await tx.ensureUser({ id: makeId('usr'), email, emailVerified: spec.emailVerified });
+    const wanted = { id: makeId('usr'), email, emailVerified: spec.emailVerified };
+    const user = await takeInUser(tx, wanted, actor);
     const member = await tx.insertMember({
       id: makeId('mem'),
       account: id,

@@ -26,7 +26,7 @@ export async function signUp(
     const limits = [{ limit: ATTEMPT_LIMITS.signUpClient, subject: request.client }];
     const throttled = await countAttempts(tx, limits, now);
     if (throttled) return throttled;
-    const wanted = { id: makeId('usr'), email: request.email.toLowerCase(), emailVerified: false };
+    const wanted = { id: makeId('usr'), email: request.email.toLowerCase() };
     const user = await tx.ensureUser(wanted);
     const isNew = user.id === wanted.id;
     if (isNew) await makeAccount(tx, request, user.id, makeId);

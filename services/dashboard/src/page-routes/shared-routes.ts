@@ -1,6 +1,7 @@
 import type { LedgerTransactionView } from '@gateway/contracts/operator';
 import { z } from 'zod';
 import { customersTransaction } from '../domain/customer-entries.js';
+import { refusePage } from '../domain/page-refusal.js';
 import { isRefusal } from '../domain/refuse.js';
 import { accountRoute, type PageRoute } from '../pages/page-route.js';
 import type { Handled, OperatorRoute } from '../operator/route.js';
@@ -15,6 +16,11 @@ const SHARED = [
   ...['getWebhook', 'putWebhook', 'deleteWebhook', 'rotateWebhookSecret', 'listWebhookDeliveries'],
   ...['listMembers', 'deleteMember'],
 ];
+/**
+ * Those of whoever has verified the address. A webhook outlasts who made it: a stranger who signed up with somebody's address would
+ * leave one that goes on telling them of the account.
+ */
+const NEEDS_VERIFIED = ['putWebhook', 'rotateWebhookSecret'];
 const OPERATOR_ROUTES = [...LEDGER_ROUTES, ...WALLET_ROUTES, ...ALERT_ROUTES, ...WEBHOOK_ROUTES, ...MEMBER_ROUTES];
 const ACCOUNT_PREFIX = '/accounts/{id}';
 
@@ -31,7 +37,10 @@ function ofAccount(shared: OperatorRoute): PageRoute {
     params: z.object(others),
     query: shared.query,
     body: shared.body,
-    async handle({ door, account, actor, params, query, body }) {
+    async handle({ door, session, account, actor, params, query, body }) {
+      if (!session.user.emailVerified && NEEDS_VERIFIED.includes(shared.id)) {
+        return refusePage('email_not_verified', `the e-mail address ${session.user.email} is not verified yet`);
+      }
       const asked = { door, actor, params: { id: account.id, ...params }, query, body, command: undefined };
       const handled = await shared.handle(asked);
       return shared.id === 'listLedger' ? withoutCosts(handled) : handled;

@@ -162,6 +162,21 @@ test.each([
   expect(world.askedNames().filter((name) => changes.includes(name))).toEqual([]);
 });
 
+test('nobody leaves a webhook behind at an address that they have not verified', async () => {
+  const { user, accounts } = PEOPLE.owner.session;
+  world.scriptByName('accounts.find-session', () => ({
+    session: { user: { ...user, emailVerified: false }, accounts },
+  }));
+  const answerOf = (wanted: string) => {
+    const [, route, example] = ofAccounts.find(([, { id }]) => id === wanted) ?? [];
+    if (route === undefined || example === undefined) throw new Error(`no route ${wanted}`);
+    return ask(route, example);
+  };
+  for (const id of ['putWebhook', 'rotateWebhookSecret']) expectError(await answerOf(id), 'email_not_verified');
+  expect(world.askedNames()).toEqual([]);
+  expect((await answerOf('deleteWebhook')).status).toBe(204);
+});
+
 test('a member has their own keys and their own usage alone', async () => {
   const asMember = (method: string, path: string, body?: unknown) =>
     world.send(method, `/api/accounts/acc_1${path}`, { who: 'member', ...(body === undefined ? {} : { body }) });

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { digestOfMailToken } from '@gateway/contracts/ids';
+import {
+  accountsBeginSignIn,
+  accountsCreateMember,
+  accountsCreateSession,
+  accountsFindSession,
+  accountsSignUp,
+  accountsUseMailToken,
+} from '@gateway/contracts/messages';
+import type { MemberCreate, MemberView } from '@gateway/contracts/operator';
+import { readMail, type Mailbox } from '@gateway/mailbox';
+import { until } from '@gateway/testkit';
+import type { AccountsWorld } from './accounts-world.js';
+import { accepted, ACTOR, randomEmail } from './operator-client.js';
+
+/** What stands for the hash of a password in tests. */
+export const hashOf = (name: string): string =>
+  `$scrypt$ln=4,r=8,p=1$c2FsdA$${Buffer.from(name).toString('base64').replace(/=+$/, '')}`;
+
+/** Where somebody comes from; by default each from a network of their own, so that none is limited by another. */
+export const newClient = (): string => `client-${randomBytes(6).toString('hex')}`;
+
+export const tokenIn = (text: string): string => /#token=([\w-]{43})$/m.exec(text)?.[1] ?? '';
+
+/** The dashboard's side of signing up and in, and the mails that come of it. */
+export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {
+  const mailTo = (email: string, subject: string) =>
+    until(`a mail "${subject}" to ${email}`, async () =>
+      (await mailbox.mails())
+        .map(readMail)
+        .filter(({ to }) => to === email)
+        .findLast((mail) => mail.subject.includes(subject)),
+    );
+  const begin = (email: string, client = newClient()) => dashboard.request(accountsBeginSignIn, { email, client });
+  const signUp = (email: string, password: string) =>
+    dashboard.request(accountsSignUp, { name: 'Ann', email, passwordHash: hashOf(password), client: newClient() });
+  const useToken = (token: string, kind: 'verify' | 'reset' | 'invitation', password = 'second') => {
+    const named = { digest: digestOfMailToken(token), client: newClient() };
+    const body = kind === 'verify' ? { kind, ...named } : { kind, passwordHash: hashOf(password), ...named };
+    return dashboard.request(accountsUseMailToken, body);
+  };
+  return {
+    mailTo,
+    begin,
+    signUp,
+    useToken,
+    /** Signs in as the dashboard does it. Null: address and password do not belong together. */
+    async signIn(email: string, password: string, client = newClient()) {
+      const begun = await begin(email, client);
+      if (begun.kind === 'throttled') throw new Error('too many attempts');
+      if (begun.user?.passwordHash !== hashOf(password)) return null;
+      const digest = randomBytes(32).toString('hex');
+      const question = { user: begun.user.id, comparedHash: hashOf(password), digest, client };
+      const { session } = await dashboard.request(accountsCreateSession, question);
+      return session && { digest, user: session.user, accounts: session.accounts };
+    },
+    session: async (digest: string) => (await dashboard.request(accountsFindSession, { digests: [digest] })).session,
+    /** An owner's invitation, which is mailed. */
+    invite: async (account: string, email: string, more: Partial<MemberCreate> = {}): Promise<MemberView> => {
+      const question = { account, spec: { email, ...more }, actor: ACTOR, invite: true };
+      return accepted(await dashboard.request(accountsCreateMember, question)).member;
+    },
+    /** Somebody who has signed up and verified the address. */
+    async verifiedPerson(password: string): Promise<string> {
+      const email = randomEmail();
+      await signUp(email, password);
+      await useToken(tokenIn((await mailTo(email, 'Verify')).text), 'verify');
+      return email;
+    },
+  };
+}
+export type PeopleClient = ReturnType<typeof peopleClient>;
