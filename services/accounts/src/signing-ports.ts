@@ -32,8 +32,8 @@ export interface SignInTx {
   countAttempt(limit: AttemptLimit, subject: string, nowMs: number): Promise<CountedAttempts>;
   /** What is counted now, without one more. */
   attemptsOf(limit: AttemptLimit, subject: string, nowMs: number): Promise<CountedAttempts>;
-  /** Takes attempts back; null: all of them. */
-  takeBackAttempts(limit: AttemptLimit, subject: string, attempts: number | null): Promise<void>;
+  /** Takes one attempt back; there are never fewer than none. */
+  takeBackAttempt(limit: AttemptLimit, subject: string): Promise<void>;
   /** Sent when the change is committed; `user` null: to nobody, at the same cost. `account`: of an invitation. */
   queueNotice(notice: QueuedNotice): Promise<void>;
 }

@@ -11,6 +11,7 @@ import {
 import type { MemberCreate, MemberView } from '@gateway/contracts/operator';
 import { readMail, type Mailbox } from '@gateway/mailbox';
 import { until } from '@gateway/testkit';
+import type { AttemptLimit } from '../src/domain/attempt-limits.js';
 import type { AccountsWorld } from './accounts-world.js';
 import { accepted, ACTOR, randomEmail } from './operator-client.js';
 
@@ -22,6 +23,23 @@ export const hashOf = (name: string): string =>
 export const newClient = (): string => `client-${randomBytes(6).toString('hex')}`;
 
 export const tokenIn = (text: string): string => /#token=([\w-]{43})$/m.exec(text)?.[1] ?? '';
+
+/** Counts one attempt, then as many more as leave one: what was counted last is this one. Gives its slot. */
+export async function leaveOne(
+  { sql }: AccountsWorld,
+  { kind, attemptsMax }: AttemptLimit,
+  attempt: () => Promise<unknown>,
+): Promise<number> {
+  const counts = () =>
+    sql.query<{ slot: number; attempts: number }>('SELECT slot, attempts FROM attempts WHERE kind = $1', [kind]);
+  const before = new Map((await counts()).map(({ slot, attempts }) => [slot, attempts]));
+  await attempt();
+  const changed = (await counts()).filter(({ slot, attempts }) => before.get(slot) !== attempts);
+  const slot = changed[0]?.slot;
+  if (slot === undefined || changed.length !== 1) throw new Error(`not one count of ${kind} has changed`);
+  await sql.execute('UPDATE attempts SET attempts = $3 WHERE kind = $1 AND slot = $2', [kind, slot, attemptsMax - 1]);
+  return slot;
+}
 
 /** The dashboard's side of signing up and in, and the mails that come of it. */
 export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {

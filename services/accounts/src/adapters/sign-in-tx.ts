@@ -1,13 +1,9 @@
-import { createHash } from 'node:crypto';
 import { enqueue, type Tx } from '@gateway/postgres';
-import type { AttemptLimit, CountedAttempts } from '../domain/attempt-limits.js';
+import type { CountedAttempts } from '../domain/attempt-limits.js';
 import type { Person, SignInTx } from '../signing-ports.js';
 import { MAIL_OUTBOX, NOTICE_TOPIC } from './outboxes.js';
 import { userFromRow, type UserRow } from './rows.js';
 import { written } from './written.js';
-
-/** Slots of each kind of attempt; the table says the same. */
-const SLOT_BITS = 18;
 
 type PersonRow = UserRow & { readonly password_hash: string | null };
 interface CountRow {
@@ -61,19 +57,20 @@ export function makeSignInTx(tx: Tx, queued: () => void): SignInTx {
       await tx.execute('DELETE FROM mail_tokens WHERE user_id = $1 AND ($2::text IS NULL OR kind = $2)', [user, kind]);
     },
     async countAttempt(limit, subject, nowMs) {
-      const values = [limit.kind, slotOf(limit, subject), new Date(nowMs), new Date(nowMs - limit.windowMs)];
+      const values = [limit.kind, subject, new Date(nowMs), new Date(nowMs - limit.windowMs)];
       return countedFromRow(await written(tx.one<CountRow>(COUNT, values)));
     },
     async attemptsOf(limit, subject, nowMs) {
-      const text = 'SELECT attempts, began_at FROM attempts WHERE kind = $1 AND slot = $2 AND began_at > $3';
-      const values = [limit.kind, slotOf(limit, subject), new Date(nowMs - limit.windowMs)];
+      const text =
+        'SELECT attempts, began_at FROM attempts WHERE kind = $1 AND slot = attempt_slot($1, $2) AND began_at > $3';
+      const values = [limit.kind, subject, new Date(nowMs - limit.windowMs)];
       const row = await tx.one<CountRow>(text, values);
       return row ? countedFromRow(row) : { attempts: 0, beganAt: nowMs };
     },
-    async takeBackAttempts(limit, subject, attempts) {
-      const text = `UPDATE attempts SET attempts = greatest(0, attempts - coalesce($3::int, attempts))
-        WHERE kind = $1 AND slot = $2`;
-      await tx.execute(text, [limit.kind, slotOf(limit, subject), attempts]);
+    async takeBackAttempt(limit, subject) {
+      const text = `UPDATE attempts SET attempts = greatest(0, attempts - 1)
+        WHERE kind = $1 AND slot = attempt_slot($1, $2)`;
+      await tx.execute(text, [limit.kind, subject]);
     },
     queueNotice(notice) {
       queued();
@@ -83,16 +80,12 @@ export function makeSignInTx(tx: Tx, queued: () => void): SignInTx {
   };
 }
 
-const COUNT = `INSERT INTO attempts (kind, slot, attempts, began_at) VALUES ($1, $2, 1, $3)
+/** Subjects whose slot is one are counted together, which is rare, and errs on the side of waiting. */
+const COUNT = `INSERT INTO attempts (kind, slot, attempts, began_at) VALUES ($1, attempt_slot($1, $2), 1, $3)
   ON CONFLICT (kind, slot) DO UPDATE
     SET attempts = CASE WHEN attempts.began_at <= $4 THEN 1 ELSE least(attempts.attempts, 1000000) + 1 END,
         began_at = CASE WHEN attempts.began_at <= $4 THEN $3 ELSE attempts.began_at END
   RETURNING attempts, began_at`;
-
-/** Two subjects of one slot are counted together, which is rare, and errs on the side of waiting. */
-function slotOf({ kind }: AttemptLimit, subject: string): number {
-  return createHash('sha256').update(`${kind}:${subject}`).digest().readUInt32BE(0) >>> (32 - SLOT_BITS);
-}
 
 function countedFromRow({ attempts, began_at }: CountRow): CountedAttempts {
   return { attempts, beganAt: began_at.getTime() };

@@ -198,6 +198,7 @@ test('the role cannot rewrite history or edit what a key may do', async () => {
       'DELETE FROM operators',
       'UPDATE operators SET role = role',
       'UPDATE operators SET digest = digest',
+      'SELECT FROM attempt_salt',
       'UPDATE key_rotations SET version = version',
     ])
       await expect(onPool(pool).execute(text)).rejects.toMatchObject({ code: '42501' });

@@ -1,6 +1,7 @@
 import type { accountsBeginSignIn, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
 import { ATTEMPT_LIMITS } from '../domain/attempt-limits.js';
 import type { AccountsStore } from '../ports.js';
+import type { AccountsTx } from '../tx-ports.js';
 import { countAttempts } from './throttle.js';
 
 export interface BeginSignInPorts {
@@ -8,13 +9,28 @@ export interface BeginSignInPorts {
   readonly nowMs: () => number;
 }
 
-/** What attempts to sign in are counted under; a success takes them back. */
+/**
+ * What attempts to sign in are counted under. The address comes last: what a client does beyond its own limits counts against
+ * nobody, so it takes several clients to make somebody wait.
+ */
 export function signInLimits(email: string, client: string) {
   return [
     { limit: ATTEMPT_LIMITS.signInClient, subject: client },
-    { limit: ATTEMPT_LIMITS.signInAddress, subject: email },
     { limit: ATTEMPT_LIMITS.signInPair, subject: `${client} ${email}` },
+    { limit: ATTEMPT_LIMITS.signInAddress, subject: email },
   ] as const;
+}
+
+/**
+ * A right password takes its own attempt back and no other: those before it may be somebody else's, from the same client, for the
+ * same address, or in the same slot.
+ */
+export async function takeBackSignIn(
+  tx: Pick<AccountsTx, 'takeBackAttempt'>,
+  email: string,
+  client: string,
+): Promise<void> {
+  for (const { limit, subject } of signInLimits(email, client)) await tx.takeBackAttempt(limit, subject);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { accountsChangePassword, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
 import type { BeginSignInPorts } from './begin-sign-in.js';
-import { signInLimits } from './begin-sign-in.js';
+import { takeBackSignIn } from './begin-sign-in.js';
 import { queueNotice } from './queue-notice.js';
 
 /** Sets another password, if the hash that the old one was compared with is still the person's; other sessions end. */
@@ -14,9 +14,7 @@ export async function changePassword(
     await tx.setPassword(user, newHash);
     await tx.endSessions(user, digests);
     await tx.forgetMailTokens(user, 'reset');
-    const [ofClient, ...ofAddress] = signInLimits(person.email, client);
-    await tx.takeBackAttempts(ofClient.limit, ofClient.subject, 1);
-    for (const { limit, subject } of ofAddress) await tx.takeBackAttempts(limit, subject, null);
+    await takeBackSignIn(tx, person.email, client);
     await queueNotice(tx, { notice: 'password_changed', user }, nowMs());
     const entry = { action: 'change_password', account: null, objectId: user, before: null, after: null };
     await tx.audit({ actor: `user:${user}`, ...entry });

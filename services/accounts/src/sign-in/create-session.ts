@@ -1,6 +1,6 @@
 import type { accountsCreateSession, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
 import type { AccountsStore } from '../ports.js';
-import { signInLimits } from './begin-sign-in.js';
+import { takeBackSignIn } from './begin-sign-in.js';
 import { findSession, type FindSessionPorts } from './find-session.js';
 
 export type CreateSessionPorts = FindSessionPorts & { readonly store: Pick<AccountsStore, 'change'> };
@@ -9,8 +9,7 @@ export type CreateSessionPorts = FindSessionPorts & { readonly store: Pick<Accou
 export const SESSIONS_MAX = 20;
 
 /**
- * Begins a session, if the hash that the password was compared with is still the person's, and takes the counted attempts
- * back: those on the address, and this one of the client.
+ * Begins a session, if the hash that the password was compared with is still the person's, and takes the counted attempt back.
  */
 export async function createSession(
   ports: CreateSessionPorts,
@@ -21,9 +20,7 @@ export async function createSession(
     if (person?.passwordHash !== comparedHash) return false;
     if (newHash !== undefined) await tx.setPassword(user, newHash);
     await tx.insertSession({ digest, user, nowMs: ports.nowMs() }, SESSIONS_MAX);
-    const [ofClient, ...ofAddress] = signInLimits(person.email, client);
-    await tx.takeBackAttempts(ofClient.limit, ofClient.subject, 1);
-    for (const { limit, subject } of ofAddress) await tx.takeBackAttempts(limit, subject, null);
+    await takeBackSignIn(tx, person.email, client);
     return true;
   });
   return isMade ? findSession(ports, { digests: [digest] }) : { session: null };

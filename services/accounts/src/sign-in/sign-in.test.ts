@@ -23,14 +23,10 @@ import { createPool, type Pool } from '@gateway/postgres';
 import { recordingLog, temporaryDirectory, until, type TemporaryDirectory } from '@gateway/testkit';
 import { DASHBOARD_URL, FUNDED, startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
 import { accepted, ACTOR, randomEmail } from '../../test/operator-client.js';
+import { leaveOne } from '../../test/people-client.js';
 import { makeSignInLeftovers } from '../adapters/sign-in-leftovers.js';
-import { ATTEMPT_LIMITS, type AttemptLimit } from '../domain/attempt-limits.js';
+import { ATTEMPT_LIMITS } from '../domain/attempt-limits.js';
 import { SESSIONS_MAX } from './create-session.js';
-
-interface Counted {
-  readonly slot: number;
-  readonly attempts: number;
-}
 
 let world: AccountsWorld;
 let mailbox: Mailbox;
@@ -83,16 +79,6 @@ const open = async (user: string, name = 'first', from = client()) => {
   const question = { user, comparedHash: hash(name), digest: own, client: from };
   const { session } = await world.dashboard.request(accountsCreateSession, question);
   return { digest: own, session };
-};
-/** Counts one attempt, then as many more as leave one: what was counted last is this one. */
-const nearly = async ({ kind, attemptsMax }: AttemptLimit, attempt: () => Promise<unknown>) => {
-  const counts = () => world.sql.query<Counted>('SELECT slot, attempts FROM attempts WHERE kind = $1', [kind]);
-  const before = new Map((await counts()).map(({ slot, attempts }) => [slot, attempts]));
-  await attempt();
-  const changed = (await counts()).filter(({ slot, attempts }) => before.get(slot) !== attempts);
-  expect(changed).toHaveLength(1);
-  const text = 'UPDATE attempts SET attempts = $3 WHERE kind = $1 AND slot = $2';
-  await world.sql.execute(text, [kind, changed[0]?.slot, attemptsMax - 1]);
 };
 /** Somebody who has signed up and verified the address. */
 const person = async () => {
@@ -149,43 +135,6 @@ test('an unknown address is answered the same, after the same work', async () =>
   await quiet();
   expect(await mailsTo(unknown)).toEqual([]);
   expect(await world.sql.one(queued)).toEqual({ n: 0 });
-});
-
-test.each([
-  ['a known address', async () => (await person()).email],
-  ['an unknown one', () => Promise.resolve(randomEmail())],
-])('guesses for %s are refused after ten from one client, and from there alone', async (_name, make) => {
-  const email = await make();
-  const from = client();
-  const limit = ATTEMPT_LIMITS.signInPair.attemptsMax;
-  for (let guess = 1; guess <= limit; guess += 1) expect((await beginSignIn(email, from)).kind).toBe('proceed');
-  const refused = await beginSignIn(email, from);
-  if (refused.kind !== 'throttled') throw new Error('not throttled');
-  expect(refused.retryAfterSeconds).toBeGreaterThan(0);
-  expect(refused.retryAfterSeconds).toBeLessThanOrEqual(900);
-  expect((await beginSignIn(email, client())).kind).toBe('proceed');
-});
-
-test('guesses at the same moment count, a success takes them back, and many clients do not get around the limit', async () => {
-  const { email, id } = await person();
-  const from = client();
-  const begun = await Promise.all(Array.from({ length: 14 }, () => beginSignIn(email, from)));
-  expect(begun.filter(({ kind }) => kind === 'proceed')).toHaveLength(10);
-  expect((await open(id, 'first', from)).session).not.toBeNull();
-  expect((await beginSignIn(email, from)).kind).toBe('proceed');
-  await nearly(ATTEMPT_LIMITS.signInAddress, () => beginSignIn(email, client()));
-  expect((await beginSignIn(email, client())).kind).toBe('proceed');
-  expect((await beginSignIn(email, client())).kind).toBe('throttled');
-});
-
-test('a client that guesses at many addresses is refused for all, and counts against nobody then', async () => {
-  const from = client();
-  await nearly(ATTEMPT_LIMITS.signInClient, () => beginSignIn(randomEmail(), from));
-  expect((await beginSignIn(randomEmail(), from)).kind).toBe('proceed');
-  const { email } = await person();
-  for (let guess = 0; guess < 12; guess += 1) expect((await beginSignIn(email, from)).kind).toBe('throttled');
-  expect((await beginSignIn(email, client())).kind).toBe('proceed');
-  expect(await world.sql.query('SELECT FROM attempts WHERE slot NOT BETWEEN 0 AND 262143')).toEqual([]);
 });
 
 test('a session is found by its digest alone, goes on under the next secret, and ends in time', async () => {
@@ -285,7 +234,7 @@ test('guessed tokens are counted by the client', async () => {
   await requestReset(email);
   const token = tokenIn((await mailTo(email, 'new password')).text);
   const guess = () => use(randomBytes(32).toString('base64url'), 'reset', from);
-  await nearly(ATTEMPT_LIMITS.tokenClient, guess);
+  await leaveOne(world, ATTEMPT_LIMITS.tokenClient, guess);
   expect(await guess()).toEqual({ kind: 'token_invalid' });
   expect((await guess()).kind).toBe('throttled');
   expect((await use(token, 'reset', from)).kind).toBe('throttled');
