@@ -52,7 +52,7 @@ export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {
     );
   const begin = (email: string, client = newClient()) => dashboard.request(accountsBeginSignIn, { email, client });
   const signUp = (email: string, password: string) =>
-    dashboard.request(accountsSignUp, { name: 'Ann', email, passwordHash: hashOf(password), client: newClient() });
+    dashboard.request(accountsSignUp, { name: 'Ann', email, passwordHash: hashOf(password) });
   const useToken = (token: string, kind: 'verify' | 'reset' | 'invitation', password = 'second') => {
     const named = { digest: digestOfMailToken(token), client: newClient() };
     const body = kind === 'verify' ? { kind, ...named } : { kind, passwordHash: hashOf(password), ...named };

@@ -19,11 +19,11 @@ export interface SessionSecrets {
   playgroundKey(account: string): { readonly secret: string; readonly digests: readonly string[] };
 }
 
-/** Hashes of passwords, made beside the event loop and few at a time. `busy`: too many wait. */
+/** Hashes of passwords, made beside the event loop and few at a time. `busy`: too many wait, or too many of this client. */
 export interface Passwords {
-  hash(password: string): Promise<string | 'busy'>;
+  hash(password: string, client: string): Promise<string | 'busy'>;
   /** `hash` null: nobody's password, compared all the same. */
-  isRight(password: string, hash: string | null): Promise<boolean | 'busy'>;
+  isRight(password: string, hash: string | null, client: string): Promise<boolean | 'busy'>;
   /** Whether it was made at another cost than new ones. */
   isOutdated(hash: string): boolean;
 }

@@ -131,7 +131,7 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
   signUp: {
     path: '/sign-up',
     body: { name: 'Ada', email: 'ada@example.com', password: PASSWORD },
-    answers: { 'accounts.sign-up': { kind: 'accepted' } },
+    answers: { 'accounts.begin-sign-up': { kind: 'proceed' }, 'accounts.sign-up': { kind: 'accepted' } },
     status: 202,
     schema: accepted,
   },

@@ -64,7 +64,7 @@ export async function startPagesWorld(config: Partial<typeof PAGES_CONFIG> = {})
   const { GATEWAY_SESSION_SECRET } = PAGES_CONFIG;
   const pepper = { current: new Secret(PEPPER), previous: null };
   const secrets = makeSessionSecrets({ GATEWAY_SESSION_SECRET, GATEWAY_KEY_PEPPER: pepper }, 'new_live_');
-  const hash = await makePasswords(PASSWORD_LOG_N).hash(PASSWORD);
+  const hash = await makePasswords(PASSWORD_LOG_N).hash(PASSWORD, 'a test');
   const sessions = new Map(Object.values(PEOPLE).map((one) => [secrets.digestsOf(one.cookie)[0], one.session]));
   const findSession = ({ digests }: { digests: string[] }) => ({ session: sessions.get(digests[0] ?? '') ?? null });
   const reset = (): void => {

@@ -109,6 +109,7 @@ import {
   accountsKeyCreation,
   accountsRequestReset,
   accountsResendVerification,
+  accountsBeginSignUp,
   accountsSignUp,
   accountsUseMailToken,
 } from './people.js';
@@ -201,6 +202,7 @@ export const MESSAGES: readonly AnyMessage[] = [
   accountsKeyCreation,
   accountsRequestReset,
   accountsResendVerification,
+  accountsBeginSignUp,
   accountsSignUp,
   accountsUseMailToken,
   catalogPutProvider,

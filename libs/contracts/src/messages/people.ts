@@ -36,16 +36,25 @@ const tokenInvalid = z.object({ kind: z.literal('token_invalid') });
 /** Done, or nothing to do: an answer that does not tell whether an address is known. */
 const accepted = z.object({ kind: z.literal('accepted') });
 
+/** Counts an attempt of the client to sign up, before a password is hashed for it. No address is asked for, so none is told of. */
+export const accountsBeginSignUp = request({
+  ...people,
+  name: 'accounts.begin-sign-up',
+  subject: 'accounts.begin-sign-up',
+  body: z.object({ client }),
+  answer: z.discriminatedUnion('kind', [z.object({ kind: z.literal('proceed') }), throttled]),
+});
+
 /**
  * Makes a person with a personal account and mails the link that verifies the address. The person of a known address is
- * mailed instead, and nothing is made. The answer is the same.
+ * mailed instead, and nothing is made. The answer is the same. The attempt has been counted by `accounts.begin-sign-up`.
  */
 export const accountsSignUp = request({
   ...people,
   name: 'accounts.sign-up',
   subject: 'accounts.sign-up',
-  body: z.object({ name: label, email, passwordHash, client }),
-  answer: z.discriminatedUnion('kind', [accepted, throttled]),
+  body: z.object({ name: label, email, passwordHash }),
+  answer: accepted,
 });
 
 /**

@@ -26,6 +26,7 @@ import {
   accountsSetAccountState,
   accountsSetKeyState,
   accountsBeginSignIn,
+  accountsBeginSignUp,
   accountsChangePassword,
   accountsCreateSession,
   accountsEndSession,
@@ -69,6 +70,7 @@ import { putMember } from '../people/put-member.js';
 import { setAccountState } from '../people/set-account-state.js';
 import type { AccountsStore, ClosingSource, FundingSource, IdempotencyStore, InForce, MakeId } from '../ports.js';
 import { beginSignIn } from '../sign-in/begin-sign-in.js';
+import { beginSignUp } from '../sign-in/begin-sign-up.js';
 import { changePassword } from '../sign-in/change-password.js';
 import { createSession } from '../sign-in/create-session.js';
 import { endSession } from '../sign-in/end-session.js';
@@ -111,6 +113,7 @@ export function openDoors(bus: Bus, ports: DoorPorts): void {
 
 function openSignIn(bus: Bus, ports: DoorPorts): void {
   const door = doorsOf(bus, CHANGES_AT_ONCE_MAX);
+  door(accountsBeginSignUp, (body) => beginSignUp(ports, body));
   door(accountsSignUp, (body) => signUp(ports, body));
   door(accountsBeginSignIn, (body) => beginSignIn(ports, body));
   door(accountsCreateSession, (body) => createSession(ports, body));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { accountsChangePassword } from '@gateway/contracts/messages';
+import { accountsBeginSignUp, accountsChangePassword } from '@gateway/contracts/messages';
 import { startMailbox, type Mailbox } from '@gateway/mailbox';
 import { temporaryDirectory, type TemporaryDirectory } from '@gateway/testkit';
 import { startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
@@ -140,4 +140,21 @@ test('who is counted together with somebody all the same gives them no more gues
   await leaveOne(world, signInAddress, () => people.begin(victim));
   for (let again = 0; again < 3; again += 1) expect(await people.signIn(other, 'right')).not.toBeNull();
   expect([await kindOf(victim), await kindOf(victim)]).toEqual(['proceed', 'throttled']);
+});
+
+test('sign-ups are counted by the client, each once, before there is a password to hash', async () => {
+  const { signUpClient } = ATTEMPT_LIMITS;
+  const from = newClient();
+  const begin = (client: string) => world.dashboard.request(accountsBeginSignUp, { client });
+  await leaveOne(world, signUpClient, () => begin(from));
+  const all = () => world.sql.query('SELECT slot, attempts FROM attempts WHERE kind = $1', [signUpClient.kind]);
+  const before = await all();
+  await person();
+  expect(await all()).toEqual(before);
+  expect(await begin(from)).toEqual({ kind: 'proceed' });
+  const refused = await begin(from);
+  if (refused.kind !== 'throttled') throw new Error('not throttled');
+  expect(refused.retryAfterSeconds).toBeGreaterThan(0);
+  expect(refused.retryAfterSeconds).toBeLessThanOrEqual(3_600);
+  expect(await begin(newClient())).toEqual({ kind: 'proceed' });
 });

@@ -1,10 +1,8 @@
 import type { accountsSignUp, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
-import { ATTEMPT_LIMITS } from '../domain/attempt-limits.js';
 import { toAccountView } from '../domain/views.js';
 import type { AccountsStore, MakeId } from '../ports.js';
 import type { AccountsTx } from '../tx-ports.js';
 import { queueNotice } from './queue-notice.js';
-import { countAttempts } from './throttle.js';
 
 export interface SignUpPorts {
   readonly store: Pick<AccountsStore, 'change'>;
@@ -22,15 +20,11 @@ export async function signUp(
   request: SignUp,
 ): Promise<AnswerBodyOf<typeof accountsSignUp>> {
   return store.change(async (tx) => {
-    const now = nowMs();
-    const limits = [{ limit: ATTEMPT_LIMITS.signUpClient, subject: request.client }];
-    const throttled = await countAttempts(tx, limits, now);
-    if (throttled) return throttled;
     const wanted = { id: makeId('usr'), email: request.email.toLowerCase() };
     const user = await tx.ensureUser(wanted);
     const isNew = user.id === wanted.id;
     if (isNew) await makeAccount(tx, request, user.id, makeId);
-    await queueNotice(tx, { notice: isNew ? 'verify' : 'known_address', user: user.id }, now);
+    await queueNotice(tx, { notice: isNew ? 'verify' : 'known_address', user: user.id }, nowMs());
     return { kind: 'accepted' };
   });
 }

@@ -13,6 +13,8 @@ const MEMORY_ROOM_BYTES = 1024 * 1024;
 const AT_ONCE_MAX = 2;
 /** Requests that wait for their turn: about ten seconds' worth. */
 const WAITING_MAX = 32;
+/** Of these so many of one client, so that one alone leaves room for others; offices share one. */
+const WAITING_OF_CLIENT_MAX = 8;
 
 const PHC = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
@@ -25,17 +27,17 @@ interface Cost {
 /** scrypt by Node's own crypto, on its threads. `logN` is for tests alone. */
 export function makePasswords(logN = SCRYPT_LOG_N): Passwords {
   const cost: Cost = { logN, r: BLOCK_SIZE, p: PARALLEL };
-  const inTurn = makeTurns(AT_ONCE_MAX, WAITING_MAX);
+  const inTurn = makeTurns();
   // Compared with where nobody has the address, so that this takes as long.
   const nobodys = write(cost, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
   return {
-    hash: (password) =>
-      inTurn(async () => {
+    hash: (password, client) =>
+      inTurn(client, async () => {
         const salt = randomBytes(SALT_BYTES);
         return write(cost, salt, await derive(password, salt, cost, HASH_BYTES));
       }),
-    isRight: (password, hash) =>
-      inTurn(async () => {
+    isRight: (password, hash, client) =>
+      inTurn(client, async () => {
         const { salt, expected, ...stored } = read(hash ?? nobodys);
         const derived = await derive(password, salt, stored, expected.length);
         return timingSafeEqual(derived, expected) && hash !== null;
@@ -47,22 +49,23 @@ export function makePasswords(logN = SCRYPT_LOG_N): Passwords {
   };
 }
 
-/** Runs so many works at once, in the order in which they came. */
-function makeTurns(atOnceMax: number, waitingMax: number) {
-  const waiting: (() => void)[] = [];
+/** Runs a few works at once, in the order in which they came. */
+function makeTurns() {
+  const waiting: { readonly client: string; readonly begin: () => void }[] = [];
   let running = 0;
-  return async <T>(work: () => Promise<T>): Promise<T | 'busy'> => {
-    if (running >= atOnceMax) {
-      if (waiting.length >= waitingMax) return 'busy';
+  return async <T>(client: string, work: () => Promise<T>): Promise<T | 'busy'> => {
+    if (running >= AT_ONCE_MAX) {
+      const ofClient = waiting.filter((one) => one.client === client).length;
+      if (waiting.length >= WAITING_MAX || ofClient >= WAITING_OF_CLIENT_MAX) return 'busy';
       // Whoever ends hands its place over, so `running` stays.
-      await new Promise<void>((resolve) => waiting.push(resolve));
+      await new Promise<void>((begin) => waiting.push({ client, begin }));
     } else running += 1;
     try {
       return await work();
     } finally {
       const next = waiting.shift();
       if (next === undefined) running -= 1;
-      else next();
+      else next.begin();
     }
   };
 }

@@ -1,6 +1,7 @@
 import { digestOfMailToken } from '@gateway/contracts/ids';
 import {
   accountsBeginSignIn,
+  accountsBeginSignUp,
   accountsChangePassword,
   accountsFindMailToken,
   accountsRequestReset,
@@ -37,11 +38,14 @@ export const PEOPLE_ROUTES = [
     body: signUp,
     async handle({ door, client, body }): Promise<PageHandled> {
       if (!door.settings.config.signUpEnabled) return refusePage('forbidden', 'this deployment takes no sign-ups');
-      const passwordHash = await door.passwords.hash(body.password);
+      // Counted before a password is hashed for it: hashing is dear.
+      const begun = await door.services.request(accountsBeginSignUp, { client });
+      if (begun.kind === 'throttled') return tooManyAttempts(begun.retryAfterSeconds);
+      const passwordHash = await door.passwords.hash(body.password, client);
       if (passwordHash === 'busy') return busy();
       const { name, email } = body;
-      const answer = await door.services.request(accountsSignUp, { name, email, passwordHash, client });
-      return answer.kind === 'throttled' ? tooManyAttempts(answer.retryAfterSeconds) : ACCEPTED;
+      await door.services.request(accountsSignUp, { name, email, passwordHash });
+      return ACCEPTED;
     },
   }),
   openRoute({
@@ -97,10 +101,10 @@ export const PEOPLE_ROUTES = [
       const begun = await door.services.request(accountsBeginSignIn, { email: session.user.email, client });
       if (begun.kind === 'throttled') return tooManyAttempts(begun.retryAfterSeconds);
       const comparedHash = begun.user?.passwordHash ?? null;
-      const isRight = await door.passwords.isRight(body.oldPassword, comparedHash);
+      const isRight = await door.passwords.isRight(body.oldPassword, comparedHash, client);
       if (isRight === 'busy') return busy();
       if (!isRight || comparedHash === null) return oldPasswordWrong();
-      const newHash = await door.passwords.hash(body.newPassword);
+      const newHash = await door.passwords.hash(body.newPassword, client);
       if (newHash === 'busy') return busy();
       const digests = door.sessions.digestsOf(cookies.session ?? '');
       const question = { user: session.user.id, comparedHash, newHash, digests, client };
@@ -124,7 +128,7 @@ async function setPassword(
   const found = await door.services.request(accountsFindMailToken, { kind, digest, client });
   if (found.kind === 'throttled') return tooManyAttempts(found.retryAfterSeconds);
   if (found.kind === 'token_invalid') return TOKEN_INVALID;
-  const passwordHash = await door.passwords.hash(password);
+  const passwordHash = await door.passwords.hash(password, client);
   if (passwordHash === 'busy') return busy();
   return answerUsed(await door.services.request(accountsUseMailToken, { kind, digest, passwordHash, client }));
 }

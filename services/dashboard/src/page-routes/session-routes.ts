@@ -62,7 +62,7 @@ export const SESSION_ROUTES = [
       const { door, client, cookies, body } = context;
       const begun = await door.services.request(accountsBeginSignIn, { email: body.email, client });
       if (begun.kind === 'throttled') return tooManyAttempts(begun.retryAfterSeconds);
-      const isRight = await door.passwords.isRight(body.password, begun.user?.passwordHash ?? null);
+      const isRight = await door.passwords.isRight(body.password, begun.user?.passwordHash ?? null, client);
       if (isRight === 'busy') return busy();
       const session = begun.user && isRight ? await createSession(context, begun.user, body.password) : null;
       if (session === null) return refusePage('invalid_credentials', 'address and password do not belong together');
@@ -123,7 +123,7 @@ async function createSession(
   { id, passwordHash }: { readonly id: string; readonly passwordHash: string },
   password: string,
 ): Promise<{ readonly people: PeopleSession; readonly cookie: string } | null> {
-  const renewed = door.passwords.isOutdated(passwordHash) ? await door.passwords.hash(password) : null;
+  const renewed = door.passwords.isOutdated(passwordHash) ? await door.passwords.hash(password, client) : null;
   const cookie = door.sessions.makeSession();
   const { session } = await door.services.request(accountsCreateSession, {
     user: id,
