@@ -1,12 +1,23 @@
 import { expect, test } from '@jest/globals';
 import { environmentProblems } from '../../setup/test/service-fields.js';
-import { VALUE_SETS, readGolden, selects, workloadsOf, type Labels, type Manifest } from '../test/goldens.js';
+import {
+  VALUE_SETS,
+  readGolden,
+  selects,
+  workloadsOf,
+  type Labels,
+  type Manifest,
+  type PodTemplate,
+} from '../test/goldens.js';
 
 const EDGE_GRACE_SECONDS_MIN = 660;
 const COMPONENTS = ['accounts', 'admission', 'billing', 'catalog', 'dashboard', 'edge-proxy'];
 
 const componentOf = ({ metadata }: Pick<Manifest, 'metadata'>) => metadata.labels['app.kubernetes.io/component'] ?? '';
 const podsOf = (manifests: readonly Manifest[]) => workloadsOf(manifests).map(({ pod }) => pod.metadata.labels);
+
+const variablesOf = ({ spec }: PodTemplate): Readonly<Record<string, string | undefined>> =>
+  Object.fromEntries((spec.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));
 
 test('every value set renders every component', () => {
   for (const name of VALUE_SETS) {
@@ -67,6 +78,15 @@ test.each(VALUE_SETS)('%s: each program gets what its schema asks for, nothing e
       `gateway-${componentOf(manifest)}`,
     );
   }
+});
+
+test.each(VALUE_SETS)('%s: whoever makes streams or the catalog’s bucket is told the number of copies', (name) => {
+  const copies = name === 'minimal' ? '1' : '3';
+  const told = workloadsOf(readGolden(name)).flatMap(({ manifest, pod }) => {
+    const value = variablesOf(pod)['GATEWAY_STREAM_REPLICAS'];
+    return value === undefined ? [] : [[componentOf(manifest), value]];
+  });
+  expect(told.sort()).toEqual(['admission', 'billing', 'catalog'].map((component) => [component, copies]));
 });
 
 test.each(VALUE_SETS)('%s: every selector finds pods, and deployments never share theirs', (name) => {

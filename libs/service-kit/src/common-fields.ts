@@ -56,7 +56,7 @@ export const COMMON_FIELDS = {
     default: 4_096 * MEBIBYTE,
   }),
   GATEWAY_STREAM_REPLICAS: field.integer({
-    doc: 'copies of each stream in a NATS cluster: 1 on a single server, 3 in a cluster',
+    doc: 'copies of each stream and of the published catalog: 1 on a single NATS server, 3 in a cluster',
     min: 1,
     max: 5,
     default: 1,

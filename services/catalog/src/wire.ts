@@ -38,7 +38,13 @@ export async function startCatalog(
   { config, log, clock, replica, ready }: ServiceContext<typeof CONFIG_FIELDS>,
   times: CatalogTimes = TIMES,
 ): Promise<RunningService> {
-  const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'catalog', replica, log });
+  const bus = await connectBus({
+    url: config.GATEWAY_NATS_URL.reveal(),
+    service: 'catalog',
+    replica,
+    log,
+    bucketReplicas: config.GATEWAY_STREAM_REPLICAS,
+  });
   const pool = createPool(config.GATEWAY_POSTGRES_URL.reveal(), {
     applicationName: `catalog ${replica}`,
     max: POOL_CONNECTIONS_MAX,

@@ -36,7 +36,8 @@ catalog:
   ports: {}
   secrets: [GATEWAY_NATS_URL, GATEWAY_POSTGRES_URL, GATEWAY_CREDENTIALS_KEY]
   graceSeconds: 30
-  environment: {}
+  environment:
+    GATEWAY_STREAM_REPLICAS: {{ .Values.streamReplicas | quote }}
 accounts:
   values: accounts
   ports: {}

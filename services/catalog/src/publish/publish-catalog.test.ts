@@ -52,6 +52,17 @@ test('ready when the catalog is published, an empty one as well', async () => {
   expect(await reader.bucketHead('catalog')).toMatchObject({ revision: 0, count: 0 });
 });
 
+test('the bucket is asked for as many copies as the streams have: one server refuses three', async () => {
+  const replica = await world.start({ env: { GATEWAY_STREAM_REPLICAS: '3' } });
+  replicas.push(replica);
+  const refused = () => replica.log.find(({ text }) => text.startsWith('the catalog was not published'));
+  await until('a publication is refused', () => refused() !== undefined);
+  expect(refused()?.facts).toMatchObject({
+    err: { message: expect.stringContaining('replicas > 1 not supported') as unknown },
+  });
+  expect(replica.ready.report().ready).toBe(false);
+});
+
 test('what was changed while the service was away is published at its start', async () => {
   await world.sql.execute("INSERT INTO providers (id, name, format) VALUES ('early', 'Early', 'openai')");
   await world.sql.execute('UPDATE catalog_state SET revision = revision + 1');
