@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { environmentProblems } from '../../setup/test/service-fields.js';
+import { environmentProblems, valueProblems } from '../../setup/test/service-fields.js';
 import {
   VALUE_SETS,
   readGolden,
+  readValues,
   selects,
   workloadsOf,
   type Labels,
@@ -70,14 +71,37 @@ test.each(VALUE_SETS)('%s: a stopped edge may finish its calls', (name) => {
 });
 
 test.each(VALUE_SETS)('%s: each program gets what its schema asks for, nothing else, and secrets in files', (name) => {
+  // What somebody sets for all components is there for each, whether it reads it or not.
+  const forAll = Object.keys(readValues(`values/${name}.yaml`).environment ?? {});
   for (const { manifest, pod } of workloadsOf(readGolden(name))) {
     const names = pod.spec.containers[0]?.env?.map((variable) => variable.name) ?? [];
     expect(names.filter((variable, index) => names.indexOf(variable) !== index)).toEqual([]);
-    expect(environmentProblems(componentOf(manifest), names)).toEqual([]);
-    expect(pod.spec.volumes.map(({ secret }) => secret?.secretName).filter(Boolean)).toContain(
-      `gateway-${componentOf(manifest)}`,
-    );
+    const component = componentOf(manifest);
+    const problems = environmentProblems(component, names);
+    const strange = forAll.map((variable) => `${variable} is not read by ${component}`);
+    expect(problems.filter((problem) => !strange.includes(problem))).toEqual([]);
+    expect(valueProblems(component, variablesOf(pod))).toEqual([]);
+    expect(pod.spec.volumes.map(({ secret }) => secret?.secretName).filter(Boolean)).toContain(`gateway-${component}`);
   }
+});
+
+test('a component’s false, 0 and empty text win over the common value, and numbers keep their digits', () => {
+  const variables = Object.fromEntries(
+    workloadsOf(readGolden('environment')).map(({ manifest, pod }) => [componentOf(manifest), variablesOf(pod)]),
+  );
+  expect(variables['edge-proxy']).toMatchObject({
+    GATEWAY_ALLOW_PRIVATE_SOURCES: 'true',
+    GATEWAY_LOG_LEVEL: 'warn',
+    GATEWAY_UPSTREAM_DEADLINE_MS: '1800000',
+    GATEWAY_READ_ON_MS: '0',
+    GATEWAY_TRACE_RATIO: '0.00001',
+  });
+  expect(variables['admission']).toMatchObject({
+    GATEWAY_TRACE_RATIO: '0',
+    GATEWAY_USAGE_STREAM_BYTES: '1099511627776',
+  });
+  expect(variables['catalog']).toMatchObject({ GATEWAY_ALLOW_PRIVATE_SOURCES: 'false', GATEWAY_LOG_LEVEL: '' });
+  expect(variables['dashboard']).toMatchObject({ GATEWAY_TEAMS_ENABLED: 'false', GATEWAY_LOG_LEVEL: 'warn' });
 });
 
 test.each(VALUE_SETS)('%s: whoever makes streams or the catalog’s bucket is told the number of copies', (name) => {

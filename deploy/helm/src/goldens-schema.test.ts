@@ -1,13 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { Ajv } from 'ajv';
-import { parse } from 'yaml';
-import { HELM, VALUE_SETS, readGolden, type Manifest } from '../test/goldens.js';
+import { HELM, VALUE_SETS, readGolden, readValues, type Manifest } from '../test/goldens.js';
 import { schemaProblems } from '../test/kubernetes-schema.js';
 
 const schema = JSON.parse(readFileSync(`${HELM}model-gateway/values.schema.json`, 'utf8')) as object;
 const acceptsValues = new Ajv({ allErrors: true, allowUnionTypes: true }).compile(schema);
-const readValues = (file: string) => parse(readFileSync(`${HELM}${file}`, 'utf8')) as object;
 
 test.each(VALUE_SETS)('%s: every field is one that Kubernetes knows, of its type', (name) => {
   const manifests = readGolden(name);

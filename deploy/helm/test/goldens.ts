@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 
 export const HELM = fileURLToPath(new URL('..', import.meta.url));
 export const VALUE_SETS = readdirSync(`${HELM}values`).map((file) => file.replace(/\.yaml$/, ''));
@@ -43,6 +43,11 @@ export interface Manifest {
   };
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each test says by its kind what it is
   readonly spec: any;
+}
+
+/** Values as they stand in a file of this room. */
+export function readValues(file: string): { readonly environment?: Readonly<Record<string, unknown>> } {
+  return parse(readFileSync(`${HELM}${file}`, 'utf8')) as ReturnType<typeof readValues>;
 }
 
 /** The rendered manifests of a value set. */

@@ -1,4 +1,4 @@
-import { BASE_FIELDS, describeConfig, type ConfigDescription } from '@gateway/service-kit';
+import { BASE_FIELDS, describeConfig, type ConfigDescription, type ConfigFields } from '@gateway/service-kit';
 import { CONFIG_FIELDS as ACCOUNTS_FIELDS } from '../../../services/accounts/src/config.js';
 import { ADMISSION_FIELDS } from '../../../services/admission/src/config.js';
 import { BILLING_FIELDS } from '../../../services/billing/src/config.js';
@@ -7,16 +7,20 @@ import { DASHBOARD_FIELDS } from '../../../services/dashboard/src/config.js';
 import { EDGE_FIELDS } from '../../../services/edge-proxy/src/config.js';
 import { MIGRATE_FIELDS } from '../src/migrate-config.js';
 
-/** What each program reads of its environment, from the schemas by which it reads. */
-export const PROGRAM_FIELDS: Readonly<Record<string, readonly ConfigDescription[]>> = {
-  'edge-proxy': describeConfig({ ...BASE_FIELDS, ...EDGE_FIELDS }),
-  admission: describeConfig({ ...BASE_FIELDS, ...ADMISSION_FIELDS }),
-  billing: describeConfig({ ...BASE_FIELDS, ...BILLING_FIELDS }),
-  catalog: describeConfig({ ...BASE_FIELDS, ...CATALOG_FIELDS }),
-  accounts: describeConfig({ ...BASE_FIELDS, ...ACCOUNTS_FIELDS }),
-  dashboard: describeConfig({ ...BASE_FIELDS, ...DASHBOARD_FIELDS }),
-  migrate: describeConfig(MIGRATE_FIELDS),
+const READ_BY: Readonly<Record<string, ConfigFields>> = {
+  'edge-proxy': { ...BASE_FIELDS, ...EDGE_FIELDS },
+  admission: { ...BASE_FIELDS, ...ADMISSION_FIELDS },
+  billing: { ...BASE_FIELDS, ...BILLING_FIELDS },
+  catalog: { ...BASE_FIELDS, ...CATALOG_FIELDS },
+  accounts: { ...BASE_FIELDS, ...ACCOUNTS_FIELDS },
+  dashboard: { ...BASE_FIELDS, ...DASHBOARD_FIELDS },
+  migrate: MIGRATE_FIELDS,
 };
+
+/** What each program reads of its environment, from the schemas by which it reads. */
+export const PROGRAM_FIELDS: Readonly<Record<string, readonly ConfigDescription[]>> = Object.fromEntries(
+  Object.entries(READ_BY).map(([program, fields]) => [program, describeConfig(fields)]),
+);
 
 /** Set in every container: Node's own, for certificates of an own authority. */
 const NODE_VARIABLES = ['NODE_EXTRA_CA_CERTS'];
@@ -34,6 +38,15 @@ export function environmentProblems(program: string, names: readonly string[]): 
     .filter(({ name, secret }) => secret && names.includes(name))
     .map(({ name }) => `${name} of ${program} is a secret: give ${name}_FILE`);
   return [...unknown, ...missing, ...open];
+}
+
+/** Which values of an environment a program would not start with. Names that it does not read are left out. */
+export function valueProblems(program: string, environment: NodeJS.ProcessEnv): string[] {
+  const read = Object.entries(READ_BY[program] ?? {}).filter(([name]) => environment[name] !== undefined);
+  return read.flatMap(([name, field]) => {
+    const outcome = field.read(name, environment);
+    return 'problem' in outcome ? [`${name} of ${program} ${outcome.problem}`] : [];
+  });
 }
 
 function namesOf({ name, secret, rotatable }: ConfigDescription): string[] {
