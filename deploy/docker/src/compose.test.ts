@@ -81,6 +81,21 @@ test('secrets are files: those that a service reads are mounted, none other is, 
   for (const [name, { file }] of Object.entries(compose.secrets)) expect(file).toBe(`./.compose/${name}`);
 });
 
+test('sources may have private addresses, for the simulator’s sake; webhooks of customers may not', () => {
+  const allowed = services.flatMap(([name, { environment = {} }]) =>
+    Object.entries(environment).flatMap(([variable, value]) =>
+      variable.startsWith('GATEWAY_ALLOW_PRIVATE_')
+        ? [`${name} ${variable} ${/:-(.*)}$/.exec(String(value))?.[1]}`]
+        : [],
+    ),
+  );
+  expect(allowed.sort()).toEqual([
+    'billing GATEWAY_ALLOW_PRIVATE_WEBHOOKS off',
+    'catalog GATEWAY_ALLOW_PRIVATE_SOURCES on',
+    'edge-proxy GATEWAY_ALLOW_PRIVATE_SOURCES on',
+  ]);
+});
+
 test('the servers’ own configuration reads the secrets that are mounted', () => {
   const read = (name: string) => readFileSync(`${root}deploy/docker/${name}`, 'utf8');
   const include = /^include "(.+)"$/m.exec(read('nats.conf'))?.[1] ?? '';

@@ -73,7 +73,7 @@ export function environmentOf(service: LocalService, addresses: Addresses, secre
         ...nats,
         GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service),
         GATEWAY_CREDENTIALS_KEY: secrets.credentialsKey,
-        GATEWAY_ALLOW_PRIVATE_SOURCES: 'on',
+        GATEWAY_ALLOW_PRIVATE_WEBHOOKS: 'on',
       };
   }
 }

@@ -111,7 +111,7 @@ export const COMMON_FIELDS = {
   GATEWAY_MESSAGES_ENABLED: field.boolean({ doc: 'serves the messages endpoints', default: true }),
   GATEWAY_TEAMS_ENABLED: field.boolean({ doc: 'serves team accounts', default: true }),
   GATEWAY_ALLOW_PRIVATE_SOURCES: field.boolean({
-    doc: 'allows upstream sources and webhooks on private and loopback addresses',
+    doc: 'allows upstream sources on private and loopback addresses',
     default: false,
   }),
 

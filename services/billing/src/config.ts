@@ -1,4 +1,4 @@
-import { COMMON_FIELDS, type ServiceConfig } from '@gateway/service-kit';
+import { COMMON_FIELDS, field, type ServiceConfig } from '@gateway/service-kit';
 
 export const BILLING_FIELDS = {
   GATEWAY_NATS_URL: COMMON_FIELDS.GATEWAY_NATS_URL,
@@ -6,7 +6,11 @@ export const BILLING_FIELDS = {
   GATEWAY_USAGE_STREAM_BYTES: COMMON_FIELDS.GATEWAY_USAGE_STREAM_BYTES,
   GATEWAY_STREAM_REPLICAS: COMMON_FIELDS.GATEWAY_STREAM_REPLICAS,
   GATEWAY_CREDENTIALS_KEY: COMMON_FIELDS.GATEWAY_CREDENTIALS_KEY,
-  GATEWAY_ALLOW_PRIVATE_SOURCES: COMMON_FIELDS.GATEWAY_ALLOW_PRIVATE_SOURCES,
+  // Apart from the one of sources: those are the operator's, but any customer may name a webhook.
+  GATEWAY_ALLOW_PRIVATE_WEBHOOKS: field.boolean({
+    doc: 'allows webhooks of customers on private and loopback addresses, and plain HTTP to them',
+    default: false,
+  }),
 };
 
 export type BillingConfig = ServiceConfig<typeof BILLING_FIELDS>;

@@ -13,7 +13,7 @@ await runService({
       streamBytesMax: config.GATEWAY_USAGE_STREAM_BYTES,
       streamReplicas: config.GATEWAY_STREAM_REPLICAS,
       credentialsKey: config.GATEWAY_CREDENTIALS_KEY,
-      privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES,
+      privateAllowed: config.GATEWAY_ALLOW_PRIVATE_WEBHOOKS,
       replica,
       log,
       clock,

@@ -74,6 +74,7 @@ export interface BillingOptions {
   /** Seals the secrets of webhooks. */
   readonly credentialsKey: Rotatable<Buffer>;
   /** Webhooks may lead to private addresses. */
+  /** Webhooks on private and loopback addresses. */
   readonly privateAllowed: boolean;
   /** How attempts at webhooks are spaced; the rule's times when absent. */
   readonly webhookRetry?: { readonly baseMs: number; readonly maxMs: number };
