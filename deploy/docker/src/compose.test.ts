@@ -4,8 +4,8 @@ import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { composeSecrets } from '../../setup/src/compose-secrets.js';
-import { environmentProblems } from '../../setup/test/service-fields.js';
+import { composeSecrets, GIVEN_SECRETS } from '../../setup/src/compose-secrets.js';
+import { environmentProblems, PROGRAM_FIELDS, valueProblems } from '../../setup/test/service-fields.js';
 
 interface Service {
   readonly image: string;
@@ -33,6 +33,21 @@ const services = Object.entries(compose.services);
 const ours = services.filter(([, { build }]) => build !== undefined);
 /** One that runs to its end, and one whose image holds no program that could ask. */
 const WITHOUT_HEALTH_CHECK = ['migrate', 'collector'];
+/** Mounted always, and read when the environment of compose names the file. */
+const OPTIONAL_SECRETS: Readonly<Record<string, string>> = { GATEWAY_SMTP_URL_FILE: 'smtp-url' };
+/** What a deployment of its own cannot do without: each program that reads one is given it. */
+const TOLD_BY_COMPOSE = [
+  'GATEWAY_BILLING_LINK_URL',
+  'GATEWAY_DASHBOARD_PROXIES',
+  'GATEWAY_DASHBOARD_URL',
+  'GATEWAY_LOG_LEVEL',
+  'GATEWAY_MAIL_FROM',
+  'GATEWAY_MESSAGES_ENABLED',
+  'GATEWAY_PUBLIC_URL',
+  'GATEWAY_SIGN_UP_ENABLED',
+  'GATEWAY_SMTP_URL',
+  'GATEWAY_TEAMS_ENABLED',
+];
 const OURS = [
   'migrate',
   'edge-proxy',
@@ -60,6 +75,22 @@ test.each(OURS.filter((name) => name !== 'provider-simulator'))(
   },
 );
 
+test.each(OURS.filter((name) => name !== 'provider-simulator'))(
+  '%s: what compose may be told reaches it, and without it the values are those of the schema',
+  (name) => {
+    const own = Object.entries(compose.services[name]?.environment ?? {});
+    const open = own.flatMap(([variable, value]) => {
+      const asked = /^\$\{(\w+):-(.*)\}$/.exec(String(value));
+      return asked === null ? [] : [{ variable, asked: asked[1], otherwise: asked[2] ?? '' }];
+    });
+    expect(open.filter(({ variable, asked }) => asked !== variable)).toEqual([]);
+    expect(valueProblems(name, Object.fromEntries(open.map((one) => [one.variable, one.otherwise])))).toEqual([]);
+    const told = open.map(({ variable }) => variable.replace(/_FILE$/, ''));
+    const read = PROGRAM_FIELDS[name]?.map((field) => field.name) ?? [];
+    expect(TOLD_BY_COMPOSE.filter((variable) => read.includes(variable) && !told.includes(variable))).toEqual([]);
+  },
+);
+
 test('a variable is missed, a strange one and an open secret are found', () => {
   const names = Object.keys(compose.services['billing']?.environment ?? {});
   const less = names.filter((name) => name !== 'GATEWAY_POSTGRES_URL_FILE');
@@ -69,9 +100,13 @@ test('a variable is missed, a strange one and an open secret are found', () => {
 });
 
 test('secrets are files: those that a service reads are mounted, none other is, and the command makes them all', () => {
-  const made = Object.keys(composeSecrets('a root'));
+  const made = [...Object.keys(composeSecrets('a root')), ...GIVEN_SECRETS];
   for (const [name, { environment = {}, secrets = [], command = [] }] of ours) {
-    const read = Object.values(environment).flatMap((value) => /^\/run\/secrets\/(.+)$/.exec(String(value))?.[1] ?? []);
+    const read = Object.entries(environment).flatMap(([variable, value]) =>
+      variable in OPTIONAL_SECRETS
+        ? [OPTIONAL_SECRETS[variable]]
+        : (/^\/run\/secrets\/(.+)$/.exec(String(value))?.[1] ?? []),
+    );
     expect([name, [...read].sort()]).toEqual([name, [...secrets].sort()]);
     expect(JSON.stringify(command)).not.toContain('/run/secrets');
   }

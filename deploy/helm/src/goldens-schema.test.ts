@@ -52,6 +52,7 @@ test.each([
   [{ edgeProxy: { drainSeconds: 60 } }, 'a drain that would cut calls'],
   [{ image: { tag: 'latest' } }, 'a tag that moves'],
   [{ publicUrl: 'gateway.example.com' }, 'an address without a scheme'],
+  [{ dashboard: { proxies: '1' } }, 'a number of proxies as text'],
   [{ streamReplicas: 2 }, 'a number of copies that no cluster has a majority of'],
   [{ admission: { environment: { gateway_log_level: 'info' } } }, 'a variable that nothing reads'],
 ] as readonly (readonly [object, string])[])('%j is refused: %s', (values) => {

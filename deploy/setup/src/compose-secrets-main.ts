@@ -1,7 +1,7 @@
 // `npm run compose:secrets`: the secret files that docker-compose.yml mounts, made once and kept.
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { composeSecrets, makeRoot } from './compose-secrets.js';
+import { composeSecrets, GIVEN_SECRETS, makeRoot } from './compose-secrets.js';
 
 /** Only its owner may enter the directory. The files are mounted one by one, and read by the users of the containers. */
 const DIRECTORY_MODE = 0o700;
@@ -21,6 +21,8 @@ const isNew = !existsSync(rootFile);
 if (isNew) write('root', makeRoot(), ROOT_MODE);
 const files = Object.entries(composeSecrets(readFileSync(rootFile, 'utf8').trim()));
 for (const [name, text] of files) write(name, text, FILE_MODE);
+// Compose mounts a file that must be there.
+for (const name of GIVEN_SECRETS) if (!existsSync(`${directory}/${name}`)) write(name, '', FILE_MODE);
 console.log(`${files.length} secret files ${isNew ? 'made' : 'written again from the kept root'} in ${directory}`);
 console.log(`the operator's token is in ${directory}/operator-token`);
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -49,8 +49,11 @@ test('the command makes the files once, for their owner’s directory, and keeps
     expect(run().stdout).toContain('made in');
     const token = readFileSync(`${directory}/operator-token`, 'utf8');
     expect([statSync(directory).mode & 0o777, statSync(`${directory}/root`).mode & 0o777]).toEqual([0o700, 0o600]);
+    expect(readFileSync(`${directory}/smtp-url`, 'utf8')).toBe('');
+    writeFileSync(`${directory}/smtp-url`, 'smtps://mail.example.com');
     expect(run().stdout).toContain('written again');
     expect(readFileSync(`${directory}/operator-token`, 'utf8')).toBe(token);
+    expect(readFileSync(`${directory}/smtp-url`, 'utf8')).toBe('smtps://mail.example.com');
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -10,6 +10,9 @@ const DATABASE = 'gateway';
 const PASSWORD_BYTES = 24;
 const KEY_BYTES = 32;
 
+/** Secret files that are yours to fill: made empty, and never written again. */
+export const GIVEN_SECRETS: readonly string[] = ['smtp-url'];
+
 /**
  * The text of each secret file of the compose file, by name. Everything is derived from `root`, the one secret that must be kept:
  * the same root gives the same files, also when a release adds one.

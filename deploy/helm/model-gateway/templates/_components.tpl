@@ -54,6 +54,12 @@ dashboard:
     GATEWAY_DASHBOARD_HOST: 0.0.0.0
     GATEWAY_DASHBOARD_PORT: "8081"
     GATEWAY_DASHBOARD_URL: {{ .Values.dashboardUrl | quote }}
+    {{- /* 0 is an answer, so it is not left to default. */}}
+    {{- if ne (toString .Values.dashboard.proxies) "" }}
+    GATEWAY_DASHBOARD_PROXIES: {{ .Values.dashboard.proxies | quote }}
+    {{- else }}
+    GATEWAY_DASHBOARD_PROXIES: {{ ternary "0" "1" (eq .Values.exposure.type "none") | quote }}
+    {{- end }}
     GATEWAY_OPERATOR_HOST: 0.0.0.0
     GATEWAY_OPERATOR_PORT: "8082"
     GATEWAY_PUBLIC_URL: {{ .Values.publicUrl | quote }}
