@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { environmentProblems, valueProblems } from '../../setup/test/service-fields.js';
+import { environmentProblems, PROGRAM_FIELDS, valueProblems } from '../../setup/test/service-fields.js';
 import {
   VALUE_SETS,
   readGolden,
@@ -160,6 +160,21 @@ test.each(VALUE_SETS)('%s: routes, autoscalers and monitors lead to something th
   }
 });
 
+test('no route cuts a stream that goes on: the whole answer has no bound, silence one above a plain call’s', () => {
+  const routes = readGolden('gateway-api').filter(({ kind }) => kind === 'HTTPRoute');
+  expect(routes.map(componentOf).sort()).toEqual(['dashboard', 'edge-proxy']);
+  for (const { spec } of routes) {
+    expect((spec as Spec).rules?.map(({ timeouts }) => timeouts)).toEqual([{ request: '0s' }]);
+  }
+  const deadline = PROGRAM_FIELDS['edge-proxy']?.find(({ name }) => name === 'GATEWAY_UPSTREAM_DEADLINE_MS');
+  const ingresses = readGolden('production').filter(({ kind }) => kind === 'Ingress');
+  expect(ingresses).toHaveLength(2);
+  for (const { metadata } of ingresses) {
+    const seconds = Number(metadata.annotations?.['nginx.ingress.kubernetes.io/proxy-read-timeout']);
+    expect(seconds * 1000).toBeGreaterThan(Number(deadline?.default));
+  }
+});
+
 test('the network is closed for every pod, and each opening is one that its component needs', () => {
   for (const name of ['minimal', 'production']) {
     const manifests = readGolden(name);
@@ -221,6 +236,7 @@ interface Spec {
       readonly paths: readonly { readonly backend: { readonly service: { readonly name: string } } }[];
     };
     readonly backendRefs?: readonly { readonly name: string }[];
+    readonly timeouts?: { readonly request: string };
   }[];
 }
 
