@@ -18,16 +18,25 @@ mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
 chmodSync(directory, DIRECTORY_MODE);
 const rootFile = `${directory}/root`;
 const isNew = !existsSync(rootFile);
-if (isNew) write('root', makeRoot(), ROOT_MODE);
+if (isNew) makeWhole('root', makeRoot(), ROOT_MODE);
 const files = Object.entries(composeSecrets(readFileSync(rootFile, 'utf8').trim()));
-for (const [name, text] of files) write(name, text, FILE_MODE);
+for (const [name, text] of files) writeInPlace(name, text);
 // Compose mounts a file that must be there.
-for (const name of GIVEN_SECRETS) if (!existsSync(`${directory}/${name}`)) write(name, '', FILE_MODE);
+for (const name of GIVEN_SECRETS) if (!existsSync(`${directory}/${name}`)) writeInPlace(name, '');
 console.log(`${files.length} secret files ${isNew ? 'made' : 'written again from the kept root'} in ${directory}`);
 console.log(`the operator's token is in ${directory}/operator-token`);
 
-/** Beside and renamed: a crash leaves the old file or the new one. */
-function write(name: string, text: string, mode: number): void {
+/**
+ * Into the file that is there: a container has that one mounted, and would keep the old text for ever if another took its place. A
+ * crash may leave half a text; it follows from the root, so the next run makes it whole. An equal file is not touched.
+ */
+function writeInPlace(name: string, text: string): void {
+  const file = `${directory}/${name}`;
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text, { mode: FILE_MODE });
+}
+
+/** Beside and renamed: the root follows from nothing, so a crash must leave none of it or all. */
+function makeWhole(name: string, text: string, mode: number): void {
   writeFileSync(`${directory}/${name}.new`, text, { mode });
   renameSync(`${directory}/${name}.new`, `${directory}/${name}`);
 }

@@ -42,9 +42,7 @@ test('the servers are told the passwords that the services are given, Redis as h
 });
 
 test('the command makes the files once, for their owner’s directory, and keeps them', () => {
-  const directory = join(mkdtempSync(join(tmpdir(), 'gateway-secrets-')), 'compose');
-  const program = fileURLToPath(new URL('../dist/compose-secrets-main.js', import.meta.url));
-  const run = () => spawnSync(process.execPath, [program, directory], { encoding: 'utf8' });
+  const { directory, run } = startCommand();
   try {
     expect(run().stdout).toContain('made in');
     const token = readFileSync(`${directory}/operator-token`, 'utf8');
@@ -54,6 +52,27 @@ test('the command makes the files once, for their owner’s directory, and keeps
     expect(run().stdout).toContain('written again');
     expect(readFileSync(`${directory}/operator-token`, 'utf8')).toBe(token);
     expect(readFileSync(`${directory}/smtp-url`, 'utf8')).toBe('smtps://mail.example.com');
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+test('what a release changes is written into the file that containers have mounted, also after a crash in the middle of it', () => {
+  const { directory, run } = startCommand();
+  try {
+    run();
+    const facts = () =>
+      ['nats-authorization.conf', 'redis-users.acl', 'operator-token'].map((name) => {
+        const { ino, mtimeMs } = statSync(`${directory}/${name}`);
+        return { name, ino, mtimeMs, text: readFileSync(`${directory}/${name}`, 'utf8') };
+      });
+    const before = facts();
+    writeFileSync(`${directory}/nats-authorization.conf`, 'the rights of the release before');
+    writeFileSync(`${directory}/redis-users.acl`, before[1]?.text.slice(0, 40) ?? '');
+    run();
+    const places = (all: typeof before) => all.map(({ name, ino, text }) => ({ name, ino, text }));
+    expect(places(facts())).toEqual(places(before));
+    expect(facts()[2]).toEqual(before[2]);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -70,3 +89,10 @@ test('rights for servers of one’s own are printed without a password', () => {
   expect(print('redis').stdout).toContain('user admission on #<sha256 of the password of admission> ');
   expect(print('').status).toBe(1);
 });
+
+/** The command on a directory of its own. */
+function startCommand() {
+  const directory = join(mkdtempSync(join(tmpdir(), 'gateway-secrets-')), 'compose');
+  const program = fileURLToPath(new URL('../dist/compose-secrets-main.js', import.meta.url));
+  return { directory, run: () => spawnSync(process.execPath, [program, directory], { encoding: 'utf8' }) };
+}
