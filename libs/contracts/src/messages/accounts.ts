@@ -151,13 +151,20 @@ export const accountsCreateKey = request({
   answer: z.union([z.object({ key: keyView, repeated: z.boolean() }), managementRefusal]),
 });
 
-/** Answered when admission has the new digest: from then on the old secret is refused everywhere. */
+/**
+ * Answered when admission has the new digest: from then on the old secret is refused everywhere. `inForce: false`: it had not
+ * after 5 s. The new secret is the key's all the same, so it is answered and not refused: nobody could ask for it again.
+ */
 export const accountsRotateKey = request({
   ...management,
   name: 'accounts.rotate-key',
   subject: 'accounts.rotate-key',
   body: z.object({ key: objectId, ...newSecret, actor, command }),
-  answer: z.union([z.object({ key: keyView, repeated: z.boolean() }), managementRefusal]),
+  // Absent: a service of the release before, which refuses what is not in force.
+  answer: z.union([
+    z.object({ key: keyView, repeated: z.boolean(), inForce: z.boolean().default(true) }),
+    managementRefusal,
+  ]),
 });
 
 /** Answered when admission has it; repeating it changes nothing. */

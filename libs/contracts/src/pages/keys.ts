@@ -33,6 +33,9 @@ export type PageKeys = z.infer<typeof pageKeys>;
 export const pageKeyCreate = keyCreate.omit({ expiresAt: true });
 export type PageKeyCreate = z.input<typeof pageKeyCreate>;
 
-/** The secret is shown once. */
-export const pageKeyCreated = keyCreated;
+/**
+ * The secret is shown once. `inForce: false`: the secret is the key's own, but not every part of the gateway has it yet, and the
+ * one before may still pass until then.
+ */
+export const pageKeyCreated = keyCreated.extend({ inForce: z.boolean() });
 export type PageKeyCreated = z.infer<typeof pageKeyCreated>;

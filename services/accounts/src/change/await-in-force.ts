@@ -18,3 +18,15 @@ export async function answerInForce<T>(
   if (isRefusal(changed)) return changed;
   return (await inForce(changed.account, changed.object)) ? changed.answer : notInForce();
 }
+
+/**
+ * As {@link answerInForce}, for a change whose answer nobody can ask for again: it is answered whether or not it is in force, and
+ * says which.
+ */
+export async function answerWithInForce<T extends object>(
+  inForce: InForce,
+  changed: Changed<T> | ManagementRefusal,
+): Promise<(T & { inForce: boolean }) | ManagementRefusal> {
+  if (isRefusal(changed)) return changed;
+  return { ...changed.answer, inForce: await inForce(changed.account, changed.object) };
+}

@@ -64,7 +64,7 @@ test('a rotated key keeps all but its secret, and admission has the new digest w
   const spec = { name: 'Stays', monthlySpendCapUsd: '3', allowedModels: ['a/b'], expiresAt: '2099-01-01T00:00:00Z' };
   const key = await client.makeKey(account.id, spec, old);
   const answer = await client.rotate(key.id, fresh);
-  expect(answer).toEqual({ key: { ...key, maskedSecret: fresh.maskedSecret }, repeated: false });
+  expect(answer).toEqual({ key: { ...key, maskedSecret: fresh.maskedSecret }, repeated: false, inForce: true });
   expect(world.admission.key(key.id)).toMatchObject({ digest: fresh.digest, version: 2, state: 'active' });
   expect(await find(old.digest)).toBeNull();
   expect(await find(fresh.digest)).toEqual({ account: account.id, key: key.id, digest: fresh.digest });
@@ -227,10 +227,14 @@ test(
       };
       await world.admission.stop();
       const overdue = refused('not_in_force');
+      // The new secret is the key's from now on, so whoever sent it has to hear that; nobody could be told later.
+      const key = expect.objectContaining({ id: rotating.id, maskedSecret: fresh.maskedSecret });
+      const rotated = { key, repeated: false, inForce: false };
       const answers = await Promise.all(Object.values(changes).map((change) => change()));
-      expect(answers).toEqual(answers.map(() => overdue));
+      expect(answers).toEqual([rotated, overdue, overdue, overdue, overdue]);
       // A repeated command finds its change made, and does not say that it is in force before it is.
-      expect(await Promise.all([changes.revoke(), changes.rotate()])).toEqual([overdue, overdue]);
+      const again = { ...rotated, repeated: true };
+      expect(await Promise.all([changes.revoke(), changes.rotate()])).toEqual([overdue, again]);
       // As after an hour: a delay that went on doubling would be far longer than what is allowed below.
       await world.sql.execute('UPDATE outbox SET attempts = 20');
       await until('it is tried again', async () => {
@@ -245,7 +249,7 @@ test(
       expect(world.admission.key(revoked.id)).toMatchObject({ state: 'revoked', version: 2 });
       expect(world.admission.key(suspended.id)).toMatchObject({ state: 'suspended', version: 2 });
       expect(world.admission.account(account.id)).toMatchObject({ state: 'suspended', version: 2 });
-      expect(await changes.rotate()).toMatchObject({ repeated: true, key: { maskedSecret: fresh.maskedSecret } });
+      expect(await changes.rotate()).toEqual({ ...again, inForce: true });
       expect(await changes.revoke()).toMatchObject({ key: { state: 'revoked' } });
     }),
   30_000,

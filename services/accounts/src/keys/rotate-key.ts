@@ -1,5 +1,5 @@
 import type { KeyView, ManagementRefusal } from '@gateway/contracts/operator';
-import { answerInForce, type Changed } from '../change/await-in-force.js';
+import { answerWithInForce, type Changed } from '../change/await-in-force.js';
 import { keyState, rotated } from '../domain/key-state.js';
 import { commandTaken, isRefusal, refuse } from '../domain/refusal.js';
 import { toKeyRecord, toKeyView } from '../domain/views.js';
@@ -27,14 +27,14 @@ interface Answer {
 
 /**
  * Gives a key another secret; only an active one (behaviour §4). Answered when admission has the new digest, so that no call
- * that starts afterwards passes with the old secret.
+ * that starts afterwards passes with the old secret; or, with `inForce: false`, when it did not take it in time.
  */
 export async function rotateKey(
   { store, inForce, nowMs }: ChangeKeyPorts,
   request: RotateKey,
-): Promise<Answer | ManagementRefusal> {
+): Promise<(Answer & { inForce: boolean }) | ManagementRefusal> {
   const refusal = refuseMaskedForm(request.maskedSecret);
-  return refusal ?? answerInForce(inForce, await store.change((tx) => rotate(tx, request, nowMs)));
+  return refusal ?? answerWithInForce(inForce, await store.change((tx) => rotate(tx, request, nowMs)));
 }
 
 async function rotate(

@@ -24,10 +24,9 @@ const EVERYWHERE: readonly OperatorErrorCode[] = [
 export function openApiDocument(routes: readonly OperatorRoute[]): Json {
   const components: Json = {};
   const paths: Record<string, Json> = {};
-  const error = schemaOf(operatorError, 'output', components);
   for (const route of routes) {
     const path = (paths[route.path] ??= {});
-    path[route.method.toLowerCase()] = operationOf(route, error, components);
+    path[route.method.toLowerCase()] = operationOf(route, components);
   }
   return {
     openapi: '3.1.0',
@@ -46,7 +45,7 @@ export function openApiDocument(routes: readonly OperatorRoute[]): Json {
   };
 }
 
-function operationOf(route: OperatorRoute, error: Json, components: Json): Json {
+function operationOf(route: OperatorRoute, components: Json): Json {
   return {
     operationId: route.id,
     summary: route.summary,
@@ -55,7 +54,7 @@ function operationOf(route: OperatorRoute, error: Json, components: Json): Json 
     ...(route.body === null
       ? {}
       : { requestBody: { required: true, content: contentOf(route, schemaOf(route.body, 'input', components)) } }),
-    responses: { ...successes(route, components), ...errors(route, error) },
+    responses: { ...successes(route, components), ...errors(route, components) },
   };
 }
 
@@ -105,17 +104,25 @@ function successes(route: OperatorRoute, components: Json): Json {
   );
 }
 
-function errors(route: OperatorRoute, error: Json): Json {
+function errors(route: OperatorRoute, components: Json): Json {
   const codes = [...EVERYWHERE, ...route.refusals, ...(route.keepsAnswers ? (['idempotency_conflict'] as const) : [])];
-  const byStatus = new Map<number, string[]>();
+  const byStatus = new Map<number, OperatorErrorCode[]>();
   for (const code of new Set(codes)) {
     const status = OPERATOR_ERRORS[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
-  const content = { 'application/json': { schema: error } };
   return Object.fromEntries(
-    [...byStatus].map(([status, names]) => [status, { description: names.join(', '), content }]),
+    [...byStatus].map(([status, names]) => {
+      const schema = schemaOf(errorSchema(route, names), 'output', components);
+      return [status, { description: names.join(', '), content: { 'application/json': { schema } } }];
+    }),
   );
+}
+
+/** One status may stand for several codes: what only some of them have beside `error` need not be there. */
+function errorSchema({ refusedWith }: OperatorRoute, codes: readonly OperatorErrorCode[]): z.ZodObject {
+  const beside = codes.flatMap((code) => refusedWith[code] ?? []);
+  return beside.reduce((schema, fields) => schema.extend(fields.partial().shape), operatorError as z.ZodObject);
 }
 
 /** Without names: parameters are small. */

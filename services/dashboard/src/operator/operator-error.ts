@@ -15,8 +15,11 @@ export const operatorError = z.object({
 
 export const REQUEST_ID_HEADER = 'x-gateway-request-id';
 
-export function errorBody({ refused }: ManagementRefusal, requestId: string): z.input<typeof operatorError> {
-  return { error: { ...refused, request_id: requestId } };
+export function errorBody(
+  { refused, beside }: ManagementRefusal & { readonly beside?: object },
+  requestId: string,
+): z.input<typeof operatorError> {
+  return { error: { ...refused, request_id: requestId }, ...beside };
 }
 
 /** As bytes, for a connection that holds no readable request. */

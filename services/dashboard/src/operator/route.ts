@@ -25,7 +25,11 @@ export interface Answered {
   /** Sent in place of a body. */
   readonly file?: TextFile;
 }
-export type Handled = Answered | ManagementRefusal;
+/** A refusal with fields of its own beside `error`, which the row states in `refusedWith`. */
+export interface RefusedWith extends ManagementRefusal {
+  readonly beside: object;
+}
+export type Handled = Answered | ManagementRefusal | RefusedWith;
 
 /** One row of the route table: Express and the OpenAPI document are made of it. */
 export interface RouteSpec<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType> {
@@ -47,6 +51,8 @@ export interface RouteSpec<P extends z.ZodObject, Q extends z.ZodObject, B exten
   readonly answerTypes: readonly string[];
   /** Codes beside those that every route has. */
   readonly refusals: readonly OperatorErrorCode[];
+  /** Fields beside `error`, by code. */
+  readonly refusedWith: Readonly<Partial<Record<OperatorErrorCode, z.ZodObject>>>;
   /** Refusals are returned; a BusFault that is thrown becomes 503 `dependency_unavailable`. */
   handle(request: RouteRequest<z.output<P>, z.output<Q>, z.output<B>>): Promise<Handled>;
 }
@@ -60,7 +66,7 @@ export interface OperatorRoute extends Omit<RouteSpec<z.ZodObject, z.ZodObject, 
 
 const nothing = z.object({});
 type Nothing = typeof nothing;
-type Optional = 'params' | 'query' | 'body' | 'bodyForm' | 'answerTypes' | 'refusals';
+type Optional = 'params' | 'query' | 'body' | 'bodyForm' | 'answerTypes' | 'refusals' | 'refusedWith';
 
 /** A row of the table. Parameters, query, body and further refusals are none unless stated. */
 export function route<
@@ -76,6 +82,7 @@ export function route<
     bodyForm: 'json',
     answerTypes: ['application/json'],
     refusals: [],
+    refusedWith: {},
     ...spec,
     keepsAnswers: spec.method === 'POST',
     // Whoever calls it has validated with the schemas of this very row.

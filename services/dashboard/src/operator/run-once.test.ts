@@ -115,6 +115,15 @@ test('what is not in force, and faults, are not kept: the repetition does it aga
   );
 });
 
+test('the secret beside a refusal is not kept', async () => {
+  world.scriptByName('accounts.rotate-key', () => ({ key: KEY, repeated: false, inForce: false }));
+  const first = await world.send('POST', '/keys/key_1/rotate', { headers });
+  expect(first.body['key']).toMatchObject({ secret: expect.stringMatching(/^new_live_/) });
+  world.scriptByName('accounts.rotate-key', () => ({ key: KEY, repeated: true, inForce: true }));
+  const again = await world.send('POST', '/keys/key_1/rotate', { headers });
+  expect([again.status, again.body['secret']]).toEqual([200, null]);
+});
+
 test('an answer that cannot be kept is answered all the same', async () => {
   world.scriptByName('accounts.end-idempotent', () => {
     throw new BusFault('timeout', 'slow');

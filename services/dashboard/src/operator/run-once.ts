@@ -61,7 +61,9 @@ async function keep(
   handled: Handled,
 ): Promise<void> {
   const status = isRefusal(handled) ? OPERATOR_ERRORS[handled.refused.code] : handled.status;
-  const body = JSON.stringify(isRefusal(handled) ? handled : withoutSecrets(handled.body ?? null));
+  // What stands beside a refusal may hold a secret, so only the refusal itself is kept.
+  const kept = isRefusal(handled) ? { refused: handled.refused } : withoutSecrets(handled.body ?? null);
+  const body = JSON.stringify(kept);
   if (status >= 500 || body.length > KEPT_CHARS_MAX) return;
   try {
     await services.request(accountsEndIdempotent, { ...name, status, body });

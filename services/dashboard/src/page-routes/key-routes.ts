@@ -8,7 +8,13 @@ import {
   objectId,
 } from '@gateway/contracts/messages';
 import { pageQuery, type KeyView } from '@gateway/contracts/operator';
-import { keyCreation, pageKeyCreate, type KeyCreation, type PageKeys } from '@gateway/contracts/pages';
+import {
+  keyCreation,
+  pageKeyCreate,
+  type KeyCreation,
+  type PageKeyCreated,
+  type PageKeys,
+} from '@gateway/contracts/pages';
 import { z } from 'zod';
 import { refusePage, type PageRefusal } from '../domain/page-refusal.js';
 import { isRefusal } from '../domain/refuse.js';
@@ -40,7 +46,9 @@ export const KEY_PAGE_ROUTES = [
       const question = { account: account.id, spec, ...stored, actor, command };
       const answer = await door.services.request(accountsCreateKey, question);
       if (isRefusal(answer)) return answer;
-      return { status: 201, body: { ...answer.key, secret: answer.repeated ? null : secret } };
+      // Admission loads a new key when it is first used, so there is nothing to wait for.
+      const made = { ...answer.key, secret: answer.repeated ? null : secret, inForce: true };
+      return { status: 201, body: made satisfies PageKeyCreated };
     },
   }),
   accountRoute('member', {
@@ -53,7 +61,10 @@ export const KEY_PAGE_ROUTES = [
         const { door, actor } = request;
         const { secret, ...stored } = door.secrets.makeKey();
         const answer = await door.services.request(accountsRotateKey, { key: id, ...stored, actor });
-        return isRefusal(answer) ? answer : { status: 200, body: { ...answer.key, secret } };
+        if (isRefusal(answer)) return answer;
+        // The old secret is gone, so the new one is answered also when admission does not have it yet.
+        const body = { ...answer.key, secret, inForce: answer.inForce };
+        return { status: 200, body: body satisfies PageKeyCreated };
       }),
   }),
   accountRoute('member', {

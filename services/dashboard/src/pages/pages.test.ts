@@ -265,6 +265,15 @@ test('an overview tells windows, allotments, debt and the plan of the state that
   expect(suspended.body).toMatchObject({ limits: null, windows: [], allotments: [], plan: { id: 'pro' } });
 });
 
+test('a rotated key is answered with its secret also when it is not in force yet', async () => {
+  world.script({
+    'accounts.get-key': { key: KEY },
+    'accounts.rotate-key': { key: KEY, repeated: false, inForce: false },
+  });
+  const { status, body } = await world.send('POST', '/api/accounts/acc_1/keys/key_1/rotate');
+  expect([status, body]).toEqual([200, { ...KEY, secret: expect.stringMatching(/^new_live_/), inForce: false }]);
+});
+
 test('the playground key is made when it is first needed, and under no other secret', async () => {
   let known = false;
   world.scriptByName('admission.usage', () =>

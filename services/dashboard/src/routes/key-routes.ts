@@ -5,8 +5,10 @@ import {
   accountsRotateKey,
   accountsSetKeyState,
 } from '@gateway/contracts/messages';
-import { keyCreate, keyCreated, keyView, pageOf } from '@gateway/contracts/operator';
+import { keyCreate, keyCreated, keyView, pageOf, type ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, refuse } from '../domain/refuse.js';
 import { answerPage, answerWith, route } from '../operator/route.js';
+import { z } from 'zod';
 import { ofAccount } from './of-account.js';
 import { byId, pageOfQuery, pageQuery } from './parameters.js';
 
@@ -82,18 +84,31 @@ export const KEY_ROUTES = [
     id: 'rotateKey',
     method: 'POST',
     path: '/keys/{id}/rotate',
-    summary: 'Gives a key another secret; the old one is refused everywhere when this is answered',
+    summary:
+      'Gives a key another secret; the old one is refused everywhere when this is answered. With not_in_force the new secret is ' +
+      'that of the key and stands in `key`, but the old one may pass until admission answers',
     access: 'write',
     params: byId,
     answers: { 200: keyCreated },
     refusals: ['no_funding', 'email_not_verified', 'key_not_active', 'state_conflict', 'not_in_force'],
+    refusedWith: { not_in_force: z.object({ key: keyCreated }) },
     async handle({ door, params, actor, command }) {
       const { secret, ...stored } = door.secrets.makeKey();
       const answer = await door.services.request(accountsRotateKey, { key: params.id, ...stored, actor, command });
-      return answerWith(200, answer, ({ key, repeated }) => ({ ...key, secret: repeated ? null : secret }));
+      if (isRefusal(answer)) return answer;
+      const key = { ...answer.key, secret: answer.repeated ? null : secret };
+      return answer.inForce ? { status: 200, body: key } : { ...rotatedNotInForce(), beside: { key } };
     },
   }),
   stateRoute('revoke', 'Ends a key for good'),
   stateRoute('suspend', 'Refuses a key until it is reinstated'),
   stateRoute('reinstate', 'Takes a suspension back'),
 ];
+
+/** The old secret is gone from the database: without the new one in this answer nobody would have any. */
+function rotatedNotInForce(): ManagementRefusal {
+  return refuse(
+    'not_in_force',
+    'the key has the secret in `key`; it will be in force, and the old one refused, as soon as admission answers',
+  );
+}

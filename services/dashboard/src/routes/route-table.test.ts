@@ -13,7 +13,10 @@ import {
   SOURCE_PUT,
   TRANSACTION,
 } from '../../test/examples.js';
+import { makeDocumentCheck } from '../../test/document-check.js';
 import { CREDENTIALS_KEY, errorOf, PEPPER, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
+import type { OperatorRoute } from '../operator/route.js';
+import { ROUTE_TABLE } from './route-table.js';
 
 let world: OperatorWorld;
 beforeAll(async () => {
@@ -44,6 +47,21 @@ test.each([
     expect((await world.send(method, path, { body })).body['secret']).toBeNull();
   },
 );
+
+test('a rotation that is not in force in time is 503, and carries the secret that the key has by now', async () => {
+  const rotate = () => world.send('POST', '/keys/key_1/rotate');
+  world.scriptByName('accounts.rotate-key', () => ({ key: KEY, repeated: false, inForce: false }));
+  const answer = await rotate();
+  const { secret, ...key } = answer.body['key'] as { secret: string };
+  expect([answer.status, errorOf(answer).code, key]).toEqual([503, 'not_in_force', KEY]);
+  expect(world.asked[0]?.body).toMatchObject({ digest: digestOfSecret(secret, PEPPER) });
+  const check = makeDocumentCheck((await world.send('GET', '/openapi.json', { token: null })).body);
+  check(ROUTE_TABLE.find(({ id }) => id === 'rotateKey') as OperatorRoute, answer);
+  expect(JSON.stringify(world.log.lines)).not.toContain(secret);
+  world.scriptByName('accounts.rotate-key', () => ({ key: KEY, repeated: true, inForce: false }));
+  const again = await rotate();
+  expect([again.status, again.body['key']]).toEqual([503, { ...KEY, secret: null }]);
+});
 
 test("an operator's token is made here and shown once; its digest travels", async () => {
   world.scriptByName('accounts.create-operator', () => ({ operator: OPERATOR, repeated: false }));

@@ -173,6 +173,22 @@ test('keys: made with what cannot be changed later said, the secret shown once, 
     .waitFor();
 });
 
+test('keys: a rotated secret is shown also when it is not in force everywhere yet', async () => {
+  const page = await open('small', '/keys?create');
+  await page.getByLabel('Name', { exact: false }).fill('not in force');
+  await dialog(page).getByRole('button', { name: 'Create key' }).click();
+  await page.getByLabel('I have stored the secret').check();
+  await button(page, 'Done').click();
+  await button(page, 'Actions of not in force').click();
+  await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
+  await dialog(page).getByRole('button', { name: 'Rotate secret' }).click();
+  await see(page, 'Saved, but not yet in force everywhere');
+  expect(await page.locator('.copy-line code').textContent()).toMatch(/^mgw_live_[0-9a-f]{48}$/);
+  expect(await dialog(page).getByText('In force since').count()).toBe(0);
+  await page.getByLabel('I have stored the secret').check();
+  await button(page, 'Done').click();
+});
+
 test('keys: each refusal says the next step', async () => {
   const empty = await open('empty', '/keys');
   await see(empty, 'The account has no funds');

@@ -38,7 +38,7 @@ const OF_PAGES: Readonly<Record<string, Advice>> = {
   },
   dependency_unavailable: {
     title: 'A part of the gateway does not answer',
-    next: 'Nothing was changed. Try again in a moment.',
+    next: 'If you were changing something, reload the page and look before you try again: it may have been done all the same.',
   },
   forbidden: {
     title: 'Your role does not allow this',

@@ -37,7 +37,7 @@ interface SecretProps {
   readonly onClose: () => void;
 }
 
-function Secret({ keyView: { name, secret, allowedModels }, isNew, onClose }: SecretProps) {
+function Secret({ keyView: { name, secret, allowedModels, inForce }, isNew, onClose }: SecretProps) {
   const { account, config } = useCurrent();
   const models = useModels(account.id);
   const [kept, setKept] = useState(false);
@@ -62,8 +62,16 @@ function Secret({ keyView: { name, secret, allowedModels }, isNew, onClose }: Se
       <div className="stack loose">
         <Notice tone="warn" announced title="Copy it now: it is shown only this once">
           Only a digest is stored. If it is lost, rotate the key.
-          {!isNew && <div>In force since {formatUtc(since, true)}: the old secret is refused everywhere.</div>}
+          {!isNew && inForce && (
+            <div>In force since {formatUtc(since, true)}: the old secret is refused everywhere.</div>
+          )}
         </Notice>
+        {!inForce && (
+          <Notice tone="warn" announced title="Saved, but not yet in force everywhere">
+            Every part of the gateway will have it shortly. Until then calls with the new secret may be refused, and
+            calls with the old one may still pass.
+          </Notice>
+        )}
         <div className="stack tight">
           <h3 className="breakable">{name}</h3>
           <CopyLine text={secret} label="Copy the secret" />
