@@ -22,11 +22,11 @@ export interface AccountsStore {
   list(after: string | null, limit: number): Promise<OwnedAccount[]>;
   countAccounts(): Promise<number>;
   members(account: string, after: string | null, limit: number): Promise<Membership[]>;
-  /** Without the playground key; `member` null: of all. */
+  /** Without playground keys; `member` null: of all. */
   keys(account: string, member: string | null, after: string | null, limit: number): Promise<ApiKey[]>;
-  /** Also of the playground key, and of members who left. */
+  /** Also of playground keys, and of members who left. */
   names(account: string, keys: readonly string[], members: readonly string[]): Promise<Names>;
-  /** Not the playground key. */
+  /** Not a playground key. */
   key(id: string): Promise<ApiKey | null>;
   /** Writes when keys were last used (epoch milliseconds); an earlier time than the written one changes nothing. */
   noteUses(uses: ReadonlyMap<string, number>): Promise<void>;
@@ -44,9 +44,9 @@ export interface AccountsStore {
   auditEntries(filter: AuditFilter): Promise<{ readonly number: bigint; readonly view: AuditEntryView }[]>;
 }
 
-/** Names of keys and addresses of members of one account. */
+/** Names of keys with whose they are, and addresses of members, of one account. */
 export interface Names {
-  readonly keys: readonly Pick<ApiKey, 'id' | 'name' | 'kind'>[];
+  readonly keys: readonly (Pick<ApiKey, 'id' | 'name' | 'kind' | 'member'> & { readonly email: string })[];
   readonly members: readonly { readonly id: string; readonly email: string }[];
 }
 

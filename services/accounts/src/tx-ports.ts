@@ -61,19 +61,19 @@ export interface PeopleTx {
 export interface KeysTx {
   /** Keys of the account that take one of its places at that time. */
   countActiveKeys(account: string, nowMs: number): Promise<number>;
-  /** Keys of a member that are active or suspended at that time. */
+  /** Keys of a member that are active or suspended at that time, without the playground key. */
   countKeysOfMember(member: string, nowMs: number): Promise<number>;
   /** Null: another key has this digest. */
   insertKey(key: NewKey): Promise<ApiKey | null>;
   keyOfCommand(command: string): Promise<ApiKey | null>;
   /** The key as it is once its account is locked. */
   lockKey(id: string): Promise<ApiKey | null>;
-  playgroundKey(account: string): Promise<ApiKey | null>;
+  playgroundKey(member: string): Promise<ApiKey | null>;
   /** Writes digest, masked form and version. False: a key has this digest. */
   updateSecret(key: ApiKey): Promise<boolean>;
   /** Writes state and version. */
   updateKeyState(key: ApiKey): Promise<void>;
-  /** Revokes all keys of an account that are active or suspended at that time, the playground key too; gives them. */
+  /** Revokes all keys of an account that are active or suspended at that time, the playground keys too; gives them. */
   revokeKeys(account: string, nowMs: number): Promise<ApiKey[]>;
   rotationOf(command: string): Promise<{ readonly key: string; readonly version: number } | null>;
   insertRotation(command: string, key: ApiKey): Promise<void>;

@@ -2,6 +2,12 @@ import type { PagesConfig } from '@gateway/contracts/pages';
 import type { Readable } from 'node:stream';
 import type { Door } from './ports.js';
 
+/** Whose playground key: each member of an account has one. */
+export interface PlaygroundOwner {
+  readonly account: string;
+  readonly member: string;
+}
+
 /** Values of cookies and what follows from them. Nothing of it leaves the dashboard but the digests. */
 export interface SessionSecrets {
   /** A new value of the session cookie: 256 random bits in base64url. */
@@ -15,8 +21,8 @@ export interface SessionSecrets {
   sealOperator(token: string, until: number): string;
   /** Null: not one of ours, or over. */
   openOperator(cookie: string, nowMs: number): string | null;
-  /** Of an account's playground key (behaviour §4): the secret, and its digests under this and the previous session secret. */
-  playgroundKey(account: string): { readonly secret: string; readonly digests: readonly string[] };
+  /** Of a member's playground key (behaviour §4): the secret, and its digests under this and the previous session secret. */
+  playgroundKey(owner: PlaygroundOwner): { readonly secret: string; readonly digests: readonly string[] };
 }
 
 /** Hashes of passwords, made beside the event loop and few at a time. `busy`: too many wait, or too many of this client. */

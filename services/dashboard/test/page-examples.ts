@@ -6,6 +6,7 @@ import {
   pageKeys,
   pageModels,
   pagesConfig,
+  pageStatement,
   pageSession,
   pageUsageRecords,
   refusals,
@@ -20,7 +21,6 @@ import {
   memberView,
   pageOf,
   statementLineView,
-  statementView,
   walletView,
   webhookDeliveryView,
   webhookView,
@@ -65,7 +65,7 @@ const last = { nextCursor: null };
 const account = { 'accounts.get-account': { account: ACCOUNT } };
 const names = {
   'accounts.names': {
-    keys: [{ id: 'key_1', name: 'first', kind: 'api' }],
+    keys: [{ id: 'key_1', name: 'first', kind: 'api', member: 'mem_1', email: 'ada@example.com' }],
     members: [{ id: 'mem_1', email: 'ada@example.com' }],
   },
 };
@@ -304,9 +304,9 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
   },
   getStatement: {
     path: '/accounts/{account}/statement?month=2026-11',
-    answers: { ...account, 'billing.statement': { statement: STATEMENT } },
+    answers: { 'billing.statement': { statement: STATEMENT }, ...names },
     status: 200,
-    schema: statementView,
+    schema: pageStatement,
   },
   listStatementLines: {
     path: '/accounts/{account}/statement/lines?month=2026-11&by=key',

@@ -207,20 +207,30 @@ export const accountsNames = request({
     members: z.array(objectId).max(NAMES_MAX),
   }),
   answer: z.object({
-    keys: z.array(z.object({ id: objectId, name: z.string(), kind: z.enum(['api', 'playground']) })),
+    keys: z.array(
+      z.object({
+        id: objectId,
+        name: z.string(),
+        kind: z.enum(['api', 'playground']),
+        /** Whose key it is. */
+        member: objectId,
+        email: z.string(),
+      }),
+    ),
     members: z.array(z.object({ id: objectId, email: z.string() })),
   }),
 });
 
 /**
- * The account's internal key for the playground: made when it is new, given this digest when it has another. Not listed,
- * not counted, owned by the account's owner. Answered when admission has it.
+ * A member's internal key for the playground: made when it is new, given this digest when it has another. Not listed, not
+ * counted. Answered when admission has it. Version 1 knew no member: a replica that still speaks it would make the call the owner's.
  */
 export const accountsEnsurePlaygroundKey = request({
   ...management,
+  version: 2,
   name: 'accounts.ensure-playground-key',
   subject: 'accounts.ensure-playground-key',
-  body: z.object({ account: objectId, digest, actor }),
+  body: z.object({ account: objectId, member: objectId, digest, actor }),
   answer: z.union([z.object({ key: objectId }), managementRefusal]),
 });
 

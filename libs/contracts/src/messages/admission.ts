@@ -172,7 +172,7 @@ export const admissionAuthorize = request({
 });
 
 /**
- * For the usage endpoint, and by the playground's key for the dashboard: rows 4 and 5 and the settled numbers of the state that
+ * For the usage endpoint, and by a playground key for the dashboard: rows 4 and 5 and the settled numbers of the state that
  * decides.
  */
 export const admissionUsage = request({

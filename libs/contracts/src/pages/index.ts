@@ -12,7 +12,6 @@ export type {
   SlotView,
   SourceHealthView,
   SourceView,
-  StatementView,
   SubscriptionView,
   UsageRecordView,
   WebhookDeliveryView,
@@ -25,5 +24,6 @@ export * from './models.js';
 export * from './overview.js';
 export * from './people.js';
 export * from './playground.js';
+export * from './statement.js';
 export * from './team.js';
 export * from './usage.js';

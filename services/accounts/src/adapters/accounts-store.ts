@@ -66,10 +66,7 @@ export function makeAccountsStore(pool: Pool, mailNow: () => void = () => undefi
     },
     async names(account, keys, members) {
       const [namedKeys, namedMembers] = await Promise.all([
-        queries.query<NamedKey>('SELECT id, name, kind FROM api_keys WHERE account = $1 AND id = ANY($2)', [
-          account,
-          keys,
-        ]),
+        queries.query<NamedKey>(NAMED_KEYS, [account, keys]),
         queries.query<NamedMember>(NAMED_MEMBERS, [account, members]),
       ]);
       return { keys: namedKeys, members: namedMembers };
@@ -119,6 +116,9 @@ export function makeAccountsStore(pool: Pool, mailNow: () => void = () => undefi
 type NamedKey = Names['keys'][number];
 type NamedMember = Names['members'][number];
 
+const NAMED_KEYS = `SELECT k.id, k.name, k.kind, k.member, u.email FROM api_keys k
+   JOIN members m ON m.id = k.member JOIN users u ON u.id = m.user_id
+ WHERE k.account = $1 AND k.id = ANY($2)`;
 const NAMED_MEMBERS = `SELECT m.id, u.email FROM members m JOIN users u ON u.id = m.user_id
  WHERE m.account = $1 AND m.id = ANY($2)`;
 

@@ -21,7 +21,7 @@ export function makeKeysTx(tx: Tx): KeysTx {
 
   return {
     countActiveKeys: (account, nowMs) => count("account = $1 AND kind = 'api'", account, nowMs),
-    countKeysOfMember: (member, nowMs) => count('member = $1', member, nowMs),
+    countKeysOfMember: (member, nowMs) => count("member = $1 AND kind = 'api'", member, nowMs),
     async insertKey(key) {
       await lockDigest(key.digest);
       const text = `INSERT INTO api_keys
@@ -50,7 +50,7 @@ export function makeKeysTx(tx: Tx): KeysTx {
         WHERE k.id = $1 FOR NO KEY UPDATE OF a`;
       return (await tx.one<object>(text, [id])) ? keyBy('id = $1', id) : null;
     },
-    playgroundKey: (account) => keyBy("account = $1 AND kind = 'playground'", account),
+    playgroundKey: (member) => keyBy("member = $1 AND kind = 'playground'", member),
     async updateSecret({ id, digest, maskedSecret, version }) {
       await lockDigest(digest);
       const text = `UPDATE api_keys SET digest = $2, masked_secret = $3, version = $4

@@ -2,11 +2,13 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
+  accountsDeleteMember,
   accountsEnsurePlaygroundKey,
   accountsFind,
   accountsGetKey,
   accountsListKeys,
   accountsLoad,
+  accountsNames,
   accountsPutMember,
   accountsSetAccountState,
 } from '@gateway/contracts/messages';
@@ -179,18 +181,24 @@ test("a member's cap is in force with the answer; the role alone tells admission
   expect(world.admission.member(member.id)).toEqual({ ...record, capNanoUsd: null, version: 3 });
 });
 
-test('the playground key is made once, given another digest in place, and nobody sees or counts it', async () => {
-  const account = await client.makeAccount();
-  const ensure = (digest: string, of = account.id) =>
-    world.dashboard.request(accountsEnsurePlaygroundKey, { account: of, digest, actor: ACTOR });
+const ensurePlayground = (account: string, member: string, digest: string) =>
+  world.dashboard.request(accountsEnsurePlaygroundKey, { account, member, digest, actor: ACTOR });
+
+test('a playground key is made once for each member, given another digest in place, and nobody sees or counts it', async () => {
+  const account = await client.makeAccount({ type: 'team' });
+  const member = await client.makeMember(account.id, { monthlySpendCapUsd: '4' });
+  const ensure = (digest: string, of = account.id) => ensurePlayground(of, member.id, digest);
   const [one, two] = [secretParts().digest, secretParts().digest];
   const made = await Promise.all(Array.from({ length: 8 }, () => ensure(one)));
   const id = accepted(made[0] as (typeof made)[0]).key;
   expect(made).toEqual(made.map(() => ({ key: id })));
+  // What admission decides by is the member's own: their cap binds, and the owner's does not.
   expect(await admissionBus.request(accountsLoad, { account: account.id, key: id })).toMatchObject({
-    key: { kind: 'playground', member: account.ownerMemberId, digest: one, version: 1, capNanoUsd: null },
-    member: { member: account.ownerMemberId },
+    key: { kind: 'playground', member: member.id, digest: one, version: 1, capNanoUsd: null },
+    member: { member: member.id, capNanoUsd: 4_000_000_000 },
   });
+  const ofOwner = await ensurePlayground(account.id, account.ownerMemberId, secretParts().digest);
+  expect(accepted(ofOwner).key).not.toBe(id);
   expect(await ensure(two)).toEqual({ key: id });
   expect(world.admission.key(id)).toMatchObject({ digest: two, version: 2 });
   expect(await find(one)).toBeNull();
@@ -203,6 +211,33 @@ test('the playground key is made once, given another digest in place, and nobody
   expect(await client.rotate(id)).toEqual(refused('not_found'));
   expect(await client.setState(id, 'revoke')).toEqual(refused('not_found'));
   expect(await ensure(one, 'acc_none')).toEqual(refused('not_found'));
+  const other = await client.makeAccount();
+  expect(await ensure(one, other.id)).toEqual(refused('not_found'));
+});
+
+test("a member who leaves loses the playground key, which keeps nobody from leaving; the owner's stays", async () => {
+  const account = await client.makeAccount({ type: 'team' });
+  const member = await client.makeMember(account.id);
+  const { digest } = secretParts();
+  const { key } = accepted(await ensurePlayground(account.id, member.id, digest));
+  const { key: ofOwner } = accepted(await ensurePlayground(account.id, account.ownerMemberId, secretParts().digest));
+  const leave = () =>
+    world.dashboard.request(accountsDeleteMember, { account: account.id, member: member.id, actor: ACTOR });
+  expect(await leave()).toEqual({ deleted: true });
+  await until('admission has it', () => world.admission.key(key)?.state === 'revoked');
+  expect(await ensurePlayground(account.id, member.id, digest)).toEqual(refused('not_found'));
+  expect(await admissionBus.request(accountsLoad, { account: account.id, key: ofOwner })).toMatchObject({
+    key: { state: 'active' },
+  });
+  expect(await client.audit({ object: key })).toMatchObject([
+    { action: 'revoke_playground_key', actor: ACTOR, after: { state: 'revoked', memberId: member.id } },
+    { action: 'create_playground_key' },
+  ]);
+  expect(await leave()).toEqual({ deleted: true });
+  const names = { account: account.id, keys: [key], members: [] };
+  expect((await world.dashboard.request(accountsNames, names)).keys).toEqual([
+    { id: key, name: 'Playground', kind: 'playground', member: member.id, email: member.email },
+  ]);
 });
 
 test(

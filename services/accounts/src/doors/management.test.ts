@@ -246,7 +246,7 @@ test('no digest stands in an answer, the log of changes or a log line, not even 
   const key = await client.makeKey(account.id, {}, made);
   answers.push(key, await client.rotate(key.id, rotated), await client.rotate(key.id, rotated));
   answers.push(await client.putKey(account.id, {}, rotated));
-  const ensure = { account: account.id, digest: playground?.digest ?? '', actor: ACTOR };
+  const ensure = { account: account.id, member: account.ownerMemberId, digest: playground?.digest ?? '', actor: ACTOR };
   answers.push(await world.dashboard.request(accountsEnsurePlaygroundKey, ensure));
   answers.push(await createOperator({ digest: operator?.digest ?? '' }), await findOperator(operator?.digest ?? ''));
   await world.admission.stop();

@@ -10,6 +10,7 @@ import type { ChangeKeyPorts } from './rotate-key.js';
 
 export interface EnsurePlaygroundKey {
   readonly account: string;
+  readonly member: string;
   readonly digest: string;
   readonly actor: string;
 }
@@ -23,9 +24,9 @@ const NAME = 'Playground';
 const MASKED_SECRET = 'internal';
 
 /**
- * The account's internal key for the playground (behaviour §4): made for its owner when there is none, given this digest
- * in place when it has another. The key rules do not hold for it: what it may spend is decided at each call. Answered
- * when admission has the digest; a new key is loaded when it is first used.
+ * A member's internal key for the playground (behaviour §4): made when there is none, given this digest in place when it has
+ * another. The key rules do not hold for it: what it may spend is decided at each call, by the member's cap too. Answered when
+ * admission has the digest; a new key is loaded when it is first used.
  */
 export async function ensurePlaygroundKey(
   ports: EnsurePlaygroundKeyPorts,
@@ -36,18 +37,21 @@ export async function ensurePlaygroundKey(
 
 async function ensure(
   tx: AccountsTx,
-  { account, digest, actor }: EnsurePlaygroundKey,
+  request: EnsurePlaygroundKey,
   { makeId, nowMs }: EnsurePlaygroundKeyPorts,
 ): Promise<Changed<Answer> | ManagementRefusal> {
+  const { account, member, digest, actor } = request;
   const locked = await tx.lockAccount(account);
   if (!locked) return refuse('not_found', 'there is no such account');
   if (locked.state === 'closed') return accountClosed();
-  const key = await tx.playgroundKey(account);
-  if (!key) return make(tx, { account, digest, actor }, makeId('key'), nowMs());
+  // Under the lock: nobody gets one while leaving.
+  if (!(await tx.membership(account, member))) return refuse('not_found', 'the account has no such member');
+  const key = await tx.playgroundKey(member);
+  if (!key) return make(tx, request, makeId('key'), nowMs());
   if (key.digest === digest) return { account, object: key, answer: { key: key.id } };
   const now = nowMs();
   const next = rotated(key, { digest, maskedSecret: MASKED_SECRET }, now);
-  if (!next) throw new Error('the playground key is not active, though nobody can change its state');
+  if (!next) throw new Error('the playground key is not active, though its member is there');
   if (!(await tx.updateSecret(next))) return secretTaken();
   const before = toKeyView(key, now);
   const after = toKeyView(next, now);
@@ -58,16 +62,14 @@ async function ensure(
 
 async function make(
   tx: AccountsTx,
-  { account, digest, actor }: EnsurePlaygroundKey,
+  { account, member, digest, actor }: EnsurePlaygroundKey,
   id: string,
   now: number,
 ): Promise<Changed<Answer> | ManagementRefusal> {
-  const owner = await tx.membership(account, null);
-  if (!owner) throw new Error('an account has no owner');
   const key = await tx.insertKey({
     id,
     account,
-    member: owner.member.id,
+    member,
     kind: 'playground',
     name: NAME,
     digest,

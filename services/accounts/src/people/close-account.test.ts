@@ -43,11 +43,14 @@ test('a closed account is final: keys revoked, admission refuses it, and no verb
   const used = await client.makeKey(account.id);
   const suspended = await client.makeKey(account.id);
   await client.setState(suspended.id, 'suspend');
+  const ensure = { account: account.id, member: account.ownerMemberId, digest: secretParts().digest, actor: ACTOR };
+  const { key: playground } = accepted(await world.dashboard.request(accountsEnsurePlaygroundKey, ensure));
   const answer = accepted(await close(account.id)).account;
   expect(answer).toMatchObject({ id: account.id, state: 'closed', name: 'erased', emailVerified: false });
   expect(answer.email).toMatch(/^erased:usr_[0-9a-f]{32}$/);
   expect(world.admission.account(account.id)).toMatchObject({ state: 'suspended', version: 2 });
-  for (const { id } of [used, suspended]) expect(world.admission.key(id)).toMatchObject({ state: 'revoked' });
+  for (const id of [used.id, suspended.id, playground])
+    expect(world.admission.key(id)).toMatchObject({ state: 'revoked' });
   expect((await keys(account.id)).map(({ state, name }) => [state, name])).toEqual([
     ['revoked', 'erased'],
     ['revoked', 'erased'],
@@ -60,6 +63,7 @@ test('a closed account is final: keys revoked, admission refuses it, and no verb
     client.putKey(account.id),
     world.dashboard.request(accountsEnsurePlaygroundKey, {
       account: account.id,
+      member: account.ownerMemberId,
       digest: secretParts().digest,
       actor: ACTOR,
     }),

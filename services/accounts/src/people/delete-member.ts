@@ -1,8 +1,10 @@
 import type { ManagementRefusal } from '@gateway/contracts/operator';
 import { refuseMemberDelete } from '../domain/members.js';
+import { withState } from '../domain/key-state.js';
 import { refuse } from '../domain/refusal.js';
-import { toMemberView } from '../domain/views.js';
+import { toKeyRecord, toKeyView, toMemberView } from '../domain/views.js';
 import type { AccountsStore } from '../ports.js';
+import type { AccountsTx } from '../tx-ports.js';
 
 export interface DeleteMemberPorts {
   readonly store: Pick<AccountsStore, 'change'>;
@@ -15,8 +17,8 @@ export interface DeleteMember {
 }
 
 /**
- * Takes a person out of a team. Admission need not know: none of the member's keys can be used any more. Deleting one who
- * left already changes nothing.
+ * Takes a person out of a team. None of the member's keys can be used any more; that of the playground, which nobody else could
+ * revoke, is revoked here. Deleting one who left already changes nothing.
  */
 export async function deleteMember(
   { store, nowMs }: DeleteMemberPorts,
@@ -29,11 +31,24 @@ export async function deleteMember(
       return (await tx.hasLeft(account, id))
         ? { deleted: true }
         : refuse('not_found', 'the account has no such member');
-    const refusal = refuseMemberDelete(current.member, await tx.countKeysOfMember(id, nowMs()));
+    const now = nowMs();
+    const refusal = refuseMemberDelete(current.member, await tx.countKeysOfMember(id, now));
     if (refusal) return refusal;
     await tx.deleteMember(id);
+    await revokePlaygroundKey(tx, id, actor, now);
     const before = toMemberView(current);
     await tx.audit({ actor, action: 'delete_member', account, objectId: id, before, after: null });
     return { deleted: true };
   });
+}
+
+/** Admission is told, and not waited for: the secret is no person's, and the dashboard uses it for members only. */
+async function revokePlaygroundKey(tx: AccountsTx, member: string, actor: string, now: number): Promise<void> {
+  const key = await tx.playgroundKey(member);
+  const next = key && withState(key, 'revoke', now);
+  if (!key || !next) return;
+  await tx.updateKeyState(next);
+  const [before, after] = [toKeyView(key, now), toKeyView(next, now)];
+  await tx.audit({ actor, action: 'revoke_playground_key', account: key.account, objectId: key.id, before, after });
+  await tx.tell(key.account, next, { keys: [toKeyRecord(next)] });
 }

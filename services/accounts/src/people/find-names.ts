@@ -8,7 +8,7 @@ export async function findNames(
 ): Promise<AnswerBodyOf<typeof accountsNames>> {
   const names = await store.names(account, keys, members);
   return {
-    keys: names.keys.map(({ id, name, kind }) => ({ id, name, kind })),
+    keys: names.keys.map(({ id, name, kind, member, email }) => ({ id, name, kind, member, email })),
     members: names.members.map(({ id, email }) => ({ id, email })),
   };
 }

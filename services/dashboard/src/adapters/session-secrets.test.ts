@@ -17,7 +17,8 @@ test('what was made under the previous secret goes on under the next, and under 
   expect([during, after].map((secrets) => secrets.isCsrfToken(session, token))).toEqual([true, false]);
   const sealed = before.sealOperator('mgo_token', 1_000);
   expect([during.openOperator(sealed, 999), after.openOperator(sealed, 999)]).toEqual(['mgo_token', null]);
-  expect(during.playgroundKey('acc_1').digests[1]).toBe(before.playgroundKey('acc_1').digests[0]);
+  const owner = { account: 'acc_1', member: 'mem_1' };
+  expect(during.playgroundKey(owner).digests[1]).toBe(before.playgroundKey(owner).digests[0]);
 });
 
 test('a csrf token belongs to one cookie, and is no other thing under the same secret', () => {
@@ -37,9 +38,10 @@ test('an operator cookie ends in time, and nobody can read or change it', () => 
   for (const other of ['', 'v1.a.b.c', sealed.slice(0, -3)]) expect(secrets.openOperator(other, 0)).toBeNull();
 });
 
-test("a playground key has a key's form and is one account's own", () => {
+test("a playground key has a key's form and is one member's own", () => {
   const secrets = make(NEW);
-  expect(secrets.playgroundKey('acc_1').secret).toMatch(/^mgw_live_[0-9a-f]{48}$/);
-  expect(secrets.playgroundKey('acc_1')).toEqual(secrets.playgroundKey('acc_1'));
-  expect(secrets.playgroundKey('acc_2').secret).not.toBe(secrets.playgroundKey('acc_1').secret);
+  const secretOf = (account: string, member: string) => secrets.playgroundKey({ account, member }).secret;
+  expect(secretOf('acc_1', 'mem_1')).toMatch(/^mgw_live_[0-9a-f]{48}$/);
+  expect(secretOf('acc_1', 'mem_1')).toBe(secretOf('acc_1', 'mem_1'));
+  expect(new Set([secretOf('acc_1', 'mem_1'), secretOf('acc_1', 'mem_2'), secretOf('acc_2', 'mem_1')]).size).toBe(3);
 });

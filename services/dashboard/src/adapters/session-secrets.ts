@@ -1,7 +1,7 @@
 import { digestOfSecret } from '@gateway/contracts/ids';
 import { open, seal, Secret, SealError, type Rotatable } from '@gateway/service-kit';
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { SessionSecrets } from '../page-ports.js';
+import type { PlaygroundOwner, SessionSecrets } from '../page-ports.js';
 
 const SESSION_BYTES = 32;
 /** Hexadecimal characters behind the prefix of a key. */
@@ -19,8 +19,8 @@ export function makeSessionSecrets(config: SessionSecretsConfig, keyPrefix: stri
   const secrets = [current, ...(previous ? [previous] : [])];
   const sealingKeys: Rotatable<Buffer> = { current: sealingKey(current), previous: previous && sealingKey(previous) };
   const pepper = config.GATEWAY_KEY_PEPPER.current;
-  const playgroundSecret = (secret: Secret, account: string): string =>
-    keyPrefix + mac(secret, 'playground', account).toString('hex').slice(0, KEY_CHARS);
+  const playgroundSecret = (secret: Secret, { account, member }: PlaygroundOwner): string =>
+    keyPrefix + mac(secret, 'playground', `${account}:${member}`).toString('hex').slice(0, KEY_CHARS);
   return {
     makeSession: () => randomBytes(SESSION_BYTES).toString('base64url'),
     digestsOf: (session) => secrets.map((secret) => mac(secret, 'session', session).toString('hex')),
@@ -40,9 +40,9 @@ export function makeSessionSecrets(config: SessionSecretsConfig, keyPrefix: stri
         throw err;
       }
     },
-    playgroundKey: (account) => ({
-      secret: playgroundSecret(current, account),
-      digests: secrets.map((secret) => digestOfSecret(playgroundSecret(secret, account), pepper.reveal())),
+    playgroundKey: (owner) => ({
+      secret: playgroundSecret(current, owner),
+      digests: secrets.map((secret) => digestOfSecret(playgroundSecret(secret, owner), pepper.reveal())),
     }),
   };
 }

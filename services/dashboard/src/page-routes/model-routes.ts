@@ -14,8 +14,8 @@ export const MODEL_PAGE_ROUTES = [
     id: 'listModels',
     method: 'GET',
     path: '/models',
-    async handle({ door, account, actor }): Promise<PageHandled> {
-      const [models, state] = await Promise.all([allModels(door), decidingState(door, account.id, actor)]);
+    async handle(request): Promise<PageHandled> {
+      const [models, state] = await Promise.all([allModels(request.door), decidingState(request)]);
       if (isRefusal(models)) return models;
       const data = models.filter(({ active }) => active).map((model) => viewOf(model, state));
       return { status: 200, body: { data } satisfies PageModels };

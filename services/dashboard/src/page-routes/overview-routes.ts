@@ -17,14 +17,15 @@ export const OVERVIEW_ROUTES = [
   accountRoute('manager', { id: 'getOverview', method: 'GET', path: '/overview', handle: overview }),
 ];
 
-async function overview({ door, account: { id }, actor }: AccountContext): Promise<PageHandled> {
-  const of = { account: id };
+async function overview(request: AccountContext): Promise<PageHandled> {
+  const { door } = request;
+  const of = { account: request.account.id };
   const [account, subscription, wallet, held, state] = await Promise.all([
     door.services.request(accountsGetAccount, of),
     door.services.request(billingGetSubscription, of),
     door.services.request(billingWallet, of),
     door.services.request(admissionHeld, of),
-    decidingState(door, id, actor),
+    decidingState(request),
   ]);
   if (isRefusal(account)) return account;
   if (isRefusal(held)) return held;

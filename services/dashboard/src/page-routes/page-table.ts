@@ -8,6 +8,7 @@ import { PLAYGROUND_ROUTES } from './playground-routes.js';
 import { SERIES_ROUTES } from './series-routes.js';
 import { SESSION_ROUTES } from './session-routes.js';
 import { SHARED_PAGE_ROUTES } from './shared-routes.js';
+import { STATEMENT_ROUTES } from './statement-routes.js';
 import { TEAM_ROUTES } from './team-routes.js';
 import { USAGE_PAGE_ROUTES } from './usage-routes.js';
 
@@ -20,6 +21,7 @@ export const PAGE_TABLE: readonly PageRoute[] = [
   ...KEY_PAGE_ROUTES,
   ...USAGE_PAGE_ROUTES,
   ...EXPORT_PAGE_ROUTES,
+  ...STATEMENT_ROUTES,
   ...SHARED_PAGE_ROUTES,
   ...MODEL_PAGE_ROUTES,
   ...PLAYGROUND_ROUTES,

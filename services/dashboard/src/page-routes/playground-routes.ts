@@ -6,7 +6,7 @@ import { busy, refusePage } from '../domain/page-refusal.js';
 import { REQUEST_ID_HEADER } from '../operator/operator-error.js';
 import type { EdgeAnswer } from '../page-ports.js';
 import { accountRoute, type AccountContext, type PageHandled } from '../pages/page-route.js';
-import { ensurePlaygroundKey } from './deciding-state.js';
+import { ensurePlaygroundKey, playgroundOwner } from './deciding-state.js';
 
 /** Turns that are answered at once by one dashboard. */
 const TURNS_MAX = 64;
@@ -60,12 +60,13 @@ async function turn(request: Request, _from: IncomingMessage, response: ServerRe
 
 /** The key is made when it is first needed, and again when the session secret is another. */
 async function ask({ door, account, actor, body }: Request, signal: AbortSignal) {
-  const { secret } = door.sessions.playgroundKey(account.id);
+  const owner = playgroundOwner(account);
+  const { secret } = door.sessions.playgroundKey(owner);
   const call = { ...body, stream: true, stream_options: { include_usage: true } };
   const first = await door.edge.chat(secret, call, signal);
   if (first.status !== UNAUTHORIZED) return first;
   discard(first);
-  const refusal = await ensurePlaygroundKey(door, account.id, actor);
+  const refusal = await ensurePlaygroundKey(door, owner, actor);
   if (refusal !== null) return refusal;
   const second = await door.edge.chat(secret, call, signal);
   if (second.status !== UNAUTHORIZED) return second;

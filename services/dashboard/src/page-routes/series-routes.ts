@@ -1,10 +1,4 @@
-import {
-  accountsListKeys,
-  billingRefusedCalls,
-  billingUsageSeries,
-  OTHER_GROUP,
-  type AnswerOf,
-} from '@gateway/contracts/messages';
+import { billingRefusedCalls, billingUsageSeries, OTHER_GROUP, type AnswerOf } from '@gateway/contracts/messages';
 import {
   HOURLY_DAYS_MAX,
   refusalsQuery,
@@ -14,7 +8,6 @@ import {
   type RefusalsPoint,
   type UsageSeries,
 } from '@gateway/contracts/pages';
-import { PAGE_LIMIT_MAX } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
 import { refusePage, type PageRefusal } from '../domain/page-refusal.js';
 import { isRefusal } from '../domain/refuse.js';
@@ -66,7 +59,10 @@ export const SERIES_ROUTES = [
         const { rows, totals, more } = answer;
         return { status: 200, body: { data: pointsOf(rows), totals, more } satisfies Refusals };
       }
-      const own = await ownKeys(request);
+      const own = await ownKeys(
+        request,
+        answer.rows.flatMap(({ key }) => key ?? []),
+      );
       const data = pointsOf(answer.rows.filter(({ key }) => key !== null && own.has(key)));
       return { status: 200, body: { data, totals: totalsOf(data), more: answer.more } satisfies Refusals };
     },
@@ -100,7 +96,7 @@ function labelOf(group: string, groupBy: GroupBy, names: AccountNames): string {
   if (group === OTHER_GROUP) return 'Other';
   switch (groupBy) {
     case 'key':
-      return names.keyName(group);
+      return names.keyLabel(group);
     case 'member':
       return names.memberEmail(group) ?? group;
     case 'model':
@@ -129,9 +125,11 @@ function totalsOf(points: readonly RefusalsPoint[]): Refusals['totals'] {
   return [...totals].map(([code, count]) => ({ code, count })).sort((one, other) => other.count - one.count);
 }
 
-/** Keys of the member who asks, newest ones last; more than a page of them nobody has. */
-export async function ownKeys({ door, account }: AccountContext): Promise<ReadonlySet<string>> {
-  const question = { account: account.id, member: account.memberId, cursor: null, limit: PAGE_LIMIT_MAX };
-  const answer = await door.services.request(accountsListKeys, question);
-  return new Set(isRefusal(answer) ? [] : answer.keys.map(({ id }) => id));
+/** Which of these keys are those of the member who asks, the playground's too. */
+export async function ownKeys(
+  { door, account }: AccountContext,
+  keys: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const names = await namesOf(door.services, account.id, { keys, members: [] });
+  return new Set(keys.filter((key) => names.keyMember(key) === account.memberId));
 }

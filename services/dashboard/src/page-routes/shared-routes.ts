@@ -12,7 +12,7 @@ import { WALLET_ROUTES } from '../routes/wallet-routes.js';
 
 /** Routes of the operator API about one account that its owner and admins use as they are. */
 const SHARED = [
-  ...['listLedger', 'getStatement', 'listStatementLines', 'getWallet', 'listAlerts'],
+  ...['listLedger', 'listStatementLines', 'getWallet', 'listAlerts'],
   ...['getWebhook', 'putWebhook', 'deleteWebhook', 'rotateWebhookSecret', 'listWebhookDeliveries'],
   ...['listMembers', 'deleteMember'],
 ];

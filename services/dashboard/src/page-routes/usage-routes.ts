@@ -56,10 +56,10 @@ export const USAGE_PAGE_ROUTES = [
       if (isRefusal(answer)) return refusedCall(request);
       const { record, transactions } = answer;
       if (record.accountId !== account.id) return NOT_FOUND;
+      if (account.role === 'member' && record.memberId !== account.memberId) {
+        return refusePage('forbidden', 'the call is of another member');
+      }
       const names = await namesOf(door.services, account.id, idsOf([record]));
-      // Whoever uses the playground is to see what a turn cost; its key is the owner's.
-      const isOwn = record.memberId === account.memberId || names.isPlaygroundKey(record.keyId);
-      if (account.role === 'member' && !isOwn) return refusePage('forbidden', 'the call is of another member');
       return {
         status: 200,
         body: { ...viewOf(record, names), transactions: transactions.map(customersTransaction) } satisfies UsageLookup,
@@ -76,7 +76,7 @@ async function refusedCall(
   const answer = await door.services.request(billingRefusedCall, params);
   if (isRefusal(answer) || answer.account !== account.id) return NOT_FOUND;
   const { code, key, minute } = answer.row;
-  if (account.role === 'member' && (key === null || !(await ownKeys(request)).has(key))) return NOT_FOUND;
+  if (account.role === 'member' && (key === null || !(await ownKeys(request, [key])).has(key))) return NOT_FOUND;
   const body: UsageLookup = { ...params, refused: { code, at: new Date(minute).toISOString() } };
   return { status: 200, body };
 }

@@ -202,10 +202,6 @@ test('a member has their own keys and their own usage alone', async () => {
   world.script(exampleOfId('listKeys').answers);
   expect((await asMember('GET', '/keys')).status).toBe(200);
   expect(asked('accounts.list-keys')).toMatchObject({ member: 'mem_3' });
-  // The playground's key is the owner's; what a turn cost may be seen by whoever made it.
-  const names = { keys: [{ id: 'key_1', name: 'Playground', kind: 'playground' }], members: [] };
-  world.script({ ...exampleOfId('getUsageRecord').answers, 'accounts.names': names });
-  expect((await asMember('GET', `/usage-records/${REQUEST_ID}`)).status).toBe(200);
 });
 
 test('a key that is asked for twice under one Idempotency-Key is made under one command, and its secret is in one answer', async () => {
@@ -288,10 +284,28 @@ test('the playground key is made when it is first needed, and under no other sec
   world.script({ 'catalog.list-models': exampleOfId('listModels').answers['catalog.list-models'] });
   const { body } = await world.send('GET', '/api/accounts/acc_1/models');
   expect(body).toMatchObject({ data: [{ id: 'pub/model', allowed: true }] });
-  const { digests } = world.secrets.playgroundKey('acc_1');
+  const owner = { account: 'acc_1', member: 'mem_1' };
+  const [digest] = world.secrets.playgroundKey(owner).digests;
   const ensured = world.asked.find(({ name }) => name === 'accounts.ensure-playground-key');
-  expect(ensured?.body).toMatchObject({ account: 'acc_1', digest: digests[0], actor: 'user:usr_1' });
-  expect(world.secrets.playgroundKey('acc_2').digests).not.toEqual(digests);
+  expect(ensured?.body).toMatchObject({ ...owner, digest, actor: 'user:usr_1' });
+});
+
+test('playground keys are named in series and statements, members who left by their address', async () => {
+  const key = (id: string, email: string) => ({ id, name: 'Playground', kind: 'playground', member: 'mem_1', email });
+  const names = (...keys: object[]) => ({
+    'accounts.names': { keys, members: [{ id: 'mem_1', email: 'left@example.com' }] },
+  });
+  const example = exampleOfId('getStatement');
+  world.script({ ...example.answers, ...names(key('key_1', 'ada@example.com')) });
+  const alone = await world.send('GET', pathOf(example));
+  expect(alone.body).toMatchObject({ byKey: [{ label: 'Playground' }], byMember: [{ label: 'left@example.com' }] });
+  world.script(names(key('key_1', 'ada@example.com'), key('key_2', 'eve@example.com')));
+  const several = await world.send('GET', pathOf(example));
+  expect(several.body).toMatchObject({ byKey: [{ keyId: 'key_1', label: 'Playground (ada@example.com)' }] });
+  const series = exampleOfId('getUsageSeries');
+  world.script({ ...series.answers, ...names(key('key_1', 'ada@example.com'), key('key_2', 'eve@example.com')) });
+  const { text } = await world.send('GET', pathOf(series));
+  expect(text).toContain('Playground (ada@example.com)');
 });
 
 test('what a provider charges, and which operator did something, is no business of customers', async () => {
@@ -331,7 +345,13 @@ test('refused calls are told by hour and code, the newest ids first', async () =
       more: false,
       totals: [{ code: 'no_funding', count: 8 }],
     },
-    'accounts.list-keys': { keys: [{ ...KEY, id: 'key_2' }], nextCursor: null },
+    'accounts.names': {
+      keys: [
+        { id: 'key_1', name: 'Playground', kind: 'playground', member: 'mem_1', email: 'ada@example.com' },
+        { id: 'key_2', name: 'Playground', kind: 'playground', member: 'mem_3', email: 'eve@example.com' },
+      ],
+      members: [],
+    },
   });
   const path = `/api/accounts/acc_1/refusals?from=2026-11-20T00:00:00Z&to=2026-11-21T00:00:00Z`;
   const { body } = await world.send('GET', path);
@@ -426,8 +446,7 @@ test('no secret is on the bus, in a log line or in an answer that is not its own
     if (typeof secret === 'string') secrets.push(secret);
     all.push(world.asked);
   }
-  const { secret: playground } = world.secrets.playgroundKey('acc_1');
-  secrets.push(playground);
+  secrets.push(world.secrets.playgroundKey({ account: 'acc_1', member: 'mem_1' }).secret);
   const text = JSON.stringify([all, world.log.lines]);
   expect(secrets.length).toBeGreaterThan(9);
   for (const secret of secrets) expect(text).not.toContain(secret);
@@ -474,7 +493,8 @@ test("an operator's session is a sealed cookie, for which the operator API's own
 });
 
 test('a turn of the playground streams as it comes, with the id of the call', async () => {
-  const { secret } = world.secrets.playgroundKey('acc_1');
+  // Of the member who makes it, so that their cap binds and the call is theirs.
+  const { secret } = world.secrets.playgroundKey({ account: 'acc_1', member: 'mem_3' });
   let more: () => void = () => undefined;
   world.edge.answer((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-gateway-request-id': REQUEST_ID });

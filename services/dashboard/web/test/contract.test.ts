@@ -1,15 +1,9 @@
 import { expect, test } from '@jest/globals';
-import {
-  alertView,
-  ledgerTransactionView,
-  memberView,
-  pageOf,
-  statementView,
-  webhookDeliveryView,
-} from '@gateway/contracts/operator';
+import { alertView, ledgerTransactionView, memberView, pageOf, webhookDeliveryView } from '@gateway/contracts/operator';
 import {
   overviewView,
   pageKeyCreated,
+  pageStatement,
   pageKeys,
   pageModels,
   pageSession,
@@ -40,7 +34,7 @@ test.each(SCENARIOS.filter((scenario) => scenario !== 'door'))('%s answers as th
     [pageKeys, `${account}/keys`],
     [pageUsageRecords, `${account}/usage-records`],
     [pageOf(ledgerTransactionView), `${account}/ledger`],
-    [statementView, `${account}/statement`, 'month=2026-11'],
+    [pageStatement, `${account}/statement`, 'month=2026-11'],
     [pageOf(alertView), `${account}/alerts`],
     [pageOf(webhookDeliveryView), `${account}/webhook/deliveries`],
     [pageModels, `${account}/models`],

@@ -7,10 +7,10 @@ import type {
   PageKeys,
   PageModels,
   PageSession,
+  PageStatement,
   PageUsageRecords,
   PagesConfig,
   Refusals,
-  StatementView,
   UsageLookup,
   UsageSeries,
   UsageSeriesPoint,
@@ -153,7 +153,7 @@ export const useLedger = (account: string) =>
 export const useStatement = (account: string, month: string) =>
   useQuery({
     queryKey: ['account', account, 'statement', month],
-    queryFn: () => request<StatementView>(`/accounts/${account}/statement`, { query: { month } }),
+    queryFn: () => request<PageStatement>(`/accounts/${account}/statement`, { query: { month } }),
     staleTime: FRESH_MS,
     placeholderData: keepPreviousData,
   });

@@ -1,7 +1,7 @@
 import { Select } from '@mantine/core';
-import type { PageKey, StatementView } from '@gateway/contracts/pages';
+import type { PageStatement } from '@gateway/contracts/pages';
 import { useState } from 'react';
-import { useKeys, useMembers, useStatement } from '../../api/queries.js';
+import { useStatement } from '../../api/queries.js';
 import { countOf, formatCount } from '../../format/number.js';
 import { parseNano } from '../../format/usd.js';
 import { formatMonth, monthOf, recentMonths } from '../../format/time.js';
@@ -20,8 +20,6 @@ export function Statement() {
   const { account } = useCurrent();
   const [month, setMonth] = useState(() => monthOf(Date.now()));
   const statement = useStatement(account.id, month);
-  const keys = useKeys(account.id);
-  const members = useMembers(account.id, account.type === 'team');
   return (
     <div className="stack loose">
       <Card
@@ -49,20 +47,9 @@ export function Statement() {
             entries={statement.data.byModel.map((line) => ({ ...line, label: line.modelId }))}
             omitted={statement.data.omitted.models}
           />
-          <Lines
-            title="By key"
-            entries={statement.data.byKey.map((line) => ({ ...line, label: keyLabel(keys.data?.data, line.keyId) }))}
-            omitted={statement.data.omitted.keys}
-          />
+          <Lines title="By key" entries={statement.data.byKey} omitted={statement.data.omitted.keys} />
           {account.type === 'team' && (
-            <Lines
-              title="By member"
-              entries={statement.data.byMember.map((line) => ({
-                ...line,
-                label: members.data?.find(({ id }) => id === line.memberId)?.email ?? line.memberId,
-              }))}
-              omitted={statement.data.omitted.members}
-            />
+            <Lines title="By member" entries={statement.data.byMember} omitted={statement.data.omitted.members} />
           )}
         </>
       )}
@@ -70,7 +57,7 @@ export function Statement() {
   );
 }
 
-function Movements({ statement }: { readonly statement: StatementView }) {
+function Movements({ statement }: { readonly statement: PageStatement }) {
   const { openingBalanceUsd, closingBalanceUsd, movements, usage } = statement;
   if (usage.calls === 0 && movements.length === 0 && !/[1-9]/.test(openingBalanceUsd + closingBalanceUsd)) {
     return (
@@ -183,8 +170,4 @@ function Lines({
 function dearestFirst(entries: readonly Line[]): Line[] {
   const nanoOf = ({ chargedUsd }: Line) => parseNano(chargedUsd);
   return [...entries].sort((one, other) => (nanoOf(one) < nanoOf(other) ? 1 : -1));
-}
-
-function keyLabel(keys: readonly PageKey[] | undefined, id: string): string {
-  return keys?.find((key) => key.id === id)?.name ?? (id.includes('playground') ? 'Playground' : id);
 }
