@@ -47,7 +47,10 @@ test.each(SCENARIOS.filter((scenario) => scenario !== 'door'))('%s answers as th
       .map(({ requestId }): [z.ZodType, string] => [usageLookup, `${account}/usage-records/${requestId}`]),
   ];
   for (const [schema, path, query] of checks) {
-    const parsed = schema.safeParse(ask('GET', path, query)?.body);
+    const answered = ask('GET', path, query);
+    // What is for owners and admins only.
+    if (scenario === 'member' && answered?.status === 403) continue;
+    const parsed = schema.safeParse(answered?.body);
     expect({ path, issues: parsed.error?.issues ?? [] }).toEqual({ path, issues: [] });
   }
   const made = ask('POST', `${account}/keys`, '', { name: 'new' });

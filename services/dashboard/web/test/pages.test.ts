@@ -230,6 +230,42 @@ test('overview: windows count down, usage is grouped, debt and refusals say what
   await see(owing, 'This dashboard is served without encryption');
 });
 
+test('overview: the newest refused calls of a code are named first', async () => {
+  const page = await open('large', '/');
+  const path = `/api/accounts/acc_large/refusals?from=2000&to=9`;
+  const { data } = (await (await page.request.get(path)).json()) as {
+    data: { code: string; lastRequestIds: string[] }[];
+  };
+  const ids = data.filter(({ code }) => code === 'rate_limited').flatMap(({ lastRequestIds }) => lastRequestIds);
+  // Ids carry their time.
+  expect(ids).toEqual([...ids].sort().reverse());
+  await page.getByText('7 days').click();
+  const row = page.getByRole('row', { name: /rate_limited/ });
+  await row.getByText('412').waitFor();
+  expect(await row.getByRole('link').filter({ hasText: '-' }).allTextContents()).toEqual(ids.slice(0, 3));
+});
+
+test('overview and usage: a member is shown what is theirs, and offered nothing that is refused', async () => {
+  const page = await open('member', '/');
+  const refused: string[] = [];
+  page.on('response', (response) => {
+    if (response.status() >= 400) refused.push(response.url());
+  });
+  await page.reload();
+  await page.locator('.recharts-bar-rectangle').first().waitFor();
+  await see(page, 'Refused calls');
+  await page.getByRole('link', { name: 'Usage' }).click();
+  await see(page, '8 calls shown');
+  expect(await button(page, 'Export').count()).toBe(0);
+  for (const name of ['API keys', 'Playground', 'Models', 'Quick start', 'Profile']) {
+    await page.getByRole('link', { name, exact: true }).first().click();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.locator('.bones').first().waitFor({ state: 'detached' });
+  }
+  expect(refused).toEqual([]);
+  expect(await page.getByRole('alert').count()).toBe(0);
+});
+
 test('overview: a new account is led to its first call', async () => {
   const page = await open('empty', '/');
   await page.getByRole('listitem').filter({ hasText: 'Verify your address' }).getByText('done').waitFor();
@@ -348,9 +384,16 @@ test('team: invited, changed, removed; a personal account says why there is none
   await row.getByText('$20.00').waitFor();
   await row.getByRole('button').click();
   await page.getByRole('menuitem', { name: 'Remove' }).click();
-  await see(page, 'all of their keys are revoked at once');
+  await see(page, 'can no longer see the account');
   await button(page, 'Remove member').click();
   await row.waitFor({ state: 'detached' });
+  // The last of the second page, with keys that keep them from leaving.
+  await button(page, 'Actions of diego@example.com').click();
+  await page.getByRole('menuitem', { name: 'Remove' }).click();
+  await see(page, /keys? of theirs must be revoked first/);
+  await button(page, 'Remove member').click();
+  await dialog(page).getByRole('alert').getByText('It is still in use').waitFor();
+  await button(page, 'Cancel').click();
   const personal = await open('small', '/team');
   await see(personal, 'This is no team account');
 });
@@ -374,7 +417,8 @@ test('operator: signs in, finds an account, credits and suspends it, sees source
   await button(page, 'Suspend account').click();
   await button(page, 'Reinstate').waitFor();
   await page.getByRole('link', { name: 'Sources' }).click();
-  await see(page, 'Breaker open');
+  // The second one is beyond the first page of health.
+  await page.getByText('Breaker open').nth(1).waitFor();
   await page.getByRole('link', { name: 'Open slots' }).click();
   await see(page, 'Edge is silent');
   await page.getByRole('link', { name: 'Audit log' }).click();

@@ -12,6 +12,7 @@ import type {
 import { orNull, request } from './request.js';
 import { useList } from './queries.js';
 import type { Page } from './queries.js';
+import { readAll } from './read-all.js';
 
 /** What an operator sees may be that old. */
 const LIVE_MS = 5_000;
@@ -74,10 +75,13 @@ export const useSources = () => useList<SourceView>(['operator', 'sources'], pat
 export const useAudit = (accountId: string) =>
   useList<AuditEntryView>(['operator', 'audit'], path('/audit'), accountId === '' ? {} : { accountId });
 
+/** Pages of health that are read: ten thousand, one for each source that an edge has tried. */
+const HEALTH_PAGES_MAX = 50;
+
 export const useSourceHealth = () =>
   useQuery({
     queryKey: ['operator', 'health'],
-    queryFn: async () => (await request<Page<SourceHealthView>>(path('/sources/health'))).data,
+    queryFn: ({ signal }) => readAll<SourceHealthView>(path('/sources/health'), HEALTH_PAGES_MAX, signal),
     refetchInterval: LIVE_MS,
   });
 

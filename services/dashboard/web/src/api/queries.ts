@@ -20,6 +20,7 @@ import type {
 import type { Span } from '../format/range.js';
 import { ApiError, keepCsrfToken, orNull, request } from './request.js';
 import type { Query } from './request.js';
+import { readAll } from './read-all.js';
 
 export interface Page<T> {
   readonly data: readonly T[];
@@ -54,12 +55,14 @@ export const useConfig = () =>
     staleTime: Number.POSITIVE_INFINITY,
   });
 
-export const useOverview = (account: string) =>
+/** For owners and admins: others have no part in plan and wallet. */
+export const useOverview = (account: string, enabled = true) =>
   useQuery({
     queryKey: ['account', account, 'overview'],
     queryFn: () => request<OverviewView>(`/accounts/${account}/overview`),
     staleTime: FRESH_MS,
     refetchInterval: LIVE_MS,
+    enabled,
   });
 
 export type SeriesGroup = 'none' | 'model' | 'key' | 'member';
@@ -184,11 +187,13 @@ export const useModels = (account: string) =>
     staleTime: 60_000,
   });
 
+/** Pages of members that are read at once: two thousand members. */
+const MEMBER_PAGES_MAX = 10;
+
 export const useMembers = (account: string, enabled = true) =>
   useQuery({
     queryKey: ['account', account, 'members'],
-    queryFn: async () =>
-      (await request<Page<MemberView>>(`/accounts/${account}/members`, { query: { limit: 200 } })).data,
+    queryFn: ({ signal }) => readAll<MemberView>(`/accounts/${account}/members`, MEMBER_PAGES_MAX, signal),
     staleTime: FRESH_MS,
     enabled,
   });

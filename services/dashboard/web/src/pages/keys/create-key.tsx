@@ -10,6 +10,9 @@ import { CapInput } from '../../ui/cap-input.js';
 import { fieldError, isFormError } from '../../ui/form-error.js';
 import { ErrorNotice, Notice } from '../../ui/notice.js';
 
+/** From so many members on their list can be searched. */
+const SEARCHED_FROM = 8;
+
 interface CreateKeyProps {
   readonly opened: boolean;
   readonly creation: KeyCreation;
@@ -81,8 +84,9 @@ function Form({ creation, onClose, onCreated }: FormProps) {
           <Select
             label="Member"
             description="Whose key it is; its calls count toward their cap."
-            data={(members.data ?? []).map(({ id, email }) => ({ value: id, label: email }))}
+            data={(members.data?.data ?? []).map(({ id, email }) => ({ value: id, label: email }))}
             value={member}
+            searchable={(members.data?.data.length ?? 0) > SEARCHED_FROM}
             allowDeselect={false}
             onChange={(value) => setMember(value ?? account.memberId)}
           />

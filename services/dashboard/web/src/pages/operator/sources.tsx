@@ -43,7 +43,10 @@ export function Component() {
             </th>
             <td>
               {source.enabled ? (
-                <Health entries={(health.data ?? []).filter(({ sourceId }) => sourceId === source.id)} />
+                <Health
+                  entries={(health.data?.data ?? []).filter(({ sourceId }) => sourceId === source.id)}
+                  isKnown={health.data?.isWhole === true}
+                />
               ) : (
                 <Mark>Switched off</Mark>
               )}
@@ -66,12 +69,18 @@ const STATES = {
   open: { tone: 'bad', word: 'Breaker open' },
 } as const;
 
+interface HealthProps {
+  readonly entries: readonly SourceHealthView[];
+  /** Everything was read: what is not there is not known to any edge. */
+  readonly isKnown: boolean;
+}
+
 /** The worst of what the edges say. */
-function Health({ entries }: { readonly entries: readonly SourceHealthView[] }) {
+function Health({ entries, isKnown }: HealthProps) {
   const worst = (['open', 'cooling', 'healthy'] as const)
     .map((state) => entries.find((entry) => entry.state === state))
     .find((entry) => entry !== undefined);
-  if (worst === undefined) return <span className="muted">Not tried yet</span>;
+  if (worst === undefined) return <span className="muted">{isKnown ? 'Not tried yet' : 'Not known'}</span>;
   const rests = entries.filter(({ state }) => state !== 'healthy').length;
   return (
     <>

@@ -1,8 +1,6 @@
 import { Button } from '@mantine/core';
-import type { OverviewView } from '@gateway/contracts/pages';
 import { Link } from 'react-router';
 import { useKeys } from '../../api/queries.js';
-import { parseNano } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Icon } from '../../ui/icons.js';
 import { Card } from '../../ui/page.js';
@@ -14,17 +12,17 @@ interface Step {
   readonly link?: { readonly to: string; readonly label: string };
 }
 
-/** The way from a new account to its first call; gone when it is walked. */
-export function FirstSteps({ overview }: { readonly overview: OverviewView }) {
-  const { account, user, isManager } = useCurrent();
+/** The way from a new account to its first call; gone when it is walked. `isFunded` null: funds are no business of who asks. */
+export function FirstSteps({ isFunded }: { readonly isFunded: boolean | null }) {
+  const { account, user } = useCurrent();
   const keys = useKeys(account.id);
   if (keys.data === undefined) return null;
   const used = keys.data.data.some(({ lastUsedAt, state }) => lastUsedAt !== null || state === 'revoked');
   if (used) return null;
-  const steps = stepsOf(overview, user.emailVerified, keys.data.data.length > 0, isManager);
+  const steps = stepsOf(isFunded, user.emailVerified, keys.data.data.length > 0);
   const now = steps.findIndex(({ isDone }) => !isDone);
   return (
-    <Card title="Get started" about="Four steps to the first call" flush>
+    <Card title="Get started" about={`${steps.length} steps to the first call`} flush>
       <ol className="steps">
         {steps.map(({ title, about, isDone, link }, index) => (
           <li key={title} className={isDone ? 'done' : index === now ? 'now' : undefined}>
@@ -48,17 +46,19 @@ export function FirstSteps({ overview }: { readonly overview: OverviewView }) {
   );
 }
 
-function stepsOf(overview: OverviewView, isVerified: boolean, hasKey: boolean, isManager: boolean): Step[] {
-  const { balanceUsd } = overview.wallet;
-  const isFunded = overview.plan !== null || (balanceUsd !== null && parseNano(balanceUsd) > 0n);
+function stepsOf(isFunded: boolean | null, isVerified: boolean, hasKey: boolean): Step[] {
   return [
     { title: 'Verify your address', about: 'Open the link in the mail we sent you.', isDone: isVerified },
-    {
-      title: 'Add funds',
-      about: 'A plan, or a balance in the wallet.',
-      isDone: isFunded,
-      ...(isManager ? { link: { to: '/billing', label: 'How to add funds' } } : {}),
-    },
+    ...(isFunded === null
+      ? []
+      : [
+          {
+            title: 'Add funds',
+            about: 'A plan, or a balance in the wallet.',
+            isDone: isFunded,
+            link: { to: '/billing', label: 'How to add funds' },
+          },
+        ]),
     {
       title: 'Create a key',
       about: 'Its secret is shown once; copy it then.',

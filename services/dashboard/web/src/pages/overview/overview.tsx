@@ -3,7 +3,7 @@ import type { OverviewView } from '@gateway/contracts/pages';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { useOverview } from '../../api/queries.js';
-import { formatUsd } from '../../format/usd.js';
+import { formatUsd, parseNano } from '../../format/usd.js';
 import { RANGES } from '../../format/range.js';
 import type { RangeName } from '../../format/range.js';
 import { useCurrent } from '../../layout/current-account.js';
@@ -17,10 +17,9 @@ import { StandingCards } from './standing-cards.js';
 import { UsageChart } from './usage-chart.js';
 import './overview.css';
 
-/** What the account may still use, what it used, and what was refused. */
+/** What the account may still use, what it used, and what was refused; for members what they used themselves. */
 export function Component() {
   const { account, isManager } = useCurrent();
-  const overview = useOverview(account.id);
   const [range, setRange] = useState<RangeName>('30d');
   return (
     <Page
@@ -36,27 +35,36 @@ export function Component() {
         />
       }
     >
-      {overview.data === undefined && overview.isError && (
-        <ErrorNotice error={overview.error} retry={() => void overview.refetch()} />
-      )}
-      {overview.data === undefined ? (
-        overview.isPending && (
-          <div className="card">
-            <Bones />
-          </div>
-        )
-      ) : (
-        <>
-          {isManager && <Debt overview={overview.data} />}
-          <FirstSteps overview={overview.data} />
-          <StandingCards overview={overview.data} />
-          <Allotments allotments={overview.data.allotments} />
-        </>
-      )}
+      {isManager ? <Standing accountId={account.id} /> : <FirstSteps isFunded={null} />}
       <UsageChart range={range} />
       <Refusals range={range} />
     </Page>
   );
+}
+
+/** What the account may still use. */
+function Standing({ accountId }: { readonly accountId: string }) {
+  const overview = useOverview(accountId);
+  if (overview.data === undefined) {
+    if (overview.isError) return <ErrorNotice error={overview.error} retry={() => void overview.refetch()} />;
+    return (
+      <div className="card">
+        <Bones />
+      </div>
+    );
+  }
+  return (
+    <>
+      <Debt overview={overview.data} />
+      <FirstSteps isFunded={isFunded(overview.data)} />
+      <StandingCards overview={overview.data} />
+      <Allotments allotments={overview.data.allotments} />
+    </>
+  );
+}
+
+function isFunded({ plan, wallet: { balanceUsd } }: OverviewView): boolean {
+  return plan !== null || (balanceUsd !== null && parseNano(balanceUsd) > 0n);
 }
 
 function Debt({ overview: { debtUsd } }: { readonly overview: OverviewView }) {

@@ -97,7 +97,8 @@ function RefusedRow({ refused: { code, count, last, ids } }: { readonly refused:
 function byCode({ data, totals }: RefusalsView): Refused[] {
   return totals.map(({ code, count }) => {
     const hours = data.filter((point) => point.code === code);
-    const ids = hours.flatMap(({ lastRequestIds }) => [...lastRequestIds].reverse());
+    // Hours and the ids of each come newest first.
+    const ids = hours.flatMap(({ lastRequestIds }) => lastRequestIds);
     return { code, count, last: hours[0]?.start ?? null, ids };
   });
 }

@@ -2,7 +2,6 @@ import type { OverviewView } from '@gateway/contracts/pages';
 import { Link } from 'react-router';
 import { formatCount } from '../../format/number.js';
 import { formatUsd, parseNano } from '../../format/usd.js';
-import { useCurrent } from '../../layout/current-account.js';
 import { Amount } from '../../ui/amount.js';
 import { Meter } from '../../ui/meter.js';
 import { Stat } from '../../ui/page.js';
@@ -11,7 +10,6 @@ import { CountDown, Time } from '../../ui/time.js';
 
 /** Windows, wallet, plan and limits, each as one figure. */
 export function StandingCards({ overview }: { readonly overview: OverviewView }) {
-  const { isManager } = useCurrent();
   const { windows, plan, limits, wallet } = overview;
   return (
     <div className="grid-cards windows">
@@ -42,7 +40,7 @@ export function StandingCards({ overview }: { readonly overview: OverviewView })
         label={
           <>
             Wallet
-            {isManager && <Link to="/billing">Billing</Link>}
+            <Link to="/billing">Billing</Link>
           </>
         }
         value={wallet.balanceUsd === null ? '—' : <Amount usd={wallet.balanceUsd} />}

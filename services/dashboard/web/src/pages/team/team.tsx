@@ -2,20 +2,19 @@ import { ActionIcon, Button, Menu } from '@mantine/core';
 import type { MemberView } from '@gateway/contracts/pages';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import { useKeys, useMembers, useRefreshAccount } from '../../api/queries.js';
-import { request } from '../../api/request.js';
+import { useKeys, useMembers } from '../../api/queries.js';
+import { countOf } from '../../format/number.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Amount } from '../../ui/amount.js';
-import { Confirm } from '../../ui/confirm.js';
 import { Empty } from '../../ui/empty.js';
 import { Icon } from '../../ui/icons.js';
 import { Loaded } from '../../ui/loaded.js';
 import { Mark } from '../../ui/mark.js';
 import { Card, Page } from '../../ui/page.js';
 import { Table } from '../../ui/table.js';
-import { useToast } from '../../ui/toasts.js';
 import { Time } from '../../ui/time.js';
 import { MemberForm } from './member-form.js';
+import { RemoveMember } from './remove-member.js';
 
 /** Who works on the account: invited, given a role and a cap, removed. */
 export function Component() {
@@ -57,100 +56,85 @@ function Members({ onEdit }: { readonly onEdit: (member: MemberView) => void }) 
   const { account } = useCurrent();
   const members = useMembers(account.id);
   const keys = useKeys(account.id);
-  const refresh = useRefreshAccount(account.id);
-  const toast = useToast();
   const [leaving, setLeaving] = useState<MemberView | null>(null);
   const keysOf = (id: string) =>
     keys.data?.data.filter(({ memberId, state }) => memberId === id && state === 'active').length ?? 0;
-  const remove = async () => {
-    if (leaving === null) return;
-    await request(`/accounts/${account.id}/members/${leaving.id}`, { method: 'DELETE' });
-    toast(`${leaving.email} was removed`);
-    await refresh();
-  };
   return (
     <Card flush title="Members">
       <Loaded query={members}>
-        {(data) => (
-          <Table
-            label="Members"
-            columns={[
-              { label: 'E-mail address' },
-              { label: 'Role' },
-              { label: 'Monthly cap', right: true, wide: true },
-              { label: 'Active keys', right: true, wide: true },
-              { label: 'Since', wide: true },
-              { label: 'Actions', silent: true },
-            ]}
-          >
-            {data.map((member) => (
-              <tr key={member.id}>
-                <th scope="row" className="breakable">
-                  {member.email}
-                  {member.id === account.memberId && <span className="muted"> — you</span>}
-                  {!member.emailVerified && (
-                    <div className="cell-sub">
-                      <Mark tone="warn">Invited, has not joined yet</Mark>
-                    </div>
-                  )}
-                </th>
-                <td>
-                  <Mark plain tone={member.role === 'owner' ? 'accent' : 'quiet'}>
-                    {ROLE_WORDS[member.role]}
-                  </Mark>
-                </td>
-                <td className="right">
-                  {member.monthlySpendCapUsd === null ? (
-                    <span className="muted">No cap</span>
-                  ) : (
-                    <Amount usd={member.monthlySpendCapUsd} />
-                  )}
-                </td>
-                <td className="right">
-                  <Link to="/keys">{keysOf(member.id)}</Link>
-                </td>
-                <td>
-                  <Time at={member.createdAt} />
-                </td>
-                <td className="right">
-                  <Menu width={200}>
-                    <Menu.Target>
-                      <ActionIcon variant="subtle" aria-label={`Actions of ${member.email}`}>
-                        <Icon name="more" />
-                      </ActionIcon>
-                    </Menu.Target>
-                    <Menu.Dropdown>
-                      <Menu.Item onClick={() => onEdit(member)}>Change role and cap</Menu.Item>
-                      <Menu.Item component={Link} to={`/usage?member=${member.id}`}>
-                        See usage
-                      </Menu.Item>
-                      <Menu.Item
-                        disabled={member.role === 'owner' || member.id === account.memberId}
-                        onClick={() => setLeaving(member)}
-                      >
-                        Remove
-                      </Menu.Item>
-                    </Menu.Dropdown>
-                  </Menu>
-                </td>
-              </tr>
-            ))}
-          </Table>
+        {({ data, isWhole }) => (
+          <>
+            <Table
+              label="Members"
+              columns={[
+                { label: 'E-mail address' },
+                { label: 'Role' },
+                { label: 'Monthly cap', right: true, wide: true },
+                { label: 'Active keys', right: true, wide: true },
+                { label: 'Since', wide: true },
+                { label: 'Actions', silent: true },
+              ]}
+            >
+              {data.map((member) => (
+                <tr key={member.id}>
+                  <th scope="row" className="breakable">
+                    {member.email}
+                    {member.id === account.memberId && <span className="muted"> — you</span>}
+                    {!member.emailVerified && (
+                      <div className="cell-sub">
+                        <Mark tone="warn">Invited, has not joined yet</Mark>
+                      </div>
+                    )}
+                  </th>
+                  <td>
+                    <Mark plain tone={member.role === 'owner' ? 'accent' : 'quiet'}>
+                      {ROLE_WORDS[member.role]}
+                    </Mark>
+                  </td>
+                  <td className="right">
+                    {member.monthlySpendCapUsd === null ? (
+                      <span className="muted">No cap</span>
+                    ) : (
+                      <Amount usd={member.monthlySpendCapUsd} />
+                    )}
+                  </td>
+                  <td className="right">
+                    <Link to="/keys">{keysOf(member.id)}</Link>
+                  </td>
+                  <td>
+                    <Time at={member.createdAt} />
+                  </td>
+                  <td className="right">
+                    <Menu width={200}>
+                      <Menu.Target>
+                        <ActionIcon variant="subtle" aria-label={`Actions of ${member.email}`}>
+                          <Icon name="more" />
+                        </ActionIcon>
+                      </Menu.Target>
+                      <Menu.Dropdown>
+                        <Menu.Item onClick={() => onEdit(member)}>Change role and cap</Menu.Item>
+                        <Menu.Item component={Link} to={`/usage?member=${member.id}`}>
+                          See usage
+                        </Menu.Item>
+                        <Menu.Item
+                          disabled={member.role === 'owner' || member.id === account.memberId}
+                          onClick={() => setLeaving(member)}
+                        >
+                          Remove
+                        </Menu.Item>
+                      </Menu.Dropdown>
+                    </Menu>
+                  </td>
+                </tr>
+              ))}
+            </Table>
+            {!isWhole && (
+              <div className="card-foot muted small">{countOf(data.length, 'member')} shown; there are more.</div>
+            )}
+          </>
         )}
       </Loaded>
-      <Confirm
-        opened={leaving !== null}
-        title="Remove this member?"
-        action="Remove member"
-        danger
-        onClose={() => setLeaving(null)}
-        onConfirm={remove}
-      >
-        <p>
-          <strong className="breakable">{leaving?.email}</strong> can no longer see the account, and all of their keys
-          are revoked at once. Their usage stays in the records.
-        </p>
-      </Confirm>
+      <RemoveMember leaving={leaving} keys={keys.data?.data ?? []} onClose={() => setLeaving(null)} />
     </Card>
   );
 }

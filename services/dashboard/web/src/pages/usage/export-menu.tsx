@@ -20,7 +20,7 @@ const FORMATS = [
   { value: 'jsonl', label: 'JSON lines, for programs' },
 ];
 
-/** Records as a file, with how far it is. */
+/** Records as a file, with how far it is; for owners and admins. */
 export function ExportMenu({
   range,
   what = 'usage-records',
@@ -48,7 +48,7 @@ interface ExportFormProps {
 }
 
 function ExportForm(props: ExportFormProps) {
-  const { account, isManager } = useCurrent();
+  const { account } = useCurrent();
   const [what, setWhat] = useState<string>(props.what);
   const [range, setRange] = useState<string>(props.range);
   const [format, setFormat] = useState('csv');
@@ -74,15 +74,13 @@ function ExportForm(props: ExportFormProps) {
       }}
     >
       <div className="stack">
-        {isManager && (
-          <Select
-            label="What"
-            data={WHATS}
-            value={what}
-            allowDeselect={false}
-            onChange={(value) => setWhat(value ?? what)}
-          />
-        )}
+        <Select
+          label="What"
+          data={WHATS}
+          value={what}
+          allowDeselect={false}
+          onChange={(value) => setWhat(value ?? what)}
+        />
         <Select
           label="Time"
           data={[

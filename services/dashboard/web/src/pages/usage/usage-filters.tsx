@@ -43,7 +43,7 @@ export function UsageFilters({ query, set }: UsageFiltersProps) {
           {
             name: 'member' as const,
             label: 'Any member',
-            data: (members.data ?? []).map(({ id, email }) => ({ value: id, label: email })),
+            data: (members.data?.data ?? []).map(({ id, email }) => ({ value: id, label: email })),
             width: 160,
           },
         ]

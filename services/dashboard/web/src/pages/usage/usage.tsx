@@ -20,7 +20,7 @@ export type FilterName = (typeof FILTERS)[number];
 
 /** Every call with its cost: found by filters or by its id, and exported. What is chosen stands in the address. */
 export function Component() {
-  const { account } = useCurrent();
+  const { account, isManager } = useCurrent();
   const [query, setQuery] = useSearchParams();
   const set = (name: FilterName | 'request', value: string | null) =>
     setQuery(
@@ -47,7 +47,7 @@ export function Component() {
     <Page
       title="Usage"
       about="Every call that reached a provider, newest first, with what it cost and who paid."
-      actions={<ExportMenu range={range} />}
+      actions={isManager && <ExportMenu range={range} />}
     >
       <Lookup onFound={(id) => set('request', id)} />
       <Card flush title="Calls" actions={<UsageFilters query={query} set={set} />}>
