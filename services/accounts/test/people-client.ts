@@ -45,8 +45,7 @@ export async function leaveOne(
 export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {
   const mailTo = (email: string, subject: string) =>
     until(`a mail "${subject}" to ${email}`, async () =>
-      (await mailbox.mails())
-        .map(readMail)
+      (await Promise.all((await mailbox.mails()).map(readMail)))
         .filter(({ to }) => to === email)
         .findLast((mail) => mail.subject.includes(subject)),
     );
