@@ -38,6 +38,7 @@ const PLACES = new Map<string, Place>([
   ['npm run reset', 'here'],
   ['npm run ledger', 'here'],
   ['npm run operator', 'here'],
+  ['npm run -s operator', { file: 'deploy/e2e/src/runbooks.test.ts', says: 'npm run -s operator' }],
   ['npm run rights', 'here'],
   ['npm run migrate', { file: 'deploy/setup/src/migrate-config.test.ts', says: 'migrate-main.js' }],
   ['npm run compose:secrets', { file: 'deploy/setup/src/compose-secrets.test.ts', says: 'compose-secrets-main.js' }],

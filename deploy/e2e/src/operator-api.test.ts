@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type {
   AccountView,
   ApplyAnswer,
+  ApplyKind,
   AuditEntryView,
   KeyCreated,
   KeyView,
@@ -256,6 +257,44 @@ test('apply: the dry run says what apply then does, and applying twice changes n
 
   const text = JSON.stringify([dry, done, await operator.ask('GET', `/sources/${source}`), await apply('')]);
   expect(text).not.toContain(`canary-credential-${name}`);
+});
+
+test('a view put as it was read is what is there already; with one field changed it is that change', async () => {
+  const prices = { inputPerMillion: '1.5', outputPerMillion: '2' };
+  const later = new Date(Date.now() + 86_400_000).toISOString();
+  const priced = await operator.model(prices, [simulator.urls[0]], { costs: prices });
+  const unpriced = await operator.model(null, []);
+  const [source = ''] = priced.sources;
+  for (const { id } of [priced, unpriced]) {
+    const spec = {
+      displayName: 'Later dearer',
+      kind: 'chat',
+      prices: { ...prices, perCall: '1', effectiveFrom: later },
+    };
+    await operator.must('PUT', `/models/${id}`, spec);
+  }
+  const plan = await operator.plan({ windows: [{ type: 'weekly', unit: 'usd', limit: '10.50' }] });
+  const objects: [ApplyKind, string, object][] = [
+    ['provider', 'e2e', { name: 'Another name' }],
+    ['model', priced.id, { available: false }],
+    ['model', unpriced.id, { available: false }],
+    ['source', source, { enabled: false }],
+    ['plan', plan, { concurrency: 11 }],
+  ];
+  for (const [kind, id, change] of objects) {
+    const path = `/${kind}s/${id}`;
+    const view = await operator.must<object>('GET', path);
+    const records = async (): Promise<number> => (await operator.all<AuditEntryView>(`/audit?objectId=${id}`)).length;
+    const before = await records();
+    const again = await operator.ask('PUT', path, view);
+    expect([kind, again.status, again.body]).toEqual([kind, 200, expect.objectContaining(view)]);
+    const applied = await operator.must<ApplyAnswer>('POST', '/apply', { objects: [{ kind, id, spec: view }] });
+    expect([kind, applied.changes, applied.unchanged, await records()]).toEqual([kind, [], 1, before]);
+    await operator.must('PUT', path, { ...view, ...change });
+    const { version: _newer, createdAt: _at, ...rest } = view as { version?: number; createdAt?: string };
+    expect(await operator.must('GET', path)).toMatchObject({ ...rest, ...change });
+    await operator.must('PUT', path, view);
+  }
 });
 
 test('a slot that an operator takes back is free at once and its stream ends; what others have stays', async () => {

@@ -73,7 +73,7 @@ test('runbooks name alerts that are there, and commands that exist', () => {
   for (const { alert } of rules) {
     const page = readFileSync(`${OBSERVE}runbooks/${alert}.md`, 'utf8');
     for (const [name] of page.matchAll(/\bGateway[A-Z]\w+/g)) expect([alert, named.has(name)]).toEqual([alert, true]);
-    for (const [, script = '', room] of page.matchAll(/npm run ([\w:-]+)(?: -w ([\w/-]+))?/g)) {
+    for (const [, script = '', room] of page.matchAll(/npm run (?:-s )?([\w:-]+)(?: -w ([\w/-]+))?/g)) {
       expect([alert, scriptsOf(room ? `${room}/` : '')]).toEqual([alert, expect.arrayContaining([script])]);
     }
     const panels = readDashboards().flatMap((dashboard) => dashboard.panels.map(({ title }) => title));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { modelSpec, providerSpec, sourcePut, sourceSpec } from './catalog.js';
-import { planSpec } from './plans.js';
+import { modelPut, modelSpec, providerPut, providerSpec, sourcePut, sourceSpec } from './catalog.js';
+import { planPut, planSpec } from './plans.js';
 import { modelId, objectId } from './scalars.js';
 
 /** Objects in one document. */
@@ -9,18 +9,14 @@ export const APPLY_OBJECTS_MAX = 1_000;
 export const APPLY_KINDS = ['provider', 'model', 'source', 'plan'] as const;
 export type ApplyKind = (typeof APPLY_KINDS)[number];
 
-const provider = z.object({ kind: z.literal('provider'), id: objectId, spec: providerSpec });
-const model = z.object({ kind: z.literal('model'), id: modelId, spec: modelSpec });
-const plan = z.object({ kind: z.literal('plan'), id: objectId, spec: planSpec });
-
-/** What a file holds: each object once, in any order. */
+/** What a file holds: each object once, in any order, as a PUT takes it. */
 export const applyDocument = z.object({
   objects: z
     .array(
       z.discriminatedUnion('kind', [
-        provider,
-        model,
-        plan,
+        z.object({ kind: z.literal('provider'), id: objectId, spec: providerPut }),
+        z.object({ kind: z.literal('model'), id: modelId, spec: modelPut }),
+        z.object({ kind: z.literal('plan'), id: objectId, spec: planPut }),
         z.object({ kind: z.literal('source'), id: objectId, spec: sourcePut }),
       ]),
     )
@@ -38,8 +34,8 @@ export type ApplyDocument = z.output<typeof applyDocument>;
 
 /** What travels to catalog: the credential is sealed for its source, absent: kept, null: none. */
 export const catalogObject = z.discriminatedUnion('kind', [
-  provider,
-  model,
+  z.object({ kind: z.literal('provider'), id: objectId, spec: providerSpec }),
+  z.object({ kind: z.literal('model'), id: modelId, spec: modelSpec }),
   z.object({
     kind: z.literal('source'),
     id: objectId,

@@ -150,8 +150,18 @@ export const credentialInput = z.union([
 ]);
 export type CredentialInput = z.infer<typeof credentialInput>;
 
-/** What a PUT of a source takes: `credential` absent keeps the stored one, null removes it. */
-export const sourcePut = sourceSpec.extend({ credential: credentialInput.nullish() });
+/**
+ * What a PUT takes: the spec, and those fields of the object's own view that nobody sets. They are ignored, so that what a GET answered
+ * can be put again with one field changed. Every other unknown field is a misspelt one and refused.
+ */
+export const providerPut = providerSpec.extend(providerView.pick({ id: true }).partial().shape);
+export const modelPut = modelSpec.extend(
+  modelView.pick({ id: true, priceVersion: true, upcomingPrices: true }).partial().shape,
+);
+/** `credential` absent keeps the stored one, null removes it. */
+export const sourcePut = sourceSpec
+  .extend({ credential: credentialInput.nullish() })
+  .extend(sourceView.pick({ id: true, hasCredential: true, costVersion: true, upcomingCosts: true }).partial().shape);
 export type SourcePut = z.output<typeof sourcePut>;
 
 /** Whether every edge and every admission that is running decides by this change; else they will shortly. */

@@ -70,6 +70,9 @@ export const planView = z.object({
 });
 export type PlanView = z.infer<typeof planView>;
 
+/** What a PUT takes: also the fields of the view that nobody sets, as with the catalog's objects. */
+export const planPut = planSpec.safeExtend(planView.pick({ id: true, version: true, createdAt: true }).partial().shape);
+
 /** One period [start, end); a new period is the renewal. */
 export const subscriptionSpec = z
   .object({ planId: objectId, periodStart: time, periodEnd: time, renews: z.boolean().default(false) })

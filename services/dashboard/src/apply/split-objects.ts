@@ -1,7 +1,9 @@
+import { modelSpec, planSpec, providerSpec, sourceSpec } from '@gateway/contracts/operator';
 import type { ApplyDocument, CatalogObject, ManagementRefusal, PlanSpec } from '@gateway/contracts/operator';
 import { isRefusal } from '../domain/refuse.js';
 import type { Secrets } from '../ports.js';
 import { sealCredential } from './seal-credential.js';
+import { specOf } from './spec-of.js';
 
 /** The objects of a document by the service that keeps them, with the place of each in the document. */
 export interface SplitObjects {
@@ -16,11 +18,11 @@ export function splitObjects(secrets: Secrets, { objects }: ApplyDocument): Spli
   const split: SplitObjects = { catalog: [], catalogPlaces: [], plans: [], planPlaces: [] };
   for (const [place, object] of objects.entries()) {
     if (object.kind === 'plan') {
-      split.plans.push({ id: object.id, spec: object.spec });
+      split.plans.push({ id: object.id, spec: specOf(planSpec, object.spec) });
       split.planPlaces.push(place);
       continue;
     }
-    const travelling = object.kind === 'source' ? sealed(secrets, object, place) : object;
+    const travelling = travellingForm(secrets, object, place);
     if (isRefusal(travelling)) return travelling;
     split.catalog.push(travelling);
     split.catalogPlaces.push(place);
@@ -36,12 +38,19 @@ export function placed({ refused }: ManagementRefusal, places: readonly number[]
   return { refused: { ...refused, param: `objects[${place}]${rest}` } };
 }
 
-function sealed(
-  secrets: Secrets,
-  { kind, id, spec }: Extract<ApplyDocument['objects'][number], { kind: 'source' }>,
-  place: number,
-): CatalogObject | ManagementRefusal {
-  const { credential, ...rest } = spec;
-  const result = sealCredential(secrets, id, credential, `objects[${place}].spec.credential`);
-  return isRefusal(result) ? result : { kind, id, spec: rest, ...result };
+type GivenObject = Exclude<ApplyDocument['objects'][number], { kind: 'plan' }>;
+
+function travellingForm(secrets: Secrets, object: GivenObject, place: number): CatalogObject | ManagementRefusal {
+  const { id } = object;
+  switch (object.kind) {
+    case 'provider':
+      return { kind: 'provider', id, spec: specOf(providerSpec, object.spec) };
+    case 'model':
+      return { kind: 'model', id, spec: specOf(modelSpec, object.spec) };
+    case 'source': {
+      const sealed = sealCredential(secrets, id, object.spec.credential, `objects[${place}].spec.credential`);
+      if (isRefusal(sealed)) return sealed;
+      return { kind: 'source', id, spec: specOf(sourceSpec, object.spec), ...sealed };
+    }
+  }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { findOperation, typedValue, type Found, type OpenApi } from './find-operation.js';
 import { readArguments, type Arguments } from './read-arguments.js';
 
-const USAGE = `operator <METHOD> /path ['{json}' | --file f]
+const USAGE = `operator <METHOD> /path ['{json}' | --file f]     a file named - is standard input
 operator <collection> <verb> [id…] [--field value… | --file f]     keys rotate key_1 · accounts create --name Ada --email a@b.c
 operator apply -f file.yaml [--dry-run] [--prune]
   --url, --token; else GATEWAY_OPERATOR_URL, GATEWAY_OPERATOR_TOKEN; else <state>/running.json (--state, default .state)
@@ -109,8 +109,19 @@ function setField(body: Record<string, unknown>, [name = '', ...rest]: readonly 
 
 function fileBody(file: string | undefined): Pick<Question, 'body' | 'type'> {
   if (file === undefined) return {};
-  const type = file.endsWith('.json') ? 'application/json' : 'application/yaml';
-  return { body: readFileSync(file === '-' ? 0 : file, 'utf8'), type };
+  const body = readFileSync(file === '-' ? 0 : file, 'utf8');
+  // What is piped has no name that says what it is; only `apply` takes YAML.
+  const isPlain = file === '-' ? isJson(body) : file.endsWith('.json');
+  return { body, type: isPlain ? 'application/json' : 'application/yaml' };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function send({ url, token }: Target, { method, path, body, type }: Question, key?: string): Promise<Response> {

@@ -11,18 +11,22 @@ import {
   catalogPutSource,
 } from '@gateway/contracts/messages';
 import {
+  modelPut,
   modelSaved,
   modelSpec,
   modelView,
   pageOf,
+  providerPut,
   providerSaved,
   providerSpec,
   providerView,
   sourcePut,
   sourceSaved,
+  sourceSpec,
   sourceView,
 } from '@gateway/contracts/operator';
 import { sealCredential } from '../apply/seal-credential.js';
+import { specOf } from '../apply/spec-of.js';
 import { isRefusal, refuse } from '../domain/refuse.js';
 import { answerPage, answerWith, route, type Handled } from '../operator/route.js';
 import type { Door } from '../ports.js';
@@ -50,11 +54,12 @@ export const PROVIDER_ROUTES = [
     summary: 'Makes or replaces a provider',
     access: 'write',
     params: byId,
-    body: providerSpec,
+    body: providerPut,
     answers: { 200: providerSaved, 201: providerSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
     async handle({ door, params, body, actor }) {
-      const answer = await door.services.request(catalogPutProvider, { id: params.id, spec: body, actor });
+      const spec = specOf(providerSpec, body);
+      const answer = await door.services.request(catalogPutProvider, { id: params.id, spec, actor });
       if (isRefusal(answer)) return answer;
       return { status: statusOf(answer.change), body: { ...answer.provider, inForce: answer.inForce } };
     },
@@ -102,11 +107,12 @@ export const MODEL_ROUTES = [
     summary: 'Makes or replaces a model; prices that are left out stay',
     access: 'write',
     params: byModelId,
-    body: modelSpec,
+    body: modelPut,
     answers: { 200: modelSaved, 201: modelSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
     async handle({ door, params, body, actor }) {
-      const answer = await door.services.request(catalogPutModel, { id: params.modelId, spec: body, actor });
+      const spec = specOf(modelSpec, body);
+      const answer = await door.services.request(catalogPutModel, { id: params.modelId, spec, actor });
       if (isRefusal(answer)) return answer;
       return { status: statusOf(answer.change), body: { ...answer.model, inForce: answer.inForce } };
     },
@@ -160,9 +166,9 @@ export const SOURCE_ROUTES = [
     answers: { 200: sourceSaved, 201: sourceSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
     async handle({ door, params, body, actor }) {
-      const { credential, ...spec } = body;
-      const sealed = sealCredential(door.secrets, params.id, credential, 'credential');
+      const sealed = sealCredential(door.secrets, params.id, body.credential, 'credential');
       if (isRefusal(sealed)) return sealed;
+      const spec = specOf(sourceSpec, body);
       const answer = await door.services.request(catalogPutSource, { id: params.id, spec, ...sealed, actor });
       if (isRefusal(answer)) return answer;
       return { status: statusOf(answer.change), body: { ...answer.source, inForce: answer.inForce } };

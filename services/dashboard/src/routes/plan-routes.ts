@@ -1,5 +1,6 @@
 import { billingDeletePlan, billingGetPlan, billingListPlans, billingPutPlan } from '@gateway/contracts/messages';
-import { pageOf, planSpec, planView } from '@gateway/contracts/operator';
+import { pageOf, planPut, planSpec, planView } from '@gateway/contracts/operator';
+import { specOf } from '../apply/spec-of.js';
 import { answerGone, answerPage, answerWith, route } from '../operator/route.js';
 import { isRefusal } from '../domain/refuse.js';
 import { byId, pageOfQuery, pageQuery } from './parameters.js';
@@ -23,11 +24,12 @@ export const PLAN_ROUTES = [
     summary: 'Makes a plan, or a new version of it; subscriptions keep theirs until their period ends',
     access: 'write',
     params: byId,
-    body: planSpec,
+    body: planPut,
     answers: { 200: planView, 201: planView },
     refusals: ['state_conflict', 'not_in_force'],
     async handle({ door, params, body, actor }) {
-      const answer = await door.services.request(billingPutPlan, { id: params.id, spec: body, actor });
+      const spec = specOf(planSpec, body);
+      const answer = await door.services.request(billingPutPlan, { id: params.id, spec, actor });
       if (isRefusal(answer)) return answer;
       return { status: answer.change === 'created' ? 201 : 200, body: answer.plan };
     },

@@ -94,6 +94,45 @@ test.each([
   expect(answers.map((answer) => answer.body['inForce'])).toEqual([false, false, false, undefined]);
 });
 
+const VIEWS: [string, string, string, object][] = [
+  ['provider', '/providers/prov', 'catalog.put-provider', PROVIDER],
+  ['model', '/models/pub/model', 'catalog.put-model', MODEL],
+  ['source', '/sources/src', 'catalog.put-source', SOURCE],
+  ['plan', '/plans/pro', 'billing.put-plan', PLAN],
+];
+const ONLY_SHOWN: Readonly<Record<string, readonly string[]>> = {
+  provider: ['id'],
+  model: ['id', 'priceVersion', 'upcomingPrices'],
+  source: ['id', 'hasCredential', 'costVersion', 'upcomingCosts'],
+  plan: ['id', 'version', 'createdAt'],
+};
+test.each(VIEWS)(
+  'the view of a %s is taken by its PUT; what nobody sets does not travel',
+  async (kind, path, name, view) => {
+    const spec = Object.fromEntries(Object.entries(view).filter(([field]) => !ONLY_SHOWN[kind]?.includes(field)));
+    world.scriptByName(name, () => ({ change: 'unchanged', revision: 1, inForce: true, [kind]: view }));
+    expect((await world.send('PUT', path, { body: view })).status).toBe(200);
+    expect(world.asked.map(({ body }) => body['spec'])).toEqual([spec]);
+    for (const strange of [{ versions: 1 }, { Id: 'x' }, { hasCredentials: true }]) {
+      const answer = await world.send('PUT', path, { body: { ...view, ...strange } });
+      expect([answer.status, errorOf(answer).param]).toEqual([400, Object.keys(strange)[0]]);
+    }
+  },
+);
+
+test('a document of views is taken as one of specs', async () => {
+  world.scriptByName('catalog.apply', () => ({ changes: [], unchanged: 3, revision: 1, inForce: true }));
+  world.scriptByName('billing.apply-plans', () => ({ changes: [], unchanged: 1 }));
+  const objects = VIEWS.map(([kind, , , view]) => ({ kind, id: (view as { id: string }).id, spec: view }));
+  const answer = await world.send('POST', '/apply', { body: { objects } });
+  expect(answer.body).toMatchObject({ changes: [], unchanged: 4 });
+  const sent = world.asked.flatMap(({ body }) => (body['objects'] ?? body['plans']) as { spec: object }[]);
+  expect(sent).toHaveLength(8);
+  for (const { spec } of sent) {
+    expect(Object.keys(spec).filter((field) => Object.values(ONLY_SHOWN).flat().includes(field))).toEqual([]);
+  }
+});
+
 test.each(['/providers/prov', '/models/pub/model', '/sources/src'])(
   'a deletion of %s that is not in force in time is 503',
   async (path) => {
