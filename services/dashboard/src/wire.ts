@@ -1,5 +1,6 @@
 import { connectBus } from '@gateway/bus';
 import { DEFAULT_KEY_PREFIX, makeUuidV7 } from '@gateway/contracts/ids';
+import { refuse } from '@gateway/contracts/operator';
 import type { PagesConfig } from '@gateway/contracts/pages';
 import { gauge, type RunningService, type ServiceContext } from '@gateway/service-kit';
 import type { Express, Request, Response } from 'express';
@@ -13,7 +14,6 @@ import { makeSessionSecrets } from './adapters/session-secrets.js';
 import { loadWebFiles } from './adapters/web-files.js';
 import type { DASHBOARD_FIELDS, DashboardConfig } from './config.js';
 import { needsTls, ownOrigins } from './domain/origins.js';
-import { refuse } from './domain/refuse.js';
 import { openListener, type Listener } from './http/listener.js';
 import { sendAnswer } from './http/send-answer.js';
 import { makeOperatorApp } from './operator/make-app.js';

@@ -27,3 +27,18 @@ export const managementRefusal = z.object({
   }),
 });
 export type ManagementRefusal = z.infer<typeof managementRefusal>;
+
+/** A refusal as its asker gets it. The text reaches people: it names no credential and no inner detail. */
+export function refuse(code: OperatorErrorCode, message: string, param: string | null = null): ManagementRefusal {
+  return { refused: { code, message, param } };
+}
+
+/** Tells an answer of a verb from its refusal: no answer has a field of this name. */
+export function isRefusal(value: unknown): value is ManagementRefusal {
+  return typeof value === 'object' && value !== null && 'refused' in value;
+}
+
+/** The change is committed and will be in force, but admission did not take it in time (money and failure, rule 10). */
+export function notInForce(): ManagementRefusal {
+  return refuse('not_in_force', 'the change is written and will be in force as soon as admission answers');
+}

@@ -1,4 +1,4 @@
-export { OPERATOR_ERRORS, managementRefusal } from './errors.js';
+export { OPERATOR_ERRORS, isRefusal, managementRefusal, notInForce, refuse } from './errors.js';
 export type { ManagementRefusal, OperatorErrorCode } from './errors.js';
 export * from './accounts.js';
 export * from './alerts.js';

@@ -1,5 +1,4 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
-import { isRefusal, notInForce } from '../domain/refusal.js';
+import { isRefusal, notInForce, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { InForce } from '../ports.js';
 import type { Versioned } from '../tx-ports.js';
 

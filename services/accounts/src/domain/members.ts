@@ -1,7 +1,7 @@
-import type { ManagementRefusal, MemberPut } from '@gateway/contracts/operator';
+import { isRefusal, refuse, type ManagementRefusal, type MemberPut } from '@gateway/contracts/operator';
 import type { Account, Member, Membership } from './objects.js';
 import { readCap } from './read-cap.js';
-import { accountClosed, isRefusal, refuse } from './refusal.js';
+import { accountClosed } from './refusal.js';
 
 export interface NewMemberFacts {
   /** Null: there is no such account. */

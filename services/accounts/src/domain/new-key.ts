@@ -1,7 +1,7 @@
-import type { KeyCreate, ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, refuse, type KeyCreate, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Account, Membership } from './objects.js';
 import { readCap } from './read-cap.js';
-import { accountClosed, isRefusal, refuse } from './refusal.js';
+import { accountClosed } from './refusal.js';
 
 /** What billing says of an account's funds and limits. */
 export interface Funding {

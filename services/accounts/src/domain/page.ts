@@ -1,6 +1,5 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { IdPrefix } from './objects.js';
-import { refuse } from './refusal.js';
 
 export interface Page<T> {
   readonly items: readonly T[];

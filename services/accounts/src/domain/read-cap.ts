@@ -1,6 +1,5 @@
 import { MoneyFormatError, parseUsd } from '@gateway/metering';
-import type { ManagementRefusal } from '@gateway/contracts/operator';
-import { refuse } from './refusal.js';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 
 /** A monthly cap as a request states it, in nano-USD; null or absent is none. */
 export function readCap(text: string | null | undefined): bigint | null | ManagementRefusal {

@@ -1,8 +1,8 @@
 import { BusFault, type AnyRequest, type Bus } from '@gateway/bus';
 import { MESSAGES, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
+import { isRefusal } from '@gateway/contracts/operator';
 import { isConnectionFault, sqlStateOf } from '@gateway/postgres';
 import { counter } from '@gateway/service-kit';
-import { isRefusal } from '../domain/refusal.js';
 
 export type Door = <M extends AnyRequest>(
   message: M,

@@ -1,7 +1,7 @@
-import type { KeyCreate, KeyView, ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, type KeyCreate, type KeyView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { decideNewKey } from '../domain/new-key.js';
 import type { ApiKey } from '../domain/objects.js';
-import { commandTaken, isRefusal } from '../domain/refusal.js';
+import { commandTaken } from '../domain/refusal.js';
 import { toKeyView, toToldCap } from '../domain/views.js';
 import type { AccountsStore, FundingSource, MakeId } from '../ports.js';
 import { refuseMaskedForm, secretTaken } from './new-secret.js';

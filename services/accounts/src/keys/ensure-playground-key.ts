@@ -1,7 +1,7 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { answerInForce, type Changed } from '../change/await-in-force.js';
 import { rotated } from '../domain/key-state.js';
-import { accountClosed, refuse } from '../domain/refusal.js';
+import { accountClosed } from '../domain/refusal.js';
 import { toKeyRecord, toKeyView } from '../domain/views.js';
 import type { MakeId } from '../ports.js';
 import type { AccountsTx } from '../tx-ports.js';

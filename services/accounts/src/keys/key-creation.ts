@@ -1,7 +1,7 @@
 import type { accountsKeyCreation, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
+import { isRefusal, refuse } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
 import { decideNewKey } from '../domain/new-key.js';
-import { isRefusal, refuse } from '../domain/refusal.js';
 import type { AccountsStore, FundingSource } from '../ports.js';
 
 export interface KeyCreationPorts {

@@ -1,6 +1,5 @@
-import type { KeyView, ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type KeyView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { badCursor, isCursorOf, pageOf } from '../domain/page.js';
-import { refuse } from '../domain/refusal.js';
 import { toKeyView } from '../domain/views.js';
 import type { AccountsStore } from '../ports.js';
 

@@ -1,6 +1,5 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { ApiKey } from '../domain/objects.js';
-import { refuse } from '../domain/refusal.js';
 import type { KeysTx } from '../tx-ports.js';
 
 /** The key that an operator names, with its account locked. The playground key is internal: nobody names it. */

@@ -1,5 +1,4 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
-import { refuse } from '../domain/refusal.js';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 
 /** A masked form shows four characters at each end; so many in a row can only come from a secret. */
 const SECRET_PART = /[0-9a-f]{16}/i;

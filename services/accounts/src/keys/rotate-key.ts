@@ -1,7 +1,8 @@
+import { isRefusal, refuse } from '@gateway/contracts/operator';
 import type { KeyView, ManagementRefusal } from '@gateway/contracts/operator';
 import { answerWithInForce, type Changed } from '../change/await-in-force.js';
 import { keyState, rotated } from '../domain/key-state.js';
-import { commandTaken, isRefusal, refuse } from '../domain/refusal.js';
+import { commandTaken } from '../domain/refusal.js';
 import { toKeyRecord, toKeyView } from '../domain/views.js';
 import type { AccountsStore, InForce } from '../ports.js';
 import type { AccountsTx } from '../tx-ports.js';

@@ -1,7 +1,6 @@
-import type { KeyView, ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, refuse, type KeyView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { answerInForce, type Changed } from '../change/await-in-force.js';
 import { keyState, withState, type KeyVerb } from '../domain/key-state.js';
-import { isRefusal, refuse } from '../domain/refusal.js';
 import { toKeyRecord, toKeyView } from '../domain/views.js';
 import type { AccountsTx } from '../tx-ports.js';
 import { lockOwnKey } from './lock-own-key.js';

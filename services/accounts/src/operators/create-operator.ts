@@ -1,5 +1,4 @@
-import type { ManagementRefusal, OperatorCreate, OperatorView } from '@gateway/contracts/operator';
-import { refuse } from '../domain/refusal.js';
+import { refuse, type ManagementRefusal, type OperatorCreate, type OperatorView } from '@gateway/contracts/operator';
 import { toOperatorView } from '../domain/views.js';
 import type { AccountsStore, MakeId } from '../ports.js';
 

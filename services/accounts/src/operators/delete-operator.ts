@@ -1,5 +1,4 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
-import { refuse } from '../domain/refusal.js';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { toOperatorView } from '../domain/views.js';
 import type { AccountsStore } from '../ports.js';
 

@@ -1,7 +1,6 @@
-import type { AccountView, ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { answerInForce, type Changed } from '../change/await-in-force.js';
 import type { ApiKey } from '../domain/objects.js';
-import { isRefusal, refuse } from '../domain/refusal.js';
 import { toAccountRecord, toAccountView, toKeyRecord } from '../domain/views.js';
 import type { AccountsStore, ClosingSource, InForce } from '../ports.js';
 import type { AccountsTx } from '../tx-ports.js';

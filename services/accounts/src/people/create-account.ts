@@ -1,5 +1,4 @@
-import type { AccountCreate, AccountView, ManagementRefusal } from '@gateway/contracts/operator';
-import { refuse } from '../domain/refusal.js';
+import { refuse, type AccountCreate, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { toAccountView } from '../domain/views.js';
 import type { AccountsStore, MakeId } from '../ports.js';
 import { takeInUser } from './take-in-user.js';

@@ -1,7 +1,7 @@
-import type { ManagementRefusal, MemberCreate, MemberView } from '@gateway/contracts/operator';
+import { isRefusal, type ManagementRefusal, type MemberCreate, type MemberView } from '@gateway/contracts/operator';
 import { refuseNewMember } from '../domain/members.js';
 import { readCap } from '../domain/read-cap.js';
-import { commandTaken, isRefusal } from '../domain/refusal.js';
+import { commandTaken } from '../domain/refusal.js';
 import { toMemberView, toToldCap } from '../domain/views.js';
 import type { AccountsStore, MakeId } from '../ports.js';
 import { queueNotice } from '../sign-in/queue-notice.js';

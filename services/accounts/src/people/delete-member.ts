@@ -1,7 +1,6 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { refuseMemberDelete } from '../domain/members.js';
 import { withState } from '../domain/key-state.js';
-import { refuse } from '../domain/refusal.js';
 import { toKeyRecord, toKeyView, toMemberView } from '../domain/views.js';
 import type { AccountsStore } from '../ports.js';
 import type { AccountsTx } from '../tx-ports.js';

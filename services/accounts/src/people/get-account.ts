@@ -1,5 +1,4 @@
-import type { AccountView, ManagementRefusal } from '@gateway/contracts/operator';
-import { refuse } from '../domain/refusal.js';
+import { refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { toAccountView } from '../domain/views.js';
 import type { AccountsStore } from '../ports.js';
 

@@ -1,6 +1,5 @@
-import type { ManagementRefusal, MemberView } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal, type MemberView } from '@gateway/contracts/operator';
 import { badCursor, isCursorOf, pageOf } from '../domain/page.js';
-import { refuse } from '../domain/refusal.js';
 import { toMemberView } from '../domain/views.js';
 import type { AccountsStore } from '../ports.js';
 

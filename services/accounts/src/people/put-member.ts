@@ -1,7 +1,13 @@
-import type { ManagementRefusal, MemberPut, MemberView } from '@gateway/contracts/operator';
+import {
+  isRefusal,
+  refuse,
+  type ManagementRefusal,
+  type MemberPut,
+  type MemberView,
+} from '@gateway/contracts/operator';
 import { answerInForce, type Changed } from '../change/await-in-force.js';
 import { decideMemberPut } from '../domain/members.js';
-import { accountClosed, isRefusal, refuse } from '../domain/refusal.js';
+import { accountClosed } from '../domain/refusal.js';
 import { toMemberRecord, toMemberView, toToldCap } from '../domain/views.js';
 import type { AccountsTx } from '../tx-ports.js';
 import type { ChangeAccountPorts } from './set-account-state.js';

@@ -1,7 +1,7 @@
-import type { AccountView, ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { answerInForce, type Changed } from '../change/await-in-force.js';
 import { withAccountState, type AccountVerb } from '../domain/account-state.js';
-import { accountClosed, refuse } from '../domain/refusal.js';
+import { accountClosed } from '../domain/refusal.js';
 import { toAccountRecord, toAccountView } from '../domain/views.js';
 import type { AccountsStore, InForce } from '../ports.js';
 import type { AccountsTx } from '../tx-ports.js';

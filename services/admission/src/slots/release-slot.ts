@@ -1,5 +1,6 @@
 import { BUCKETS_TOTAL, bucketOfAccount } from '@gateway/contracts/ids';
 import type { AnswerBodyOf, ReceivedOf, admissionReleaseSlot } from '@gateway/contracts/messages';
+import { refuse } from '@gateway/contracts/operator';
 import { bucketKeys } from '../domain/gate-keys.js';
 import { SCAN_BEGIN, takeCall } from '../domain/slot-scripts.js';
 import { AdmissionFault } from '../ports.js';
@@ -63,5 +64,5 @@ async function accountOfCall(
 }
 
 function notFound(): ReleaseAnswer {
-  return { refused: { code: 'not_found', message: 'no call with this id is running', param: 'requestId' } };
+  return refuse('not_found', 'no call with this id is running', 'requestId');
 }

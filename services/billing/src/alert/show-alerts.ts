@@ -1,8 +1,7 @@
 import type { AnswerBodyOf, billingAlerts, billingWebhookDeliveries, ReceivedOf } from '@gateway/contracts/messages';
-import type { WebhookDeliveryView } from '@gateway/contracts/operator';
+import { isRefusal, type WebhookDeliveryView } from '@gateway/contracts/operator';
 import type { AlertStore, Delivery, WebhookStore } from '../alert-ports.js';
 import { toAlertView } from '../domain/alert.js';
-import { isRefusal } from '../domain/refusal.js';
 import { pageOf, readNumberCursor } from '../show/page.js';
 
 /** The alerts of an account, newest first. */

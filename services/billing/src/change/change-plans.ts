@@ -5,10 +5,9 @@ import type {
   billingPutPlan,
   ReceivedOf,
 } from '@gateway/contracts/messages';
-import type { ApplyChange, ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, refuse, type ApplyChange, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { PlanChange, PlanPut } from '../domain/decide-plans.js';
 import { planFromWire, toPlanView, type PlanVersion } from '../domain/plan-spec.js';
-import { isRefusal, refusal } from '../domain/refusal.js';
 import type { PlanStore } from '../operator-ports.js';
 
 export interface PlanDeps {
@@ -50,7 +49,7 @@ export async function applyPlans(
   const puts: PlanPut[] = [];
   for (const [index, { id, spec }] of plans.entries()) {
     if (puts.some((put) => put.id === id))
-      return refusal('invalid_request', `plan ${id} stands twice`, `objects[${index}]`);
+      return refuse('invalid_request', `plan ${id} stands twice`, `objects[${index}]`);
     const plan = planFromWire(spec);
     if (isRefusal(plan)) return ofObject(plan, id, index);
     puts.push({ id, plan });
@@ -64,7 +63,7 @@ export async function applyPlans(
 /** Names the object of the document in which the refused field lies; `index` counts the plans that came. */
 function ofObject({ refused }: ManagementRefusal, id: string, index: number): ManagementRefusal {
   const { code, message, param } = refused;
-  return refusal(code, `plan ${id}: ${message}`, `objects[${index}].spec.${param}`);
+  return refuse(code, `plan ${id}: ${message}`, `objects[${index}].spec.${param}`);
 }
 
 function toApplyChange({ id, change, before, after }: PlanChange): ApplyChange {

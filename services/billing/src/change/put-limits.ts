@@ -1,5 +1,5 @@
 import type { AnswerBodyOf, billingPutLimits, ReceivedOf } from '@gateway/contracts/messages';
-import { notInForce } from '../domain/refusal.js';
+import { notInForce } from '@gateway/contracts/operator';
 import type { LimitOverrides } from '../domain/terms.js';
 import type { InForce, LimitsStore } from '../operator-ports.js';
 

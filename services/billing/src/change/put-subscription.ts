@@ -5,8 +5,8 @@ import type {
   billingPutSubscription,
   ReceivedOf,
 } from '@gateway/contracts/messages';
+import { notInForce, refuse } from '@gateway/contracts/operator';
 import { toSubscriptionView } from '../domain/periods.js';
-import { notInForce, refusal } from '../domain/refusal.js';
 import { decidePeriod, type PeriodWish } from '../domain/subscribe.js';
 import type { InForce, SubscriptionStore } from '../operator-ports.js';
 
@@ -54,6 +54,6 @@ export async function deleteSubscription(
   { account, actor }: ReceivedOf<typeof billingDeleteSubscription>,
 ): Promise<AnswerBodyOf<typeof billingDeleteSubscription>> {
   const change = await store.endPeriods(account, actor, now());
-  if (change === null) return refusal('not_found', 'the account has no subscription', null);
+  if (change === null) return refuse('not_found', 'the account has no subscription');
   return (await inForce.awaitDelivered(account, change)) ? { deleted: true } : notInForce();
 }

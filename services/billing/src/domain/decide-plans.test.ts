@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { planSpec } from '@gateway/contracts/operator';
+import { isRefusal, planSpec } from '@gateway/contracts/operator';
 import { CHANGES_BYTES_MAX, decidePlans, type KnownPlan } from './decide-plans.js';
 import { planFromWire, toPlanView } from './plan-spec.js';
 import type { PlanSpec } from './terms.js';
-import { isRefusal } from './refusal.js';
 
 const MADE = new Date('2026-11-01T00:00:00Z');
 const NOW = new Date('2026-11-20T00:00:00Z');

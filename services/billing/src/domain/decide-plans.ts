@@ -1,6 +1,5 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { isSamePlan, toPlanView, type PlanVersion } from './plan-spec.js';
-import { refusal } from './refusal.js';
 import type { PlanSpec } from './terms.js';
 
 export interface PlanPut {
@@ -47,12 +46,12 @@ export function decidePlans(
   const pruned = wish.prune ? [...known.values()].filter(({ id, deleted }) => !deleted && !kept.has(id)) : [];
   for (const id of [...wish.deletes, ...pruned.map((plan) => plan.id).sort()]) {
     const plan = known.get(id);
-    if (plan === undefined || plan.deleted) return refusal('not_found', `there is no plan ${id}`, null);
-    if (plan.inUse) return refusal('in_use', `plan ${id} has subscriptions that have not ended`, null);
+    if (plan === undefined || plan.deleted) return refuse('not_found', `there is no plan ${id}`);
+    if (plan.inUse) return refuse('in_use', `plan ${id} has subscriptions that have not ended`);
     changes.push({ id, change: 'deleted', before: versionOf(plan), after: null });
   }
   return bytesOf(changes) > CHANGES_BYTES_MAX
-    ? refusal('invalid_request', 'these are too many changes for one document: apply it in parts', null)
+    ? refuse('invalid_request', 'these are too many changes for one document: apply it in parts')
     : changes;
 }
 

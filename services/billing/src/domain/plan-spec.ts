@@ -1,7 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ManagementRefusal, PlanSpec as WirePlanSpec, PlanView } from '@gateway/contracts/operator';
+import {
+  refuse,
+  type ManagementRefusal,
+  type PlanSpec as WirePlanSpec,
+  type PlanView,
+} from '@gateway/contracts/operator';
 import { formatUsd, MoneyFormatError, parseUsd, type WindowType, type WindowUnit } from '@gateway/metering';
-import { refusal } from './refusal.js';
 import type { PlanSpec } from './terms.js';
 
 /** A version of a plan, as it is stored for ever. */
@@ -42,7 +46,7 @@ export function planFromWire(spec: WirePlanSpec): PlanSpec | ManagementRefusal {
   };
   return figures.beyond === null
     ? plan
-    : refusal('invalid_request', `${figures.beyond} lies beyond 9,000,000 USD`, figures.beyond);
+    : refuse('invalid_request', `${figures.beyond} lies beyond 9,000,000 USD`, figures.beyond);
 }
 
 /** A plan as operators see it: what is shown can be put again and changes nothing. */

@@ -1,7 +1,6 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { anchorDayOf } from './period-calendar.js';
 import { RENEWING_PERIOD_MS_MIN, shownPeriod, type Period } from './periods.js';
-import { refusal } from './refusal.js';
 
 /** The period that an operator asks for. Times are epoch milliseconds, [start, end). */
 export interface PeriodWish {
@@ -50,12 +49,12 @@ export type PeriodDecision =
  */
 export function decidePeriod(wish: PeriodWish, facts: PeriodFacts): PeriodDecision {
   const { periods, planVersion, closed, newId, now } = facts;
-  const refused = closed ? refusal('state_conflict', 'the account is closed', null) : refuse(wish, now);
+  const refused = closed ? refuse('state_conflict', 'the account is closed') : refusePeriod(wish, now);
   if (refused !== null) return { kind: 'refused', refusal: refused };
   const same = periods.find(({ start }) => start === wish.start);
   if (same !== undefined && isSame(same, wish)) return { kind: 'unchanged', period: same };
   if (planVersion === null) {
-    return { kind: 'refused', refusal: refusal('not_found', `there is no plan ${wish.planId}`, 'planId') };
+    return { kind: 'refused', refusal: refuse('not_found', `there is no plan ${wish.planId}`, 'planId') };
   }
   const others = periods.filter((period) => period !== same && period.end > now);
   const ended = others.filter((other) => isReplaced(other, wish, now));
@@ -75,11 +74,11 @@ export function decidePeriod(wish: PeriodWish, facts: PeriodFacts): PeriodDecisi
   };
 }
 
-function refuse({ start, end, renews }: PeriodWish, now: number): ManagementRefusal | null {
-  if (start < 0) return refusal('invalid_request', 'a period begins in 1970 or later', 'periodStart');
-  if (end <= now) return refusal('invalid_request', 'the period has ended already', 'periodEnd');
+function refusePeriod({ start, end, renews }: PeriodWish, now: number): ManagementRefusal | null {
+  if (start < 0) return refuse('invalid_request', 'a period begins in 1970 or later', 'periodStart');
+  if (end <= now) return refuse('invalid_request', 'the period has ended already', 'periodEnd');
   if (renews && end - start < RENEWING_PERIOD_MS_MIN) {
-    return refusal('invalid_request', 'a period that renews lasts one second or longer', 'periodEnd');
+    return refuse('invalid_request', 'a period that renews lasts one second or longer', 'periodEnd');
   }
   return null;
 }

@@ -1,7 +1,7 @@
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { AnswerBodyOf, billingAddWalletEntry, ReceivedOf } from '@gateway/contracts/messages';
+import { notInForce, refuse } from '@gateway/contracts/operator';
 import { formatUsd, MoneyFormatError, monthOf, parseUsd } from '@gateway/metering';
-import { notInForce, refusal } from '../domain/refusal.js';
 import { decideWalletEntry, type WalletDecision } from '../domain/wallet-entry.js';
 import type { InForce } from '../operator-ports.js';
 import type { ShowStore, WalletEntryRow, WalletStore } from '../ports.js';
@@ -26,7 +26,7 @@ type Answer = AnswerBodyOf<typeof billingAddWalletEntry>;
  */
 export async function addWalletEntry(deps: AddWalletEntryDeps, request: Request): Promise<Answer> {
   const amountNanoUsd = readAmount(request.spec.amountUsd);
-  if (amountNanoUsd === null) return refusal('invalid_request', 'the amount is beyond 9,000,000 USD', 'amountUsd');
+  if (amountNanoUsd === null) return refuse('invalid_request', 'the amount is beyond 9,000,000 USD', 'amountUsd');
   const now = deps.now();
   const { kind, reason, reference, relatesTo } = request.spec;
   const entry = {
@@ -68,20 +68,20 @@ function refusalOf(decision: WalletDecision): Answer {
   if (decision.kind !== 'refused') throw new Error(`a wallet entry was ${decision.kind} and not found`);
   switch (decision.why) {
     case 'reference_taken':
-      return refusal('idempotency_conflict', 'the reference belongs to another entry', 'reference');
+      return refuse('idempotency_conflict', 'the reference belongs to another entry', 'reference');
     case 'related_unknown':
-      return refusal('invalid_request', 'relatesTo is no ledger transaction or call of this account', 'relatesTo');
+      return refuse('invalid_request', 'relatesTo is no ledger transaction or call of this account', 'relatesTo');
     case 'related_kind':
-      return refusal(
+      return refuse(
         'invalid_request',
         'a refund that takes relates to the credit that paid it in, one that gives to the call that it is for; anything else is an adjustment',
         'relatesTo',
       );
     case 'more_than_left':
-      return refusal('state_conflict', 'that is more than is left of what it relates to', 'amountUsd');
+      return refuse('state_conflict', 'that is more than is left of what it relates to', 'amountUsd');
     case 'closed':
-      return refusal('state_conflict', 'the account is closed', null);
+      return refuse('state_conflict', 'the account is closed');
     case 'bounds':
-      return refusal('invalid_request', 'the balance would lie beyond 9,000,000 USD', 'amountUsd');
+      return refuse('invalid_request', 'the balance would lie beyond 9,000,000 USD', 'amountUsd');
   }
 }

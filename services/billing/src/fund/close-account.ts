@@ -1,6 +1,6 @@
 import type { AnswerBodyOf, billingCloseAccount, ReceivedOf } from '@gateway/contracts/messages';
+import { notInForce, refuse } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
-import { notInForce, refusal } from '../domain/refusal.js';
 import type { CloseStore, InForce } from '../operator-ports.js';
 
 export interface CloseAccountDeps {
@@ -23,7 +23,7 @@ export async function closeAccount(
   if (outcome.kind === 'wallet') {
     const balance = formatUsd(outcome.balanceNanoUsd);
     const remedy = outcome.balanceNanoUsd > 0n ? 'pay it out by a refund' : 'give the debt up by an adjustment';
-    return refusal('state_conflict', `the wallet holds ${balance} USD: ${remedy} first`, null);
+    return refuse('state_conflict', `the wallet holds ${balance} USD: ${remedy} first`);
   }
   return (await inForce.awaitDelivered(account, outcome.change)) ? { closed: true } : notInForce();
 }

@@ -1,6 +1,5 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { monthEnd, monthStart } from '@gateway/metering';
-import { refusal } from '../domain/refusal.js';
 
 /** The bounds of a calendar month (UTC) in epoch milliseconds, [from, to). */
 export interface MonthBounds {
@@ -13,7 +12,7 @@ export function readMonth(month: string): MonthBounds | ManagementRefusal {
   try {
     return { from: monthStart(month), to: monthEnd(month) };
   } catch (error) {
-    if (error instanceof RangeError) return refusal('invalid_request', 'the ledger does not reach so far', 'month');
+    if (error instanceof RangeError) return refuse('invalid_request', 'the ledger does not reach so far', 'month');
     throw error;
   }
 }

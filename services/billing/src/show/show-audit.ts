@@ -1,6 +1,5 @@
 import type { AnswerBodyOf, billingAudit, ReceivedOf } from '@gateway/contracts/messages';
-import type { AuditEntryView } from '@gateway/contracts/operator';
-import { isRefusal } from '../domain/refusal.js';
+import { isRefusal, type AuditEntryView } from '@gateway/contracts/operator';
 import type { AuditStore, WrittenChange } from '../operator-ports.js';
 import { pageOf, readNumberCursor } from './page.js';
 

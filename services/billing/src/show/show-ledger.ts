@@ -5,8 +5,8 @@ import type {
   billingTrialBalance,
   ReceivedOf,
 } from '@gateway/contracts/messages';
+import { isRefusal, refuse } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
-import { isRefusal, refusal } from '../domain/refusal.js';
 import type { FinanceStore } from '../operator-ports.js';
 import type { ShowStore } from '../ports.js';
 import { pageOf, readUuidCursor } from './page.js';
@@ -35,7 +35,7 @@ export async function showLedgerTransaction(
   { id }: ReceivedOf<typeof billingLedgerTransaction>,
 ): Promise<AnswerBodyOf<typeof billingLedgerTransaction>> {
   const transaction = await store.transaction(id);
-  if (transaction === null) return refusal('not_found', 'no ledger transaction has this id', null);
+  if (transaction === null) return refuse('not_found', 'no ledger transaction has this id');
   return { transaction: toTransactionView(transaction) };
 }
 

@@ -1,6 +1,6 @@
 import type { AnswerBodyOf, billingGetPlan, billingListPlans, ReceivedOf } from '@gateway/contracts/messages';
+import { isRefusal, refuse } from '@gateway/contracts/operator';
 import { toPlanView } from '../domain/plan-spec.js';
-import { isRefusal, refusal } from '../domain/refusal.js';
 import type { PlanStore } from '../operator-ports.js';
 import { pageOf, readIdCursor } from './page.js';
 
@@ -10,7 +10,7 @@ export async function showPlan(
   { id }: ReceivedOf<typeof billingGetPlan>,
 ): Promise<AnswerBodyOf<typeof billingGetPlan>> {
   const plan = await store.plan(id);
-  return plan === null ? refusal('not_found', `there is no plan ${id}`, null) : { plan: toPlanView(plan) };
+  return plan === null ? refuse('not_found', `there is no plan ${id}`) : { plan: toPlanView(plan) };
 }
 
 /** All plans by their ids. */

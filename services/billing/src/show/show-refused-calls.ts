@@ -6,7 +6,7 @@ import {
   type billingRefusedCalls,
   type ReceivedOf,
 } from '@gateway/contracts/messages';
-import { refusal } from '../domain/refusal.js';
+import { refuse } from '@gateway/contracts/operator';
 import type { RefusedCalls, RefusedStore } from '../insight-ports.js';
 
 const DAY_MS = 86_400_000;
@@ -16,9 +16,9 @@ export async function showRefusedCalls(
   store: Pick<RefusedStore, 'list'>,
   { account, from, to, key }: ReceivedOf<typeof billingRefusedCalls>,
 ): Promise<AnswerBodyOf<typeof billingRefusedCalls>> {
-  if (to <= from) return refusal('invalid_request', 'the time ends before it begins', 'to');
+  if (to <= from) return refuse('invalid_request', 'the time ends before it begins', 'to');
   if (to - from > REFUSED_KEPT_MS)
-    return refusal('invalid_request', `refused calls are kept for ${REFUSED_KEPT_MS / DAY_MS} days`, 'from');
+    return refuse('invalid_request', `refused calls are kept for ${REFUSED_KEPT_MS / DAY_MS} days`, 'from');
   const { rows, totals } = await store.list({ account, from, to, key: key ?? null, limit: REFUSED_SHOWN_MAX + 1 });
   return { rows: rows.slice(0, REFUSED_SHOWN_MAX).map(toView), more: rows.length > REFUSED_SHOWN_MAX, totals };
 }
@@ -29,7 +29,7 @@ export async function showRefusedCall(
   { requestId }: ReceivedOf<typeof billingRefusedCall>,
 ): Promise<AnswerBodyOf<typeof billingRefusedCall>> {
   const found = await store.find(requestId);
-  if (found === null) return refusal('not_found', 'no refused call that is kept has this id', null);
+  if (found === null) return refuse('not_found', 'no refused call that is kept has this id');
   return { account: found.account, row: toView(found) };
 }
 

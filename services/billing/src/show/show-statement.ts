@@ -1,7 +1,6 @@
 import type { AnswerBodyOf, billingStatement, billingStatementLines, ReceivedOf } from '@gateway/contracts/messages';
-import { STATEMENT_LINES_MAX } from '@gateway/contracts/operator';
+import { isRefusal, refuse, STATEMENT_LINES_MAX } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
-import { isRefusal, refusal } from '../domain/refusal.js';
 import type { FinanceStore, Spend, SpendList } from '../operator-ports.js';
 import { pageOf, readNameCursor } from './page.js';
 import { readMonth } from './read-month.js';
@@ -14,7 +13,7 @@ export async function showStatement(
   const bounds = readMonth(month);
   if (isRefusal(bounds)) return bounds;
   const facts = await store.statement(account, bounds.from, bounds.to, STATEMENT_LINES_MAX);
-  if (facts === null) return refusal('invalid_request', 'the ledger does not reach so far', 'month');
+  if (facts === null) return refuse('invalid_request', 'the ledger does not reach so far', 'month');
   return {
     statement: {
       accountId: account,

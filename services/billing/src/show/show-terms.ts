@@ -1,6 +1,6 @@
 import type { AnswerBodyOf, billingGetLimits, billingGetSubscription } from '@gateway/contracts/messages';
+import { refuse } from '@gateway/contracts/operator';
 import { shownPeriod, toSubscriptionView } from '../domain/periods.js';
-import { refusal } from '../domain/refusal.js';
 import { toLimitsView } from '../domain/terms.js';
 import type { LimitsStore, SubscriptionStore } from '../operator-ports.js';
 
@@ -19,6 +19,6 @@ export async function showSubscription(
   now: number,
 ): Promise<AnswerBodyOf<typeof billingGetSubscription>> {
   const shown = shownPeriod(await store.periods(account, now), now);
-  if (shown === null) return refusal('not_found', 'the account has no subscription', null);
+  if (shown === null) return refuse('not_found', 'the account has no subscription');
   return { subscription: toSubscriptionView(shown, now) };
 }

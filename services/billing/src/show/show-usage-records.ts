@@ -1,5 +1,5 @@
 import type { AnswerBodyOf, billingUsageRecord, billingUsageRecords, ReceivedOf } from '@gateway/contracts/messages';
-import { isRefusal, refusal } from '../domain/refusal.js';
+import { isRefusal, refuse } from '@gateway/contracts/operator';
 import type { ShowStore } from '../ports.js';
 import { pageOf, readUuidCursor } from './page.js';
 import { toRecordView, toTransactionView } from './views.js';
@@ -10,7 +10,7 @@ export async function showUsageRecord(
   requestId: string,
 ): Promise<AnswerBodyOf<typeof billingUsageRecord>> {
   const found = await store.record(requestId);
-  if (found === null) return refusal('not_found', 'no usage record has this id', null);
+  if (found === null) return refuse('not_found', 'no usage record has this id');
   return { record: toRecordView(found.record), transactions: found.transactions.map(toTransactionView) };
 }
 

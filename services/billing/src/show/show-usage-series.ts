@@ -8,7 +8,7 @@ import {
   type billingUsageSeries,
   type ReceivedOf,
 } from '@gateway/contracts/messages';
-import { refusal } from '../domain/refusal.js';
+import { refuse } from '@gateway/contracts/operator';
 import type { PlacedRow, SeriesRow, UsageHoursStore } from '../insight-ports.js';
 
 const HOUR_MS = 3_600_000;
@@ -24,9 +24,9 @@ export async function showUsageSeries(
   { account, from, to, by, groupBy, key, model, member }: ReceivedOf<typeof billingUsageSeries>,
 ): Promise<AnswerBodyOf<typeof billingUsageSeries>> {
   const longest = by === 'hour' ? SERIES_HOURLY_MS_MAX : SERIES_MS_MAX;
-  if (to <= from) return refusal('invalid_request', 'the series ends before it begins', 'to');
+  if (to <= from) return refuse('invalid_request', 'the series ends before it begins', 'to');
   if (to - from > longest)
-    return refusal('invalid_request', `a series by the ${by} covers ${longest / DAY_MS} days at most`, 'from');
+    return refuse('invalid_request', `a series by the ${by} covers ${longest / DAY_MS} days at most`, 'from');
   const rows = await store.series({
     account,
     from: Math.floor(from / HOUR_MS) * HOUR_MS,

@@ -6,9 +6,8 @@ import type {
   billingRotateWebhookSecret,
   ReceivedOf,
 } from '@gateway/contracts/messages';
-import type { ManagementRefusal, WebhookView } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal, type WebhookView } from '@gateway/contracts/operator';
 import type { Webhook, WebhookStore } from '../alert-ports.js';
-import { refusal } from '../domain/refusal.js';
 import { checkWebhookUrl } from './check-url.js';
 
 export interface WebhookDeps {
@@ -25,7 +24,7 @@ export async function putWebhook(
   const url = checkWebhookUrl(spec.url, privateAllowed);
   if (typeof url !== 'string') return url;
   const put = await store.putWebhook({ account, url, enabled: spec.enabled, sealedSecret, actor });
-  if (put === null) return refusal('state_conflict', 'the account is closed', null);
+  if (put === null) return refuse('state_conflict', 'the account is closed');
   return { change: put.change, webhook: toWebhookView(put.webhook) };
 }
 
@@ -55,7 +54,7 @@ export async function rotateWebhookSecret(
 }
 
 function noWebhook(): ManagementRefusal {
-  return refusal('not_found', 'the account has no webhook', null);
+  return refuse('not_found', 'the account has no webhook');
 }
 
 function toWebhookView({ account, url, enabled, createdAt, changedAt }: Webhook): WebhookView {

@@ -1,6 +1,5 @@
-import { WEBHOOK_URL_CHARS_MAX, type ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, WEBHOOK_URL_CHARS_MAX, type ManagementRefusal } from '@gateway/contracts/operator';
 import { isPrivateHost } from '@gateway/service-kit';
-import { refusal } from '../domain/refusal.js';
 
 /**
  * A webhook's address as it is kept: normalised by the URL parser. Names are judged by their text; what they resolve to is
@@ -8,7 +7,7 @@ import { refusal } from '../domain/refusal.js';
  * @param privateAllowed private and loopback addresses, and plain HTTP to them
  */
 export function checkWebhookUrl(text: string, privateAllowed: boolean): string | ManagementRefusal {
-  const wrong = (message: string) => refusal('invalid_request', `url ${message}`, 'url');
+  const wrong = (message: string) => refuse('invalid_request', `url ${message}`, 'url');
   if (!URL.canParse(text)) return wrong('is no URL');
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return wrong('must begin with https://');

@@ -1,6 +1,6 @@
+import { isRefusal } from '@gateway/contracts/operator';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { CatalogSnapshot } from '../domain/objects.js';
-import { isRefusal } from '../domain/refusal.js';
 import type { CatalogReads, CatalogStore } from '../ports.js';
 import { makeCatalogReads } from './catalog-reads.js';
 import { makeCatalogTx } from './catalog-tx.js';

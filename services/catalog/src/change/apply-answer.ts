@@ -1,6 +1,12 @@
-import type { ApplyChange, ManagementRefusal, ModelView, SourceView, VersionView } from '@gateway/contracts/operator';
+import {
+  refuse,
+  type ApplyChange,
+  type ManagementRefusal,
+  type ModelView,
+  type SourceView,
+  type VersionView,
+} from '@gateway/contracts/operator';
 import type { Named } from '../domain/objects.js';
-import { refuse } from '../domain/refusal.js';
 import type { Turn } from './turn.js';
 
 /** JSON bytes of the changes of one document; the bus carries messages of 1,000,000. */

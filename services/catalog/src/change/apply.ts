@@ -1,6 +1,11 @@
-import type { ApplyChange, CatalogObject, ManagementRefusal } from '@gateway/contracts/operator';
+import {
+  isRefusal,
+  refuse,
+  type ApplyChange,
+  type CatalogObject,
+  type ManagementRefusal,
+} from '@gateway/contracts/operator';
 import type { Kind, Named } from '../domain/objects.js';
-import { isRefusal, refuse } from '../domain/refusal.js';
 import type { CatalogTx, DocumentTx } from '../ports.js';
 import { applyChangeOf, checkAnswerSize, deletionOf } from './apply-answer.js';
 import { awaitInForce, DOCUMENT_PUBLISHED_WAIT_MS } from './awaited.js';

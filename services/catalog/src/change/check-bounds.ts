@@ -1,6 +1,5 @@
 import { SOURCES_PER_MODEL_MAX } from '@gateway/contracts/messages';
-import type { ManagementRefusal } from '@gateway/contracts/operator';
-import { refuse } from '../domain/refusal.js';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { CatalogTx } from '../ports.js';
 
 /** Providers, models and sources together; the bus publishes at most 20,000 entries. */

@@ -1,6 +1,5 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Kind, Named } from '../domain/objects.js';
-import { isRefusal, refuse } from '../domain/refusal.js';
 import type { CatalogTx } from '../ports.js';
 import { readView } from '../show/read-view.js';
 import { awaitInForce } from './awaited.js';

@@ -1,8 +1,7 @@
-import type { ManagementRefusal, PricesSpec } from '@gateway/contracts/operator';
+import { isRefusal, type ManagementRefusal, type PricesSpec } from '@gateway/contracts/operator';
 import { planVersion, type NewFigures } from '../domain/dated-versions.js';
 import { figuresOf } from '../domain/figures.js';
 import type { DatedFigures } from '../domain/objects.js';
-import { isRefusal } from '../domain/refusal.js';
 
 /** The version that a PUT's `prices` or `costs` make: null for none (absent, or as it is already). */
 export function planFigures(

@@ -1,8 +1,7 @@
-import type { ManagementRefusal, ModelSpec, ModelView } from '@gateway/contracts/operator';
+import { isRefusal, refuse, type ManagementRefusal, type ModelSpec, type ModelView } from '@gateway/contracts/operator';
 import { shownVersions, withVersion, type NewFigures } from '../domain/dated-versions.js';
 import { leastExceedsWorst } from '../domain/figures.js';
 import { modelOf } from '../domain/from-spec.js';
-import { isRefusal, refuse } from '../domain/refusal.js';
 import { sameContent } from '../domain/same-content.js';
 import { modelViewOf } from '../domain/views.js';
 import type { CatalogTx } from '../ports.js';

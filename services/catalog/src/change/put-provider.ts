@@ -1,6 +1,5 @@
-import type { ManagementRefusal, ProviderSpec, ProviderView } from '@gateway/contracts/operator';
+import { isRefusal, type ManagementRefusal, type ProviderSpec, type ProviderView } from '@gateway/contracts/operator';
 import { providerOf } from '../domain/from-spec.js';
-import { isRefusal } from '../domain/refusal.js';
 import { sameContent } from '../domain/same-content.js';
 import { providerViewOf } from '../domain/views.js';
 import type { CatalogTx } from '../ports.js';

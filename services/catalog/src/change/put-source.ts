@@ -1,8 +1,13 @@
-import type { ManagementRefusal, SourceSpec, SourceView } from '@gateway/contracts/operator';
+import {
+  isRefusal,
+  refuse,
+  type ManagementRefusal,
+  type SourceSpec,
+  type SourceView,
+} from '@gateway/contracts/operator';
 import { withVersion } from '../domain/dated-versions.js';
 import { sourceOf } from '../domain/from-spec.js';
 import type { DatedFigures, Provider, Source } from '../domain/objects.js';
-import { isRefusal, refuse } from '../domain/refusal.js';
 import { sameContent } from '../domain/same-content.js';
 import { keptAuth } from '../domain/source-auth.js';
 import { sourceViewOf } from '../domain/views.js';

@@ -1,5 +1,4 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
-import { isRefusal } from '../domain/refusal.js';
+import { isRefusal, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { CatalogStore, CatalogTx } from '../ports.js';
 import { awaitInForce, type AwaitPorts } from './awaited.js';
 

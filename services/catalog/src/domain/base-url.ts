@@ -1,6 +1,5 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { isPrivateHost } from '@gateway/service-kit/network-address';
-import { refuse } from './refusal.js';
 
 export interface BaseUrlRules {
   /** Private and loopback addresses, and plain HTTP to them. */

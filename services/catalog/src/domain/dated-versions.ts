@@ -1,8 +1,7 @@
 import type { PriceFigures } from '@gateway/metering';
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { sameFigures } from './figures.js';
 import type { DatedFigures } from './objects.js';
-import { refuse } from './refusal.js';
 
 /**
  * Versions that may wait for their time, of one model or source. With the one in force and the one before it they fit an

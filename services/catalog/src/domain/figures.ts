@@ -1,8 +1,7 @@
 import { convertFigures, formatUsd, MoneyFormatError, parseUsd } from '@gateway/metering';
 import type { PriceFigures, TokenPrices } from '@gateway/metering';
 import type { WirePriceFigures } from '@gateway/contracts/messages';
-import type { ManagementRefusal, PricesSpec } from '@gateway/contracts/operator';
-import { refuse } from './refusal.js';
+import { refuse, type ManagementRefusal, type PricesSpec } from '@gateway/contracts/operator';
 
 /** What the least cost divides prompt bytes by (metering): the bytes that no more than one token is expected to cover. */
 const LEAST_COST_BYTES_PER_TOKEN = 8;

@@ -1,7 +1,13 @@
 import { ENDPOINTS } from '@gateway/contracts/messages';
-import type { ManagementRefusal, ModelSpec, ProviderSpec, SourceSpec } from '@gateway/contracts/operator';
+import {
+  isRefusal,
+  refuse,
+  type ManagementRefusal,
+  type ModelSpec,
+  type ProviderSpec,
+  type SourceSpec,
+} from '@gateway/contracts/operator';
 import { checkBaseUrl } from './base-url.js';
-import { isRefusal, refuse } from './refusal.js';
 import type { Model, Provider, Source } from './objects.js';
 
 /** Largest source without its costs, as JSON in bytes: with them it still fits an entry of the bucket (64 KiB). */

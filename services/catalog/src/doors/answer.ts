@@ -1,8 +1,7 @@
 import { BusFault } from '@gateway/bus';
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, type ManagementRefusal } from '@gateway/contracts/operator';
 import { isConnectionFault } from '@gateway/postgres';
 import { counter } from '@gateway/service-kit';
-import { isRefusal } from '../domain/refusal.js';
 
 const OUTCOMES = ['created', 'changed', 'unchanged', 'deleted', 'applied', 'refused', 'fault'] as const;
 type Outcome = (typeof OUTCOMES)[number];

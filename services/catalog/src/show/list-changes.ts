@@ -1,5 +1,4 @@
-import type { AuditEntryView, ManagementRefusal } from '@gateway/contracts/operator';
-import { isRefusal, refuse } from '../domain/refusal.js';
+import { isRefusal, refuse, type AuditEntryView, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { CatalogStore, RecordedChange } from '../ports.js';
 import { pageOf, placeOf, type PageOf, type PageRequest } from './pages.js';
 

@@ -1,5 +1,10 @@
-import type { ManagementRefusal, ModelView, ProviderView, SourceView } from '@gateway/contracts/operator';
-import { isRefusal } from '../domain/refusal.js';
+import {
+  isRefusal,
+  type ManagementRefusal,
+  type ModelView,
+  type ProviderView,
+  type SourceView,
+} from '@gateway/contracts/operator';
 import { modelViewOf, providerViewOf, sourceViewOf } from '../domain/views.js';
 import type { CatalogReads, CatalogStore, Page } from '../ports.js';
 import { pageOf, placeOf, type PageOf, type PageRequest } from './pages.js';

@@ -1,5 +1,4 @@
-import type { ManagementRefusal, SourceHealthView } from '@gateway/contracts/operator';
-import { isRefusal } from '../domain/refusal.js';
+import { isRefusal, type ManagementRefusal, type SourceHealthView } from '@gateway/contracts/operator';
 import { sourceHealthOf, type SourceReport } from '../domain/source-health.js';
 import type { CatalogStore } from '../ports.js';
 import { pageOf, placeOf, type PageOf, type PageRequest } from './pages.js';

@@ -1,6 +1,5 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { readCursor, writeCursor } from '../domain/cursor.js';
-import { refuse } from '../domain/refusal.js';
 
 /** JSON bytes of one page; the bus carries messages of 1,000,000. A page that would be larger ends earlier. */
 const PAGE_BYTES_MAX = 800_000;

@@ -1,6 +1,11 @@
-import type { ManagementRefusal, ModelView, ProviderView, SourceView } from '@gateway/contracts/operator';
+import {
+  refuse,
+  type ManagementRefusal,
+  type ModelView,
+  type ProviderView,
+  type SourceView,
+} from '@gateway/contracts/operator';
 import type { Kind } from '../domain/objects.js';
-import { refuse } from '../domain/refusal.js';
 import { modelViewOf, providerViewOf, sourceViewOf } from '../domain/views.js';
 import type { CatalogStore, ObjectReads } from '../ports.js';
 

@@ -1,6 +1,5 @@
 import { billingApplyPlans, catalogApply, type AnswerOf } from '@gateway/contracts/messages';
-import type { ApplyDocument, ManagementRefusal } from '@gateway/contracts/operator';
-import { isRefusal } from '../domain/refuse.js';
+import { isRefusal, type ApplyDocument, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Handled } from '../operator/route.js';
 import type { Door } from '../ports.js';
 import { placed, splitObjects, type SplitObjects } from './split-objects.js';

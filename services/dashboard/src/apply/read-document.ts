@@ -1,6 +1,5 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { Composer, Lexer, LineCounter, Parser, type CST, type Document } from 'yaml';
-import { refuse } from '../domain/refuse.js';
 
 /** Uses of anchors in one document, so that a small text cannot become a large value. */
 const ALIASES_MAX = 100;

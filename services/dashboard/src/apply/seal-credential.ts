@@ -1,5 +1,4 @@
-import type { CredentialInput, ManagementRefusal } from '@gateway/contracts/operator';
-import { refuse } from '../domain/refuse.js';
+import { refuse, type CredentialInput, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Secrets } from '../ports.js';
 
 /** Variables of the gateway itself, its own secrets among them: no operator may send these to an address. */

@@ -1,6 +1,5 @@
-import { modelSpec, planSpec, providerSpec, sourceSpec } from '@gateway/contracts/operator';
+import { isRefusal, modelSpec, planSpec, providerSpec, sourceSpec } from '@gateway/contracts/operator';
 import type { ApplyDocument, CatalogObject, ManagementRefusal, PlanSpec } from '@gateway/contracts/operator';
-import { isRefusal } from '../domain/refuse.js';
 import type { Secrets } from '../ports.js';
 import { sealCredential } from './seal-credential.js';
 import { specOf } from './spec-of.js';

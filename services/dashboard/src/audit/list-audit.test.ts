@@ -1,7 +1,7 @@
+import { isRefusal } from '@gateway/contracts/operator';
 import { expect, test } from '@jest/globals';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
-import { isRefusal } from '../domain/refuse.js';
 import type { Services } from '../ports.js';
 import { listAudit, type AuditQuestion } from './list-audit.js';
 

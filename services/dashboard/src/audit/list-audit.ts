@@ -1,6 +1,5 @@
 import { accountsAudit, billingAudit, catalogAudit } from '@gateway/contracts/messages';
-import type { AuditEntryView, ManagementRefusal } from '@gateway/contracts/operator';
-import { isRefusal, refuse } from '../domain/refuse.js';
+import { isRefusal, refuse, type AuditEntryView, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Handled } from '../operator/route.js';
 import type { Services } from '../ports.js';
 import {

@@ -1,3 +1,4 @@
+import { isRefusal } from '@gateway/contracts/operator';
 import type { PageErrorCode } from '@gateway/contracts/pages';
 
 /** A refusal as the pages get it; those of the services have the same form. */
@@ -9,6 +10,11 @@ export interface PageRefusal {
 
 export function refusePage(code: PageErrorCode, message: string, param: string | null = null): PageRefusal {
   return { refused: { code, message, param } };
+}
+
+/** `isRefusal` for answers of the pages, whose refusals have more codes. */
+export function isPageRefusal(value: object): value is PageRefusal {
+  return isRefusal(value);
 }
 
 export function tooManyAttempts(retryAfterSeconds: number): PageRefusal {

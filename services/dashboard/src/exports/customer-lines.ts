@@ -1,6 +1,5 @@
-import type { ExportFormat, LedgerEntryLine, UsageRecordLine } from '@gateway/contracts/operator';
+import { isRefusal, type ExportFormat, type LedgerEntryLine, type UsageRecordLine } from '@gateway/contracts/operator';
 import { isCustomersEntry } from '../domain/customer-entries.js';
-import { isRefusal } from '../domain/refuse.js';
 import type { exportPages } from './export-pages.js';
 
 /** One column of a customer's file, and what a line has in it. */

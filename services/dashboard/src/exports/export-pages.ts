@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ManagementRefusal } from '@gateway/contracts/operator';
-import { isRefusal } from '../domain/refuse.js';
+import { isRefusal, type ManagementRefusal } from '@gateway/contracts/operator';
 
 /** What a service answers to one page of a file. */
 export interface ExportPage {

@@ -1,7 +1,6 @@
 import { BusFault } from '@gateway/bus';
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Logger } from '@gateway/service-kit';
-import { refuse } from '../domain/refuse.js';
 
 /** What a fault becomes at both doors: nothing of its text leaves. */
 export function refusalOfFault(log: Logger, err: unknown, requestId: string): ManagementRefusal {

@@ -1,8 +1,7 @@
 import { hasKeyForm } from '@gateway/contracts/ids';
 import { accountsFindOperator } from '@gateway/contracts/messages';
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { OPERATOR_TOKEN_PREFIX, ROOT, type Operator } from '../domain/operator-access.js';
-import { refuse } from '../domain/refuse.js';
 import type { Door } from '../ports.js';
 
 /**

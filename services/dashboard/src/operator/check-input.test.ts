@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import {
   applyDocument,
+  isRefusal,
   memberCreate,
   modelSpec,
   planPut,
@@ -9,7 +10,6 @@ import {
   walletEntryCreate,
 } from '@gateway/contracts/operator';
 import type { z } from 'zod';
-import { isRefusal } from '../domain/refuse.js';
 import { checkInput } from './check-input.js';
 
 const prices = { inputPerMillion: '1', outputPerMillion: '2' };

@@ -1,7 +1,6 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { z } from 'zod';
 import { paramPath } from '../domain/param-path.js';
-import { refuse } from '../domain/refuse.js';
 import { unknownField } from '../domain/unknown-field.js';
 
 type Checked<T> = { readonly value: T } | ManagementRefusal;

@@ -1,5 +1,5 @@
+import { isRefusal, refuse } from '@gateway/contracts/operator';
 import type { Express, NextFunction, Request, Response } from 'express';
-import { isRefusal, refuse } from '../domain/refuse.js';
 import { refusalOfFault } from '../http/refusal-of-fault.js';
 import { sendAnswer } from '../http/send-answer.js';
 import { expressPath, isUnreadablePath, makeStrictApp } from '../http/strict-app.js';

@@ -1,4 +1,4 @@
-import { OPERATOR_ERRORS, type ManagementRefusal } from '@gateway/contracts/operator';
+import { OPERATOR_ERRORS, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { z } from 'zod';
 
 /** The body of every answer that is not a success. */
@@ -25,10 +25,7 @@ export function errorBody(
 /** As bytes, for a connection that holds no readable request. */
 export function brokenRequestAnswer(requestId: string): string {
   const body = JSON.stringify(
-    errorBody(
-      { refused: { code: 'invalid_request', message: 'this is no HTTP request that can be read', param: null } },
-      requestId,
-    ),
+    errorBody(refuse('invalid_request', 'this is no HTTP request that can be read'), requestId),
   );
   const head = [
     'HTTP/1.1 400 Bad Request',

@@ -1,7 +1,6 @@
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { IncomingMessage } from 'node:http';
 import { readDocument } from '../apply/read-document.js';
-import { isRefusal, refuse } from '../domain/refuse.js';
 import { readBody } from '../http/read-body.js';
 import { checkInput } from './check-input.js';
 import type { OperatorRoute } from './route.js';

@@ -1,6 +1,5 @@
-import type { ManagementRefusal, OperatorErrorCode } from '@gateway/contracts/operator';
+import { isRefusal, type ManagementRefusal, type OperatorErrorCode } from '@gateway/contracts/operator';
 import { z } from 'zod';
-import { isRefusal } from '../domain/refuse.js';
 import type { TextFile } from '../http/send-file.js';
 import type { Access } from '../domain/operator-access.js';
 import type { Door } from '../ports.js';

@@ -1,9 +1,8 @@
 import { accountsBeginIdempotent, accountsEndIdempotent } from '@gateway/contracts/messages';
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { OPERATOR_ERRORS } from '@gateway/contracts/operator';
 import type { Operator } from '../domain/operator-access.js';
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from '../domain/idempotency-key.js';
-import { isRefusal, refuse } from '../domain/refuse.js';
 import type { Door } from '../ports.js';
 import type { Answered, Handled } from './route.js';
 

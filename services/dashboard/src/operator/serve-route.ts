@@ -1,8 +1,7 @@
-import { OPERATOR_ERRORS, type ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, OPERATOR_ERRORS, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Request, Response } from 'express';
 import { canonicalJson } from '../domain/canonical-json.js';
 import { actorOf, ROLES_BY_ACCESS, type Operator } from '../domain/operator-access.js';
-import { isRefusal, refuse } from '../domain/refuse.js';
 import { refusalOfFault } from '../http/refusal-of-fault.js';
 import { sendAnswer } from '../http/send-answer.js';
 import { sendFile } from '../http/send-file.js';

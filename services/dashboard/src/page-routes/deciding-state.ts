@@ -1,8 +1,8 @@
+import { isRefusal } from '@gateway/contracts/operator';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { accountsEnsurePlaygroundKey, admissionUsage, type AnswerOf } from '@gateway/contracts/messages';
 import type { ManagementRefusal } from '@gateway/contracts/operator';
 import type { SessionAccount } from '@gateway/contracts/pages';
-import { isRefusal } from '../domain/refuse.js';
 import type { PagesDoor, PlaygroundOwner } from '../page-ports.js';
 import type { AccountContext } from '../pages/page-route.js';
 

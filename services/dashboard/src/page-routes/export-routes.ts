@@ -1,8 +1,8 @@
 import { billingExportLedgerEntries, billingExportUsageRecords, entryId, requestId } from '@gateway/contracts/messages';
+import { isRefusal } from '@gateway/contracts/operator';
 import { exportQuery } from '@gateway/contracts/pages';
 import type { z } from 'zod';
 import { refusePage } from '../domain/page-refusal.js';
-import { isRefusal } from '../domain/refuse.js';
 import { customerPages, type CustomerFile } from '../exports/customer-lines.js';
 import { exportPages } from '../exports/export-pages.js';
 import { accountRoute, type AccountContext, type PageHandled } from '../pages/page-route.js';

@@ -7,7 +7,7 @@ import {
   accountsSetKeyState,
   objectId,
 } from '@gateway/contracts/messages';
-import { pageQuery, type KeyView } from '@gateway/contracts/operator';
+import { isRefusal, pageQuery, type KeyView } from '@gateway/contracts/operator';
 import {
   keyCreation,
   pageKeyCreate,
@@ -17,7 +17,6 @@ import {
 } from '@gateway/contracts/pages';
 import { z } from 'zod';
 import { refusePage, type PageRefusal } from '../domain/page-refusal.js';
-import { isRefusal } from '../domain/refuse.js';
 import { commandOf } from '../pages/command-of.js';
 import { accountRoute, type AccountContext, type PageHandled } from '../pages/page-route.js';
 import { pageOfQuery } from '../routes/parameters.js';

@@ -1,7 +1,12 @@
 import { catalogListModels } from '@gateway/contracts/messages';
-import { PAGE_LIMIT_MAX, type ManagementRefusal, type ModelView, type PricesSpec } from '@gateway/contracts/operator';
+import {
+  isRefusal,
+  PAGE_LIMIT_MAX,
+  type ManagementRefusal,
+  type ModelView,
+  type PricesSpec,
+} from '@gateway/contracts/operator';
 import type { PageModel, PageModels } from '@gateway/contracts/pages';
-import { isRefusal } from '../domain/refuse.js';
 import type { PagesDoor } from '../page-ports.js';
 import { accountRoute, type PageHandled } from '../pages/page-route.js';
 import { decidingState, type DecidingState } from './deciding-state.js';

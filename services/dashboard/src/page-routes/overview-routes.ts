@@ -5,10 +5,9 @@ import {
   billingGetSubscription,
   billingWallet,
 } from '@gateway/contracts/messages';
-import type { ManagementRefusal, SubscriptionView } from '@gateway/contracts/operator';
+import { isRefusal, type ManagementRefusal, type SubscriptionView } from '@gateway/contracts/operator';
 import type { OverviewView } from '@gateway/contracts/pages';
 import { formatUsd, windowView } from '@gateway/metering';
-import { isRefusal } from '../domain/refuse.js';
 import type { PagesDoor } from '../page-ports.js';
 import { accountRoute, type AccountContext, type PageHandled } from '../pages/page-route.js';
 import { decidingState, type DecidingState } from './deciding-state.js';

@@ -1,3 +1,4 @@
+import { isRefusal } from '@gateway/contracts/operator';
 import { billingRefusedCalls, billingUsageSeries, OTHER_GROUP, type AnswerOf } from '@gateway/contracts/messages';
 import {
   HOURLY_DAYS_MAX,
@@ -10,7 +11,6 @@ import {
 } from '@gateway/contracts/pages';
 import { formatUsd } from '@gateway/metering';
 import { refusePage, type PageRefusal } from '../domain/page-refusal.js';
-import { isRefusal } from '../domain/refuse.js';
 import { accountRoute, type AccountContext, type PageHandled } from '../pages/page-route.js';
 import { namesOf, type AccountNames } from './names.js';
 

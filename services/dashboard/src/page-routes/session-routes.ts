@@ -4,10 +4,10 @@ import {
   accountsEndSession,
   type PeopleSession,
 } from '@gateway/contracts/messages';
+import { isRefusal } from '@gateway/contracts/operator';
 import { operatorSignIn, signIn, type OperatorSession, type PageSession } from '@gateway/contracts/pages';
 import { setCookie } from '../domain/cookies.js';
 import { busy, refusePage, tooManyAttempts } from '../domain/page-refusal.js';
-import { isRefusal } from '../domain/refuse.js';
 import { authenticate } from '../operator/authenticate.js';
 import { findSession } from '../pages/identify.js';
 import { openRoute, operatorRoute, userRoute, type PageContext, type PageHandled } from '../pages/page-route.js';

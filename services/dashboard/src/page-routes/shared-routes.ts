@@ -1,8 +1,7 @@
-import type { LedgerTransactionView } from '@gateway/contracts/operator';
+import { isRefusal, type LedgerTransactionView } from '@gateway/contracts/operator';
 import { z } from 'zod';
 import { customersTransaction } from '../domain/customer-entries.js';
 import { refusePage } from '../domain/page-refusal.js';
-import { isRefusal } from '../domain/refuse.js';
 import { accountRoute, type PageRoute } from '../pages/page-route.js';
 import type { Handled, OperatorRoute } from '../operator/route.js';
 import { ALERT_ROUTES, WEBHOOK_ROUTES } from '../routes/alert-routes.js';

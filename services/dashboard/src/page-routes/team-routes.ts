@@ -1,8 +1,8 @@
 import { accountsCreateMember, accountsNames, accountsPutMember, objectId } from '@gateway/contracts/messages';
+import { isRefusal } from '@gateway/contracts/operator';
 import { invitation, pageMemberPut } from '@gateway/contracts/pages';
 import { z } from 'zod';
 import { refusePage } from '../domain/page-refusal.js';
-import { isRefusal } from '../domain/refuse.js';
 import { accountRoute, type PageHandled } from '../pages/page-route.js';
 
 export const TEAM_ROUTES = [

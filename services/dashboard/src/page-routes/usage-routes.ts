@@ -1,5 +1,5 @@
 import { billingRefusedCall, billingUsageRecord, billingUsageRecords, requestId } from '@gateway/contracts/messages';
-import type { UsageRecordView } from '@gateway/contracts/operator';
+import { isRefusal, type UsageRecordView } from '@gateway/contracts/operator';
 import {
   usageRecordsQuery,
   type PageUsageRecord,
@@ -9,7 +9,6 @@ import {
 import { z } from 'zod';
 import { refusePage } from '../domain/page-refusal.js';
 import { customersTransaction } from '../domain/customer-entries.js';
-import { isRefusal } from '../domain/refuse.js';
 import { accountRoute, type AccountContext, type PageHandled } from '../pages/page-route.js';
 import { epochOf, pageOfQuery } from '../routes/parameters.js';
 import { namesOf, type AccountNames } from './names.js';

@@ -1,10 +1,10 @@
+import { isRefusal } from '@gateway/contracts/operator';
 import { PAGE_ERRORS, type PageError } from '@gateway/contracts/pages';
 import type { Request, Response } from 'express';
 import { clientNetwork } from '../domain/client-network.js';
 import { cookieName, cookieOf } from '../domain/cookies.js';
 import { IDEMPOTENCY_KEY } from '../domain/idempotency-key.js';
-import type { PageRefusal } from '../domain/page-refusal.js';
-import { isRefusal } from '../domain/refuse.js';
+import { isPageRefusal } from '../domain/page-refusal.js';
 import { refusalOfFault } from '../http/refusal-of-fault.js';
 import { sendAnswer } from '../http/send-answer.js';
 import { sendFile } from '../http/send-file.js';
@@ -35,7 +35,7 @@ export async function servePage(
   metrics.answered(route.id, status, (performance.now() - began) / 1000);
   if (route.method === 'GET') return;
   const { requestId } = context;
-  const code = isRefused(handled) ? { code: handled.refused.code } : {};
+  const code = isPageRefusal(handled) ? { code: handled.refused.code } : {};
   const account = who.account?.id ?? null;
   door.log.info(
     { requestId, user: who.session?.user.id ?? null, account, route: route.id, status, ...code },
@@ -63,7 +63,7 @@ async function outcomeOf(context: PageContext, route: PageRoute, request: Reques
   try {
     const { account, ...params } = request.params as Record<string, string>;
     const found = await identify(context, route, request, account);
-    if (isRefused(found)) return { who, handled: found };
+    if (isPageRefusal(found)) return { who, handled: found };
     who = found;
     const input = await readInput(route, { request, params, query: request.query });
     if (input === 'aborted') return { who, handled: input };
@@ -81,7 +81,7 @@ export async function sendPage(
   response: Response,
   handled: PageHandled,
 ): Promise<number> {
-  if (isRefused(handled)) {
+  if (isPageRefusal(handled)) {
     const { refused, retryAfterSeconds } = handled;
     if (retryAfterSeconds !== undefined) response.setHeader('retry-after', String(retryAfterSeconds));
     const body: PageError = { error: { ...refused, request_id: requestId } };
@@ -100,8 +100,4 @@ export async function sendPage(
   }
   sendAnswer(request, response, handled.status, handled.body);
   return handled.status;
-}
-
-export function isRefused(value: object): value is PageRefusal {
-  return 'refused' in value;
 }

@@ -12,13 +12,13 @@ import {
 import {
   accountCreate,
   accountView,
+  isRefusal,
   limitsSpec,
   pageOf,
   subscriptionSpec,
   subscriptionView,
 } from '@gateway/contracts/operator';
 import { answerGone, answerPage, answerWith, route } from '../operator/route.js';
-import { isRefusal } from '../domain/refuse.js';
 import { ofAccount } from './of-account.js';
 import { byId, pageOfQuery, pageQuery } from './parameters.js';
 

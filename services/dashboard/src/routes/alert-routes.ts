@@ -8,13 +8,13 @@ import {
 } from '@gateway/contracts/messages';
 import {
   alertView,
+  isRefusal,
   pageOf,
   webhookDeliveryView,
   webhookSpec,
   webhookView,
   webhookWithSecret,
 } from '@gateway/contracts/operator';
-import { isRefusal } from '../domain/refuse.js';
 import { answerGone, answerPage, answerWith, route } from '../operator/route.js';
 import { ofAccount } from './of-account.js';
 import { byId, pageOfQuery, pageQuery } from './parameters.js';

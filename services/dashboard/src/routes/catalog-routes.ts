@@ -11,6 +11,7 @@ import {
   catalogPutSource,
 } from '@gateway/contracts/messages';
 import {
+  isRefusal,
   modelPut,
   modelSaved,
   modelSpec,
@@ -20,6 +21,7 @@ import {
   providerSaved,
   providerSpec,
   providerView,
+  refuse,
   sourcePut,
   sourceSaved,
   sourceSpec,
@@ -27,7 +29,6 @@ import {
 } from '@gateway/contracts/operator';
 import { sealCredential } from '../apply/seal-credential.js';
 import { specOf } from '../apply/spec-of.js';
-import { isRefusal, refuse } from '../domain/refuse.js';
 import { answerPage, answerWith, route, type Handled } from '../operator/route.js';
 import type { Door } from '../ports.js';
 import { byId, byModelId, modelId, pageOfQuery, pageQuery } from './parameters.js';

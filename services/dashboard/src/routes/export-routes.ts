@@ -1,7 +1,6 @@
 import { billingExportLedgerEntries, billingExportUsageRecords, entryId, requestId } from '@gateway/contracts/messages';
-import { exportFormat, type ExportFormat, type ManagementRefusal } from '@gateway/contracts/operator';
+import { exportFormat, isRefusal, type ExportFormat, type ManagementRefusal } from '@gateway/contracts/operator';
 import { z } from 'zod';
-import { isRefusal } from '../domain/refuse.js';
 import { exportPages, type ExportPage } from '../exports/export-pages.js';
 import { route, type Handled } from '../operator/route.js';
 import { epochOf, objectId, time } from './parameters.js';

@@ -1,5 +1,5 @@
 import { accountsGetAccount } from '@gateway/contracts/messages';
-import { isRefusal } from '../domain/refuse.js';
+import { isRefusal } from '@gateway/contracts/operator';
 import type { Handled } from '../operator/route.js';
 import type { Door } from '../ports.js';
 

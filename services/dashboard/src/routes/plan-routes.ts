@@ -1,8 +1,7 @@
 import { billingDeletePlan, billingGetPlan, billingListPlans, billingPutPlan } from '@gateway/contracts/messages';
-import { pageOf, planPut, planSpec, planView } from '@gateway/contracts/operator';
+import { isRefusal, pageOf, planPut, planSpec, planView } from '@gateway/contracts/operator';
 import { specOf } from '../apply/spec-of.js';
 import { answerGone, answerPage, answerWith, route } from '../operator/route.js';
-import { isRefusal } from '../domain/refuse.js';
 import { byId, pageOfQuery, pageQuery } from './parameters.js';
 
 export const PLAN_ROUTES = [

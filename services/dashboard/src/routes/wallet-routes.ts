@@ -1,7 +1,6 @@
 import { accountsGetAccount, admissionHeld, billingAddWalletEntry, billingWallet } from '@gateway/contracts/messages';
-import { walletEntryCreate, walletEntryCreated, walletView } from '@gateway/contracts/operator';
+import { isRefusal, walletEntryCreate, walletEntryCreated, walletView } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
-import { isRefusal } from '../domain/refuse.js';
 import { answerWith, route } from '../operator/route.js';
 import { ofAccount } from './of-account.js';
 import { byId } from './parameters.js';
