@@ -13,12 +13,6 @@ export function keyState(key: Pick<ApiKey, 'state' | 'expiresAt'>, nowMs: number
   return key.expiresAt !== null && key.expiresAt <= nowMs ? 'expired' : key.state;
 }
 
-/** Whether the key takes one of the account's places (behaviour §4: active and suspended ones do). */
-export function countsTowardMaximum(key: Pick<ApiKey, 'state' | 'expiresAt' | 'kind'>, nowMs: number): boolean {
-  const state = keyState(key, nowMs);
-  return key.kind === 'api' && (state === 'active' || state === 'suspended');
-}
-
 /**
  * The state after a verb; null where the verb is refused (`key_not_active`). A verb whose state is reached already
  * changes nothing, so that it can be repeated.
