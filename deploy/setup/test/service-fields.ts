@@ -1,8 +1,8 @@
 import { BASE_FIELDS, describeConfig, type ConfigDescription, type ConfigFields } from '@gateway/service-kit';
-import { CONFIG_FIELDS as ACCOUNTS_FIELDS } from '../../../services/accounts/src/config.js';
+import { ACCOUNTS_FIELDS } from '../../../services/accounts/src/config.js';
 import { ADMISSION_FIELDS } from '../../../services/admission/src/config.js';
 import { BILLING_FIELDS } from '../../../services/billing/src/config.js';
-import { CONFIG_FIELDS as CATALOG_FIELDS } from '../../../services/catalog/src/config.js';
+import { CATALOG_FIELDS } from '../../../services/catalog/src/config.js';
 import { DASHBOARD_FIELDS } from '../../../services/dashboard/src/config.js';
 import { EDGE_FIELDS } from '../../../services/edge-proxy/src/config.js';
 import { MIGRATE_FIELDS } from '../src/migrate-config.js';

@@ -21,7 +21,7 @@ import { makeMailLog, makeMailSender } from './adapters/mail-sender.js';
 import { BILLING_OUTBOX, MAIL_OUTBOX, NOTICE_TOPIC } from './adapters/outboxes.js';
 import { deliverCaps } from './change/deliver-caps.js';
 import { deliverChange } from './change/deliver-change.js';
-import type { CONFIG_FIELDS } from './config.js';
+import type { ACCOUNTS_FIELDS } from './config.js';
 import { openDoors } from './doors/open-doors.js';
 import { startForgetting } from './idempotency/forget-old.js';
 import { sendMail } from './mail/send-mail.js';
@@ -57,7 +57,7 @@ export interface AccountsOptions {
 
 /** The whole service: adapters, then the doors. */
 export async function startAccounts(
-  context: ServiceContext<typeof CONFIG_FIELDS>,
+  context: ServiceContext<typeof ACCOUNTS_FIELDS>,
   { inForceMs = IN_FORCE_MS }: AccountsOptions = {},
 ): Promise<RunningService> {
   const { config, clock, log, replica } = context;
@@ -119,7 +119,7 @@ function declareGauges(pool: Pool): { stop(): Promise<void> } {
 
 /** Mails go out, and caps go to billing, each by an outbox of its own. A mail goes as soon as it is committed. */
 function startTelling(
-  { config, clock, log }: ServiceContext<typeof CONFIG_FIELDS>,
+  { config, clock, log }: ServiceContext<typeof ACCOUNTS_FIELDS>,
   bus: Bus,
   pool: Pool,
 ): RunningService & { readonly mailNow: () => void } {

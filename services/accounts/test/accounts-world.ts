@@ -9,9 +9,9 @@ import {
 import type { AnswerBodyOf, BodyOf, ServiceName } from '@gateway/contracts/messages';
 import { onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
-import { ReadyChecks, readConfig, systemClock, type RunningService } from '@gateway/service-kit';
+import { BASE_FIELDS, ReadyChecks, readConfig, systemClock, type RunningService } from '@gateway/service-kit';
 import { recordingLog, startTestBus, startTestDatabase, until, type RecordingLog } from '@gateway/testkit';
-import { CONFIG_FIELDS } from '../src/config.js';
+import { ACCOUNTS_FIELDS } from '../src/config.js';
 import { startAccounts, type AccountsOptions } from '../src/wire.js';
 import { startFakeAdmission, type FakeAdmission } from './fake-admission.js';
 import { operatorClient, type OperatorClient } from './operator-client.js';
@@ -106,7 +106,7 @@ export async function startAccountsWorld(): Promise<AccountsWorld> {
       };
       const service = await startAccounts(
         {
-          config: readConfig({ ...CONFIG_FIELDS }, { ...own, ...env }) as Parameters<typeof startAccounts>[0]['config'],
+          config: readConfig({ ...BASE_FIELDS, ...ACCOUNTS_FIELDS }, { ...own, ...env }),
           log,
           clock: systemClock,
           replica: `r${randomBytes(4).toString('hex')}`,

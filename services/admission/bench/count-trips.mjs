@@ -10,12 +10,13 @@ import {
   modelEntryKey,
 } from '@gateway/contracts/messages';
 import { startServers } from '@gateway/servers';
-import { ReadyChecks } from '@gateway/service-kit';
+import { BASE_FIELDS, ReadyChecks, readConfig, systemClock } from '@gateway/service-kit';
 import { Redis } from 'ioredis';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ADMISSION_FIELDS } from '../dist/config.js';
 import { startAdmission } from '../dist/wire.js';
 import { MODEL, makeOwners, model, source } from './accounts.mjs';
 import { entryOf, numberIn } from './gate.mjs';
@@ -70,15 +71,17 @@ async function startWorld() {
   accounts.serve(accountsFind, async ({ digests }) => ({ found: await owners.find(digests) }));
   accounts.serve(accountsLoad, ({ account, key }) => owners.loadAccount(account, key));
   billing.serve(billingLoad, (question) => owners.loadStanding(question));
+  const env = {
+    GATEWAY_NATS_URL: urlOf(servers.nats.url, 'admission'),
+    GATEWAY_REDIS_URL: servers.redis.url,
+    GATEWAY_SWEEP_MS: String(NEVER_MS),
+    GATEWAY_USAGE_STREAM_BYTES: String(USAGE_BYTES_MAX),
+  };
   const admission = await startAdmission({
-    natsUrl: urlOf(servers.nats.url, 'admission'),
-    redisUrl: servers.redis.url,
-    replica: 'bench',
+    config: readConfig({ ...BASE_FIELDS, ...ADMISSION_FIELDS }, env),
     log: silent,
-    durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: NEVER_MS },
-    usageBytesMax: USAGE_BYTES_MAX,
-    streamReplicas: 1,
-    clockOffsetMs: 0,
+    clock: systemClock,
+    replica: 'bench',
     ready: new ReadyChecks(),
     stopping: new AbortController().signal,
   });

@@ -1,6 +1,6 @@
 import { connectBus } from '@gateway/bus';
 import { gauge, nextDelayMs } from '@gateway/service-kit';
-import type { Logger, ReadyChecks, RunningService } from '@gateway/service-kit';
+import type { Logger, ReadyChecks, RunningService, ServiceContext } from '@gateway/service-kit';
 import { Admission } from './admission.js';
 import { busEdges, ensureBeats } from './adapters/bus-edges.js';
 import { busJournal } from './adapters/bus-journal.js';
@@ -10,22 +10,8 @@ import { startCatalogMirror } from './adapters/catalog-mirror.js';
 import { RedisClock } from './adapters/redis-clock.js';
 import { RedisGate } from './adapters/redis-gate.js';
 import { watchStores } from './adapters/store-watch.js';
+import type { ADMISSION_FIELDS } from './config.js';
 import { serveCallDoors, serveDoors } from './doors/serve-doors.js';
-import type { Durations } from './ports.js';
-
-export interface AdmissionOptions {
-  readonly natsUrl: string;
-  readonly redisUrl: string;
-  readonly replica: string;
-  readonly durations: Durations;
-  readonly usageBytesMax: number;
-  readonly streamReplicas: number;
-  /** Shift of the test clock in milliseconds; 0 in production. */
-  readonly clockOffsetMs: number;
-  readonly log: Logger;
-  readonly ready: ReadyChecks;
-  readonly stopping: AbortSignal;
-}
 
 /** A running replica. `admission` and `clock` are for tests in the same process. */
 export interface StartedAdmission extends RunningService {
@@ -45,19 +31,19 @@ const CALLS_LOOK_MS = 10;
  * Opens Redis, the bus, the catalog mirror and the doors. Those of the calls open when the catalog has arrived and the buckets
  * are open, or after two seconds: then somebody must say what is missing.
  */
-export async function startAdmission(options: AdmissionOptions): Promise<StartedAdmission> {
-  const { log, ready, replica, durations, stopping } = options;
-  const clock = new RedisClock(options.clockOffsetMs);
-  const gate = new RedisGate(options.redisUrl, clock, log);
+export async function startAdmission(context: ServiceContext<typeof ADMISSION_FIELDS>): Promise<StartedAdmission> {
+  const { config, log, ready, replica, stopping } = context;
+  const clock = new RedisClock(config.GATEWAY_CLOCK_OFFSET_MS);
+  const gate = new RedisGate(config.GATEWAY_REDIS_URL.reveal(), clock, log);
   gate.open();
-  const bus = await connectBus({ url: options.natsUrl, service: 'admission', replica, log });
-  const ensure = (): Promise<void> => ensureBeats(bus, options.streamReplicas);
+  const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'admission', replica, log });
+  const ensure = (): Promise<void> => ensureBeats(bus, config.GATEWAY_STREAM_REPLICAS);
   await untilDone(ensure, log, stopping);
   // A bus that came back with another store has no stream: without one no edge can say what it runs.
   const ended = new AbortController();
   bus.onReconnect(() => void untilDone(ensure, log, ended.signal).catch(() => undefined));
   const catalog = startCatalogMirror(bus, log);
-  const brakes = watchStores(gate, bus, options.usageBytesMax, log);
+  const brakes = watchStores(gate, bus, config.GATEWAY_USAGE_STREAM_BYTES, log);
   const admission = new Admission({
     gate,
     clock,
@@ -68,7 +54,11 @@ export async function startAdmission(options: AdmissionOptions): Promise<Started
     catalog,
     brakes,
     log,
-    durations,
+    durations: {
+      leaseMs: config.GATEWAY_LEASE_MS,
+      expiryMs: config.GATEWAY_EXPIRY_MS,
+      sweepMs: config.GATEWAY_SWEEP_MS,
+    },
     replica,
   });
   const canDecide = addReadyChecks(ready, admission, catalog.view);

@@ -10,8 +10,9 @@ import {
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { makeUuidV7, SHARDS_TOTAL } from '@gateway/contracts/ids';
 import type { RunningServer } from '@gateway/servers';
-import { ReadyChecks } from '@gateway/service-kit';
+import { BASE_FIELDS, ReadyChecks, readConfig, systemClock } from '@gateway/service-kit';
 import { silentLog, startTestBus, startTestRedis, until } from '@gateway/testkit';
+import { ADMISSION_FIELDS } from '../src/config.js';
 import type { Durations, Ports } from '../src/ports.js';
 import { startAdmission } from '../src/wire.js';
 import type { StartedAdmission } from '../src/wire.js';
@@ -29,7 +30,10 @@ export interface BusWorld {
   publishCatalog(revision: number): Promise<void>;
   /** One more connection of an edge. */
   connectEdge(): Promise<Bus>;
-  start(replica: string, durations?: Partial<Durations>): Promise<StartedAdmission & { ready: ReadyChecks }>;
+  start(
+    replica: string,
+    durations?: Partial<Omit<Durations, 'decideMs'>>,
+  ): Promise<StartedAdmission & { ready: ReadyChecks }>;
   stop(): Promise<void>;
 }
 
@@ -75,16 +79,21 @@ export async function makeBusWorld(owners: Ports['owners'], playBilling?: PlayBi
         revision,
       ),
     async start(replica, durations = {}) {
+      const { leaseMs = 30_000, expiryMs = 120_000, sweepMs = 200 } = durations;
+      const env = {
+        GATEWAY_NATS_URL: bus.urlFor('admission'),
+        GATEWAY_REDIS_URL: redis.server.url,
+        GATEWAY_LEASE_MS: String(leaseMs),
+        GATEWAY_EXPIRY_MS: String(expiryMs),
+        GATEWAY_SWEEP_MS: String(sweepMs),
+        GATEWAY_USAGE_STREAM_BYTES: String(64 * MEBIBYTE),
+      };
       const ready = new ReadyChecks();
       const admission = await startAdmission({
-        natsUrl: bus.urlFor('admission'),
-        redisUrl: redis.server.url,
-        replica,
-        durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: 200, ...durations },
-        usageBytesMax: 64 * MEBIBYTE,
-        streamReplicas: 1,
-        clockOffsetMs: 0,
+        config: readConfig({ ...BASE_FIELDS, ...ADMISSION_FIELDS }, env),
         log: silentLog,
+        clock: systemClock,
+        replica,
         ready,
         stopping: new AbortController().signal,
       });

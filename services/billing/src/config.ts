@@ -1,4 +1,4 @@
-import { COMMON_FIELDS, field, type ServiceConfig } from '@gateway/service-kit';
+import { COMMON_FIELDS, field } from '@gateway/service-kit';
 
 export const BILLING_FIELDS = {
   GATEWAY_NATS_URL: COMMON_FIELDS.GATEWAY_NATS_URL,
@@ -12,5 +12,3 @@ export const BILLING_FIELDS = {
     default: false,
   }),
 };
-
-export type BillingConfig = ServiceConfig<typeof BILLING_FIELDS>;

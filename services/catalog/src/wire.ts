@@ -8,7 +8,7 @@ import { makeCatalogStore } from './adapters/catalog-store.js';
 import { makeCredentialSeal } from './adapters/credential-seal.js';
 import { makePublicationLease } from './adapters/publication-lease.js';
 import { resealCredentials } from './change/reseal-credentials.js';
-import type { CONFIG_FIELDS } from './config.js';
+import type { CATALOG_FIELDS } from './config.js';
 import { openDoors } from './doors/open-doors.js';
 import { followReplicas } from './follow/followers.js';
 import { makeSourceReports } from './follow/source-reports.js';
@@ -35,7 +35,7 @@ const TIMES: CatalogTimes = { ...PUBLISHER_TIMES, mirroredEveryMs: CATALOG_MIRRO
 
 /** The whole service: adapters, the publisher, what is heard of others, then the doors. */
 export async function startCatalog(
-  { config, log, clock, replica, ready }: ServiceContext<typeof CONFIG_FIELDS>,
+  { config, log, clock, replica, ready }: ServiceContext<typeof CATALOG_FIELDS>,
   times: CatalogTimes = TIMES,
 ): Promise<RunningService> {
   const bus = await connectBus({

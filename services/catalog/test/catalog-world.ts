@@ -3,9 +3,9 @@ import type { Bus } from '@gateway/bus';
 import type { ServiceName } from '@gateway/contracts/messages';
 import { onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
-import { ReadyChecks, readConfig, systemClock, type RunningService } from '@gateway/service-kit';
+import { BASE_FIELDS, ReadyChecks, readConfig, systemClock, type RunningService } from '@gateway/service-kit';
 import { recordingLog, startTestBus, startTestDatabase, type LogLine } from '@gateway/testkit';
-import { CONFIG_FIELDS } from '../src/config.js';
+import { CATALOG_FIELDS } from '../src/config.js';
 import { startCatalog, type CatalogTimes } from '../src/wire.js';
 
 /**
@@ -55,7 +55,7 @@ export async function startCatalogWorld(): Promise<CatalogWorld> {
     connect: (service) => bus.connect(service),
     async start({ env = {}, times = {} } = {}) {
       const config = readConfig(
-        { ...CONFIG_FIELDS },
+        { ...BASE_FIELDS, ...CATALOG_FIELDS },
         {
           GATEWAY_NATS_URL: bus.urlFor('catalog'),
           GATEWAY_POSTGRES_URL: roleUrl,
@@ -66,7 +66,7 @@ export async function startCatalogWorld(): Promise<CatalogWorld> {
       const log = recordingLog();
       const ready = new ReadyChecks();
       const context = {
-        config: config as Parameters<typeof startCatalog>[0]['config'],
+        config,
         log,
         clock: systemClock,
         replica: `r${randomBytes(4).toString('hex')}`,
