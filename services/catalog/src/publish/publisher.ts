@@ -1,7 +1,12 @@
 import type { Announcer } from '../ports.js';
+import { PublishedWaiters } from './published-waiters.js';
+import { WakeablePause } from './wakeable-pause.js';
 
 /** `waited`: another replica was publishing. */
 export type Outcome = 'published' | 'waited' | 'failed';
+
+/** The revision that is published now, or why there is none. */
+type Tried = number | Exclude<Outcome, 'published'>;
 
 export interface PublisherPorts {
   /** Publishes the newest catalog; answers its revision, or null while another replica does. Repeating does no harm. */
@@ -36,113 +41,93 @@ export const PUBLISHER_TIMES: PublisherTimes = { checkMs: 3_000, verifyMs: 60_00
  * database anew; a failed one is repeated until it succeeds, so that no change is lost.
  */
 export function startPublisher(ports: PublisherPorts, times: PublisherTimes = PUBLISHER_TIMES): Publisher {
+  const between = new WakeablePause();
+  const waiters = new PublishedWaiters();
   let wanted = true;
-  let stopped = false;
   /** Woken since the last try began: the next one does not wait. */
   let woken = false;
-  let revision: number | null = null;
+  let stopped = false;
+  let failures = 0;
   let verifiedAt = performance.now();
-  let endPause: () => void = () => undefined;
-  const waiting = new Set<{ readonly revision: number; readonly resolve: (published: boolean) => void }>();
 
-  const pause = (ms: number | null): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = ms === null ? undefined : setTimeout(resolve, ms);
-      endPause = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-
-  const attempt = async (): Promise<Outcome> => {
-    const begun = performance.now();
+  const attempt = async (): Promise<void> => {
     wanted = false;
     woken = false;
-    const outcome = await tryOnce();
-    ports.onTry(outcome, (performance.now() - begun) / 1_000);
-    if (outcome !== 'published') wanted = true;
-    return outcome;
-  };
-
-  const tryOnce = async (): Promise<Outcome> => {
-    try {
-      const published = await ports.publish();
-      if (published === null) return 'waited';
-      settle(published);
-      return 'published';
-    } catch (err) {
-      ports.log.warn({ err }, 'the catalog was not published; trying again');
-      return 'failed';
+    const result = await tryOnce(ports);
+    if (typeof result === 'number') {
+      verifiedAt = performance.now();
+      failures = 0;
+      waiters.resolveUpTo(result);
+      return;
     }
+    wanted = true;
+    // A publication of another replica is short.
+    if (!stopped && !woken) await between.pause(ports.retryDelayMs(result === 'waited' ? 0 : failures++));
   };
-
-  const settle = (published: number): void => {
-    verifiedAt = performance.now();
-    revision = Math.max(revision ?? 0, published);
-    for (const waiter of waiting) if (waiter.revision <= revision) waiter.resolve(true);
-  };
-
   const loop = async (): Promise<void> => {
-    let failures = 0;
-    while (!stopped) {
-      if (!wanted) {
-        await pause(null);
-        continue;
-      }
-      const outcome = await attempt();
-      if (outcome === 'published') failures = 0;
-      // A publication of another replica is short.
-      else if (!stopped && !woken) await pause(ports.retryDelayMs(outcome === 'waited' ? 0 : failures++));
-    }
+    while (!stopped) await (wanted ? attempt() : between.pause(null));
   };
 
   const announce = (): void => {
     if (wanted) return;
     wanted = true;
-    endPause();
+    between.end();
   };
 
   const check = async (): Promise<void> => {
-    if (wanted || revision === null) return;
+    if (wanted || waiters.revision() === null) return;
     const due = performance.now() - verifiedAt >= times.verifyMs;
     // A server that does not answer is told by the next publication; looking has nothing to add.
     if (due || (await ports.isStale().catch(() => false))) announce();
   };
 
-  let checking: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    checking ??= check().finally(() => (checking = null));
-  }, times.checkMs);
+  const checks = repeat(check, times.checkMs);
   const running = loop();
   return {
     announce,
-    revision: () => revision,
+    revision: () => waiters.revision(),
+    published: (awaited, timeoutMs) => waiters.published(awaited, timeoutMs),
     wake() {
       wanted = true;
       woken = true;
-      endPause();
-    },
-    published(awaited, timeoutMs) {
-      if (revision !== null && revision >= awaited) return Promise.resolve(true);
-      return new Promise((resolve) => {
-        const waiter = {
-          revision: awaited,
-          resolve(published: boolean) {
-            clearTimeout(late);
-            waiting.delete(waiter);
-            resolve(published);
-          },
-        };
-        const late = setTimeout(() => waiter.resolve(false), timeoutMs);
-        waiting.add(waiter);
-      });
+      between.end();
     },
     async stop() {
       stopped = true;
+      between.end();
+      await Promise.all([running, checks.stop()]);
+      waiters.stop();
+    },
+  };
+}
+
+/** One try, told with its outcome and the seconds that it took. */
+async function tryOnce(ports: PublisherPorts): Promise<Tried> {
+  const begun = performance.now();
+  const result = await publishOnce(ports);
+  ports.onTry(typeof result === 'number' ? 'published' : result, (performance.now() - begun) / 1_000);
+  return result;
+}
+
+async function publishOnce({ publish, log }: PublisherPorts): Promise<Tried> {
+  try {
+    return (await publish()) ?? 'waited';
+  } catch (err) {
+    log.warn({ err }, 'the catalog was not published; trying again');
+    return 'failed';
+  }
+}
+
+/** Runs the work at each interval, unless it still runs. A stop waits for the one under way. */
+function repeat(work: () => Promise<void>, everyMs: number): { stop(): Promise<void> } {
+  let running: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    running ??= work().finally(() => (running = null));
+  }, everyMs);
+  return {
+    async stop() {
       clearInterval(timer);
-      endPause();
-      await Promise.all([running, checking]);
-      for (const waiter of waiting) waiter.resolve(false);
+      await running;
     },
   };
 }
