@@ -1,6 +1,8 @@
+export type { Addresses } from './addresses.js';
 export type { Replacement } from './children/crew.js';
+export type { LocalSystem } from './local-system.js';
 export { SERVICES } from './processes.js';
-export type { Addresses, LocalService, ProcessName } from './processes.js';
+export type { LocalService, ProcessName } from './processes.js';
 export type { RunningFile } from './running-file.js';
 export { startSystem } from './start-system.js';
-export type { LocalSystem, SystemOptions } from './start-system.js';
+export type { SystemOptions } from './system-options.js';

@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { readArguments } from './arguments.js';
 import { watchParents } from './children/watch-parents.js';
 import { seedDemo, type DemoData } from './demo/seed-demo.js';
+import type { LocalSystem } from './local-system.js';
 import { choosePorts } from './ports.js';
 import { readyText } from './print-ready.js';
 import { startSystem } from './start-system.js';
-import type { LocalSystem } from './start-system.js';
 
 const DEFAULT_STATE = fileURLToPath(new URL('../../../.state', import.meta.url));
 

@@ -1,24 +1,11 @@
 import { fileURLToPath } from 'node:url';
-import { LEDGER_SERVICES } from '@gateway/setup';
+import type { Addresses } from './addresses.js';
 import type { Secrets } from './secrets.js';
 
 /** The services of the local start, in the order in which they are stopped. */
 export const SERVICES = ['edge-proxy', 'dashboard', 'admission', 'billing', 'accounts', 'catalog'] as const;
 export type LocalService = (typeof SERVICES)[number];
-/** Services with tables: schema and role are named after them. */
-export { LEDGER_SERVICES };
 export type ProcessName = LocalService | 'provider-simulator';
-
-/** Addresses that the processes are told. */
-export interface Addresses {
-  readonly natsUrlOf: (service: string) => string;
-  readonly postgresUrlOf: (service: (typeof LEDGER_SERVICES)[number]) => string;
-  readonly redisUrl: string;
-  readonly publicUrl: string;
-  /** Of the local mailbox. */
-  readonly smtpUrl: string;
-  readonly dashboardUrl: string;
-}
 
 /** The program of a process. */
 export function programOf(name: ProcessName): string {

@@ -1,8 +1,9 @@
 import { freePort } from '@gateway/servers';
+import type { Addresses } from '../addresses.js';
 import { SERVICES, environmentOf, programOf } from '../processes.js';
-import type { Addresses, LocalService, ProcessName } from '../processes.js';
+import type { LocalService, ProcessName } from '../processes.js';
 import type { Secrets } from '../secrets.js';
-import type { SystemOptions } from '../start-system.js';
+import type { SystemOptions } from '../system-options.js';
 import { Child } from './child.js';
 import { takePort } from './outer-ports.js';
 import type { OuterPorts } from './outer-ports.js';

@@ -1,5 +1,5 @@
 import { freePort } from '@gateway/servers';
-import type { SystemOptions } from '../start-system.js';
+import type { SystemOptions } from '../system-options.js';
 
 /** Ports that are set aside for the first replicas; who comes later takes free ones. */
 export interface OuterPorts {

@@ -12,7 +12,7 @@ import {
   catalogPutSource,
 } from '@gateway/contracts/messages';
 import { Secret, seal } from '@gateway/service-kit';
-import type { LocalSystem } from '../start-system.js';
+import type { LocalSystem } from '../local-system.js';
 import { keepSecrets } from '../secrets.js';
 import { DEMO_MODELS, DEMO_PROVIDERS, demoSource } from './demo-catalog.js';
 

@@ -1,0 +1,48 @@
+import type { RunningServer } from '@gateway/servers';
+import { ADMISSION_USER, type LedgerService } from '@gateway/setup';
+import type { Foundations } from './foundations.js';
+import { postgresUrlOf } from './migrate-all.js';
+import type { Secrets } from './secrets.js';
+
+/** Addresses that the processes are told. */
+export interface Addresses {
+  readonly natsUrlOf: (service: string) => string;
+  readonly postgresUrlOf: (service: LedgerService) => string;
+  readonly redisUrl: string;
+  readonly publicUrl: string;
+  /** Of the local mailbox. */
+  readonly smtpUrl: string;
+  readonly dashboardUrl: string;
+}
+
+/** Where everything is found, with each service's own user; `ports` are those of the first edge and the first dashboard. */
+export function addressesOf(
+  { servers, mailbox }: Pick<Foundations, 'servers' | 'mailbox'>,
+  secrets: Secrets,
+  ports: { readonly edge: number; readonly dashboard: number },
+): Addresses {
+  return {
+    natsUrlOf: (service) => {
+      // A server given by URL has its own users: its URL is used as it is.
+      if (servers.nats.rung === 'url') return servers.nats.url;
+      const url = new URL(servers.nats.url);
+      url.username = service;
+      url.password = secrets.busPasswords[service as keyof Secrets['busPasswords']];
+      return url.href;
+    },
+    postgresUrlOf: (service) => postgresUrlOf(servers.postgres.url, service, secrets),
+    redisUrl: redisUrlOf(servers.redis, secrets),
+    publicUrl: `http://127.0.0.1:${ports.edge}`,
+    dashboardUrl: `http://127.0.0.1:${ports.dashboard}`,
+    smtpUrl: mailbox.url,
+  };
+}
+
+/** With admission's own user; a server given by URL has its own users. */
+function redisUrlOf(redis: RunningServer, secrets: Secrets): string {
+  if (redis.rung === 'url') return redis.url;
+  const url = new URL(redis.url);
+  url.username = ADMISSION_USER;
+  url.password = secrets.admissionRedisPassword;
+  return url.href;
+}

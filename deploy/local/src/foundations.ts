@@ -1,0 +1,73 @@
+import { natsAuthorization } from '@gateway/bus';
+import { MESSAGES } from '@gateway/contracts/messages';
+import { startMailbox, startMailboxPage, type Mailbox, type MailboxPage } from '@gateway/mailbox';
+import { startServers, type RunningServer, type ServerName } from '@gateway/servers';
+import { admissionUser } from '@gateway/setup';
+import type { Secrets } from './secrets.js';
+import type { SystemOptions } from './system-options.js';
+import { timed } from './timed.js';
+
+/** What all services stand on; it lives in, or beside, this very process. */
+export interface Foundations {
+  readonly servers: Record<ServerName, RunningServer>;
+  readonly mailbox: Mailbox;
+  readonly mailboxPage: MailboxPage;
+}
+
+/**
+ * Starts all of it, or leaves nothing.
+ * @param onExit told when a server ends that nobody has stopped
+ */
+export async function startFoundations(
+  options: SystemOptions,
+  secrets: Secrets,
+  onExit: (text: string) => void,
+): Promise<Foundations> {
+  const servers = await timed(options, 'servers', () => startOwnServers(options, secrets, onExit));
+  let mailbox: Mailbox | null = null;
+  try {
+    mailbox = await startMailbox({
+      directory: `${options.stateDirectory}/mailbox`,
+      port: options.ports?.smtp ?? 0,
+    });
+    return { servers, mailbox, mailboxPage: await startMailboxPage(mailbox, options.ports?.mailbox ?? 0) };
+  } catch (error) {
+    await Promise.all([stopServers(servers), mailbox?.stop()]);
+    throw error;
+  }
+}
+
+export async function stopFoundations({ servers, mailbox, mailboxPage }: Foundations): Promise<void> {
+  await Promise.all([stopServers(servers), mailbox.stop(), mailboxPage.stop()]);
+}
+
+async function stopServers(servers: Foundations['servers']): Promise<void> {
+  await Promise.all(Object.values(servers).map((server) => server.stop()));
+}
+
+async function startOwnServers(
+  options: SystemOptions,
+  secrets: Secrets,
+  onExit: (text: string) => void,
+): Promise<Foundations['servers']> {
+  return startServers(['postgres', 'nats', 'redis'], {
+    stateDirectory: `${options.stateDirectory}/servers`,
+    durable: options.durable,
+    ports: options.ports ?? {},
+    postgres: { superuserPassword: secrets.postgresPassword },
+    nats: {
+      config: natsAuthorization(secrets.busPasswords, MESSAGES),
+      credentials: { user: 'dashboard', password: secrets.busPasswords.dashboard },
+    },
+    redis: {
+      password: secrets.redisPassword,
+      users: [admissionUser(secrets.admissionRedisPassword)],
+      persist: true,
+    },
+    // Why a rung was passed over is for the doctor, and for the error when there is none left.
+    log: (line) => {
+      if (!line.includes(' skipped: ')) options.log(`  ${line}`);
+    },
+    onExit: (name, code) => onExit(`${name} ended unasked (${code ?? 'signal'})`),
+  });
+}
