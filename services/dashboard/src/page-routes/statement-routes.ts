@@ -1,6 +1,6 @@
+import { isRefusal } from '@gateway/contracts/operator';
 import { billingStatement } from '@gateway/contracts/messages';
 import { pageStatementQuery, type PageStatement } from '@gateway/contracts/pages';
-import { isRefusal } from '../domain/refuse.js';
 import { accountRoute, type PageHandled } from '../pages/page-route.js';
 import { namesOf } from './names.js';
 

@@ -5,8 +5,15 @@ import {
   accountsRotateKey,
   accountsSetKeyState,
 } from '@gateway/contracts/messages';
-import { keyCreate, keyCreated, keyView, pageOf, type ManagementRefusal } from '@gateway/contracts/operator';
-import { isRefusal, refuse } from '../domain/refuse.js';
+import {
+  isRefusal,
+  keyCreate,
+  keyCreated,
+  keyView,
+  type ManagementRefusal,
+  pageOf,
+  refuse,
+} from '@gateway/contracts/operator';
 import { answerPage, answerWith, route } from '../operator/route.js';
 import { z } from 'zod';
 import { ofAccount } from './of-account.js';
