@@ -195,5 +195,5 @@ test('what one message cannot carry is 400 and says what to do', async () => {
   };
   const answer = await apply({ objects: [...objects, padded] });
   expect([answer.status, errorOf(answer).code]).toEqual([400, 'invalid_request']);
-  expect(errorOf(answer).message).toMatch(/split the document/);
+  expect(errorOf(answer).message).toMatch(/split what you send/);
 });
