@@ -15,6 +15,7 @@ interface Package {
   readonly workspaces?: readonly string[];
   readonly scripts?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
 const packageOf = (room: string) => JSON.parse(readFileSync(join(root, room, 'package.json'), 'utf8')) as Package;
@@ -68,4 +69,50 @@ function brokenLinks(text: string, room: string): string[] {
   return [...text.matchAll(/\]\(([^)#:]+)(#[^)]*)?\)/g)]
     .map(([, path = '']) => path)
     .filter((path) => !existsSync(join(root, room, path)));
+}
+
+/** Started as programs, which no import tells. */
+const STARTED: Readonly<Record<string, readonly string[]>> = {
+  'deploy/local': [
+    ...rooms.filter((room) => room.startsWith('services/')).map((room) => packageOf(room).name),
+    '@gateway/provider-simulator',
+  ],
+  'deploy/bench': ['@gateway/provider-simulator'],
+};
+
+test.each(rooms)('%s depends on what it imports, and on nothing else', (room) => {
+  const { dependencies = {}, devDependencies = {} } = packageOf(room);
+  const ofAll = packageOf('').devDependencies ?? {};
+  const imported = importsOf(room);
+  const isUsed = (name: string): boolean =>
+    imported.has(name) || (STARTED[room] ?? []).includes(name) || imported.has(name.replace(/^@types\//, ''));
+  expect(Object.keys(dependencies).filter((name) => !isUsed(name))).toEqual([]);
+  const declared = new Set([...Object.keys({ ...dependencies, ...devDependencies, ...ofAll }), packageOf(room).name]);
+  expect([...imported].filter((name) => !declared.has(name)).sort()).toEqual([]);
+});
+
+/** The packages that the room's own files name. */
+function importsOf(room: string): Set<string> {
+  const names = new Set<string>();
+  const files = readdirSync(join(root, room), { recursive: true, encoding: 'utf8' }).filter(
+    (file) => !/(?:^|\/)(?:dist|node_modules)\//.test(file),
+  );
+  // A package inside the room answers for itself.
+  const inner = files.flatMap((file) =>
+    file.endsWith('/package.json') ? [file.slice(0, -'package.json'.length)] : [],
+  );
+  for (const file of files) {
+    if (!/\.(?:tsx?|mjs|js)$/.test(file) || inner.some((directory) => file.startsWith(directory))) continue;
+    const text = readFileSync(join(root, room, file), 'utf8');
+    for (const [, name = ''] of text.matchAll(/(?:\bfrom |\bimport\(|\bimport |\brequire\()'([^'./\s][^'\s]*)'/g)) {
+      if (name.startsWith('node:')) continue;
+      names.add(
+        name
+          .split('/')
+          .slice(0, name.startsWith('@') ? 2 : 1)
+          .join('/'),
+      );
+    }
+  }
+  return names;
 }
