@@ -68,8 +68,11 @@ module.exports = {
     {
       name: 'verbs-see-ports-not-adapters',
       severity: 'error',
-      comment: 'Only wire.ts and main.ts see adapters.',
-      from: { path: service, pathNot: [test, `${service}(wire|main|cores)\\.ts$`, `${service}adapters/`] },
+      comment: 'Only what wires a service, and main.ts, see adapters.',
+      from: {
+        path: service,
+        pathNot: [test, `${service}(wire[a-z-]*|open-ledger|main|cores)\\.ts$`, `${service}adapters/`],
+      },
       to: { path: '^services/$1/src/adapters/', dependencyTypesNot: ['type-only'] },
     },
     {

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connectBus, type Bus } from '@gateway/bus';
-import { admissionApply, alertRaised } from '@gateway/contracts/messages';
+import { admissionApply } from '@gateway/contracts/messages';
 import {
   createPool,
   isConnectionFault,
@@ -21,17 +22,13 @@ import {
   type RunningService,
 } from '@gateway/service-kit';
 import { watchLedger } from './audit/watch-ledger.js';
-import { deliverAlert } from './alert/deliver-alert.js';
 import { ALERT_OUTBOX, WEBHOOK_OUTBOX } from './adapters/alert-rows.js';
 import { makeAlertStore } from './adapters/alert-store.js';
-import { makeAnnouncer } from './adapters/announcer.js';
 import { makeAuditStore } from './adapters/audit-store.js';
 import { makeCloseStore } from './adapters/close-store.js';
 import { makeExportStore } from './adapters/export-store.js';
-import { makeDeliveryStore } from './adapters/delivery-store.js';
 import { makeFinanceStore } from './adapters/finance-store.js';
 import { readIncarnation } from './adapters/incarnation.js';
-import { isInfrastructureFault } from './adapters/infrastructure-fault.js';
 import { makeLedgerReader } from './adapters/ledger-reader.js';
 import { makeLimitsStore } from './adapters/limits-store.js';
 import { makeLoadStore } from './adapters/load-store.js';
@@ -39,32 +36,24 @@ import { createPipelinedPool } from './adapters/pipelined-pool.js';
 import { makePlanStore } from './adapters/plan-store.js';
 import { makeProgressStore } from './adapters/progress-store.js';
 import { makeRefusedStore } from './adapters/refused-store.js';
-import { makeSecretSeal } from './adapters/secret-seal.js';
-import { makeRestoreStore } from './adapters/restore-store.js';
-import { makeSetAsideStore } from './adapters/set-aside-store.js';
 import { makeSettleStore } from './adapters/settle-store.js';
-import { makeShardLocks } from './adapters/shard-locks.js';
 import { makeShowStore } from './adapters/show-store.js';
 import { makeStandingValuesStore } from './adapters/standing-values.js';
 import { makeSubscriptionStore } from './adapters/subscription-store.js';
 import { makeUsageHoursStore } from './adapters/usage-hours.js';
 import { makeUsageStream, type UsageStream } from './adapters/usage-stream.js';
 import { makeWalletStore } from './adapters/wallet-store.js';
-import { makeWebhookSender } from './adapters/webhook-sender.js';
 import { makeWebhookStore } from './adapters/webhook-store.js';
 import { serveAlertRequests } from './doors/alert-requests.js';
 import { serveInsights } from './doors/insight-requests.js';
 import { serveRequests } from './doors/requests.js';
-import { startUsageWorker, type UsageWorker } from './doors/usage-worker.js';
 import { deliverStanding } from './change/deliver-standing.js';
 import { joinCalls } from './load/join-calls.js';
 import { startKeepingSubscriptions } from './renew/keep-subscriptions.js';
-import type { LedgerReader, RestoreStore, SetAsideStore } from './ledger-ports.js';
 import { makeMonths, type Months } from './settle/ensure-months.js';
 import { startKeeping } from './settle/keep-stream.js';
-import { makeSettleMeter } from './settle/settle-meter.js';
-import { deliverEvent } from './webhook/deliver-event.js';
-import { resealSecrets } from './webhook/reseal-secrets.js';
+import { startTelling } from './wire-telling.js';
+import { RETRY, startWorker } from './wire-worker.js';
 
 export interface BillingOptions {
   readonly natsUrl: string;
@@ -73,7 +62,6 @@ export interface BillingOptions {
   readonly streamReplicas: number;
   /** Seals the secrets of webhooks. */
   readonly credentialsKey: Rotatable<Buffer>;
-  /** Webhooks may lead to private addresses. */
   /** Webhooks on private and loopback addresses. */
   readonly privateAllowed: boolean;
   /** How attempts at webhooks are spaced; the rule's times when absent. */
@@ -87,14 +75,10 @@ export interface BillingOptions {
 
 /** A hung process gives up the rows that its transactions have locked after this time. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
-/** Statements of commands walk through the whole ledger. */
-const COMMAND_STATEMENT_MS = 6 * 3_600_000;
 /** One for each shard, and for months that are missing. */
 const SETTLE_CONNECTIONS_MAX = 6;
 /** Connections for all requests; one more keeps the shard locks. */
 const CONNECTIONS_MAX = 20;
-const RETRY_BASE_MS = 100;
-const RETRY_MAX_MS = 2_000;
 /** A command that is not in force yet is told again at least this often. */
 const OUTBOX_RETRY_MAX_MS = 2_000;
 /** What a killed replica had taken of the outbox is delivered by another one after this time. */
@@ -103,17 +87,6 @@ const OUTBOX_DELIVER_MS = 2_000;
 /** How often the outboxes are looked at for the metrics. */
 const OUTBOX_AGE_MS = 5_000;
 const DRAIN_MS = 10_000;
-/** Accounts may be away for long; nobody waits for a mail. */
-const ALERT_RETRY_MAX_MS = 30_000;
-const ALERT_DELIVER_MS = 5_000;
-const ALERT_LEASE_MS = 15_000;
-/** Attempts at webhooks: the delay doubles up to an hour. */
-const WEBHOOK_RETRY = { baseMs: 2_000, maxMs: 3_600_000 };
-/** Receivers of customers that one replica waits for at once; each may be silent until its time-out. */
-const WEBHOOK_KEYS_MAX = 64;
-/** Longer than an attempt's time-out and its notes in the database. */
-const WEBHOOK_DELIVER_MS = 15_000;
-const WEBHOOK_LEASE_MS = 35_000;
 
 /** Opens database, bus, stream, workers and doors, in this order. */
 export async function startBilling(options: BillingOptions): Promise<RunningService> {
@@ -206,90 +179,6 @@ function declareGauges(pool: Pool, pools: readonly Pool[]): { stop(): Promise<vo
   );
 }
 
-interface TellingParts {
-  readonly options: BillingOptions;
-  readonly pool: Pool;
-  readonly bus: Bus;
-}
-
-/** Alerts go to accounts and to webhooks, each by an outbox of its own: neither waits for the other, nor admission for them. */
-function startTelling({ options, pool, bus }: TellingParts): RunningService & { readonly tellNow: () => void } {
-  const { log, clock, privateAllowed, webhookRetry = WEBHOOK_RETRY } = options;
-  const seal = makeSecretSeal(options.credentialsKey);
-  const alerts = startOutbox({
-    pool,
-    log,
-    table: ALERT_OUTBOX,
-    retryMaxMs: ALERT_RETRY_MAX_MS,
-    leaseMs: ALERT_LEASE_MS,
-    deliverMs: ALERT_DELIVER_MS,
-    deliver: (row) => deliverAlert((alert) => bus.request(alertRaised, alert), row),
-  });
-  const delivery = {
-    store: makeDeliveryStore(pool),
-    sender: makeWebhookSender({ privateAllowed }),
-    now: () => clock.nowMs(),
-    seal,
-  };
-  const webhooks = startOutbox({
-    pool,
-    log,
-    table: WEBHOOK_OUTBOX,
-    keysMax: WEBHOOK_KEYS_MAX,
-    retryBaseMs: webhookRetry.baseMs,
-    retryMaxMs: webhookRetry.maxMs,
-    leaseMs: WEBHOOK_LEASE_MS,
-    deliverMs: WEBHOOK_DELIVER_MS,
-    deliver: (row) => deliverEvent(delivery, row),
-  });
-  const resealing = resealSecrets(makeWebhookStore(pool), seal).then(
-    ({ resealed, unreadable }) => {
-      if (unreadable > 0) log.error({ unreadable }, 'secrets of webhooks are sealed under a key that is not at hand');
-      if (resealed > 0) log.info({ resealed }, 'secrets of webhooks were sealed under the current key');
-    },
-    (err: unknown) => log.error({ err }, 'secrets of webhooks were not looked after'),
-  );
-  return {
-    tellNow() {
-      alerts.nudge();
-      webhooks.nudge();
-    },
-    async stop() {
-      await Promise.all([alerts.stop(), webhooks.stop(), resealing]);
-    },
-  };
-}
-
-interface WorkerParts {
-  readonly options: BillingOptions;
-  readonly settlePool: Pool;
-  readonly locksPool: Pool;
-  readonly bus: Bus;
-  readonly stream: UsageStream;
-  readonly incarnation: string;
-  readonly months: Months;
-  readonly tellNow: () => void;
-}
-
-function startWorker(parts: WorkerParts): UsageWorker {
-  const { options, settlePool, locksPool, bus, stream, incarnation, months, tellNow } = parts;
-  const { log, stopping } = options;
-  const worker: UsageWorker = startUsageWorker({
-    store: makeSettleStore(settlePool, tellNow),
-    months,
-    announcer: makeAnnouncer(bus, incarnation),
-    meter: makeSettleMeter(),
-    isInfrastructureFault,
-    retryDelayMs: (attempt) =>
-      nextDelayMs(attempt, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random: Math.random }),
-    log,
-    stopping,
-    locks: makeShardLocks(locksPool, () => worker.lost()),
-    consume: (shard, handler) => stream.consume(shard, handler),
-  });
-  return worker;
-}
-
 interface DoorParts {
   readonly bus: Bus;
   readonly pool: Pool;
@@ -330,34 +219,10 @@ async function untilReached<T>(work: () => Promise<T>, log: Logger, stopping: Ab
     } catch (err) {
       if (stopping.aborted || !isConnectionFault(err)) throw err;
       log.warn({ err }, 'the database cannot be reached yet; trying on');
-      const delayMs = nextDelayMs(attempt, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random: Math.random });
-      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      const delayMs = nextDelayMs(attempt, RETRY);
+      await sleep(delayMs, undefined, { signal: stopping }).catch(() => undefined);
     }
   }
-}
-
-/** The ledger as commands use it, beside or instead of the service. */
-export interface LedgerCommands {
-  readonly reader: LedgerReader;
-  readonly setAside: SetAsideStore;
-  readonly restore: RestoreStore;
-  close(): Promise<void>;
-}
-
-/** Of the service's own role; audit and chain only read. */
-export function openLedger(postgresUrl: string, log: Pick<Logger, 'info' | 'warn' | 'error'>): LedgerCommands {
-  const pool = createPool(postgresUrl, {
-    applicationName: 'billing command',
-    max: 2,
-    statementTimeoutMs: COMMAND_STATEMENT_MS,
-    log,
-  });
-  return {
-    reader: makeLedgerReader(pool),
-    setAside: makeSetAsideStore(pool),
-    restore: makeRestoreStore(pool),
-    close: () => pool.end(),
-  };
 }
 
 /** No transaction of billing waits for anything but its next statement. */

@@ -1,5 +1,5 @@
 import { COMMON_FIELDS, ConfigurationError, readConfig } from '@gateway/service-kit';
-import { openLedger, type LedgerCommands } from '../wire.js';
+import { openLedger, type LedgerCommands } from '../open-ledger.js';
 
 /** EX_CONFIG of sysexits.h, as services use it. */
 const EXIT_CONFIGURATION = 78;

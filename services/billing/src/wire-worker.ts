@@ -1,0 +1,45 @@
+import type { Bus } from '@gateway/bus';
+import type { Pool } from '@gateway/postgres';
+import { nextDelayMs } from '@gateway/service-kit';
+import { makeAnnouncer } from './adapters/announcer.js';
+import { isInfrastructureFault } from './adapters/infrastructure-fault.js';
+import { makeSettleStore } from './adapters/settle-store.js';
+import { makeShardLocks } from './adapters/shard-locks.js';
+import type { UsageStream } from './adapters/usage-stream.js';
+import { startUsageWorker, type UsageWorker } from './doors/usage-worker.js';
+import type { Months } from './settle/ensure-months.js';
+import { makeSettleMeter } from './settle/settle-meter.js';
+import type { BillingOptions } from './wire.js';
+
+/** How what a server did not take is tried again. */
+export const RETRY = { baseMs: 100, maxMs: 2_000, random: Math.random };
+
+interface WorkerParts {
+  readonly options: BillingOptions;
+  readonly settlePool: Pool;
+  readonly locksPool: Pool;
+  readonly bus: Bus;
+  readonly stream: UsageStream;
+  readonly incarnation: string;
+  readonly months: Months;
+  readonly tellNow: () => void;
+}
+
+/** Settles what the stream brings, each shard by one replica. */
+export function startWorker(parts: WorkerParts): UsageWorker {
+  const { options, settlePool, locksPool, bus, stream, incarnation, months, tellNow } = parts;
+  const { log, stopping } = options;
+  const worker: UsageWorker = startUsageWorker({
+    store: makeSettleStore(settlePool, tellNow),
+    months,
+    announcer: makeAnnouncer(bus, incarnation),
+    meter: makeSettleMeter(),
+    isInfrastructureFault,
+    retryDelayMs: (attempt) => nextDelayMs(attempt, RETRY),
+    log,
+    stopping,
+    locks: makeShardLocks(locksPool, () => worker.lost()),
+    consume: (shard, handler) => stream.consume(shard, handler),
+  });
+  return worker;
+}
