@@ -94,20 +94,6 @@ test('a changed address is judged like a new one, and the stored one stays', asy
   expect(await operator.getSource('moved')).toMatchObject({ source: { baseUrl: 'https://api.acme.example' } });
 });
 
-test('a stored credential goes to no other host unless it is given again', async () => {
-  const sealed = (): string => seal('sk-hosted', 'hosted', keys());
-  await accepted(operator.putSource('hosted', {}, sealed()));
-  for (const baseUrl of ['https://evil.example', 'https://api.acme.example:8443']) {
-    expect(await operator.putSource('hosted', { baseUrl })).toEqual({
-      refused: expect.objectContaining({ code: 'invalid_request', param: 'credential' }),
-    });
-  }
-  await accepted(operator.putSource('hosted', { baseUrl: 'https://api.acme.example/eu' }));
-  await accepted(operator.putSource('hosted', { baseUrl: 'https://eu.acme.example' }, sealed()));
-  await accepted(operator.putSource('hosted', { baseUrl: 'https://us.acme.example' }, null));
-  await accepted(operator.putSource('hosted', { baseUrl: 'https://api.acme.example' }));
-});
-
 test('a ciphertext of another source, altered, or cut is refused, and nothing is published', async () => {
   const own = seal('sk-own', 'own', keys());
   await accepted(operator.putSource('own', {}, own));

@@ -56,7 +56,6 @@ export async function saveSource(
   const sealed = given && !seal.same(given.sealed, kept, id) ? given.sealed : kept;
   const wanted = sourceOf(id, spec, sealed, privateAllowed);
   if (isRefusal(wanted)) return wanted;
-  if (given === null && kept !== null && before !== null && !isSameHost(before, wanted)) return refuseKept();
   const provider = await checkPlace(tx, wanted);
   if (isRefusal(provider)) return provider;
   const after = { ...wanted, auth: keptAuth(wanted.auth, before, provider.format) };
@@ -86,16 +85,6 @@ function acceptCredential(
   const sealed = seal.current(sealedCredential, id);
   if (sealed !== null) return { sealed };
   return refuse('invalid_request', 'the credential was not sealed for this source under a known key', 'credential');
-}
-
-/** A stored credential is sent to no other host than the one for which somebody who knew it gave it. */
-function refuseKept(): ManagementRefusal {
-  const message = 'another host does not get the stored credential: give the credential again, or null';
-  return refuse('invalid_request', message, 'credential');
-}
-
-function isSameHost(one: Source, other: Source): boolean {
-  return new URL(one.baseUrl).origin === new URL(other.baseUrl).origin;
 }
 
 /** Its provider, when that and its model are there. */
