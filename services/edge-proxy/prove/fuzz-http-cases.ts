@@ -27,7 +27,7 @@ const NO_PATHS = [
   '/v1/chat/completions/',
   '/V1/messages',
   '/v1/messages/count_tokens/x',
-  'http://evil.example/v1/models/',
+  'http://evil.example/v1/models',
   '/%2e%2e/%2e%2e/etc/passwd',
   `/${'a'.repeat(3_000)}`,
 ];

@@ -27,7 +27,6 @@ test.each<[string, string, string | undefined]>([
 
 test.each<[string, string, string, string]>([
   ['the method', '|post /v1/models?a HTTP/1.1\r\n\r\n', 'HPE_INVALID_METHOD', '/v1/models'],
-  ['the method, with a server', '|get http://h/v1/models?a HTTP/1.1\r\n\r\n', 'HPE_INVALID_METHOD', '/v1/models'],
   ['the path', 'GET /v1/|\xe9 HTTP/1.1\r\n\r\n', 'HPE_INVALID_URL', '/v1/\xe9'],
   ['a method behind a whole request', 'GET /a HTTP/1.1\r\n\r\n|post /b HTTP/1.1\r\n\r\n', 'HPE_INVALID_METHOD', '/b'],
 ])('%s is no endpoint', (_name, marked, code, path) => {

@@ -1,5 +1,3 @@
-import { pathAndQuery } from './request-target.js';
-
 /** What can still be read of a head that node's parser refused. */
 export interface BrokenHead {
   /** The client's own; undefined when there is none that can be sent back as it is. */
@@ -34,7 +32,7 @@ export function readBrokenHead(error: Error): BrokenHead {
   const isMethod = code === 'HPE_INVALID_METHOD' || reason === RTSP_METHOD;
   return {
     requestId: idIn(text),
-    path: pathAndQuery(path ?? ''),
+    path: path ?? '',
     isNoEndpoint: code === 'HPE_INVALID_URL' || (isMethod && path !== undefined),
   };
 }

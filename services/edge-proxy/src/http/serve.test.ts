@@ -50,18 +50,6 @@ test.each([
   expect(answer.error['message']).toContain('https://gateway.example/v1');
 });
 
-test.each([
-  ['GET', '/v1/models', 200],
-  ['GET', '/api/gateway/config?x=1', 200],
-  ['POST', '/v1/models', 404],
-  ['GET', '/v1/nothing', 404],
-  ['GET', '', 404],
-])('%s http://127.0.0.1:8080%s, the absolute form, is %i like the path alone', async (method, path, status) => {
-  const head = `Host: x\r\nAuthorization: Bearer ${TEST_KEY}\r\nConnection: close\r\n\r\n`;
-  const line = `${method} http://127.0.0.1:8080${path} HTTP/1.1\r\n`;
-  expect(readRaw(await exchangeRaw(world.edge.port, line + head)).status).toBe(status);
-});
-
 test('the messages paths answer in their own shape, whatever the method', async () => {
   const answer = await send(world.edge.url, '/v1/messages/count_tokens', { method: 'DELETE' });
   expect(answer.status).toBe(404);

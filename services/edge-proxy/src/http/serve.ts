@@ -15,7 +15,6 @@ import type { HttpLimits } from './http-limits.js';
 import { HttpRequest, idHeadersOf } from './http-request.js';
 import { closeServer, makeServer } from './make-server.js';
 import { readHead } from './read-head.js';
-import { pathAndQuery } from './request-target.js';
 import type { Route, RouteTable } from './routes.js';
 
 export interface ServeParts {
@@ -51,7 +50,7 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
     const { socket } = incoming;
     // What came in one piece with a request that closed its connection.
     if (socket.destroyed) return;
-    const url = pathAndQuery(incoming.url ?? '');
+    const url = incoming.url ?? '';
     const question = url.indexOf('?');
     const path = question < 0 ? url : url.slice(0, question);
     const query = question < 0 ? '' : url.slice(question + 1);
