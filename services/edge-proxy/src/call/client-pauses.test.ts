@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { ClientPauses, LONG_PAUSE_MS } from './client-pauses.js';
+import { ClientPauses, FELT_PAUSE_MS, LONG_PAUSE_MS } from './client-pauses.js';
 
 function pausesOf(...spans: readonly (readonly [fromMs: number, toMs: number | null])[]): ClientPauses {
   const pauses = new ClientPauses(60_000);
@@ -30,9 +30,11 @@ test('half of what a client may take nothing is long as well', () => {
 
 test.each([
   ['no pause', pausesOf(), 10, false],
-  ['in a pause', pausesOf([9, null]), 10, true],
-  ['just after one', pausesOf([0, 5]), 5 + LONG_PAUSE_MS, true],
-  ['long after one', pausesOf([0, 5]), 6 + LONG_PAUSE_MS, false],
+  ['in a moment of waiting', pausesOf([0, null]), FELT_PAUSE_MS - 1, false],
+  ['in a pause', pausesOf([0, null]), FELT_PAUSE_MS, true],
+  ['after moments of waiting', pausesOf([0, 200], [201, 400]), 401, false],
+  ['soon after a pause', pausesOf([0, 300]), 300 + LONG_PAUSE_MS, true],
+  ['long after one', pausesOf([0, 300]), 301 + LONG_PAUSE_MS, false],
 ])('an answer that is late waits for its client: %s', (_name, pauses, nowMs, isClients) => {
   expect(pauses.areWaitedFor(nowMs)).toBe(isClients);
 });

@@ -1,5 +1,7 @@
 /** A pause as long as this is one that a provider may answer by giving up. */
 export const LONG_PAUSE_MS = 10_000;
+/** A shorter pause is none: a write of some size waits for a moment also when its client reads as fast as it can. */
+export const FELT_PAUSE_MS = 250;
 /** So many times as long the break that a pause has caused may stay behind what lay in buffers and is read first. */
 const AFTERMATH = 6;
 
@@ -10,8 +12,8 @@ const AFTERMATH = 6;
 export class ClientPauses {
   readonly #longMs: number;
   #pausedAtMs: number | null = null;
-  #endedAtMs = -Infinity;
-  /** When the last long pause ended. */
+  /** When the last pause ended that was felt, and the last long one. */
+  #feltEndedAtMs = -Infinity;
   #longEndedAtMs = -Infinity;
 
   /** @param stalledMs how long a client may take nothing at all; half of it is long as well */
@@ -25,10 +27,10 @@ export class ClientPauses {
 
   resume(nowMs: number): void {
     if (this.#pausedAtMs === null) return;
-    const isLong = nowMs - this.#pausedAtMs >= this.#longMs;
+    const pausedMs = nowMs - this.#pausedAtMs;
     this.#pausedAtMs = null;
-    this.#endedAtMs = nowMs;
-    if (isLong) this.#longEndedAtMs = nowMs;
+    if (pausedMs >= FELT_PAUSE_MS) this.#feltEndedAtMs = nowMs;
+    if (pausedMs >= this.#longMs) this.#longEndedAtMs = nowMs;
   }
 
   /** Whether a provider whose giving up shows now has waited for the client: in a long pause, or soon after one. */
@@ -37,8 +39,9 @@ export class ClientPauses {
     return nowMs - this.#longEndedAtMs <= this.#longMs * AFTERMATH;
   }
 
-  /** Whether an answer that is late waits for the client: in a pause, or just after one. */
+  /** Whether an answer that is late waits for the client: in a pause that is felt, or soon after one. */
   areWaitedFor(nowMs: number): boolean {
-    return this.#pausedAtMs !== null || nowMs - this.#endedAtMs <= this.#longMs;
+    if (this.#pausedAtMs !== null && nowMs - this.#pausedAtMs >= FELT_PAUSE_MS) return true;
+    return nowMs - this.#feltEndedAtMs <= this.#longMs;
   }
 }
