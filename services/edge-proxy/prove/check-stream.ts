@@ -65,13 +65,12 @@ function relay(
     events: {
       begun: () => (begunBeforeFirstEvent = !hasEvent(stream, fed)),
       ended: (ended) => (delivery = ended),
-      providerFailed: (error) => {
-        failure = error;
-        if (relay.hasBegun) relay.stop('cut', error);
+      incomplete(result) {
+        if (result.kind !== 'provider_error') return void (isUnusable = true);
+        failure = result.error;
+        if (relay.hasBegun) relay.stop('cut', failure);
         else relay.drop();
       },
-      broken: () => undefined,
-      unusable: () => (isUnusable = true),
       pause: () => undefined,
       firstToken: () => undefined,
     },

@@ -110,9 +110,8 @@ function relay(stream: HostileStream): Relayed {
       begun: () => undefined,
       firstToken: () => undefined,
       ended: (delivery) => ended.push(delivery),
-      providerFailed: (error) => (relay.hasBegun ? relay.stop('cut', error) : (isUnusable = true)),
-      broken: () => undefined,
-      unusable: () => (isUnusable = true),
+      incomplete: (result) =>
+        result.kind === 'provider_error' && relay.hasBegun ? relay.stop('cut', result.error) : (isUnusable = true),
       pause: () => undefined,
     },
   });

@@ -7,7 +7,7 @@ import { AttemptJudge, resultOfFailure } from './attempt-judge.js';
 import { AttemptLimits, type Limit } from './attempt-limits.js';
 import { callTime, freeBody, type AdmittedCall, type Edge } from './call.js';
 import { ClientPauses } from './client-pauses.js';
-import type { AnswerRelay, Delivery, RelayEvents } from './delivery.js';
+import type { AnswerRelay, BodyFailure, Delivery, RelayEvents } from './delivery.js';
 import { makeRelay } from './make-relay.js';
 import { sourceRequest } from './source-request.js';
 
@@ -50,7 +50,6 @@ class Attempt implements SourceReader, RelayEvents {
   #exchange: SourceExchange | null = null;
   #phase: Phase = 'head';
   #isSent = false;
-  #isPaused = false;
   readonly #limits: AttemptLimits;
   readonly #pauses: ClientPauses;
   #relay: AnswerRelay | null = null;
@@ -170,21 +169,12 @@ class Attempt implements SourceReader, RelayEvents {
     this.#readRest();
   }
 
-  providerFailed(error: GatewayError): void {
-    this.#breakOff({ kind: 'provider_error', error });
-  }
-
-  broken(): void {
-    this.#breakOff({ kind: 'broken_in_body' });
-  }
-
-  unusable(): void {
-    this.#breakOff({ kind: 'unusable_body' });
+  incomplete(result: BodyFailure): void {
+    this.#breakOff(result);
   }
 
   pause(): void {
-    if (this.#isPaused || this.#exchange === null) return;
-    this.#isPaused = true;
+    if (this.#pauses.isPaused || this.#exchange === null) return;
     this.#pauses.pause(this.#nowMs());
     this.#exchange.pause();
     this.#limits.watchClient(() => this.#abandon());
@@ -193,8 +183,7 @@ class Attempt implements SourceReader, RelayEvents {
 
   /** The client has read what it was sent, or has left. */
   resume(): void {
-    if (!this.#isPaused) return;
-    this.#isPaused = false;
+    if (!this.#pauses.isPaused) return;
     this.#pauses.resume(this.#nowMs());
     this.#call.request.answer.unwatchReading();
     if (this.#phase !== 'relay') return;
@@ -288,7 +277,7 @@ class Attempt implements SourceReader, RelayEvents {
     if (this.#exchange === null) return this.#hangUp();
     this.#restBytes = 0;
     this.#rest = [];
-    if (this.#isPaused) this.#exchange.resume();
+    if (this.#pauses.isPaused) this.#exchange.resume();
     this.#limits.in(REST_MS_MAX, () => this.#hangUp());
   }
 

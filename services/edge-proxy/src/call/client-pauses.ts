@@ -21,6 +21,10 @@ export class ClientPauses {
     this.#longMs = Math.min(LONG_PAUSE_MS, stalledMs / 2);
   }
 
+  get isPaused(): boolean {
+    return this.#pausedAtMs !== null;
+  }
+
   pause(nowMs: number): void {
     this.#pausedAtMs ??= nowMs;
   }

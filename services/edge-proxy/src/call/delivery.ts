@@ -1,6 +1,7 @@
 import type { GatewayError } from '@gateway/contracts/errors';
 import type { CallEnd } from '../domain/charge.js';
 import type { MeterResult } from '../domain/formats/meter.js';
+import type { AttemptResult } from '../domain/judge-attempt.js';
 
 /** How an answer that a source began has ended, with everything but its last piece sent. */
 export interface Delivery {
@@ -33,6 +34,10 @@ export interface AnswerRelay {
   stop(how: 'client_left' | 'cut', error: GatewayError | null): void;
 }
 
+/** Why a body is no complete answer, as far as the body itself tells. */
+export type BodyFailure = Extract<AttemptResult, { kind: 'broken_in_body' | 'provider_error' | 'unusable_body' }>;
+export const UNUSABLE: BodyFailure = { kind: 'unusable_body' };
+
 /** What a relay tells the attempt that feeds it. */
 export interface RelayEvents {
   /** The first event of a stream, or the first byte of any other body, goes to the client. */
@@ -41,12 +46,8 @@ export interface RelayEvents {
   firstToken(): void;
   /** Called once. */
   ended(delivery: Delivery): void;
-  /** The provider reports an error inside its stream, which the client gets as this one: as an answer, or as an ending. */
-  providerFailed(error: GatewayError): void;
-  /** The connection has ended before the answer was complete. */
-  broken(): void;
-  /** The body is no answer: it is judged as broken, and if the client has got nothing, answered with an error. */
-  unusable(): void;
+  /** The body is no complete answer. The client gets an error: as its answer, or as the ending of what it has got. */
+  incomplete(result: BodyFailure): void;
   /** The client reads slower than the provider writes. */
   pause(): void;
 }

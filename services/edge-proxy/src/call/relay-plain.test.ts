@@ -29,9 +29,7 @@ function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
       begun: () => undefined,
       firstToken: () => undefined,
       ended: (delivery) => void told.deliveries.push(delivery),
-      providerFailed: () => undefined,
-      broken: () => undefined,
-      unusable: () => void (told.unusable += 1),
+      incomplete: ({ kind }) => void (told.unusable += kind === 'unusable_body' ? 1 : 0),
       pause: () => void (told.pauses += 1),
     },
   });

@@ -2,7 +2,7 @@ import type { GatewayError } from '@gateway/contracts/errors';
 import type { AnswerReader, MeterResult } from '../domain/formats/meter.js';
 import { HELD_ANSWERS, METERED_ANSWERS } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
-import type { AnswerRelay, RelayEvents } from './delivery.js';
+import { UNUSABLE, type AnswerRelay, type RelayEvents } from './delivery.js';
 
 /**
  * A plain body is held until it is complete up to this size; a larger one is relayed (behaviour §3), and so is one that
@@ -68,7 +68,7 @@ export class PlainRelay implements AnswerRelay {
   end(): void {
     if (this.#isOver) return;
     const meter = this.#read();
-    if (!meter.finished) return this.#parts.events.unusable();
+    if (!meter.finished) return this.#parts.events.incomplete(UNUSABLE);
     this.#isOver = true;
     const over = (): void => this.#giveBackHeld();
     if (!this.hasBegun) {

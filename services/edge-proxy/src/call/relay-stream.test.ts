@@ -4,36 +4,37 @@ import { FORMATS } from '../../test/formats.js';
 import { FRAME_BYTES_MAX, LONG_FRAME_BYTES_MAX } from '../domain/event-stream.js';
 import { READERS } from '../domain/formats/readers.js';
 import { PARTIAL_FRAMES } from '../memory/held-bytes.js';
-import type { Delivery } from './delivery.js';
+import type { BodyFailure, Delivery } from './delivery.js';
 import { StreamRelay } from './relay-stream.js';
 
 const RESPONSES = FORMATS.find(({ path }) => path === '/v1/responses') as (typeof FORMATS)[number];
 const DONE = 'data: [DONE]\n\n';
 
-function relay() {
+function relay(format: keyof typeof READERS = 'response') {
   const written: Buffer[] = [];
   const deliveries: Delivery[] = [];
+  const failures: BodyFailure[] = [];
   const answer = fakeAnswer({ write: (bytes) => written.push(bytes) > 0 });
   const stream = new StreamRelay({
     answer,
     headers: [],
-    reader: READERS.response,
+    reader: READERS[format],
     metering: { dropUsageFrame: false, choices: 1 },
     requestId: 'id',
     events: {
       begun: () => undefined,
       firstToken: () => undefined,
       ended: (delivery) => void deliveries.push(delivery),
-      providerFailed: () => undefined,
-      broken: () => undefined,
-      unusable: () => undefined,
+      incomplete: (result) => void failures.push(result),
       pause: () => undefined,
     },
   });
   return {
     stream,
+    failures,
     push: (...chunks: string[]) => chunks.forEach((chunk) => stream.data(Buffer.from(chunk))),
     sent: () => Buffer.concat(written).toString(),
+    sentBytes: () => written.reduce((sum, { length }) => sum + length, 0),
     lastPiece: () => deliveries.map((delivery) => delivery.lastPiece?.toString()),
   };
 }
@@ -79,35 +80,18 @@ test('what follows has a bound', () => {
 });
 
 test('an event without an end behind another one passes up to its bound, and next to nothing is held', () => {
-  const told = { unusable: 0 };
-  let sentBytes = 0;
-  const stream = new StreamRelay({
-    answer: fakeAnswer({ write: ({ length }) => (sentBytes += length) > 0 }),
-    headers: [],
-    reader: READERS.chat,
-    metering: { dropUsageFrame: false, choices: 1 },
-    requestId: 'id',
-    events: {
-      begun: () => undefined,
-      firstToken: () => undefined,
-      ended: () => undefined,
-      providerFailed: () => undefined,
-      broken: () => undefined,
-      unusable: () => void (told.unusable += 1),
-      pause: () => undefined,
-    },
-  });
+  const { stream, failures, sentBytes } = relay('chat');
   stream.data(Buffer.from('data: {}\n\ndata: '));
   const chunk = Buffer.alloc(64 * 1024, 'x');
   let heldMost = 0;
   let chunks = 0;
-  for (; told.unusable === 0 && chunks < 10_000; chunks += 1) {
+  for (; failures.length === 0 && chunks < 10_000; chunks += 1) {
     stream.data(chunk);
     heldMost = Math.max(heldMost, PARTIAL_FRAMES.held);
   }
-  expect([told.unusable, chunks]).toEqual([1, LONG_FRAME_BYTES_MAX / chunk.length]);
+  expect([failures, chunks]).toEqual([[{ kind: 'unusable_body' }], LONG_FRAME_BYTES_MAX / chunk.length]);
   expect(heldMost).toBeLessThanOrEqual(FRAME_BYTES_MAX);
-  expect(sentBytes).toBeGreaterThan(LONG_FRAME_BYTES_MAX - FRAME_BYTES_MAX);
+  expect(sentBytes()).toBeGreaterThan(LONG_FRAME_BYTES_MAX - FRAME_BYTES_MAX);
   stream.drop();
   expect(PARTIAL_FRAMES.held).toBe(0);
 });

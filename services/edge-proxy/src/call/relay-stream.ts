@@ -4,7 +4,7 @@ import { PASS } from '../domain/formats/meter.js';
 import type { AnswerReader, StreamMeter, StreamMeterOptions } from '../domain/formats/meter.js';
 import { PARTIAL_FRAMES } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
-import type { AnswerRelay, Delivery, RelayEvents } from './delivery.js';
+import { UNUSABLE, type AnswerRelay, type Delivery, type RelayEvents } from './delivery.js';
 
 /** Comments before the first event are kept back up to this size; with more of them the stream counts as begun. */
 const COMMENT_BYTES_MAX = 64 * 1024;
@@ -61,18 +61,18 @@ export class StreamRelay implements AnswerRelay {
   data(chunk: Buffer): void {
     if (this.#isOver) return this.#follow(chunk);
     const frames = this.#split(chunk);
-    if (frames === null) this.#parts.events.unusable();
+    if (frames === null) this.#parts.events.incomplete(UNUSABLE);
     else this.#relay(frames);
   }
 
   end(openEnded: boolean): void {
     if (this.#isOver) return this.#followWith(this.#splitter.end()?.bytes ?? NOTHING);
-    if (openEnded && !this.#meter.result().finished) return this.#parts.events.broken();
+    if (openEnded && !this.#meter.result().finished) return this.#parts.events.incomplete({ kind: 'broken_in_body' });
     const rest = this.#splitter.end();
     if (rest !== null) this.#relay([rest]);
     if (this.#isOver) return;
     if (this.#hasEvent) this.#finish('complete', null);
-    else this.#parts.events.unusable();
+    else this.#parts.events.incomplete(UNUSABLE);
   }
 
   drop(): void {
@@ -105,7 +105,9 @@ export class StreamRelay implements AnswerRelay {
       if (bytes.length > 0) passing.push(bytes);
       if (providerError) {
         this.#send(passing);
-        return error === null ? this.#finish('cut', null) : this.#parts.events.providerFailed(error);
+        return error === null
+          ? this.#finish('cut', null)
+          : this.#parts.events.incomplete({ kind: 'provider_error', error });
       }
     }
     this.#send(passing);
@@ -126,7 +128,7 @@ export class StreamRelay implements AnswerRelay {
     if (this.#lastPiece === null) return;
     const lf = this.#splitter.takeLf(chunk);
     this.#followWith(lf);
-    for (const { bytes, isPiece } of this.#splitFollowing(chunk.subarray(lf.length))) {
+    for (const { bytes, isPiece } of this.#split(chunk.subarray(lf.length)) ?? []) {
       if (!isPiece) this.#followWith(bytes);
     }
   }
@@ -138,18 +140,18 @@ export class StreamRelay implements AnswerRelay {
 
   /** Null: a frame is too long, and nothing more can be read. */
   #split(chunk: Buffer): Frame[] | null {
-    return withoutOverflow(() => {
+    try {
       const frames = this.#splitter.push(chunk);
-      if (!this.#count(this.#splitter.heldBytes)) {
+      // What follows the final marker is bounded by itself.
+      if (!this.#isOver && !this.#count(this.#splitter.heldBytes)) {
         frames.push(this.#splitter.letGo());
         this.#count(0);
       }
       return frames;
-    });
-  }
-
-  #splitFollowing(chunk: Buffer): Frame[] {
-    return withoutOverflow(() => this.#splitter.push(chunk)) ?? [];
+    } catch (error) {
+      if (error instanceof FrameOverflow) return null;
+      throw error;
+    }
   }
 
   /** So many bytes of this stream are part of {@link PARTIAL_FRAMES} now; false when they do not fit. */
@@ -209,14 +211,5 @@ export class StreamRelay implements AnswerRelay {
   #cutEnding(error: GatewayError): Buffer {
     const ending = this.#meter.cutEnding(error, this.#parts.requestId);
     return this.#splitter.isInsideLong ? Buffer.concat([END_OF_FRAME, ending]) : ending;
-  }
-}
-
-function withoutOverflow(split: () => Frame[]): Frame[] | null {
-  try {
-    return split();
-  } catch (error) {
-    if (error instanceof FrameOverflow) return null;
-    throw error;
   }
 }

@@ -12,6 +12,10 @@ export function writeJson(answer: ClientAnswer, status: number, text: string, he
 /** An error in the envelope of its endpoint (behaviour §1, Envelopes). */
 export function writeError(answer: ClientAnswer, error: GatewayError, requestId: string, style: EndpointStyle): void {
   const headers = Object.entries(errorHeaders(error)).flat();
-  const body = style === 'chat' ? chatErrorBody(error, requestId) : messagesErrorBody(error, requestId);
-  writeJson(answer, error.status, body, headers);
+  writeJson(answer, error.status, errorBody(error, requestId, style), headers);
+}
+
+/** The envelope as text. */
+export function errorBody(error: GatewayError, requestId: string, style: EndpointStyle): string {
+  return style === 'chat' ? chatErrorBody(error, requestId) : messagesErrorBody(error, requestId);
 }

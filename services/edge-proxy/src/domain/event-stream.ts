@@ -29,6 +29,10 @@ export interface Frame {
 /** A provider's frame exceeds its bound: the stream counts as cut, or as no answer. */
 export class FrameOverflow extends Error {
   override readonly name = 'FrameOverflow';
+
+  constructor(bytesMax: number) {
+    super(`a frame exceeds ${bytesMax} bytes`);
+  }
 }
 
 /**
@@ -118,7 +122,7 @@ export class FrameSplitter {
    * @throws FrameOverflow unless long frames pass
    */
   letGo(): Frame {
-    if (!this.passesLong) throw new FrameOverflow(`a frame exceeds ${this.frameBytesMax} bytes`);
+    if (!this.passesLong) throw new FrameOverflow(this.frameBytesMax);
     return this.piece(this.takeHeld(NOTHING));
   }
 
@@ -140,7 +144,7 @@ export class FrameSplitter {
 
   private take(last: Buffer): Frame {
     const isLong = this.isInsideLong || this.pendingBytes + last.length > this.frameBytesMax;
-    if (isLong && !this.passesLong) throw new FrameOverflow(`a frame exceeds ${this.frameBytesMax} bytes`);
+    if (isLong && !this.passesLong) throw new FrameOverflow(this.frameBytesMax);
     const bytes = this.takeHeld(last);
     if (isLong) {
       const piece = this.piece(bytes);
@@ -163,9 +167,7 @@ export class FrameSplitter {
   private piece(bytes: Buffer): Frame {
     this.isFirst = false;
     this.givenBytes += bytes.length;
-    if (this.givenBytes > this.longFrameBytesMax) {
-      throw new FrameOverflow(`a frame exceeds ${this.longFrameBytesMax} bytes`);
-    }
+    if (this.givenBytes > this.longFrameBytesMax) throw new FrameOverflow(this.longFrameBytesMax);
     return { bytes, event: null, data: null, isPiece: true };
   }
 }

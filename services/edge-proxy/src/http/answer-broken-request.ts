@@ -1,6 +1,7 @@
-import { chatErrorBody, gatewayError, messagesErrorBody, type GatewayError } from '@gateway/contracts/errors';
+import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { errorBody } from '../call/write-error.js';
 import type { EndpointStyle } from '../domain/endpoints.js';
 import { readBrokenHead } from './broken-head.js';
 import type { ClientConnection } from './client-connection.js';
@@ -57,11 +58,6 @@ function answerHeadless(
   const [id, style] = [newId(), styleOf(path)];
   const refusal = isNoEndpoint ? noEndpoint : problem;
   writeRaw(socket, refusal.status, errorBody(refusal, id, style), idHeadersOf(id, requestId ?? id, style));
-}
-
-/** An error as text, in the shape of its path. */
-export function errorBody(error: GatewayError, id: string, style: EndpointStyle): string {
-  return style === 'chat' ? chatErrorBody(error, id) : messagesErrorBody(error, id);
 }
 
 /**
