@@ -9,10 +9,10 @@ import {
   accountsUseMailToken,
 } from '@gateway/contracts/messages';
 import type { MemberCreate, MemberView } from '@gateway/contracts/operator';
-import { readMail, type Mailbox } from '@gateway/mailbox';
-import { until } from '@gateway/testkit';
+import { readMail, startMailbox, type Mailbox } from '@gateway/mailbox';
+import { temporaryDirectory, until } from '@gateway/testkit';
 import type { AttemptLimit } from '../src/domain/attempt-limits.js';
-import type { AccountsWorld } from './accounts-world.js';
+import { startAccountsWorld, type AccountsWorld } from './accounts-world.js';
 import { accepted, ACTOR, randomEmail } from './operator-client.js';
 
 /** What stands for the hash of a password in tests. */
@@ -88,3 +88,29 @@ export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {
   };
 }
 export type PeopleClient = ReturnType<typeof peopleClient>;
+
+/** A running accounts service that mails, and its people. */
+export interface PeopleWorld {
+  readonly world: AccountsWorld;
+  readonly mailbox: Mailbox;
+  readonly people: PeopleClient;
+  stop(): Promise<void>;
+}
+
+/** @param name of the directory with the mails, so that one that is left says whose it is */
+export async function startPeopleWorld(name: string): Promise<PeopleWorld> {
+  const world = await startAccountsWorld();
+  const directory = temporaryDirectory(name);
+  const mailbox = await startMailbox({ directory: directory.path });
+  await world.start({ env: { GATEWAY_SMTP_URL: mailbox.url } });
+  return {
+    world,
+    mailbox,
+    people: peopleClient(world, mailbox),
+    async stop() {
+      await world.stop();
+      await mailbox.stop();
+      directory.remove();
+    },
+  };
+}

@@ -1,27 +1,16 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { accountsChangePassword } from '@gateway/contracts/messages';
-import { startMailbox, type Mailbox } from '@gateway/mailbox';
-import { temporaryDirectory, type TemporaryDirectory } from '@gateway/testkit';
-import { startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
 import { randomEmail, refused } from '../../test/operator-client.js';
-import { hashOf, newClient, peopleClient, tokenIn, type PeopleClient } from '../../test/people-client.js';
+import { hashOf, newClient, startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
 
-let world: AccountsWorld;
-let mailbox: Mailbox;
-let directory: TemporaryDirectory;
-let people: PeopleClient;
+let started: PeopleWorld;
+let world: PeopleWorld['world'];
+let people: PeopleWorld['people'];
 beforeAll(async () => {
-  world = await startAccountsWorld();
-  directory = temporaryDirectory('take-in-mails');
-  mailbox = await startMailbox({ directory: directory.path });
-  people = peopleClient(world, mailbox);
-  await world.start({ env: { GATEWAY_SMTP_URL: mailbox.url } });
+  started = await startPeopleWorld('take-in-mails');
+  ({ world, people } = started);
 }, 60_000);
-afterAll(async () => {
-  await world.stop();
-  await mailbox.stop();
-  directory.remove();
-});
+afterAll(() => started.stop());
 
 /** A stranger who has signed up with somebody's address and is signed in, and what they have by that. */
 const strangerWith = async (email: string) => {

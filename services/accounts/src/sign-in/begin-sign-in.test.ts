@@ -1,28 +1,17 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { accountsBeginSignUp, accountsChangePassword } from '@gateway/contracts/messages';
-import { startMailbox, type Mailbox } from '@gateway/mailbox';
-import { temporaryDirectory, type TemporaryDirectory } from '@gateway/testkit';
-import { startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
 import { randomEmail } from '../../test/operator-client.js';
-import { hashOf, leaveOne, newClient, peopleClient, type PeopleClient } from '../../test/people-client.js';
+import { hashOf, leaveOne, newClient, startPeopleWorld, type PeopleWorld } from '../../test/people-client.js';
 import { ATTEMPT_LIMITS, type AttemptLimit } from '../domain/attempt-limits.js';
 
-let world: AccountsWorld;
-let mailbox: Mailbox;
-let directory: TemporaryDirectory;
-let people: PeopleClient;
+let started: PeopleWorld;
+let world: PeopleWorld['world'];
+let people: PeopleWorld['people'];
 beforeAll(async () => {
-  world = await startAccountsWorld();
-  directory = temporaryDirectory('limits-mails');
-  mailbox = await startMailbox({ directory: directory.path });
-  people = peopleClient(world, mailbox);
-  await world.start({ env: { GATEWAY_SMTP_URL: mailbox.url } });
+  started = await startPeopleWorld('limits-mails');
+  ({ world, people } = started);
 }, 60_000);
-afterAll(async () => {
-  await world.stop();
-  await mailbox.stop();
-  directory.remove();
-});
+afterAll(() => started.stop());
 
 const person = async () => {
   const email = randomEmail();

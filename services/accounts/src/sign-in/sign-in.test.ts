@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { digestOfMailToken } from '@gateway/contracts/ids';
 import {
-  accountsBeginSignIn,
   accountsChangePassword,
   accountsCloseAccount,
   accountsCreateMember,
@@ -15,58 +14,44 @@ import {
   accountsNames,
   accountsRequestReset,
   accountsResendVerification,
-  accountsSignUp,
   accountsUseMailToken,
 } from '@gateway/contracts/messages';
-import { readMail, startMailbox, type Mailbox } from '@gateway/mailbox';
+import { readMail } from '@gateway/mailbox';
 import { createPool, type Pool } from '@gateway/postgres';
-import { recordingLog, temporaryDirectory, until, type TemporaryDirectory } from '@gateway/testkit';
-import { DASHBOARD_URL, FUNDED, startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
+import { recordingLog, until } from '@gateway/testkit';
+import { DASHBOARD_URL, FUNDED } from '../../test/accounts-world.js';
 import { accepted, ACTOR, randomEmail } from '../../test/operator-client.js';
-import { leaveOne } from '../../test/people-client.js';
+import { hashOf, leaveOne, newClient, startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
 import { makeSignInLeftovers } from '../adapters/sign-in-leftovers.js';
 import { ATTEMPT_LIMITS } from '../domain/attempt-limits.js';
 import { SESSIONS_MAX } from './create-session.js';
 
-let world: AccountsWorld;
-let mailbox: Mailbox;
-let directory: TemporaryDirectory;
+let started: PeopleWorld;
+let world: PeopleWorld['world'];
+let people: PeopleWorld['people'];
 let pool: Pool;
 
 beforeAll(async () => {
-  world = await startAccountsWorld();
-  directory = temporaryDirectory('sign-in-mails');
-  mailbox = await startMailbox({ directory: directory.path });
+  started = await startPeopleWorld('sign-in-mails');
+  ({ world, people } = started);
   pool = createPool(world.roleUrl, { applicationName: 'test', max: 2, log: recordingLog() });
-  await world.start({ env: { GATEWAY_SMTP_URL: mailbox.url } });
 }, 60_000);
 afterEach(() => world.fund(FUNDED));
 afterAll(async () => {
   await pool.end();
-  await world.stop();
-  await mailbox.stop();
-  directory.remove();
+  await started.stop();
 });
 
-const hash = (name = 'first') =>
-  `$scrypt$ln=4,r=8,p=1$c2FsdA$${Buffer.from(name).toString('base64').replace(/=+$/, '')}`;
+const hash = (name = 'first') => hashOf(name);
 const digest = () => randomBytes(32).toString('hex');
-/** Each test comes from networks of its own, so that none is limited by another. */
-const client = () => `client-${randomBytes(6).toString('hex')}`;
-const mails = async () => Promise.all((await mailbox.mails()).map(readMail));
+const mails = async () => Promise.all((await started.mailbox.mails()).map(readMail));
 const mailsTo = async (email: string) => (await mails()).filter(({ to }) => to === email);
-const mailTo = (email: string, subject: string) =>
-  until(`a mail "${subject}" to ${email}`, async () =>
-    (await mailsTo(email)).findLast((mail) => mail.subject.includes(subject)),
-  );
-const tokenIn = (text: string) => /#token=([\w-]{43})$/m.exec(text)?.[1] ?? '';
+const mailTo = (email: string, subject: string) => people.mailTo(email, subject);
 const quiet = () => until('no mail waits', async () => (await world.sql.query('SELECT FROM mail_outbox')).length === 0);
 
-const signUp = (email: string, name = 'first') =>
-  world.dashboard.request(accountsSignUp, { name: 'Ann', email, passwordHash: hash(name) });
-const beginSignIn = (email: string, from: string) =>
-  world.dashboard.request(accountsBeginSignIn, { email, client: from });
-const use = (token: string, kind: 'verify' | 'reset' | 'invitation', from = client(), name = 'second') =>
+const signUp = (email: string, name = 'first') => people.signUp(email, name);
+const beginSignIn = (email: string, from: string) => people.begin(email, from);
+const use = (token: string, kind: 'verify' | 'reset' | 'invitation', from = newClient(), name = 'second') =>
   world.dashboard.request(
     accountsUseMailToken,
     kind === 'verify'
@@ -74,7 +59,7 @@ const use = (token: string, kind: 'verify' | 'reset' | 'invitation', from = clie
       : { kind, digest: digestOfMailToken(token), passwordHash: hash(name), client: from },
   );
 const find = async (...digests: string[]) => (await world.dashboard.request(accountsFindSession, { digests })).session;
-const open = async (user: string, name = 'first', from = client()) => {
+const open = async (user: string, name = 'first', from = newClient()) => {
   const own = digest();
   const question = { user, comparedHash: hash(name), digest: own, client: from };
   const { session } = await world.dashboard.request(accountsCreateSession, question);
@@ -86,11 +71,11 @@ const person = async () => {
   await signUp(email);
   const { text } = await mailTo(email, 'Verify');
   expect(await use(tokenIn(text), 'verify')).toEqual({ kind: 'used', email });
-  const begun = await beginSignIn(email, client());
+  const begun = await beginSignIn(email, newClient());
   if (begun.kind !== 'proceed' || begun.user === null) throw new Error('nobody');
   return { email, id: begun.user.id };
 };
-const requestReset = (email: string, from = client()) =>
+const requestReset = (email: string, from = newClient()) =>
   world.dashboard.request(accountsRequestReset, { email, client: from });
 
 test('a sign-up makes a person with an account of their own, whose address the mail verifies once', async () => {
@@ -98,7 +83,7 @@ test('a sign-up makes a person with an account of their own, whose address the m
   expect(await signUp(email.toUpperCase())).toEqual({ kind: 'accepted' });
   const { text } = await mailTo(email, 'Verify');
   expect(text).toContain(`${DASHBOARD_URL}/verify#token=`);
-  const begun = await beginSignIn(email, client());
+  const begun = await beginSignIn(email, newClient());
   expect(begun).toMatchObject({ kind: 'proceed', user: { passwordHash: hash() } });
   const { session } = await open(begun.kind === 'proceed' ? (begun.user?.id ?? '') : '');
   expect(session).toMatchObject({
@@ -116,18 +101,18 @@ test('a known address is answered the same; its person is mailed, and nothing of
   expect(await signUp(email, 'a stranger')).toEqual({ kind: 'accepted' });
   const { text } = await mailTo(email, 'already');
   expect(tokenIn(text)).toBe('');
-  expect(await beginSignIn(email, client())).toMatchObject({ user: { passwordHash: hash() } });
+  expect(await beginSignIn(email, newClient())).toMatchObject({ user: { passwordHash: hash() } });
   const accounts = 'SELECT FROM members m JOIN users u ON u.id = m.user_id WHERE u.email = $1';
   expect(await world.sql.query(accounts, [email])).toHaveLength(1);
   // Somebody whom an operator made a member has no password; a stranger cannot set one.
   const invited = await world.client.makeAccount();
   expect(await signUp(invited.email)).toEqual({ kind: 'accepted' });
-  expect(await beginSignIn(invited.email, client())).toEqual({ kind: 'proceed', user: null });
+  expect(await beginSignIn(invited.email, newClient())).toEqual({ kind: 'proceed', user: null });
 });
 
 test('an unknown address is answered the same, after the same work', async () => {
   const unknown = randomEmail();
-  expect(await beginSignIn(unknown, client())).toEqual({ kind: 'proceed', user: null });
+  expect(await beginSignIn(unknown, newClient())).toEqual({ kind: 'proceed', user: null });
   const queued = 'SELECT count(*)::int AS n FROM mail_outbox';
   await quiet();
   expect(await requestReset(unknown)).toEqual({ kind: 'accepted' });
@@ -190,7 +175,7 @@ test('a password that was changed meanwhile opens nothing; a change ends all oth
       comparedHash: hash(compared),
       newHash: hash(next),
       digests: [mine.digest],
-      client: client(),
+      client: newClient(),
     });
   expect(await change('guessed', 'third')).toEqual({ changed: false });
   expect(await change('first', 'third')).toEqual({ changed: true });
@@ -204,7 +189,7 @@ test('a reset needs the mail, works once within the hour, verifies the address a
   const email = randomEmail();
   await signUp(email);
   await mailTo(email, 'Verify');
-  const begun = await beginSignIn(email, client());
+  const begun = await beginSignIn(email, newClient());
   const id = begun.kind === 'proceed' ? (begun.user?.id ?? '') : '';
   const before = await open(id);
   await requestReset(email);
@@ -218,7 +203,7 @@ test('a reset needs the mail, works once within the hour, verifies the address a
     const next = tokenIn((await mailTo(email, 'new password')).text);
     return next === old ? false : next;
   });
-  const asked = { kind: 'reset', digest: digestOfMailToken(token), client: client() } as const;
+  const asked = { kind: 'reset', digest: digestOfMailToken(token), client: newClient() } as const;
   expect(await world.dashboard.request(accountsFindMailToken, asked)).toEqual({ kind: 'found' });
   const both = await Promise.all([use(token, 'reset'), use(token, 'reset')]);
   expect(both.map(({ kind }) => kind).sort()).toEqual(['token_invalid', 'used']);
@@ -229,7 +214,7 @@ test('a reset needs the mail, works once within the hour, verifies the address a
 });
 
 test('guessed tokens are counted by the client', async () => {
-  const from = client();
+  const from = newClient();
   const { email } = await person();
   await requestReset(email);
   const token = tokenIn((await mailTo(email, 'new password')).text);
@@ -257,7 +242,7 @@ test('an invited person sets a password by the link; who has one signs in, and i
   const token = tokenIn((await mailTo(email, 'invited')).text);
   expect(await use(token, 'invitation')).toEqual({ kind: 'used', email });
   expect(await use(token, 'invitation')).toEqual({ kind: 'token_invalid' });
-  const begun = await beginSignIn(email, client());
+  const begun = await beginSignIn(email, newClient());
   const { session } = await open(begun.kind === 'proceed' ? (begun.user?.id ?? '') : '', 'second');
   expect(session).toMatchObject({ user: { emailVerified: true }, accounts: [{ id: team.id, role: 'member' }] });
   const known = await person();
@@ -275,7 +260,7 @@ test('an invited person sets a password by the link; who has one signs in, and i
 test('a person has five mails of a kind in an hour', async () => {
   const email = randomEmail();
   await signUp(email);
-  const begun = await beginSignIn(email, client());
+  const begun = await beginSignIn(email, newClient());
   const user = begun.kind === 'proceed' ? (begun.user?.id ?? '') : '';
   for (let again = 0; again < 9; again += 1)
     expect(await world.dashboard.request(accountsResendVerification, { user })).toEqual({ kind: 'accepted' });
@@ -304,7 +289,7 @@ test('closing an account takes password, sessions and tokens of whoever has no o
   world.settle({ closed: true });
   accepted(await world.dashboard.request(accountsCloseAccount, { account, actor: ACTOR }));
   expect(await find(own)).toBeNull();
-  expect(await beginSignIn(email, client())).toEqual({ kind: 'proceed', user: null });
+  expect(await beginSignIn(email, newClient())).toEqual({ kind: 'proceed', user: null });
   expect(await world.sql.query('SELECT FROM mail_tokens WHERE user_id = $1', [id])).toEqual([]);
   expect(await signUp(email)).toEqual({ kind: 'accepted' });
 });
