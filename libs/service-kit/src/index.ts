@@ -1,5 +1,7 @@
 export { BASE_FIELDS, isLoopback, type ServiceConfig } from './base-fields.js';
 export { nextDelayMs, type BackoffOptions } from './backoff.js';
+export { BodyBuffer } from './body-buffer.js';
+export { clientNetwork } from './client-network.js';
 export { systemClock, type Clock } from './clock.js';
 export { COMMON_FIELDS, portField } from './common-fields.js';
 export {
@@ -12,8 +14,11 @@ export {
   type ConfigFields,
   type ConfigOf,
 } from './config.js';
+export { containerMemoryBytes, memoryBound } from './container-memory.js';
 export { field } from './field.js';
 export { PassingMap } from './passing-map.js';
+export { PlacesByClient, type PlacesByClientOptions } from './places-by-client.js';
+export { RateByClient, type RateByClientOptions } from './rate-by-client.js';
 export { TroubleLog } from './trouble-log.js';
 export { WaitingSweep } from './waiting-sweep.js';
 export { Secret, type Rotatable } from './secret.js';

@@ -1,7 +1,7 @@
 import { isRefusal } from '@gateway/contracts/operator';
 import { PAGE_ERRORS, type PageError } from '@gateway/contracts/pages';
+import { clientNetwork } from '@gateway/service-kit';
 import type { Request, Response } from 'express';
-import { clientNetwork } from '../domain/client-network.js';
 import { cookieName, cookieOf } from '../domain/cookies.js';
 import { IDEMPOTENCY_KEY } from '../domain/idempotency-key.js';
 import { isPageRefusal } from '../domain/page-refusal.js';

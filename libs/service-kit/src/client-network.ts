@@ -1,12 +1,16 @@
 const V4_IN_V6 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 const V4 = /^\d{1,3}(\.\d{1,3}){3}$/;
+/** With a port, as some proxies write it: `1.2.3.4:5678`, `[::1]:5678` or `[::1]`. */
+const V4_WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/;
+const BRACKETED = /^\[([^\]]*)\](:\d{1,5})?$/;
 /** Groups of an IPv6 address that name a network; within it one client has all addresses. */
 const V6_NETWORK_GROUPS = 4;
 const UNKNOWN = 'unknown';
 
 /**
  * The network that a request comes from: an IPv4 address, or the /64 of an IPv6 address. Each of `proxies` trusted proxies has
- * appended the address that it saw to X-Forwarded-For; what stands before those is the client's own claim.
+ * appended the address that it saw to X-Forwarded-For; what stands before those is the client's own claim. `unknown` when the
+ * address cannot be read: all such clients are one.
  */
 export function clientNetwork(peer: string | undefined, forwardedFor: string | undefined, proxies: number): string {
   if (proxies === 0) return networkOf(peer ?? '');
@@ -16,9 +20,10 @@ export function clientNetwork(peer: string | undefined, forwardedFor: string | u
 }
 
 function networkOf(address: string): string {
-  const plain = V4_IN_V6.exec(address)?.[1] ?? address;
+  const bare = BRACKETED.exec(address)?.[1] ?? V4_WITH_PORT.exec(address)?.[1] ?? address;
+  const plain = V4_IN_V6.exec(bare)?.[1] ?? bare;
   if (V4.test(plain)) return plain;
-  const groups = groupsOf(plain.replace(/^\[|\].*$/g, '').replace(/%.*$/, ''));
+  const groups = groupsOf(plain.replace(/%.*$/, ''));
   return groups === null ? UNKNOWN : `${groups.slice(0, V6_NETWORK_GROUPS).join(':')}::/64`;
 }
 

@@ -1,0 +1,24 @@
+import { expect, test } from '@jest/globals';
+import { containerMemoryBytes, memoryBound } from './container-memory.js';
+
+const GIB = 1024 ** 3;
+
+test.each([
+  [GIB, GIB],
+  [0, undefined],
+  [2 ** 64, undefined],
+  [16 * GIB, undefined],
+])('a limit that reads as %p on a machine with 8 GiB is %p', (constrained, bytes) => {
+  expect(containerMemoryBytes(constrained, 8 * GIB)).toBe(bytes);
+});
+
+test('this process reads its own', () => {
+  const bytes = containerMemoryBytes();
+  if (bytes !== undefined) expect(bytes).toBeGreaterThan(16 * 1024 * 1024);
+});
+
+test('a bound is a part of a small container, and no more than it needs in a large one', () => {
+  expect(memoryBound(512, 0.25, 1_000)).toBe(250);
+  expect(memoryBound(512, 0.25, 1_000_000)).toBe(512);
+  expect(memoryBound(512, 0.25, undefined)).toBeLessThanOrEqual(512);
+});

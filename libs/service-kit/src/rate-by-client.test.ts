@@ -1,0 +1,22 @@
+import { expect, test } from '@jest/globals';
+import { RateByClient } from './rate-by-client.js';
+
+test('a client has a burst and then its rate; others have their own', () => {
+  const rate = new RateByClient({ burst: 3, perSecond: 2, keysMax: 10 });
+  expect(Array.from({ length: 4 }, () => rate.take('a', 1_000))).toEqual([true, true, true, false]);
+  expect(rate.take('b', 1_000)).toBe(true);
+  expect([rate.take('a', 1_499), rate.take('a', 1_500), rate.take('a', 1_500)]).toEqual([false, true, false]);
+  expect(Array.from({ length: 4 }, () => rate.take('a', 60_000))).toEqual([true, true, true, false]);
+});
+
+test('a clock that goes back gives nothing', () => {
+  const rate = new RateByClient({ burst: 1, perSecond: 1, keysMax: 10 });
+  expect([rate.take('a', 5_000), rate.take('a', 1_000), rate.take('a', 1_999)]).toEqual([true, false, false]);
+});
+
+test('only so many clients are remembered: the one that asked longest ago begins anew', () => {
+  const rate = new RateByClient({ burst: 1, perSecond: 0.001, keysMax: 2 });
+  expect(['a', 'b', 'a', 'c'].map((client) => rate.take(client, 0))).toEqual([true, true, false, true]);
+  expect(rate.size).toBe(2);
+  expect([rate.take('a', 0), rate.take('b', 0)]).toEqual([false, true]);
+});
