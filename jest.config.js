@@ -1,14 +1,12 @@
-import { readdirSync } from 'node:fs';
 import { useMemoryDirectory } from './deploy/check/memory-directory.mjs';
+import { ROOMS } from './deploy/check/rooms.mjs';
 
 useMemoryDirectory();
 
-/** One project per room, so that a run can name the room of each test and its time. */
-const rooms = ['libs', 'services', 'deploy'].flatMap((top) =>
-  readdirSync(new URL(top, import.meta.url), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => `${top}/${entry.name}`),
-);
+/**
+ * `inner`: all but the long tests, which are `*.system.test.ts`; `system`: only those. Without it (jest started by hand): both.
+ */
+const LANE = process.env['GATEWAY_TEST_LANE'];
 
 /** Compiled tests outlive the run's temporary files. */
 const CACHE = '<rootDir>/.cache/jest';
@@ -19,14 +17,15 @@ const system = {
   globalTeardown: '<rootDir>/deploy/e2e/test/global-teardown.mjs',
 };
 
+/** One project per room, so that a run can name the room of each test and its time. */
 const project = (room) => ({
   ...(room === 'deploy/e2e' ? system : {}),
   displayName: room,
   cacheDirectory: CACHE,
   rootDir: import.meta.dirname,
   roots: [`<rootDir>/${room}`],
-  testMatch: ['**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '/dist/'],
+  testMatch: [LANE === 'system' ? '**/*.system.test.ts' : '**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '/dist/', ...(LANE === 'inner' ? ['\\.system\\.test\\.ts$'] : [])],
   modulePathIgnorePatterns: ['/dist/'],
   testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
@@ -45,7 +44,7 @@ const project = (room) => ({
 });
 
 export default {
-  projects: rooms.map(project),
+  projects: ROOMS.map(project),
   cacheDirectory: CACHE,
   // Most long suites wait for processes of their own: a third worker uses what two leave idle on two cores.
   maxWorkers: 3,

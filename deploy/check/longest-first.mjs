@@ -5,7 +5,7 @@ import Sequencer from '@jest/test-sequencer';
  * clean clone orders suites by the size of their files.
  */
 const LONGEST = [
-  'deploy/e2e/src/rolling.test.ts',
+  'deploy/e2e/src/rolling.system.test.ts',
   'services/admission/src/admit/model-against-script.test.ts',
   'deploy/e2e/src/faults.test.ts',
   'deploy/e2e/src/edge-faults.test.ts',

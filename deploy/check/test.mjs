@@ -1,40 +1,65 @@
-// `npm test`: compile, lint, import rules, then one jest run over all rooms. Stops at the first step that fails, and
-// ends with the counts of the jest run alone on a line.
+// `npm test`: compile, lint, import rules, then one jest run over all rooms but the long tests. `npm run test:system` (this
+// with --system): compile, then the long tests, `*.system.test.ts`. Names of rooms behind either: only those. Stops at the
+// first step that fails, and ends with the counts of the jest run alone on a line.
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { selectRooms } from './rooms.mjs';
+import { forgetCounts, readCounts } from './test-counts.mjs';
 
-const COUNTS = '.cache/test-counts.json';
 const TEST_MINUTES_MAX = 10;
 
+const words = process.argv.slice(2);
+const isSystem = words[0] === '--system';
+const rooms = roomsOrEnd(isSystem ? words.slice(1) : words);
+
 process.chdir(new URL('../..', import.meta.url).pathname);
-rmSync(COUNTS, { force: true });
+forgetCounts();
 
 const startedAt = Date.now();
-const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', TURBO_NO_UPDATE_NOTIFIER: '1' };
-const steps = ['//#build', '//#lint', '//#rules', '//#jest'];
-const run = spawnSync(
-  'node_modules/.bin/turbo',
-  ['run', ...steps, '--output-logs=full', '--log-prefix=none', '--no-color'],
-  {
-    stdio: 'inherit',
-    env,
-  },
-);
-
+const isDone = before() && jest();
 const minutes = (Date.now() - startedAt) / 60_000;
+const isSlow = !isSystem && minutes > TEST_MINUTES_MAX;
 console.log(
-  `\ntook ${minutes.toFixed(1)} minutes${minutes > TEST_MINUTES_MAX ? ` (more than ${TEST_MINUTES_MAX}: make something quicker)` : ''}`,
+  `\ntook ${minutes.toFixed(1)} minutes${isSlow ? ` (more than ${TEST_MINUTES_MAX}: make something quicker)` : ''}`,
 );
 const counts = readCounts();
 if (counts.skipped > 0) console.log(`${counts.skipped} skipped: their names and what they need stand above`);
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
-process.exit(run.status === 0 && counts.failed === 0 ? 0 : 1);
+process.exit(isDone && counts.failed === 0 ? 0 : 1);
 
-function readCounts() {
+function roomsOrEnd(names) {
   try {
-    return JSON.parse(readFileSync(COUNTS, 'utf8'));
-  } catch {
-    // A step before the tests failed: that is one failure, and nothing passed.
-    return { passed: 0, failed: 1, skipped: 0 };
+    return selectRooms(names);
+  } catch (error) {
+    console.error(error.message);
+    process.exit(2);
   }
+}
+
+/** Everything before the tests: all of it for `npm test`, compiling and the rooms' own lint for some rooms. */
+function before() {
+  if (isSystem) return run('npm', ['run', '-s', 'build']);
+  if (rooms.length === 0) return turbo('//#build', '//#lint', '//#rules');
+  return (
+    run('npm', ['run', '-s', 'build']) &&
+    run('node_modules/.bin/eslint', ['--no-warn-ignored', '--no-error-on-unmatched-pattern', ...rooms]) &&
+    run('node_modules/.bin/prettier', ['--check', ...rooms])
+  );
+}
+
+function jest() {
+  const selected = rooms.length === 0 ? [] : ['--selectProjects', ...rooms];
+  return run('npm', ['run', '-s', 'jest', '--', ...selected], { GATEWAY_TEST_LANE: isSystem ? 'system' : 'inner' });
+}
+
+function turbo(...steps) {
+  const env = { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', TURBO_NO_UPDATE_NOTIFIER: '1' };
+  return run(
+    'node_modules/.bin/turbo',
+    ['run', ...steps, '--output-logs=full', '--log-prefix=none', '--no-color'],
+    env,
+  );
+}
+
+function run(program, args, env = {}) {
+  return spawnSync(program, args, { stdio: 'inherit', env: { ...process.env, ...env } }).status === 0;
 }

@@ -1,0 +1,2 @@
+export declare const ROOMS: readonly string[];
+export declare function selectRooms(words: readonly string[], rooms?: readonly string[]): string[];
