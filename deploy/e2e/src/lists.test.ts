@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import { modelList, usageObject } from '@gateway/contracts/public';
 import type { ModelList, UsageObject } from '@gateway/contracts/public';
 import { startProviderSimulator } from '@gateway/provider-simulator';
@@ -103,7 +104,7 @@ test('without a key, or with one that was never issued, both lists are 401', asy
   for (const path of ['models', 'gateway/usage']) {
     for (const [secret, code] of [
       [null, 'missing_api_key'],
-      [`mgw_live_${'f'.repeat(48)}`, 'invalid_api_key'],
+      [makeSecret(DEFAULT_KEY_PREFIX), 'invalid_api_key'],
     ] as const) {
       const answer = await get(`${system.chatBaseUrl}/${path}`, secret);
       expect([answer.status, JSON.parse(answer.text)]).toMatchObject([401, { error: { code } }]);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import OpenAI, { AuthenticationError, NotFoundError, RateLimitError } from 'openai';
@@ -56,7 +57,7 @@ test('the model list holds the model', async () => {
 });
 
 test('a wrong key, an unknown model and the rate limit are typed errors', async () => {
-  const wrong = `mgw_live_${'0'.repeat(48)}`;
+  const wrong = makeSecret(DEFAULT_KEY_PREFIX);
   await expect(client(wrong).chat.completions.create({ model, messages })).rejects.toBeInstanceOf(AuthenticationError);
   const unknown = client().chat.completions.create({ model: 'nobody/nothing', messages });
   await expect(unknown).rejects.toBeInstanceOf(NotFoundError);

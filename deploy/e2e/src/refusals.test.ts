@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
 import { until } from '@gateway/testkit';
@@ -61,7 +62,12 @@ async function expectNothingHeld(account: string): Promise<void> {
 
 test('401: no key, and a key that was never issued or has a wrong form', async () => {
   refused(await call(null), 401, 'missing_api_key', 'authentication_error');
-  for (const secret of [`mgw_live_${'0'.repeat(48)}`, 'mgw_live_short', 'sk-something-else']) {
+  for (const secret of [
+    makeSecret(DEFAULT_KEY_PREFIX),
+    `mgw_live_${'0'.repeat(48)}`,
+    'mgw_live_short',
+    'sk-something-else',
+  ]) {
     const { message } = refused(await call(secret), 401, 'invalid_api_key', 'authentication_error');
     expect(message).not.toContain(secret);
   }

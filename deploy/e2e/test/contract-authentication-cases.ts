@@ -1,9 +1,10 @@
 import { expect } from '@jest/globals';
+import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import type { ContractCase } from './contract-case.js';
 import { CHAT, MESSAGES, jsonOf, modelCall, send, styleOf } from './contract-call.js';
 import type { ContractWorld } from './contract-world.js';
 
-const WRONG = `mgw_live_${'f'.repeat(48)}`;
+const WRONG = makeSecret(DEFAULT_KEY_PREFIX);
 
 /** Headers with the right key `K`, and what the call gets: 200 or a code. */
 const PRESENTED: readonly (readonly [Readonly<Record<string, string>>, string])[] = [

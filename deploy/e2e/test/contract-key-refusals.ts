@@ -1,3 +1,4 @@
+import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import { until } from '@gateway/testkit';
 import { callOf } from './contract-situation.js';
 import type { ErrorSituation } from './contract-situation.js';
@@ -14,7 +15,7 @@ export const KEY_REFUSALS: readonly ErrorSituation[] = [
   {
     expected: { ...unauthenticated, code: 'invalid_api_key' },
     what: 'never issued',
-    arrange: async ({ model }) => callOf(`mgw_live_${'0'.repeat(48)}`, model.id),
+    arrange: async ({ model }) => callOf(makeSecret(DEFAULT_KEY_PREFIX), model.id),
   },
   {
     expected: { ...unauthenticated, code: 'invalid_api_key' },

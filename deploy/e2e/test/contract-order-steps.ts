@@ -1,3 +1,4 @@
+import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import type { AccountView } from '@gateway/contracts/operator';
 import { until } from '@gateway/testkit';
 import type { Style } from './contract-call.js';
@@ -49,7 +50,7 @@ export function orderSteps(actors: Actors, funding: Funding): readonly OrderStep
 function requestRows({ world: { operator }, style, team, keys, parts }: Actors): OrderStep[] {
   return [
     step(1, 'unsupported_endpoint', () => (parts.path = PATHS[style])),
-    step(3, 'missing_api_key', () => (parts.secret = `mgw_live_${'0'.repeat(48)}`)),
+    step(3, 'missing_api_key', () => (parts.secret = makeSecret(DEFAULT_KEY_PREFIX))),
     step(4, 'invalid_api_key', () => (parts.secret = keys.narrow.secret)),
     step(5, 'key_inactive', () => operator.setKey(keys.narrow.key, 'reinstate')),
     step(6, 'rate_limited', () => operator.limits(team.id, 1_000, 1)),

@@ -1,3 +1,4 @@
+import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import { SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { until } from '@gateway/testkit';
@@ -29,7 +30,7 @@ test('every service is ready under its rights, over TLS to all three servers', a
     });
   }
   const answer = await fetch(`${services['edge-proxy'].edgeUrl}/v1/models`, {
-    headers: { authorization: `Bearer mgw_live_${'0'.repeat(48)}` },
+    headers: { authorization: `Bearer ${makeSecret(DEFAULT_KEY_PREFIX)}` },
   });
   expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining('invalid_api_key')]);
   const superuser = await world.postgres();

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { secretFrom } from '@gateway/contracts/ids';
 import {
   accepted,
   overviewView,
@@ -206,7 +207,7 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
   },
   operatorSignIn: {
     path: '/operator/sign-in',
-    body: { token: `mgo_${'a'.repeat(48)}` },
+    body: { token: secretFrom('mgo_', 'a'.repeat(40)) },
     answers: operator,
     status: 200,
     schema: pageSession,

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Bus } from '@gateway/bus';
+import { secretFrom } from '@gateway/contracts/ids';
 import {
   catalogMirrored,
   edgeHealth,
@@ -21,7 +22,7 @@ import { FakeGate, serveFakeAdmission, TEST_PRICE } from './fake-admission.js';
 
 /** Threads run compiled code. */
 export const PARSE_THREAD_URL = new URL('../dist/adapters/parse-thread.js', import.meta.url);
-export const TEST_KEY = `mgw_live_${'0123456789abcdef'.repeat(3)}`;
+export const TEST_KEY = secretFrom('mgw_live_', '0123456789'.repeat(4));
 export const TEST_MODEL = 'pub/model';
 export const SOURCE_CREDENTIAL = 'provider-secret-1';
 const CREDENTIALS_KEY = Buffer.alloc(32, 7);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import { percentile } from '../results/statistics.js';
 import { CallConnection } from './call-connection.js';
 import type { CallOutcome } from './call-connection.js';
@@ -13,7 +14,7 @@ const EXPIRY_CHECK_MS = 500;
 const FAILURES_MAX = 1_000;
 const CHAT_PATH = '/v1/chat/completions';
 /** Sent by calls without keys, so that all requests are of one size. */
-const NO_KEY = `mgw_live_${'0'.repeat(48)}`;
+const NO_KEY = makeSecret(DEFAULT_KEY_PREFIX);
 
 /** Keys of the load: their secrets, and whose turn it is. */
 export interface LoadKeys {

@@ -1,5 +1,6 @@
 // A call that is refused before its body is read: the official client gets the refusal, not a broken connection.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import OpenAI from 'openai';
 import { startContractWorld } from '../../test/contract-world.js';
 import type { ContractWorld } from '../../test/contract-world.js';
@@ -20,7 +21,7 @@ test.each([
   [9, 'invalid_api_key'],
   [11, 'request_entity_too_large'],
 ])('a body of %i MiB is refused with %s, seen by the official client', async (mebibytes, code) => {
-  const apiKey = code === 'invalid_api_key' ? `mgw_live_${'0'.repeat(48)}` : world.rich.secret;
+  const apiKey = code === 'invalid_api_key' ? makeSecret(DEFAULT_KEY_PREFIX) : world.rich.secret;
   const client = new OpenAI({ apiKey, baseURL: `${world.url}/v1`, maxRetries: 0 });
   const messages = [{ role: 'user' as const, content: 'x'.repeat(mebibytes * MIB) }];
   for (let n = 0; n < TRIES; n += 1) {

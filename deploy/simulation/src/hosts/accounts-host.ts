@@ -1,4 +1,4 @@
-import { digestOfSecret } from '@gateway/contracts/ids';
+import { digestOfSecret, SECRET_BODY_CHARS, secretFrom } from '@gateway/contracts/ids';
 import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
@@ -103,6 +103,6 @@ export class AccountsHost {
 
   #newSecret(): string {
     this.#secrets += 1;
-    return `mgw_live_${this.#secrets.toString(16).padStart(48, '0')}`;
+    return secretFrom('mgw_live_', this.#secrets.toString(16).padStart(SECRET_BODY_CHARS, '0'));
   }
 }

@@ -6,6 +6,7 @@ import {
   makeSecret,
   makeUuidV7,
   maskSecret,
+  secretFrom,
   shardOfAccount,
   shardOfBucket,
   timeOfUuidV7,
@@ -20,10 +21,25 @@ test('a made secret has the key form and is masked beyond recovery', () => {
   expect(makeSecret('mgw_live_')).not.toBe(secret);
 });
 
-const hex = 'a'.repeat(48);
+test('the last eight characters are the CRC-32 of the forty before them (pinned: keys in use depend on it)', () => {
+  expect(secretFrom('mgw_live_', '0123456789'.repeat(4))).toBe(`mgw_live_${'0123456789'.repeat(4)}a6463c49`);
+});
+
+test('a key with any character changed, or two neighbours swapped, has not the form', () => {
+  const secret = makeSecret('mgw_live_');
+  for (let at = 'mgw_live_'.length; at < secret.length; at += 1) {
+    const other = secret[at] === '0' ? '1' : '0';
+    expect(hasKeyForm(secret.slice(0, at) + other + secret.slice(at + 1), ['mgw_live_'])).toBe(false);
+    const swapped = secret.slice(0, at) + (secret[at + 1] ?? '') + (secret[at] ?? '') + secret.slice(at + 2);
+    if (swapped !== secret) expect(hasKeyForm(swapped, ['mgw_live_'])).toBe(false);
+  }
+});
+
+const hex = secretFrom('', 'a'.repeat(40));
 test.each([
   [`mgw_live_${hex}`, true],
   [`old_live_${hex}`, true],
+  [`mgw_live_${'a'.repeat(48)}`, false],
   [`mgw_live_${hex}0`, false],
   [`mgw_live_${hex.slice(1)}`, false],
   [`mgw_live_${hex.toUpperCase()}`, false],

@@ -1,4 +1,12 @@
-export { DEFAULT_KEY_PREFIX, digestOfSecret, hasKeyForm, makeSecret, maskSecret } from './key-form.js';
+export {
+  DEFAULT_KEY_PREFIX,
+  digestOfSecret,
+  hasKeyForm,
+  makeSecret,
+  maskSecret,
+  SECRET_BODY_CHARS,
+  secretFrom,
+} from './key-form.js';
 export { bucketOfAccount, BUCKETS_TOTAL, SHARDS_TOTAL, shardOfAccount, shardOfBucket } from './bucket.js';
 export { digestOfMailToken, makeMailToken } from './mail-token.js';
 export { shortHash } from './short-hash.js';

@@ -1,11 +1,9 @@
-import { digestOfSecret } from '@gateway/contracts/ids';
+import { digestOfSecret, SECRET_BODY_CHARS, secretFrom } from '@gateway/contracts/ids';
 import { open, seal, Secret, SealError, type Rotatable } from '@gateway/service-kit';
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { PlaygroundOwner, SessionSecrets } from '../page-ports.js';
 
 const SESSION_BYTES = 32;
-/** Hexadecimal characters behind the prefix of a key. */
-const KEY_CHARS = 48;
 const OPERATOR_CONTEXT = 'operator-session';
 
 export interface SessionSecretsConfig {
@@ -20,7 +18,10 @@ export function makeSessionSecrets(config: SessionSecretsConfig, keyPrefix: stri
   const sealingKeys: Rotatable<Buffer> = { current: sealingKey(current), previous: previous && sealingKey(previous) };
   const pepper = config.GATEWAY_KEY_PEPPER.current;
   const playgroundSecret = (secret: Secret, { account, member }: PlaygroundOwner): string =>
-    keyPrefix + mac(secret, 'playground', `${account}:${member}`).toString('hex').slice(0, KEY_CHARS);
+    secretFrom(
+      keyPrefix,
+      mac(secret, 'playground', `${account}:${member}`).toString('hex').slice(0, SECRET_BODY_CHARS),
+    );
   return {
     makeSession: () => randomBytes(SESSION_BYTES).toString('base64url'),
     digestsOf: (session) => secrets.map((secret) => mac(secret, 'session', session).toString('hex')),

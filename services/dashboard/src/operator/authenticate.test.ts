@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { digestOfSecret } from '@gateway/contracts/ids';
+import { digestOfSecret, secretFrom } from '@gateway/contracts/ids';
 import { ACCOUNT, OPERATOR } from '../../test/examples.js';
 import {
   errorOf,
@@ -11,7 +11,7 @@ import {
   type OperatorWorld,
 } from '../../test/operator-world.js';
 
-const TOKEN = `mgo_${'0123456789abcdef'.repeat(3)}`;
+const TOKEN = secretFrom('mgo_', '0123456789'.repeat(4));
 
 let world: OperatorWorld;
 beforeAll(async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { secretFrom } from '@gateway/contracts/ids';
 import { OPERATOR_ERRORS, OPERATOR_ROLES, type OperatorErrorCode } from '@gateway/contracts/operator';
 import { EXAMPLES, type Example } from '../../test/examples.js';
 import { makeDocumentCheck } from '../../test/document-check.js';
@@ -22,7 +23,7 @@ const exampleOf = (route: OperatorRoute): Example => {
   return example;
 };
 const rows = ROUTE_TABLE.map((route) => [`${route.method} ${route.path}`, route, exampleOf(route)] as const);
-const TOKEN = `mgo_${'a'.repeat(48)}`;
+const TOKEN = secretFrom('mgo_', 'a'.repeat(40));
 
 const scriptAnswers = (example: Example): void => {
   for (const [name, answer] of Object.entries(example.answers)) world.scriptByName(name, () => answer);

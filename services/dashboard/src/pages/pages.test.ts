@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { secretFrom } from '@gateway/contracts/ids';
 import { MESSAGES } from '@gateway/contracts/messages';
 import { PAGE_ERRORS, type PageErrorCode } from '@gateway/contracts/pages';
 import { until } from '@gateway/testkit';
@@ -485,7 +486,7 @@ test("an operator's session is a sealed cookie, for which the operator API's own
   expectError(await asOperator('GET', '/accounts', { cookie: over }), 'not_signed_in');
   expectError(await asOperator('GET', '/accounts', { cookie: `${cookie.slice(0, -4)}AAAA` }), 'not_signed_in');
   // Somebody who is no operator any more.
-  const gone = `mgo_${'b'.repeat(48)}`;
+  const gone = secretFrom('mgo_', 'b'.repeat(40));
   world.scriptByName('accounts.find-operator', () => ({ operator: null }));
   const deleted = `gw_operator=${world.secrets.sealOperator(gone, Date.now() + 60_000)}`;
   expectError(await asOperator('GET', '/accounts', { cookie: deleted }), 'invalid_operator_token');

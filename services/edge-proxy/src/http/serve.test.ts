@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { DEFAULT_KEY_PREFIX } from '@gateway/contracts/ids';
 import { ENDPOINTS } from '@gateway/contracts/messages';
 import { gatewayConfig, modelList, usageObject } from '@gateway/contracts/public';
+import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { chat, exchangeRaw, send } from '../../test/client.js';
@@ -97,6 +99,8 @@ test.each([
   [{ authorization: 'Basic abc' }, 'missing_api_key'],
   [{ authorization: 'Bearer not-a-key' }, 'invalid_api_key'],
   [{ authorization: `Bearer ${TEST_KEY.toUpperCase()}` }, 'invalid_api_key'],
+  [{ authorization: `Bearer ${DEFAULT_KEY_PREFIX}${randomBytes(24).toString('hex')}` }, 'invalid_api_key'],
+  [{ 'x-api-key': TEST_KEY.replace(/.$/, (last) => (last === '0' ? '1' : '0')) }, 'invalid_api_key'],
   [{ authorization: [`Bearer ${TEST_KEY}`, `Bearer ${TEST_KEY}`] }, 'invalid_api_key'],
   [{ authorization: ['Basic abc', 'Digest x'] }, 'missing_api_key'],
   [{ authorization: 'Bearer wrong', 'x-api-key': TEST_KEY }, 'invalid_api_key'],
