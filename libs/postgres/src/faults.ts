@@ -20,6 +20,11 @@ export function isDataFault(error: unknown): boolean {
   return state !== null && DATA_CLASSES.has(state.slice(0, 2));
 }
 
+/** Whether the database cannot take a value as it was sent (class 22): a character, a number or a time that it has no place for. */
+export function isValueFault(error: unknown): boolean {
+  return sqlStateOf(error)?.startsWith('22') ?? false;
+}
+
 /**
  * Whether the database could not be reached or could not work: the connection failed, the server is starting, stopping or
  * read-only, or it ran out of connections, memory, disk or time. Nothing is known about the statement itself, except

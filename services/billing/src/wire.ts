@@ -47,6 +47,7 @@ import { makeWebhookStore } from './adapters/webhook-store.js';
 import { serveAlertRequests } from './doors/alert-requests.js';
 import { serveInsights } from './doors/insight-requests.js';
 import { serveRequests } from './doors/requests.js';
+import { withStoreFaults } from './doors/with-store-faults.js';
 import { deliverStanding } from './change/deliver-standing.js';
 import { joinCalls } from './load/join-calls.js';
 import { startKeepingSubscriptions } from './renew/keep-subscriptions.js';
@@ -139,15 +140,16 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     log,
   });
   const ages = declareGauges(pool, [pool, settlePool, locksPool]);
-  serveDoors({ bus, pool, stream, months, clock, outbox });
-  serveInsights(bus, {
+  const served = withStoreFaults(bus);
+  serveDoors({ bus: served, pool, stream, months, clock, outbox });
+  serveInsights(served, {
     hours: makeUsageHoursStore(pool),
     standing: makeStandingValuesStore(pool),
     refused,
     now: () => clock.nowMs(),
     log,
   });
-  serveAlertRequests(bus, {
+  serveAlertRequests(served, {
     alerts: makeAlertStore(pool),
     webhooks: { store: makeWebhookStore(pool), privateAllowed: options.privateAllowed },
   });
@@ -180,7 +182,7 @@ function declareGauges(pool: Pool, pools: readonly Pool[]): { stop(): Promise<vo
 }
 
 interface DoorParts {
-  readonly bus: Bus;
+  readonly bus: Pick<Bus, 'serve'>;
   readonly pool: Pool;
   readonly stream: UsageStream;
   readonly months: Months;

@@ -213,10 +213,10 @@ const exported = {
   to: epochMs.nullable(),
   format: exportFormat,
 };
-/** `<transaction>.<ordinal>`. */
+/** `<transaction>.<ordinal>`; the database counts ordinals up to 32,767. */
 export const entryId = z
   .string()
-  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\.[1-9]\d{0,4}$/);
+  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\.[1-9][0-9]{0,3}$/);
 
 /** Usage records as a file, in the order of their ids: of calls in [from, to), after the record `after`. */
 export const billingExportUsageRecords = request({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { email, label, modelId, objectId, time, usdCap } from './scalars.js';
+import { email, instant, label, modelId, objectId, time, usdCap } from './scalars.js';
 
 export const accountCreate = z.object({
   name: label,
@@ -30,7 +30,7 @@ export const keyCreate = z.object({
   monthlySpendCapUsd: usdCap.nullish(),
   /** Null, absent or empty: every model that the account may use. */
   allowedModels: z.array(modelId).max(500).nullish(),
-  expiresAt: time.nullish(),
+  expiresAt: instant.nullish(),
 });
 export type KeyCreate = z.output<typeof keyCreate>;
 

@@ -36,7 +36,10 @@ export const WEBHOOK_URL_CHARS_MAX = 2_000;
 
 /** Where an account's events are posted to: HTTPS, and no private address. */
 export const webhookSpec = z.object({
-  url: z.string().min(1).max(WEBHOOK_URL_CHARS_MAX),
+  url: z
+    .string()
+    .max(WEBHOOK_URL_CHARS_MAX)
+    .regex(/^https?:[/][/][!-"$-~]+$/, 'an address that begins with https://, without a fragment'),
   enabled: z.boolean().default(true),
 });
 export type WebhookSpec = z.output<typeof webhookSpec>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ENDPOINTS } from '../messages/scalars.js';
-import { label, modelId, objectId, time, usdPositive } from './scalars.js';
+import { instant, label, lineOfText, modelId, objectId, time, usdPositive } from './scalars.js';
 
 /** Who serves and invoices. The format decides how answers are read and how its key is sent by default. */
 export const providerSpec = z.object({ name: label, format: z.enum(['openai', 'anthropic']) });
@@ -23,7 +23,7 @@ export const pricesSpec = z.object({
     .max(8)
     .optional(),
   /** Absent: from now on. */
-  effectiveFrom: time.optional(),
+  effectiveFrom: instant.optional(),
 });
 export type PricesSpec = z.infer<typeof pricesSpec>;
 
@@ -54,7 +54,7 @@ export const sourceSpec = z.object({
   providerId: objectId,
   /** Without `/v1`: the address is `baseUrl` and the endpoint's path, unless `paths` says otherwise. */
   baseUrl: z.url({ protocol: /^https?$/ }).max(2_048),
-  upstreamModel: z.string().min(1).max(512),
+  upstreamModel: lineOfText(512),
   endpoints: z.array(endpointPath).min(1),
   paths: z.partialRecord(endpointPath, z.string().regex(/^\/[\x21-\x7e]{0,1023}$/)).optional(),
   auth: z
@@ -64,7 +64,7 @@ export const sourceSpec = z.object({
     ])
     .optional(),
   headers: z.record(headerName, headerValue).optional(),
-  betas: z.union([z.literal('pass'), z.array(z.string().min(1).max(128)).max(64)]).optional(),
+  betas: z.union([z.literal('pass'), z.array(lineOfText(128)).max(64)]).optional(),
   /** Lower is tried first; equal ones by weight. */
   priority: z.int().min(0).max(1_000).default(0),
   weight: z.int().min(1).max(1_000).default(1),

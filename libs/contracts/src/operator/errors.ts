@@ -13,6 +13,8 @@ export const OPERATOR_ERRORS = {
   in_use: 409,
   state_conflict: 409,
   idempotency_conflict: 409,
+  /** The gateway made a mistake: the same request fails again until somebody mends it. */
+  internal_error: 500,
   not_in_force: 503,
   dependency_unavailable: 503,
 } as const;

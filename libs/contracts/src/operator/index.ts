@@ -9,3 +9,4 @@ export * from './money.js';
 export * from './operations.js';
 export * from './operators.js';
 export * from './plans.js';
+export { instant } from './scalars.js';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { refuse, type ManagementRefusal } from './errors.js';
 import { objectId, time } from './scalars.js';
 
 /** Objects of one page, and the most of them. */
@@ -7,6 +8,11 @@ export const PAGE_LIMIT_MAX = 200;
 
 /** Opaque: what a list answered as `next_cursor`. */
 export const cursor = z.string().min(1).max(1_000);
+
+/** A cursor that this list has not answered: of another list, or made up. */
+export function refuseCursor(): ManagementRefusal {
+  return refuse('invalid_request', 'cursor: not one that this list has answered as next_cursor', 'cursor');
+}
 
 /** `?cursor=&limit=` of every list. */
 export const pageQuery = z.object({

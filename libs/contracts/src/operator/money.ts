@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { ATTEMPT_OUTCOMES } from '../messages/usage.js';
-import { label, month, objectId, time, usd } from './scalars.js';
+import { label, lineOfText, month, objectId, time, usdMoved } from './scalars.js';
 
 export const walletView = z.object({ balanceUsd: z.string().nullable(), heldUsd: z.string() });
 
 /** Negative amounts take. `reference` is unique: the same one again changes nothing. */
 export const walletEntryCreate = z.object({
-  amountUsd: usd.refine((text) => /[1-9]/.test(text), 'an amount other than zero'),
+  amountUsd: usdMoved,
   kind: z.enum(['credit', 'refund', 'chargeback', 'adjustment']),
   reason: label,
-  reference: z.string().min(1).max(200),
+  reference: lineOfText(200),
   relatesTo: objectId.nullish(),
 });
 export type WalletEntryCreate = z.output<typeof walletEntryCreate>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { windowType } from '../messages/call.js';
-import { label, modelId, objectId, time, usdCap } from './scalars.js';
+import { instant, label, modelId, objectId, time, usdCap } from './scalars.js';
 
 const countLimit = z.int().min(1).max(1_000_000_000);
 
@@ -75,7 +75,7 @@ export const planPut = planSpec.safeExtend(planView.pick({ id: true, version: tr
 
 /** One period [start, end); a new period is the renewal. */
 export const subscriptionSpec = z
-  .object({ planId: objectId, periodStart: time, periodEnd: time, renews: z.boolean().default(false) })
+  .object({ planId: objectId, periodStart: instant, periodEnd: instant, renews: z.boolean().default(false) })
   .refine(({ periodStart, periodEnd }) => Date.parse(periodEnd) > Date.parse(periodStart), {
     path: ['periodEnd'],
     message: 'must lie after periodStart',

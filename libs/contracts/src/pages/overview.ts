@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { WINDOW_TYPES, WINDOW_UNITS } from '../messages/call.js';
 import { accountView } from '../operator/accounts.js';
-import { objectId, time } from '../operator/scalars.js';
+import { objectId, instant, time } from '../operator/scalars.js';
 
 /** A limit or a use in its unit: a decimal string of USD, or a whole number of requests. */
 const amount = z.union([z.string(), z.int()]);
@@ -74,7 +74,7 @@ export type UsageSeriesPoint = z.infer<typeof usageSeriesPoint>;
 export const usageSeries = z.object({ data: z.array(usageSeriesPoint) });
 export type UsageSeries = z.infer<typeof usageSeries>;
 
-export const refusalsQuery = z.object({ from: time, to: time });
+export const refusalsQuery = z.object({ from: instant, to: instant });
 
 /** Calls of one UTC hour that were refused with one code. */
 export const refusalsPoint = z.object({

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { ledgerTransactionView, usageRecordView, exportFormat } from '../operator/money.js';
 import { pageQuery } from '../operator/lists.js';
-import { modelId, objectId, time } from '../operator/scalars.js';
+import { modelId, objectId, instant, time } from '../operator/scalars.js';
 
 /** Filters of GET /api/accounts/{id}/usage-records; the list is newest first. */
 export const usageRecordsQuery = pageQuery.extend({
-  from: time.optional(),
-  to: time.optional(),
+  from: instant.optional(),
+  to: instant.optional(),
   keyId: objectId.optional(),
   memberId: objectId.optional(),
   modelId: modelId.optional(),
@@ -39,8 +39,8 @@ export type UsageLookup = z.infer<typeof usageLookup>;
 
 export const exportQuery = z.object({
   format: exportFormat.default('csv'),
-  from: time.optional(),
-  to: time.optional(),
+  from: instant.optional(),
+  to: instant.optional(),
   /** Id of the last line of a part that is there. */
   cursor: z.string().min(1).max(200).optional(),
 });

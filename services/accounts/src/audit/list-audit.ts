@@ -1,5 +1,5 @@
-import type { AuditEntryView, ManagementRefusal } from '@gateway/contracts/operator';
-import { badCursor, pageOf } from '../domain/page.js';
+import { refuseCursor, type AuditEntryView, type ManagementRefusal } from '@gateway/contracts/operator';
+import { pageOf } from '../domain/page.js';
 import type { AccountsStore } from '../ports.js';
 
 export interface ListAudit {
@@ -17,7 +17,7 @@ export async function listAudit(
   store: Pick<AccountsStore, 'auditEntries'>,
   { account, object, cursor, limit }: ListAudit,
 ): Promise<{ entries: AuditEntryView[]; nextCursor: string | null } | ManagementRefusal> {
-  if (cursor !== null && !NUMBER.test(cursor)) return badCursor();
+  if (cursor !== null && !NUMBER.test(cursor)) return refuseCursor();
   const below = cursor === null ? null : BigInt(cursor);
   const found = await store.auditEntries({ account, object, below, limit: limit + 1 });
   const { items, nextCursor } = pageOf(found, limit, ({ number }) => String(number));

@@ -1,4 +1,3 @@
-import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { IdPrefix } from './objects.js';
 
 export interface Page<T> {
@@ -19,8 +18,4 @@ const ID = /^([a-z]{3})_[0-9a-f]{32}$/;
 /** Whether a list of these objects can have given this cursor; null is the first page. */
 export function isCursorOf(prefix: IdPrefix, cursor: string | null): boolean {
   return cursor === null || ID.exec(cursor)?.[1] === prefix;
-}
-
-export function badCursor(): ManagementRefusal {
-  return refuse('invalid_request', 'the cursor does not come from this list', 'cursor');
 }

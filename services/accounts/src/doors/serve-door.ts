@@ -1,7 +1,7 @@
 import { BusFault, type AnyRequest, type Bus } from '@gateway/bus';
 import { MESSAGES, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
 import { isRefusal } from '@gateway/contracts/operator';
-import { isConnectionFault, sqlStateOf } from '@gateway/postgres';
+import { isConnectionFault, isValueFault, sqlStateOf } from '@gateway/postgres';
 import { counter } from '@gateway/service-kit';
 
 export type Door = <M extends AnyRequest>(
@@ -33,6 +33,7 @@ async function answered<T>(verb: string, work: Promise<T>): Promise<T> {
 /** An error of the database quotes the row, digests included: only its kind goes any further. */
 function faultOf(error: unknown): unknown {
   if (isConnectionFault(error)) return new BusFault('dependency_unavailable', 'the database of accounts is away');
+  if (isValueFault(error)) return new BusFault('invalid_value', 'the database of accounts cannot store a value');
   const state = sqlStateOf(error);
   if (state === null) return error;
   const { table, constraint } = error as { readonly table?: string; readonly constraint?: string };

@@ -1,5 +1,5 @@
-import { refuse, type KeyView, type ManagementRefusal } from '@gateway/contracts/operator';
-import { badCursor, isCursorOf, pageOf } from '../domain/page.js';
+import { refuseCursor, refuse, type KeyView, type ManagementRefusal } from '@gateway/contracts/operator';
+import { isCursorOf, pageOf } from '../domain/page.js';
 import { toKeyView } from '../domain/views.js';
 import type { AccountsStore } from '../ports.js';
 
@@ -17,7 +17,7 @@ export async function listKeys(
   { account, member, cursor, limit }: ListKeys,
   nowMs: number,
 ): Promise<{ keys: KeyView[]; nextCursor: string | null } | ManagementRefusal> {
-  if (!isCursorOf('key', cursor)) return badCursor();
+  if (!isCursorOf('key', cursor)) return refuseCursor();
   const found = await store.keys(account, member ?? null, cursor, limit + 1);
   if (found.length === 0 && !(await store.account(account))) return refuse('not_found', 'there is no such account');
   const { items, nextCursor } = pageOf(found, limit, ({ id }) => id);

@@ -1,5 +1,5 @@
-import type { AccountView, ManagementRefusal } from '@gateway/contracts/operator';
-import { badCursor, isCursorOf, pageOf } from '../domain/page.js';
+import { refuseCursor, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
+import { isCursorOf, pageOf } from '../domain/page.js';
 import { toAccountView } from '../domain/views.js';
 import type { AccountsStore } from '../ports.js';
 
@@ -14,7 +14,7 @@ export async function listAccounts(
   store: Pick<AccountsStore, 'list' | 'countAccounts'>,
   { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
 ): Promise<AccountsPage | ManagementRefusal> {
-  if (!isCursorOf('acc', cursor)) return badCursor();
+  if (!isCursorOf('acc', cursor)) return refuseCursor();
   const [found, total] = await Promise.all([store.list(cursor, limit + 1), store.countAccounts()]);
   const { items, nextCursor } = pageOf(found, limit, ({ account }) => account.id);
   return { accounts: items.map(toAccountView), nextCursor, total };

@@ -1,5 +1,5 @@
-import { refuse, type ManagementRefusal, type MemberView } from '@gateway/contracts/operator';
-import { badCursor, isCursorOf, pageOf } from '../domain/page.js';
+import { refuseCursor, refuse, type ManagementRefusal, type MemberView } from '@gateway/contracts/operator';
+import { isCursorOf, pageOf } from '../domain/page.js';
 import { toMemberView } from '../domain/views.js';
 import type { AccountsStore } from '../ports.js';
 
@@ -8,7 +8,7 @@ export async function listMembers(
   store: Pick<AccountsStore, 'account' | 'members'>,
   { account, cursor, limit }: { readonly account: string; readonly cursor: string | null; readonly limit: number },
 ): Promise<{ members: MemberView[]; nextCursor: string | null } | ManagementRefusal> {
-  if (!isCursorOf('mem', cursor)) return badCursor();
+  if (!isCursorOf('mem', cursor)) return refuseCursor();
   const found = await store.members(account, cursor, limit + 1);
   if (found.length === 0 && !(await store.account(account))) return refuse('not_found', 'there is no such account');
   const { items, nextCursor } = pageOf(found, limit, ({ member }) => member.id);

@@ -1,6 +1,6 @@
 import { BUCKETS_TOTAL, UUID_PATTERN, bucketOfAccount } from '@gateway/contracts/ids';
 import type { AnswerBodyOf, ReceivedOf, admissionSlots } from '@gateway/contracts/messages';
-import { refuse } from '@gateway/contracts/operator';
+import { refuseCursor } from '@gateway/contracts/operator';
 import { SCAN_BEGIN } from '../domain/slot-scripts.js';
 import type { RunningHold } from '../domain/slot-scripts.js';
 import type { Ports } from '../ports.js';
@@ -36,8 +36,7 @@ export async function listSlots(
     account === null ? [0, BUCKETS_TOTAL - 1] : [bucketOfAccount(account), bucketOfAccount(account)];
   const begin: Place = { bucket: first, scan: SCAN_BEGIN, after: null };
   let place = question.cursor === null ? begin : readPlace(question.cursor);
-  if (place === null || place.bucket < first || place.bucket > last)
-    return refuse('invalid_request', 'this cursor belongs to no list of slots', 'cursor');
+  if (place === null || place.bucket < first || place.bucket > last) return refuseCursor();
   const pattern = `${account ?? '*'}|*`;
   const page: RunningHold[] = [];
   for (let round = 0; round < ROUNDS_MAX && place.bucket <= last; round += 1) {

@@ -50,9 +50,7 @@ describe('plans', () => {
   test('are refused beyond the bounds of the wire, and written to nobody', async () => {
     const id = world.fresh('plan');
     const windows = [{ type: 'weekly', unit: 'usd', limit: '9000000.01' }];
-    expect(await world.putPlan(id, { windows })).toMatchObject({
-      refused: { code: 'invalid_request', param: 'windows[0].limit' },
-    });
+    await expect(world.putPlan(id, { windows })).rejects.toMatchObject({ code: 'invalid_message' });
     expect(await world.getPlan(id)).toMatchObject({ refused: { code: 'not_found' } });
   });
 
@@ -144,17 +142,11 @@ describe('apply', () => {
     await world.deletePeriod(account);
   });
 
-  test.each([
-    ['objects[1].spec.defaultKeySpendCapUsd', 'bad', { defaultKeySpendCapUsd: '9999999' }],
-    ['objects[1]', 'first', {}],
-  ])('names the object that is refused (%s) and writes nothing', async (param, second, spec) => {
+  test('names the object that stands twice and writes nothing', async () => {
     const prefix = world.fresh('apply');
-    const plans = [
-      { id: `${prefix}-first`, spec: {} },
-      { id: `${prefix}-${second}`, spec },
-    ];
-    expect(await apply(plans)).toMatchObject({
-      refused: { code: 'invalid_request', param, message: expect.stringContaining(`${prefix}-${second}`) },
+    const plan = { id: `${prefix}-first`, spec: {} };
+    expect(await apply([plan, plan])).toMatchObject({
+      refused: { code: 'invalid_request', param: 'objects[1]', message: expect.stringContaining(plan.id) },
     });
     expect(await world.getPlan(`${prefix}-first`)).toMatchObject({ refused: { code: 'not_found' } });
   });

@@ -5,7 +5,7 @@ import type {
   billingPutPlan,
   ReceivedOf,
 } from '@gateway/contracts/messages';
-import { isRefusal, refuse, type ApplyChange, type ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, refuse, type ApplyChange } from '@gateway/contracts/operator';
 import type { PlanChange, PlanPut } from '../domain/decide-plans.js';
 import { planFromWire, toPlanView, type PlanVersion } from '../domain/plan-spec.js';
 import type { PlanStore } from '../operator-ports.js';
@@ -21,9 +21,7 @@ export async function putPlan(
   { store, now }: PlanDeps,
   { id, spec, actor }: ReceivedOf<typeof billingPutPlan>,
 ): Promise<AnswerBodyOf<typeof billingPutPlan>> {
-  const plan = planFromWire(spec);
-  if (isRefusal(plan)) return plan;
-  const wish = { puts: [{ id, plan }], deletes: [], prune: false };
+  const wish = { puts: [{ id, plan: planFromWire(spec) }], deletes: [], prune: false };
   const changes = await store.changePlans({ ...wish, actor, now: now(), dryRun: false });
   if (isRefusal(changes)) return changes;
   const [made] = changes;
@@ -50,20 +48,12 @@ export async function applyPlans(
   for (const [index, { id, spec }] of plans.entries()) {
     if (puts.some((put) => put.id === id))
       return refuse('invalid_request', `plan ${id} stands twice`, `objects[${index}]`);
-    const plan = planFromWire(spec);
-    if (isRefusal(plan)) return ofObject(plan, id, index);
-    puts.push({ id, plan });
+    puts.push({ id, plan: planFromWire(spec) });
   }
   const changes = await store.changePlans({ puts, deletes: [], prune, actor, now: now(), dryRun });
   if (isRefusal(changes)) return changes;
   const made = changes.filter(({ change }) => change !== 'unchanged');
   return { changes: made.map(toApplyChange), unchanged: changes.length - made.length };
-}
-
-/** Names the object of the document in which the refused field lies; `index` counts the plans that came. */
-function ofObject({ refused }: ManagementRefusal, id: string, index: number): ManagementRefusal {
-  const { code, message, param } = refused;
-  return refuse(code, `plan ${id}: ${message}`, `objects[${index}].spec.${param}`);
 }
 
 function toApplyChange({ id, change, before, after }: PlanChange): ApplyChange {

@@ -1,11 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  refuse,
-  type ManagementRefusal,
-  type PlanSpec as WirePlanSpec,
-  type PlanView,
-} from '@gateway/contracts/operator';
-import { formatUsd, MoneyFormatError, parseUsd, type WindowType, type WindowUnit } from '@gateway/metering';
+import type { PlanSpec as WirePlanSpec, PlanView } from '@gateway/contracts/operator';
+import { formatUsd, parseUsd, type WindowType, type WindowUnit } from '@gateway/metering';
 import type { PlanSpec } from './terms.js';
 
 /** A version of a plan, as it is stored for ever. */
@@ -20,33 +15,28 @@ export interface PlanVersion {
 /** Names of windows that a plan leaves without one (behaviour §5). */
 const LABELS: Record<WindowType, string> = { session_5h: 'Session (5 hours)', weekly: 'Weekly', monthly: 'Monthly' };
 
-/** A plan in the ledger's figures; refused when an amount lies beyond what the wire carries. */
-export function planFromWire(spec: WirePlanSpec): PlanSpec | ManagementRefusal {
-  const figures = new Figures();
-  const plan: PlanSpec = {
+/** A plan in the ledger's figures. Its amounts are in the bounds that the schema of the message states. */
+export function planFromWire(spec: WirePlanSpec): PlanSpec {
+  return {
     name: spec.name,
     tier: spec.tier,
     models: spec.models,
     requestsPerMinute: spec.requestsPerMinute,
     concurrency: spec.concurrency,
-    windows: spec.windows.map(({ type, unit, limit, label }, index) => ({
+    windows: spec.windows.map(({ type, unit, limit, label }) => ({
       type,
       unit,
-      limit: figures.read(limit, `windows[${index}].limit`),
+      limit: limitOf(limit),
       label: label ?? LABELS[type],
     })),
-    allotments: spec.modelAllotments.map(({ modelId, unit, limit }, index) => ({
+    allotments: spec.modelAllotments.map(({ modelId, unit, limit }) => ({
       model: modelId,
       unit,
-      limit: figures.read(limit, `modelAllotments[${index}].limit`),
+      limit: limitOf(limit),
     })),
-    defaultKeyCapNanoUsd:
-      spec.defaultKeySpendCapUsd == null ? null : figures.read(spec.defaultKeySpendCapUsd, 'defaultKeySpendCapUsd'),
+    defaultKeyCapNanoUsd: spec.defaultKeySpendCapUsd == null ? null : limitOf(spec.defaultKeySpendCapUsd),
     activeKeysMax: spec.maxActiveKeys,
   };
-  return figures.beyond === null
-    ? plan
-    : refuse('invalid_request', `${figures.beyond} lies beyond 9,000,000 USD`, figures.beyond);
 }
 
 /** A plan as operators see it: what is shown can be put again and changes nothing. */
@@ -75,21 +65,9 @@ export function isSamePlan(one: PlanSpec, other: PlanSpec): boolean {
   return isDeepStrictEqual(one, other);
 }
 
-/** Reads limits and remembers the first that is too large. */
-class Figures {
-  beyond: string | null = null;
-
-  /** A decimal text is USD and becomes nano-USD; a number is a count of requests. */
-  read(limit: string | number, param: string): bigint {
-    if (typeof limit === 'number') return BigInt(limit);
-    try {
-      return parseUsd(limit);
-    } catch (error) {
-      if (!(error instanceof MoneyFormatError)) throw error;
-      this.beyond ??= param;
-      return 0n;
-    }
-  }
+/** A decimal text is USD and becomes nano-USD; a number is a count of requests. */
+function limitOf(limit: string | number): bigint {
+  return typeof limit === 'number' ? BigInt(limit) : parseUsd(limit);
 }
 
 function shown(unit: WindowUnit, limit: bigint): string | number {

@@ -1,7 +1,7 @@
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { AnswerBodyOf, billingAddWalletEntry, ReceivedOf } from '@gateway/contracts/messages';
 import { notInForce, refuse } from '@gateway/contracts/operator';
-import { formatUsd, MoneyFormatError, monthOf, parseUsd } from '@gateway/metering';
+import { formatUsd, monthOf, parseUsd } from '@gateway/metering';
 import { decideWalletEntry, type WalletDecision } from '../domain/wallet-entry.js';
 import type { InForce } from '../operator-ports.js';
 import type { ShowStore, WalletEntryRow, WalletStore } from '../ports.js';
@@ -25,13 +25,11 @@ type Answer = AnswerBodyOf<typeof billingAddWalletEntry>;
  * `not_in_force`; the entry stands and the outbox goes on until it is.
  */
 export async function addWalletEntry(deps: AddWalletEntryDeps, request: Request): Promise<Answer> {
-  const amountNanoUsd = readAmount(request.spec.amountUsd);
-  if (amountNanoUsd === null) return refuse('invalid_request', 'the amount is beyond 9,000,000 USD', 'amountUsd');
   const now = deps.now();
   const { kind, reason, reference, relatesTo } = request.spec;
   const entry = {
     account: request.account,
-    amountNanoUsd,
+    amountNanoUsd: parseUsd(request.spec.amountUsd),
     kind,
     reason,
     reference,
@@ -53,15 +51,6 @@ async function answerOf(deps: AddWalletEntryDeps, written: WalletEntryRow, repea
   const transaction = await deps.show.transaction(written.transactionId);
   if (transaction === null) throw new Error(`ledger transaction ${written.transactionId} of a wallet entry is missing`);
   return { transaction: toTransactionView(transaction), balanceUsd: formatUsd(written.balanceNanoUsd), repeated };
-}
-
-function readAmount(text: string): bigint | null {
-  try {
-    return parseUsd(text);
-  } catch (error) {
-    if (error instanceof MoneyFormatError) return null;
-    throw error;
-  }
 }
 
 function refusalOf(decision: WalletDecision): Answer {

@@ -1,6 +1,6 @@
 import { UUID_PATTERN } from '@gateway/contracts/ids';
 import { objectId } from '@gateway/contracts/messages';
-import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
+import { refuseCursor, type ManagementRefusal } from '@gateway/contracts/operator';
 
 export interface Page<T> {
   readonly items: T[];
@@ -64,5 +64,5 @@ const NUMBER_PATTERN = /^[1-9]\d{0,17}$/;
 function readCursor<T>(cursor: string | null, read: (name: string) => T | null): Place<T> | ManagementRefusal {
   if (cursor === null) return { after: null };
   const after = cursor.startsWith(CURSOR_PREFIX) ? read(cursor.slice(CURSOR_PREFIX.length)) : null;
-  return after === null ? refuse('invalid_request', 'the cursor is none of this list', 'cursor') : { after };
+  return after === null ? refuseCursor() : { after };
 }

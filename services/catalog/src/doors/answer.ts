@@ -1,6 +1,6 @@
 import { BusFault } from '@gateway/bus';
 import { isRefusal, type ManagementRefusal } from '@gateway/contracts/operator';
-import { isConnectionFault } from '@gateway/postgres';
+import { isConnectionFault, isValueFault } from '@gateway/postgres';
 import { counter } from '@gateway/service-kit';
 
 const OUTCOMES = ['created', 'changed', 'unchanged', 'deleted', 'applied', 'refused', 'fault'] as const;
@@ -22,6 +22,7 @@ export async function answer<T extends object, A>(
     return isRefusal(result) ? result : formed(result);
   } catch (error) {
     if (isConnectionFault(error)) throw new BusFault('dependency_unavailable', 'the database of the catalog is away');
+    if (isValueFault(error)) throw new BusFault('invalid_value', 'the database of the catalog cannot store a value');
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { isRefusal, refuse, type AuditEntryView, type ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, refuseCursor, type AuditEntryView, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { CatalogStore, RecordedChange } from '../ports.js';
 import { pageOf, placeOf, type PageOf, type PageRequest } from './pages.js';
 
@@ -12,8 +12,7 @@ export async function listChanges(
   const from = placeOf(LIST, request);
   if (from && isRefusal(from)) return from;
   const after = from ? Number(from.place[0]) : null;
-  if (after !== null && !Number.isSafeInteger(after))
-    return refuse('invalid_request', 'the cursor is not one of this list', 'cursor');
+  if (after !== null && !Number.isSafeInteger(after)) return refuseCursor();
   const page = { after, limit: request.limit + 1, object: request.object };
   const found = await store.read((reads) => reads.changes(page));
   const place = ({ id }: AuditEntryView) => [id.slice(ID_PREFIX.length)];

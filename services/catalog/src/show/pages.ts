@@ -1,4 +1,4 @@
-import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
+import { refuseCursor, type ManagementRefusal } from '@gateway/contracts/operator';
 import { readCursor, writeCursor } from '../domain/cursor.js';
 
 /** JSON bytes of one page; the bus carries messages of 1,000,000. A page that would be larger ends earlier. */
@@ -22,7 +22,7 @@ export function placeOf(
 ): { readonly place: readonly string[] } | null | ManagementRefusal {
   if (cursor === null) return null;
   const place = readCursor(list, cursor, parts);
-  return place ? { place } : refuse('invalid_request', 'the cursor is not one of this list', 'cursor');
+  return place ? { place } : refuseCursor();
 }
 
 /**

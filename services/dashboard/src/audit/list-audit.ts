@@ -1,5 +1,5 @@
 import { accountsAudit, billingAudit, catalogAudit } from '@gateway/contracts/messages';
-import { isRefusal, refuse, type AuditEntryView, type ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, refuseCursor, type AuditEntryView, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Handled } from '../operator/route.js';
 import type { Services } from '../ports.js';
 import {
@@ -40,7 +40,7 @@ const PAGES_MAX = 20;
 export async function listAudit(services: Services, question: AuditQuestion): Promise<Handled> {
   const start = { accounts: AUDIT_START, catalog: AUDIT_START, billing: AUDIT_START };
   const from = question.cursor === null ? start : readAuditCursor(question.cursor);
-  if (from === null) return refuse('invalid_request', 'cursor: not one that this list has answered', 'cursor');
+  if (from === null) return refuseCursor();
   const read = await Promise.all(AUDITED.map((service) => readAhead(services, service, from[service], question)));
   const refused = read.find(isRefusal);
   if (refused !== undefined) return refused;

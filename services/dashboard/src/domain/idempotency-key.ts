@@ -1,8 +1,12 @@
 /** The header under which a client names a request that may come twice. */
 export const IDEMPOTENCY_KEY = 'Idempotency-Key';
 const CHARS_MAX = 255;
+/** Blanks at the ends are no part of a header's value. */
+export const IDEMPOTENCY_KEY_PATTERN = '^[!-~](?:[ -~]{0,253}[!-~])?$';
 export const IDEMPOTENCY_KEY_RULE = `${IDEMPOTENCY_KEY}: 1 to ${CHARS_MAX} printable characters`;
 
+const IDEMPOTENCY_KEY_FORM = new RegExp(IDEMPOTENCY_KEY_PATTERN);
+
 export function isIdempotencyKey(text: string): boolean {
-  return /^[\x20-\x7e]+$/.test(text) && text.length <= CHARS_MAX;
+  return IDEMPOTENCY_KEY_FORM.test(text);
 }

@@ -3,6 +3,8 @@ import { OPERATOR_ERRORS, type OperatorErrorCode } from '@gateway/contracts/oper
 import { z } from 'zod';
 import { ROLES_BY_ACCESS } from '../domain/operator-access.js';
 import { operatorError } from './operator-error.js';
+import { IDEMPOTENCY_KEY_PATTERN } from '../domain/idempotency-key.js';
+import { linksOf } from './openapi-links.js';
 import type { OperatorRoute } from './route.js';
 
 export const OPERATOR_PREFIX = '/operator/v1';
@@ -26,7 +28,7 @@ export function openApiDocument(routes: readonly OperatorRoute[]): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const path = (paths[route.path] ??= {});
-    path[route.method.toLowerCase()] = operationOf(route, components);
+    path[route.method.toLowerCase()] = operationOf(route, components, routes);
   }
   return {
     openapi: '3.1.0',
@@ -45,7 +47,7 @@ export function openApiDocument(routes: readonly OperatorRoute[]): Json {
   };
 }
 
-function operationOf(route: OperatorRoute, components: Json): Json {
+function operationOf(route: OperatorRoute, components: Json, routes: readonly OperatorRoute[]): Json {
   return {
     operationId: route.id,
     summary: route.summary,
@@ -54,7 +56,7 @@ function operationOf(route: OperatorRoute, components: Json): Json {
     ...(route.body === null
       ? {}
       : { requestBody: { required: true, content: contentOf(route, schemaOf(route.body, 'input', components)) } }),
-    responses: { ...successes(route, components), ...errors(route, components) },
+    responses: { ...successes(route, components, linksOf(route, routes)), ...errors(route, components) },
   };
 }
 
@@ -63,7 +65,7 @@ const IDEMPOTENCY_KEY = {
   in: 'header',
   required: false,
   description: 'The same key with the same request answers the same for 24 hours; secrets are then null.',
-  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  schema: { type: 'string', pattern: IDEMPOTENCY_KEY_PATTERN },
 };
 
 function contentOf(route: OperatorRoute, schema: Json): Json {
@@ -93,13 +95,14 @@ function queryParameters(route: OperatorRoute): Json[] {
   }));
 }
 
-function successes(route: OperatorRoute, components: Json): Json {
+function successes(route: OperatorRoute, components: Json, links: Json): Json {
   return Object.fromEntries(
     Object.entries(route.answers).map(([status, schema]) => {
       const description = status === '201' ? 'Made' : status === '204' ? 'Gone' : 'Done';
       if (!schema) return [status, { description }];
       const content = { schema: schemaOf(schema, 'output', components) };
-      return [status, { description, content: Object.fromEntries(route.answerTypes.map((type) => [type, content])) }];
+      const forms = Object.fromEntries(route.answerTypes.map((type) => [type, content]));
+      return [status, { description, content: forms, ...(Object.keys(links).length === 0 ? {} : { links }) }];
     }),
   );
 }

@@ -35,8 +35,7 @@ export async function readInput(
   const checkedParams = checkInput(route.params, params);
   if (isRefusal(checkedParams))
     return route.method === 'PUT' ? checkedParams : refuse('not_found', 'there is no such object');
-  const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
-  const checkedQuery = checkInput(route.query, given);
+  const checkedQuery = checkInput(route.query, query);
   if (isRefusal(checkedQuery)) return checkedQuery;
   const input = { params: checkedParams.value, query: checkedQuery.value };
   if (route.method === 'GET') return { ...input, body: undefined };

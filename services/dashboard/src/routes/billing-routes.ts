@@ -21,7 +21,7 @@ import {
 import { z } from 'zod';
 import { answerPage, answerWith, route } from '../operator/route.js';
 import { ofAccount } from './of-account.js';
-import { byId, byRequestId, epochOf, objectId, pageOfQuery, pageQuery, time } from './parameters.js';
+import { byId, byRequestId, epochOf, instant, objectId, pageOfQuery, pageQuery } from './parameters.js';
 
 export const USAGE_ROUTES = [
   route({
@@ -30,7 +30,7 @@ export const USAGE_ROUTES = [
     path: '/usage-records',
     summary: 'Usage records, newest first, of the calls in [from, to)',
     access: 'read',
-    query: pageQuery.extend({ accountId: objectId.optional(), from: time.optional(), to: time.optional() }),
+    query: pageQuery.extend({ accountId: objectId.optional(), from: instant.optional(), to: instant.optional() }),
     answers: { 200: pageOf(usageRecordView) },
     async handle({ door, query }) {
       const question = {
@@ -123,7 +123,7 @@ export const LEDGER_ROUTES = [
     path: '/ledger/trial-balance',
     summary: 'All ledger accounts before an instant; they sum to zero',
     access: 'read',
-    query: z.object({ asOf: time.optional() }),
+    query: z.object({ asOf: instant.optional() }),
     answers: { 200: trialBalanceView },
     async handle({ door, query }) {
       const answer = await door.services.request(billingTrialBalance, { asOf: epochOf(query.asOf) });

@@ -3,7 +3,7 @@ import { exportFormat, isRefusal, type ExportFormat, type ManagementRefusal } fr
 import { z } from 'zod';
 import { exportPages, type ExportPage } from '../exports/export-pages.js';
 import { route, type Handled } from '../operator/route.js';
-import { epochOf, objectId, time } from './parameters.js';
+import { epochOf, instant, objectId } from './parameters.js';
 
 const MEDIA_TYPES = ['text/csv', 'application/x-ndjson'];
 /** The head of a CSV stands at the beginning of the file; what follows a cursor has none. */
@@ -15,8 +15,8 @@ export function contentTypeOf(format: ExportFormat, isWhole: boolean): string {
 const exported = {
   format: exportFormat.default('csv'),
   accountId: objectId.optional(),
-  from: time.optional(),
-  to: time.optional(),
+  from: instant.optional(),
+  to: instant.optional(),
 };
 /** The last line's id of a file that was not read to its end. */
 const exportQuery = <C extends z.ZodType>(cursor: C) => z.object({ ...exported, cursor });

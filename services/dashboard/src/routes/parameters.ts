@@ -1,5 +1,5 @@
 import { modelId, objectId, requestId } from '@gateway/contracts/messages';
-import { pageQuery } from '@gateway/contracts/operator';
+import { instant, pageQuery } from '@gateway/contracts/operator';
 import { z } from 'zod';
 
 export const byId = z.object({ id: objectId });
@@ -8,8 +8,6 @@ export const byModelId = z.object({ modelId });
 export const byRequestId = z.object({ requestId });
 export const byMember = z.object({ id: objectId, memberId: objectId });
 
-/** RFC 3339 UTC. */
-export const time = z.iso.datetime();
 /** Of flags in a query. */
 export const flag = z.enum(['true', 'false']).default('false');
 
@@ -23,4 +21,4 @@ export function epochOf(text: string | undefined): number | null {
   return text === undefined ? null : Date.parse(text);
 }
 
-export { modelId, objectId, pageQuery };
+export { instant, modelId, objectId, pageQuery };

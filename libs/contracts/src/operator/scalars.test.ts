@@ -1,0 +1,65 @@
+import { describe, expect, test } from '@jest/globals';
+import { pageQuery } from './lists.js';
+import { walletEntryCreate } from './money.js';
+import { instant, label, lineOfText, usdCap, usdMoved, usdPositive } from './scalars.js';
+
+const takes = (schema: { safeParse(value: unknown): { success: boolean } }, value: unknown): boolean =>
+  schema.safeParse(value).success;
+
+describe('text that people and operators send', () => {
+  test.each([
+    ['a name', 'Ada'],
+    ['blanks inside', 'Ada Lovelace'],
+    ['other scripts', '阿达 🚀'],
+    ['two hundred characters beyond the basic plane', '🚀'.repeat(200)],
+  ])('takes %s', (_, text) => expect(takes(label, text)).toBe(true));
+
+  test.each([
+    ['the character that PostgreSQL cannot store', 'a\u0000b'],
+    ['a line break', 'a\nb'],
+    ['a line separator', 'a\u2028b'],
+    ['another control character', 'a\u0085b'],
+    ['half a surrogate pair', 'a\ud800b'],
+    ['blanks alone', '   '],
+    ['nothing', ''],
+    ['more than 200 characters', 'a'.repeat(201)],
+  ])('refuses %s', (_, text) => {
+    expect(takes(label, text)).toBe(false);
+    if (text.trim() !== '') expect(takes(lineOfText(200), text)).toBe(false);
+  });
+
+  test('is kept without the blanks around it', () => expect(label.parse('  Ada ')).toBe('Ada'));
+
+  test('says which field of an entry holds it', () => {
+    const entry = { amountUsd: '1', kind: 'credit', reason: 'paid', reference: 'invoice\u0000' };
+    expect(walletEntryCreate.safeParse(entry).error?.issues[0]?.path).toEqual(['reference']);
+  });
+});
+
+test.each([
+  ['1970-01-01T00:00:00Z', true],
+  ['2026-11-22T00:00:00.123Z', true],
+  ['1969-12-31T23:59:59Z', false],
+  ['0020-02-29T00:00:00Z', false],
+  ['2026-11-22', false],
+  ['', false],
+])('the instant %j is taken: %s', (text, taken) => expect(takes(instant, text)).toBe(taken));
+
+test.each([
+  ['0', true, false, false],
+  ['12.50', true, true, true],
+  ['-12.5', false, true, false],
+  ['0.000000001', true, true, true],
+  ['0.0000000001', false, false, false],
+  ['9000000', true, true, true],
+  ['9000000.000000001', false, false, false],
+  ['8999999.999999999', true, true, true],
+  ['9000001', false, false, false],
+  ['-0.00', false, false, false],
+  ['1e3', false, false, false],
+  ['١', false, false, false],
+])('%s as a price, a moved amount and a cap: %s, %s, %s', (text, price, moved, cap) => {
+  expect([takes(usdPositive, text), takes(usdMoved, text), takes(usdCap, text)]).toEqual([price, moved, cap]);
+});
+
+test('an empty cursor is none', () => expect(takes(pageQuery, { cursor: '' })).toBe(false));

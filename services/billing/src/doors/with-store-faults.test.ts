@@ -1,0 +1,30 @@
+import type { Bus } from '@gateway/bus';
+import { billingWallet } from '@gateway/contracts/messages';
+import { expect, test } from '@jest/globals';
+import { withStoreFaults } from './with-store-faults.js';
+
+/** What a handler that fails with this error is answered with. */
+async function codeFor(error: unknown): Promise<string | undefined> {
+  let answered: Promise<unknown> = Promise.resolve();
+  const bus = {
+    serve: (_message: unknown, handle: (body: unknown) => Promise<unknown>) => {
+      answered = handle({});
+    },
+  } as unknown as Pick<Bus, 'serve'>;
+  withStoreFaults(bus).serve(billingWallet, () => Promise.reject(error));
+  return answered.then(
+    () => undefined,
+    (fault: { readonly code?: string }) => fault.code,
+  );
+}
+
+test.each([
+  ['a character that cannot be stored', { code: '22021' }, 'invalid_value'],
+  ['a number out of range', { code: '22003' }, 'invalid_value'],
+  ['a server that starts', { code: '57P03' }, 'dependency_unavailable'],
+  ['no connection', { code: 'ECONNREFUSED' }, 'dependency_unavailable'],
+])('%s', async (_, error, code) => expect(await codeFor(error)).toBe(code));
+
+test('anything else is left to the log', async () => {
+  expect(await codeFor(new TypeError('a mistake'))).toBeUndefined();
+});

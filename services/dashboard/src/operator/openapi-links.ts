@@ -1,0 +1,46 @@
+import type { OperatorRoute } from './route.js';
+
+type Link = { readonly operationId: string; readonly parameters: Record<string, string> };
+
+/**
+ * What can be done with what a route made or changed, as OpenAPI links: operations on the object that a POST answers with its `id`
+ * (`/accounts` leads to `/accounts/{id}/keys`, `/accounts/{id}/keys` to `/keys/{id}`), and the others on the path of a PUT.
+ */
+export function linksOf(route: OperatorRoute, routes: readonly OperatorRoute[]): Record<string, Link> {
+  const others = routes.filter(({ id }) => id !== route.id);
+  if (route.method === 'PUT')
+    return linksTo(
+      others.filter(({ path }) => isBelow(path, route.path)),
+      route.path,
+      null,
+    );
+  if (route.method !== 'POST' || !('201' in route.answers)) return {};
+  const collection = `/${route.path.split('/').at(-1) ?? ''}/{`;
+  return linksTo(
+    others.filter(({ path }) => path.startsWith(`${route.path}/{`) || path.startsWith(collection)),
+    route.path,
+    '$response.body#/id',
+  );
+}
+
+function linksTo(routes: readonly OperatorRoute[], from: string, made: string | null): Record<string, Link> {
+  return Object.fromEntries(
+    routes.map(({ id, path }) => {
+      const known = new Set(path.startsWith(from) ? parametersOf(from) : []);
+      const unknown = parametersOf(path).filter((name) => !known.has(name));
+      const parameters = {
+        ...Object.fromEntries([...known].map((name) => [name, `$request.path.${name}`])),
+        ...Object.fromEntries(made === null ? [] : unknown.map((name) => [name, made])),
+      };
+      return [id, { operationId: id, parameters }];
+    }),
+  );
+}
+
+function isBelow(path: string, above: string): boolean {
+  return path === above || (path.startsWith(`${above}/`) && parametersOf(path).length === parametersOf(above).length);
+}
+
+function parametersOf(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+}
