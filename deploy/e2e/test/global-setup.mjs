@@ -20,7 +20,12 @@ export default async function setup() {
     port: 0,
     replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1 },
     durable: false,
-    env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100' },
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_BSP_SCHEDULE_DELAY: '100',
+      // Tests begin traces of their own.
+      GATEWAY_TRACE_CLIENTS: 'on',
+    },
     log: (line) => lines.push(line),
   }).catch((error) => {
     throw new Error(`${lines.join('\n')}\n${error.stack}`);

@@ -113,18 +113,24 @@ test.each(VALUE_SETS)('%s: whoever makes streams or the catalog’s bucket is to
   expect(told.sort()).toEqual(['admission', 'billing', 'catalog'].map((component) => [component, copies]));
 });
 
-test('the dashboard trusts the one proxy that the chart puts before it, none without one, and what values say otherwise', () => {
-  const proxiesIn = (name: string) =>
-    workloadsOf(readGolden(name))
-      .filter(({ manifest }) => componentOf(manifest) === 'dashboard')
-      .map(({ pod }) => variablesOf(pod)['GATEWAY_DASHBOARD_PROXIES']);
-  expect(VALUE_SETS.map((name) => [name, ...proxiesIn(name)]).sort()).toEqual([
-    ['environment', '0'],
-    ['gateway-api', '1'],
-    ['minimal', '0'],
-    ['production', '1'],
-  ]);
-});
+test.each([
+  ['dashboard', 'GATEWAY_DASHBOARD_PROXIES'],
+  ['edge-proxy', 'GATEWAY_EDGE_PROXIES'],
+])(
+  '%s trusts the one proxy that the chart puts before it, none without one, and what values say otherwise',
+  (component, variable) => {
+    const proxiesIn = (name: string) =>
+      workloadsOf(readGolden(name))
+        .filter(({ manifest }) => componentOf(manifest) === component)
+        .map(({ pod }) => variablesOf(pod)[variable]);
+    expect(VALUE_SETS.map((name) => [name, ...proxiesIn(name)]).sort()).toEqual([
+      ['environment', '0'],
+      ['gateway-api', '1'],
+      ['minimal', '0'],
+      ['production', '1'],
+    ]);
+  },
+);
 
 test.each(VALUE_SETS)('%s: every selector finds pods, and deployments never share theirs', (name) => {
   const manifests = readGolden(name);

@@ -38,6 +38,10 @@ export const EDGE_FIELDS = {
   GATEWAY_READ_ON_MS: COMMON_FIELDS.GATEWAY_READ_ON_MS,
   GATEWAY_DRAIN_MS: COMMON_FIELDS.GATEWAY_DRAIN_MS,
   GATEWAY_UPSTREAM_DEADLINE_MS: COMMON_FIELDS.GATEWAY_UPSTREAM_DEADLINE_MS,
+  GATEWAY_TRACE_CLIENTS: field.boolean({
+    doc: "takes trace ids and the sampled flag of clients' traceparent; when not set, where GATEWAY_EDGE_PROXIES is above 0",
+    default: null,
+  }),
   ...HTTP_FIELDS,
   ...LOAD_FIELDS,
 } as const;

@@ -17,6 +17,7 @@ export function settingsOf(config: EdgeConfig, traceRatio: number): EdgeSettings
     pepper: config.GATEWAY_KEY_PEPPER,
     messagesEnabled: config.GATEWAY_MESSAGES_ENABLED,
     traceRatio,
+    tracesClients: config.GATEWAY_TRACE_CLIENTS ?? config.GATEWAY_EDGE_PROXIES > 0,
     upstreamDeadlineMs: config.GATEWAY_UPSTREAM_DEADLINE_MS,
     readOnMs: config.GATEWAY_READ_ON_MS,
     stalledMs: config.GATEWAY_HTTP_STALLED_MS,

@@ -173,6 +173,8 @@ export interface ClientRequest {
   /** Gives the request and its answer an id of this moment; only before the answer has begun. */
   renewId(): string;
   readonly headers: ClientHeaders;
+  /** The network that the client asks from: see `clientNetwork`. For bounds on what strangers cost. */
+  readonly client: string;
   /** Without the question mark; empty when there is none. */
   readonly query: string;
   readonly answer: ClientAnswer;

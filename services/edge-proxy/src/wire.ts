@@ -56,6 +56,7 @@ export async function startEdge(
     errorContext: edge.settings.errors,
     log,
     onFault: (err, requestId) => log.error({ err, requestId }, 'a request failed inside the edge'),
+    onConnectionRefused: () => edge.metrics.connectionRefused(),
   });
   declareGauges(verbs, bodies);
   ready.add('catalog', () => catalog.ready() || 'the catalog has not been read yet');

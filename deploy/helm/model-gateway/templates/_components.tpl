@@ -17,6 +17,11 @@ edge-proxy:
     GATEWAY_BILLING_LINK_URL: {{ . | quote }}
     {{- end }}
     GATEWAY_DRAIN_MS: {{ mul .Values.edgeProxy.drainSeconds 1000 | quote }}
+    {{- if ne (toString .Values.edgeProxy.proxies) "" }}
+    GATEWAY_EDGE_PROXIES: {{ .Values.edgeProxy.proxies | quote }}
+    {{- else }}
+    GATEWAY_EDGE_PROXIES: {{ ternary "0" "1" (eq .Values.exposure.type "none") | quote }}
+    {{- end }}
 admission:
   values: admission
   ports: {}

@@ -16,6 +16,7 @@ export interface Seen {
 /** One request of one client, and what it sees of its answer. */
 export class Client implements ClientRequest {
   id: string;
+  readonly client = '203.0.113.7';
   readonly query = '';
   readonly headers: ClientHeaders;
   readonly answer: ClientAnswer;

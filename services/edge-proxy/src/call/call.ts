@@ -43,6 +43,8 @@ export interface EdgeSettings {
   readonly messagesEnabled: boolean;
   /** Share of the calls that are traced. */
   readonly traceRatio: number;
+  /** Clients' traceparent is taken: a sampled one traces its call. Anybody can send one, so only from behind trusted proxies. */
+  readonly tracesClients: boolean;
   /** From admission to the response head, of a plain answer to its end; then the longest silence. */
   readonly upstreamDeadlineMs: number;
   readonly readOnMs: number;

@@ -25,6 +25,8 @@ export interface EdgeMetrics extends ModelMetrics {
   beatFailed(): void;
   /** A call was refused before anything was asked or read: the process is overloaded. */
   callShed(reason: LoadReason): void;
+  /** A connection was closed at once: its client has as many as it may have. */
+  connectionRefused(): void;
 }
 
 export function makeEdgeMetrics(): EdgeMetrics {
@@ -55,8 +57,13 @@ export function makeEdgeMetrics(): EdgeMetrics {
   const shed = counter('gateway_edge_calls_shed_total', 'Calls refused at once while the process was overloaded', {
     reason: ['delay', 'memory'],
   });
+  const connections = counter(
+    'gateway_edge_connections_refused_total',
+    'Connections closed at once because their client has as many as it may have',
+  );
   return {
     ...makeModelMetrics(),
+    connectionRefused: () => connections.add(),
     callEnded: (endpoint, status) => calls.of({ endpoint, status: classOf(status) }).add(),
     errorAnswered: (code) => errors.of({ code }).add(),
     attemptEnded: (outcome) => attempts.of({ outcome }).add(),

@@ -151,7 +151,9 @@ function refuse(edge: Edge, row: EndpointRow, request: ClientRequest, error: Gat
 
 /** Whether the call is traced is decided first; nothing is made for one that is not (performance, point 8). */
 function startCallSpan(edge: Edge, row: EndpointRow, request: ClientRequest): Span {
-  const { sampled, parent } = decideTrace(request.headers.traceparent, edge.settings.traceRatio, edge.random);
+  const { tracesClients, traceRatio } = edge.settings;
+  const incoming = tracesClients ? request.headers.traceparent : undefined;
+  const { sampled, parent } = decideTrace(incoming, traceRatio, edge.random);
   if (!sampled) return NO_SPAN;
   return startSpan(`POST ${row.path}`, {
     parent,

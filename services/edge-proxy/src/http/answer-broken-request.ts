@@ -9,6 +9,10 @@ import { idHeadersOf } from './http-request.js';
 
 const HALF_CLOSED_MS_MAX = 5_000;
 
+const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT';
+/** What node would say of a request that is overdue. */
+export const TOO_SLOW: Error = Object.assign(new Error('the body comes too slowly'), { code: TIMED_OUT });
+
 interface ParserProblem {
   readonly status: 400 | 408 | 431;
   readonly text: string;
@@ -82,7 +86,7 @@ function problemOf(code: string): ParserProblem {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return { status: 431, text: 'The request headers are too large.' };
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
+    case TIMED_OUT:
       return { status: 408, text: 'The request did not arrive in time.' };
     default:
       return { status: 400, text: 'The request is not valid HTTP.' };

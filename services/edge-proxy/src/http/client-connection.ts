@@ -1,13 +1,25 @@
-import type { Duplex } from 'node:stream';
+import { clientNetwork } from '@gateway/service-kit';
+import type { Socket } from 'node:net';
+import { BodyPace } from './body-pace.js';
 import type { HttpAnswer } from './client-answer.js';
+import type { HttpLimits } from './http-limits.js';
 
 /** One connection of a client, and those of its requests whose answers have not ended, in their order. */
 export class ClientConnection {
+  readonly socket: Socket;
+  /** The address of its other end, and its network. */
+  readonly peer: string | undefined;
+  readonly client: string;
   /** A few at most; not a Set, whose tables would keep answers in memory long after their ends (see PassingMap). */
   #answers: HttpAnswer[] = [];
   #last: HttpAnswer | null = null;
+  /** Of the request whose body was coming at the last look. */
+  #pace: BodyPace | null = null;
 
-  constructor(socket: Duplex) {
+  constructor(socket: Socket) {
+    this.socket = socket;
+    this.peer = socket.remoteAddress;
+    this.client = clientNetwork(this.peer, undefined, 0);
     // node tells the answer that is being sent, and none of those that wait behind it.
     socket.once('close', () => {
       const answers = this.#answers;
@@ -33,5 +45,17 @@ export class ClientConnection {
       const at = this.#answers.indexOf(answer);
       if (at >= 0) this.#answers.splice(at, 1);
     });
+  }
+
+  /** A look from time to time: whether a body comes too slowly. One that is answered already has bounds of its own. */
+  isBodyTooSlow(nowMs: number, limits: Pick<HttpLimits, 'bodyIdleMsMax' | 'bodyBytesPerSecondMin'>): boolean {
+    const { last } = this;
+    if (last === null || last.isRequestComplete || last.hasBegun) {
+      this.#pace = null;
+      return false;
+    }
+    const { bytesRead } = this.socket;
+    if (this.#pace?.of !== last) this.#pace = new BodyPace(last, nowMs, bytesRead);
+    return this.#pace.isTooSlow(nowMs, bytesRead, limits);
   }
 }

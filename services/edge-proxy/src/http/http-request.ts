@@ -1,15 +1,19 @@
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import type { Clock } from '@gateway/service-kit';
+import { clientNetwork, type Clock } from '@gateway/service-kit';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EndpointStyle } from '../domain/endpoints.js';
 import type { BodyRead, ClientHeaders, ClientRequest } from '../ports.js';
 import { HttpAnswer, type Answering } from './client-answer.js';
+import type { ClientConnection } from './client-connection.js';
 import { readBody } from './read-body.js';
-import { readHead } from './read-head.js';
+import { forwardedForIn, readHead } from './read-head.js';
 
 export interface HttpRequestParts {
   readonly clock: Clock;
   readonly answering: Answering;
+  readonly connection: ClientConnection;
+  /** Trusted proxies before the edge. */
+  readonly proxies: number;
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
   readonly style: EndpointStyle;
@@ -27,17 +31,29 @@ export class HttpRequest implements ClientRequest {
   readonly #incoming: IncomingMessage;
   readonly #clock: Clock;
   readonly #style: EndpointStyle;
+  readonly #connection: ClientConnection;
+  readonly #proxies: number;
+  readonly #forwardedFor: string | undefined;
 
-  constructor({ clock, answering, incoming, response, style, query, awaitsContinue }: HttpRequestParts) {
+  constructor(parts: HttpRequestParts) {
+    const { clock, answering, connection, proxies, incoming, response, style, query, awaitsContinue } = parts;
     this.#incoming = incoming;
     this.#clock = clock;
     this.#style = style;
+    this.#connection = connection;
+    this.#proxies = proxies;
+    this.#forwardedFor = proxies === 0 ? undefined : forwardedForIn(incoming.rawHeaders);
     this.query = query;
     this.headers = readHead(incoming.rawHeaders);
     this.id = makeUuidV7(clock.nowMs());
     const hasBody = this.headers.contentLength !== 0;
     const ids = this.#idHeaders();
     this.answer = new HttpAnswer(incoming, response, { ids, style, answering, hasBody, awaitsContinue });
+  }
+
+  get client(): string {
+    const { peer, client } = this.#connection;
+    return this.#proxies === 0 ? client : clientNetwork(peer, this.#forwardedFor, this.#proxies);
   }
 
   renewId(): string {

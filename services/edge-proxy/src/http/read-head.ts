@@ -4,21 +4,21 @@ import type { ClientHeaders } from '../ports.js';
 type Field = Exclude<keyof ClientHeaders, 'hasTwoAuthorizations' | 'hasTwoApiKeys' | 'contentLength'>;
 
 /** The headers that the edge looks at; all others are passed over. */
-const FIELDS: Readonly<Record<string, Field>> = {
-  authorization: 'authorization',
-  'x-api-key': 'apiKey',
-  'content-type': 'contentType',
-  'content-encoding': 'contentEncoding',
-  accept: 'accept',
-  'x-request-id': 'requestId',
-  traceparent: 'traceparent',
-  'openai-beta': 'openaiBeta',
-  'anthropic-version': 'anthropicVersion',
-  'anthropic-beta': 'anthropicBeta',
-};
+const FIELDS: ReadonlyMap<string, Field> = new Map([
+  ['authorization', 'authorization'],
+  ['x-api-key', 'apiKey'],
+  ['content-type', 'contentType'],
+  ['content-encoding', 'contentEncoding'],
+  ['accept', 'accept'],
+  ['x-request-id', 'requestId'],
+  ['traceparent', 'traceparent'],
+  ['openai-beta', 'openaiBeta'],
+  ['anthropic-version', 'anthropicVersion'],
+  ['anthropic-beta', 'anthropicBeta'],
+]);
 /** Most names of a client library have another length than all of these, and cost nothing more than that look. */
 const NAME_LENGTHS: ReadonlySet<number> = new Set(
-  [...Object.keys(FIELDS), 'content-length', 'transfer-encoding'].map((name) => name.length),
+  [...FIELDS.keys(), 'content-length', 'transfer-encoding'].map((name) => name.length),
 );
 /** Fields that are lists: several headers are one, joined as HTTP says. */
 const LISTS: ReadonlySet<Field> = new Set(['accept', 'requestId', 'openaiBeta', 'anthropicBeta', 'contentEncoding']);
@@ -45,7 +45,7 @@ export function readHead(rawHeaders: readonly string[]): ClientHeaders {
       contentLength = null;
       continue;
     }
-    const field = FIELDS[name];
+    const field = FIELDS.get(name);
     if (field === undefined) continue;
     if (field === 'apiKey') apiKeys += 1;
     const before = values[field];
@@ -71,4 +71,13 @@ export function readHead(rawHeaders: readonly string[]): ClientHeaders {
     anthropicVersion: values.anthropicVersion,
     anthropicBeta: values.anthropicBeta,
   };
+}
+
+/** X-Forwarded-For, several joined as HTTP says; only read behind trusted proxies. */
+export function forwardedForIn(rawHeaders: readonly string[]): string | undefined {
+  const values: string[] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.toLowerCase() === 'x-forwarded-for') values.push(rawHeaders[at + 1] as string);
+  }
+  return values.length === 0 ? undefined : values.join(', ');
 }

@@ -6,9 +6,9 @@ import type { Duplex } from 'node:stream';
 import { errorBody, writeError } from '../call/write-error.js';
 import type { EndpointStyle } from '../domain/endpoints.js';
 import type { ClientRequest } from '../ports.js';
-import { answerBrokenRequest, writeRaw } from './answer-broken-request.js';
+import { answerBrokenRequest, TOO_SLOW, writeRaw } from './answer-broken-request.js';
 import type { Answering } from './client-answer.js';
-import { ClientConnection } from './client-connection.js';
+import { ClientConnections } from './client-connections.js';
 import { makeFallThrough } from './fall-through.js';
 import { headProblem } from './head-problem.js';
 import type { HttpLimits } from './http-limits.js';
@@ -25,6 +25,8 @@ export interface ServeParts {
   readonly log: Logger;
   /** A handler threw: a fault of the edge. */
   readonly onFault: (error: unknown, requestId: string) => void;
+  /** A connection was closed at once: its client has as many as it may have. */
+  readonly onConnectionRefused: () => void;
 }
 
 export interface HttpServer {
@@ -41,24 +43,30 @@ export interface HttpServer {
 export function makeHttpServer(parts: ServeParts): HttpServer {
   const { routes, limits, clock, errorContext } = parts;
   const answering: Answering = { isDraining: false };
-  const connections = new WeakMap<Duplex, ClientConnection>();
   const noEndpoint = refusalError(1, {}, errorContext);
   const headless = { newId: () => makeUuidV7(clock.nowMs()), styleOf: routes.styleOf, noEndpoint };
+  const connections = new ClientConnections({
+    limits,
+    monotonicMs: () => performance.now(),
+    onSlowBody: (connection) => answerBrokenRequest(connection.socket, TOO_SLOW, connection, headless),
+    onRefused: parts.onConnectionRefused,
+  });
   let requestsOpen = 0;
 
   const serve = (incoming: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
     const { socket } = incoming;
+    const connection = connections.get(socket);
     // What came in one piece with a request that closed its connection.
-    if (socket.destroyed) return;
+    if (socket.destroyed || connection === undefined) return;
     const url = incoming.url ?? '';
     const question = url.indexOf('?');
     const path = question < 0 ? url : url.slice(0, question);
     const query = question < 0 ? '' : url.slice(question + 1);
     const style = routes.styleOf(path);
-    const request = new HttpRequest({ clock, answering, incoming, response, style, query, awaitsContinue });
+    const { proxies } = limits;
+    const exchange = { clock, answering, connection, proxies, incoming, response, style, query, awaitsContinue };
+    const request = new HttpRequest(exchange);
     const { answer } = request;
-    const connection = connections.get(socket) ?? new ClientConnection(socket);
-    connections.set(socket, connection);
     connection.add(answer);
     if (connection.open > limits.pipelinedMax) return void socket.destroy();
     const problem = headProblem(incoming.httpVersion, incoming.rawHeaders, limits.headersMax);
@@ -80,6 +88,7 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   });
 
   const server = makeServer(limits);
+  server.on('connection', (socket) => connections.add(socket));
   server.on('request', (incoming, response) => serve(incoming, response, false));
   server.on('checkContinue', (incoming, response) => serve(incoming, response, true));
   server.on('checkExpectation', (incoming, response) => serve(incoming, response, false));
