@@ -1,6 +1,10 @@
 export { renderTable } from './render-table.js';
 export { recordingLog, silentLog } from './logs.js';
 export type { LogLine, RecordingLog } from './logs.js';
+export { startForwardingProxy } from './forwarding-proxy.js';
+export type { ForwardingProxy } from './forwarding-proxy.js';
+export { goodCallsDuring, noSlowAttacks, startSlowAttack, SLOW_MODES } from './slow-attack.js';
+export type { GoodCallsOptions, SlowAttack, SlowAttackOptions, SlowMode } from './slow-attack.js';
 export { startTestBus } from './test-bus.js';
 export type { TestBus } from './test-bus.js';
 export { startTestDatabase } from './test-database.js';

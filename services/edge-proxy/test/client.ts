@@ -13,6 +13,8 @@ export interface RequestOptions {
   readonly headers?: Record<string, string | string[]>;
   readonly body?: Buffer | string;
   readonly key?: string | null;
+  /** Address that it asks from. */
+  readonly localAddress?: string;
   /** The client leaves. */
   readonly signal?: AbortSignal;
 }
@@ -29,7 +31,8 @@ export function begin(url: string, path: string, options: RequestOptions = {}): 
     const key = options.key === undefined ? TEST_KEY : options.key;
     const headers = { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...options.headers };
     const method = options.method ?? (options.body === undefined ? 'GET' : 'POST');
-    const request = httpRequest(new URL(path, url), { method, headers, agent: false, signal: options.signal });
+    const { localAddress, signal } = options;
+    const request = httpRequest(new URL(path, url), { method, headers, agent: false, localAddress, signal });
     request.on('response', resolve);
     request.on('error', reject);
     request.end(options.body);

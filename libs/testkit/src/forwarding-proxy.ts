@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+export interface ForwardingProxy {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/**
+ * A trusted hop in front of a listener on 127.0.0.1: it passes bytes on as they come, slow ones slowly, and puts
+ * X-Forwarded-For into the first request of each connection.
+ */
+export async function startForwardingProxy(targetPort: number): Promise<ForwardingProxy> {
+  const sockets = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const target = connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true });
+    for (const socket of [client, target]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.once('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        target.destroy();
+      });
+    }
+    target.pipe(client);
+    forward(client, target);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+/** The line of the request has to be complete before anything can be put behind it. */
+function forward(client: Socket, target: Socket): void {
+  let line = Buffer.alloc(0);
+  const read = (chunk: Buffer): void => {
+    line = Buffer.concat([line, chunk]);
+    const end = line.indexOf('\r\n');
+    if (end < 0) return;
+    client.off('data', read);
+    const from = `X-Forwarded-For: ${client.remoteAddress ?? ''}\r\n`;
+    target.write(Buffer.concat([line.subarray(0, end + 2), Buffer.from(from), line.subarray(end + 2)]));
+    client.pipe(target);
+  };
+  client.on('data', read);
+}
