@@ -75,5 +75,4 @@ export interface PagesSettings {
   /** Cookies and HSTS as for TLS. */
   readonly secure: boolean;
   readonly origins: ReadonlySet<string>;
-  readonly proxies: number;
 }

@@ -1,6 +1,5 @@
 import { connectBus } from '@gateway/bus';
 import { DEFAULT_KEY_PREFIX, makeUuidV7 } from '@gateway/contracts/ids';
-import { refuse } from '@gateway/contracts/operator';
 import type { PagesConfig } from '@gateway/contracts/pages';
 import { gauge, type RunningService, type ServiceContext } from '@gateway/service-kit';
 import type { Express, Request, Response } from 'express';
@@ -14,10 +13,10 @@ import { makeSessionSecrets } from './adapters/session-secrets.js';
 import { loadWebFiles } from './adapters/web-files.js';
 import type { DASHBOARD_FIELDS, DashboardConfig } from './config.js';
 import { needsTls, ownOrigins } from './domain/origins.js';
-import { openListener, type Listener } from './http/listener.js';
+import { openListener, type ClientBounds, type ListenerParts } from './http/listener.js';
 import { sendAnswer } from './http/send-answer.js';
 import { makeOperatorApp } from './operator/make-app.js';
-import { brokenRequestAnswer, errorBody, REQUEST_ID_HEADER } from './operator/operator-error.js';
+import { brokenRequestAnswer, errorBody, refuseForNow, REQUEST_ID_HEADER } from './operator/operator-error.js';
 import { PAGE_TABLE } from './page-routes/page-table.js';
 import type { PagesDoor, PagesSettings } from './page-ports.js';
 import { makePagesApp } from './pages/make-pages-app.js';
@@ -26,12 +25,19 @@ import { ROUTE_TABLE } from './routes/route-table.js';
 /** Steps of a stop, in milliseconds: what is being answered may wait for a change to be in force. */
 export const STOP_STEP_MS = { requests: 10_000, bus: 3_000 } as const;
 
+/** People, and whoever else reaches the pages: one laptop takes neither all places nor all connections. */
+const PAGES_CLIENT: ClientBounds = { connections: 32, requests: 32, worked: 8, files: 8, streams: 16 };
+/** Programs of operators work with many requests at once from one machine; it leaves connections for others. */
+const OPERATOR_CLIENT: ClientBounds = { connections: 384, requests: 384, worked: 128, files: 16, streams: 0 };
+
 export interface DashboardOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Where the built pages lie; `web/dist` of this package when absent. */
   readonly webDirectory?: string;
   /** The cost of new password hashes, for tests: the logarithm of scrypt's N. */
   readonly passwordLogN?: number;
+  /** After how many milliseconds an answer that nobody takes is given up, for tests. */
+  readonly stalledMsMax?: number;
 }
 
 export interface RunningDashboard extends RunningService {
@@ -42,12 +48,14 @@ export interface RunningDashboard extends RunningService {
   readonly pagesUrl: string;
   /** Requests that are being answered, on both listeners. */
   requestsOpen(): number;
+  /** Bytes of memory that bodies of requests hold, on both listeners. */
+  bodyBytesHeld(): number;
 }
 
 /** Joins the bus with the operator API and the pages; resolves when both ports listen. */
 export async function startDashboard(
   { config, log, clock, replica, ready }: ServiceContext<typeof DASHBOARD_FIELDS>,
-  { env = process.env, webDirectory = WEB_DIRECTORY, passwordLogN }: DashboardOptions = {},
+  { env = process.env, webDirectory = WEB_DIRECTORY, passwordLogN, stalledMsMax }: DashboardOptions = {},
 ): Promise<RunningDashboard> {
   const web = loadWebFiles(webDirectory);
   if (web.index === null) log.warn({}, 'the pages are not built: only their API is served');
@@ -67,9 +75,23 @@ export async function startDashboard(
   const operatorApp = makeOperatorApp(door, ROUTE_TABLE);
   const pagesApp = makePagesApp({ door, routes: PAGE_TABLE, web, operatorApp });
   ready.add('bus', () => bus.connected() || 'not connected to the bus');
-  const listen = (host: string, port: number, app: Express) => openApp(host, port, app, () => clock.nowMs());
-  const operator = await listen(config.GATEWAY_OPERATOR_HOST, config.GATEWAY_OPERATOR_PORT, operatorApp);
-  const pages = await listen(config.GATEWAY_DASHBOARD_HOST, config.GATEWAY_DASHBOARD_PORT, pagesApp);
+  const nowMs = (): number => clock.nowMs();
+  const operator = await openListener({
+    host: config.GATEWAY_OPERATOR_HOST,
+    port: config.GATEWAY_OPERATOR_PORT,
+    perClient: OPERATOR_CLIENT,
+    proxies: 0,
+    stalledMsMax,
+    ...servingOf(operatorApp, nowMs),
+  });
+  const pages = await openListener({
+    host: config.GATEWAY_DASHBOARD_HOST,
+    port: config.GATEWAY_DASHBOARD_PORT,
+    perClient: PAGES_CLIENT,
+    proxies: config.GATEWAY_DASHBOARD_PROXIES,
+    stalledMsMax,
+    ...servingOf(pagesApp, nowMs),
+  });
   gauge('gateway_operator_requests_open', 'Requests that are being answered', () => operator.requestsOpen());
   gauge('gateway_dashboard_requests_open', 'Requests of pages that are being answered', () => pages.requestsOpen());
   log.info({ host: config.GATEWAY_OPERATOR_HOST, port: operator.port }, 'the operator API listens');
@@ -80,6 +102,7 @@ export async function startDashboard(
     operatorPort: operator.port,
     pagesUrl: pages.url,
     requestsOpen: () => operator.requestsOpen() + pages.requestsOpen(),
+    bodyBytesHeld: () => operator.bodyBytesHeld() + pages.bodyBytesHeld(),
     async stop() {
       await Promise.all([operator.close(STOP_STEP_MS.requests), pages.close(STOP_STEP_MS.requests)]);
       await edge.stop();
@@ -106,7 +129,6 @@ function settingsOf(config: DashboardConfig): PagesSettings {
     config: pages,
     secure: dashboardUrl.startsWith('https:'),
     origins: ownOrigins(dashboardUrl),
-    proxies: config.GATEWAY_DASHBOARD_PROXIES,
   };
 }
 
@@ -115,19 +137,17 @@ function versionOfPackage(): string {
   return (JSON.parse(file) as { readonly version: string }).version;
 }
 
-function openApp(host: string, port: number, app: Express, nowMs: () => number): Promise<Listener> {
-  return openListener({
-    host,
-    port,
+function servingOf(app: Express, nowMs: () => number): Pick<ListenerParts, 'serve' | 'refuseBusy' | 'brokenAnswer'> {
+  return {
     serve: (request, response) => void app(request as Request, response as Response),
     refuseBusy: (request, response) => refuseBusy(request, response, makeUuidV7(nowMs())),
     brokenAnswer: () => brokenRequestAnswer(makeUuidV7(nowMs())),
-  });
+  };
 }
 
 function refuseBusy(request: IncomingMessage, response: ServerResponse, requestId: string): void {
-  const refusal = refuse('dependency_unavailable', 'too many requests are being answered; try again shortly');
+  const refusal = refuseForNow();
   response.setHeader(REQUEST_ID_HEADER, requestId);
-  response.setHeader('retry-after', '1');
+  response.setHeader('retry-after', String(refusal.retryAfterSeconds));
   sendAnswer(request, response, 503, errorBody(refusal, requestId));
 }

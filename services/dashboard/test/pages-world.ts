@@ -49,7 +49,16 @@ export interface PagesWorld extends Omit<OperatorWorld, 'send' | 'reset'> {
   send(method: string, path: string, options?: PageRequestOptions): Promise<Answer>;
 }
 
-export async function startPagesWorld(config: Partial<typeof PAGES_CONFIG> = {}): Promise<PagesWorld> {
+export interface PagesWorldOptions {
+  readonly stalledMsMax?: number;
+  /** Of `/assets/large-1234.js`, which is not there when absent. */
+  readonly largeFileBytes?: number;
+}
+
+export async function startPagesWorld(
+  config: Partial<typeof PAGES_CONFIG> = {},
+  { largeFileBytes, ...options }: PagesWorldOptions = {},
+): Promise<PagesWorld> {
   const edge = await startFakeEdge();
   const web = temporaryDirectory('web');
   mkdirSync(`${web.path}/assets`);
@@ -57,9 +66,10 @@ export async function startPagesWorld(config: Partial<typeof PAGES_CONFIG> = {})
   writeFileSync(`${web.path}/assets/app-1234.js`, 'export const app = 1;\n'.repeat(200));
   writeFileSync(`${web.path}/assets/app-1234.js.map`, '{}');
   writeFileSync(`${web.path}/favicon.svg`, '<svg/>');
+  if (largeFileBytes !== undefined) writeFileSync(`${web.path}/assets/large-1234.js`, Buffer.alloc(largeFileBytes, 32));
   const world = await startOperatorWorld(undefined, {
     config: { GATEWAY_EDGE_URL: edge.url, ...config },
-    options: { webDirectory: web.path, passwordLogN: PASSWORD_LOG_N },
+    options: { webDirectory: web.path, passwordLogN: PASSWORD_LOG_N, ...options },
   });
   const { GATEWAY_SESSION_SECRET } = PAGES_CONFIG;
   const pepper = { current: new Secret(PEPPER), previous: null };

@@ -1,25 +1,59 @@
+import { clientNetwork, containerMemoryBytes, PlacesByClient } from '@gateway/service-kit';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { HeldBytes } from './held-bytes.js';
+import { Places } from './places.js';
+import { RequestPlace, type ListenerPlaces } from './request-place.js';
 
-/** Requests that are being answered at once; each may hold a body in memory. */
+/** Requests that are worked on at once. */
 export const REQUESTS_OPEN_MAX = 128;
 const CONNECTIONS_MAX = 512;
+/** Files and streams of one listener: they last, and have places of their own. */
+const FILES_MAX = 32;
+const STREAMS_MAX = 64;
+/** Requests of one client that wait for a place of its own, and how long. */
+const WAITING_MAX = 32;
+const WAIT_MS_MAX = 5_000;
+/** What all bodies of a listener hold: an eighth of the container's memory, at most this. */
+const BODIES_BYTES_MAX = 64 * 1024 * 1024;
+const BODIES_SHARE = 8;
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_MS_MAX = 10_000;
 /** A whole request with its body. */
-const REQUEST_MS_MAX = 30_000;
+export const REQUEST_MS_MAX = 30_000;
+/** An answer of which the client takes no byte for so long is given up, and its connection with it. */
+const STALLED_MS_MAX = 60_000;
 /** How often node looks for requests that are overdue. */
 const OVERDUE_CHECK_MS = 5_000;
 const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_MAX = 100;
 const POLL_MS = 10;
 
+/** What one client's network has of a listener at a time. */
+export interface ClientBounds {
+  readonly connections: number;
+  /** Heads that came and are not answered, those whose body is awaited among them. */
+  readonly requests: number;
+  /** Those that are worked on. */
+  readonly worked: number;
+  readonly files: number;
+  readonly streams: number;
+}
+
 export interface ListenerParts {
   readonly host: string;
   readonly port: number;
+  readonly perClient: ClientBounds;
+  /**
+   * Trusted proxies before the listener that append to X-Forwarded-For. With any of them a connection is the proxy's, and only requests
+   * are counted by client.
+   */
+  readonly proxies: number;
+  /** STALLED_MS_MAX when absent, for tests. */
+  readonly stalledMsMax?: number | undefined;
   serve(request: IncomingMessage, response: ServerResponse): void;
-  /** Answers a request above REQUESTS_OPEN_MAX. */
+  /** Answers a request for which there is no room. */
   refuseBusy(request: IncomingMessage, response: ServerResponse): void;
   /** The bytes that answer what is no HTTP request; the connection is closed after them. */
   brokenAnswer(): string;
@@ -28,13 +62,20 @@ export interface ListenerParts {
 export interface Listener {
   readonly url: string;
   readonly port: number;
+  /** Requests that are not answered yet. */
   requestsOpen(): number;
+  /** Bytes of memory that their bodies hold. */
+  bodyBytesHeld(): number;
   /** No new connections, running requests end within `timeoutMs`, then everything is closed. */
   close(timeoutMs: number): Promise<void>;
 }
 
 /** A listener with every bound stated. Resolves when it takes connections. */
-export async function openListener({ host, port, serve, refuseBusy, brokenAnswer }: ListenerParts): Promise<Listener> {
+export async function openListener(parts: ListenerParts): Promise<Listener> {
+  const { host, port, perClient, proxies, serve, refuseBusy, brokenAnswer } = parts;
+  const stalledMsMax = parts.stalledMsMax ?? STALLED_MS_MAX;
+  const places = makePlaces(perClient);
+  const requestsOf = new PlacesByClient({ max: perClient.requests, keysMax: CONNECTIONS_MAX });
   let open = 0;
   let stopping = false;
   const server = createServer(
@@ -51,17 +92,23 @@ export async function openListener({ host, port, serve, refuseBusy, brokenAnswer
     },
     (request, response) => {
       if (stopping) response.setHeader('connection', 'close');
-      if (open >= REQUESTS_OPEN_MAX) {
+      endWhenStalled(response, stalledMsMax);
+      const client = clientNetwork(request.socket.remoteAddress, forwardedFor(request), proxies);
+      if (!requestsOf.take(client)) {
+        response.setHeader('connection', 'close');
         refuseBusy(request, response);
         return;
       }
       open += 1;
       response.once('close', () => {
         open -= 1;
+        requestsOf.release(client);
       });
+      new RequestPlace(request, response, places, client);
       serve(request, response);
     },
   );
+  if (proxies === 0) boundConnections(server, perClient.connections);
   server.on('clientError', (_error, socket) => {
     if (socket.writable) socket.end(brokenAnswer());
     else socket.destroy();
@@ -77,11 +124,49 @@ export async function openListener({ host, port, serve, refuseBusy, brokenAnswer
     url: `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${listening}`,
     port: listening,
     requestsOpen: () => open,
+    bodyBytesHeld: () => places.bodies.held,
     async close(timeoutMs) {
       stopping = true;
       await closeServer(server, () => open === 0, timeoutMs);
     },
   };
+}
+
+function makePlaces({ worked, files, streams }: ClientBounds): ListenerPlaces {
+  const share = Math.floor((containerMemoryBytes() ?? Infinity) / BODIES_SHARE);
+  const wait = { waitingPerClient: WAITING_MAX, waitMs: WAIT_MS_MAX };
+  const noWait = { waitingPerClient: 0, waitMs: 0 };
+  return {
+    requests: new Places({ all: REQUESTS_OPEN_MAX, perClient: worked, ...wait }),
+    files: new Places({ all: FILES_MAX, perClient: files, ...noWait }),
+    streams: new Places({ all: STREAMS_MAX, perClient: streams, ...noWait }),
+    bodies: new HeldBytes(Math.min(BODIES_BYTES_MAX, share)),
+  };
+}
+
+function forwardedFor(request: IncomingMessage): string | undefined {
+  return request.headers['x-forwarded-for'] as string | undefined;
+}
+
+/** Connections of one network above the bound are closed as they come. */
+function boundConnections(server: Server, max: number): void {
+  const connectionsOf = new PlacesByClient({ max, keysMax: CONNECTIONS_MAX });
+  server.on('connection', (socket: Socket) => {
+    const client = clientNetwork(socket.remoteAddress, undefined, 0);
+    if (!connectionsOf.take(client)) {
+      socket.destroy();
+      return;
+    }
+    socket.once('close', () => connectionsOf.release(client));
+  });
+}
+
+/** Silence while the answer is made, or between two pieces of it, is no stall: only bytes that wait for the client are one. */
+function endWhenStalled(response: ServerResponse, stalledMsMax: number): void {
+  response.setTimeout(stalledMsMax, () => {
+    if (response.writableLength > 0) response.destroy();
+    else response.socket?.setTimeout(stalledMsMax);
+  });
 }
 
 async function closeServer(server: Server, isIdle: () => boolean, timeoutMs: number): Promise<void> {

@@ -13,6 +13,16 @@ export const operatorError = z.object({
   }),
 });
 
+/** Refused at this moment: sent with `Retry-After`. */
+export interface LaterRefusal extends ManagementRefusal {
+  readonly retryAfterSeconds: number;
+}
+
+/** There is no room for the request now. */
+export function refuseForNow(message = 'too many requests are being answered; try again shortly'): LaterRefusal {
+  return { ...refuse('dependency_unavailable', message), retryAfterSeconds: 1 };
+}
+
 export const REQUEST_ID_HEADER = 'x-gateway-request-id';
 
 export function errorBody(

@@ -1,8 +1,10 @@
 import { isRefusal, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { IncomingMessage } from 'node:http';
 import { readDocument } from '../apply/read-document.js';
-import { readBody } from '../http/read-body.js';
+import { REQUEST_MS_MAX } from '../http/listener.js';
+import { readBody, type BodyBounds } from '../http/read-body.js';
 import { checkInput } from './check-input.js';
+import { refuseForNow } from './operator-error.js';
 import type { OperatorRoute } from './route.js';
 
 /** Largest body, in bytes; the bus takes 1,000,000 bytes in one message. */
@@ -13,6 +15,8 @@ const YAML_TYPES = ['application/yaml', 'application/x-yaml', 'text/yaml'];
 
 /** What a request is validated with. */
 export type InputSpec = Pick<OperatorRoute, 'method' | 'params' | 'query' | 'body' | 'bodyForm'>;
+/** Of operators. */
+export const BODY_BOUNDS: BodyBounds = { bytesMax: BODY_BYTES_MAX, msMax: REQUEST_MS_MAX };
 
 /** Where a request's parts come from. */
 export interface RawInput {
@@ -31,6 +35,7 @@ export interface CheckedInput {
 export async function readInput(
   route: InputSpec,
   { request, params, query }: RawInput,
+  bounds: BodyBounds,
 ): Promise<CheckedInput | ManagementRefusal | 'aborted'> {
   const checkedParams = checkInput(route.params, params);
   if (isRefusal(checkedParams))
@@ -40,9 +45,9 @@ export async function readInput(
   const input = { params: checkedParams.value, query: checkedQuery.value };
   if (route.method === 'GET') return { ...input, body: undefined };
 
-  const read = await readBody(request, BODY_BYTES_MAX);
+  const read = await readBody(request, bounds);
   if (read === 'aborted') return read;
-  if (read === 'too_large') return refuse('invalid_request', `the body is larger than ${BODY_BYTES_MAX} bytes`);
+  if (typeof read === 'string') return refuseUnread(read, bounds);
   const parsed = parseBody(read.bytes, request, route);
   if (isRefusal(parsed)) return parsed;
   if (route.body === null) {
@@ -52,6 +57,17 @@ export async function readInput(
   }
   const checkedBody = checkInput(route.body, parsed.value);
   return isRefusal(checkedBody) ? checkedBody : { ...input, body: checkedBody.value };
+}
+
+function refuseUnread(why: 'too_large' | 'too_slow' | 'no_room', { bytesMax, msMax }: BodyBounds): ManagementRefusal {
+  switch (why) {
+    case 'too_large':
+      return refuse('invalid_request', `the body is larger than ${bytesMax} bytes`);
+    case 'too_slow':
+      return refuse('invalid_request', `the body did not arrive within ${msMax / 1_000} seconds`);
+    case 'no_room':
+      return refuseForNow('too many bodies are being read; try again shortly');
+  }
 }
 
 /** The value in the bytes. Texts of parsers stay here: they quote what they read. */

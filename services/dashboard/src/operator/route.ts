@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { TextFile } from '../http/send-file.js';
 import type { Access } from '../domain/operator-access.js';
 import type { Door } from '../ports.js';
+import type { LaterRefusal } from './operator-error.js';
 
 /** A validated request of an operator who may make it. */
 export interface RouteRequest<P, Q, B> {
@@ -28,7 +29,7 @@ export interface Answered {
 export interface RefusedWith extends ManagementRefusal {
   readonly beside: object;
 }
-export type Handled = Answered | ManagementRefusal | RefusedWith;
+export type Handled = Answered | ManagementRefusal | RefusedWith | LaterRefusal;
 
 /** One row of the route table: Express and the OpenAPI document are made of it. */
 export interface RouteSpec<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType> {

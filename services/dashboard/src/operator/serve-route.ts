@@ -3,13 +3,14 @@ import type { Request, Response } from 'express';
 import { canonicalJson } from '../domain/canonical-json.js';
 import { actorOf, ROLES_BY_ACCESS, type Operator } from '../domain/operator-access.js';
 import { refusalOfFault } from '../http/refusal-of-fault.js';
+import { placeOf } from '../http/request-place.js';
 import { sendAnswer } from '../http/send-answer.js';
 import { sendFile } from '../http/send-file.js';
 import type { Door } from '../ports.js';
 import { authenticate } from './authenticate.js';
-import { errorBody } from './operator-error.js';
+import { errorBody, refuseForNow } from './operator-error.js';
 import type { OperatorMetrics } from './operator-metrics.js';
-import { readInput } from './read-input.js';
+import { BODY_BOUNDS, readInput } from './read-input.js';
 import type { Handled, OperatorRoute } from './route.js';
 import { runOnce, type OnceHandled } from './run-once.js';
 
@@ -53,6 +54,7 @@ export function sendHandled(request: Request, response: Response, handled: Handl
   const { code } = handled.refused;
   const status = OPERATOR_ERRORS[code];
   metrics.refused(code);
+  if ('retryAfterSeconds' in handled) response.setHeader('retry-after', String(handled.retryAfterSeconds));
   if (status === 401) response.setHeader('www-authenticate', 'Bearer');
   sendAnswer(request, response, status, errorBody(handled, response.locals['requestId'] as string));
   return status;
@@ -62,6 +64,10 @@ async function outcomeOf(door: Door, route: OperatorRoute, request: Request, req
   let operator: Operator | null = null;
   const refused = (handled: ManagementRefusal): Outcome => ({ operator, result: { handled, replayed: false } });
   try {
+    const place = placeOf(request);
+    // Who asks is looked up at a place; a body is awaited at none.
+    const early = await place.take();
+    if (early !== true) return early === 'gone' ? { operator, result: 'aborted' } : refused(refuseForNow());
     const authenticated = await authenticate(door, request.headers.authorization);
     if (isRefusal(authenticated)) return refused(authenticated);
     operator = authenticated;
@@ -69,9 +75,13 @@ async function outcomeOf(door: Door, route: OperatorRoute, request: Request, req
     if (!roles.includes(operator.role)) {
       return refused(refuse('operator_forbidden', `needs the role ${roles.join(' or ')}, this is ${operator.role}`));
     }
-    const input = await readInput(route, { request, params: plainParams(request.params), query: request.query });
+    if (route.method !== 'GET') place.release();
+    const raw = { request, params: plainParams(request.params), query: request.query };
+    const input = await readInput(route, raw, BODY_BOUNDS);
     if (input === 'aborted') return { operator, result: input };
     if (isRefusal(input)) return refused(input);
+    const taken = await place.take();
+    if (taken !== true) return taken === 'gone' ? { operator, result: 'aborted' } : refused(refuseForNow());
     const actor = actorOf(operator);
     const result = await runOnce(
       door,
@@ -82,7 +92,10 @@ async function outcomeOf(door: Door, route: OperatorRoute, request: Request, req
       },
       (command) => route.handle({ door, actor, ...input, command }),
     );
-    return { operator, result };
+    const { handled } = result;
+    return !isRefusal(handled) && handled.file && !place.moveTo('files')
+      ? refused(refuseForNow())
+      : { operator, result };
   } catch (err) {
     return refused(refusalOfFault(door.log, err, requestId));
   }

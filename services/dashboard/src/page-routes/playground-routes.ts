@@ -2,19 +2,17 @@ import { PAGE_ERRORS, playgroundTurn, type PageError } from '@gateway/contracts/
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { z } from 'zod';
-import { busy, refusePage } from '../domain/page-refusal.js';
+import { refusePage } from '../domain/page-refusal.js';
 import { REQUEST_ID_HEADER } from '../operator/operator-error.js';
 import type { EdgeAnswer } from '../page-ports.js';
 import { accountRoute, type AccountContext, type PageHandled } from '../pages/page-route.js';
 import { ensurePlaygroundKey, playgroundOwner } from './deciding-state.js';
 
-/** Turns that are answered at once by one dashboard. */
-const TURNS_MAX = 64;
+/** Long texts are sent again with each turn. */
+const BODY_BYTES_MAX = 1024 * 1024;
 /** Headers of the gateway's answer that the page gets. */
 const PASSED_HEADERS = ['content-type', 'retry-after', REQUEST_ID_HEADER];
 const UNAUTHORIZED = 401;
-
-let turnsOpen = 0;
 
 type Request = AccountContext & { readonly body: z.output<typeof playgroundTurn> };
 
@@ -24,8 +22,9 @@ export const PLAYGROUND_ROUTES = [
     method: 'POST',
     path: '/playground',
     body: playgroundTurn,
+    bodyBytesMax: BODY_BYTES_MAX,
     handle: (request): Promise<PageHandled> =>
-      Promise.resolve(turnsOpen >= TURNS_MAX ? busy() : { status: 200, stream: (from, to) => turn(request, from, to) }),
+      Promise.resolve({ status: 200, stream: (from, to) => turn(request, from, to) }),
   }),
 ];
 
@@ -34,7 +33,6 @@ async function turn(request: Request, _from: IncomingMessage, response: ServerRe
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   response.once('close', leave);
-  turnsOpen += 1;
   try {
     const answer = await ask(request, gone.signal);
     if ('refused' in answer) return sendRefusal(request, response, answer.refused.code, answer.refused.message);
@@ -53,7 +51,6 @@ async function turn(request: Request, _from: IncomingMessage, response: ServerRe
     if (response.headersSent) response.destroy();
     else sendRefusal(request, response, 'dependency_unavailable', 'the gateway did not answer');
   } finally {
-    turnsOpen -= 1;
     response.off('close', leave);
   }
 }

@@ -3,6 +3,8 @@ import type { SessionAccount } from '@gateway/contracts/pages';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { PageRefusal } from '../domain/page-refusal.js';
+import { REQUEST_MS_MAX } from '../http/listener.js';
+import type { BodyBounds } from '../http/read-body.js';
 import type { TextFile } from '../http/send-file.js';
 import type { PagesDoor } from '../page-ports.js';
 
@@ -49,6 +51,10 @@ export interface PageAnswered {
 }
 export type PageHandled = PageAnswered | PageRefusal;
 
+/** Of strangers: small, and at once. */
+const OPEN_BODY: BodyBounds = { bytesMax: 4 * 1024, msMax: 5_000 };
+const SIGNED_IN_BODY: BodyBounds = { bytesMax: 64 * 1024, msMax: REQUEST_MS_MAX };
+
 /**
  * Who may use a route. `anyone`: no session is looked at. `user`: whoever is signed in. `member`: every member of the account
  * `{account}` of the path; `manager`: its owner and admins. `operator`: whoever has an operator's session.
@@ -65,6 +71,8 @@ interface PageSpec<C, P extends z.ZodObject, Q extends z.ZodObject, B extends z.
   readonly query: Q;
   /** Null: a body is not needed, and an empty object does no harm. */
   readonly body: B | null;
+  /** Largest body, in bytes; that of its access when absent. */
+  readonly bodyBytesMax?: number;
   /** Refusals are returned; a BusFault that is thrown becomes 503 `dependency_unavailable`. */
   handle(request: C & Input<z.output<P>, z.output<Q>, z.output<B>>): Promise<PageHandled>;
 }
@@ -74,6 +82,12 @@ export interface PageRoute extends Omit<PageSpec<AccountContext, z.ZodObject, z.
   readonly access: PageAccess;
   readonly bodyForm: 'json';
   handle(request: AccountContext & Input<unknown, unknown, unknown>): Promise<PageHandled>;
+}
+
+/** What a body of this row may be. */
+export function bodyBoundsOf({ access, bodyBytesMax }: Pick<PageRoute, 'access' | 'bodyBytesMax'>): BodyBounds {
+  const bounds = access === 'anyone' ? OPEN_BODY : SIGNED_IN_BODY;
+  return bodyBytesMax === undefined ? bounds : { ...bounds, bytesMax: bodyBytesMax };
 }
 
 const nothing = z.object({});

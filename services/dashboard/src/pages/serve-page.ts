@@ -1,18 +1,25 @@
 import { isRefusal } from '@gateway/contracts/operator';
 import { PAGE_ERRORS, type PageError } from '@gateway/contracts/pages';
-import { clientNetwork } from '@gateway/service-kit';
 import type { Request, Response } from 'express';
 import { cookieName, cookieOf } from '../domain/cookies.js';
 import { IDEMPOTENCY_KEY } from '../domain/idempotency-key.js';
-import { isPageRefusal } from '../domain/page-refusal.js';
+import { busy, isPageRefusal } from '../domain/page-refusal.js';
 import { refusalOfFault } from '../http/refusal-of-fault.js';
+import { placeOf } from '../http/request-place.js';
 import { sendAnswer } from '../http/send-answer.js';
 import { sendFile } from '../http/send-file.js';
 import { readInput } from '../operator/read-input.js';
 import type { PagesDoor } from '../page-ports.js';
 import { identify, type Identified } from './identify.js';
 import type { PageMetrics } from './page-metrics.js';
-import type { AccountContext, PageContext, PageHandled, PageRoute } from './page-route.js';
+import {
+  bodyBoundsOf,
+  type AccountContext,
+  type PageAnswered,
+  type PageContext,
+  type PageHandled,
+  type PageRoute,
+} from './page-route.js';
 
 interface Outcome {
   readonly who: Partial<Identified>;
@@ -50,7 +57,7 @@ export function contextOf(door: PagesDoor, request: Request, response: Response)
     door,
     requestId: response.locals['requestId'] as string,
     idempotencyKey: request.get(IDEMPOTENCY_KEY),
-    client: clientNetwork(request.socket.remoteAddress, request.get('x-forwarded-for'), door.settings.proxies),
+    client: placeOf(request).client,
     cookies: {
       session: cookieOf(cookie, cookieName('session', form)),
       operator: cookieOf(cookie, cookieName('operator', form)),
@@ -61,17 +68,29 @@ export function contextOf(door: PagesDoor, request: Request, response: Response)
 async function outcomeOf(context: PageContext, route: PageRoute, request: Request): Promise<Outcome> {
   let who: Partial<Identified> = {};
   try {
+    const place = placeOf(request);
     const { account, ...params } = request.params as Record<string, string>;
+    // Who asks is looked up at a place; a body is awaited at none.
+    const early = route.access === 'anyone' ? true : await place.take();
+    if (early !== true) return { who, handled: early === 'gone' ? 'aborted' : busy() };
     const found = await identify(context, route, request, account);
     if (isPageRefusal(found)) return { who, handled: found };
     who = found;
-    const input = await readInput(route, { request, params, query: request.query });
+    if (route.method !== 'GET') place.release();
+    const input = await readInput(route, { request, params, query: request.query }, bodyBoundsOf(route));
     if (input === 'aborted') return { who, handled: input };
     if (isRefusal(input)) return { who, handled: input };
-    return { who, handled: await route.handle({ ...(context as AccountContext), ...who, ...input }) };
+    const taken = await place.take();
+    if (taken !== true) return { who, handled: taken === 'gone' ? 'aborted' : busy() };
+    const handled = await route.handle({ ...(context as AccountContext), ...who, ...input });
+    return { who, handled: isLasting(handled) && !place.moveTo(handled.file ? 'files' : 'streams') ? busy() : handled };
   } catch (err) {
     return { who, handled: refusalOfFault(context.door.log, err, context.requestId) };
   }
+}
+
+function isLasting(handled: PageHandled): handled is PageAnswered {
+  return !isPageRefusal(handled) && (handled.file !== undefined || handled.stream !== undefined);
 }
 
 /** Sends an answer or a refusal, and gives its status. */

@@ -4,7 +4,8 @@ import { sendAnswer } from '../http/send-answer.js';
 import type { PagesDoor } from '../page-ports.js';
 import type { PageMetrics } from './page-metrics.js';
 
-const REPORT_BYTES_MAX = 16 * 1024;
+/** Browsers send policy and page with it. */
+const REPORT_BOUNDS = { bytesMax: 16 * 1024, msMax: 5_000 };
 const TEXT_CHARS_MAX = 200;
 /** Anybody can send reports: so many are logged in a minute. */
 const LOGGED_MAX = 20;
@@ -19,13 +20,13 @@ export async function takePolicyReport(
   request: Request,
   response: Response,
 ): Promise<void> {
-  const read = await readBody(request, REPORT_BYTES_MAX);
+  const read = await readBody(request, REPORT_BOUNDS);
   if (read === 'aborted') return;
   metrics.policyBroken();
   const now = clock.nowMs();
   if (now - logged.since >= LOGGED_WINDOW_MS) logged = { since: now, count: 0 };
   logged = { ...logged, count: logged.count + 1 };
-  if (read !== 'too_large' && logged.count <= LOGGED_MAX) log.warn(factsOf(read.bytes), 'a page broke its policy');
+  if (typeof read !== 'string' && logged.count <= LOGGED_MAX) log.warn(factsOf(read.bytes), 'a page broke its policy');
   sendAnswer(request, response, 204, undefined);
 }
 
