@@ -18,13 +18,16 @@ import type { ScriptCall, ScriptReply } from './domain/script-call.js';
 /** Why something could not be decided: told to the edge, never a refusal. */
 export class AdmissionFault extends Error {
   override readonly name = 'AdmissionFault';
+  /** A decision was begun and its reply never came: the call may hold something. */
+  readonly mayHold: boolean;
 
   constructor(
     readonly code: AdmissionFaultCode,
     message: string,
-    options?: { cause: unknown },
+    options: { readonly cause?: unknown; readonly mayHold?: boolean } = {},
   ) {
     super(message, options);
+    this.mayHold = options.mayHold ?? false;
   }
 }
 

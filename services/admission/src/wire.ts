@@ -2,7 +2,7 @@ import { connectBus } from '@gateway/bus';
 import { gauge, nextDelayMs } from '@gateway/service-kit';
 import type { Logger, ReadyChecks, RunningService, ServiceContext } from '@gateway/service-kit';
 import { Admission } from './admission.js';
-import { busEdges, ensureBeats } from './adapters/bus-edges.js';
+import { busEdges, ensureBeats, tellLeaving } from './adapters/bus-edges.js';
 import { busJournal } from './adapters/bus-journal.js';
 import { busListeners } from './adapters/bus-listeners.js';
 import { busOwners } from './adapters/bus-owners.js';
@@ -80,6 +80,7 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
     async stop() {
       clearInterval(opening);
       ended.abort();
+      tellLeaving(bus, replica);
       await Promise.all([admission.stop(), brakes.stop()]);
       await catalog.stop();
       await bus.drain(DRAIN_MS).catch((err: unknown) => log.warn({ err }, 'the bus was not drained'));

@@ -56,7 +56,7 @@ export function joinVerbs(
   const mirroredReport = new MirroredReport({ replica: `edge-proxy.${edgeId}`, bus: line, catalog });
   const made = makeEdge(context, adapters, edgeId, health, monotonicMs);
   const verbs: JoinedVerbs = { ...made, healthReport, mirroredReport };
-  hearBus(adapters, verbs, edgeId);
+  hearBus(adapters, verbs, edgeId, monotonicMs);
   return verbs;
 }
 
@@ -113,11 +113,15 @@ function makeEdge(
 
 function hearBus(
   { bus, catalog }: EdgeAdapters,
-  { beats, journal, mirroredReport }: JoinedVerbs,
+  { edge, beats, journal, mirroredReport }: JoinedVerbs,
   edgeId: string,
+  monotonicMs: () => number,
 ): void {
   bus.subscribe(edgeVerdict, (verdict) => beats.verdict(verdict), { words: { edge: edgeId } });
-  bus.subscribe(edgeReport, (report) => beats.report(report.tokens));
+  bus.subscribe(edgeReport, ({ tokens, left }) => {
+    if (left === undefined) beats.report(tokens);
+    else edge.replicas.left(left, monotonicMs());
+  });
   catalog.onChange(() => mirroredReport.tell());
   bus.onReconnect(() => {
     journal.retryNow();

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
+import { edgeReport } from '@gateway/contracts/messages';
 import { startTelemetry, type Telemetry } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
 import { begin, bytesOf, chat, send } from '../test/client.js';
@@ -11,6 +12,8 @@ import { sendReport } from '../test/fake-admission.js';
 const PATH = '/v1/chat/completions';
 const MODEL = 'upstream-model';
 const TIMEOUT_MS = 60_000;
+/** Longer than the silence after which another replica is asked. */
+const SLOW_MS = 400;
 
 let world: EdgeWorld | undefined;
 afterEach(async () => {
@@ -131,6 +134,28 @@ test(
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     const ids = gate.admits.filter(({ replica }) => replica === 'a0').map(({ entry }) => entry.id);
     expect(gate.admits.some(({ replica, entry }) => replica === 'a1' && ids.includes(entry.id))).toBe(true);
+  },
+  TIMEOUT_MS,
+);
+
+test.each([
+  ['that was heard last has left without a word', false],
+  ['has said that it leaves', true],
+])(
+  'a replica of admission %s, and the other one is slow: nothing is refused',
+  async (_name, isTold) => {
+    const { edge, gate, admissionBuses } = await start({ admissionReplicas: 2 });
+    await until('the replica that leaves was heard last', async () => {
+      await send(edge.url, PATH, chat());
+      return gate.admits.at(-1)?.replica === 'a1' && gate.admits.some(({ replica }) => replica === 'a0');
+    });
+    const [slow, leaving] = admissionBuses;
+    if (isTold) leaving?.publish(edgeReport, {}, { tokens: [], left: 'a1' });
+    await leaving?.drain(1_000);
+    gate.deliver = (answer) => void setTimeout(answer, SLOW_MS);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send(edge.url, PATH, chat())));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(slow?.connected()).toBe(true);
   },
   TIMEOUT_MS,
 );

@@ -82,7 +82,13 @@ export const refusedAnswer = z.object({
   facts: refusalFacts,
 });
 const goneAnswer = z.object({ kind: z.literal('gone'), id: requestId });
-const faultAnswer = z.object({ kind: z.literal('fault'), id: requestId, code: admissionFaultCode });
+const faultAnswer = z.object({
+  kind: z.literal('fault'),
+  id: requestId,
+  code: admissionFaultCode,
+  /** The decision was begun and its answer lost: the call may hold something, and is to be released blind. */
+  mayHold: z.boolean().optional(),
+});
 const openedAnswer = z.object({
   kind: z.literal('opened'),
   id: requestId,

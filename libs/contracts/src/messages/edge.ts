@@ -58,7 +58,10 @@ export const edgeVerdict = published({
   }),
 });
 
-/** Asks every edge for a beat at once, while buckets are being restored. */
+/**
+ * Asks every edge for a beat at once, while buckets are being restored; or tells that a replica of admission leaves, with no
+ * tokens.
+ */
 export const edgeReport = published({
   name: 'edge.report',
   subject: 'edge.report',
@@ -66,5 +69,9 @@ export const edgeReport = published({
   sentBy: ['admission'],
   servedBy: ['edge-proxy'],
   reaches: 'all',
-  body: z.object({ tokens: bucketTokens }),
+  body: z.object({
+    tokens: bucketTokens,
+    /** The replica that stops now: it is not to be asked by name any more. */
+    left: objectId.optional(),
+  }),
 });

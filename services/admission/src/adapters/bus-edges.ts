@@ -9,6 +9,11 @@ const BEATS_BYTES_MAX = 512 * MEBIBYTE;
 const BEATS_AGE_MAX_MS = 7 * DAY_MS;
 const DUPLICATE_WINDOW_MS = 1_000;
 
+/** Tells the edges that this replica stops: they ask it by name no more. */
+export function tellLeaving(bus: Bus, replica: string): void {
+  bus.publish(edgeReport, {}, { tokens: [], left: replica });
+}
+
 export function busEdges(bus: Bus, log: Log): Edges {
   return {
     async lastBeats() {

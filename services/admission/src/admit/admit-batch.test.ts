@@ -146,6 +146,28 @@ test('a full Redis admits nothing, and still releases, applies and sweeps', asyn
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
+test('a fault says whether the call may hold something: only when its script may have run', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  world.brake = 'the test';
+  const barred = await admit(one, admitEntry(one.clock, [account.digest]));
+  world.brake = null;
+  expect(barred).toMatchObject({ kind: 'fault' });
+  expect(barred).not.toHaveProperty('mayHold');
+
+  const hung = await world.replica({ durations: { decideMs: 300 } });
+  await mustAdmit(hung, admitEntry(hung.clock, [account.digest]));
+  process.kill(world.server.pid!, 'SIGSTOP');
+  const entry = admitEntry(hung.clock, [account.digest]);
+  const unknown = await admit(hung, entry).finally(() => process.kill(world.server.pid!, 'SIGCONT'));
+  expect(unknown).toMatchObject({ kind: 'fault', code: 'admission_error', mayHold: true });
+  // It ran: without the edge's release its slot would stay for a lease.
+  await until('Redis has gone on', async () => {
+    const { holds } = await one.admission.readAccount(account.account).catch(() => ({ holds: [] }));
+    return holds.some(({ id }) => id === entry.id);
+  });
+});
+
 test('an entry of a sampled call makes a span, a child of the edge’s, and below it one for the script', async () => {
   const bodies: string[] = [];
   const collector = createServer((request, response) => {

@@ -57,7 +57,9 @@ export class Turn {
       this.ports.log.debug({ id, err: error }, 'a call was not decided');
       this.trouble.came(error);
     } else this.ports.log.error({ id, err: error }, 'a call was not decided');
-    return this.finish(entry, { kind: 'fault', id, code: foreseen ? error.code : 'admission_error' });
+    const fault = { kind: 'fault' as const, id, code: foreseen ? error.code : ('admission_error' as const) };
+    const mayHold = entry.kind === 'admit' && (!foreseen || error.mayHold);
+    return this.finish(entry, mayHold ? { ...fault, mayHold } : fault);
   }
 
   /** A span for each traced entry of these, as the child of its own; ends with the scripts. Null when none is traced. */
@@ -85,7 +87,7 @@ export class Turn {
   async within<T>(work: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const overdue = new Promise<never>((_resolve, reject) => {
-      const late = () => reject(new AdmissionFault('admission_error', 'not decided in time'));
+      const late = () => reject(new AdmissionFault('admission_error', 'not decided in time', { mayHold: true }));
       timer = setTimeout(late, this.remainingMs());
     });
     try {

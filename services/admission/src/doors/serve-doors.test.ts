@@ -13,6 +13,7 @@ import {
   callsRefused,
   catalogMirrored,
   edgeBeat,
+  edgeReport,
   edgeVerdict,
   keysUsed,
 } from '@gateway/contracts/messages';
@@ -251,4 +252,14 @@ test('a replica that stops tells which keys were used and which calls it refused
   expect(told.has(unused.key)).toBe(false);
   const row = { account: unused.account, key: unused.key, code: 'no_funding', count: 1, lastIds: [entry.id] };
   expect(refused).toMatchObject([{ from: 'three', rows: [row] }]);
+});
+
+test('a replica that stops tells the edges that it leaves', async () => {
+  const left: string[] = [];
+  world.buses['edge-proxy'].subscribe(edgeReport, (report) => void (report.left && left.push(report.left)));
+  const fourth = await world.start('four');
+  expect(left).toEqual([]);
+  await fourth.stop();
+  await until('it is heard', () => left.length > 0);
+  expect(left).toEqual(['four']);
 });

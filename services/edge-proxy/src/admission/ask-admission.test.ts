@@ -13,6 +13,7 @@ let line: FakeLine;
 let clock: EdgeClock;
 let mayAdmit: boolean;
 let desk: AdmissionDesk;
+let replicas: KnownReplicas;
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'performance'] });
@@ -20,13 +21,14 @@ beforeEach(() => {
   mayAdmit = true;
   line = new FakeLine();
   clock = new EdgeClock({ nowMs: () => nowMs });
+  replicas = new KnownReplicas();
   desk = new AdmissionDesk({
     edge: 'e0',
     bus: line,
     turnEnd: new TurnEnd(),
     clock,
     tokens: new GateTokens(),
-    replicas: new KnownReplicas(),
+    replicas,
     monotonicMs: () => nowMs,
     mayAdmit: () => mayAdmit,
   });
@@ -192,14 +194,82 @@ test('an endpoint that holds nothing leaves nothing to release', async () => {
   expect(desk.unansweredReleases()).toEqual([]);
 });
 
-test('nobody serves admission: one retry, then a fault, and nothing to release', async () => {
-  const outcome = desk.admit(entry(), true);
+test('a replica that has left is forgotten, and the call goes on at once at whoever is there', async () => {
+  for (const replica of ['slow', 'left']) replicas.heard(replica, 0);
+  replicas.heard('left', 1);
+  const asked = entry();
+  const outcome = desk.admit(asked, true);
+  flush();
+  advance(275);
+  expect(line.sent.map(({ replica }) => replica)).toEqual([undefined, 'left']);
+  line.sent[1]?.fault('no_responders');
+  expect(line.sent).toHaveLength(3);
+  expect(line.sent[2]).toMatchObject({ replica: undefined, batch: { admits: [{ id: asked.id }], releases: [] } });
+  line.sent[2]?.answer({ replica: 'slow', answers: [admittedUnder('t1', asked.id)] });
+  expect(await outcome).toMatchObject({ kind: 'admitted', id: asked.id });
+  expect(desk.unansweredReleases()).toEqual([]);
+  void desk.admit(entry(), true);
+  flush();
+  advance(275);
+  expect(line.sent.slice(3).map(({ replica }) => replica)).toEqual([undefined, undefined]);
+});
+
+test('replicas that have left cost a call no try', () => {
+  for (const replica of ['a', 'b', 'c']) replicas.heard(replica, 0);
+  void desk.admit(entry(), true);
+  flush();
+  for (let passed = 0; passed < 1_000; passed += DESK_SWEEP_MS) {
+    advance(DESK_SWEEP_MS);
+    for (const sent of line.sent) if (sent.replica !== undefined) sent.fault('no_responders');
+  }
+  const shared = line.sent.filter(({ replica }) => replica === undefined);
+  expect(shared).toHaveLength(4);
+});
+
+test('a replica that says that it leaves is asked by name no more, whatever it still answers', () => {
+  for (const replica of ['a', 'b', 'leaving']) replicas.heard(replica, 0);
+  replicas.left('leaving', 1);
+  replicas.heard('leaving', 2);
+  expect(replicas.other([], 3)).not.toBe('leaving');
+  expect(replicas.other(['a', 'b'], 3)).toBeUndefined();
+  // It comes back under its name.
+  replicas.heard('leaving', 20_000);
+  expect(replicas.other(['a', 'b'], 20_000)).toBe('leaving');
+});
+
+test('nobody serves admission for a moment: it is asked again until somebody does', async () => {
+  const asked = entry();
+  const outcome = desk.admit(asked, true);
   flush();
   line.sent[0]?.fault('no_responders');
-  advance(275);
-  line.sent[1]?.fault('no_responders');
+  for (let count = 1; count < 6; count += 1) {
+    advance(250);
+    expect(line.sent).toHaveLength(count + 1);
+    line.sent[count]?.fault('no_responders');
+  }
+  advance(250);
+  line.sent[6]?.answer({ answers: [admittedUnder('t1', asked.id)] });
+  expect(await outcome).toMatchObject({ kind: 'admitted' });
+});
+
+test('nobody serves admission: a fault when the time of the call is over, and nothing to release', async () => {
+  const outcome = desk.admit(entry(), true);
+  flush();
+  for (let passed = 0; passed < 2_000; passed += DESK_SWEEP_MS) {
+    for (const sent of line.sent.splice(0)) sent.fault('no_responders');
+    advance(DESK_SWEEP_MS);
+  }
   expect(await outcome).toEqual(fault);
   expect(desk.unansweredReleases()).toEqual([]);
+});
+
+test('a fault whose decision was begun is released blind, though it was asked once', async () => {
+  const asked = entry();
+  const outcome = desk.admit(asked, true);
+  flush();
+  line.sent[0]?.answer({ answers: [{ kind: 'fault', id: asked.id, code: 'admission_error', mayHold: true }] });
+  expect(await outcome).toEqual(fault);
+  expect(desk.unansweredReleases()).toEqual([{ blind: true, id: asked.id, digests: asked.digests }]);
 });
 
 test('a lost connection is a fault at once', async () => {

@@ -28,11 +28,11 @@ const ANSWER_AGE_MS_MAX = 5_000;
  * heard last, and the retry may meet it again: one retry alone would not be enough.
  */
 const TRIES_MAX = 4;
-/** Nobody serves admission: asked once more after the silence, as one may just be starting. */
-const UNSERVED_TRIES_MAX = 2;
 /** Questions and unanswered releases of one edge; above, calls are answered `admission_error`. */
 const QUESTIONS_MAX = 10_000;
 const RELEASES_MAX = 20_000;
+/** It waits for the end of this turn: no silence is counted. */
+const NOT_SENT = Infinity;
 const NO_IDS: ReadonlySet<string> = new Set();
 /** How exactly the times above are kept. */
 export const DESK_SWEEP_MS = 25;
@@ -120,7 +120,7 @@ export class AdmissionDesk {
         holds,
         askedAt: now,
         settle,
-        sentAt: now,
+        sentAt: NOT_SENT,
         tries: 0,
         asked: [],
         mayHaveArrived: false,
@@ -133,6 +133,7 @@ export class AdmissionDesk {
   }
 
   #enqueue(question: Question): void {
+    question.sentAt = NOT_SENT;
     if (question.isAdmit) this.#turn.admit(question.entry as AdmitEntry);
     else this.#turn.open(question.entry);
   }
@@ -159,7 +160,7 @@ export class AdmissionDesk {
       batch,
       {
         answer: (answer) => this.#answered(message, answer),
-        fault: (code) => this.#faulted(message, batch, code),
+        fault: (code) => this.#faulted(message, batch, code, replica),
       },
       { replica, timeoutMs: WAIT_MS_MAX },
     );
@@ -193,17 +194,18 @@ export class AdmissionDesk {
       case 'gone':
         return this.#close(question, ADMISSION_FAULT);
       case 'fault':
-        return this.#decline(question, { kind: 'fault', code: answer.code });
+        return this.#decline(question, { kind: 'fault', code: answer.code }, answer.mayHold);
     }
   }
 
   /**
    * The call is not admitted. Another try of it may be decided later, when others have given their places back: what it
    * would take then nobody would own.
+   * @param mayHold this try itself may have taken what it asked for: its decision was begun and its answer lost
    */
-  #decline(question: Question, outcome: Outcome): void {
+  #decline(question: Question, outcome: Outcome, mayHold = false): void {
     this.#close(question, outcome);
-    if (question.holds && question.tries > 1) this.#releaseBlind(question);
+    if (question.holds && (mayHold || question.tries > 1)) this.#releaseBlind(question);
   }
 
   #askAgain(question: Question): void {
@@ -218,17 +220,32 @@ export class AdmissionDesk {
     this.release({ blind: false, id, hold, tag, outcome: 'void', amountNanoUsd: 0 }, null);
   }
 
-  #faulted(message: SentBatch, batch: AdmissionBatch, code: string): void {
-    for (const entries of [batch.opens, batch.admits]) {
-      for (const { id } of entries) {
-        const question = this.#questions.get(id);
-        if (question?.message !== message) continue;
-        question.message = null;
-        if (code !== 'no_responders') question.mayHaveArrived = true;
-        if (code === 'disconnected' || question.tries >= (code === 'no_responders' ? UNSERVED_TRIES_MAX : TRIES_MAX))
-          this.#giveUp(question);
-      }
+  #faulted(message: SentBatch, batch: AdmissionBatch, code: string, replica: string | undefined): void {
+    const isUnserved = code === 'no_responders';
+    const asked = [...batch.opens, ...batch.admits]
+      .map(({ id }) => this.#questions.get(id))
+      .filter((question) => question?.message === message);
+    for (const question of asked) {
+      if (question === undefined) continue;
+      question.message = null;
+      // Nobody got it: that was no try.
+      if (isUnserved) question.tries -= 1;
+      else question.mayHaveArrived = true;
+      if (code === 'disconnected' || question.tries >= TRIES_MAX) this.#giveUp(question);
     }
+    if (isUnserved && replica !== undefined) this.#goOnWithout(replica, batch);
+  }
+
+  /**
+   * Nobody listens under the name of a replica, which has left: any other one may be there. Only when nobody listens under the
+   * shared subject is nobody there, and that may be a gap between two replicas: it is tried again after each silence until
+   * the call's time is over.
+   */
+  #goOnWithout(replica: string, batch: AdmissionBatch): void {
+    this.#parts.replicas.forget(replica);
+    const waits = ({ id }: { id: string }): boolean => this.#questions.get(id)?.message === null;
+    const rest = { ...batch, opens: batch.opens.filter(waits), admits: batch.admits.filter(waits) };
+    if (rest.opens.length + rest.admits.length > 0) this.#send(rest, undefined);
   }
 
   #sweep(): void {
@@ -268,7 +285,6 @@ export class AdmissionDesk {
   }
 }
 
-/** 0 tries: it waits for the end of this turn. */
 function isSilent({ tries, sentAt }: Question, now: number): boolean {
-  return tries > 0 && tries < TRIES_MAX && now - sentAt >= SILENCE_MS;
+  return tries < TRIES_MAX && now - sentAt >= SILENCE_MS;
 }

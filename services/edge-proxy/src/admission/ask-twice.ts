@@ -5,7 +5,10 @@ import type { KnownReplicas } from './known-replicas.js';
 const FIRST_MS = 500;
 const SECOND_MS = 1_500;
 
-/** One question with one answer, asked a second time when nobody answers the first. Rejects when both fail. */
+/**
+ * One question with one answer, asked a second time when nobody answers the first, and of any replica when the one that is asked
+ * by name has left. Rejects when all fail.
+ */
 export async function askTwice<A>(
   ask: (to: AskedReplica) => Promise<A>,
   replicas: KnownReplicas,
@@ -14,6 +17,12 @@ export async function askTwice<A>(
   try {
     return await ask({ replica: undefined, timeoutMs: FIRST_MS });
   } catch {
-    return ask({ replica: replicas.other([], monotonicMs()), timeoutMs: SECOND_MS });
+    const replica = replicas.other([], monotonicMs());
+    if (replica === undefined) return ask({ replica, timeoutMs: SECOND_MS });
+    return ask({ replica, timeoutMs: SECOND_MS }).catch((error: unknown) => {
+      if ((error as { code?: unknown } | null)?.code !== 'no_responders') throw error;
+      replicas.forget(replica);
+      return ask({ replica: undefined, timeoutMs: SECOND_MS });
+    });
   }
 }

@@ -27,7 +27,9 @@ export interface Question {
   readonly holds: boolean;
   readonly askedAt: number;
   readonly settle: (outcome: Outcome) => void;
+  /** When it was sent last; Infinity: it waits for the end of this turn. */
   sentAt: number;
+  /** Tries that somebody may have got. */
   tries: number;
   /** Replicas that were asked by name. */
   readonly asked: string[];

@@ -1,0 +1,38 @@
+import { expect, test } from '@jest/globals';
+import { askTwice } from './ask-twice.js';
+import { KnownReplicas } from './known-replicas.js';
+
+const fail = (code: string): Promise<never> => Promise.reject(Object.assign(new Error(code), { code }));
+
+function known(): KnownReplicas {
+  const replicas = new KnownReplicas();
+  for (const replica of ['there', 'left']) replicas.heard(replica, 0);
+  replicas.heard('left', 1);
+  return replicas;
+}
+
+test('a replica that has left is forgotten, and any other one is asked', async () => {
+  const replicas = known();
+  const asked: (string | undefined)[] = [];
+  const answer = await askTwice(
+    ({ replica }) => {
+      asked.push(replica);
+      if (asked.length === 1) return fail('timeout');
+      return replica === undefined ? Promise.resolve('answer') : fail('no_responders');
+    },
+    replicas,
+    () => 2,
+  );
+  expect([answer, asked]).toEqual(['answer', [undefined, 'left', undefined]]);
+  expect(replicas.other([], 2)).toBeUndefined();
+});
+
+test('a replica that is silent is not asked a third time', async () => {
+  let asked = 0;
+  const ask = (): Promise<never> => {
+    asked += 1;
+    return fail('timeout');
+  };
+  await expect(askTwice(ask, known(), () => 2)).rejects.toMatchObject({ code: 'timeout' });
+  expect(asked).toBe(2);
+});
