@@ -13,8 +13,11 @@ export function probeRedis(text: string, timeoutMs: number): Promise<Answer> {
     const refusal = /^-(NOAUTH|WRONGPASS|ERR|NOPERM) ?(.*)\r\n/m.exec(received);
     if (refusal) throw new ProbeRefused(refusal[0].trim());
     if (received.startsWith('-') || received.includes('\r\n-')) throw new Error(received.trim());
+    const facts = /^\$(\d+)\r\n/m.exec(received);
+    if (facts === null || received.length < facts.index + facts[0].length + Number(facts[1])) return undefined;
     const processId = /^process_id:(\d+)\r$/m.exec(received)?.[1];
     const version = /^redis_version:(\S+)\r$/m.exec(received)?.[1];
+    refuseUse(received);
     return processId !== undefined && version !== undefined ? { version, identity: processId } : undefined;
   });
 }
@@ -23,7 +26,16 @@ function commands(url: URL): string {
   const user = decodeURIComponent(url.username);
   const password = decodeURIComponent(url.password);
   const login = user === '' || user === 'default' ? ['AUTH', password] : ['AUTH', user, password];
-  return [...(password === '' ? [] : [login]), ['PING'], ['INFO', 'server']].map(encode).join('');
+  return [...(password === '' ? [] : [login]), ['PING'], ['INFO']].map(encode).join('');
+}
+
+/** What admission refuses too: it decides on one primary that keeps what it is given. @throws ProbeRefused */
+function refuseUse(facts: string): void {
+  const read = (name: string): string => new RegExp(`^${name}:(\\S+)`, 'm').exec(facts)?.[1] ?? 'not told';
+  if (read('redis_mode') === 'cluster') throw new ProbeRefused('it is a cluster node: set cluster-enabled no');
+  if (read('role') !== 'master') throw new ProbeRefused('it is a replica: give the address of its primary');
+  const policy = read('maxmemory_policy');
+  if (policy !== 'noeviction') throw new ProbeRefused(`its maxmemory-policy is ${policy}: set it to noeviction`);
 }
 
 function encode(words: string[]): string {

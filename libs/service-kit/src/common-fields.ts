@@ -70,7 +70,7 @@ export const COMMON_FIELDS = {
     schemes: ['postgres', 'postgresql'],
   }),
   GATEWAY_REDIS_URL: field.secretUrl({
-    doc: 'Redis server, or several nodes of a cluster separated by commas',
+    doc: 'one Redis server, 7 or newer, the primary and no cluster node, with maxmemory-policy noeviction: others are refused',
     schemes: ['redis', 'rediss'],
   }),
   GATEWAY_SMTP_URL: field.secretUrl({

@@ -29,7 +29,7 @@ export function checkConfig(config: AdmissionConfig): string[] {
     problems.push('GATEWAY_CLOCK_OFFSET_MS is a test control: it needs GATEWAY_TEST_CONTROLS=on');
   }
   if (config.GATEWAY_REDIS_URL.reveal().includes(',')) {
-    problems.push('GATEWAY_REDIS_URL names several servers: admission speaks to one');
+    problems.push('GATEWAY_REDIS_URL names several servers, as of a cluster: give one server without cluster mode');
   }
   if (config.GATEWAY_EXPIRY_MS < config.GATEWAY_LEASE_MS) {
     problems.push(

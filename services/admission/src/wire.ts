@@ -61,7 +61,7 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
     },
     replica,
   });
-  const canDecide = addReadyChecks(ready, admission, catalog.view);
+  const canDecide = addReadyChecks(ready, admission, catalog.view, () => gate.problem());
   gauge('gateway_admission_entries_in_flight', 'Entries that wait for a decision', () => admission.inFlight());
   gauge('gateway_admission_buckets_pending', 'Buckets that are not open yet', () => admission.bucketsPending());
   gate.onUse(() => admission.redisInUse());
@@ -93,11 +93,16 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
  * True once and then for good: a later fault of a shared server must not take every replica out at once. Answers whether all
  * of it is there.
  */
-function addReadyChecks(ready: ReadyChecks, admission: Admission, view: () => unknown): () => boolean {
+function addReadyChecks(
+  ready: ReadyChecks,
+  admission: Admission,
+  view: () => unknown,
+  redisProblem: () => string | null,
+): () => boolean {
   let opened = false;
   const areBucketsOpen = (): boolean => (opened ||= admission.swept() && admission.bucketsPending() === 0);
   ready.add('catalog', () => view() !== null || 'no catalog has arrived yet');
-  ready.add('buckets', () => areBucketsOpen() || 'the buckets are not open yet');
+  ready.add('buckets', () => areBucketsOpen() || (redisProblem() ?? 'the buckets are not open yet'));
   return () => view() !== null && areBucketsOpen();
 }
 

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { Redis } from 'ioredis';
-import { nextDelayMs } from '@gateway/service-kit';
+import { Redis, ReplyError } from 'ioredis';
+import { nextDelayMs, TroubleLog } from '@gateway/service-kit';
 import { routeKey } from '../domain/gate-keys.js';
 import { makeGateToken, setAtOf } from '../domain/gate-token.js';
 import type { ScriptCall, ScriptName, ScriptReply } from '../domain/script-call.js';
 import { timeOfReply } from '../domain/script-call.js';
 import { AdmissionFault } from '../ports.js';
 import type { Gate, Log } from '../ports.js';
+import { evictionProblem, isElsewhere, redisProblem } from './check-redis.js';
 import { loadScripts } from './load-scripts.js';
 import type { RedisClock } from './redis-clock.js';
 import { ScriptCommand } from './script-command.js';
@@ -58,6 +59,8 @@ export class RedisGate implements Gate {
   #latestTokenAt = 0;
   #onUse: () => void = () => undefined;
   #round: Round | null = null;
+  #problem: string | null = null;
+  readonly #refused: TroubleLog;
 
   /** @param scripts other ones than the room's: for tests that hold the server's clock still */
   constructor(
@@ -67,6 +70,7 @@ export class RedisGate implements Gate {
     scripts = loadScripts(),
   ) {
     this.#scripts = scripts;
+    this.#refused = new TroubleLog(log, 'redis handshake failed');
     this.#redis = new Redis(url, {
       lazyConnect: true,
       enableOfflineQueue: false,
@@ -99,12 +103,18 @@ export class RedisGate implements Gate {
   }
 
   close(): void {
+    this.#generation += 1;
     this.#runId = null;
     this.#redis.disconnect();
   }
 
   usable(): boolean {
     return this.#runId !== null;
+  }
+
+  /** Why the server that answers cannot be used, and what to do; null: nothing is known against it. */
+  problem(): string | null {
+    return this.#problem;
   }
 
   async run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | AdmissionFault)[]> {
@@ -127,19 +137,19 @@ export class RedisGate implements Gate {
     const results = (await pipeline.exec()) ?? [];
     return digests.map((_digest, index) => {
       const [error, route] = results[index] ?? [new Error('no reply'), null];
-      if (error) throw fault(error);
+      if (error) throw this.#fault(error);
       return typeof route === 'string' ? route : null;
     });
   }
 
   async setRoute(digest: string, route: string): Promise<void> {
     this.#handshaken();
-    await this.#redis.set(routeKey(digest), route, 'EX', ROUTE_SECONDS).catch(throwFault);
+    await this.#redis.set(routeKey(digest), route, 'EX', ROUTE_SECONDS).catch(this.#throwFault);
   }
 
   async dropRoute(digest: string): Promise<void> {
     this.#handshaken();
-    await this.#redis.del(routeKey(digest)).catch(throwFault);
+    await this.#redis.del(routeKey(digest)).catch(this.#throwFault);
   }
 
   /** Later than every token that this process has seen, also when other replicas' clocks are ahead of its own. */
@@ -151,14 +161,16 @@ export class RedisGate implements Gate {
   async dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {
     this.#handshaken();
     return [
-      await this.#redis.hgetall(accountKey).catch(throwFault),
-      await this.#redis.hgetall(holdsKey).catch(throwFault),
+      await this.#redis.hgetall(accountKey).catch(this.#throwFault),
+      await this.#redis.hgetall(holdsKey).catch(this.#throwFault),
     ];
   }
 
   async memory(): Promise<RedisMemory> {
     this.#handshaken();
-    const facts = await this.#redis.info('memory').catch(throwFault);
+    const facts = await this.#redis.info('memory').catch(this.#throwFault);
+    // The policy was changed since the handshake, which refuses the server from now on.
+    if (evictionProblem(facts) !== null) this.#reconnect();
     const read = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(facts)?.[1] ?? 0);
     return { usedBytes: read('used_memory'), maxBytes: read('maxmemory') };
   }
@@ -167,11 +179,11 @@ export class RedisGate implements Gate {
     this.#generation += 1;
     const generation = this.#generation;
     try {
-      const facts = await this.#redis.info('server');
-      const runId = /^run_id:([0-9a-f]{40})/m.exec(facts)?.[1];
-      if (runId === undefined) throw new Error('the server does not tell its run id');
-      // The scripts write integers as C longs.
-      if (!/^arch_bits:64\r?$/m.test(facts)) throw new Error('the server is not a 64-bit one');
+      const facts = await this.#redis.info();
+      if (generation !== this.#generation) return;
+      this.#problem = redisProblem(facts);
+      if (this.#problem !== null) throw new Error(this.#problem);
+      const runId = /^run_id:([0-9a-f]{40})/m.exec(facts)?.[1] ?? '';
       for (const { text } of Object.values(this.#scripts)) await this.#redis.script('LOAD', text);
       if (generation !== this.#generation) return;
       this.clock.forget();
@@ -180,9 +192,15 @@ export class RedisGate implements Gate {
       this.#onUse();
     } catch (err) {
       if (generation !== this.#generation) return;
-      this.log.warn({ err }, 'redis handshake failed');
+      this.#refused.came(err);
       this.#redis.disconnect(true);
     }
+  }
+
+  /** Gives the connection up; the next one shakes hands anew. */
+  #reconnect(): void {
+    this.#lose();
+    this.#redis.disconnect(true);
   }
 
   #lose(): void {
@@ -228,25 +246,26 @@ export class RedisGate implements Gate {
   #readResult(script: ScriptName, offsetMs: number, result: Result | undefined): ScriptReply | AdmissionFault {
     const texts = result ?? new Error('no reply');
     if (texts instanceof Error) {
-      // Somebody flushed the scripts: a new connection loads them again.
-      if (texts.message.startsWith('NOSCRIPT')) this.#redis.disconnect(true);
-      return fault(texts);
+      return this.#fault(texts);
     }
     this.clock.observe(timeOfReply(texts), offsetMs);
     if (TELL_TOKENS.has(script)) this.#latestTokenAt = Math.max(this.#latestTokenAt, setAtOf(texts[2] ?? ''));
     return texts;
   }
+
+  /** What an error means for those who asked. A server that has changed under the connection is given up. */
+  #fault(cause: Error): AdmissionFault {
+    if (cause instanceof AdmissionFault) return cause;
+    if (isElsewhere(cause) && this.#runId !== null) this.#reconnect();
+    // Redis answers an error instead of running a script; without an answer nobody knows.
+    const mayHold = !(cause instanceof ReplyError);
+    return new AdmissionFault('admission_error', `redis: ${cause.message}`, { cause, mayHold });
+  }
+
+  readonly #throwFault = (cause: Error): never => {
+    throw this.#fault(cause);
+  };
 }
 
 const asReply = (reply: unknown): Result => reply as ScriptReply;
 const asError = (error: unknown): Result => (error instanceof Error ? error : new Error(String(error)));
-
-function fault(cause: Error): AdmissionFault {
-  return cause instanceof AdmissionFault
-    ? cause
-    : new AdmissionFault('admission_error', `redis: ${cause.message}`, { cause });
-}
-
-function throwFault(cause: Error): never {
-  throw fault(cause);
-}

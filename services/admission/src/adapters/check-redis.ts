@@ -1,0 +1,38 @@
+/**
+ * Why admission cannot decide on a Redis server, with what to do about it; null when it can.
+ * @param facts the reply of `INFO`
+ */
+export function redisProblem(facts: string): string | null {
+  const read = (name: string): string | undefined => new RegExp(`^${name}:([^\\r\\n]*)`, 'm').exec(facts)?.[1];
+  if (!/^[0-9a-f]{40}$/.test(read('run_id') ?? '')) return 'the Redis server does not tell its run id in INFO';
+  // The scripts write integers as C longs.
+  if (read('arch_bits') !== '64') return 'the Redis server is not a 64-bit one: use a 64-bit build';
+  if (read('redis_mode') === 'cluster') {
+    return (
+      'GATEWAY_REDIS_URL leads to a node of a Redis cluster, which is not supported: ' +
+      'give one server without cluster mode (cluster-enabled no)'
+    );
+  }
+  if (read('role') !== 'master') {
+    return 'GATEWAY_REDIS_URL leads to a replica: give the address that always leads to the primary, or promote this server';
+  }
+  return evictionProblem(facts);
+}
+
+/**
+ * Why admission cannot decide on a server that may throw keys away, or null: held amounts would vanish beside the holds.
+ * @param facts the reply of `INFO` or `INFO memory`
+ */
+export function evictionProblem(facts: string): string | null {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(facts)?.[1] ?? 'not told';
+  if (policy === 'noeviction') return null;
+  return `maxmemory-policy of Redis is ${policy}, which deletes limits and holds: set it to noeviction`;
+}
+
+/** Errors of a server that does not do what it did when it was found: a copy now, part of a cluster, reading its file. */
+const ELSEWHERE = /^-?(NOSCRIPT|READONLY|MOVED|ASK|LOADING|UNBLOCKED|CLUSTERDOWN|MASTERDOWN)\b/;
+
+/** Whether an error of Redis means that the connection leads to a server that cannot be used as it is. */
+export function isElsewhere({ message }: Error): boolean {
+  return ELSEWHERE.test(message);
+}
