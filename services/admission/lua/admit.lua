@@ -55,15 +55,15 @@ end
 loaded_at = tonumber(loaded_at)
 slots = tonumber(slots or 0)
 
-if mode ~= 'count' then
-  local known = redis.call('HGET', KEYS[4], id)
-  if known then
-    local known_shape = string.match(known, '^o (%S+) ')
-    if known_shape then
-      return { 'repeated', int(now), token, known, redis.call('HGET', KEYS[4], 's:' .. known_shape) }
-    end
-    return { 'gone', int(now) }
+-- Another try of the same id: its hold, and whether it has its place in a minute without one.
+local counted_field = 'm:' .. id
+local known, is_counted = unpack(redis.call('HMGET', KEYS[4], id, counted_field))
+if known and mode ~= 'count' then
+  local known_shape = string.match(known, '^o (%S+) ')
+  if known_shape then
+    return { 'repeated', int(now), token, known, redis.call('HGET', KEYS[4], 's:' .. known_shape) }
   end
+  return { 'gone', int(now) }
 end
 
 -- Rows of periods. One that began after the account was loaded starts at 0; any other missing one is loaded (rule 13).
@@ -142,7 +142,17 @@ if mode == 'admit' then
 end
 
 -- The list of refusals. Rows that need the catalog, the key's record or the request come as arguments.
+local took_minute = false
+-- What leaves no hold behind leaves its id, for as long as the id is taken: another try takes no second place in a minute. There
+-- are at most as many as fit into the minutes.
+local function note_counted()
+  if took_minute then
+    redis.call('HSET', KEYS[4], counted_field, '1')
+    redis.call('ZADD', KEYS[2], int(tonumber(ARGV[7]) + ID_SKEW_MS + 1), ARGV[5] .. '|' .. counted_field)
+  end
+end
 local function refused(row, ...)
+  note_counted()
   return { 'refused', int(now), token, int(row), ... }
 end
 
@@ -152,7 +162,7 @@ end
 if account_state ~= 'active' then
   return refused(5, 'account')
 end
-if ARGV[4] == '0' then
+if ARGV[4] == '0' and not is_counted then
   local minute = ARGV[13] .. int(math.floor(now / MINUTE_MS))
   local count = redis.call('INCR', minute)
   if count == 1 then
@@ -161,11 +171,13 @@ if ARGV[4] == '0' then
   if count > tonumber(ARGV[14]) then
     return refused(6)
   end
+  took_minute = true
 end
 if ARGV[15] ~= '0' then
   return refused(ARGV[15])
 end
 if mode == 'open' then
+  note_counted()
   return { 'opened', int(now), token }
 end
 
@@ -180,6 +192,7 @@ if wallet == 0 and not plan_funded then
   return refused(17, int(wallet))
 end
 if mode == 'count' then
+  note_counted()
   return { 'counted', int(now), token }
 end
 

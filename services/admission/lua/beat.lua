@@ -19,20 +19,20 @@ end
 local lease, due = now + tonumber(ARGV[5]), now + tonumber(ARGV[6])
 local lease_text, due_text, next_text = int(lease), int(due), int(math.min(lease, due))
 local lost, abort = {}, {}
-local at = 8
-while at <= #ARGV do
-  local account, calls = ARGV[at], tonumber(ARGV[at + 1])
-  local account_key, hold_key = ARGV[3] .. account, ARGV[4] .. account
+-- Lua hands on a few thousand values at once: more calls of one account go in parts.
+local PART = 500
+
+-- Calls `first` to `last` of an account, whose ids and tags begin after `at`. Whether one of them lives on.
+local function beat_part(at, first, last, account, account_key, hold_key, suspended)
   local ids = {}
-  for call = 1, calls do
-    ids[call] = ARGV[at + call * 2]
+  for call = first, last do
+    ids[#ids + 1] = ARGV[at + call * 2]
   end
   local holds = redis.call('HMGET', hold_key, unpack(ids))
-  local account_state, renewed_at = unpack(redis.call('HMGET', account_key, 's', 'x'))
-  local suspended = account_state == 'suspended'
   local set, scores = {}, {}
-  for call, id in ipairs(ids) do
-    local hold = holds[call] and parse_hold(holds[call])
+  for index, id in ipairs(ids) do
+    local hold = holds[index] and parse_hold(holds[index])
+    local call = first + index - 1
     if not hold then
       if ARGV[at + call * 2 + 1] ~= token then
         lost[#lost + 1] = id
@@ -56,6 +56,21 @@ while at <= #ARGV do
   if #set > 0 then
     redis.call('HSET', hold_key, unpack(set))
     redis.call('ZADD', KEYS[2], unpack(scores))
+  end
+  return #set > 0
+end
+
+local at = 8
+while at <= #ARGV do
+  local account, calls = ARGV[at], tonumber(ARGV[at + 1])
+  local account_key, hold_key = ARGV[3] .. account, ARGV[4] .. account
+  local account_state, renewed_at = unpack(redis.call('HMGET', account_key, 's', 'x'))
+  local lives = false
+  for first = 1, calls, PART do
+    local last = math.min(first + PART - 1, calls)
+    lives = beat_part(at, first, last, account, account_key, hold_key, account_state == 'suspended') or lives
+  end
+  if lives then
     keep(account_key, renewed_at, now)
   end
   at = at + 2 + calls * 2

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- uses: gate spans amounts holds
--- What has fallen due in one bucket (money and failure, rule 9): a lapsed lease frees its slot, tombstones are deleted,
+-- What has fallen due in one bucket (money and failure, rule 9): a lapsed lease frees its slot, tombstones and notes (m:) are deleted,
 -- open holds past due become expiring, and of those and the done ones the owner is asked.
 --
 -- KEYS  tok, due

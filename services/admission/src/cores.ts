@@ -5,7 +5,7 @@ export { Admission } from './admission.js';
 export { buildCatalogView, type CatalogView } from './domain/catalog-view.js';
 export { bucketKeys } from './domain/gate-keys.js';
 export { makeGateToken, setAtOf } from './domain/gate-token.js';
-export { readHold, type StoredHold } from './domain/hold.js';
+export { isHoldId, readHold, type StoredHold } from './domain/hold.js';
 export type { KeptBeat } from './domain/last-beats.js';
 export type { ScriptCall, ScriptName, ScriptReply } from './domain/script-call.js';
 export { readShape, type HoldShape } from './domain/shape.js';

@@ -1,4 +1,4 @@
-import { bucketKeys, readHold, readShape } from '@gateway/admission/cores';
+import { bucketKeys, isHoldId, readHold, readShape } from '@gateway/admission/cores';
 import type { HoldShape, StoredHold } from '@gateway/admission/cores';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import {
@@ -112,7 +112,7 @@ function compareSums({ server, truth }: World, account: string): void {
   const sums = new Map<string, number>();
   const add = (name: string, by: number): void => void sums.set(name, (sums.get(name) ?? 0) + by);
   for (const [id, text] of Object.entries(stored)) {
-    if (id.startsWith('s:')) continue;
+    if (!isHoldId(id)) continue;
     const hold = readHold(text);
     if (hold.state === 'gone') continue;
     const shape = readShape(stored[`s:${hold.shape}`] ?? '');

@@ -1,4 +1,4 @@
-import { bucketKeys, readHold } from '@gateway/admission/cores';
+import { bucketKeys, isHoldId, readHold } from '@gateway/admission/cores';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { World } from '../hosts/world.js';
 import type { Host } from '../time/host.js';
@@ -100,7 +100,7 @@ function heldSomewhere({ server, scenario }: World): Held | null {
   for (const { name } of scenario.accounts) {
     const keys = bucketKeys(bucketOfAccount(name));
     if (!server.isOpen(keys.token)) return { what: `the bucket of ${name} is not open`, isUnended: false };
-    const holds = Object.entries(server.hash(keys.holds + name)).filter(([id]) => !id.startsWith('s:'));
+    const holds = Object.entries(server.hash(keys.holds + name)).filter(([id]) => isHoldId(id));
     const held = holds.map(([id, text]) => ({ id, ...readHold(text) })).filter(({ state }) => state !== 'gone');
     const [first] = held;
     if (first !== undefined) {

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { makeUuidV7 } from '@gateway/contracts/ids';
+import { bucketOfAccount, makeUuidV7 } from '@gateway/contracts/ids';
+import { Redis } from 'ioredis';
+import { bucketKeys } from '../domain/gate-keys.js';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, toMinute } from '../../test/world.js';
 import type { Replica, TestAccount, World } from '../../test/world.js';
 
@@ -82,4 +84,38 @@ test('the playground has its own ten a minute and leaves the minute of the API a
 test('concurrency answers 2 seconds', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { concurrency: 0 } });
   expect(await rowOf(account)).toMatchObject({ row: 18, facts: { limit: 0, used: 0, retryAfterSeconds: 2 } });
+});
+
+test('another try of the same call takes no second place in a minute, whatever it is answered', async () => {
+  const account = makeAccount(world, { wallet: 100 * PRICE, terms: { requestsPerMinute: 4 } });
+  toMinute(world, one, 1_000);
+  const ids = Array.from({ length: 4 }, () => makeUuidV7(one.clock.now()));
+  const [opened = '', counted = '', refused = '', held = ''] = ids;
+  for (let time = 0; time < 4; time += 1) {
+    const { answers } = await batch(one, { opens: [{ id: opened, digests: [account.digest] }] });
+    expect(answers.get(opened)).toMatchObject({ kind: 'opened' });
+    expect(await rowOf(account, { id: counted, endpoint: '/v1/messages/count_tokens' })).toBe('admitted');
+    expect(await rowOf(account, { id: refused, bodyRefusal: 8 })).toMatchObject({ row: 8 });
+    expect(await rowOf(account, { id: held })).toBe('admitted');
+  }
+  expect(await rowOf(account)).toMatchObject({ row: 6 });
+});
+
+test('what a minute refuses leaves nothing behind, and the notes of others go when their ids are too old', async () => {
+  const account = makeAccount(world, { wallet: 0, terms: { requestsPerMinute: 3 } });
+  toMinute(world, one, 1_000);
+  const redis = new Redis(world.server.url);
+  const holds = bucketKeys(bucketOfAccount(account.account)).holds + account.account;
+  try {
+    for (let call = 0; call < 10; call += 1) await rowOf(account);
+    expect(await redis.hlen(holds)).toBe(3);
+    world.advance(29_000);
+    await one.admission.sweep();
+    expect(await redis.hlen(holds)).toBe(3);
+    world.advance(2_000);
+    await one.admission.sweep();
+    expect(await redis.exists(holds)).toBe(0);
+  } finally {
+    redis.disconnect();
+  }
 });

@@ -1,6 +1,6 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { bucketKeys } from '../domain/gate-keys.js';
-import { readHold } from '../domain/hold.js';
+import { isHoldId, readHold } from '../domain/hold.js';
 import type { StoredHold } from '../domain/hold.js';
 import { readShape } from '../domain/shape.js';
 import type { HoldShape } from '../domain/shape.js';
@@ -33,7 +33,7 @@ export async function readAccount(gate: Gate, account: string): Promise<AccountD
     Object.fromEntries(withPrefix(prefix).map(([name, value]) => [name, Number(value)]));
   const bytesOf: Record<string, number> = {};
   const holds = Object.entries(stored).flatMap(([id, text]) => {
-    if (id.startsWith('s:')) return [];
+    if (!isHoldId(id)) return [];
     const hold = readHold(text);
     const shape = stored[`s:${hold.shape}`];
     bytesOf[hold.state] = Math.max(bytesOf[hold.state] ?? 0, text.length);

@@ -261,3 +261,23 @@ test('an id that the lost gate had admitted is decided anew, and held once', asy
   await batch(one, { releases: [unknown, unknown] });
   expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 1, held: { wallet: PRICE + 5 } });
 });
+
+test('thousands of calls of one account on one edge are held again, and kept by one beat', async () => {
+  const one = await world.replica();
+  const account = makeAccount(world, { wallet: 100_000 * PRICE, terms: { concurrency: 20_000 } });
+  const [first] = await admitMany(one, account, 1);
+  if (!first) throw new Error('not admitted');
+  // As many as an unpacked list of ids, texts and scores could not hold.
+  const calls = Array.from({ length: 9_000 }, () => ({ ...running(first, 'lost'), id: makeUuidV7(one.clock.now()) }));
+  const created = await holdCalls(one.ports, 'edge1', calls, false);
+  expect(created.failed).toEqual([]);
+  const [token] = created.tokens;
+  const kept = await holdCalls(
+    one.ports,
+    'edge1',
+    calls.map((call) => ({ ...call, tag: token?.token ?? '' })),
+    false,
+  );
+  expect(kept).toMatchObject({ failed: [], tokens: [token] });
+  expect((await one.admission.readAccount(account.account)).slots).toBe(9_001);
+});

@@ -86,9 +86,15 @@ export class StateReader {
   #agreeOnHolds(stored: Readonly<Record<string, string>>, state: ModelState): void {
     let holds = 0;
     let gone = 0;
+    let counted = 0;
     for (const id in stored) {
       const text = stored[id] ?? '';
       if (id.startsWith('s:')) continue;
+      if (id.startsWith('m:')) {
+        if (!state.counted.has(id.slice(2))) throw new Disagreement(`${id} is noted in the script only`);
+        counted += 1;
+        continue;
+      }
       if (text === 'g') {
         if (!state.gone.has(id)) throw new Disagreement(`${id} is gone in the script only`);
         gone += 1;
@@ -107,6 +113,7 @@ export class StateReader {
         throw new Disagreement('a done hold is too large');
       this.#compared.set(id, compared);
     }
+    if (counted < state.counted.size) throw new Disagreement('the script lacks a place that was taken in a minute');
     if (holds < state.holds.size || gone < state.gone.size) {
       const ids = [...state.holds.keys(), ...state.gone.keys()].filter((id) => !(id in stored));
       throw new Disagreement(`the script lacks ${ids.join()}`);

@@ -40,6 +40,8 @@ export interface Question {
   readonly digests: readonly string[];
   readonly key: KeyRecord;
   readonly admit: Omit<AdmitEntry, 'id' | 'digests' | 'traceparent'> | null;
+  /** The same id has its place in a minute already. */
+  readonly isCounted: boolean;
 }
 
 interface Limit {
@@ -58,6 +60,8 @@ const SLOT_RETRY_SECONDS = 2;
 
 /** The list of behaviour §1, in its order, for one call at one time. Takes the place in the minute, nothing else. */
 export class ModelDecision {
+  /** A place in the minute was found and taken. */
+  tookMinute = false;
   readonly #missing: string[] = [];
 
   constructor(
@@ -87,7 +91,7 @@ export class ModelDecision {
 
     if (keyRefusal) return keyRefusal;
     if (this.state.record?.state !== 'active') return refused(5, { state: 'account_suspended' });
-    const minute = admit?.opened ? null : this.#takeMinute(terms);
+    const minute = admit?.opened || this.question.isCounted ? null : this.#takeMinute(terms);
     if (minute) return minute;
     if (factRefusal) return factRefusal;
     if (!admit) return { kind: 'opened' };
@@ -129,7 +133,8 @@ export class ModelDecision {
     const minute = Math.floor(this.now / MINUTE_MS);
     const taken = (this.state.minutes.get(`${kind} ${minute}`) ?? 0) + 1;
     this.state.minutes.set(`${kind} ${minute}`, taken);
-    if (taken <= limit) return null;
+    this.tookMinute = taken <= limit;
+    if (this.tookMinute) return null;
     return refused(6, { limit, retryAfterSeconds: Math.ceil(((minute + 1) * MINUTE_MS - this.now) / 1_000) });
   }
 

@@ -131,7 +131,8 @@ export class ModelGate {
 
   /** Rule 9. Returns the calls that nobody will ever end. */
   sweep(): ModelHold[] {
-    for (const [id, until] of this.state.gone) if (until <= this.now) this.state.gone.delete(id);
+    for (const ended of [this.state.gone, this.state.counted])
+      for (const [id, until] of ended) if (until <= this.now) ended.delete(id);
     const asked = [...this.state.holds.values()].filter((hold) => this.#falls(hold));
     for (const hold of asked) {
       hold.askAt = this.now + Math.min(ASK_MAX_MS, ASK_MS * 2 ** hold.tries);
@@ -222,8 +223,9 @@ export class ModelGate {
     const found = this.#findKey(replica, digests);
     if (!found) return { kind: 'refused', row: 4, facts: [{}] };
     if (Math.abs(this.now - timeOfUuidV7(id)) > ID_SKEW_MS) throw new ModelFault('admission_error');
-    if (this.state.gone.has(id)) return { kind: 'gone' };
-    const hold = this.state.holds.get(id);
+    const isUnbilled = !open && body.endpoint === '/v1/messages/count_tokens';
+    if (!isUnbilled && this.state.gone.has(id)) return { kind: 'gone' };
+    const hold = isUnbilled ? undefined : this.state.holds.get(id);
     if (hold)
       return !open && hold.state === 'open'
         ? { kind: 'admitted', hold: hold.fields, repeated: true }
@@ -231,11 +233,16 @@ export class ModelGate {
     const now = Math.max(this.now, this.state.latest);
     for (;;) {
       const key = this.#recordOf(found);
-      const decision = new ModelDecision(this.state, this.catalog, now, {
+      const isCounted = this.state.counted.has(id);
+      const deciding = new ModelDecision(this.state, this.catalog, now, {
         digests,
         key,
         admit: open ? null : body,
-      }).decide();
+        isCounted,
+      });
+      const decision = deciding.decide();
+      if (deciding.tookMinute && decision.kind !== 'admitted')
+        this.state.counted.set(id, timeOfUuidV7(id) + ID_SKEW_MS + 1);
       if (decision.kind === 'missing') {
         this.#load(null, decision.rows);
         continue;

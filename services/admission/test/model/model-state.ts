@@ -50,6 +50,8 @@ export class ModelState {
   /** Ids that are over, until when they are remembered. */
   readonly gone = new Map<string, number>();
   readonly minutes = new Map<string, number>();
+  /** Ids that have their place in a minute and no hold, until when they may still be asked again. */
+  readonly counted = new Map<string, number>();
   /** Start of the session that opened last. */
   session: number | null = null;
   /** Latest admission: time never goes back behind it. */
@@ -65,7 +67,7 @@ export class ModelState {
     if (!dataToo) return;
     this.record = null;
     this.terms = { value: NO_PLAN_DEFAULTS, version: 0 };
-    for (const known of [this.keys, this.members, this.holds, this.gone, this.minutes]) known.clear();
+    for (const known of [this.keys, this.members, this.holds, this.gone, this.minutes, this.counted]) known.clear();
     this.session = null;
     this.latest = 0;
   }

@@ -130,11 +130,16 @@ export class Play {
     await this.#batch(this.#choices.of(2, 0), EDGES[0], [{ open: true, body: { id, digests: [digest] } }], false);
   }
 
-  /** The same question again: of a call that runs, has ended or was never answered. */
+  /** The same question again: of a call that runs, has ended, was refused or was never answered. */
   async repeat(): Promise<void> {
+    const opened = this.#choices.rarely(5, 1) ? this.#opened.at(-1) : undefined;
+    if (opened) {
+      if (!this.stage.model.isLoaded([opened.digest])) return;
+      const body = { id: opened.id, digests: [opened.digest] };
+      return this.#batch(this.#choices.of(2, 0), EDGES[0], [{ open: true, body }], false);
+    }
     const asked = this.#choices.pick(this.#asked.slice(-6), 0);
-    if (!asked || asked.entry.endpoint === '/v1/messages/count_tokens') return;
-    if (!this.stage.model.isLoaded(asked.entry.digests)) return;
+    if (!asked || !this.stage.model.isLoaded(asked.entry.digests)) return;
     const { entry, edge } = asked;
     await this.#batch(this.#choices.of(2, 0), edge, [{ open: false, body: entry }], false);
   }
