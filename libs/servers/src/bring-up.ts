@@ -29,13 +29,14 @@ export interface UpServer {
 
 /**
  * Prepares, spawns and waits until the server itself (not another one on its port) answers. `port` 0 is a free one, another
- * one at each attempt. Throws `RungSkipped` with the last 20 log lines when this program does not come up.
+ * one at each attempt. Throws `RungSkipped` with the last 20 log lines when this program does not come up, or when it is given up.
  */
 export async function bringUp(
   kind: ServerKind,
   program: Program,
   port: number,
   options: ServersOptions,
+  isGivenUp: () => boolean = () => false,
 ): Promise<UpServer> {
   const until = performance.now() + RETRY_MAX_MS;
   for (;;) {
@@ -51,13 +52,13 @@ export async function bringUp(
         starterPid: process.pid,
         mark: launch.mark,
       });
-      const version = await waitForAnswer(kind, server, launch, kind.url(tried, options));
+      const version = await waitForAnswer(kind, server, launch, kind.url(tried, options), isGivenUp);
       return { process: server, launch, port: tried, version };
     } catch (error) {
       const ended = server.hasExited();
       await endServer(server, launch);
       const tail = await server.tail();
-      if (ended && PASSING_TROUBLE.test(tail) && performance.now() < until) {
+      if (ended && PASSING_TROUBLE.test(tail) && performance.now() < until && !isGivenUp()) {
         await delay(RETRY_STEP_MS);
         continue;
       }
@@ -78,15 +79,21 @@ export async function endServer(server: ServerProcess, launch: Launch): Promise<
     send(server.pid, signal);
     await waitUntil(SIGNAL_WAIT_MS, () => server.hasExited());
   }
-  send(-server.pid, 'SIGKILL');
+  server.endGroup();
   if (!server.hasExited()) throw new Error(`process ${server.pid} does not end`);
 }
 
-async function waitForAnswer(kind: ServerKind, server: ServerProcess, launch: Launch, url: string): Promise<string> {
+async function waitForAnswer(
+  kind: ServerKind,
+  server: ServerProcess,
+  launch: Launch,
+  url: string,
+  isGivenUp: () => boolean,
+): Promise<string> {
   const identity = launch.identity.replace('{pid}', String(server.pid));
   const heard: { version?: string; refusal?: ProbeRefused } = {};
   const settled = await waitUntil(READY_MAX_MS, async () => {
-    if (server.hasExited()) return true;
+    if (server.hasExited() || isGivenUp()) return true;
     try {
       const answer = await kind.probe(url, PROBE_TIMEOUT_MS);
       if (answer.identity === identity) heard.version = answer.version;
@@ -103,5 +110,6 @@ async function waitForAnswer(kind: ServerKind, server: ServerProcess, launch: La
     if (!server.hasExited()) throw heard.refusal;
   }
   if (server.hasExited()) throw new Error(`ended with ${(await server.exited) ?? 'a signal'} before it answered`);
+  if (isGivenUp()) throw new Error('was stopped before it answered');
   throw new Error(settled ? 'gave no version' : `did not answer within ${READY_MAX_MS} ms`);
 }

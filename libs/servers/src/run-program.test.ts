@@ -1,5 +1,6 @@
 import { afterAll, expect, jest, test } from '@jest/globals';
 import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { natsRequest, redis, sql } from '../test/ask-servers.js';
 import { temporaryState } from '../test/temporary-state.js';
 import { freePort } from './free-port.js';
@@ -68,6 +69,43 @@ test('a server that dies unasked is reported once', async () => {
   expect(await redis(cache.url, 'PING')).toContain('PONG');
   await cache.stop();
   expect(exits).toEqual([]);
+});
+
+test('a restart of what has ended never starts a second one, and starts nothing that was stopped', async () => {
+  const { redis: cache } = await startServers(['redis'], options(await state.make()));
+  const first = cache.pid;
+  await cache.restart?.({ ifEnded: true });
+  expect(cache.pid).toBe(first);
+  process.kill(first ?? NaN, 'SIGKILL');
+  expect(await waitUntil(5_000, () => exits.length > 0)).toBe(true);
+  exits.splice(0);
+  expect(cache.pid).toBeNull();
+  // Two who noticed: one process.
+  await Promise.all([cache.restart?.({ ifEnded: true }), cache.restart?.({ ifEnded: true })]);
+  const second = cache.pid;
+  expect(second).not.toBeNull();
+  expect(await redis(cache.url, 'INFO server')).toContain(`process_id:${second}\r\n`);
+  process.kill(second ?? NaN, 'SIGKILL');
+  expect(await waitUntil(5_000, () => exits.length > 0)).toBe(true);
+  exits.splice(0);
+  const stopped = cache.stop();
+  await Promise.all([stopped, cache.restart?.({ ifEnded: true })]);
+  expect(cache.pid).toBeNull();
+});
+
+test('a stop does not wait for a restart that does not come up', async () => {
+  const { redis: cache } = await startServers(['redis'], options(await state.make()));
+  process.kill(cache.pid ?? NaN, 'SIGKILL');
+  expect(await waitUntil(5_000, () => exits.length > 0)).toBe(true);
+  exits.splice(0);
+  const stranger = createServer().listen(Number(new URL(cache.url).port), '127.0.0.1');
+  const restarting = expect(cache.restart?.({ ifEnded: true })).rejects.toThrow(/address already in use/i);
+  await delay(500);
+  const askedAt = performance.now();
+  await cache.stop();
+  expect(performance.now() - askedAt).toBeLessThan(5_000);
+  await restarting;
+  stranger.close();
 });
 
 test('a given port is used; one that is taken is an error', async () => {

@@ -21,11 +21,16 @@ export async function runProgram(kind: ServerKind, program: Program, options: Se
   }
   let up: UpServer = await bringUp(kind, program, port, options);
   let changing = false;
+  /** Stopped, and not started again by hand since. */
+  let isStopped = false;
   let queue: Promise<void> = Promise.resolve();
   const watch = (): void => {
     const watched = up.process;
     void watched.exited.then((code) => {
-      if (!changing && watched === up.process) options.onExit?.(kind.name, code);
+      if (changing || watched !== up.process) return;
+      // Nothing that it has forked may work on the data beside its successor.
+      watched.endGroup();
+      options.onExit?.(kind.name, code);
     });
   };
   /** Stops and restarts follow one another, whoever asks. */
@@ -45,21 +50,29 @@ export async function runProgram(kind: ServerKind, program: Program, options: Se
     version: up.version,
     source: program.source,
     get pid() {
-      return up.process.pid;
+      return up.process.hasExited() ? null : up.process.pid;
     },
-    stop: () =>
-      inTurn(async () => {
+    stop() {
+      isStopped = true;
+      return inTurn(async () => {
         await endServer(up.process, up.launch);
         await forgetServer(stateDirectory, kind.name);
-      }),
-    restart: (how: RestartOptions = {}) =>
-      inTurn(async () => {
+      });
+    },
+    restart(how: RestartOptions = {}) {
+      if (how.ifEnded !== true) isStopped = false;
+      return inTurn(async () => {
+        if (how.ifEnded === true && (isStopped || !up.process.hasExited())) {
+          changing = isStopped;
+          return;
+        }
         await end(up, how.kill === true);
         if (how.emptyState === true) await kind.emptyState(options);
-        up = await bringUp(kind, program, up.port, options);
+        up = await bringUp(kind, program, up.port, options, () => isStopped);
         changing = false;
         watch();
-      }),
+      });
+    },
   };
 }
 
@@ -67,5 +80,5 @@ async function end(up: UpServer, kill: boolean): Promise<void> {
   if (!kill) return endServer(up.process, up.launch);
   send(up.process.pid, 'SIGKILL');
   await waitUntil(KILL_WAIT_MS, () => up.process.hasExited());
-  send(-up.process.pid, 'SIGKILL');
+  up.process.endGroup();
 }

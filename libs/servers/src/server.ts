@@ -12,9 +12,11 @@ export interface RestartOptions {
   kill?: boolean;
   /** Delete the server's data before it starts again. */
   emptyState?: boolean;
+  /** Only if it has ended and nobody has stopped it or started it again meanwhile; else nothing is done. */
+  ifEnded?: boolean;
 }
 
-/** A server that has answered. `pid` is the server process itself and changes with each restart. */
+/** A server that has answered. `pid` is the server process itself, changes with each restart, and is null while none runs. */
 export interface RunningServer {
   readonly name: ServerName;
   readonly rung: Rung;
@@ -24,7 +26,7 @@ export interface RunningServer {
   readonly pid: number | null;
   /** Path or text that tells a reader where the server came from; without secrets. */
   readonly source: string;
-  /** Ends the server if it was started here; a server given by URL is left alone. May be called twice. */
+  /** Ends the server if it was started here, also one that is just being restarted; one given by URL is left alone. May be called twice. */
   stop(): Promise<void>;
   /** Starts the server again on the same port, on the same data unless `emptyState`; only for rungs binary and project. */
   restart?(options?: RestartOptions): Promise<void>;

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { bareEnvironment, runCommand } from './run-command.js';
+import { send } from './send-signal.js';
 import type { Launch, Program } from './server-kind.js';
 
 const LOG_KEPT_BYTES = 10 * 1024 * 1024;
@@ -14,6 +15,8 @@ export interface ServerProcess {
   /** Settles when the process has ended; null when a signal ended it. */
   readonly exited: Promise<number | null>;
   hasExited(): boolean;
+  /** Ends what the server has forked and is in its group. Signals once: later the number may be another group's. */
+  endGroup(): void;
   /** The last lines that this process (not an earlier one) has logged. */
   tail(): Promise<string>;
 }
@@ -48,10 +51,16 @@ export async function spawnServer(program: Program, launch: Launch, logFile: str
   }
   child.on('error', () => undefined);
   child.unref();
+  const pid = child.pid ?? 0;
+  let isGroupEnded = false;
   return {
-    pid: child.pid ?? 0,
+    pid,
     exited,
     hasExited: () => child.exitCode !== null || child.signalCode !== null,
+    endGroup() {
+      if (!isGroupEnded) send(-pid, 'SIGKILL');
+      isGroupEnded = true;
+    },
     tail: () => readTail(logFile, size),
   };
 }

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import got from 'got';
+import { RestartDelay } from './restart-delay.js';
 
 export interface ChildOptions {
   readonly name: string;
@@ -18,10 +19,6 @@ export interface ChildOptions {
 /** Longest time from spawning to ready. */
 const READY_MS = 60_000;
 const READY_POLL_MS = 25;
-const RESTART_BASE_MS = 250;
-const RESTART_MAX_MS = 10_000;
-/** A child that lived so long starts its back-off anew. */
-const SETTLED_MS = 30_000;
 const LOG_LINES_SHOWN = 20;
 /**
  * Half of the young generation: what a call allocates dies with it, and 8 MB are enough for that. With 16 or 32 a call cost no less
@@ -41,7 +38,7 @@ export class Child {
   #exited: Promise<void> = Promise.resolve();
   #wanted = false;
   #wasReady = false;
-  #restarts = 0;
+  readonly #delay = new RestartDelay();
   #startedAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -126,9 +123,7 @@ export class Child {
   #onExit(child: ChildProcess): void {
     this.#process = null;
     if (!this.#wanted || !this.#wasReady) return;
-    const lived = Date.now() - this.#startedAt;
-    this.#restarts = lived > SETTLED_MS ? 0 : this.#restarts + 1;
-    const delayMs = Math.min(RESTART_MAX_MS, RESTART_BASE_MS * 2 ** Math.max(0, this.#restarts - 1));
+    const delayMs = this.#delay.next(Date.now() - this.#startedAt);
     const how = child.signalCode ?? `code ${child.exitCode}`;
     this.#options.onChange(`${this.#label()} ended (${how}); starting it again in ${delayMs} ms`);
     this.#timer = setTimeout(() => {

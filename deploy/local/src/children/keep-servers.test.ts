@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { ServerKeeper } from './keep-servers.js';
+
+/** A server that the test ends and lets start. */
+class Fake {
+  pid: number | null = 1;
+  starts = 0;
+  refusals = 0;
+  restart = (how: { ifEnded?: boolean } = {}): Promise<void> => {
+    expect(how).toEqual({ ifEnded: true });
+    this.starts += 1;
+    if (this.refusals-- > 0) return Promise.reject(new Error('its port is taken'));
+    this.pid = 1 + this.starts;
+    return Promise.resolve();
+  };
+}
+
+let told: string[];
+let keeper: ServerKeeper;
+beforeEach(() => {
+  jest.useFakeTimers();
+  told = [];
+  keeper = new ServerKeeper((text) => told.push(text.replace(/[\d.]+ s /, 'S ')));
+});
+afterEach(() => void jest.useRealTimers());
+
+const end = (server: Fake): void => {
+  server.pid = null;
+  keeper.ended('nats', null);
+};
+
+test('a server that ended is started again after a delay, and told when it is ready', async () => {
+  const nats = new Fake();
+  keeper.keep({ nats });
+  end(nats);
+  expect(nats.starts).toBe(0);
+  await jest.advanceTimersByTimeAsync(250);
+  expect(told).toEqual(['nats ended (signal); starting it again in 250 ms', 'nats is ready again after S (pid 2)']);
+});
+
+test('each end that follows soon doubles the delay, up to ten seconds; after half a minute of life it is short again', async () => {
+  const nats = new Fake();
+  keeper.keep({ nats });
+  for (const delayMs of [250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]) {
+    const { starts } = nats;
+    end(nats);
+    await jest.advanceTimersByTimeAsync(delayMs - 1);
+    expect(nats.starts).toBe(starts);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(nats.starts).toBe(starts + 1);
+  }
+  await jest.advanceTimersByTimeAsync(30_001);
+  end(nats);
+  await jest.advanceTimersByTimeAsync(250);
+  expect(nats.starts).toBe(9);
+});
+
+test('a start that fails is tried again for as long as it takes, each failure told', async () => {
+  const nats = new Fake();
+  nats.refusals = 2;
+  keeper.keep({ nats });
+  end(nats);
+  await jest.advanceTimersByTimeAsync(250 + 500 + 1_000);
+  expect(nats.pid).toBe(4);
+  expect(told).toEqual([
+    'nats ended (signal); starting it again in 250 ms',
+    'nats does not start (again in 500 ms): its port is taken',
+    'nats does not start (again in 1000 ms): its port is taken',
+    'nats is ready again after S (pid 4)',
+  ]);
+});
+
+test('a stop during the delay, or during a start that fails, ends it', async () => {
+  const nats = new Fake();
+  nats.refusals = 1;
+  keeper.keep({ nats });
+  end(nats);
+  keeper.stop();
+  end(nats);
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(nats.starts).toBe(0);
+  expect(told).toHaveLength(1);
+});
+
+test('a server that ends before all have started is started again when they have', async () => {
+  const nats = new Fake();
+  end(nats);
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(nats.starts).toBe(0);
+  keeper.keep({ nats });
+  await jest.advanceTimersByTimeAsync(250);
+  expect(nats.pid).toBe(2);
+});
+
+test('a server that cannot be started from here is left alone', async () => {
+  keeper.keep({ nats: { pid: null } });
+  keeper.ended('nats', 1);
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(told).toEqual([]);
+});
