@@ -68,10 +68,10 @@ module.exports = {
     {
       name: 'verbs-see-ports-not-adapters',
       severity: 'error',
-      comment: 'Only what wires a service, and main.ts, see adapters.',
+      comment: 'Only what wires a service, and its programs, see adapters.',
       from: {
         path: service,
-        pathNot: [test, `${service}(wire[a-z-]*|open-ledger|main|cores)\\.ts$`, `${service}adapters/`],
+        pathNot: [test, `${service}(wire[a-z-]*|open-ledger|main|replay-usage-main|cores)\\.ts$`, `${service}adapters/`],
       },
       to: { path: '^services/$1/src/adapters/', dependencyTypesNot: ['type-only'] },
     },

@@ -14,7 +14,12 @@ export function programOf(name: ProcessName): string {
 }
 
 /** The environment of a service, the same as in compose and Helm (interfaces, Environment). */
-export function environmentOf(service: LocalService, addresses: Addresses, secrets: Secrets): Record<string, string> {
+export function environmentOf(
+  service: LocalService,
+  addresses: Addresses,
+  secrets: Secrets,
+  stateDirectory: string,
+): Record<string, string> {
   const nats = { GATEWAY_NATS_URL: addresses.natsUrlOf(service) };
   switch (service) {
     case 'edge-proxy':
@@ -23,6 +28,7 @@ export function environmentOf(service: LocalService, addresses: Addresses, secre
         GATEWAY_PUBLIC_URL: addresses.publicUrl,
         GATEWAY_DASHBOARD_URL: addresses.dashboardUrl,
         GATEWAY_BILLING_LINK_URL: `${addresses.dashboardUrl}/billing`,
+        GATEWAY_USAGE_SPOOL_DIRECTORY: `${stateDirectory}/usage`,
         GATEWAY_KEY_PEPPER: secrets.keyPepper,
         GATEWAY_CREDENTIALS_KEY: secrets.credentialsKey,
         GATEWAY_ALLOW_PRIVATE_SOURCES: 'on',

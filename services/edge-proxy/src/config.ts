@@ -37,6 +37,10 @@ export const EDGE_FIELDS = {
   GATEWAY_BEAT_MS: COMMON_FIELDS.GATEWAY_BEAT_MS,
   GATEWAY_READ_ON_MS: COMMON_FIELDS.GATEWAY_READ_ON_MS,
   GATEWAY_DRAIN_MS: COMMON_FIELDS.GATEWAY_DRAIN_MS,
+  GATEWAY_USAGE_SPOOL_DIRECTORY: field.string({
+    doc: 'directory that outlives the process: usage events that NATS has not taken by the end of a stop are left there and stored by the next edge that starts with it; not set: they are written to the log, for npm run replay-usage',
+    default: null,
+  }),
   GATEWAY_UPSTREAM_DEADLINE_MS: COMMON_FIELDS.GATEWAY_UPSTREAM_DEADLINE_MS,
   GATEWAY_TRACE_CLIENTS: field.boolean({
     doc: "takes trace ids and the sampled flag of clients' traceparent; when not set, where GATEWAY_EDGE_PROXIES is above 0",

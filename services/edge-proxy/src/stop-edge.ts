@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpServer } from './http/serve.js';
 import type { JoinedVerbs } from './join-verbs.js';
+import { leaveUsage } from './journal/leave-usage.js';
+import type { UsageSpool } from './journal/usage-spool.js';
 
-/** Steps of a stop after the running calls have ended, in milliseconds. */
+/** Steps of a stop after the running calls have ended, in milliseconds; that of the journal is the least. */
 export const STOP_STEP_MS = {
   cutCalls: 2_000,
   connections: 1_000,
@@ -14,12 +16,19 @@ export const STOP_STEP_MS = {
 const IDLE_POLL_MS = 20;
 
 /**
- * Lets running calls end for `drainMs`, cuts the rest, and gives away what is owed: events, releases, the last beat. What the
+ * Lets running calls end for `drainMs`, cuts the rest, and gives away what is owed: events, releases, the last beat. Events that
+ * the stream does not take are waited for until `drainMs` is over, and then left where the next edge or a person finds them. What the
  * verbs work with is left to be closed.
  */
-export async function stopEdge(http: HttpServer, verbs: JoinedVerbs, drainMs: number): Promise<void> {
+export async function stopEdge(
+  http: HttpServer,
+  verbs: JoinedVerbs,
+  spool: UsageSpool | null,
+  drainMs: number,
+): Promise<void> {
   const { edge, desk, journal, beats } = verbs;
   const { running, log } = edge;
+  const graceEnd = performance.now() + drainMs;
   http.beginDrain();
   const isIdle = (): boolean => running.size === 0 && http.requestsOpen() === 0;
   if (!(await waitUntil(isIdle, drainMs))) {
@@ -28,8 +37,7 @@ export async function stopEdge(http: HttpServer, verbs: JoinedVerbs, drainMs: nu
     await waitUntil(isIdle, STOP_STEP_MS.cutCalls);
   }
   await http.close(STOP_STEP_MS.connections);
-  const unstored = await journal.idle(STOP_STEP_MS.journal);
-  if (unstored > 0) log.error({ unstored }, 'usage events could not be stored before the stop');
+  await leaveUsage(journal, spool, log, Math.max(STOP_STEP_MS.journal, graceEnd - performance.now()));
   await waitUntil(() => desk.releasesWaiting === 0, STOP_STEP_MS.releases);
   await beats.stop();
   verbs.healthReport.stop();

@@ -7,12 +7,14 @@ import { ThreadedBodyParser } from './adapters/body-parser.js';
 import { makeBusLine } from './adapters/bus-line.js';
 import { followCatalog } from './adapters/catalog-mirror.js';
 import { SourceLanes } from './adapters/source-lanes.js';
-import { proxyOf, type EDGE_FIELDS } from './config.js';
+import { proxyOf, type EDGE_FIELDS, type EdgeConfig } from './config.js';
 import { declareGauges } from './edge-gauges.js';
 import { edgeRoutes } from './http/edge-routes.js';
 import { httpLimitsOf } from './http/http-limits.js';
 import { makeHttpServer, type HttpServer } from './http/serve.js';
 import { joinVerbs } from './join-verbs.js';
+import { storeLeftUsage } from './journal/store-left-usage.js';
+import { UsageSpool } from './journal/usage-spool.js';
 import { stopEdge, STOP_STEP_MS } from './stop-edge.js';
 
 /** The name of a replica is cut so that the edge's id stays a subject token. */
@@ -41,6 +43,7 @@ export async function startEdge(
   const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'edge-proxy', replica, log });
   // A new process is a new edge, also under an old replica's name (money and failure, rule 5).
   const edgeId = `${replica.slice(0, REPLICA_IN_ID_CHARS_MAX)}-${randomBytes(4).toString('hex')}`;
+  const spool = await openSpool(config, edgeId);
   const sources = new SourceLanes({ privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES, proxy: proxyOf(config) });
   const catalog = followCatalog(bus, config.GATEWAY_CREDENTIALS_KEY, log);
   const bodies = new ThreadedBodyParser({
@@ -48,7 +51,8 @@ export async function startEdge(
     onThreadFailed: (err) => log.error({ err }, 'the thread that reads large bodies failed'),
   });
   const verbs = joinVerbs(context, { bus, line: makeBusLine(bus), catalog, sources, bodies }, edgeId);
-  const { edge, beats } = verbs;
+  const { edge, beats, journal } = verbs;
+  if (spool !== null) void storeLeftUsage(spool, journal, log);
   const http = makeHttpServer({
     routes: edgeRoutes(edge),
     limits: httpLimitsOf(config),
@@ -68,11 +72,16 @@ export async function startEdge(
     url: `http://${config.GATEWAY_HOST === '0.0.0.0' ? '127.0.0.1' : config.GATEWAY_HOST}:${port}`,
     port,
     stop: async () => {
-      await stopEdge(http, verbs, config.GATEWAY_DRAIN_MS);
+      await stopEdge(http, verbs, spool, config.GATEWAY_DRAIN_MS);
       await Promise.all([catalog.stop(), sources.close(), bodies.stop()]);
       await bus.drain(STOP_STEP_MS.bus);
     },
   };
+}
+
+function openSpool(config: EdgeConfig, edgeId: string): Promise<UsageSpool> | null {
+  const directory = config.GATEWAY_USAGE_SPOOL_DIRECTORY;
+  return directory === null ? null : UsageSpool.open(directory, edgeId);
 }
 
 async function listen({ server }: HttpServer, host: string, port: number): Promise<number> {

@@ -92,8 +92,21 @@ export interface AccountState {
   readonly heldSums: readonly string[];
 }
 
+export type FaultKind =
+  /** SIGKILL: of a process, or of a server; the local start brings either back. */
+  | 'kill'
+  | 'freeze'
+  /** SIGKILL of a server that the run itself starts again. */
+  | 'restart'
+  | 'flush'
+  | 'reset'
+  | 'stall'
+  | 'delay'
+  /** An orderly stop of an edge while NATS is away, and its next start when NATS is back. */
+  | 'stop without nats';
+
 export interface FaultDone {
-  readonly what: 'kill' | 'freeze' | 'restart' | 'flush' | 'reset' | 'stall' | 'delay';
+  readonly what: FaultKind;
   /** A process (`billing-1`), a server (`nats`) or a link (`admission to redis`). */
   readonly target: string;
   /** From its beginning until every edge had answered calls that began after it, epoch milliseconds. */

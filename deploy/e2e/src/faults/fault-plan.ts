@@ -27,6 +27,8 @@ const DELAY_MS = { min: 20, span: 230 };
 /** Kinds, so that each has its turn as often as the others. */
 const KINDS = [
   'kill a process',
+  'kill a server',
+  'stop an edge without nats',
   'freeze a process',
   'freeze a server',
   'restart a server',
@@ -35,6 +37,12 @@ const KINDS = [
   'stall a link',
   'delay a link',
 ] as const;
+
+const isEdge = (process: string): boolean => process.startsWith('edge-proxy-');
+
+export function isServer(target: string): target is FaultServer {
+  return SERVERS.some((name) => name === target);
+}
 
 /** So many faults, none before the one before it is over. */
 export function planFaults(count: number, { processes, links }: Targets, next: () => number): PlannedFault[] {
@@ -50,6 +58,10 @@ export function planFaults(count: number, { processes, links }: Targets, next: (
     switch (kind) {
       case 'kill a process':
         return { what: 'kill', target: pick(processes), ...lasting };
+      case 'kill a server':
+        return { what: 'kill', target: pick(SERVERS), ...lasting };
+      case 'stop an edge without nats':
+        return { what: 'stop without nats', target: pick(processes.filter(isEdge)), ...lasting };
       case 'freeze a process':
         return { what: 'freeze', target: pick(processes), ...lasting };
       case 'freeze a server':

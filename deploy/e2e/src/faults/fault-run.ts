@@ -23,7 +23,9 @@ const LEASE_MS = 8_000;
  */
 const DURATIONS = {
   GATEWAY_LEASE_MS: String(LEASE_MS),
-  GATEWAY_EXPIRY_MS: '15000',
+  GATEWAY_EXPIRY_MS: '30000',
+  // An edge that is stopped while NATS is away waits for it no longer than this and the least of its stop.
+  GATEWAY_DRAIN_MS: '2000',
   GATEWAY_BEAT_MS: '400',
   GATEWAY_SWEEP_MS: '300',
 };

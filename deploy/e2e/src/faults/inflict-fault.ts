@@ -4,13 +4,14 @@ import type { LocalSystem } from '@gateway/local';
 import { SERVICES } from '@gateway/local';
 import { until } from '@gateway/testkit';
 import { loseGate } from '../prove/lose-gate.js';
-import { SERVERS } from './fault-plan.js';
+import { isServer } from './fault-plan.js';
 import type { FaultServer, PlannedFault, Targets } from './fault-plan.js';
 import type { Links } from './links.js';
 
 /** A killed process is another one again within this time; its supervisor waits longer from time to time. */
 const AGAIN_WITHIN_MS = 40_000;
 const RESTARTS_MAX = 3;
+const UNSTORED_FOR_MS = 500;
 
 /** Everything of a running system that a fault can hit. */
 export function targetsOf(system: LocalSystem, links: Links): Targets {
@@ -23,7 +24,9 @@ export async function inflictFault(fault: PlannedFault, system: LocalSystem, lin
   const { what, target, forMs } = fault;
   switch (what) {
     case 'kill':
-      return kill(system, target);
+      return isServer(target) ? killServer(system, target) : kill(system, target);
+    case 'stop without nats':
+      return stopWithoutNats(system, target);
     case 'freeze':
       return freeze(pidsOf(system, target), forMs);
     case 'restart':
@@ -52,6 +55,29 @@ async function kill(system: LocalSystem, target: string): Promise<void> {
   const pid = await until(`${target} runs`, () => child.pid, AGAIN_WITHIN_MS);
   child.kill('SIGKILL');
   await until(`${target} has ended`, () => child.pid !== pid, AGAIN_WITHIN_MS);
+}
+
+/** The local start starts it again: resolves when it answers. */
+async function killServer(system: LocalSystem, name: FaultServer): Promise<void> {
+  const server = system.servers[name];
+  const pid = await until(`${name} runs`, () => server.pid, AGAIN_WITHIN_MS);
+  send(pid, 'SIGKILL');
+  await until(`${name} runs again`, () => server.pid !== null && server.pid !== pid, AGAIN_WITHIN_MS);
+}
+
+/** What it cannot store by the end of its grace it leaves in a file; when it starts again, NATS is there. */
+async function stopWithoutNats(system: LocalSystem, target: string): Promise<void> {
+  const child = childNamed(system, target);
+  await until(`${target} runs`, () => child.pid, AGAIN_WITHIN_MS);
+  await system.servers.nats.stop();
+  try {
+    // Calls that end meanwhile are stored nowhere.
+    await delay(UNSTORED_FOR_MS);
+    await child.stop(AGAIN_WITHIN_MS);
+  } finally {
+    await restart(system, 'nats');
+  }
+  await child.start();
 }
 
 /** Resolves when every process is ready, those too that were killed last. */
@@ -86,8 +112,7 @@ async function restart(system: LocalSystem, name: FaultServer): Promise<void> {
 }
 
 function pidsOf(system: LocalSystem, target: string): number[] {
-  const isServer = SERVERS.some((name) => name === target);
-  const pid = isServer ? system.servers[serverNamed(target)].pid : childNamed(system, target).pid;
+  const pid = isServer(target) ? system.servers[target].pid : childNamed(system, target).pid;
   return pid === null ? [] : [pid, ...childrenOf(pid)];
 }
 
@@ -119,7 +144,6 @@ function childNamed(system: LocalSystem, target: string): ReturnType<LocalSystem
 }
 
 function serverNamed(target: string): FaultServer {
-  const server = SERVERS.find((name) => name === target);
-  if (server === undefined) throw new Error(`there is no server ${target}`);
-  return server;
+  if (!isServer(target)) throw new Error(`there is no server ${target}`);
+  return target;
 }

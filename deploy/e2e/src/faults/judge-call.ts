@@ -26,19 +26,19 @@ export function judgeCall(joined: JoinedCall, faults: readonly FaultDone[]): str
   if (record.outcome === 'expired' && provider.length > 0 && !hits.edgeKilled) return 'expired while its edge lived';
   if (record.outcome !== 'settled' && record.chargedNanoUsd !== 0n) return `is ${record.outcome} and was charged`;
   const wholes = provider.filter(({ ending }) => ending === 'whole').length;
-  if (wholes > 1 && !hits.sourceDisturbed && !hits.edgeKilled) return `was answered ${wholes} times by the provider`;
+  if (wholes > 1 && !hits.sourceDisturbed && !hits.edgeEnded) return `was answered ${wholes} times by the provider`;
   switch (call.ending) {
     case 'refused':
       return record.chargedNanoUsd === 0n ? null : 'was answered with an error and charged';
     case 'cut':
       if (record.chargedNanoUsd === 0n) return null;
-      if (!hits.edgeKilled) return 'was cut short, not by its client, and charged';
-      // The edge had stored its event and died with the last piece in its hands.
+      if (!hits.edgeEnded) return 'was cut short, not by its client, and charged';
+      // The edge had frozen its event and ended with the last piece in its hands.
       return wholes > 0 && record.chargedNanoUsd === exactCharge(joined)
         ? null
-        : 'was cut by a kill and charged wrongly';
+        : 'was cut by the end of its edge and charged wrongly';
     case 'left':
-      return judgeLeft(joined, wholes > 0 && call.model !== 'cancelled' && !hits.sourceDisturbed && !hits.edgeKilled);
+      return judgeLeft(joined, wholes > 0 && call.model !== 'cancelled' && !hits.sourceDisturbed && !hits.edgeEnded);
   }
 }
 
@@ -61,11 +61,13 @@ export function isLostWithGate({ call, provider, records }: JoinedCall, faults: 
   );
   return faults.some(
     ({ what, target, from }) =>
-      (what === 'flush' || (what === 'restart' && target === 'redis')) &&
-      kill !== undefined &&
-      from >= kill.from &&
-      from <= kill.from + EXPIRED_AFTER_MS,
+      losesGate({ what, target }) && kill !== undefined && from >= kill.from && from <= kill.from + EXPIRED_AFTER_MS,
   );
+}
+
+/** Redis is empty or another one afterwards. */
+export function losesGate({ what, target }: Pick<FaultDone, 'what' | 'target'>): boolean {
+  return target === 'redis' && (what === 'restart' || what === 'kill' || what === 'flush');
 }
 
 /** A complete answer: complete at the provider too, one settled record, the provider's usage, the exact charge. */
@@ -106,6 +108,8 @@ function exactCharge({ call }: JoinedCall): bigint {
 
 interface Hits {
   readonly edgeKilled: boolean;
+  /** Killed, or stopped in order: running calls were cut, but nothing of them was lost. */
+  readonly edgeEnded: boolean;
   readonly sourceDisturbed: boolean;
 }
 
@@ -114,8 +118,11 @@ function hitsOf({ call, provider }: JoinedCall, faults: readonly FaultDone[]): H
   const lastAt = Math.max(call.endedAt, ...provider.map(({ endedAt }) => endedAt ?? call.endedAt));
   const to = lastAt + (call.ending === 'left' ? READ_ON_MS : SLACK_MS);
   const during = faults.filter(({ from, until }) => from <= to && until >= call.begunAt - SLACK_MS);
+  const edgeHad = (kind: FaultDone['what']): boolean =>
+    during.some(({ what, target }) => what === kind && target === `edge-proxy-${call.edge + 1}`);
   return {
-    edgeKilled: during.some(({ what, target }) => what === 'kill' && target === `edge-proxy-${call.edge + 1}`),
+    edgeKilled: edgeHad('kill'),
+    edgeEnded: edgeHad('kill') || edgeHad('stop without nats'),
     sourceDisturbed: during.some(({ target }) => target.startsWith('edge-proxy to source')),
   };
 }

@@ -1,6 +1,8 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { MINUTE_MS, minuteOf } from '@gateway/metering';
 import type { Evidence, ProviderCall, Terms, UsageRecord } from './evidence.js';
+import { isServer } from './fault-plan.js';
+import { losesGate } from './judge-call.js';
 import type { Finding } from './judge-ledger.js';
 
 /** A call may be admitted so much after its id was made: then it may count in the next minute. */
@@ -39,7 +41,9 @@ function judgeMoney(terms: Terms, { records, accounts }: Evidence): string[] {
 /** Never more at the provider than there are slots, unless an edge was silent for longer than a lease. */
 function judgeSlots({ account, slots }: Terms, { calls, provider, faults, leaseMs }: Evidence): string[] {
   const own = new Set(calls.filter((call) => call.account === account).map(({ n }) => n));
-  const silences = faults.filter(({ from, until, what }) => what === 'kill' || until - from >= leaseMs);
+  const silences = faults.filter(
+    ({ from, until, what, target }) => (what === 'kill' && !isServer(target)) || until - from >= leaseMs,
+  );
   const isExcused = ({ begunAt, endedAt }: ProviderCall): boolean =>
     silences.some(({ from, until }) => from <= (endedAt ?? begunAt) && until + leaseMs >= begunAt);
   // The end of a request that the gateway left is seen late.
@@ -67,10 +71,7 @@ function judgeMinutes({ account, requestsPerMinute }: Terms, { records, faults }
   }
   return [...counts].flatMap(([minute, count]) => {
     const [start, end] = [minute * MINUTE_MS, (minute + 1) * MINUTE_MS];
-    const losses = faults.filter(
-      ({ what, target, from, until }) =>
-        target === 'redis' && (what === 'restart' || what === 'flush') && from < end && until > start,
-    );
+    const losses = faults.filter((fault) => losesGate(fault) && fault.from < end && fault.until > start);
     const allowed = requestsPerMinute * (1 + losses.length);
     return count <= allowed ? [] : [`${account} has ${count} calls in a minute of ${allowed}`];
   });

@@ -30,8 +30,17 @@ test('the same seed plans the same calls and faults, another seed others', () =>
 });
 
 test('every kind of fault has its turn, and no two calls have a text in common', () => {
-  const kinds = new Set(planFaults(16, targets, new SeededRandom(SEED).next).map(({ what }) => what));
-  expect([...kinds].sort()).toEqual(['delay', 'flush', 'freeze', 'kill', 'reset', 'restart', 'stall']);
+  const kinds = new Set(planFaults(20, targets, new SeededRandom(SEED).next).map(({ what }) => what));
+  expect([...kinds].sort()).toEqual([
+    'delay',
+    'flush',
+    'freeze',
+    'kill',
+    'reset',
+    'restart',
+    'stall',
+    'stop without nats',
+  ]);
   const [one, other] = plans(SEED);
   expect(one && other && textOf(one).includes(textOf(other).split(' ')[0] ?? '')).toBe(false);
 });

@@ -14,8 +14,8 @@ export function renderFaults({ options, evidence, verdict, ms }: FaultFigures): 
 
 \`npm run prove:faults -- --calls ${calls} --faults ${faults} --seed ${seed}\`: ${seconds(ms)} s of load from the official clients and from raw
 sockets over two edges, two admissions and two billings, every way between processes through a proxy, eight accounts of which five have a limit
-that binds. Faults come one after the other: SIGKILL and SIGSTOP of any process, SIGSTOP and SIGKILL of PostgreSQL, NATS and
-Redis, a flushed Redis, and connections that are reset, stalled or delayed. The next one comes when both edges serve again.
+that binds. Faults come one after the other: SIGKILL and SIGSTOP of any process and of PostgreSQL, NATS and Redis, which the
+local start brings back ("restart": the run itself does, at once), orderly stops of an edge while NATS is away, a flushed Redis, and connections that are reset, stalled or delayed. The next one comes when both edges serve again.
 
 ${renderTable(['Fault', 'times', 'ms until both edges served: median', 'most'], faultRows(evidence))}
 

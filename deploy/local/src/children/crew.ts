@@ -33,7 +33,7 @@ interface Member {
 }
 
 /** Longest time for the calls of an edge to end when the local system is stopped; after it they are cut. */
-const DRAIN_MS = 10_000;
+export const DRAIN_MS = 10_000;
 
 /** All processes of a system but its servers: the replicas of each service in their order, and the simulator. */
 export class Crew {
@@ -129,7 +129,7 @@ export class Crew {
     const service =
       name === 'provider-simulator'
         ? {}
-        : { ...environmentOf(name, addresses, secrets), GATEWAY_REPLICA: `${name}-${n}` };
+        : { ...environmentOf(name, addresses, secrets, options.stateDirectory), GATEWAY_REPLICA: `${name}-${n}` };
     const child = new Child({
       name,
       n,

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { USAGE_EVENTS_MAX, USAGE_MESSAGE_BYTES_MAX, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
-import { makeUuidV7 } from '@gateway/contracts/ids';
 import { FakeLine } from '../../test/fake-line.js';
-import { TEST_ACCOUNT, TEST_PRICE } from '../../test/fake-admission.js';
+import { TEST_PRICE } from '../../test/fake-admission.js';
+import { testEvent as event } from '../../test/test-event.js';
 import { UsageJournal } from './store-usage.js';
 import { TurnEnd } from '../admission/turn-end.js';
 
@@ -29,41 +29,6 @@ afterEach(() => void jest.useRealTimers());
 /** Two turns: what settles in one sends at its end. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
-
-function event(more: Partial<UsageEvent> = {}): UsageEvent {
-  return {
-    id: makeUuidV7(Date.now()),
-    rank: 2,
-    outcome: 'settled',
-    hold: {
-      account: TEST_ACCOUNT,
-      key: 'k',
-      member: 'm',
-      model: 'pub/model',
-      priceVersion: TEST_PRICE.version,
-      worstNanoUsd: 5,
-      planMaxNanoUsd: 0,
-      walletMaxNanoUsd: null,
-      periods: { month: '2026-11', session5h: null, weekly: null, subscription: null },
-      windows: [],
-      allotment: null,
-      admittedAt: 1,
-    },
-    endpoint: '/v1/chat/completions',
-    streamed: false,
-    startedAt: 1,
-    endedAt: 2,
-    firstByteAt: 2,
-    status: 200,
-    source: 'src',
-    usage: { input: 1, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 1 },
-    evidence: 'reported',
-    price: TEST_PRICE,
-    amountNanoUsd: 3,
-    attempts: [],
-    ...more,
-  };
 }
 
 const eventsIn = (message: Buffer | undefined): UsageEvent[] => {

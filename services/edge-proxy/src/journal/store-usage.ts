@@ -3,6 +3,7 @@ import { USAGE_EVENTS_MAX, USAGE_MESSAGE_BYTES_MAX, usageRecorded, type UsageEve
 import { nextDelayMs } from '@gateway/service-kit';
 import type { TurnEnd } from '../admission/turn-end.js';
 import type { BusLine } from '../ports.js';
+import type { UnstoredEvent } from './unstored-line.js';
 
 /** An event that is older and not stored stops admissions until none is left (money and failure, rule 3). */
 const UNSTORED_AGE_MS_MAX = 2_000;
@@ -18,8 +19,7 @@ const MESSAGE_START = Buffer.from('{"events":[');
 const MESSAGE_END = Buffer.from(`],"v":${usageRecorded.version}}`);
 const COMMA = Buffer.from(',');
 
-interface FrozenEvent {
-  readonly json: Buffer;
+interface FrozenEvent extends UnstoredEvent {
   readonly at: number;
   readonly stored: () => void;
 }
@@ -69,14 +69,23 @@ export class UsageJournal {
     return this.#events;
   }
 
+  /** Everything that {@link unstored} counts, of each shard in its order. */
+  unstoredEvents(): UnstoredEvent[] {
+    return this.#shards.flatMap(({ inFlight, waiting }) => [...(inFlight ?? []), ...waiting]);
+  }
+
   /** `stored` is called once, when the stream has the event; the event must not be changed afterwards. */
-  append(shardNumber: number, event: UsageEvent, stored: () => void): void {
-    const shard = this.#shards[shardNumber];
-    if (shard === undefined) throw new RangeError(`there is no shard ${shardNumber}`);
-    const frozen = { json: Buffer.from(JSON.stringify(event)), at: this.#parts.monotonicMs(), stored };
+  append(shard: number, event: UsageEvent, stored: () => void): void {
+    this.appendFrozen({ shard, json: Buffer.from(JSON.stringify(event)) }, stored);
+  }
+
+  /** An event as it was frozen before, here or in another edge. */
+  appendFrozen({ shard: number, json }: UnstoredEvent, stored: () => void): void {
+    const shard = this.#shards[number];
+    if (shard === undefined) throw new RangeError(`there is no shard ${number}`);
     this.#events += 1;
-    this.#bytes += frozen.json.length;
-    shard.waiting.push(frozen);
+    this.#bytes += json.length;
+    shard.waiting.push({ shard: number, json, at: this.#parts.monotonicMs(), stored });
     this.#storeSoon(shard);
   }
 

@@ -1,0 +1,103 @@
+import { expect, test } from '@jest/globals';
+import { recordingLog } from '@gateway/testkit';
+import { testEvent } from '../../test/test-event.js';
+import { leaveUsage } from './leave-usage.js';
+import { replayUsage } from './replay-usage.js';
+import type { UnstoredEvent } from './unstored-line.js';
+
+const EVENTS: readonly UnstoredEvent[] = [0, 3].map((shard) => ({
+  shard,
+  json: Buffer.from(JSON.stringify(testEvent())),
+}));
+
+/** A journal of two events: the stream takes them at the look with this number, if ever. */
+function journalTaken(atLook: number) {
+  const waits: number[] = [];
+  const rest = (): readonly UnstoredEvent[] => (waits.length >= atLook ? [] : EVENTS);
+  return {
+    waits,
+    idle: (ms: number) => {
+      waits.push(ms);
+      return Promise.resolve(rest().length);
+    },
+    unstoredEvents: () => [...rest()],
+  };
+}
+
+class FakeSpool {
+  file = '/spool/unstored-e.jsonl';
+  kept: readonly UnstoredEvent[] | null = null;
+  keeps = 0;
+  isFull = false;
+  keep = (events: readonly UnstoredEvent[]): Promise<void> => {
+    this.keeps += 1;
+    if (this.isFull) return Promise.reject(new Error('no space left on device'));
+    this.kept = events;
+    return Promise.resolve();
+  };
+  drop = (): Promise<void> => {
+    this.kept = null;
+    return Promise.resolve();
+  };
+}
+
+test('what the stream takes at once leaves nothing', async () => {
+  const [spool, log] = [new FakeSpool(), recordingLog()];
+  expect(await leaveUsage(journalTaken(1), spool, log, 10_000)).toBe('stored');
+  expect([spool.keeps, log.lines]).toEqual([0, []]);
+});
+
+test('the file is there during the whole wait, and gone when the stream has all of it', async () => {
+  const [spool, log] = [new FakeSpool(), recordingLog()];
+  const journal = journalTaken(2);
+  const { idle } = journal;
+  journal.idle = (ms) => {
+    if (journal.waits.length === 1) expect(spool.kept).toEqual(EVENTS);
+    return idle(ms);
+  };
+  expect(await leaveUsage(journal, spool, log, 10_000)).toBe('stored');
+  expect(journal.waits.reduce((sum, ms) => sum + ms, 0)).toBe(10_000);
+  expect([spool.keeps, spool.kept]).toEqual([1, null]);
+});
+
+test('what the stream has not taken by the end of the grace stays in the file', async () => {
+  const [spool, log] = [new FakeSpool(), recordingLog()];
+  expect(await leaveUsage(journalTaken(Infinity), spool, log, 10_000)).toBe('kept');
+  expect(spool.kept).toEqual(EVENTS);
+});
+
+test.each([null, Object.assign(new FakeSpool(), { isFull: true })])(
+  'without a file that can be written the log holds each event in a line that the command stores again',
+  async (spool) => {
+    const log = recordingLog();
+    expect(await leaveUsage(journalTaken(Infinity), spool, log, 10_000)).toBe('logged');
+    // As a collector hands logs out: prefixed, among other lines, once cut short, one of a newer form.
+    const lines = log.lines.map(
+      ({ level, facts, text }) => `edge-proxy-1  | ${JSON.stringify({ level, ...facts, text })}`,
+    );
+    const cut = lines.at(-1)?.slice(0, -30) ?? '';
+    const newer = JSON.stringify({ unstoredUsage: 2, shard: 0, event: '{}' });
+    const stored: UnstoredEvent[] = [];
+    const stream = {
+      unstored: 0,
+      idle: () => Promise.resolve(0),
+      appendFrozen: (event: UnstoredEvent, done: () => void) => {
+        stored.push(event);
+        done();
+      },
+    };
+    const replayed = await replayUsage(['not json', ...lines, cut, newer], stream);
+    expect(stored).toEqual(EVENTS);
+    expect(replayed.stored).toBe(2);
+    expect(replayed.others).toBe(1 + lines.length - EVENTS.length);
+    expect(replayed.problems).toEqual([
+      `line ${lines.length + 2}: it is cut short`,
+      `line ${lines.length + 3}: its form 2 is not known here`,
+    ]);
+  },
+);
+
+test('a stream that takes nothing is told to whoever replays', async () => {
+  const stream = { unstored: 2, idle: () => Promise.resolve(2), appendFrozen: () => undefined };
+  await expect(replayUsage([], stream)).rejects.toThrow(/has not taken 2 events/);
+});

@@ -1,0 +1,33 @@
+import type { Logger } from '@gateway/service-kit';
+import type { UsageJournal } from './store-usage.js';
+import type { UsageSpool } from './usage-spool.js';
+
+/**
+ * Hands the stream what edges before this one left, a file after the other; a file goes when the stream has acknowledged all of it.
+ * Never rejects. An event that the stream has twice is one record: its bytes are the same. Meanwhile the journal takes new calls by its own bounds.
+ */
+export async function storeLeftUsage(
+  spool: UsageSpool,
+  journal: Pick<UsageJournal, 'appendFrozen'>,
+  log: Logger,
+): Promise<void> {
+  const files = await spool.files().catch((err: unknown) => {
+    log.error({ err }, 'the directory of usage that edges left cannot be read');
+    return [];
+  });
+  for (const file of files) {
+    try {
+      const left = await spool.read(file);
+      if (left === null) continue;
+      await Promise.all(left.events.map((event) => new Promise<void>((stored) => journal.appendFrozen(event, stored))));
+      await spool.settled(left);
+      const { broken, unknown } = left;
+      const facts = { file, events: left.events.length, broken, unknown };
+      if (broken > 0) log.error(facts, 'a part of the usage that an edge left cannot be read; it is kept as .broken');
+      else if (unknown > 0) log.error(facts, 'usage that a newer edge left is kept for one that can read it');
+      else log.info(facts, 'usage that an edge left at its stop is stored');
+    } catch (err) {
+      log.error({ err, file }, 'usage that an edge left cannot be read');
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync, chmodSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { recordingLog } from '@gateway/testkit';
+import { testEvent } from '../../test/test-event.js';
+import { storeLeftUsage } from './store-left-usage.js';
+import { lineOf, type UnstoredEvent } from './unstored-line.js';
+import { UsageSpool } from './usage-spool.js';
+
+let directory: string;
+beforeEach(() => void (directory = mkdtempSync(join(tmpdir(), 'gateway-spool-'))));
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const unstored = (shard: number): UnstoredEvent => ({ shard, json: Buffer.from(JSON.stringify(testEvent())) });
+const textOf = (events: readonly UnstoredEvent[]): string =>
+  events.map((event) => `${JSON.stringify(lineOf(event))}\n`).join('');
+
+/** A journal whose stream the test is. */
+class Stream {
+  readonly taken: UnstoredEvent[] = [];
+  readonly waiting: (() => void)[] = [];
+  isThere = true;
+  appendFrozen = (event: UnstoredEvent, stored: () => void): void => {
+    this.taken.push(event);
+    if (this.isThere) stored();
+    else this.waiting.push(stored);
+  };
+}
+
+async function start(stream = new Stream()): Promise<{ stream: Stream; log: ReturnType<typeof recordingLog> }> {
+  const log = recordingLog();
+  await storeLeftUsage(await UsageSpool.open(directory, 'next'), stream, log);
+  return { stream, log };
+}
+
+test('what an edge left is stored byte for byte, and its file goes', async () => {
+  const events = [unstored(0), unstored(3), unstored(0)];
+  const spool = await UsageSpool.open(directory, 'edge-1');
+  await spool.keep([unstored(1)]);
+  await spool.keep(events);
+  expect(statSync(spool.file).mode & 0o777).toBe(0o600);
+  expect((await start()).stream.taken).toEqual(events);
+  expect(readdirSync(directory)).toEqual([]);
+});
+
+test('a file goes only when the stream has all of it', async () => {
+  const spool = await UsageSpool.open(directory, 'edge-1');
+  await spool.keep([unstored(1), unstored(2)]);
+  const stream = new Stream();
+  stream.isThere = false;
+  const storing = start(stream);
+  const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+  while (stream.waiting.length < 2) await turn();
+  stream.waiting[0]?.();
+  await turn();
+  expect(readdirSync(directory)).toHaveLength(1);
+  stream.waiting[1]?.();
+  await storing;
+  expect(readdirSync(directory)).toEqual([]);
+});
+
+test('an edge whose usage was stored after all leaves no file', async () => {
+  const spool = await UsageSpool.open(directory, 'edge-1');
+  await spool.keep([unstored(1)]);
+  await spool.drop();
+  expect(readdirSync(directory)).toEqual([]);
+});
+
+test('a torn last line costs only itself: the lines before it are stored, the file is kept for a person', async () => {
+  const events = [unstored(0), unstored(1)];
+  const torn = textOf([...events, unstored(2)]).slice(0, -40);
+  writeFileSync(join(directory, 'unstored-edge-1.jsonl'), torn);
+  const { stream, log } = await start();
+  expect(stream.taken).toEqual(events);
+  expect(readdirSync(directory)).toEqual(['unstored-edge-1.jsonl.broken']);
+  expect(readFileSync(join(directory, 'unstored-edge-1.jsonl.broken'), 'utf8')).toBe(torn);
+  expect(log.lines).toEqual([
+    expect.objectContaining({ level: 'error', facts: expect.objectContaining({ events: 2, broken: 1 }) }),
+  ]);
+  expect((await start()).stream.taken).toEqual([]);
+});
+
+test('the same file twice is handed to the stream twice, in the same bytes', async () => {
+  const events = [unstored(0)];
+  for (const name of ['a', 'b']) writeFileSync(join(directory, `unstored-${name}.jsonl`), textOf(events));
+  expect((await start()).stream.taken).toEqual([...events, ...events]);
+  expect(readdirSync(directory)).toEqual([]);
+});
+
+test('lines of a form that is not known stay for a program that knows it; those that are known are stored', async () => {
+  const known = unstored(0);
+  const newer = JSON.stringify({ ...lineOf(unstored(1)), unstoredUsage: 2 });
+  writeFileSync(join(directory, 'unstored-newer.jsonl'), `${textOf([known])}${newer}\n`);
+  const { stream, log } = await start();
+  expect(stream.taken).toEqual([known]);
+  expect(readdirSync(directory)).toEqual(['unstored-newer.jsonl']);
+  expect(log.lines).toEqual([
+    expect.objectContaining({ level: 'error', facts: expect.objectContaining({ unknown: 1 }) }),
+  ]);
+});
+
+test.each([
+  ['no such shard', { ...lineOf(unstored(0)), shard: 99 }],
+  ['no event', { ...lineOf(unstored(0)), event: '{"id":"x"}' }],
+  ['something else', { hello: 'world' }],
+])('a line with %s is never handed to the stream', async (_what, line) => {
+  writeFileSync(join(directory, 'unstored-edge-1.jsonl'), `${JSON.stringify(line)}\n`);
+  expect((await start()).stream.taken).toEqual([]);
+  expect(readdirSync(directory)).toEqual(['unstored-edge-1.jsonl.broken']);
+});
+
+test('files that no edge wrote under this name are left alone', async () => {
+  writeFileSync(join(directory, 'unstored-edge-1.jsonl.new'), 'half');
+  writeFileSync(join(directory, 'notes.txt'), 'mine');
+  await start();
+  expect(readdirSync(directory)).toEqual(['notes.txt', 'unstored-edge-1.jsonl.new']);
+});
+
+test('a directory that cannot be written ends the start with its remedy', async () => {
+  const file = join(directory, 'taken');
+  writeFileSync(file, '');
+  chmodSync(file, 0o400);
+  await expect(UsageSpool.open(join(file, 'below'), 'edge-1')).rejects.toThrow(/GATEWAY_USAGE_SPOOL_DIRECTORY/);
+});
