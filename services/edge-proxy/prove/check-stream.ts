@@ -4,7 +4,7 @@ import type { Delivery } from '../src/call/delivery.js';
 import { StreamRelay } from '../src/call/relay-stream.js';
 import { READERS } from '../src/domain/formats/readers.js';
 import type { GeneratedStream } from './generate-stream.js';
-import { expectedOf, framesOf } from './reference-relay.js';
+import { expectedOf, framesOf, showsAnswer } from './reference-relay.js';
 
 /** Chunks of a stream after which the client's view is looked at. */
 const LOOKS_MAX = 4;
@@ -63,13 +63,18 @@ function relay(
     metering: { dropUsageFrame: stream.dropUsage, choices: 1 },
     requestId: ID,
     events: {
-      begun: () => (begunBeforeFirstEvent = !hasEvent(stream, fed)),
+      begun: () => (begunBeforeFirstEvent = !hasAnswer(stream, fed)),
+      firstEvent: () => undefined,
+      keptBack: () => undefined,
       ended: (ended) => (delivery = ended),
-      incomplete(result) {
-        if (result.kind !== 'provider_error') return void (isUnusable = true);
-        failure = result.error;
+      incomplete: () => void (isUnusable = true),
+      // What the attempt does of it, where another source may be asked (attempt-source).
+      providerFailed(_said, canPass) {
+        if (relay.hasBegun && canPass) return true;
+        failure = gatewayError('upstream_error');
         if (relay.hasBegun) relay.stop('cut', failure);
         else relay.drop();
+        return false;
       },
       pause: () => undefined,
       firstToken: () => undefined,
@@ -93,16 +98,17 @@ function textOf(stream: GeneratedStream, chunks: number): string {
   return Buffer.concat(stream.chunks.slice(0, chunks)).toString();
 }
 
-/** At a proper end the rest counts as a frame too. */
-function hasEvent(stream: GeneratedStream, chunks: number): boolean {
+/** At a proper end the rest counts as a frame too, and what was kept back is an answer. */
+function hasAnswer(stream: GeneratedStream, chunks: number): boolean {
   const isEnd = chunks === stream.chunks.length && stream.end === 'proper';
-  return framesOf(textOf(stream, chunks) + (isEnd ? '\n\n' : '')).frames.some(({ data }) => data !== null);
+  const { frames } = framesOf(textOf(stream, chunks) + (isEnd ? '\n\n' : ''));
+  return frames.some((frame) => showsAnswer(stream.format, frame) || (isEnd && frame.data !== null));
 }
 
-/** Every frame that is complete is with the client, unless no event has come yet. */
+/** Every frame that is complete is with the client, unless nothing of an answer has come yet. */
 function lateBytes(stream: GeneratedStream, chunks: number, written: string, finalAt: number | null): string[] {
   const { frames } = framesOf(textOf(stream, chunks));
-  if (!frames.some(({ data }) => data !== null) || stream.dropUsage) return [];
+  if (!frames.some((frame) => showsAnswer(stream.format, frame)) || stream.dropUsage) return [];
   const complete = frames.map(({ text }) => text).join('');
   if (finalAt !== null && complete.length > finalAt) return [];
   // The LF of a CRLF that was cut in two comes with the next frame.

@@ -94,13 +94,16 @@ interface Relayed {
   readonly written: Buffer;
   readonly delivery: Delivery | null;
   readonly isUnusable: boolean;
+  /** Before an error of the provider's, which goes on cleaned. */
+  readonly sameBytes: number;
 }
 
 function relay(stream: HostileStream): Relayed {
   const pieces: Buffer[] = [];
   const ended: Delivery[] = [];
   let isUnusable = false;
-  const relay = new StreamRelay({
+  let sameBytes = Infinity;
+  const relay: StreamRelay = new StreamRelay({
     answer: fakeAnswer({ write: (bytes) => pieces.push(bytes) > 0 }),
     headers: [],
     reader: READERS[stream.format],
@@ -108,10 +111,21 @@ function relay(stream: HostileStream): Relayed {
     requestId: ID,
     events: {
       begun: () => undefined,
+      firstEvent: () => undefined,
+      keptBack: () => undefined,
       firstToken: () => undefined,
       ended: (delivery) => ended.push(delivery),
-      incomplete: (result) =>
-        result.kind === 'provider_error' && relay.hasBegun ? relay.stop('cut', result.error) : (isUnusable = true),
+      incomplete: () => (isUnusable = true),
+      // Before it has begun in two of three cases as if the error were final: then it goes on in its own form.
+      providerFailed: (_said, canPass) => {
+        if (canPass && (relay.hasBegun || stream.bytes.length % 3 > 0)) {
+          sameBytes = Buffer.concat(pieces).length;
+          return true;
+        }
+        if (relay.hasBegun) relay.stop('cut', gatewayError('upstream_error'));
+        else isUnusable = true;
+        return false;
+      },
       pause: () => undefined,
     },
   });
@@ -130,15 +144,15 @@ function relay(stream: HostileStream): Relayed {
     );
   if (isUnusable && ended.length === 0) relay.drop();
   if (ended.length > 1) throw new Error('it ended twice');
-  return { written: Buffer.concat(pieces), delivery: ended[0] ?? null, isUnusable };
+  return { written: Buffer.concat(pieces), delivery: ended[0] ?? null, isUnusable, sameBytes };
 }
 
 function problemOf(
   { bytes, dropUsage, end }: HostileStream,
-  { written, delivery, isUnusable }: Relayed,
+  { written, delivery, isUnusable, sameBytes }: Relayed,
 ): string | null {
   if (delivery === null) return isUnusable || end === 'proper' ? null : 'it did not end';
-  const sent = Buffer.concat([written, delivery.lastPiece ?? Buffer.alloc(0)]);
+  const sent = Buffer.concat([written, delivery.lastPiece ?? Buffer.alloc(0)]).subarray(0, sameBytes);
   if (!dropUsage && !sent.equals(bytes.subarray(0, sent.length))) return 'bytes that the provider did not send';
   if (sent.length > bytes.length) return 'more bytes than the provider sent';
   if (delivery.meter === null) return 'nothing was metered';

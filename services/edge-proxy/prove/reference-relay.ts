@@ -14,7 +14,7 @@ export interface Expected {
   readonly passed: string;
   /** The frames after it; at a proper end also what is left after the last of them. */
   readonly following: string;
-  /** `unusable`: no event came. `replaced`, `refused`: by an error of ours, behind the first event or instead of it. */
+  /** `unusable`: no event came. `replaced`, `refused`: by an error of ours, behind the beginning of an answer or instead of it. */
   readonly ended: 'complete' | 'cut_by_provider' | 'replaced' | 'refused' | 'cut' | 'left' | 'unusable';
   /** Where the final marker's frame begins in `passed`, null when none came. */
   readonly finalAt: number | null;
@@ -36,13 +36,15 @@ export function expectedOf(stream: GeneratedStream): Expected {
   let usage: Usage | null = null;
   let textBytes = 0;
   let hasEvent = false;
+  let hasAnswer = false;
   for (const [index, frame] of seen.entries()) {
     const meaning = meaningOf(stream.format, frame);
-    if (meaning.role === 'error' && stream.format === 'message') {
-      const ended = hasEvent ? 'replaced' : 'refused';
-      return { passed: hasEvent ? passed : '', following: '', ended, finalAt: null, usage, textBytes };
+    if (meaning.role === 'error' && (stream.format === 'message' || !hasAnswer)) {
+      const ended = hasAnswer ? 'replaced' : 'refused';
+      return { passed: hasAnswer ? passed : '', following: '', ended, finalAt: null, usage, textBytes };
     }
     if (frame.data !== null) hasEvent = true;
+    hasAnswer ||= showsAnswer(stream.format, frame);
     usage = meaning.usage ?? usage;
     textBytes += Buffer.byteLength(meaning.text);
     if (meaning.role === 'final') {
@@ -62,8 +64,14 @@ export function expectedOf(stream: GeneratedStream): Expected {
       return { passed, following: '', ended: 'cut_by_provider', finalAt: null, usage, textBytes };
   }
   const ended = stream.end === 'left' ? 'left' : stream.end === 'cut' ? 'cut' : hasEvent ? 'complete' : 'unusable';
-  // Before the first event nothing is sent.
-  return { passed: hasEvent ? passed : '', following: '', ended, finalAt: null, usage, textBytes };
+  // Before an event that shows an answer nothing is sent, unless the stream is complete without one.
+  const isSent = hasAnswer || (hasEvent && ended === 'complete');
+  return { passed: isSent ? passed : '', following: '', ended, finalAt: null, usage, textBytes };
+}
+
+/** An event that is none of those with which a response only begins. */
+export function showsAnswer(format: StreamFormat, { data }: ReferenceFrame): boolean {
+  return data !== null && !(format === 'response' && /^\s*\{\s*"type":\s*"response\.in_progress"/.test(data));
 }
 
 /** The complete frames in a text, and what comes after the last of them. */

@@ -14,6 +14,7 @@ import { makeEdgeMetrics } from './call/edge-metrics.js';
 import type { EDGE_FIELDS } from './config.js';
 import { settingsOf } from './edge-settings.js';
 import { PrivateSources } from './health/private-sources.js';
+import { ProviderTexts } from './health/provider-texts.js';
 import { SourceHealths } from './health/source-healths.js';
 import { HealthReport } from './health/tell-health.js';
 import { MirroredReport } from './health/tell-mirrored.js';
@@ -105,6 +106,7 @@ function makeEdge(
     sources,
     health,
     privateSources: new PrivateSources({ log, monotonicMs, onRefused }),
+    providerTexts: new ProviderTexts({ log, monotonicMs }),
     load,
     bodies,
   };

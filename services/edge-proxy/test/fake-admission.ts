@@ -49,6 +49,8 @@ export class FakeGate {
   decideOpen: (entry: OpenEntry, replica: string) => BatchAnswer | null | undefined = () => undefined;
   /** Whether releases are answered. */
   answersReleases = true;
+  /** Whose calls are admitted. */
+  account = TEST_ACCOUNT;
   /** Offset of the gate's clock. */
   clockOffsetMs = 0;
   /** Puts an answer off: called with the function that sends it. */
@@ -76,7 +78,7 @@ export class FakeGate {
     return {
       kind: 'admitted',
       id: entry.id,
-      account: TEST_ACCOUNT,
+      account: this.account,
       bucket: this.bucket,
       token: this.token,
       hold: isBilled ? hold : null,

@@ -60,16 +60,19 @@ export const FORMATS: readonly Format[] = [
   {
     path: '/v1/responses',
     request: (fields) => ({ headers: json, body: JSON.stringify({ input: 'Say something.', ...fields }) }),
-    first: event('response.created', { sequence_number: 0, response: { id: 'resp_1', status: 'in_progress' } }),
-    delta: (delta) => event('response.output_text.delta', { sequence_number: 1, item_id: 'i', output_index: 0, delta }),
+    // What only says that a response was begun waits for what shows an answer.
+    first:
+      event('response.created', { sequence_number: 0, response: { id: 'resp_1', status: 'in_progress' } }) +
+      event('response.output_item.added', { sequence_number: 1, output_index: 0, item: { type: 'message', id: 'i' } }),
+    delta: (delta) => event('response.output_text.delta', { sequence_number: 2, item_id: 'i', output_index: 0, delta }),
     usage: '',
     done: event('response.completed', {
-      sequence_number: 2,
+      sequence_number: 3,
       response: { id: 'resp_1', status: 'completed', usage: { input_tokens: 3, output_tokens: 5, total_tokens: 8 } },
     }),
     cutEnding: /^event: response\.failed\ndata: .*\n\nevent: error\ndata: .*\n\n$/,
     cutEndsNormally: true,
-    providerError: event('error', { sequence_number: 1, code: 'server_error', message: 'overloaded' }),
+    providerError: event('error', { sequence_number: 2, code: 'server_error', message: 'overloaded' }),
     relaysErrors: true,
   },
 ];

@@ -32,8 +32,8 @@ export function eventText(events: readonly { readonly type: string }[]): string 
   return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
 }
 
-function nameOf({ pass, final, providerError }: SeenFrame): Seen {
-  if (providerError) return 'error';
+function nameOf({ pass, final, failure }: SeenFrame): Seen {
+  if (failure !== null) return 'error';
   if (!pass) return 'drop';
   return final ? 'final' : 'pass';
 }

@@ -1,4 +1,5 @@
-import { judgeAttempt, type AttemptResult, type JudgedAttempt } from '../domain/judge-attempt.js';
+import { isJson, judgeAttempt, type AttemptResult, type JudgedAttempt } from '../domain/judge-attempt.js';
+import { readsErrorText } from '../domain/provider-error.js';
 import type { SourceFailure } from '../ports.js';
 import { one, type SourceHeaders } from './answer-headers.js';
 import type { AdmittedCall, Edge } from './call.js';
@@ -8,16 +9,18 @@ import type { Delivery } from './delivery.js';
 export class AttemptJudge {
   readonly #edge: Edge;
   readonly #call: AdmittedCall;
+  readonly #upstreamModel: string;
   /** What counts of the head: all else of it would stay with a stream as long as that is open. */
   #head: Omit<Extract<AttemptResult, { kind: 'answered' }>, 'bodyStart'> | null = null;
   /** Of the head. */
   #judged: JudgedAttempt | null = null;
-  /** Of what cut the answer, if anything but the provider's own word did. */
+  /** Of what cut the answer, or made it a failed one. */
   #cutBy: JudgedAttempt | null = null;
 
-  constructor(edge: Edge, call: AdmittedCall) {
+  constructor(edge: Edge, call: AdmittedCall, upstreamModel: string) {
     this.#edge = edge;
     this.#call = call;
+    this.#upstreamModel = upstreamModel;
   }
 
   head(status: number, headers: SourceHeaders): JudgedAttempt {
@@ -27,6 +30,7 @@ export class AttemptJudge {
       retryAfter: one(headers['retry-after']),
       contentType: one(headers['content-type']),
       contentEncoding: one(headers['content-encoding']),
+      errorType: one(headers['x-amzn-errortype']),
     };
     return (this.#judged = this.result({ ...this.#head, bodyStart: NO_BYTES }));
   }
@@ -41,9 +45,17 @@ export class AttemptJudge {
     const facts = {
       style: this.#call.row.style,
       streamed: this.#call.parsed.stream,
+      upstreamModel: this.#upstreamModel,
       nowMs: this.#edge.clock.nowMs(),
     };
     return judgeAttempt(result, facts);
+  }
+
+  /** Whether the body of an answer that is not relayed is read: it may change what follows. */
+  readsBody(): boolean {
+    if (this.#head === null || this.#judged === null) return false;
+    const { status, contentType } = this.#head;
+    return status === 200 ? this.#call.parsed.stream && isJson(contentType) : readsErrorText(status);
   }
 
   /** The answer that is relayed ends by this. */
@@ -52,8 +64,8 @@ export class AttemptJudge {
   }
 
   /** A relayed answer has ended. */
-  delivered({ ended }: Delivery, isGone: boolean): JudgedAttempt {
-    if (ended === 'complete' && this.#judged !== null) return this.#judged;
+  delivered({ ended, failed }: Delivery, isGone: boolean): JudgedAttempt {
+    if (ended === 'complete' && failed !== true && this.#judged !== null) return this.#judged;
     if (ended === 'client_left' || isGone) return this.result({ kind: 'abandoned', sent: true });
     return this.#cutBy ?? this.result({ kind: 'broken_in_body' });
   }

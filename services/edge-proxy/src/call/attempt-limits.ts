@@ -41,19 +41,29 @@ export class AttemptLimits {
     this.#set(deadlineAtMs, () => expired('deadline'));
   }
 
-  /** From the head of a stream on. The source's limit runs from the start of the attempt. */
+  /**
+   * From the head of a stream to its first event. The source's own limit runs from the start of the attempt. Without one the call's
+   * deadline ends it, whatever else is heard: comments are no answer.
+   */
   watchFirstEvent(): void {
-    const { source, expired } = this.#facts;
-    if (source.firstEventTimeoutMs === null) return this.watchSilence();
-    this.#set(this.#startedAt + source.firstEventTimeoutMs, () => expired('first_event'));
+    const { source, deadlineAtMs, expired } = this.#facts;
+    const ownAtMs = source.firstEventTimeoutMs === null ? Infinity : this.#startedAt + source.firstEventTimeoutMs;
+    if (ownAtMs < deadlineAtMs) return this.#set(ownAtMs, () => expired('first_event'));
+    this.#watchSilence(deadlineAtMs);
+  }
+
+  /** From the first event of a stream on. */
+  watchSilence(): void {
+    this.#watchSilence(Infinity);
   }
 
   /** Looks again when something was heard meanwhile: hearing costs no more than to note the time. */
-  watchSilence(): void {
+  #watchSilence(untilMs: number): void {
     const { source, silenceMs, expired } = this.#facts;
     const limitMs = source.silenceTimeoutMs ?? silenceMs;
-    this.#set(this.#heardAt + limitMs, () => {
-      if (this.#deadlines.nowMs() - this.#heardAt < limitMs) this.watchSilence();
+    this.#set(Math.min(this.#heardAt + limitMs, untilMs), () => {
+      if (this.#deadlines.nowMs() >= untilMs) expired('deadline');
+      else if (this.#deadlines.nowMs() - this.#heardAt < limitMs) this.#watchSilence(untilMs);
       else expired('silence');
     });
   }

@@ -1,12 +1,13 @@
 import type { GatewayError } from '@gateway/contracts/errors';
 import { ERROR_BODY_BYTES_MAX, type AttemptResult, type JudgedAttempt } from '../domain/judge-attempt.js';
-import { readsErrorText } from '../domain/provider-error.js';
+import type { SaidError } from '../domain/said-error.js';
 import type { OpenedSource, SourceExchange, SourceFailure, SourceReader } from '../ports.js';
 import type { SourceHeaders } from './answer-headers.js';
 import { AttemptJudge, resultOfFailure } from './attempt-judge.js';
 import { AttemptLimits, type Limit } from './attempt-limits.js';
 import { callTime, freeBody, type AdmittedCall, type Edge } from './call.js';
 import { ClientPauses } from './client-pauses.js';
+import type { Deadline } from './deadlines.js';
 import type { AnswerRelay, BodyFailure, Delivery, RelayEvents } from './delivery.js';
 import { makeRelay } from './make-relay.js';
 import { sourceRequest } from './source-request.js';
@@ -22,6 +23,11 @@ const REST_BYTES_MAX = 64 * 1024;
 const REST_MS_MAX = 5_000;
 /** How long the text of a refusal is waited for: what came until then is enough. */
 const ERROR_BODY_MS_MAX = 2_000;
+/**
+ * So long a stream may say nothing of an answer before its beginning goes to the client: proxies and clients give up a silent connection
+ * after a minute. No other source is asked from then on. At most half of the call's own deadline.
+ */
+const COMMIT_AFTER_MS = 12_000;
 
 export interface TryFacts {
   /** A connection of its own, because a reused one was reset. */
@@ -53,6 +59,8 @@ class Attempt implements SourceReader, RelayEvents {
   readonly #limits: AttemptLimits;
   readonly #pauses: ClientPauses;
   #relay: AnswerRelay | null = null;
+  #hasEvent = false;
+  #commit: Deadline | null = null;
   /** Of a complete answer: takes what its provider still sends. */
   #follower: AnswerRelay | null = null;
   #rest: Buffer[] = [];
@@ -64,7 +72,7 @@ class Attempt implements SourceReader, RelayEvents {
     this.#opened = opened;
     this.#facts = facts;
     this.#resolve = resolve;
-    this.#judge = new AttemptJudge(edge, call);
+    this.#judge = new AttemptJudge(edge, call, opened.source.upstreamModel);
     this.#pauses = new ClientPauses(edge.settings.stalledMs);
     this.#limits = new AttemptLimits(edge.deadlines, {
       source: opened.source.limits,
@@ -97,7 +105,7 @@ class Attempt implements SourceReader, RelayEvents {
     if (this.#phase !== 'head') return;
     const judged = this.#judge.head(status, headers);
     if (status === 200 && judged.error === null) return this.#relayBody(headers);
-    if (judged.step === 'final' && readsErrorText(status)) {
+    if (this.#judge.readsBody()) {
       this.#phase = 'error_body';
       return this.#limits.in(ERROR_BODY_MS_MAX, () => this.#concludeErrorBody());
     }
@@ -149,9 +157,20 @@ class Attempt implements SourceReader, RelayEvents {
   }
 
   begun(): void {
+    this.#commit?.cancel();
     freeBody(this.#call);
     if (!this.#call.request.answer.isGone) this.#call.firstByteAt = callTime(this.#edge, this.#call);
     this.#watchBody();
+  }
+
+  firstEvent(): void {
+    this.#hasEvent = true;
+    if (!this.#call.request.answer.isGone && !this.#pauses.isPaused) this.#limits.watchSilence();
+  }
+
+  keptBack(commit: () => void): void {
+    const afterMs = Math.min(COMMIT_AFTER_MS, this.#edge.settings.upstreamDeadlineMs / 2);
+    this.#commit = this.#edge.deadlines.in(afterMs, commit);
   }
 
   firstToken(): void {
@@ -173,6 +192,22 @@ class Attempt implements SourceReader, RelayEvents {
     this.#breakOff(result);
   }
 
+  providerFailed(said: SaidError | null, canPass: boolean): boolean {
+    const judged = this.#judge.result({ kind: 'provider_error', said });
+    if (!canPass || !this.#passes(judged)) {
+      this.#breakOffBy(judged);
+      return false;
+    }
+    this.#judge.cutBy(judged);
+    return true;
+  }
+
+  /** A provider's own error goes to the client once the answer has begun, where it is final, and plain also from the last source. */
+  #passes({ step }: JudgedAttempt): boolean {
+    if (this.#call.request.answer.isGone || this.#relay?.hasBegun === true) return this.#relay?.hasBegun === true;
+    return step === 'final' || (this.#facts.isLastSource && !this.#call.parsed.stream);
+  }
+
   pause(): void {
     if (this.#pauses.isPaused || this.#exchange === null) return;
     this.#pauses.pause(this.#nowMs());
@@ -192,25 +227,21 @@ class Attempt implements SourceReader, RelayEvents {
     this.#exchange?.resume();
   }
 
-  /** From the first byte to the client on. An answer that is complete when it begins has nothing to watch for. */
+  /** From the head on. An answer that is complete when it begins has nothing to watch for. */
   #watchBody(): void {
     if (this.#exchange === null || this.#call.request.answer.isGone) return;
-    if (this.#call.parsed.stream) this.#limits.watchSilence();
-    else this.#limits.watchDeadline();
+    if (!this.#call.parsed.stream) this.#limits.watchDeadline();
+    else if (this.#hasEvent) this.#limits.watchSilence();
+    else this.#limits.watchFirstEvent();
   }
 
   #relayBody(headers: SourceHeaders): void {
     this.#phase = 'relay';
     this.#limits.heard();
     const { answer } = this.#call.request;
-    if (!answer.isGone) this.#watchFirstByte();
+    if (!answer.isGone) this.#watchBody();
     answer.onDrain(() => this.resume());
     this.#relay = makeRelay(this.#edge, this.#call, this.#opened, headers, this);
-  }
-
-  #watchFirstByte(): void {
-    if (this.#call.parsed.stream) this.#limits.watchFirstEvent();
-    else this.#limits.watchDeadline();
   }
 
   #clientLeft(): void {
@@ -246,7 +277,10 @@ class Attempt implements SourceReader, RelayEvents {
 
   /** Ends the attempt without a complete answer. */
   #breakOff(result: AttemptResult): void {
-    const judged = this.#judge.result(result);
+    this.#breakOffBy(this.#judge.result(result));
+  }
+
+  #breakOffBy(judged: JudgedAttempt): void {
     if (this.#relay?.hasBegun === true) {
       this.#judge.cutBy(judged);
       this.#relay.stop('cut', judged.error);
@@ -265,6 +299,7 @@ class Attempt implements SourceReader, RelayEvents {
   #conclude(judged: JudgedAttempt, delivery: Delivery | null): void {
     if (this.#phase === 'over' || this.#phase === 'rest') return;
     this.#limits.cancel();
+    this.#commit?.cancel();
     this.#phase = 'rest';
     this.#call.onEnded = null;
     if (delivery === null) this.#relay?.drop();

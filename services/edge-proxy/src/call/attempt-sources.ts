@@ -72,19 +72,20 @@ function beginTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: T
   return call.span === NO_SPAN ? NO_SPAN : startAttemptSpan(call, opened, facts);
 }
 
-/** The record of the try, and what its source and the counters get of it. */
+/** The record of the try, and what its source, the counters and the operator get of it. */
 function endTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, { judged }: Tried): void {
   const { source } = opened;
-  edge.health.ended(source.id, judged, edge.clock.nowMs());
+  const isRefused = edge.health.ended(source.id, judged, edge.clock.nowMs(), call.account);
   call.attempts.push(recordOf(judged, opened, call.startedAt));
   edge.metrics.attemptEnded(judged.outcome);
-  if (judged.alarm) {
-    edge.metrics.credentialsRefused();
-    edge.log.error(
-      { source: source.id, provider: source.provider, status: judged.status, requestId: call.id },
-      'a provider refuses our credentials',
-    );
-  }
+  edge.providerTexts.heard({ source: source.id, requestId: call.id, judged });
+  if (!isRefused) return;
+  edge.metrics.credentialsRefused();
+  const { status, errorClass } = judged;
+  edge.log.error(
+    { source: source.id, provider: source.provider, status, class: errorClass, requestId: call.id },
+    'a provider refuses our credentials, our account or a model',
+  );
 }
 
 /** One for each try, as a call to a model (semantic conventions for generative AI). */

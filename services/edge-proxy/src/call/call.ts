@@ -7,6 +7,7 @@ import type { HeldCall, RunningCalls } from '../beats/running-calls.js';
 import type { EndpointRow } from '../domain/endpoints.js';
 import type { ParsedCall } from '../domain/parse-call.js';
 import type { PrivateSources } from '../health/private-sources.js';
+import type { ProviderTexts } from '../health/provider-texts.js';
 import type { SourceHealths } from '../health/source-healths.js';
 import type { UsageJournal } from '../journal/store-usage.js';
 import type { LoadWatch } from '../load/watch-load.js';
@@ -31,6 +32,7 @@ export interface Edge {
   readonly sources: SourceSender;
   readonly health: SourceHealths;
   readonly privateSources: PrivateSources;
+  readonly providerTexts: ProviderTexts;
   readonly load: Pick<LoadWatch, 'shedding'>;
   readonly bodies: BodyParser;
 }
@@ -77,6 +79,7 @@ export interface AdmittedCall extends Call {
   /** Monotonic end of the time to the response head. */
   readonly deadlineAt: number;
   readonly sourceIds: readonly string[];
+  readonly account: string;
   /** Null on endpoints that are not billed. */
   readonly held: HeldCall | null;
   readonly price: PricedVersion | null;

@@ -2,11 +2,14 @@ import type { GatewayError } from '@gateway/contracts/errors';
 import type { CallEnd } from '../domain/charge.js';
 import type { MeterResult } from '../domain/formats/meter.js';
 import type { AttemptResult } from '../domain/judge-attempt.js';
+import type { SaidError } from '../domain/said-error.js';
 
 /** How an answer that a source began has ended, with everything but its last piece sent. */
 export interface Delivery {
   readonly ended: CallEnd;
   readonly meter: MeterResult | null;
+  /** A whole answer in which the provider says that it has failed: it ends as any other, and is not billed. */
+  readonly failed?: true;
   /**
    * Bytes that wait for the record; null: only the end of the body does. Nothing is sent of a cut answer. Read when it is
    * sent: what follows a stream's final marker meanwhile belongs to it.
@@ -35,19 +38,28 @@ export interface AnswerRelay {
 }
 
 /** Why a body is no complete answer, as far as the body itself tells. */
-export type BodyFailure = Extract<AttemptResult, { kind: 'broken_in_body' | 'provider_error' | 'unusable_body' }>;
+export type BodyFailure = Extract<AttemptResult, { kind: 'broken_in_body' | 'unusable_body' }>;
 export const UNUSABLE: BodyFailure = { kind: 'unusable_body' };
 
 /** What a relay tells the attempt that feeds it. */
 export interface RelayEvents {
-  /** The first event of a stream, or the first byte of any other body, goes to the client. */
+  /** The first byte goes to the client. */
   begun(): void;
+  /** The first event of a stream was seen; comments are none. */
+  firstEvent(): void;
+  /** The beginning of a stream is kept back, until it shows an answer, an error, or `commit` is called. */
+  keptBack(commit: () => void): void;
   /** The first generated text of a stream was seen. */
   firstToken(): void;
   /** Called once. */
   ended(delivery: Delivery): void;
   /** The body is no complete answer. The client gets an error: as its answer, or as the ending of what it has got. */
   incomplete(result: BodyFailure): void;
+  /**
+   * The provider says that it has failed. True: the relay sends that on in the provider's form, and ends; false: the attempt has ended,
+   * or the relay was stopped. @param canPass there is such a form
+   */
+  providerFailed(said: SaidError | null, canPass: boolean): boolean;
   /** The client reads slower than the provider writes. */
   pause(): void;
 }

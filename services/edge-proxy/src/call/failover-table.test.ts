@@ -79,7 +79,15 @@ const unreachable = (name: string, url: string): Failure =>
   });
 
 const unreadable = (name: string, more: Partial<Failure>): Failure =>
-  broken(name, false, { status: 502, code: 'upstream_error', ...more });
+  broken(name, true, { status: 502, code: 'upstream_error', ...more });
+
+/** As providers say it where they answer 200 all the same. */
+const RATE_LIMIT = '{"type":"error","error":{"type":"rate_limit_error","code":429,"message":"slow down"}}';
+const CREATED =
+  'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1"}}\n\n';
+
+const limitedInside = (name: string, more: Partial<Failure>): Failure =>
+  broken(name, true, { status: 429, code: 'rate_limit_exceeded', ...more });
 
 const FAILURES: readonly Failure[] = [
   limited('a Retry-After in seconds', '7', '7'),
@@ -91,18 +99,18 @@ const FAILURES: readonly Failure[] = [
   status(503, [true, 503, 'upstream_error']),
   status(504, [true, 504, 'upstream_error'], { possiblyPaid: true }),
   status(529, [true, 529, 'upstream_error']),
-  status(500, [false, 500, 'upstream_error']),
-  status(501, [false, 501, 'upstream_error']),
+  status(500, [true, 500, 'upstream_error']),
+  status(501, [true, 501, 'upstream_error']),
   status(400, [false, 400, 'invalid_request']),
-  status(401, [false, 401, 'upstream_auth_error']),
-  status(402, [false, 403, 'upstream_auth_error']),
-  status(403, [false, 403, 'upstream_auth_error']),
-  status(404, [false, 404, 'model_not_found']),
-  status(408, [false, 504, 'upstream_timeout'], { possiblyPaid: true }),
+  status(401, [true, 401, 'upstream_auth_error']),
+  status(402, [true, 403, 'upstream_auth_error']),
+  status(403, [true, 403, 'upstream_auth_error']),
+  status(404, [true, 404, 'model_not_found']),
+  status(408, [true, 504, 'upstream_timeout'], { possiblyPaid: true }),
   status(409, [false, 400, 'invalid_request']),
   status(413, [false, 413, 'request_entity_too_large']),
   status(422, [false, 400, 'invalid_request']),
-  status(425, [false, 504, 'upstream_timeout']),
+  status(425, [true, 504, 'upstream_timeout']),
   status(301, [false, 502, 'upstream_error']),
   status(307, [false, 502, 'upstream_error']),
   status(204, [false, 502, 'upstream_error'], { possiblyPaid: true }),
@@ -128,11 +136,11 @@ const FAILURES: readonly Failure[] = [
     steps: () => [{ status: 200 }, { end: 'stall' }],
     outcome: 'timed_out',
   }),
-  broken('cut before the first event', false, {
+  broken('cut before the first event', true, {
     only: 'streamed',
     steps: () => [{ status: 200 }, { chunk: ': wait\n\n' }, { end: 'cut' }],
   }),
-  broken('cut inside a plain body', false, { only: 'plain', steps: () => [{ chunk: '{"a":' }, { end: 'cut' }] }),
+  broken('cut inside a plain body', true, { only: 'plain', steps: () => [{ chunk: '{"a":' }, { end: 'cut' }] }),
   broken('stall inside a plain body', false, {
     only: 'plain',
     steps: () => [{ chunk: '{"a":' }, { end: 'stall' }],
@@ -148,6 +156,24 @@ const FAILURES: readonly Failure[] = [
   }),
   unreadable('malformed plain body', { only: 'plain', steps: () => [{ chunk: '{"choices":' }] }),
   unreadable('error object in a plain body', { only: 'plain', steps: () => [{ chunk: '{"error":{"message":"no"}}' }] }),
+  unreadable('no answer of the endpoint', {
+    only: 'plain',
+    steps: () => [{ chunk: '{"detail":"Internal Server Error"}' }],
+  }),
+  limitedInside('a plain answer that is only an error', { only: 'plain', steps: () => [{ chunk: RATE_LIMIT }] }),
+  limitedInside('a JSON error in answer to a stream', {
+    only: 'streamed',
+    providerStatus: 200,
+    steps: () => [{ headers: { 'content-type': 'application/json' } }, { chunk: RATE_LIMIT }],
+  }),
+  limitedInside('an error as the first event', {
+    only: 'streamed',
+    steps: ({ path }) => [
+      { chunk: ': wait\n\n' },
+      ...(path === '/v1/responses' ? [{ chunk: CREATED }] : []),
+      { chunk: `event: error\ndata: ${RATE_LIMIT}\n\n` },
+    ],
+  }),
   unreadable('stream without an event', { only: 'streamed', steps: () => [{ chunk: ': nothing\n\n' }] }),
 ];
 
@@ -308,6 +334,29 @@ describe.each(FORMATS)('$path: after the first byte went to the client', (format
       await expectOneRelease(id, 'void', 0);
     },
   );
+
+  test('comments go to the client after a while, and then no other source is asked', async () => {
+    const [a, b] = world.provider.urls;
+    const [model] = await publishOwnModels(world, [[{ url: a }, { url: b }]]);
+    if (model === undefined) throw new Error('there is no model');
+    const gate = `go-${model.upstreamModel}`;
+    const comment = ': still queued\n\n';
+    world.provider.script({
+      model: model.upstreamModel,
+      steps: [{ chunk: comment }, { waitFor: gate }, { chunk: format.providerError }],
+    });
+    const answer = await begin(world.edge.url, format.path, format.request({ model: model.model, stream: true }));
+    let seen = '';
+    answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+    const over = new Promise((resolve) => answer.on('close', resolve).on('error', resolve));
+    await until('the comment is with the client', () => seen === comment);
+    world.provider.release(gate);
+    await over;
+    const rest = seen.slice(comment.length);
+    if (format.relaysErrors) expect(rest).toBe(format.providerError);
+    else expect(rest).toMatch(format.cutEnding);
+    expect((await world.eventOf(String(answer.headers['x-gateway-request-id']))).attempts).toHaveLength(1);
+  });
 
   test.each([1, 2])('a reset on a connection that had answered before, %i times', async (times) => {
     const provider = await startFresh();

@@ -89,6 +89,7 @@ test('the provider gets the body with only the model replaced, the allowed heade
     accept: 'application/json',
     'accept-encoding': 'identity',
     authorization: `Bearer ${SOURCE_CREDENTIAL}`,
+    'user-agent': 'model-gateway/1',
     connection: 'keep-alive',
     'content-length': String(Buffer.byteLength(body) - TEST_MODEL.length + MODEL.length),
     'content-type': 'application/json; charset=utf-8',

@@ -78,7 +78,7 @@ async function serveAdmitted(edge: Edge, call: AdmittedCall): Promise<number | n
 
 function admittedCall(edge: Edge, call: Call, admission: Extract<Admission, { kind: 'admitted' }>): AdmittedCall {
   const { answer, parsed, body } = admission;
-  const { hold, price, bucket, token, sources } = answer;
+  const { account, hold, price, bucket, token, sources } = answer;
   const held: HeldCall | null =
     hold === null
       ? null
@@ -103,6 +103,7 @@ function admittedCall(edge: Edge, call: Call, admission: Extract<Admission, { ki
     body,
     deadlineAt: edge.deadlines.nowMs() + edge.settings.upstreamDeadlineMs,
     sourceIds: sources,
+    account,
     held,
     price,
     attempts: [],
@@ -128,8 +129,13 @@ function endFromOutside(call: AdmittedCall, why: 'verdict' | 'drain'): void {
 function endingOf(call: AdmittedCall, result: CallResult): CallEnding {
   switch (result.kind) {
     case 'delivered': {
-      const { ended, meter } = result.delivery;
-      return { ended, meter, status: call.firstByteAt === null ? null : 200, source: result.source.source.id };
+      const { ended, meter, failed } = result.delivery;
+      return {
+        ended: failed === true ? 'failed' : ended,
+        meter,
+        status: call.firstByteAt === null ? null : 200,
+        source: result.source.source.id,
+      };
     }
     case 'failed':
       return { ended: 'failed', meter: null, status: result.error.status, source: null };

@@ -159,6 +159,8 @@ describe('without an end', () => {
       { once: '', again: Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)) },
       { once: `${STREAM_HEAD}5;`, again: Buffer.from('x'.repeat(10_000)) },
       { once: plain, again: Buffer.from(chunkOf(kib64)) },
+      // No answer either, however long they go on.
+      { once: STREAM_HEAD, again: Buffer.from(chunkOf(': still here\n\n'.repeat(5_000))) },
     ];
     let played: Played[] = [];
     const growth = await growthOf(async () => {
@@ -169,6 +171,7 @@ describe('without an end', () => {
       [504, true],
       [504, true],
       [200, false],
+      [200, false],
     ]);
     for (const { event } of played) {
       expect(event).toMatchObject({ outcome: 'voided', amountNanoUsd: 0, attempts: [{ outcome: 'timed_out' }] });
@@ -178,8 +181,8 @@ describe('without an end', () => {
 
   test.each<[string, string, string]>([
     ['events', STREAM_HEAD, CHAT.delta('x'.repeat(1_000)).repeat(64)],
-    ['comments', STREAM_HEAD, ': still here\n\n'.repeat(5_000)],
-    ['empty lines', STREAM_HEAD, '\n'.repeat(60_000)],
+    ['comments behind an event', `${STREAM_HEAD}${chunkOf(CHAT.first)}`, ': still here\n\n'.repeat(5_000)],
+    ['empty lines behind an event', `${STREAM_HEAD}${chunkOf(CHAT.first)}`, '\n'.repeat(60_000)],
   ])('%s: the client that leaves is charged within its hold, memory bounded', async (_name, once, again) => {
     const { provider, sentBytes } = await hostileProvider({ once, again: Buffer.from(chunkOf(again)) });
     const model = await publishOwnModel(world, { url: provider.url, more: { streamUsage: false } });

@@ -27,9 +27,12 @@ function relayWith(sendsEarly: boolean, contentLength: number | null = null) {
     sendsEarly: () => sendsEarly,
     events: {
       begun: () => undefined,
+      firstEvent: () => undefined,
+      keptBack: () => undefined,
       firstToken: () => undefined,
       ended: (delivery) => void told.deliveries.push(delivery),
       incomplete: ({ kind }) => void (told.unusable += kind === 'unusable_body' ? 1 : 0),
+      providerFailed: () => void (told.unusable += 1) === null,
       pause: () => void (told.pauses += 1),
     },
   });

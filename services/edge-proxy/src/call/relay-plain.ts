@@ -2,7 +2,7 @@ import type { GatewayError } from '@gateway/contracts/errors';
 import type { AnswerReader, MeterResult } from '../domain/formats/meter.js';
 import { HELD_ANSWERS, METERED_ANSWERS } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
-import { UNUSABLE, type AnswerRelay, type RelayEvents } from './delivery.js';
+import { UNUSABLE, type AnswerRelay, type Delivery, type RelayEvents } from './delivery.js';
 
 /**
  * A plain body is held until it is complete up to this size; a larger one is relayed (behaviour §3), and so is one that
@@ -68,16 +68,29 @@ export class PlainRelay implements AnswerRelay {
   end(): void {
     if (this.#isOver) return;
     const meter = this.#read();
-    if (!meter.finished) return this.#parts.events.incomplete(UNUSABLE);
+    const failed = meter.finished ? null : this.#failedBody(meter);
+    if (!meter.finished && failed === null) return;
     this.#isOver = true;
     const over = (): void => this.#giveBackHeld();
     if (!this.hasBegun) {
-      const body = this.#chunks[0] as Buffer;
+      const body = failed ?? (this.#chunks[0] as Buffer);
       this.#begin(body.length);
       if (this.#parts.sendsEarly()) this.#relay(body);
       else this.#tail = body;
     }
-    this.#parts.events.ended({ ended: 'complete', meter, lastPiece: this.#tail, error: null, over });
+    const delivery: Delivery = { ended: 'complete', meter, lastPiece: this.#tail, error: null, over };
+    this.#parts.events.ended(failed === null ? delivery : { ...delivery, failed: true });
+  }
+
+  /** What goes to the client of an answer that is none; null: nothing does, and the attempt knows. */
+  #failedBody({ failure }: MeterResult): Buffer | null {
+    const { events } = this.#parts;
+    if (failure === undefined) {
+      events.incomplete(UNUSABLE);
+      return null;
+    }
+    const relayed = this.hasBegun ? null : failure.relayed;
+    return events.providerFailed(failure.said, relayed !== null) ? relayed : null;
   }
 
   drop(): void {

@@ -3,7 +3,7 @@ import { fakeAnswer } from '../../test/fake-answer.js';
 import { FORMATS } from '../../test/formats.js';
 import { FRAME_BYTES_MAX, LONG_FRAME_BYTES_MAX } from '../domain/event-stream.js';
 import { READERS } from '../domain/formats/readers.js';
-import { PARTIAL_FRAMES } from '../memory/held-bytes.js';
+import { HELD_BEGINNINGS, PARTIAL_FRAMES } from '../memory/held-bytes.js';
 import type { BodyFailure, Delivery } from './delivery.js';
 import { StreamRelay } from './relay-stream.js';
 
@@ -14,6 +14,7 @@ function relay(format: keyof typeof READERS = 'response') {
   const written: Buffer[] = [];
   const deliveries: Delivery[] = [];
   const failures: BodyFailure[] = [];
+  const commits: (() => void)[] = [];
   const answer = fakeAnswer({ write: (bytes) => written.push(bytes) > 0 });
   const stream = new StreamRelay({
     answer,
@@ -23,15 +24,19 @@ function relay(format: keyof typeof READERS = 'response') {
     requestId: 'id',
     events: {
       begun: () => undefined,
+      firstEvent: () => undefined,
+      keptBack: (commit) => void commits.push(commit),
       firstToken: () => undefined,
       ended: (delivery) => void deliveries.push(delivery),
       incomplete: (result) => void failures.push(result),
+      providerFailed: () => true,
       pause: () => undefined,
     },
   });
   return {
     stream,
     failures,
+    commits,
     push: (...chunks: string[]) => chunks.forEach((chunk) => stream.data(Buffer.from(chunk))),
     sent: () => Buffer.concat(written).toString(),
     sentBytes: () => written.reduce((sum, { length }) => sum + length, 0),
@@ -94,4 +99,47 @@ test('an event without an end behind another one passes up to its bound, and nex
   expect(sentBytes()).toBeGreaterThan(LONG_FRAME_BYTES_MAX - FRAME_BYTES_MAX);
   stream.drop();
   expect(PARTIAL_FRAMES.held).toBe(0);
+});
+
+const CREATED = RESPONSES.first.slice(0, RESPONSES.first.indexOf('\n\n') + 2);
+const ADDED = RESPONSES.first.slice(CREATED.length);
+
+test('what only begins a response waits for what shows an answer, and goes out in front of it', () => {
+  const { push, sent, commits } = relay();
+  push(': wait\n\n', CREATED);
+  expect([sent(), commits.length, HELD_BEGINNINGS.held]).toEqual(['', 1, CREATED.length + 8]);
+  push(ADDED);
+  expect([sent(), HELD_BEGINNINGS.held]).toEqual([`: wait\n\n${CREATED}${ADDED}`, 0]);
+});
+
+test('after its time it goes to the client all the same, and what follows at once', () => {
+  const { push, sent, commits } = relay();
+  push(': wait\n\n');
+  commits[0]?.();
+  expect(sent()).toBe(': wait\n\n');
+  push(CREATED, ': wait\n\n');
+  expect(sent()).toBe(`: wait\n\n${CREATED}: wait\n\n`);
+  expect([commits.length, HELD_BEGINNINGS.held]).toEqual([1, 0]);
+});
+
+test('a beginning has a bound, alone and with all others', () => {
+  const comment = `:${'x'.repeat(1_021)}\n\n`;
+  const alone = relay();
+  for (let count = 0; count < 256; count += 1) alone.push(comment);
+  expect(alone.sentBytes()).toBe(0);
+  alone.push(comment);
+  expect(alone.sentBytes()).toBe(257 * comment.length);
+  HELD_BEGINNINGS.take(HELD_BEGINNINGS.bytesMax);
+  const crowded = relay();
+  crowded.push(comment);
+  expect(crowded.sentBytes()).toBe(comment.length);
+  HELD_BEGINNINGS.give(HELD_BEGINNINGS.bytesMax);
+});
+
+test.each(['drop', 'end'] as const)('nothing of a beginning is held after its stream: %s', (how) => {
+  const { stream, push, failures } = relay();
+  push(': wait\n\n');
+  if (how === 'end') stream.end(false);
+  stream.drop();
+  expect([HELD_BEGINNINGS.held, failures.length]).toEqual([0, how === 'end' ? 1 : 0]);
 });

@@ -1,13 +1,13 @@
 import type { GatewayError } from '@gateway/contracts/errors';
 import { FrameOverflow, FrameSplitter, type Frame } from '../domain/event-stream.js';
 import { PASS } from '../domain/formats/meter.js';
-import type { AnswerReader, StreamMeter, StreamMeterOptions } from '../domain/formats/meter.js';
-import { PARTIAL_FRAMES } from '../memory/held-bytes.js';
+import type { AnswerReader, ProviderFailure, StreamMeter, StreamMeterOptions } from '../domain/formats/meter.js';
+import { HELD_BEGINNINGS, PARTIAL_FRAMES } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
 import { UNUSABLE, type AnswerRelay, type Delivery, type RelayEvents } from './delivery.js';
 
-/** Comments before the first event are kept back up to this size; with more of them the stream counts as begun. */
-const COMMENT_BYTES_MAX = 64 * 1024;
+/** What comes before an event that shows an answer is kept back up to this size: of such a beginning a response is repeated whole. */
+const BEGINNING_BYTES_MAX = 256 * 1024;
 /** Bytes that follow the final marker and are sent with it; what is beyond them is dropped. */
 const FOLLOWING_BYTES_MAX = 64 * 1024;
 const LF = 0x0a;
@@ -37,10 +37,12 @@ export class StreamRelay implements AnswerRelay {
   readonly #parts: StreamRelayParts;
   readonly #splitter = new FrameSplitter();
   readonly #meter: StreamMeter;
-  /** Frames that were not sent yet: comments before the first event. */
+  /** Frames that were not sent yet: comments and early events. Their bytes are this stream's part of {@link HELD_BEGINNINGS}. */
   #kept: Buffer[] = [];
   #keptBytes = 0;
   #hasEvent = false;
+  /** The answer goes to the client: an event has shown one, or too much or too long was kept back. */
+  #isDecided = false;
   /** The final marker and the frames that followed it; null before it came. */
   #lastPiece: Buffer[] | null = null;
   #lastPieceBytes = 0;
@@ -78,7 +80,14 @@ export class StreamRelay implements AnswerRelay {
   drop(): void {
     this.#isOver = true;
     this.#count(0);
-    this.#kept = [];
+    this.#takeKept();
+  }
+
+  /** Sends what is kept back, and what follows: from now on it is this provider's answer. */
+  commit(): void {
+    if (this.#isOver || this.hasBegun) return;
+    this.#isDecided = true;
+    this.#send([]);
   }
 
   stop(how: 'client_left' | 'cut', error: GatewayError | null): void {
@@ -88,14 +97,15 @@ export class StreamRelay implements AnswerRelay {
   #relay(frames: readonly Frame[]): void {
     const passing: Buffer[] = [];
     for (const [index, frame] of frames.entries()) {
-      const { pass, final, providerError, error } = frame.isPiece ? PASS : this.#meter.see(frame);
+      const { pass, final, early, failure } = frame.isPiece ? PASS : this.#meter.see(frame);
       if (!this.#hasToken && this.#meter.hasText()) {
         this.#hasToken = true;
         this.#parts.events.firstToken();
       }
       const bytes = this.#passingOf(frame, pass);
+      if (failure !== null) return this.#fail(passing, failure);
       // A final marker may be told by its name alone.
-      if ((frame.data !== null || final) && error === null) this.#hasEvent = true;
+      if (frame.data !== null || final) this.#hear(early);
       if (final) {
         this.#send(passing);
         this.#lastPiece = [bytes];
@@ -103,14 +113,24 @@ export class StreamRelay implements AnswerRelay {
         return this.#finish('complete', null);
       }
       if (bytes.length > 0) passing.push(bytes);
-      if (providerError) {
-        this.#send(passing);
-        return error === null
-          ? this.#finish('cut', null)
-          : this.#parts.events.incomplete({ kind: 'provider_error', error });
-      }
     }
     this.#send(passing);
+  }
+
+  #hear(early: boolean): void {
+    if (!early) this.#isDecided = true;
+    if (this.#hasEvent) return;
+    this.#hasEvent = true;
+    this.#parts.events.firstEvent();
+  }
+
+  /** The provider says that it has failed: in its own form, if the client is to have that. */
+  #fail(passing: Buffer[], { said, relayed }: ProviderFailure): void {
+    this.#send(passing);
+    if (!this.#parts.events.providerFailed(said, relayed !== null) || relayed === null) return;
+    this.#isDecided = true;
+    this.#send([relayed]);
+    this.#finish('cut', null);
   }
 
   /** What goes to the client of a frame. The LF of a CRLF that was cut in two before it goes with the frame before. */
@@ -171,17 +191,33 @@ export class StreamRelay implements AnswerRelay {
     if (!this.#parts.answer.write(bytes)) this.#parts.events.pause();
   }
 
-  /** The first event opens the answer; what came before it goes out in front of it. */
+  /** An event that shows an answer opens it; what came before it goes out in front of it. */
   #mayBegin(frames: Buffer[]): boolean {
-    for (const bytes of frames) this.#keptBytes += bytes.length;
-    if (!this.#hasEvent && this.#keptBytes <= COMMENT_BYTES_MAX) {
-      this.#kept.push(...frames);
-      return false;
-    }
-    frames.unshift(...this.#kept);
-    this.#kept = [];
+    if (!this.#isDecided && this.#keep(frames)) return false;
+    this.#isDecided = true;
+    frames.unshift(...this.#takeKept());
     this.#begin();
     return true;
+  }
+
+  /** False: it does not fit. */
+  #keep(frames: readonly Buffer[]): boolean {
+    let bytes = 0;
+    for (const frame of frames) bytes += frame.length;
+    if (bytes === 0) return true;
+    if (this.#keptBytes + bytes > BEGINNING_BYTES_MAX || !HELD_BEGINNINGS.take(bytes)) return false;
+    if (this.#keptBytes === 0) this.#parts.events.keptBack(() => this.commit());
+    this.#keptBytes += bytes;
+    this.#kept.push(...frames);
+    return true;
+  }
+
+  #takeKept(): Buffer[] {
+    const kept = this.#kept;
+    HELD_BEGINNINGS.give(this.#keptBytes);
+    this.#kept = [];
+    this.#keptBytes = 0;
+    return kept;
   }
 
   #begin(): void {
@@ -192,9 +228,10 @@ export class StreamRelay implements AnswerRelay {
   }
 
   #finish(ended: 'complete' | 'client_left' | 'cut', error: GatewayError | null): void {
-    this.#isOver = true;
     this.#count(0);
-    if (ended === 'complete' && !this.hasBegun) this.#begin();
+    if (ended === 'complete' && !this.hasBegun) this.commit();
+    this.#isOver = true;
+    this.#takeKept();
     const lastPiece = this.#lastPiece;
     const delivery: Delivery = {
       ended,

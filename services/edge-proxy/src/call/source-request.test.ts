@@ -43,6 +43,13 @@ test('the address is the base URL and the path of the endpoint, unless the sourc
   );
 });
 
+test("a source is asked by a user agent of our own, unless it names another; the client's stays here", () => {
+  const raw = ['user-agent', 'client/1'];
+  expect(header(requestFor({}, { raw }).headers, 'user-agent')).toEqual(['model-gateway/1']);
+  const headers = { 'User-Agent': 'partner/2' };
+  expect(header(requestFor({ headers }, { raw }).headers, 'user-agent')).toEqual(['partner/2']);
+});
+
 test('of the query only beta is passed on', () => {
   expect(requestFor({}, { query: 'a=1&beta=true&b=2' }).path).toBe('/base/v1/chat/completions?beta=true');
   expect(requestFor({}, { query: 'nobeta=1&beta=%0d' }).path).toBe('/base/v1/chat/completions');

@@ -13,6 +13,9 @@ const BETA_PARAMETER = /(?:^|&)(beta=[A-Za-z0-9._~-]{0,64})(?=&|$)/;
  */
 const ANTHROPIC_VERSION_DEFAULT = '2023-06-01';
 
+/** Who asks: firewalls of providers refuse requests of nobody. A source's own headers may name another. */
+const USER_AGENT = 'model-gateway/1';
+
 /** What is sent to a source: the allow-listed headers, the source's own, and the body with its model replaced. */
 export function sourceRequest(call: AdmittedCall, opened: OpenedSource, freshConnection: boolean): SourceRequest {
   const { source, origin, headers } = opened;
@@ -37,7 +40,14 @@ function pathOf({ source, basePath }: OpenedSource, endpoint: Endpoint, query: s
 
 /** The allow-list (behaviour §3, Request headers). Everything else of the client stays here, its key first of all. */
 function forwardedHeaders(client: ClientHeaders, style: EndpointStyle, { source }: OpenedSource): string[] {
-  const headers = ['content-type', client.contentType ?? 'application/json', 'accept-encoding', 'identity'];
+  const headers = [
+    'content-type',
+    client.contentType ?? 'application/json',
+    'accept-encoding',
+    'identity',
+    'user-agent',
+    USER_AGENT,
+  ];
   if (client.accept !== undefined) headers.push('accept', client.accept);
   if (client.openaiBeta !== undefined) headers.push('openai-beta', client.openaiBeta);
   const version = client.anthropicVersion ?? (style === 'messages' ? ANTHROPIC_VERSION_DEFAULT : undefined);

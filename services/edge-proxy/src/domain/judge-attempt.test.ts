@@ -4,32 +4,32 @@ import { COOL_DOWN_DEFAULT_MS, COOL_DOWN_MS_MAX, finalError, judgeAttempt } from
 import type { AttemptFacts, AttemptResult, JudgedAttempt } from './judge-attempt.js';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
-const FACTS: AttemptFacts = { style: 'chat', streamed: false, nowMs: NOW };
+const FACTS: AttemptFacts = { style: 'chat', streamed: false, upstreamModel: 'up-1', nowMs: NOW };
 const GENERIC = "The model's provider rejected the request body.";
 
 test.each<[number, JudgedAttempt['step'], number, string]>([
   [400, 'final', 400, 'invalid_request'],
-  [401, 'final', 401, 'upstream_auth_error'],
-  [402, 'final', 403, 'upstream_auth_error'],
-  [403, 'final', 403, 'upstream_auth_error'],
-  [404, 'final', 404, 'model_not_found'],
+  [401, 'next_source', 401, 'upstream_auth_error'],
+  [402, 'next_source', 403, 'upstream_auth_error'],
+  [403, 'next_source', 403, 'upstream_auth_error'],
+  [404, 'next_source', 404, 'model_not_found'],
   [405, 'final', 400, 'invalid_request'],
-  [408, 'final', 504, 'upstream_timeout'],
+  [408, 'next_source', 504, 'upstream_timeout'],
   [409, 'final', 400, 'invalid_request'],
   [413, 'final', 413, 'request_entity_too_large'],
   [418, 'final', 400, 'invalid_request'],
   [422, 'final', 400, 'invalid_request'],
-  [425, 'final', 504, 'upstream_timeout'],
+  [425, 'next_source', 504, 'upstream_timeout'],
   [429, 'next_source', 429, 'rate_limit_exceeded'],
   [451, 'final', 400, 'invalid_request'],
-  [500, 'final', 500, 'upstream_error'],
-  [501, 'final', 501, 'upstream_error'],
+  [500, 'next_source', 500, 'upstream_error'],
+  [501, 'next_source', 501, 'upstream_error'],
   [502, 'next_source', 502, 'upstream_error'],
   [503, 'next_source', 503, 'upstream_error'],
   [504, 'next_source', 504, 'upstream_error'],
-  [524, 'final', 524, 'upstream_error'],
+  [524, 'next_source', 524, 'upstream_error'],
   [529, 'next_source', 529, 'upstream_error'],
-  [599, 'final', 599, 'upstream_error'],
+  [599, 'next_source', 599, 'upstream_error'],
   [600, 'final', 502, 'upstream_error'],
   [301, 'final', 502, 'upstream_error'],
   [302, 'final', 502, 'upstream_error'],
@@ -105,7 +105,7 @@ test.each<[string, AttemptResult, Partial<JudgedAttempt>, string | null]>([
   [
     'broken in the body',
     { kind: 'broken_in_body' },
-    { step: 'final', outcome: 'broken', possiblyPaid: true, countsAsFailure: true },
+    { step: 'next_source', outcome: 'broken', possiblyPaid: true, countsAsFailure: true },
     'upstream_timeout',
   ],
   [
@@ -134,7 +134,7 @@ test.each<[string, AttemptResult, Partial<JudgedAttempt>, string | null]>([
 
 test("a plain body that is no answer is the provider's error, 502", () => {
   const judged = judge({ kind: 'unusable_body' });
-  expect(judged).toMatchObject({ step: 'final', outcome: 'broken', possiblyPaid: true, countsAsFailure: true });
+  expect(judged).toMatchObject({ step: 'next_source', outcome: 'broken', possiblyPaid: true, countsAsFailure: true });
   expect(judged.error).toMatchObject({ status: 502, code: 'upstream_error' });
 });
 
@@ -148,7 +148,9 @@ test('a usable answer is final and without error', () => {
     coolDownMs: null,
     countsAsFailure: false,
     reached: true,
-    alarm: false,
+    refusal: null,
+    errorClass: null,
+    said: null,
   });
 });
 
@@ -168,6 +170,7 @@ test.each<[boolean, string | undefined, string | undefined, boolean]>([
   if (usable) expect(judged).toMatchObject({ outcome: 'completed', error: null });
   else
     expect(judged).toMatchObject({
+      step: 'next_source',
       outcome: 'broken',
       possiblyPaid: true,
       countsAsFailure: true,
@@ -199,16 +202,18 @@ test('only a 429 has Retry-After and a cool-down', () => {
 });
 
 test.each([
-  [400, false, false],
-  [401, true, true],
-  [402, true, true],
-  [403, false, true],
-  [404, false, false],
-  [500, true, false],
-  [503, true, false],
-  [302, true, false],
-])('%i counts as failure %p, is an alarm %p', (status, countsAsFailure, alarm) => {
-  expect(judge(answered({ status }))).toMatchObject({ countsAsFailure, alarm });
+  [400, false, null],
+  [401, false, 'certain'],
+  [402, false, 'certain'],
+  [403, false, 'unclear'],
+  [404, false, 'unclear'],
+  [408, true, null],
+  [409, false, null],
+  [500, true, null],
+  [503, true, null],
+  [302, true, null],
+])('%i counts as failure %p, is a refusal of ours %p', (status, countsAsFailure, refusal) => {
+  expect(judge(answered({ status }))).toMatchObject({ countsAsFailure, refusal });
 });
 
 test("only 400 and 422 on chat-style endpoints carry the provider's text", () => {
@@ -226,7 +231,7 @@ test.each([
   ['no JSON', 'bad request'],
   ['cut JSON', '{"error":{"message":"temperature'],
   ['no message', '{"error":{"code":1}}'],
-  ['a message of another type', '{"error":{"message":{"a":1}}}'],
+  ['a message without a text', '{"error":{"message":{"a":1}}}'],
   ['an empty message', '{"error":{"message":"  "}}'],
   ['nothing', ''],
 ])('a 400 whose body is %s gets our text', (_name, body) => {
@@ -254,6 +259,43 @@ test('the text of a 413 does not claim the limit of the gateway', () => {
 test('the text for refused credentials says nothing of the provider', () => {
   const bodyStart = Buffer.from('{"error":{"message":"Incorrect API key provided: sk-abc123"}}');
   expect(judge(answered({ status: 401, bodyStart })).error?.message).toMatch(/Your API key is fine/);
+});
+
+test('of a 404 the client is told what is known: the model, or something that its request names', () => {
+  const of = (error: object) =>
+    judge(answered({ status: 404, bodyStart: Buffer.from(JSON.stringify({ error })) })).error;
+  expect(of({ message: 'The model `up-1` does not exist', code: 'model_not_found' })).toMatchObject({
+    code: 'model_not_found',
+    param: 'model',
+    message: "The model's provider does not know this model.",
+  });
+  for (const message of ["Item with id 'rs_1' not found.", 'File not found: file_1']) {
+    const error = of({ message });
+    expect(error).toMatchObject({ status: 404, code: 'model_not_found', param: null });
+    expect(error?.message).toContain('something that the request names');
+  }
+  expect(of({ message: 'Not Found' })).toMatchObject({ code: 'model_not_found', param: null });
+});
+
+test('a JSON answer to a stream is judged by the error that it is', () => {
+  const bodyStart = Buffer.from('{"error":{"code":429,"message":"slow down"}}');
+  const judged = judge(answered({ status: 200, bodyStart, retryAfter: '7' }), { streamed: true });
+  expect(judged).toMatchObject({ step: 'next_source', status: 200, coolDownMs: 7_000, countsAsFailure: false });
+  expect(judged.error).toMatchObject({ status: 429, code: 'rate_limit_exceeded', retryAfterSeconds: 7 });
+});
+
+test('if all failed, what may be repeated goes before what is ours, the last of its kind; a final word goes before all', () => {
+  const unauthorized = judge(answered({ status: 401 }));
+  const limited = judge(answered({ status: 429, retryAfter: '3' }));
+  const down = judge(answered({ status: 503 }));
+  const unknown = judge(answered({ status: 404 }));
+  const rejected = judge(answered({ status: 400 }));
+  expect(finalError([limited, unauthorized])).toMatchObject({ code: 'rate_limit_exceeded', retryAfterSeconds: 3 });
+  expect(finalError([down, unknown, unauthorized])).toMatchObject({ status: 503, code: 'upstream_error' });
+  expect(finalError([down, limited, unknown])).toMatchObject({ code: 'rate_limit_exceeded' });
+  expect(finalError([unauthorized, unknown])).toMatchObject({ code: 'model_not_found' });
+  expect(finalError([unauthorized, judge({ kind: 'unreachable' })])).toMatchObject({ code: 'upstream_auth_error' });
+  expect(finalError([limited, rejected])).toMatchObject({ status: 400, code: 'invalid_request' });
 });
 
 test('the answer is that of the last attempt that reached a provider', () => {

@@ -2,8 +2,11 @@ import { gatewayError } from '@gateway/contracts/errors';
 import type { GatewayError } from '@gateway/contracts/errors';
 import type { AttemptRecord } from '@gateway/contracts/messages';
 import type { EndpointStyle } from './endpoints.js';
-import { statusError } from './provider-error.js';
+import { CLASS_RULES } from './class-rules.js';
+import { classifyError, type ErrorClass } from './error-class.js';
+import { clientError } from './provider-error.js';
 import { retryAfterSeconds } from './retry-after.js';
+import { readErrorBody, type SaidError } from './said-error.js';
 
 /** Bytes of a provider's error body that are read for its text. */
 export const ERROR_BODY_BYTES_MAX = 64 * 1024;
@@ -21,7 +24,9 @@ export type AttemptResult =
       readonly contentType: string | undefined;
       /** What the body is still encoded with: undefined or `identity` once it is decoded. */
       readonly contentEncoding: string | undefined;
-      /** Of answers other than 200: the first {@link ERROR_BODY_BYTES_MAX} bytes; otherwise may be empty. */
+      /** A header that names the error. */
+      readonly errorType?: string | undefined;
+      /** Of answers other than 200, and of a 200 that is no stream although one was asked for: the first {@link ERROR_BODY_BYTES_MAX} bytes; otherwise may be empty. */
       readonly bodyStart: Buffer;
     }
   /** Refused, DNS, TLS, connect time-out: nothing was sent. */
@@ -37,10 +42,10 @@ export type AttemptResult =
     }
   /** After the request was sent, before the first response byte. */
   | { readonly kind: 'broken_before_head'; readonly reusedConnection: boolean }
-  /** After the response head: the network, or a provider's error event. */
+  /** After the response head, by the network. */
   | { readonly kind: 'broken_in_body' }
-  /** A provider's error event, which the client gets as this error. */
-  | { readonly kind: 'provider_error'; readonly error: GatewayError }
+  /** A provider's error inside a stream, or as a whole answer with status 200. */
+  | { readonly kind: 'provider_error'; readonly said: SaidError | null }
   /** No answer: a complete plain body that is none (`MeterResult.finished` false), a stream without events, a frame too long. */
   | { readonly kind: 'unusable_body' }
   /** The client left. `sent`: the request had gone to the source. */
@@ -52,12 +57,14 @@ export interface AttemptFacts {
   readonly style: EndpointStyle;
   /** The client asked for a stream. */
   readonly streamed: boolean;
+  /** The name under which the source knows the model. */
+  readonly upstreamModel: string;
   /** For a Retry-After that is a date. */
   readonly nowMs: number;
 }
 
 export interface JudgedAttempt {
-  /** `final` with `error` null: the answer is usable, or nobody waits for it. */
+  /** As long as nothing went to the client. `final` with `error` null: the answer is usable, or nobody waits for it. */
   readonly step: 'next_source' | 'fresh_connection' | 'final';
   readonly outcome: AttemptRecord['outcome'];
   /** The provider's status, null if none came. */
@@ -72,16 +79,19 @@ export interface JudgedAttempt {
   readonly countsAsFailure: boolean;
   /** A provider was reached: its word goes before `upstream_unreachable`. */
   readonly reached: boolean;
-  /** The provider refused the gateway's own credentials or account: the operator is told. */
-  readonly alarm: boolean;
+  /**
+   * The source cannot serve us: it rests for long, and its operator is told. `unclear`: a client may have caused it by what it sent, so
+   * that several accounts have to meet it first.
+   */
+  readonly refusal: 'certain' | 'unclear' | null;
+  /** What the provider said that it is about; null when it said nothing. */
+  readonly errorClass: ErrorClass | null;
+  /** Its own words, not cleaned. */
+  readonly said: SaidError | null;
 }
 
-/** Answers after which another source is asked (behaviour §3). */
-const FAILOVER_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504, 529]);
 /** The provider gave up waiting: what it waited for may have been computed. */
 const PAID_STATUSES: ReadonlySet<number> = new Set([408, 504, 524]);
-/** Nothing but the gateway's credentials and account decides these. */
-const CREDENTIAL_STATUSES: ReadonlySet<number> = new Set([401, 402, 403]);
 
 const NOTHING: JudgedAttempt = {
   step: 'final',
@@ -92,7 +102,9 @@ const NOTHING: JudgedAttempt = {
   coolDownMs: null,
   countsAsFailure: false,
   reached: true,
-  alarm: false,
+  refusal: null,
+  errorClass: null,
+  said: null,
 };
 
 const UNREACHED = { outcome: 'unreachable', possiblyPaid: false, reached: false } as const;
@@ -115,11 +127,11 @@ export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): Judged
         ? { ...failed, step: 'fresh_connection', outcome: 'broken', countsAsFailure: false }
         : { ...failed, step: 'next_source', outcome: 'broken' };
     case 'broken_in_body':
-      return { ...failed, outcome: 'broken' };
+      return { ...failed, step: 'next_source', outcome: 'broken' };
     case 'provider_error':
-      return { ...failed, outcome: 'broken', error: result.error };
+      return { ...judgeError(result.said, null, facts, undefined, undefined), outcome: 'broken', possiblyPaid: true };
     case 'unusable_body':
-      return { ...failed, outcome: 'broken', error: unusable() };
+      return { ...failed, step: 'next_source', outcome: 'broken', error: unusable() };
     case 'abandoned':
       return { ...NOTHING, outcome: 'abandoned', possiblyPaid: result.sent, reached: result.sent };
     case 'stopped': {
@@ -129,32 +141,58 @@ export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): Judged
   }
 }
 
-/** The answer when no source is left: the last attempt that reached a provider, else `upstream_unreachable`. */
+/**
+ * The answer when no source is left, or the last one was final: the word of the last, if that is final; else the most useful one, which
+ * may be repeated (429, 5xx), before one that may not; of its kind the last. `upstream_unreachable` only if none was reached.
+ */
 export function finalError(attempts: readonly JudgedAttempt[]): GatewayError {
-  const last = attempts.findLast(({ reached, error }) => reached && error !== null);
-  return last?.error ?? gatewayError('upstream_unreachable');
+  const reached = attempts.filter(({ reached, error }) => reached && error !== null);
+  const last = reached.at(-1);
+  const isFinal = last !== undefined && last === attempts.at(-1) && last.step === 'final';
+  const decides = isFinal ? last : (reached.findLast(({ error }) => mayBeRepeated(error)) ?? last);
+  return decides?.error ?? gatewayError('upstream_unreachable');
+}
+
+function mayBeRepeated(error: GatewayError | null): boolean {
+  return error !== null && (error.status === 429 || error.status >= 500);
 }
 
 type Answer = Extract<AttemptResult, { kind: 'answered' }>;
 
 function judgeAnswer(answer: Answer, facts: AttemptFacts): JudgedAttempt {
   const { status } = answer;
-  if (status === 200) {
-    if (isUsable(answer, facts.streamed)) return { ...NOTHING, status };
-    return { ...NOTHING, outcome: 'broken', status, possiblyPaid: true, error: unusable(), countsAsFailure: true };
+  const said = isDecoded(answer) ? readErrorBody(answer.bodyStart) : null;
+  if (status !== 200) {
+    const judged = judgeError(said, status, facts, answer.retryAfter, answer.errorType);
+    return { ...judged, outcome: 'rejected', status, possiblyPaid: PAID_STATUSES.has(status) || status < 300 };
   }
-  const seconds = status === 429 ? retryAfterSeconds(answer.retryAfter, facts.nowMs) : undefined;
+  if (isUsable(answer, facts.streamed)) return { ...NOTHING, status };
+  const failed = { outcome: 'broken', status, possiblyPaid: true } as const;
+  if (said !== null) return { ...judgeError(said, null, facts, answer.retryAfter, answer.errorType), ...failed };
+  return { ...NOTHING, ...failed, step: 'next_source', error: unusable(), countsAsFailure: true };
+}
+
+/** What follows from a provider's error, by its class. @param status of the answer; null inside a stream, and of a 200 */
+function judgeError(
+  said: SaidError | null,
+  status: number | null,
+  facts: AttemptFacts,
+  retryAfter: string | undefined,
+  errorType: string | undefined,
+): JudgedAttempt {
+  const classified = classifyError({ status, said, errorType, upstreamModel: facts.upstreamModel });
+  const rule = CLASS_RULES[classified.class];
+  const seconds = rule.rest === 'cool_down' ? retryAfterSeconds(retryAfter, facts.nowMs) : undefined;
   return {
     ...NOTHING,
-    step: FAILOVER_STATUSES.has(status) ? 'next_source' : 'final',
+    step: rule.next ? 'next_source' : 'final',
     outcome: 'rejected',
-    status,
-    possiblyPaid: PAID_STATUSES.has(status) || status < 300,
-    error: statusError(status, facts.style, readableBody(answer), seconds),
-    coolDownMs: status === 429 ? coolDownMs(seconds) : null,
-    // 403 is left out: some providers answer it for a client's content, which must not open everybody's breaker
-    countsAsFailure: status >= 500 || status === 401 || status === 402 || status < 400,
-    alarm: CREDENTIAL_STATUSES.has(status),
+    error: clientError(classified, facts.style, said, seconds),
+    coolDownMs: rule.rest === 'cool_down' ? coolDownMs(seconds) : null,
+    countsAsFailure: rule.countsAsFailure,
+    refusal: rule.rest !== 'refused' ? null : classified.certain ? 'certain' : 'unclear',
+    errorClass: classified.class,
+    said,
   };
 }
 
@@ -164,14 +202,19 @@ function unusable(): GatewayError {
 
 /** The kind of body that was asked for, decoded. */
 function isUsable(answer: Answer, streamed: boolean): boolean {
-  const mediaType = answer.contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  const isJson =
-    mediaType === 'application/json' || (mediaType.startsWith('application/') && mediaType.endsWith('+json'));
-  return isDecoded(answer) && (streamed ? mediaType === 'text/event-stream' : isJson);
+  return (
+    isDecoded(answer) &&
+    (streamed ? mediaTypeOf(answer.contentType) === 'text/event-stream' : isJson(answer.contentType))
+  );
 }
 
-function readableBody(answer: Answer): Buffer | null {
-  return isDecoded(answer) ? answer.bodyStart : null;
+export function isJson(contentType: string | undefined): boolean {
+  const mediaType = mediaTypeOf(contentType);
+  return mediaType === 'application/json' || (mediaType.startsWith('application/') && mediaType.endsWith('+json'));
+}
+
+function mediaTypeOf(contentType: string | undefined): string {
+  return contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
 function isDecoded({ contentEncoding }: Answer): boolean {

@@ -1,62 +1,81 @@
 import { gatewayError } from '@gateway/contracts/errors';
 import type { GatewayError } from '@gateway/contracts/errors';
 import type { EndpointStyle } from './endpoints.js';
-import { providerMessage } from './provider-message.js';
+import type { ClassifiedError } from './error-class.js';
+import { cleanMessage } from './provider-message.js';
+import { recoveryText } from './recovery-text.js';
+import type { SaidError } from './said-error.js';
 
 const REJECTED = "The model's provider rejected the request body.";
-const CONTEXT_TOO_LONG = 'prompt is too long for this model';
-const CONTEXT_TOO_LONG_WORDS =
-  /context[ _-]?(?:length|window)|maximum context|prompt is too long|too many (?:input )?tokens|input is too long/i;
+const MODERATED = "The model's provider refused this request for its content.";
+const CANNOT_PASS = "The model's provider sent an answer that cannot be passed on.";
 
-/** Whether the text of an answer of this status is looked at: the body of any other needs no waiting for. */
+/** Answers whose body tells no more than their status: nobody waits for it. */
+const TELLS_NOTHING: ReadonlySet<number> = new Set([502, 503, 504, 529]);
+
+/** Whether the body of an answer of this status is read for its error: it may change what follows. */
 export function readsErrorText(status: number): boolean {
-  return status === 400 || status === 422;
+  return status >= 400 && status <= 599 && !TELLS_NOTHING.has(status);
 }
 
 /**
- * What the client gets for a provider's final status other than 200 (behaviour §3, table). The texts are ours, one per
- * class; only 400 and 422 on chat-style endpoints show the provider's.
- * @param body the beginning of the answer's body; null when it cannot be read
- * @param retryAfterSeconds of a 429, if the provider sent one
+ * What the client gets for a provider's error, if it gets it as an answer. The texts are ours, one per class; only what a provider says of
+ * a body (400, 422) is repeated on chat-style endpoints, cleaned.
+ * @param retryAfterSeconds of a limited rate, if the provider sent one
  */
-export function statusError(
-  status: number,
+export function clientError(
+  { class: what, status }: ClassifiedError,
   style: EndpointStyle,
-  body: Buffer | null,
+  said: SaidError | null,
   retryAfterSeconds: number | undefined,
 ): GatewayError {
-  switch (status) {
-    case 400:
-    case 422:
-      return gatewayError('invalid_request', rejectedText(style, body));
-    case 401:
-      return gatewayError('upstream_auth_error', undefined, { status: 401 });
-    case 402:
-    case 403:
+  switch (what) {
+    case 'body':
+      if (status === 413) {
+        return gatewayError('request_entity_too_large', "The request is too large for the model's provider.");
+      }
+      return gatewayError('invalid_request', bodyText(style, said, REJECTED));
+    case 'content':
+      return gatewayError(
+        'invalid_request',
+        status === 400 || status === 422 ? bodyText(style, said, MODERATED) : MODERATED,
+      );
+    case 'credential':
+      return gatewayError('upstream_auth_error', undefined, { status: status === 403 ? 403 : 401 });
+    case 'funds':
+    case 'forbidden':
       return gatewayError('upstream_auth_error', undefined, { status: 403 });
-    case 404:
+    case 'model':
+      if (status === 403) return gatewayError('upstream_auth_error', undefined, { status: 403 });
       return gatewayError('model_not_found', "The model's provider does not know this model.", { param: 'model' });
-    case 408:
-    case 425:
-      return gatewayError('upstream_timeout');
-    case 413:
-      return gatewayError('request_entity_too_large', "The request is too large for the model's provider.");
-    case 429:
+    case 'item':
+      if (status === 400 || status === 422) return gatewayError('invalid_request', bodyText(style, said, REJECTED));
+      return gatewayError(
+        'model_not_found',
+        "The model's provider does not know something that the request names: an item, a file or an earlier response.",
+      );
+    case 'not_found':
+      return gatewayError(
+        'model_not_found',
+        "The model's provider does not know this model, or something that the request names.",
+      );
+    case 'quota':
       return gatewayError('rate_limit_exceeded', undefined, { retryAfterSeconds });
-    default:
-      return otherStatusError(status);
+    case 'late':
+      return gatewayError('upstream_timeout');
+    case 'overload':
+      return gatewayError('upstream_error', undefined, { status: status !== null && status >= 500 ? status : 502 });
+    case 'unexpected':
+      return gatewayError('invalid_request', REJECTED);
+    case 'foreign':
+      return gatewayError('upstream_error', CANNOT_PASS);
   }
 }
 
-function otherStatusError(status: number): GatewayError {
-  if (status >= 500 && status <= 599) return gatewayError('upstream_error', undefined, { status });
-  if (status >= 400 && status <= 499) return gatewayError('invalid_request', REJECTED);
-  return gatewayError('upstream_error', "The model's provider sent an answer that cannot be passed on.");
-}
-
-function rejectedText(style: EndpointStyle, body: Buffer | null): string {
-  const message = body === null ? null : providerMessage(body);
-  if (message === null) return REJECTED;
-  if (style === 'chat') return message;
-  return CONTEXT_TOO_LONG_WORDS.test(message) ? CONTEXT_TOO_LONG : REJECTED;
+function bodyText(style: EndpointStyle, said: SaidError | null, generic: string): string {
+  const message = said?.message ?? null;
+  if (message === null) return generic;
+  if (style === 'messages') return recoveryText(message) ?? generic;
+  const cleaned = cleanMessage(message);
+  return cleaned === '' ? generic : cleaned;
 }

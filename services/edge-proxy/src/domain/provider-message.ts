@@ -2,6 +2,8 @@
 export const PROVIDER_MESSAGE_LENGTH_MAX = 2_000;
 /** Characters that are cleaned; what lies behind them could not be shown anyway. */
 const CLEANED_LENGTH_MAX = 4_000;
+/** Characters that are read of a text before its runs of spaces are one. */
+const KNOWN_LENGTH_MAX = 64 * 1024;
 /** A run of characters of that length, with a part of that length, is taken for a secret or an id. */
 const OPAQUE_LENGTH_MIN = 24;
 const OPAQUE_PART_MIN = 12;
@@ -20,16 +22,16 @@ const REMOVALS: readonly RegExp[] = [
   /\blocalhost(?::\d{1,5})?\b/gi,
   /(?:\b[0-9a-f]{1,4}:){3,7}(?::?[0-9a-f]{1,4})+/gi,
   // headers and assignments
-  /\b(?:bearer|basic)\s+[^\s"'<>`,;]{4,}/gi,
-  /\b(?:api[ _-]?key|access[ _-]?key|secret(?:[ _-]?key)?|auth(?:orization)?|access[ _-]?token|token|password|passwd|credential)s?(?:\s+provided)?["']?\s*[:=]\s*["']?(?!\d+\b)[^\s"'<>`,;]{4,}/gi,
+  /\b(?:bearer|basic) [^\s"'<>`,;]{4,}/gi,
+  /\b(?:api[ _-]?key|access[ _-]?key|secret(?:[ _-]?key)?|auth(?:orization)?|access[ _-]?token|token|password|passwd|credential)s?(?: provided)?["']? ?[:=] ?["']?(?!\d+\b)[^\s"'<>`,;]{4,}/gi,
   // keys by their makers' prefixes, also masked ones (sk-ab****cd)
   /\b(?:sk|xai|pplx|gsk|hf|nvapi|ghp|gho|glpat|xox[abprs])[-_][a-z0-9_*.…-]{4,}/gi,
   /\b[a-z0-9]{2,16}_(?:live|test)_[a-z0-9_*]{4,}/gi,
   /\bAIza[a-z0-9_*-]{4,}/gi,
   /\b(?:AKIA|ASIA)[A-Z0-9*]{4,}/g,
-  /\beyJ[a-z0-9_-]{4,}(?:\.[a-z0-9_-]*){0,2}/gi,
+  /\beyJ[a-z0-9_-]{4,}(?:\.[a-z0-9_-]{0,4000}){0,2}/gi,
   // organisations, projects, accounts
-  /\b(?:organi[sz]ation|project|tenant|workspace|subscription|deployment)s?(?:\s+id)?\s*[:=]?\s+["'`]?(?=[a-z0-9_-]*\d)[a-z0-9_-]{4,64}\b["'`]?/gi,
+  /\b(?:organi[sz]ation|project|tenant|workspace|subscription|deployment)s?(?: id)? ?[:=]? ["'`]?(?=[a-z0-9_-]{0,64}\d)[a-z0-9_-]{4,64}\b["'`]?/gi,
   /\barn:aws[a-z-]*:[^\s"'<>`,;]+/gi,
   /\b(?:projects|organizations|subscriptions|resourceGroups|accounts|tenants)\/[^\s"'<>`,;]+/gi,
   /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi,
@@ -40,22 +42,13 @@ const PREFIXED =
   /\b(?:org|organi[sz]ation|proj|project|user|acct|account|tenant|team|workspace|ws|cus|req|request|key|tok|pk|rk|r8|fw|csk|sess|ek|live|test)[-_]([a-z0-9_*-]{6,})/gi;
 
 /**
- * The provider's own words about a body that it rejected: `error.message`, cleaned of credentials, addresses and
- * organisation ids, of control characters, and at most {@link PROVIDER_MESSAGE_LENGTH_MAX} characters. Rather too much
- * is removed than too little.
- * @param body the answer's body, or its beginning: of an incomplete one nothing is taken
- * @returns null when there is no such text
+ * A provider's text without what must not leave the gateway: credentials, addresses, organisation ids, control characters; at
+ * most {@link PROVIDER_MESSAGE_LENGTH_MAX} characters. Rather too much is removed than too little. Takes time that grows with
+ * the text's length only: runs of spaces are one space before anything is looked for, and every expression is bounded.
  */
-export function providerMessage(body: Buffer): string | null {
-  const message = findMessage(body.toString('utf8'));
-  if (message === null) return null;
-  const cleaned = cleanMessage(message);
-  return cleaned === '' ? null : cleaned;
-}
-
-/** The text without what must not leave the gateway. */
 export function cleanMessage(message: string): string {
-  let text = cutAtSpace(message.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, ' '));
+  const known = message.slice(0, KNOWN_LENGTH_MAX);
+  let text = cutAtSpace(known.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, ' '), message.length > known.length);
   for (const removal of REMOVALS) text = text.replace(removal, REMOVED);
   text = text.replace(PREFIXED, (whole, rest: string) => (looksRandom(rest) ? REMOVED : whole));
   text = text.replace(/[^\s"'<>`,;]+/g, (run) => (run.includes('***') ? REMOVED : run));
@@ -68,8 +61,8 @@ export function cleanMessage(message: string): string {
 }
 
 /** Cuts before the last word that might be cut itself: half a key is no longer known as one. */
-function cutAtSpace(text: string): string {
-  if (text.length <= CLEANED_LENGTH_MAX) return text;
+function cutAtSpace(text: string, isCut: boolean): string {
+  if (text.length <= CLEANED_LENGTH_MAX && !isCut) return text;
   const space = text.lastIndexOf(' ', CLEANED_LENGTH_MAX);
   return space < 0 ? '' : text.slice(0, space);
 }
@@ -83,21 +76,4 @@ function looksRandom(text: string): boolean {
 function isOpaque(run: string): boolean {
   if (run.length < OPAQUE_LENGTH_MIN) return false;
   return run.split(/[-_/]/).some((part) => part.length >= OPAQUE_PART_MIN && /\d/.test(part) && /[A-Za-z]/.test(part));
-}
-
-function findMessage(body: string): string | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    return null;
-  }
-  const error = memberOf(value, 'error');
-  const candidates = [memberOf(error, 'message'), error, memberOf(value, 'message')];
-  return candidates.find((candidate) => typeof candidate === 'string') ?? null;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined;
-  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
 }

@@ -9,13 +9,41 @@ import type { SourceHealth } from './source-order.js';
 const PROPERTY_MS_MAX = 60_000;
 
 const NOW = 1_000_000;
-const FAILURE = { step: 'final', outcome: 'broken', coolDownMs: null, countsAsFailure: true } as const;
-const SUCCESS = { step: 'final', outcome: 'completed', coolDownMs: null, countsAsFailure: false } as const;
-const LIMITED = { step: 'next_source', outcome: 'rejected', coolDownMs: 5_000, countsAsFailure: false } as const;
-const LEFT = { step: 'final', outcome: 'abandoned', coolDownMs: null, countsAsFailure: false } as const;
-const FRESH = { step: 'fresh_connection', outcome: 'broken', coolDownMs: null, countsAsFailure: false } as const;
-const RESTING: SourceHealth = { failures: 0, coolUntilMs: NOW + 1, openUntilMs: 0 };
-const OPEN: SourceHealth = { failures: 5, coolUntilMs: 0, openUntilMs: NOW + 1 };
+const FAILURE = { step: 'final', outcome: 'broken', coolDownMs: null, countsAsFailure: true, refusal: null } as const;
+const SUCCESS = {
+  step: 'final',
+  outcome: 'completed',
+  coolDownMs: null,
+  countsAsFailure: false,
+  refusal: null,
+} as const;
+const LIMITED = {
+  step: 'next_source',
+  outcome: 'rejected',
+  coolDownMs: 5_000,
+  countsAsFailure: false,
+  refusal: null,
+} as const;
+const LEFT = { step: 'final', outcome: 'abandoned', coolDownMs: null, countsAsFailure: false, refusal: null } as const;
+const FRESH = {
+  step: 'fresh_connection',
+  outcome: 'broken',
+  coolDownMs: null,
+  countsAsFailure: false,
+  refusal: null,
+} as const;
+const REFUSED = { ...LIMITED, coolDownMs: null, refusal: 'certain' } as const;
+const DOUBTFUL = { ...REFUSED, refusal: 'unclear' } as const;
+const WELL: SourceHealth = {
+  failures: 0,
+  coolUntilMs: 0,
+  openUntilMs: 0,
+  refusedUntilMs: 0,
+  refusals: 0,
+  doubts: [],
+};
+const RESTING: SourceHealth = { ...WELL, coolUntilMs: NOW + 1 };
+const OPEN: SourceHealth = { ...WELL, failures: 5, openUntilMs: NOW + 1 };
 
 test('priority decides, the lowest first', () => {
   expect(order([source('c', 2), source('a', 0), source('b', 1)])).toEqual(['a', 'b', 'c']);
@@ -93,7 +121,7 @@ test('five failures in a row open the breaker for 30 s', () => {
   const four = fold([FAILURE, FAILURE, FAILURE, FAILURE]);
   expect(isResting(four, NOW)).toBe(false);
   const five = noteOutcome(four, FAILURE, NOW);
-  expect(five).toEqual({ failures: 5, coolUntilMs: 0, openUntilMs: NOW + 30_000 });
+  expect(five).toEqual({ ...WELL, failures: 5, openUntilMs: NOW + 30_000 });
   expect(isResting(five, NOW + 29_999)).toBe(true);
   expect(isResting(five, NOW + 30_000)).toBe(false);
 });
@@ -123,7 +151,7 @@ test('starting at a healthy source changes nothing', () => {
 
 test('a cool-down lasts as long as told, and a shorter one does not shorten it', () => {
   const long = noteOutcome(undefined, { ...LIMITED, coolDownMs: 60_000 }, NOW);
-  expect(long).toEqual({ failures: 0, coolUntilMs: NOW + 60_000, openUntilMs: 0 });
+  expect(long).toEqual({ ...WELL, coolUntilMs: NOW + 60_000 });
   expect(noteOutcome(long, LIMITED, NOW).coolUntilMs).toBe(NOW + 60_000);
 });
 
@@ -131,7 +159,43 @@ test('an answer that began before a cool-down does not end it, but it closes the
   const cooling = noteOutcome(undefined, { ...LIMITED, coolDownMs: 60_000 }, NOW);
   expect(noteOutcome(cooling, SUCCESS, NOW + 1)).toEqual(cooling);
   const open = fold([FAILURE, FAILURE, FAILURE, FAILURE, FAILURE]);
-  expect(noteOutcome(open, SUCCESS, NOW + 1)).toEqual({ failures: 0, coolUntilMs: 0, openUntilMs: 0 });
+  expect(noteOutcome(open, SUCCESS, NOW + 1)).toEqual(WELL);
+});
+
+test('a refusal rests a source for 30 s, each further one twice as long, up to ten minutes', () => {
+  let health: SourceHealth | undefined;
+  let nowMs = NOW;
+  const rests: number[] = [];
+  for (let times = 0; times < 7; times += 1) {
+    health = noteOutcome(health, REFUSED, nowMs, 'account-1');
+    rests.push((health.refusedUntilMs - nowMs) / 1_000);
+    // Calls that were under way change nothing.
+    expect(noteOutcome(health, REFUSED, nowMs + 1, 'account-2')).toEqual(health);
+    expect(isResting(health, health.refusedUntilMs - 1)).toBe(true);
+    expect(isResting(health, health.refusedUntilMs)).toBe(false);
+    nowMs = health.refusedUntilMs;
+  }
+  expect(rests).toEqual([30, 60, 120, 240, 480, 600, 600]);
+  const well = noteOutcome(health, SUCCESS, nowMs);
+  expect(noteOutcome(well, REFUSED, nowMs).refusedUntilMs - nowMs).toBe(30_000);
+});
+
+test('what one account can cause rests nothing until three have met it, and nothing more of them is kept', () => {
+  const met = (accounts: readonly (string | null)[], before?: SourceHealth) =>
+    accounts.reduce<SourceHealth | undefined>((health, account) => noteOutcome(health, DOUBTFUL, NOW, account), before);
+  const one = met(Array.from({ length: 100 }, () => 'a'));
+  expect(one).toEqual({ ...WELL, doubts: ['a'] });
+  expect(isResting(met(['a', 'b', null, null, 'a', 'b']), NOW)).toBe(false);
+  const three = met(['b', 'c'], one);
+  expect(three).toEqual({ ...WELL, refusedUntilMs: NOW + 30_000, refusals: 1, doubts: [] });
+  const answered = noteOutcome(met(['a', 'b']), SUCCESS, NOW);
+  expect(isResting(met(['c'], answered), NOW)).toBe(false);
+});
+
+test('a refusal says nothing of failures and closes no breaker', () => {
+  const open = fold([FAILURE, FAILURE, FAILURE, FAILURE, FAILURE]);
+  expect(noteOutcome(open, REFUSED, NOW)).toMatchObject({ failures: 5, openUntilMs: NOW + BREAKER_OPEN_MS });
+  expect(noteOutcome(open, DOUBTFUL, NOW, 'a')).toMatchObject({ failures: 5, openUntilMs: NOW + BREAKER_OPEN_MS });
 });
 
 function source(id: string, priority: number, weight = 1): CatalogSource {

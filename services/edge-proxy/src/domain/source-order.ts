@@ -5,6 +5,11 @@ import type { JudgedAttempt } from './judge-attempt.js';
 /** Failures in a row that open a source's breaker, and how long it stays open (behaviour §3). */
 export const BREAKER_FAILURES = 5;
 export const BREAKER_OPEN_MS = 30_000;
+/** First rest of a source that cannot serve us; each further refusal after a rest doubles it, up to the longest. */
+export const REFUSED_MS = 30_000;
+export const REFUSED_MS_MAX = 600_000;
+/** Accounts that have to meet a refusal which one of them could have caused. No more are remembered of a source. */
+export const REFUSED_ACCOUNTS = 3;
 
 /** What an edge remembers of a source. None: nothing bad. */
 export interface SourceHealth {
@@ -14,9 +19,22 @@ export interface SourceHealth {
   readonly coolUntilMs: number;
   /** The breaker is open until then; 0: closed. */
   readonly openUntilMs: number;
+  /** It cannot serve us, and rests until then; 0: it can. */
+  readonly refusedUntilMs: number;
+  /** Rests of that kind in a row. */
+  readonly refusals: number;
+  /** Accounts that met a refusal which one of them could have caused, since its last answer. */
+  readonly doubts: readonly string[];
 }
 
-const HEALTHY: SourceHealth = { failures: 0, coolUntilMs: 0, openUntilMs: 0 };
+const HEALTHY: SourceHealth = {
+  failures: 0,
+  coolUntilMs: 0,
+  openUntilMs: 0,
+  refusedUntilMs: 0,
+  refusals: 0,
+  doubts: [],
+};
 
 /**
  * The sources in the order in which they are tried (behaviour §3): by priority, the lowest first, weighted random
@@ -43,9 +61,10 @@ export function orderSources(
   return drawn.slice(0, SOURCES_PER_MODEL_MAX).map(({ source }) => source);
 }
 
-/** Whether a source is cooling down or its breaker is open: it is tried last. */
+/** Whether a source is cooling down, its breaker is open, or it cannot serve us: it is tried last. */
 export function isResting(health: SourceHealth | undefined, nowMs: number): boolean {
-  return health !== undefined && (health.coolUntilMs > nowMs || health.openUntilMs > nowMs);
+  if (health === undefined) return false;
+  return health.coolUntilMs > nowMs || health.openUntilMs > nowMs || health.refusedUntilMs > nowMs;
 }
 
 /**
@@ -59,14 +78,16 @@ export function noteStart(health: SourceHealth | undefined, nowMs: number): Sour
 }
 
 /**
- * To be noted once per attempt, when it has ended (a stream: when the stream has). A 429 and a client that left say
- * nothing of the source's failures; any other answer ends the row and closes the breaker. A cool-down ends by its time
+ * To be noted once per attempt, when it has ended (a stream: when the stream has). A 429, a refusal and a client that left say
+ * nothing of the source's failures; any other answer ends the row and closes the breaker. A rest ends by its time
  * alone: an answer that began before it is no word against it.
+ * @param account whose call it was; null: it is not known
  */
 export function noteOutcome(
   health: SourceHealth | undefined,
-  judged: Pick<JudgedAttempt, 'step' | 'outcome' | 'coolDownMs' | 'countsAsFailure'>,
+  judged: Pick<JudgedAttempt, 'step' | 'outcome' | 'coolDownMs' | 'countsAsFailure' | 'refusal'>,
   nowMs: number,
+  account: string | null = null,
 ): SourceHealth {
   const before = health ?? HEALTHY;
   if (judged.countsAsFailure) {
@@ -77,6 +98,24 @@ export function noteOutcome(
   if (judged.coolDownMs !== null) {
     return { ...before, coolUntilMs: Math.max(before.coolUntilMs, nowMs + judged.coolDownMs) };
   }
-  const saysNothing = judged.outcome === 'abandoned' || judged.step === 'fresh_connection';
-  return saysNothing ? before : { ...HEALTHY, coolUntilMs: before.coolUntilMs };
+  if (judged.refusal === 'certain') return refused(before, nowMs);
+  if (judged.refusal === 'unclear') return doubted(before, nowMs, account);
+  if (judged.outcome === 'abandoned' || judged.step === 'fresh_connection') return before;
+  const { coolUntilMs, refusedUntilMs, refusals, doubts } = before;
+  const rests = { ...HEALTHY, coolUntilMs, refusedUntilMs };
+  if (judged.outcome !== 'completed') return { ...rests, refusals, doubts };
+  return { ...rests, refusals: refusedUntilMs > nowMs ? refusals : 0 };
+}
+
+/** Calls that were under way when the rest began do not lengthen it. */
+function refused(before: SourceHealth, nowMs: number): SourceHealth {
+  if (before.refusedUntilMs > nowMs) return before;
+  const restMs = Math.min(REFUSED_MS * 2 ** before.refusals, REFUSED_MS_MAX);
+  return { ...before, refusedUntilMs: nowMs + restMs, refusals: before.refusals + 1, doubts: [] };
+}
+
+function doubted(before: SourceHealth, nowMs: number, account: string | null): SourceHealth {
+  if (account === null || before.doubts.includes(account)) return before;
+  const doubts = [...before.doubts, account];
+  return doubts.length < REFUSED_ACCOUNTS ? { ...before, doubts } : refused({ ...before, doubts }, nowMs);
 }

@@ -32,14 +32,20 @@ export class SourceHealths {
     if (health !== known?.health) this.#note(source, { ...(known ?? UNTRIED), health }, nowMs);
   }
 
-  /** An attempt has ended. */
-  ended(source: string, judged: JudgedAttempt, nowMs: number): void {
-    const health = noteOutcome(this.get(source), judged, nowMs);
+  /**
+   * An attempt has ended. True: the source cannot serve us, and its operator is to be told.
+   * @param account whose call it was; null: it is not known
+   */
+  ended(source: string, judged: JudgedAttempt, nowMs: number, account: string | null = null): boolean {
+    const before = this.get(source);
+    const health = noteOutcome(before, judged, nowMs, account);
+    const began = health.refusals > (before?.refusals ?? 0);
     this.#note(
       source,
       { health, lastOutcome: judged.outcome, lastStatus: judged.status, lastAt: Math.floor(nowMs) },
       nowMs,
     );
+    return judged.refusal === 'certain' || (judged.refusal === 'unclear' && began);
   }
 
   /** Forgets those that `isKept` does not want, and gives the others. */

@@ -17,7 +17,9 @@ const OK: JudgedAttempt = {
   coolDownMs: null,
   countsAsFailure: false,
   reached: true,
-  alarm: false,
+  refusal: null,
+  errorClass: null,
+  said: null,
 };
 const LIMITED: JudgedAttempt = { ...OK, step: 'next_source', outcome: 'rejected', status: 429, coolDownMs: 5_000 };
 const FAILED: JudgedAttempt = { ...OK, outcome: 'broken', status: null, countsAsFailure: true };

@@ -58,7 +58,7 @@ function toWire([source, known]: readonly [string, KnownSource]): Told<'health'>
   return {
     source,
     failures: health.failures,
-    coolUntil: Math.ceil(health.coolUntilMs),
+    coolUntil: Math.ceil(Math.max(health.coolUntilMs, health.refusedUntilMs)),
     openUntil: Math.ceil(health.openUntilMs),
     lastOutcome,
     lastStatus,

@@ -114,6 +114,7 @@ test.each([
   ['an error object', { error: { message: 'x' } }, 'error'],
   ['an error beside choices', { ...delta('a'), error: { code: 500 } }, 'error'],
   ['an error as a text', { error: 'overloaded' }, 'error'],
+  ['an old error of vLLM', { object: 'error', message: 'x', code: 400 }, 'error'],
   ['error null', { ...delta('a'), error: null }, 'pass'],
   ['an error that the model writes', delta('{"error":{"message":"x"}}'), 'pass'],
   ['an error inside', { choices: [{ delta: { error: 'x' } }] }, 'pass'],
@@ -216,9 +217,17 @@ test.each([
   ['cut', '{"choices":[', { usage: null, problem: 'malformed', deliveredBytes: 0, finished: false }],
   ['an array', '[]', { usage: null, problem: 'malformed', deliveredBytes: 0, finished: false }],
   ['an error', '{"error":{"message":"x"}}', { usage: null, problem: 'absent', deliveredBytes: 0, finished: false }],
-  ['error null', '{"error":null}', { usage: null, problem: 'absent', deliveredBytes: 0, finished: true }],
+  ['an old error of vLLM', '{"object":"error","message":"x","code":400}', { problem: 'absent', finished: false }],
+  ['choices null', '{"choices":null}', { problem: 'absent', finished: false }],
+  ['no choices', '{"detail":"Not Found"}', { problem: 'absent', finished: false }],
+  [
+    'an error of MiniMax',
+    '{"choices":null,"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}',
+    { finished: false },
+  ],
+  ['error null', '{"choices":[],"error":null}', { usage: null, problem: 'absent', deliveredBytes: 0, finished: true }],
 ])('a plain body that is %s', (_name, body, result) => {
-  expect(READERS.chat.readPlain(Buffer.from(body))).toEqual(result);
+  expect(READERS.chat.readPlain(Buffer.from(body))).toMatchObject(result);
 });
 
 test('a legacy completion is metered by the text of its choices', () => {

@@ -2,7 +2,8 @@ import { chatErrorBody } from '@gateway/contracts/errors';
 import type { Frame } from '../event-stream.js';
 import { isRecord, isSet, parseObject, saysError, type JsonRecord } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
-import { DROP, FINAL, PASS, PROVIDER_ERROR } from './meter.js';
+import { failedEvent, withError } from './failed-event.js';
+import { DROP, FINAL, PASS } from './meter.js';
 import type { AnswerReader, MeterResult, SeenFrame, StreamMeter, StreamMeterOptions } from './meter.js';
 import { readOpenAiUsage } from './openai-usage.js';
 import { meterResult, type ReadUsage } from './read-usage.js';
@@ -33,13 +34,14 @@ function choicesStreamMeter(textMember: string, { dropUsageFrame, choices }: Str
   let markerSeen = false;
   const finishedChoices = new Set<unknown>();
   return {
-    see({ event, data }: Frame): SeenFrame {
+    see(frame: Frame): SeenFrame {
+      const { event, data } = frame;
       if (data !== null && isDone(data)) {
         markerSeen = true;
         return FINAL;
       }
       const chunk = data === null ? null : parseObject(data);
-      if (event === 'error' || saysError(chunk?.['error'])) return PROVIDER_ERROR;
+      if (event === 'error' || isError(chunk)) return failedEvent(frame, chunk);
       if (chunk === null) return PASS;
       for (const choice of choicesOf(chunk)) {
         deliveredBytes += generatedTextBytes(choice[textMember]);
@@ -55,13 +57,20 @@ function choicesStreamMeter(textMember: string, { dropUsageFrame, choices }: Str
   };
 }
 
-/** Reads a complete, decoded answer. Anything but a JSON object without an error is not finished. */
+/** Reads a complete, decoded answer. Anything but a JSON object with a list of choices and without an error is not finished. */
 function readPlainChoices(textMember: string, body: Buffer): MeterResult {
   const answer = parseObject(body);
   if (answer === null) return meterResult('malformed', 0, false);
   let deliveredBytes = 0;
   for (const choice of choicesOf(answer)) deliveredBytes += generatedTextBytes(choice[textMember]);
-  return meterResult(readOpenAiUsage(answer['usage']), deliveredBytes, !saysError(answer['error']));
+  const finished = Array.isArray(answer['choices']) && !isError(answer);
+  const result = meterResult(readOpenAiUsage(answer['usage']), deliveredBytes, finished);
+  return finished ? result : withError(result, answer);
+}
+
+/** Some say it by the kind of the object alone (vLLM before 0.10). */
+function isError(answer: JsonRecord | null): boolean {
+  return answer !== null && (saysError(answer['error']) || answer['object'] === 'error');
 }
 
 function isDone(data: Buffer): boolean {

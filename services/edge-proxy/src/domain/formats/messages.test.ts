@@ -208,8 +208,15 @@ test.each([
   ['no JSON', '<html>', 'malformed'],
   ['an array', '[]', 'malformed'],
   ['an error', '{"type":"error","error":{"type":"api_error","message":"x"}}', 'absent'],
+  ['no message', '{"detail":"Internal Server Error"}', 'absent'],
+  ['a message without content', '{"content":null}', 'absent'],
 ])('a plain body that is %s is no answer', (_name, body, problem) => {
-  expect(reader.readPlain(Buffer.from(body))).toEqual({ usage: null, problem, deliveredBytes: 0, finished: false });
+  expect(reader.readPlain(Buffer.from(body))).toMatchObject({
+    usage: null,
+    problem,
+    deliveredBytes: 0,
+    finished: false,
+  });
 });
 
 test('a cut stream ends with an error event in the shape of the protocol, and is destroyed', () => {

@@ -1,9 +1,10 @@
-import { messagesErrorBody, type GatewayError } from '@gateway/contracts/errors';
+import { messagesErrorBody } from '@gateway/contracts/errors';
 import type { Frame } from '../event-stream.js';
 import { AnthropicUsage } from './anthropic-usage.js';
 import { isRecord, isSet, parseObject, saysError } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
-import { statusError } from '../provider-error.js';
+import { readError } from '../said-error.js';
+import { withError } from './failed-event.js';
 import { FINAL, PASS } from './meter.js';
 import type { AnswerReader, MeterResult, SeenFrame, StreamMeter } from './meter.js';
 import { meterResult } from './read-usage.js';
@@ -26,7 +27,8 @@ function messagesStreamMeter(): StreamMeter {
       const message = data === null ? null : parseObject(data);
       const type = message?.['type'];
       if (event === 'error' || type === 'error' || saysError(message?.['error'])) {
-        return { pass: false, final: false, providerError: true, error: errorOf(message?.['error']) };
+        // On this endpoint an error has the gateway's code and text, also inside a stream (specification, Errors).
+        return { ...PASS, pass: false, failure: { said: readError(message), relayed: null } };
       }
       if (message === null) return event === 'message_stop' ? final() : PASS;
       switch (type) {
@@ -70,37 +72,15 @@ function resultOf(usage: AnthropicUsage, deliveredBytes: number, finished: boole
   return { usage: null, problem: 'absent', begun: read, deliveredBytes, finished };
 }
 
-/**
- * On this endpoint an error has the gateway's code and text, also inside a stream (specification, Errors): what the provider says
- * only chooses them, as its status would.
- */
-function errorOf(error: unknown): GatewayError {
-  const type = isRecord(error) ? error['type'] : undefined;
-  const status = typeof type === 'string' ? STATUS_OF_ERROR[type] : undefined;
-  return statusError(status ?? 502, 'messages', null, undefined);
-}
-
-/** The provider's kinds of errors with the status that each has outside of a stream. */
-const STATUS_OF_ERROR: Readonly<Record<string, number>> = {
-  invalid_request_error: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  api_error: 500,
-  timeout_error: 504,
-  overloaded_error: 529,
-};
-
 function readPlainMessage(body: Buffer): MeterResult {
   const message = parseObject(body);
   if (message === null) return meterResult('malformed', 0, false);
   const usage = new AnthropicUsage();
   usage.see(message['usage']);
-  const isError = message['type'] === 'error' || saysError(message['error']);
-  return meterResult(usage.read(), generatedTextBytes(message['content']), !isError);
+  const isMessage = message['type'] === 'message' || Array.isArray(message['content']);
+  const finished = isMessage && message['type'] !== 'error' && !saysError(message['error']);
+  const result = meterResult(usage.read(), generatedTextBytes(message['content']), finished);
+  return finished ? result : withError(result, message);
 }
 
 function memberOf(value: unknown, name: string): unknown {

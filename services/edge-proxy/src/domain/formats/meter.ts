@@ -1,6 +1,7 @@
 import type { TokenUsage } from '@gateway/metering';
 import type { GatewayError } from '@gateway/contracts/errors';
 import type { Frame } from '../event-stream.js';
+import type { SaidError } from '../said-error.js';
 
 /** What an answer showed of its use. */
 export interface MeterResult {
@@ -17,6 +18,16 @@ export interface MeterResult {
    * object and not something that is no JSON object.
    */
   readonly finished: boolean;
+  /** Of a plain body that is an error, or an answer that has failed. */
+  readonly failure?: ProviderFailure;
+}
+
+/** An error of a provider, in the middle of a stream or in place of an answer. */
+export interface ProviderFailure {
+  /** Null when it says nothing. */
+  readonly said: SaidError | null;
+  /** As it may go on in its own format, cleaned; null where an error of ours takes its place. */
+  readonly relayed: Buffer | null;
 }
 
 /** What a frame means for the relay. */
@@ -25,16 +36,16 @@ export interface SeenFrame {
   readonly pass: boolean;
   /** The final marker (`[DONE]`, `message_stop`, `response.completed`): it waits for the record. */
   readonly final: boolean;
-  /** The provider reports an error inside the stream, which counts as cut: relayed, unless there is an `error`. */
-  readonly providerError: boolean;
-  /** What the client gets instead of the provider's own error event; null where that is relayed. */
-  readonly error: GatewayError | null;
+  /** It says nothing of an answer yet (`response.created`): it waits until an event does, so that another source may be asked. */
+  readonly early: boolean;
+  /** The provider reports an error inside the stream, which counts as cut. */
+  readonly failure: ProviderFailure | null;
 }
 
-export const PASS: SeenFrame = { pass: true, final: false, providerError: false, error: null };
-export const DROP: SeenFrame = { pass: false, final: false, providerError: false, error: null };
-export const FINAL: SeenFrame = { pass: true, final: true, providerError: false, error: null };
-export const PROVIDER_ERROR: SeenFrame = { pass: true, final: false, providerError: true, error: null };
+export const PASS: SeenFrame = { pass: true, final: false, early: false, failure: null };
+export const DROP: SeenFrame = { ...PASS, pass: false };
+export const FINAL: SeenFrame = { ...PASS, final: true };
+export const EARLY: SeenFrame = { ...PASS, early: true };
 
 /** Reads one stream, frame by frame, in order. */
 export interface StreamMeter {

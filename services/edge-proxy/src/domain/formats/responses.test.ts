@@ -111,9 +111,50 @@ test('text of a plain response counts', () => {
 test.each([
   ['no JSON', '<html>', 'malformed'],
   ['an error', '{"error":{"message":"x"}}', 'absent'],
+  ['no response', '{"detail":"Not Found"}', 'absent'],
   ['a failed response', '{"id":"resp_1","status":"failed","error":{"code":"server_error"},"output":[]}', 'absent'],
 ])('a plain body that is %s is no answer', (_name, body, problem) => {
-  expect(reader.readPlain(Buffer.from(body))).toEqual({ usage: null, problem, deliveredBytes: 0, finished: false });
+  expect(reader.readPlain(Buffer.from(body))).toMatchObject({
+    usage: null,
+    problem,
+    deliveredBytes: 0,
+    finished: false,
+  });
+});
+
+test('a failed response may go on as it is; one whose error names what must not leave goes on without that', () => {
+  const response = (message: string): Buffer =>
+    Buffer.from(
+      JSON.stringify({ id: 'resp_1', status: 'failed', error: { code: 'rate_limit_exceeded', message }, output: [] }),
+    );
+  const plain = response('The request was refused.');
+  expect(reader.readPlain(plain).failure).toMatchObject({
+    relayed: plain,
+    said: { message: 'The request was refused.' },
+  });
+  const leaking = reader.readPlain(
+    response('Limit of organization org-SECRETabcdef12 reached, see https://x.example/SECRET'),
+  );
+  const relayed = JSON.parse(String(leaking.failure?.relayed));
+  expect(relayed).toMatchObject({ id: 'resp_1', status: 'failed', error: { code: 'rate_limit_exceeded' }, output: [] });
+  expect(relayed.error.message).toContain('[removed]');
+  expect(relayed.error.message).not.toContain('SECRET');
+});
+
+test.each([
+  ['response.created', true],
+  ['response.queued', true],
+  ['response.in_progress', true],
+  ['response.output_item.added', false],
+  ['response.output_text.delta', false],
+])('%s says nothing of an answer yet: %p', (type, early) => {
+  const data = Buffer.from(JSON.stringify({ type, response: { id: 'resp_1' } }));
+  const meter = reader.streamMeter({ dropUsageFrame: false, choices: 1 });
+  expect(meter.see({ bytes: data, event: type, data, isPiece: false })).toMatchObject({
+    pass: true,
+    early,
+    failure: null,
+  });
 });
 
 test('a cut stream fails under its own id and with the next numbers, then says the error, and ends normally', () => {

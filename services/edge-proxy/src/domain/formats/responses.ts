@@ -2,7 +2,8 @@ import { chatErrorObject, type GatewayError } from '@gateway/contracts/errors';
 import type { Frame } from '../event-stream.js';
 import { isRecord, isSet, parseObject, saysError, type JsonRecord } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
-import { FINAL, PASS, PROVIDER_ERROR } from './meter.js';
+import { failedAnswer, failedEvent, withError } from './failed-event.js';
+import { EARLY, FINAL, PASS } from './meter.js';
 import type { AnswerReader, MeterResult, SeenFrame, StreamMeter } from './meter.js';
 import { readResponsesUsage } from './openai-usage.js';
 import { isTokens, meterResult, type ReadUsage } from './read-usage.js';
@@ -21,6 +22,9 @@ interface Begun {
   readonly model: unknown;
 }
 
+/** Events that come before anything of an answer is known. */
+const EARLY_TYPES: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress']);
+
 /** Events are told by the `type` of their data: the `event` field repeats it. */
 function responsesStreamMeter(): StreamMeter {
   let usage: ReadUsage = 'absent';
@@ -29,9 +33,10 @@ function responsesStreamMeter(): StreamMeter {
   let nextNumber = 0;
   let begun: Begun | null = null;
   return {
-    see({ event, data }: Frame): SeenFrame {
+    see(frame: Frame): SeenFrame {
+      const { event, data } = frame;
       const message = data === null ? null : parseObject(data);
-      if (message === null) return event === 'error' || event === 'response.failed' ? PROVIDER_ERROR : PASS;
+      if (message === null) return event === 'error' || event === 'response.failed' ? failedEvent(frame, null) : PASS;
       const { type, sequence_number: number, response } = message;
       if (isTokens(number)) nextNumber = number + 1;
       if (typeof type === 'string' && type.endsWith('.delta') && !type.startsWith('response.audio.')) {
@@ -52,9 +57,10 @@ function responsesStreamMeter(): StreamMeter {
           return FINAL;
         case 'response.failed':
         case 'error':
-          return PROVIDER_ERROR;
+          return failedEvent(frame, message);
         default:
-          return event === 'error' || saysError(message['error']) ? PROVIDER_ERROR : PASS;
+          if (event === 'error' || saysError(message['error'])) return failedEvent(frame, message);
+          return typeof type === 'string' && EARLY_TYPES.has(type) ? EARLY : PASS;
       }
     },
     result: () => meterResult(usage, deliveredBytes, isFinal),
@@ -63,12 +69,16 @@ function responsesStreamMeter(): StreamMeter {
   };
 }
 
-/** Reads a complete response. One that carries an error is none. */
+/** Reads a complete response. One that the provider marks as failed is none, but it may go to the client as it is. */
 function readPlainResponse(body: Buffer): MeterResult {
   const response = parseObject(body);
   if (response === null) return meterResult('malformed', 0, false);
+  const isResponse = Array.isArray(response['output']) || response['object'] === 'response';
+  const hasFailed = response['status'] === 'failed' || saysError(response['error']);
   const usage = readResponsesUsage(response['usage']);
-  return meterResult(usage, generatedTextBytes(response['output']), !saysError(response['error']));
+  const result = meterResult(usage, generatedTextBytes(response['output']), isResponse && !hasFailed);
+  if (result.finished) return result;
+  return isResponse ? { ...result, failure: failedAnswer(body, response) } : withError(result, response);
 }
 
 function begunOf(response: JsonRecord): Begun | null {

@@ -1,0 +1,55 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { AttemptLimits, type LimitFacts } from './attempt-limits.js';
+import { DEADLINE_STEP_MS, Deadlines } from './deadlines.js';
+
+const DEADLINE_MS = 600_000;
+const NONE = { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null };
+
+let nowMs: number;
+let deadlines: Deadlines;
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ['performance'] });
+  nowMs = 0;
+  deadlines = new Deadlines(() => nowMs);
+});
+afterEach(() => {
+  deadlines.stop();
+  jest.useRealTimers();
+});
+
+/** What expired first and when, while something is heard every `heardEveryMs`. */
+function firstExpired(
+  source: LimitFacts['source'],
+  watch: (limits: AttemptLimits) => void,
+  heardEveryMs: number,
+): readonly [string, number] | null {
+  let found: readonly [string, number] | null = null;
+  const limits = new AttemptLimits(deadlines, {
+    source,
+    deadlineAtMs: DEADLINE_MS,
+    silenceMs: DEADLINE_MS,
+    expired: (limit) => (found ??= [limit, nowMs]),
+  });
+  watch(limits);
+  for (; nowMs < 2 * DEADLINE_MS && found === null; nowMs += 1_000) {
+    if (nowMs % heardEveryMs === 0) limits.heard();
+    jest.advanceTimersByTime(DEADLINE_STEP_MS);
+  }
+  return found;
+}
+
+test('before the first event comments do not keep a call alive beyond its deadline', () => {
+  expect(firstExpired(NONE, (limits) => limits.watchFirstEvent(), 15_000)).toEqual(['deadline', DEADLINE_MS]);
+});
+
+test("a source's own limit on its first event goes before, and so does its silence", () => {
+  const own = { ...NONE, firstEventTimeoutMs: 30_000 };
+  expect(firstExpired(own, (limits) => limits.watchFirstEvent(), 10_000)).toEqual(['first_event', 30_000]);
+  nowMs = 0;
+  const silent = { ...NONE, silenceTimeoutMs: 20_000 };
+  expect(firstExpired(silent, (limits) => limits.watchFirstEvent(), Infinity)).toEqual(['silence', 20_000]);
+});
+
+test('after the first event whatever is heard breaks the silence', () => {
+  expect(firstExpired(NONE, (limits) => limits.watchSilence(), 15_000)).toBeNull();
+});

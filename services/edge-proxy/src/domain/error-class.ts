@@ -1,0 +1,217 @@
+import { plainCode, type SaidError } from './said-error.js';
+
+/**
+ * What an error of a provider is about. It decides what follows (class-rules); the status decides only where nothing tells more.
+ * `body`: this request, at any source. `content`: this prompt was moderated. `credential`, `funds`: ours at this provider. `model`: this
+ * provider does not have it, or not for us. `forbidden`: a 403 that says nothing. `not_found`: a 404 that says nothing. `item`: a stored
+ * thing that this source does not have. `quota`: its limit on our rate. `overload`: it fails. `late`: it gave up waiting.
+ * `unexpected`: a status of a client's fault that no class has. `foreign`: an answer that is none of a model's provider.
+ */
+export type ErrorClass =
+  | 'body'
+  | 'content'
+  | 'credential'
+  | 'funds'
+  | 'model'
+  | 'forbidden'
+  | 'not_found'
+  | 'item'
+  | 'quota'
+  | 'overload'
+  | 'late'
+  | 'unexpected'
+  | 'foreign';
+
+export interface ErrorFacts {
+  /** Of the answer; null inside a stream, and of a 200 that is an error. */
+  readonly status: number | null;
+  readonly said: SaidError | null;
+  /** Of a header that names the error. */
+  readonly errorType: string | undefined;
+  /** The name under which the source knows the model. */
+  readonly upstreamModel: string;
+}
+
+export interface ClassifiedError {
+  readonly class: ErrorClass;
+  /** Nothing that a client sends can have made the provider say so. */
+  readonly certain: boolean;
+  /** Of the answer, else what the error names or is usually answered with; null when nothing tells. */
+  readonly status: number | null;
+}
+
+/** The class of a provider's error. */
+export function classifyError({ status: answered, said, errorType, upstreamModel }: ErrorFacts): ClassifiedError {
+  const codes = codesOf(said, errorType);
+  const has = (known: ReadonlySet<string>): boolean => codes.some((code) => known.has(code));
+  const text = said?.message ?? '';
+  const status = answered ?? said?.status ?? statusOfCodes(codes);
+  const is = (name: ErrorClass, certain = false): ClassifiedError => ({ class: name, certain, status });
+  if (status !== null && (status < 400 || status > 599)) return is('foreign');
+  if (said?.moderated === true || has(CONTENT_CODES) || CONTENT_TEXT.test(text)) return is('content');
+  const isOpen = status === null || MAY_BE_OURS.has(status);
+  if (status === 402 || (isOpen && (has(FUNDS_CODES) || FUNDS_TEXT.test(text)))) return is('funds', true);
+  if (status === 401 || (isOpen && (has(CREDENTIAL_CODES) || CREDENTIAL_TEXT.test(text))))
+    return is('credential', true);
+  if (isOpen && (has(ITEM_CODES) || ITEM_TEXT.test(text))) return is('item');
+  if (isOpen && (has(MODEL_CODES) || ((status === 403 || status === 404) && MODEL_TEXT.test(text)))) {
+    return is('model', has(DEPLOYMENT_CODES) || WHOLE_MODEL_TEXT.test(text) || names(text, upstreamModel));
+  }
+  if (status === 429 || (status !== 413 && has(QUOTA_CODES))) return is('quota');
+  return is(CLASS_OF_STATUS.get(status ?? 500) ?? (status === null || status >= 500 ? 'overload' : 'unexpected'));
+}
+
+function codesOf(said: SaidError | null, errorType: string | undefined): readonly string[] {
+  const ofBody = said?.codes ?? [];
+  return errorType === undefined ? ofBody : [...ofBody, plainCode(errorType.split(':', 1)[0] ?? '')];
+}
+
+function statusOfCodes(codes: readonly string[]): number | null {
+  for (const code of codes) {
+    const status = STATUS_OF_CODE.get(code);
+    if (status !== undefined) return status;
+  }
+  return null;
+}
+
+/** As a word of its own: in a longer name it is another model. */
+function names(text: string, model: string): boolean {
+  for (let at = text.indexOf(model); at >= 0; at = text.indexOf(model, at + 1)) {
+    const before = text[at - 1] ?? ' ';
+    const after = text.slice(at + model.length, at + model.length + 2);
+    if (!/[\w.-]/.test(before) && !/^(?:[\w-]|\.\w)/.test(after)) return true;
+  }
+  return false;
+}
+
+const set = (...codes: string[]): ReadonlySet<string> => new Set(codes.map(plainCode));
+
+/** Statuses whose text may say that something of ours, or something stored, is at fault. */
+const MAY_BE_OURS: ReadonlySet<number> = new Set([400, 401, 403, 404, 410, 422, 429]);
+
+const CLASS_OF_STATUS: ReadonlyMap<number, ErrorClass> = new Map([
+  [400, 'body'],
+  [403, 'forbidden'],
+  [404, 'not_found'],
+  [408, 'late'],
+  [413, 'body'],
+  [422, 'body'],
+  [425, 'late'],
+]);
+
+const CONTENT_CODES = set(
+  'content_filter',
+  'content_policy_violation',
+  'ResponsibleAIPolicyViolation',
+  'invalid_prompt',
+  'moderation_blocked',
+  'data_inspection_failed',
+  'base_resp_1026',
+  'base_resp_1027',
+);
+/** A client can make a text say so, and has nothing of it: its own call ends. */
+const CONTENT_TEXT =
+  /flagged (?:as|by|for)\b|content management policy|content filter(?:ing|ed)?\b|content exists risk|content violates|rejected as a result of our safety/i;
+
+const FUNDS_CODES = set(
+  'insufficient_quota',
+  'billing_error',
+  'billing_not_active',
+  'billing_hard_limit_reached',
+  'insufficient_balance',
+  'base_resp_1008',
+);
+/** Texts of providers, from their first word on: what a client sends stands further inside. */
+const FUNDS_TEXT =
+  /^(?:your credit balance is too low|insufficient (?:balance|credits|funds)|your (?:newly created )?teams? (?:[0-9a-f-]{8,40} )?(?:doesn't have any credits|has either used all available credits)|you have run out of credits|this api method requires billing)/i;
+
+const CREDENTIAL_CODES = set(
+  'invalid_api_key',
+  'API_KEY_INVALID',
+  'API_KEY_EXPIRED',
+  'API_KEY_SERVICE_BLOCKED',
+  'ACCESS_TOKEN_EXPIRED',
+  'SERVICE_DISABLED',
+  'CONSUMER_INVALID',
+  'CONSUMER_SUSPENDED',
+  'UNAUTHENTICATED',
+  'authentication_error',
+  'AuthenticationError',
+  'account_deactivated',
+  'UnrecognizedClientException',
+  'ExpiredTokenException',
+  'InvalidSignatureException',
+  'base_resp_1004',
+  'base_resp_2049',
+);
+const CREDENTIAL_TEXT =
+  /^(?:(?:incorrect|invalid|missing|expired|no) (?:x-)?api[ -]key\b|api key (?:not valid|not found|expired|invalid)|your api key\b|authentication (?:fails|failed)|invalid (?:authentication|bearer token)|access denied due to invalid subscription key|unauthorized\b|the security token included in the request is (?:invalid|expired))/i;
+
+const ITEM_CODES = set(
+  'previous_response_not_found',
+  'item_not_found',
+  'file_not_found',
+  'conversation_not_found',
+  'invalid_encrypted_content',
+);
+const ITEM_TEXT =
+  /^(?:(?:item|previous response|response|file|conversation|container|vector store|prompt)s?\b.{0,200}\bnot found|no such (?:file|response|conversation|vector store|container|prompt)\b|file not found|the encrypted content .{0,400}could not be verified)/i;
+
+const DEPLOYMENT_CODES = set('DeploymentNotFound');
+const MODEL_CODES = set(
+  'model_not_found',
+  'model_not_allowed',
+  'model_decommissioned',
+  'model_terms_required',
+  'invalid_model',
+  'unknown_model',
+  'DeploymentNotFound',
+);
+const MODEL_TEXT =
+  /^(?:the |this |your |requested )*models?\b|^no endpoints found|\bmodels?\b.{0,200}\b(?:not exist|not found|no access|not have access|not supported|unavailable|not available)|access to (?:the )?model\b/i;
+const WHOLE_MODEL_TEXT =
+  /^(?:the )?(?:requested )?model (?:does not exist|is not available|not found|was not found)\.?$/i;
+
+const QUOTA_CODES = set(
+  'rate_limit_error',
+  'rate_limit_exceeded',
+  'too_many_requests',
+  'ThrottlingException',
+  'TooManyRequestsException',
+  'ServiceQuotaExceededException',
+  'RESOURCE_EXHAUSTED',
+  'base_resp_1002',
+);
+
+/** Of errors that come without a status: the one with which the provider answers them elsewhere. */
+const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map(
+  (
+    [
+      ['invalid_request_error', 400],
+      ['BadRequestError', 400],
+      ['ValidationException', 400],
+      ['INVALID_ARGUMENT', 400],
+      ['context_length_exceeded', 400],
+      ['invalid_prompt', 400],
+      ['content_filter', 400],
+      ['authentication_error', 401],
+      ['billing_error', 402],
+      ['permission_error', 403],
+      ['PERMISSION_DENIED', 403],
+      ['AccessDeniedException', 403],
+      ['not_found_error', 404],
+      ['NotFoundError', 404],
+      ['NOT_FOUND', 404],
+      ['request_too_large', 413],
+      ['rate_limit_error', 429],
+      ['rate_limit_exceeded', 429],
+      ['ThrottlingException', 429],
+      ['RESOURCE_EXHAUSTED', 429],
+      ['api_error', 500],
+      ['server_error', 500],
+      ['internal_server_error', 500],
+      ['timeout_error', 504],
+      ['overloaded_error', 529],
+    ] as const
+  ).map(([code, status]) => [plainCode(code), status]),
+);
