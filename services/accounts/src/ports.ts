@@ -1,4 +1,4 @@
-import type { AlertSubject, AuditEntryView, ManagementRefusal } from '@gateway/contracts/operator';
+import type { AlertSubject, AuditEntryView, AuditKind, ManagementRefusal } from '@gateway/contracts/operator';
 import type { AlertNames, MailText } from './domain/alert-mail.js';
 import type { Funding } from './domain/new-key.js';
 import type { Account, ApiKey, IdPrefix, Member, Membership, Operator, OwnedAccount, User } from './domain/objects.js';
@@ -76,6 +76,7 @@ export interface MailSender {
 export interface AuditFilter {
   readonly account: string | null;
   readonly object: string | null;
+  readonly kind: AuditKind | null;
   readonly below: bigint | null;
   readonly limit: number;
 }
@@ -114,6 +115,16 @@ export interface ForgottenBefore {
   readonly sessionsUsed: number;
   readonly tokensExpired: number;
   readonly attemptsBegan: number;
+}
+
+/** People who signed up and never verified their address. */
+export interface SignUpLeftovers {
+  /** Those of before this time (epoch milliseconds), oldest first, with the account of the sign-up. */
+  unverified(before: number, limit: number): Promise<{ readonly user: string; readonly account: string }[]>;
+  /** Deletes person and account; false: they stay, because something hangs on them or the address was verified meanwhile. */
+  forget(user: string): Promise<boolean>;
+  /** The sign-up is not looked at again. */
+  keep(user: string): Promise<void>;
 }
 
 /** Billing, over the bus. */

@@ -2,6 +2,7 @@ import type { MailTokenKind } from '@gateway/contracts/messages';
 import type { AttemptLimit, CountedAttempts } from './domain/attempt-limits.js';
 import type { User } from './domain/objects.js';
 import type { Notice } from './domain/person-mail.js';
+import type { AuditOrigin } from './tx-ports.js';
 
 /** A user with the hash of the password; null: none is set. */
 export interface Person extends User {
@@ -34,6 +35,8 @@ export interface SignInTx {
   attemptsOf(limit: AttemptLimit, subject: string, nowMs: number): Promise<CountedAttempts>;
   /** Takes one attempt back; there are never fewer than none. */
   takeBackAttempt(limit: AttemptLimit, subject: string): Promise<void>;
+  /** Taken when the change is committed. */
+  queueSignUp(signUp: QueuedSignUp): Promise<void>;
   /** Sent when the change is committed; `user` null: to nobody, at the same cost. `account`: of an invitation. */
   queueNotice(notice: QueuedNotice): Promise<void>;
 }
@@ -46,9 +49,17 @@ export interface NewMailToken {
   readonly expiresAt: number;
 }
 
+export interface QueuedSignUp {
+  readonly name: string;
+  /** In lower case. */
+  readonly email: string;
+  readonly origin: AuditOrigin;
+}
+
 export interface QueuedNotice {
   readonly notice: Notice;
   readonly user: string | null;
   readonly account: string | null;
+  readonly origin: AuditOrigin | null;
   readonly queuedAt: number;
 }

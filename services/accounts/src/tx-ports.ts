@@ -7,7 +7,7 @@ import type {
   MemberRecord,
   RaisedAlert,
 } from '@gateway/contracts/messages';
-import type { AlertSubject } from '@gateway/contracts/operator';
+import type { AlertSubject, AuditKind } from '@gateway/contracts/operator';
 import type { Account, ApiKey, Member, Membership, Operator, OwnedAccount, User } from './domain/objects.js';
 import type { SignInTx } from './signing-ports.js';
 
@@ -20,6 +20,16 @@ export interface AuditEntry {
   /** Without secrets and digests. */
   readonly before: object | null;
   readonly after: object | null;
+  /** `change` when absent. */
+  readonly kind?: AuditKind;
+  /** Where the request came from, as far as it is known. */
+  readonly origin?: AuditOrigin;
+}
+
+export interface AuditOrigin {
+  readonly client?: string | undefined;
+  readonly agent?: string | null | undefined;
+  readonly requestId?: string | undefined;
 }
 
 /** Made by one command if it has one: the same command never makes a second. */
@@ -33,8 +43,11 @@ export type NewOperator = Omit<Operator, 'createdAt'> & Commanded & { readonly d
 
 /** Accounts and the people in them, within one change. A member who left is no member any more. */
 export interface PeopleTx {
-  /** The user of an address, locked; made when it is new, and not verified then. `email` in lower case. */
-  ensureUser(user: Pick<User, 'id' | 'email'>): Promise<User>;
+  /**
+   * The user of an address, locked; made when it is new, and not verified then. `email` in lower case; `signedUpAt` (epoch
+   * milliseconds) of who comes by themselves.
+   */
+  ensureUser(user: Pick<User, 'id' | 'email'> & { readonly signedUpAt?: number }): Promise<User>;
   verifyUser(id: string): Promise<void>;
   insertAccount(account: NewAccount): Promise<Account>;
   accountOfCommand(command: string): Promise<OwnedAccount | null>;

@@ -17,15 +17,16 @@ import { makeBillingFunding } from './adapters/billing-funding.js';
 import { makeIdempotencyStore } from './adapters/idempotency-store.js';
 import { makeInForce } from './adapters/in-force.js';
 import { makeSignInLeftovers } from './adapters/sign-in-leftovers.js';
+import { makeSignUpLeftovers } from './adapters/sign-up-leftovers.js';
 import { makeMailLog, makeMailSender } from './adapters/mail-sender.js';
-import { BILLING_OUTBOX, MAIL_OUTBOX, NOTICE_TOPIC } from './adapters/outboxes.js';
+import { BILLING_OUTBOX, MAIL_OUTBOX } from './adapters/outboxes.js';
 import { deliverCaps } from './change/deliver-caps.js';
 import { deliverChange } from './change/deliver-change.js';
 import type { ACCOUNTS_FIELDS } from './config.js';
 import { openDoors } from './doors/open-doors.js';
 import { startForgetting } from './idempotency/forget-old.js';
-import { sendMail } from './mail/send-mail.js';
-import { sendNotice } from './mail/send-notice.js';
+import { deliverMail } from './mail/deliver-mail.js';
+import type { MakeId } from './ports.js';
 
 const POOL_CONNECTIONS_MAX = 10;
 /** Longer than a change takes that waits for billing or until it is in force. */
@@ -77,16 +78,20 @@ export async function startAccounts(
     deliver: (row) => deliverChange((records) => bus.request(admissionApply, records), row),
   });
   const kept = makeIdempotencyStore(pool);
-  const forgetting = startForgetting({ kept, leftovers: makeSignInLeftovers(pool), nowMs, log });
-  const telling = startTelling(context, bus, pool);
+  const funding = makeBillingFunding(bus);
+  const leftovers = makeSignInLeftovers(pool);
+  const signUps = makeSignUpLeftovers(pool);
+  const forgetting = startForgetting({ kept, leftovers, signUps, funding, nowMs, log });
+  const makeId: MakeId = (prefix) => `${prefix}_${makeUuidV7(nowMs()).replaceAll('-', '')}`;
+  const telling = startTelling(context, bus, pool, makeId);
   const ages = declareGauges(pool);
   openDoors(bus, {
     store: makeAccountsStore(pool, telling.mailNow),
     kept,
-    funding: makeBillingFunding(bus),
+    funding,
     closing: makeBillingClosing(bus),
     inForce: makeInForce(outbox, inForceMs),
-    makeId: (prefix) => `${prefix}_${makeUuidV7(nowMs()).replaceAll('-', '')}`,
+    makeId,
     makeCommand: () => makeUuidV7(nowMs()),
     nowMs,
     teamsEnabled: config.GATEWAY_TEAMS_ENABLED,
@@ -122,10 +127,12 @@ function startTelling(
   { config, clock, log }: ServiceContext<typeof ACCOUNTS_FIELDS>,
   bus: Bus,
   pool: Pool,
+  makeId: MakeId,
 ): RunningService & { readonly mailNow: () => void } {
   const url = config.GATEWAY_SMTP_URL;
   const ports = {
-    store: makeAccountsStore(pool),
+    store: makeAccountsStore(pool, () => mails.nudge()),
+    makeId,
     sender: url === null ? makeMailLog(log) : makeMailSender(url, config.GATEWAY_MAIL_FROM),
     dashboardUrl: config.GATEWAY_DASHBOARD_URL,
     nowMs: () => clock.nowMs(),
@@ -140,7 +147,7 @@ function startTelling(
     retryMaxMs: MAIL_RETRY_MAX_MS,
     leaseMs: MAIL_LEASE_MS,
     deliverMs: MAIL_DELIVER_MS,
-    deliver: (row) => (row.topic === NOTICE_TOPIC ? sendNotice(ports, row) : sendMail(ports, row)),
+    deliver: (row) => deliverMail(ports, row),
   });
   const caps = startOutbox({
     pool,

@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { digestOfMailToken } from '@gateway/contracts/ids';
 import {
   accountsBeginSignIn,
-  accountsCreateMember,
+  accountsInviteMember,
   accountsCreateSession,
   accountsFindSession,
   accountsSignUp,
   accountsUseMailToken,
+  type MailTokenKind,
 } from '@gateway/contracts/messages';
 import type { MemberCreate, MemberView } from '@gateway/contracts/operator';
 import { readMail, startMailbox, type Mailbox } from '@gateway/mailbox';
@@ -50,12 +51,11 @@ export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {
         .findLast((mail) => mail.subject.includes(subject)),
     );
   const begin = (email: string, client = newClient()) => dashboard.request(accountsBeginSignIn, { email, client });
-  const signUp = (email: string, password: string) =>
-    dashboard.request(accountsSignUp, { name: 'Ann', email, passwordHash: hashOf(password) });
-  const useToken = (token: string, kind: 'verify' | 'reset' | 'invitation', password = 'second') => {
+  const signUp = (email: string, client = newClient()) =>
+    dashboard.request(accountsSignUp, { name: 'Ann', email, client });
+  const useToken = (token: string, kind: MailTokenKind, password = 'second') => {
     const named = { digest: digestOfMailToken(token), client: newClient() };
-    const body = kind === 'verify' ? { kind, ...named } : { kind, passwordHash: hashOf(password), ...named };
-    return dashboard.request(accountsUseMailToken, body);
+    return dashboard.request(accountsUseMailToken, { kind, passwordHash: hashOf(password), ...named });
   };
   return {
     mailTo,
@@ -74,15 +74,21 @@ export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {
     },
     session: async (digest: string) => (await dashboard.request(accountsFindSession, { digests: [digest] })).session,
     /** An owner's invitation, which is mailed. */
-    invite: async (account: string, email: string, more: Partial<MemberCreate> = {}): Promise<MemberView> => {
-      const question = { account, spec: { email, ...more }, actor: ACTOR, invite: true };
-      return accepted(await dashboard.request(accountsCreateMember, question)).member;
+    invite: async (
+      account: string,
+      email: string,
+      more: Partial<Omit<MemberCreate, 'emailVerified'>> = {},
+    ): Promise<MemberView> => {
+      const question = { account, spec: { email, ...more }, actor: ACTOR };
+      const answer = accepted(await dashboard.request(accountsInviteMember, question));
+      if ('kind' in answer) throw new Error('too many invitations');
+      return answer.member;
     },
-    /** Somebody who has signed up and verified the address. */
+    /** Somebody who has signed up and verified the address, with this password. */
     async verifiedPerson(password: string): Promise<string> {
       const email = randomEmail();
-      await signUp(email, password);
-      await useToken(tokenIn((await mailTo(email, 'Verify')).text), 'verify');
+      await signUp(email);
+      await useToken(tokenIn((await mailTo(email, 'Verify')).text), 'verify', password);
       return email;
     },
   };

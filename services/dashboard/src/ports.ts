@@ -1,5 +1,6 @@
 import type { Bus } from '@gateway/bus';
 import type { Clock, Logger } from '@gateway/service-kit';
+import type { AccessLog } from './audit/access-log.js';
 
 /** The services behind the door, asked over the bus. Rejects with a BusFault. */
 export type Services = Pick<Bus, 'request'>;
@@ -27,6 +28,7 @@ export interface Secrets {
 export interface Door {
   readonly services: Services;
   readonly secrets: Secrets;
+  readonly access: AccessLog;
   readonly clock: Clock;
   readonly log: Logger;
 }

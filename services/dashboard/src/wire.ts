@@ -11,6 +11,7 @@ import { makePasswords } from './adapters/passwords.js';
 import { makeSecrets } from './adapters/secrets.js';
 import { makeSessionSecrets } from './adapters/session-secrets.js';
 import { loadWebFiles } from './adapters/web-files.js';
+import { makeAccessLog, startFlushing } from './audit/access-log.js';
 import type { DASHBOARD_FIELDS, DashboardConfig } from './config.js';
 import { needsTls, ownOrigins } from './domain/origins.js';
 import { openListener, type ClientBounds, type ListenerParts } from './http/listener.js';
@@ -62,8 +63,11 @@ export async function startDashboard(
   const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'dashboard', replica, log });
   const edge = makeEdgeClient(config.GATEWAY_EDGE_URL ?? config.GATEWAY_PUBLIC_URL);
   const settings = settingsOf(config);
+  const access = makeAccessLog(bus, clock, log);
+  const flushing = startFlushing(access);
   const door: PagesDoor = {
     services: bus,
+    access,
     secrets: makeSecrets(config, env),
     sessions: makeSessionSecrets(config, settings.config.keyPrefix),
     passwords: makePasswords(passwordLogN),
@@ -106,6 +110,7 @@ export async function startDashboard(
     async stop() {
       await Promise.all([operator.close(STOP_STEP_MS.requests), pages.close(STOP_STEP_MS.requests)]);
       await edge.stop();
+      await flushing.stop();
       await bus.drain(STOP_STEP_MS.bus);
     },
   };

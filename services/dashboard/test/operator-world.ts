@@ -58,6 +58,8 @@ export interface OperatorWorld {
   readonly ready: ReadyChecks;
   /** What the services were asked, in order. */
   readonly asked: Asked[];
+  /** Entries of the audit log beside changes, in order. */
+  readonly noted: Record<string, unknown>[];
   readonly env: Record<string, string>;
   /** How a message is answered from now on. */
   scriptByName(name: string, answer: (body: unknown) => unknown): void;
@@ -84,6 +86,7 @@ export async function startOperatorWorld(
   const ready = new ReadyChecks();
   const scripts = new Map<string, Script>();
   const asked: Asked[] = [];
+  const noted: Record<string, unknown>[] = [];
   const away = new Set<string>();
   const env: Record<string, string> = {};
   for (const service of answering) {
@@ -93,6 +96,10 @@ export async function startOperatorWorld(
       if (!message.sentBy.includes('dashboard')) continue;
       connection.serve(message, async (body) => {
         if (away.has(service)) throw new BusFault('disconnected', `${service} is away`);
+        if (message.name === 'accounts.note-access') {
+          noted.push(...(body as { entries: Record<string, unknown>[] }).entries);
+          return { noted: true } as never;
+        }
         asked.push({ name: message.name, body: body as Record<string, unknown> });
         const script = scripts.get(message.name);
         if (script === undefined) throw new Error(`${message.name} was asked, and has no script`);
@@ -134,6 +141,7 @@ export async function startOperatorWorld(
     log,
     ready,
     asked,
+    noted,
     env,
     scriptByName: (name, answer) => void scripts.set(name, answer as Script),
     refuseByName: (name, code) =>
@@ -142,6 +150,7 @@ export async function startOperatorWorld(
     reset() {
       scripts.clear();
       asked.length = 0;
+      noted.length = 0;
       away.clear();
     },
     send: (method, path, options) => send(`${dashboard.operatorUrl}/operator/v1${path}`, method, options),

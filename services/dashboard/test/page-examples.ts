@@ -6,6 +6,7 @@ import {
   pageKeyCreated,
   pageKeys,
   pageModels,
+  pageMember,
   pagesConfig,
   pageStatement,
   pageSession,
@@ -19,7 +20,6 @@ import {
   alertView,
   keyView,
   ledgerTransactionView,
-  memberView,
   pageOf,
   statementLineView,
   walletView,
@@ -118,6 +118,12 @@ const PERSON = {
   user: { id: 'usr_1', email: 'ada@example.com', emailVerified: true },
   accounts: [],
 };
+const firstPassword = {
+  'accounts.find-mail-token': { kind: 'found' },
+  'accounts.use-mail-token': { kind: 'used', email: 'ada@example.com' },
+  'accounts.find-session': { session: PERSON },
+  'accounts.end-session': { ended: true },
+};
 const operator = {
   'accounts.find-operator': {
     operator: { id: 'opr_1', name: 'grace', role: 'operator', createdAt: AT, createdBy: 'root' },
@@ -131,20 +137,21 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
   getConfig: { path: '/config', answers: {}, status: 200, schema: pagesConfig },
   signUp: {
     path: '/sign-up',
-    body: { name: 'Ada', email: 'ada@example.com', password: PASSWORD },
-    answers: { 'accounts.begin-sign-up': { kind: 'proceed' }, 'accounts.sign-up': { kind: 'accepted' } },
+    body: { name: 'Ada', email: 'ada@example.com' },
+    answers: { 'accounts.sign-up': { kind: 'accepted' } },
     status: 202,
     schema: accepted,
   },
   verifyEmail: {
     path: '/verify-email',
-    body: { token: TOKEN },
-    answers: { 'accounts.use-mail-token': { kind: 'used', email: 'ada@example.com' } },
+    body: { token: TOKEN, password: PASSWORD },
+    answers: firstPassword,
     status: 200,
-    schema: tokenUsed,
+    schema: pageSession,
   },
   resendVerification: {
     path: '/resend-verification',
+    body: { email: 'ada@example.com' },
     answers: { 'accounts.resend-verification': { kind: 'accepted' } },
     status: 202,
     schema: accepted,
@@ -169,12 +176,9 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
   acceptInvitation: {
     path: '/accept-invitation',
     body: { token: TOKEN, password: PASSWORD },
-    answers: {
-      'accounts.find-mail-token': { kind: 'found' },
-      'accounts.use-mail-token': { kind: 'used', email: 'ada@example.com' },
-    },
+    answers: firstPassword,
     status: 200,
-    schema: tokenUsed,
+    schema: pageSession,
   },
   changePassword: {
     path: '/change-password',
@@ -375,21 +379,21 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
     path: '/accounts/{account}/members',
     answers: { ...account, 'accounts.list-members': { members: [MEMBER], ...last } },
     status: 200,
-    schema: pageOf(memberView),
+    schema: pageOf(pageMember.strict()),
   },
   inviteMember: {
     path: '/accounts/{account}/members',
     body: { email: 'bob@example.com', role: 'member' },
-    answers: { 'accounts.create-member': { member: MEMBER } },
+    answers: { 'accounts.invite-member': { member: MEMBER } },
     status: 201,
-    schema: memberView,
+    schema: pageMember.strict(),
   },
   putMember: {
     path: '/accounts/{account}/members/mem_1',
     body: { role: 'owner', monthlySpendCapUsd: '5' },
     answers: { ...names, 'accounts.put-member': { member: MEMBER } },
     status: 200,
-    schema: memberView,
+    schema: pageMember.strict(),
   },
   deleteMember: {
     path: '/accounts/{account}/members/mem_2',

@@ -3,6 +3,7 @@ import {
   accountCreate,
   accountView,
   auditEntryView,
+  auditKind,
   cursor,
   keyCreate,
   keyView,
@@ -14,6 +15,7 @@ import {
   operatorView,
   PAGE_LIMIT_MAX,
 } from '../operator/index.js';
+import { throttled } from './access.js';
 import { managementBy } from './management.js';
 import { published, request } from './message.js';
 import { accountRecord, keyRecord, memberRecord } from './records.js';
@@ -104,13 +106,21 @@ export const accountsCloseAccount = request({
   answer: z.union([z.object({ account: accountView }), managementRefusal]),
 });
 
-/** `invite`: the person is mailed; somebody without a password gets a link to set one. */
 export const accountsCreateMember = request({
   ...management,
   name: 'accounts.create-member',
   subject: 'accounts.create-member',
-  body: z.object({ account: objectId, spec: memberCreate, actor, command, invite: z.boolean().optional() }),
+  body: z.object({ account: objectId, spec: memberCreate, actor, command }),
   answer: z.union([z.object({ member: memberView }), managementRefusal]),
+});
+
+/** Adds a member who is mailed; somebody without a password gets a link to set one. Invitations of one account are limited. */
+export const accountsInviteMember = request({
+  ...management,
+  name: 'accounts.invite-member',
+  subject: 'accounts.invite-member',
+  body: z.object({ account: objectId, spec: memberCreate.omit({ emailVerified: true }), actor }),
+  answer: z.union([z.object({ member: memberView }), throttled, managementRefusal]),
 });
 
 export const accountsListMembers = request({
@@ -238,7 +248,13 @@ export const accountsAudit = request({
   ...management,
   name: 'accounts.audit',
   subject: 'accounts.audit',
-  body: z.object({ account: objectId.nullable(), object: z.string().max(200).nullable(), ...page }),
+  body: z.object({
+    account: objectId.nullable(),
+    object: z.string().max(200).nullable(),
+    /** Absent or null: of every kind. */
+    kind: auditKind.nullable().optional(),
+    ...page,
+  }),
   answer: z.union([z.object({ entries: z.array(auditEntryView), nextCursor }), managementRefusal]),
 });
 

@@ -1,3 +1,4 @@
+import { accountsNoteAccess } from './access.js';
 import {
   accountsAudit,
   accountsBeginIdempotent,
@@ -14,6 +15,7 @@ import {
   accountsFindOperator,
   accountsGetAccount,
   accountsGetKey,
+  accountsInviteMember,
   accountsListAccounts,
   accountsListKeys,
   accountsListMembers,
@@ -109,7 +111,6 @@ import {
   accountsKeyCreation,
   accountsRequestReset,
   accountsResendVerification,
-  accountsBeginSignUp,
   accountsSignUp,
   accountsUseMailToken,
 } from './people.js';
@@ -184,8 +185,10 @@ export const MESSAGES: readonly AnyMessage[] = [
   accountsSetKeyState,
   accountsListKeys,
   accountsGetKey,
+  accountsInviteMember,
   accountsEnsurePlaygroundKey,
   accountsAudit,
+  accountsNoteAccess,
   accountsFindOperator,
   accountsCreateOperator,
   accountsListOperators,
@@ -202,7 +205,6 @@ export const MESSAGES: readonly AnyMessage[] = [
   accountsKeyCreation,
   accountsRequestReset,
   accountsResendVerification,
-  accountsBeginSignUp,
   accountsSignUp,
   accountsUseMailToken,
   catalogPutProvider,
@@ -222,6 +224,7 @@ export const MESSAGES: readonly AnyMessage[] = [
   edgeHealth,
 ];
 
+export * from './access.js';
 export * from './accounts.js';
 export * from './admission.js';
 export * from './alerts.js';

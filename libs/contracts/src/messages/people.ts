@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { managementRefusal } from '../operator/index.js';
 import { sessionAccount } from '../pages/people.js';
 import { email, label } from '../operator/scalars.js';
+import { client, requestOrigin, throttled } from './access.js';
 import { request } from './message.js';
 import { digest, digests, objectId } from './scalars.js';
 
@@ -14,8 +15,8 @@ const people = {
   timeoutMs: 5_000,
 } as const;
 
-/** Where a request comes from: an IPv4 address, or the /64 of an IPv6 address. Attempts are counted by it. */
-const client = z.string().min(1).max(64);
+/** Where a request comes from; what the audit log has of it may be left out. */
+const from = { client, ...requestOrigin.pick({ agent: true, requestId: true }).partial().shape };
 /** PHC string of a password's hash. The password itself never leaves the dashboard. */
 export const passwordHash = z
   .string()
@@ -29,37 +30,27 @@ export const MAIL_TOKEN_KINDS = ['verify', 'reset', 'invitation'] as const;
 export const mailTokenKind = z.enum(MAIL_TOKEN_KINDS);
 export type MailTokenKind = z.infer<typeof mailTokenKind>;
 
-/** Too many attempts from this client, or on this address. */
-const throttled = z.object({ kind: z.literal('throttled'), retryAfterSeconds: z.int().min(1).max(86_400) });
 /** Unknown, used or too old. */
 const tokenInvalid = z.object({ kind: z.literal('token_invalid') });
 /** Done, or nothing to do: an answer that does not tell whether an address is known. */
 const accepted = z.object({ kind: z.literal('accepted') });
 
-/** Counts an attempt of the client to sign up, before a password is hashed for it. No address is asked for, so none is told of. */
-export const accountsBeginSignUp = request({
-  ...people,
-  name: 'accounts.begin-sign-up',
-  subject: 'accounts.begin-sign-up',
-  body: z.object({ client }),
-  answer: z.discriminatedUnion('kind', [z.object({ kind: z.literal('proceed') }), throttled]),
-});
-
 /**
- * Makes a person with a personal account and mails the link that verifies the address. The person of a known address is
- * mailed instead, and nothing is made. The answer is the same. The attempt has been counted by `accounts.begin-sign-up`.
+ * Takes a sign-up; what becomes of it goes to the address by mail. A new address becomes a person with a personal account, and is
+ * mailed the link that verifies it and sets the first password; a known one is mailed that it is known. That happens after the
+ * answer, so neither the answer nor its time tells which it was.
  */
 export const accountsSignUp = request({
   ...people,
   name: 'accounts.sign-up',
   subject: 'accounts.sign-up',
-  body: z.object({ name: label, email, passwordHash }),
-  answer: accepted,
+  body: z.object({ name: label, email, ...from }),
+  answer: z.discriminatedUnion('kind', [accepted, throttled]),
 });
 
 /**
  * Counts an attempt on an address and hands out the hash that the password is to be compared with. `user` null: nobody who
- * could sign in; the caller must take as long.
+ * could sign in, such as somebody who has not verified the address; the caller must take as long.
  */
 export const accountsBeginSignIn = request({
   ...people,
@@ -87,7 +78,7 @@ export const accountsCreateSession = request({
   ...people,
   name: 'accounts.create-session',
   subject: 'accounts.create-session',
-  body: z.object({ user: objectId, comparedHash: passwordHash, newHash: passwordHash.optional(), digest, client }),
+  body: z.object({ user: objectId, comparedHash: passwordHash, newHash: passwordHash.optional(), digest, ...from }),
   answer: z.object({ session: peopleSession.nullable() }),
 });
 
@@ -106,17 +97,17 @@ export const accountsEndSession = request({
   ...people,
   name: 'accounts.end-session',
   subject: 'accounts.end-session',
-  body: z.object({ digests, everywhere: z.boolean() }),
+  body: z.object({ digests, everywhere: z.boolean(), ...requestOrigin.partial().shape }),
   answer: z.object({ ended: z.literal(true) }),
 });
 
-/** Mails a link to verify the person's address, unless it is verified or enough mails were sent. */
+/** Mails another link to verify the address, if its person is there and it is not verified. */
 export const accountsResendVerification = request({
   ...people,
   name: 'accounts.resend-verification',
   subject: 'accounts.resend-verification',
-  body: z.object({ user: objectId }),
-  answer: accepted,
+  body: z.object({ email, ...from }),
+  answer: z.discriminatedUnion('kind', [accepted, throttled]),
 });
 
 /** Mails a link to set a new password to the person of the address, if there is one. */
@@ -124,7 +115,7 @@ export const accountsRequestReset = request({
   ...people,
   name: 'accounts.request-reset',
   subject: 'accounts.request-reset',
-  body: z.object({ email, client }),
+  body: z.object({ email, ...from }),
   answer: z.discriminatedUnion('kind', [accepted, throttled]),
 });
 
@@ -138,18 +129,14 @@ export const accountsFindMailToken = request({
 });
 
 /**
- * Uses a token, once. Each kind verifies the address that it was mailed to; `reset` and `invitation` set the password (an invitation
- * only of a person who has none) and end all sessions of the person.
+ * Uses a token, once: sets the password, verifies the address that it was mailed to, and ends all sessions of the person. `verify` and
+ * `invitation` are for a person who has no password yet. `session`: the digest of a session that begins with it.
  */
 export const accountsUseMailToken = request({
   ...people,
   name: 'accounts.use-mail-token',
   subject: 'accounts.use-mail-token',
-  body: z.discriminatedUnion('kind', [
-    z.object({ kind: z.literal('verify'), digest: tokenDigest, client }),
-    z.object({ kind: z.literal('reset'), digest: tokenDigest, passwordHash, client }),
-    z.object({ kind: z.literal('invitation'), digest: tokenDigest, passwordHash, client }),
-  ]),
+  body: z.object({ kind: mailTokenKind, digest: tokenDigest, passwordHash, session: digest.optional(), ...from }),
   answer: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('used'), email: z.string() }),
     tokenInvalid,
@@ -162,7 +149,7 @@ export const accountsChangePassword = request({
   ...people,
   name: 'accounts.change-password',
   subject: 'accounts.change-password',
-  body: z.object({ user: objectId, comparedHash: passwordHash, newHash: passwordHash, digests, client }),
+  body: z.object({ user: objectId, comparedHash: passwordHash, newHash: passwordHash, digests, ...from }),
   answer: z.object({ changed: z.boolean() }),
 });
 

@@ -26,6 +26,11 @@ export function pageOf<T extends z.ZodType>(entry: T) {
   return z.object({ data: z.array(entry), next_cursor: z.string().nullable() });
 }
 
+/** `change`; `access`: a sign-in, a sign-out, a file that was read; `refused`: refused attempts, counted by minute. */
+export const AUDIT_KINDS = ['change', 'access', 'refused'] as const;
+export const auditKind = z.enum(AUDIT_KINDS);
+export type AuditKind = z.infer<typeof auditKind>;
+
 /** Who did what. Holds no secrets, digests or credentials. */
 export const auditEntryView = z.object({
   /** `<service>.<number>`; unique, growing within a service. */
@@ -38,5 +43,10 @@ export const auditEntryView = z.object({
   objectId: z.string(),
   before: z.record(z.string(), z.unknown()).nullable(),
   after: z.record(z.string(), z.unknown()).nullable(),
+  /** Where the request came from: the client's network, what the client calls itself, the request's id. Absent or null: not known. */
+  origin: z
+    .object({ client: z.string().nullable(), agent: z.string().nullable(), requestId: z.string().nullable() })
+    .nullable()
+    .optional(),
 });
 export type AuditEntryView = z.infer<typeof auditEntryView>;

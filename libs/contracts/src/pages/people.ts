@@ -28,15 +28,18 @@ export const pagesConfig = z.object({
 });
 export type PagesConfig = z.infer<typeof pagesConfig>;
 
-export const signUp = z.object({ name: label, email, password: newPassword });
+/** Without a password: the link in the mail sets it. */
+export const signUp = z.object({ name: label, email });
 export type SignUp = z.output<typeof signUp>;
 
 export const signIn = z.object({ email, password: knownPassword });
 export type SignIn = z.output<typeof signIn>;
 
-export const verifyEmail = z.object({ token: mailToken });
 export const forgotPassword = z.object({ email });
+export const resendVerification = forgotPassword;
 export const resetPassword = z.object({ token: mailToken, password: newPassword });
+/** The first password. Both sign in, and are answered with the session. */
+export const verifyEmail = resetPassword;
 export const acceptInvitation = resetPassword;
 export const changePassword = z.object({ oldPassword: knownPassword, newPassword });
 

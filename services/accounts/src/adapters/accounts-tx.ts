@@ -23,11 +23,14 @@ export function makeAccountsTx(tx: Tx, queued: () => void): AccountsTx {
     },
     tell: (account, changed, records) =>
       enqueue(tx, { topic: APPLY_TOPIC, key: account, body: { change: changeOf(changed), records } }),
-    async audit({ actor, action, account, objectId, before, after }) {
-      await tx.execute(
-        'INSERT INTO audit_log (actor, action, account, object_id, before, after) VALUES ($1, $2, $3, $4, $5, $6)',
-        [actor, action, account, objectId, before && JSON.stringify(before), after && JSON.stringify(after)],
-      );
+    async audit({ actor, action, account, objectId, before, after, kind = 'change', origin = {} }) {
+      const { client = null, agent = null, requestId = null } = origin;
+      const states = [before && JSON.stringify(before), after && JSON.stringify(after)];
+      await tx.execute(AUDIT, [actor, action, account, objectId, ...states, kind, client, agent, requestId]);
     },
   };
 }
+
+const AUDIT = `INSERT INTO audit_log
+    (actor, action, account, object_id, before, after, kind, client, agent, request_id)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;

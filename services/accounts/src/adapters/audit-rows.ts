@@ -11,14 +11,18 @@ export interface AuditRow {
   readonly object_id: string;
   readonly before: Record<string, unknown> | null;
   readonly after: Record<string, unknown> | null;
+  readonly client: string | null;
+  readonly agent: string | null;
+  readonly request_id: string | null;
 }
 
-/** Only the conditions that are asked for: each combination has an index of its own. */
-export function auditText({ account, object, below, limit }: AuditFilter): { text: string; values: unknown[] } {
+/** Only the conditions that are asked for: each of account, object and kind has an index of its own. */
+export function auditText({ account, object, kind, below, limit }: AuditFilter): { text: string; values: unknown[] } {
   const values: unknown[] = [limit];
   const conditions = [
     ['account =', account],
     ['object_id =', object],
+    ['kind =', kind],
     ['id <', below],
   ].flatMap(([condition, value]) => (value === null ? [] : [`${String(condition)} $${values.push(value)}`]));
   const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
@@ -35,6 +39,11 @@ export function auditEntryFromRow(row: AuditRow): { readonly number: bigint; rea
     objectId: row.object_id,
     before: row.before,
     after: row.after,
+    origin: originOf(row),
   };
   return { number: row.id, view };
+}
+
+function originOf({ client, agent, request_id: requestId }: AuditRow): AuditEntryView['origin'] {
+  return client === null && agent === null && requestId === null ? null : { client, agent, requestId };
 }

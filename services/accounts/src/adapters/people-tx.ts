@@ -12,11 +12,12 @@ export function makePeopleTx(tx: Tx): PeopleTx {
     return row && membershipFromRow(row);
   };
   return {
-    async ensureUser({ id, email }) {
+    async ensureUser({ id, email, signedUpAt = null }) {
       // Written even when nothing changes: the row is locked, and a user made meanwhile is seen.
-      const text = `INSERT INTO users (id, email, email_verified) VALUES ($1, $2, false)
+      const text = `INSERT INTO users (id, email, email_verified, signed_up_at) VALUES ($1, $2, false, $3)
         ON CONFLICT (email) DO UPDATE SET email_verified = users.email_verified RETURNING *`;
-      return userFromRow(await written(tx.one<UserRow>(text, [id, email])));
+      const values = [id, email, signedUpAt === null ? null : new Date(signedUpAt)];
+      return userFromRow(await written(tx.one<UserRow>(text, values)));
     },
     async verifyUser(id) {
       await tx.execute('UPDATE users SET email_verified = true WHERE id = $1', [id]);

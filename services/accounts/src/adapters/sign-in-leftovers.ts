@@ -1,17 +1,21 @@
 import { inTransaction, type Pool } from '@gateway/postgres';
 import type { SignInLeftovers } from '../ports.js';
+import { written } from './written.js';
 
-/** Sessions, tokens and attempts that say nothing any more. */
+/** Sessions, tokens, attempts and refused attempts in the log that say nothing any more. */
 export function makeSignInLeftovers(pool: Pool): SignInLeftovers {
   return {
     async forget({ sessionsBegan, sessionsUsed, tokensExpired, attemptsBegan }, limit) {
       // In transactions for their repeats: replicas that delete the same rows may wait for each other.
       const forget = (text: string, ...times: number[]) =>
         inTransaction(pool, (tx) => tx.execute(text, [...times.map((time) => new Date(time)), limit]));
+      const forgetRefused = (most: number) =>
+        inTransaction(pool, async (tx) => (await written(tx.one<{ gone: number }>(REFUSED, [most]))).gone);
       const gone = [
         await forget(SESSIONS, sessionsBegan, sessionsUsed),
         await forget(TOKENS, tokensExpired),
         await forget(ATTEMPTS, attemptsBegan),
+        await forgetRefused(limit),
       ];
       return gone.reduce((sum, count) => sum + count, 0);
     },
@@ -25,3 +29,5 @@ const TOKENS = `DELETE FROM mail_tokens WHERE digest IN (
     SELECT digest FROM mail_tokens WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`;
 const ATTEMPTS = `DELETE FROM attempts WHERE (kind, slot) IN (
     SELECT kind, slot FROM attempts WHERE began_at < $1 ORDER BY began_at LIMIT $2)`;
+/** The function alone has the right, and knows how long they are kept. */
+const REFUSED = 'SELECT forget_refused_attempts($1) AS gone';

@@ -1,7 +1,7 @@
 import { enqueue, type Tx } from '@gateway/postgres';
 import type { CountedAttempts } from '../domain/attempt-limits.js';
 import type { Person, SignInTx } from '../signing-ports.js';
-import { MAIL_OUTBOX, NOTICE_TOPIC } from './outboxes.js';
+import { MAIL_OUTBOX, NOTICE_TOPIC, SIGN_UP_TOPIC } from './outboxes.js';
 import { userFromRow, type UserRow } from './rows.js';
 import { written } from './written.js';
 
@@ -71,6 +71,10 @@ export function makeSignInTx(tx: Tx, queued: () => void): SignInTx {
       const text = `UPDATE attempts SET attempts = greatest(0, attempts - 1)
         WHERE kind = $1 AND slot = attempt_slot($1, $2)`;
       await tx.execute(text, [limit.kind, subject]);
+    },
+    queueSignUp(signUp) {
+      queued();
+      return enqueue(tx, { topic: SIGN_UP_TOPIC, key: `sign_up:${signUp.email}`, body: { ...signUp } }, MAIL_OUTBOX);
     },
     queueNotice(notice) {
       queued();

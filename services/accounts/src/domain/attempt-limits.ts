@@ -20,9 +20,12 @@ export const ATTEMPT_LIMITS = {
   /** Wrong passwords from one client. */
   signInClient: { kind: 'sign_in_client', attemptsMax: 150, windowMs: 15 * MINUTE_MS },
   signUpClient: { kind: 'sign_up_client', attemptsMax: 60, windowMs: HOUR_MS },
+  /** Mails that a client asks for, with a link to set a password or to verify an address. */
   resetClient: { kind: 'reset_client', attemptsMax: 60, windowMs: HOUR_MS },
   /** Tokens from one client that were not valid. */
   tokenClient: { kind: 'token_client', attemptsMax: 60, windowMs: HOUR_MS },
+  /** Invitations of one account. */
+  inviteAccount: { kind: 'invite_account', attemptsMax: 30, windowMs: HOUR_MS },
   /** Mails of one kind to one person; beyond it none is sent, and nobody is told. */
   mail: { kind: 'mail', attemptsMax: 5, windowMs: HOUR_MS },
 } as const satisfies Record<string, AttemptLimit>;

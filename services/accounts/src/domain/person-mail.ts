@@ -26,7 +26,7 @@ export function composeNotice(notice: Notice, facts: NoticeFacts): MailText {
   switch (notice) {
     case 'verify':
       return mail('Verify your e-mail address', [
-        'Open this link within 24 hours to verify your e-mail address:',
+        'Open this link within 24 hours to verify your e-mail address and to choose your password:',
         link('/verify'),
         NOT_YOU,
       ]);
@@ -40,8 +40,10 @@ export function composeNotice(notice: Notice, facts: NoticeFacts): MailText {
       return invitation(facts, link);
     case 'known_address':
       return mail('You have an account already', [
-        'Somebody tried to sign up with this e-mail address. It has an account already: sign in, or set a new password there.',
+        'Somebody tried to sign up with this e-mail address. It has an account already: sign in with your password.',
         page(facts, '/sign-in'),
+        'If you have forgotten it, open this link within one hour to set a new one:',
+        link('/reset'),
         'If this was not you, ignore this mail: nothing was changed.',
       ]);
     case 'password_changed':

@@ -1,6 +1,7 @@
 import type { Bus } from '@gateway/bus';
 import {
   accountsAudit,
+  accountsNoteAccess,
   accountsBeginIdempotent,
   accountsCloseAccount,
   accountsCreateAccount,
@@ -15,6 +16,7 @@ import {
   accountsFindOperator,
   accountsGetAccount,
   accountsGetKey,
+  accountsInviteMember,
   accountsListAccounts,
   accountsListKeys,
   accountsListMembers,
@@ -26,7 +28,6 @@ import {
   accountsSetAccountState,
   accountsSetKeyState,
   accountsBeginSignIn,
-  accountsBeginSignUp,
   accountsChangePassword,
   accountsCreateSession,
   accountsEndSession,
@@ -41,6 +42,7 @@ import {
   keysUsed,
 } from '@gateway/contracts/messages';
 import { listAudit } from '../audit/list-audit.js';
+import { noteAccess } from '../audit/note-access.js';
 import { beginIdempotent } from '../idempotency/begin-idempotent.js';
 import { endIdempotent } from '../idempotency/end-idempotent.js';
 import { createKey } from '../keys/create-key.js';
@@ -59,7 +61,7 @@ import { findOperator } from '../operators/find-operator.js';
 import { listOperators } from '../operators/list-operators.js';
 import { closeAccount } from '../people/close-account.js';
 import { createAccount } from '../people/create-account.js';
-import { createMember } from '../people/create-member.js';
+import { createMember, inviteMember } from '../people/create-member.js';
 import { deleteMember } from '../people/delete-member.js';
 import { findNames } from '../people/find-names.js';
 import { getAccount } from '../people/get-account.js';
@@ -70,7 +72,6 @@ import { putMember } from '../people/put-member.js';
 import { setAccountState } from '../people/set-account-state.js';
 import type { AccountsStore, ClosingSource, FundingSource, IdempotencyStore, InForce, MakeId } from '../ports.js';
 import { beginSignIn } from '../sign-in/begin-sign-in.js';
-import { beginSignUp } from '../sign-in/begin-sign-up.js';
 import { changePassword } from '../sign-in/change-password.js';
 import { createSession } from '../sign-in/create-session.js';
 import { endSession } from '../sign-in/end-session.js';
@@ -113,7 +114,6 @@ export function openDoors(bus: Bus, ports: DoorPorts): void {
 
 function openSignIn(bus: Bus, ports: DoorPorts): void {
   const door = doorsOf(bus, CHANGES_AT_ONCE_MAX);
-  door(accountsBeginSignUp, (body) => beginSignUp(ports, body));
   door(accountsSignUp, (body) => signUp(ports, body));
   door(accountsBeginSignIn, (body) => beginSignIn(ports, body));
   door(accountsCreateSession, (body) => createSession(ports, body));
@@ -148,10 +148,12 @@ function openChanges(bus: Bus, ports: DoorPorts): void {
   door(alertRaised, (body) => takeAlert(ports.store, body));
   door(accountsCreateAccount, (body) => createAccount(ports, body));
   door(accountsCreateMember, (body) => createMember(ports, body));
+  door(accountsInviteMember, (body) => inviteMember(ports, body));
   door(accountsDeleteMember, (body) => deleteMember(ports, body));
   door(accountsCreateKey, (body) => createKey(ports, body));
   door(accountsCreateOperator, (body) => createOperator(ports, body));
   door(accountsDeleteOperator, (body) => deleteOperator(ports.store, body));
+  door(accountsNoteAccess, (body) => noteAccess(ports.store, body));
   door(accountsBeginIdempotent, (body) => beginIdempotent(ports, body));
   door(accountsEndIdempotent, (body) => endIdempotent(ports.kept, body));
 }

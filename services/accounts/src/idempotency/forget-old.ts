@@ -1,6 +1,7 @@
 import { ATTEMPTS_KEPT_MS } from '../domain/attempt-limits.js';
 import type { IdempotencyStore, SignInLeftovers } from '../ports.js';
 import { SESSION_IDLE_MS, SESSION_LIFE_MS } from '../sign-in/find-session.js';
+import { forgetSignUps, type ForgetSignUpsPorts } from '../sign-in/forget-sign-ups.js';
 import { KEPT_MS } from './begin-idempotent.js';
 
 export interface ForgetPorts {
@@ -37,11 +38,12 @@ export async function forgetOld({ kept, leftovers, nowMs }: Omit<ForgetPorts, 'l
 }
 
 /** Does so every minute, never twice at once. */
-export function startForgetting(ports: ForgetPorts): { stop(): Promise<void> } {
+export function startForgetting(ports: ForgetPorts & ForgetSignUpsPorts): { stop(): Promise<void> } {
   let running: Promise<void> | null = null;
   const run = async (): Promise<void> => {
     try {
       await forgetOld(ports);
+      await forgetSignUps(ports);
     } catch (err) {
       ports.log.warn({ err }, 'what is over was not deleted');
     }

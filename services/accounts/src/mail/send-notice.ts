@@ -1,10 +1,11 @@
 import { digestOfMailToken, makeMailToken } from '@gateway/contracts/ids';
-import { epochMs, objectId, type MailTokenKind } from '@gateway/contracts/messages';
+import { epochMs, objectId, requestOrigin, type MailTokenKind } from '@gateway/contracts/messages';
+import type { OutboxRow } from '@gateway/postgres';
 import { z } from 'zod';
 import { composeNotice, NOTICES, TOKEN_LIFE_MS, type Notice } from '../domain/person-mail.js';
 import type { AccountsStore } from '../ports.js';
 import type { Person } from '../signing-ports.js';
-import type { AccountsTx } from '../tx-ports.js';
+import type { AccountsTx, AuditOrigin } from '../tx-ports.js';
 import { nobodyToMail, trySending, type SendingPorts } from './try-sending.js';
 
 export interface SendNoticePorts extends SendingPorts {
@@ -12,13 +13,18 @@ export interface SendNoticePorts extends SendingPorts {
   readonly dashboardUrl: string;
 }
 
+/** Who asks for a mail is not known: the address is all that they have told. */
+const STRANGER = 'stranger';
 /** Tokens of one kind and person that can be used at a time: a mail that was sent twice has two. */
 const TOKENS_MAX = 5;
+
+type NoticeRow = Pick<OutboxRow, 'body' | 'attempts'>;
 
 const queuedNotice = z.object({
   notice: z.enum(NOTICES),
   user: objectId.nullable(),
   account: objectId.nullable(),
+  origin: requestOrigin.partial().nullable().default(null),
   queuedAt: epochMs,
 });
 
@@ -26,12 +32,14 @@ const queuedNotice = z.object({
  * Sends one mail about signing in. Its token is made here, at the moment of mailing, and only its digest is kept. An attempt that
  * fails may have delivered its mail, so its token stays.
  */
-export async function sendNotice(ports: SendNoticePorts, row: { readonly body: unknown }): Promise<void> {
-  const { notice, user, account, queuedAt } = queuedNotice.parse(row.body);
+export async function sendNotice(ports: SendNoticePorts, row: NoticeRow): Promise<void> {
+  const { notice, user, account, origin, queuedAt } = queuedNotice.parse(row.body);
   if (user === null) return nobodyToMail();
   const invited = account === null ? null : await ports.store.account(account);
   if (account !== null && (invited === null || invited.account.state === 'closed')) return nobodyToMail();
-  const made = await ports.store.change((tx) => prepare(tx, notice, user, ports.nowMs()));
+  const made = await ports.store.change((tx) =>
+    prepare(tx, { notice, user, origin: row.attempts === 0 ? origin : null }, ports.nowMs()),
+  );
   if (made === null) return nobodyToMail();
   const facts = {
     dashboardUrl: ports.dashboardUrl,
@@ -44,8 +52,7 @@ export async function sendNotice(ports: SendNoticePorts, row: { readonly body: u
 
 async function prepare(
   tx: AccountsTx,
-  notice: Notice,
-  user: string,
+  { notice, user, origin }: { notice: Notice; user: string; origin: AuditOrigin | null },
   now: number,
 ): Promise<{ readonly email: string; readonly token: string | null } | null> {
   const person = await tx.lockPerson(user);
@@ -57,6 +64,10 @@ async function prepare(
   const token = makeMailToken();
   const times = { createdAt: now, expiresAt: now + TOKEN_LIFE_MS[kind] };
   await tx.insertMailToken({ digest: digestOfMailToken(token), user, kind, ...times }, TOKENS_MAX);
+  if (origin !== null) {
+    const entry = { action: `request_${notice}`, account: null, objectId: user, before: null, after: null };
+    await tx.audit({ kind: 'access', actor: STRANGER, ...entry, origin });
+  }
   return { email: person.email, token };
 }
 
@@ -68,6 +79,7 @@ function tokenKindOf(notice: Notice, { passwordHash }: Person): MailTokenKind | 
     case 'invitation':
       return passwordHash === null ? notice : null;
     case 'known_address':
+      return 'reset';
     case 'password_changed':
       return null;
   }

@@ -28,7 +28,7 @@ export async function createAccount(
       if (made) return toAccountView(made);
     }
     const wanted = { id: makeId('usr'), email: spec.email.toLowerCase(), emailVerified: spec.emailVerified };
-    const user = await takeInUser(tx, wanted, actor);
+    const user = await takeInUser(tx, wanted);
     const id = makeId('acc');
     const account = await tx.insertAccount({ id, name: spec.name, type: spec.type, command: command ?? null });
     const owner = await tx.insertMember({

@@ -1,25 +1,26 @@
+import type { accountsInviteMember, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
 import { isRefusal, type ManagementRefusal, type MemberCreate, type MemberView } from '@gateway/contracts/operator';
+import { ATTEMPT_LIMITS } from '../domain/attempt-limits.js';
 import { refuseNewMember } from '../domain/members.js';
 import { readCap } from '../domain/read-cap.js';
 import { commandTaken } from '../domain/refusal.js';
 import { toMemberView, toToldCap } from '../domain/views.js';
 import type { AccountsStore, MakeId } from '../ports.js';
 import { queueNotice } from '../sign-in/queue-notice.js';
+import { countAttempts } from '../sign-in/throttle.js';
+import type { AccountsTx } from '../tx-ports.js';
 import { takeInUser } from './take-in-user.js';
 
 export interface CreateMemberPorts {
   readonly store: Pick<AccountsStore, 'change'>;
   readonly makeId: MakeId;
   readonly teamsEnabled: boolean;
-  readonly nowMs: () => number;
 }
 export interface CreateMember {
   readonly account: string;
   readonly spec: MemberCreate;
   readonly actor: string;
   readonly command?: string | undefined;
-  /** Whether the person is mailed. */
-  readonly invite?: boolean | undefined;
 }
 
 /**
@@ -27,33 +28,59 @@ export interface CreateMember {
  * when a key of theirs is first used.
  */
 export async function createMember(
-  { store, makeId, teamsEnabled, nowMs }: CreateMemberPorts,
-  { account: id, spec, actor, command, invite }: CreateMember,
+  ports: CreateMemberPorts,
+  request: CreateMember,
 ): Promise<{ member: MemberView } | ManagementRefusal> {
+  const added = await ports.store.change((tx) => addMember(tx, ports, request));
+  return isRefusal(added) ? added : { member: added.view };
+}
+
+/** Adds a person to a team and mails them. The account's invitations are counted; who may not be added is not one. */
+export async function inviteMember(
+  ports: CreateMemberPorts & { readonly nowMs: () => number },
+  { account, spec, actor }: ReceivedOf<typeof accountsInviteMember>,
+): Promise<AnswerBodyOf<typeof accountsInviteMember>> {
+  const now = ports.nowMs();
+  return ports.store.change(async (tx) => {
+    const attempt = { limit: ATTEMPT_LIMITS.inviteAccount, subject: account };
+    const throttled = await countAttempts(tx, [attempt], now);
+    if (throttled) return throttled;
+    // Only the mail proves an address.
+    const added = await addMember(tx, ports, { account, spec: { ...spec, emailVerified: false }, actor });
+    if (isRefusal(added)) {
+      await tx.takeBackAttempt(attempt.limit, attempt.subject);
+      return added;
+    }
+    await queueNotice(tx, { notice: 'invitation', user: added.user, account }, now);
+    return { member: added.view };
+  });
+}
+
+async function addMember(
+  tx: AccountsTx,
+  { makeId, teamsEnabled }: Omit<CreateMemberPorts, 'store'>,
+  { account: id, spec, actor, command }: CreateMember,
+): Promise<{ readonly view: MemberView; readonly user: string } | ManagementRefusal> {
   const cap = readCap(spec.monthlySpendCapUsd);
   if (isRefusal(cap)) return cap;
   const email = spec.email.toLowerCase();
-  return store.change(async (tx) => {
-    const account = await tx.lockAccount(id);
-    const made = command === undefined ? null : await tx.memberOfCommand(command);
-    if (made) return made.member.account === id ? { member: toMemberView(made) } : commandTaken();
-    const known = account !== null && (await tx.memberWithEmail(id, email)) !== null;
-    const refusal = refuseNewMember({ account, known, teamsEnabled });
-    if (refusal) return refusal;
-    const wanted = { id: makeId('usr'), email, emailVerified: spec.emailVerified };
-    const user = await takeInUser(tx, wanted, actor);
-    const member = await tx.insertMember({
-      id: makeId('mem'),
-      account: id,
-      user: user.id,
-      role: spec.role,
-      capNanoUsd: cap,
-      command: command ?? null,
-    });
-    const view = toMemberView({ member, user });
-    await tx.audit({ actor, action: 'create_member', account: id, objectId: member.id, before: null, after: view });
-    if (cap !== null) await tx.tellBilling(id, [toToldCap('member', member)]);
-    if (invite) await queueNotice(tx, { notice: 'invitation', user: user.id, account: id }, nowMs());
-    return { member: view };
+  const account = await tx.lockAccount(id);
+  const made = command === undefined ? null : await tx.memberOfCommand(command);
+  if (made) return made.member.account === id ? { view: toMemberView(made), user: made.user.id } : commandTaken();
+  const known = account !== null && (await tx.memberWithEmail(id, email)) !== null;
+  const refusal = refuseNewMember({ account, known, teamsEnabled });
+  if (refusal) return refusal;
+  const user = await takeInUser(tx, { id: makeId('usr'), email, emailVerified: spec.emailVerified });
+  const member = await tx.insertMember({
+    id: makeId('mem'),
+    account: id,
+    user: user.id,
+    role: spec.role,
+    capNanoUsd: cap,
+    command: command ?? null,
   });
+  const view = toMemberView({ member, user });
+  await tx.audit({ actor, action: 'create_member', account: id, objectId: member.id, before: null, after: view });
+  if (cap !== null) await tx.tellBilling(id, [toToldCap('member', member)]);
+  return { view, user: user.id };
 }

@@ -46,7 +46,8 @@ export async function beginSignIn(
     const throttled = await countAttempts(tx, signInLimits(email, request.client), nowMs());
     if (throttled) return throttled;
     const person = await tx.personOfEmail(email);
-    if (person === null || person.passwordHash === null) return { kind: 'proceed', user: null };
+    // Who has not verified the address has no password: the answer is that of an address that nobody has.
+    if (person?.emailVerified !== true || person.passwordHash === null) return { kind: 'proceed', user: null };
     return { kind: 'proceed', user: { id: person.id, passwordHash: person.passwordHash } };
   });
 }

@@ -1,5 +1,6 @@
 import type { accountsCreateSession, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
 import type { AccountsStore } from '../ports.js';
+import type { AccountsTx, AuditOrigin } from '../tx-ports.js';
 import { takeBackSignIn } from './begin-sign-in.js';
 import { findSession, type FindSessionPorts } from './find-session.js';
 
@@ -13,15 +14,28 @@ export const SESSIONS_MAX = 20;
  */
 export async function createSession(
   ports: CreateSessionPorts,
-  { user, comparedHash, newHash, digest, client }: ReceivedOf<typeof accountsCreateSession>,
+  { user, comparedHash, newHash, digest, ...origin }: ReceivedOf<typeof accountsCreateSession>,
 ): Promise<AnswerBodyOf<typeof accountsCreateSession>> {
-  const isMade = await ports.store.change(async (tx) => {
+  const { store, nowMs } = ports;
+  const isMade = await store.change(async (tx) => {
     const person = await tx.lockPerson(user);
     if (person?.passwordHash !== comparedHash) return false;
     if (newHash !== undefined) await tx.setPassword(user, newHash);
-    await tx.insertSession({ digest, user, nowMs: ports.nowMs() }, SESSIONS_MAX);
-    await takeBackSignIn(tx, person.email, client);
+    await tx.insertSession({ digest, user, nowMs: nowMs() }, SESSIONS_MAX);
+    await takeBackSignIn(tx, person.email, origin.client);
+    await auditSession(tx, user, origin, 'sign_in');
     return true;
   });
   return isMade ? findSession(ports, { digests: [digest] }) : { session: null };
+}
+
+/** A session began or ended. */
+export async function auditSession(
+  tx: Pick<AccountsTx, 'audit'>,
+  user: string,
+  origin: AuditOrigin,
+  action: 'sign_in' | 'sign_out' | 'sign_out_everywhere',
+): Promise<void> {
+  const entry = { kind: 'access', actor: `user:${user}`, action, account: null, objectId: user } as const;
+  await tx.audit({ ...entry, before: null, after: null, origin });
 }

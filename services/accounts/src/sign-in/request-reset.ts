@@ -11,27 +11,32 @@ import { countAttempts } from './throttle.js';
 
 /** Mails a link to set a new password. An address that nobody has is answered the same, after the same work. */
 export async function requestReset(
-  { store, nowMs }: BeginSignInPorts,
-  { email, client }: ReceivedOf<typeof accountsRequestReset>,
+  ports: BeginSignInPorts,
+  request: ReceivedOf<typeof accountsRequestReset>,
 ): Promise<AnswerBodyOf<typeof accountsRequestReset>> {
-  return store.change(async (tx) => {
-    const now = nowMs();
-    const throttled = await countAttempts(tx, [{ limit: ATTEMPT_LIMITS.resetClient, subject: client }], now);
-    if (throttled) return throttled;
-    const person = await tx.personOfEmail(email.toLowerCase());
-    await queueNotice(tx, { notice: 'reset', user: person?.id ?? null }, now);
-    return { kind: 'accepted' };
-  });
+  return requestLink(ports, request, 'reset');
 }
 
-/** Mails another link to verify the address of somebody who is signed in. */
+/** Mails another link to verify an address. One that nobody has, or that is verified, is answered the same, after the same work. */
 export async function resendVerification(
-  { store, nowMs }: BeginSignInPorts,
-  { user }: ReceivedOf<typeof accountsResendVerification>,
+  ports: BeginSignInPorts,
+  request: ReceivedOf<typeof accountsResendVerification>,
 ): Promise<AnswerBodyOf<typeof accountsResendVerification>> {
-  await store.change(async (tx) => {
-    const person = await tx.lockPerson(user);
-    if (person !== null && !person.emailVerified) await queueNotice(tx, { notice: 'verify', user }, nowMs());
+  return requestLink(ports, request, 'verify');
+}
+
+async function requestLink(
+  { store, nowMs }: BeginSignInPorts,
+  { email, ...origin }: ReceivedOf<typeof accountsRequestReset>,
+  notice: 'reset' | 'verify',
+) {
+  return store.change(async (tx) => {
+    const now = nowMs();
+    const limits = [{ limit: ATTEMPT_LIMITS.resetClient, subject: origin.client }];
+    const throttled = await countAttempts(tx, limits, now);
+    if (throttled) return throttled;
+    const person = await tx.personOfEmail(email.toLowerCase());
+    await queueNotice(tx, { notice, user: person?.id ?? null, origin }, now);
+    return { kind: 'accepted' } as const;
   });
-  return { kind: 'accepted' };
 }

@@ -4,7 +4,7 @@ import { digestOfMailToken } from '@gateway/contracts/ids';
 import {
   accountsChangePassword,
   accountsCloseAccount,
-  accountsCreateMember,
+  accountsInviteMember,
   accountsCreateSession,
   accountsEndSession,
   accountsFindMailToken,
@@ -15,6 +15,7 @@ import {
   accountsRequestReset,
   accountsResendVerification,
   accountsUseMailToken,
+  type MailTokenKind,
 } from '@gateway/contracts/messages';
 import { readMail } from '@gateway/mailbox';
 import { createPool, type Pool } from '@gateway/postgres';
@@ -49,15 +50,12 @@ const mailsTo = async (email: string) => (await mails()).filter(({ to }) => to =
 const mailTo = (email: string, subject: string) => people.mailTo(email, subject);
 const quiet = () => until('no mail waits', async () => (await world.sql.query('SELECT FROM mail_outbox')).length === 0);
 
-const signUp = (email: string, name = 'first') => people.signUp(email, name);
+const signUp = (email: string) => people.signUp(email);
 const beginSignIn = (email: string, from: string) => people.begin(email, from);
-const use = (token: string, kind: 'verify' | 'reset' | 'invitation', from = newClient(), name = 'second') =>
-  world.dashboard.request(
-    accountsUseMailToken,
-    kind === 'verify'
-      ? { kind, digest: digestOfMailToken(token), client: from }
-      : { kind, digest: digestOfMailToken(token), passwordHash: hash(name), client: from },
-  );
+const use = (token: string, kind: MailTokenKind, client = newClient(), name = 'second') => {
+  const named = { kind, digest: digestOfMailToken(token), client };
+  return world.dashboard.request(accountsUseMailToken, { ...named, passwordHash: hash(name) });
+};
 const find = async (...digests: string[]) => (await world.dashboard.request(accountsFindSession, { digests })).session;
 const open = async (user: string, name = 'first', from = newClient()) => {
   const own = digest();
@@ -70,43 +68,87 @@ const person = async () => {
   const email = randomEmail();
   await signUp(email);
   const { text } = await mailTo(email, 'Verify');
-  expect(await use(tokenIn(text), 'verify')).toEqual({ kind: 'used', email });
+  expect(await use(tokenIn(text), 'verify', newClient(), 'first')).toEqual({ kind: 'used', email });
   const begun = await beginSignIn(email, newClient());
   if (begun.kind !== 'proceed' || begun.user === null) throw new Error('nobody');
   return { email, id: begun.user.id };
 };
+const resend = (email: string) => world.dashboard.request(accountsResendVerification, { email, client: newClient() });
 const requestReset = (email: string, from = newClient()) =>
   world.dashboard.request(accountsRequestReset, { email, client: from });
 
-test('a sign-up makes a person with an account of their own, whose address the mail verifies once', async () => {
+test('a sign-up makes a person with an account of their own, whose address and password the link in the mail sets once', async () => {
   const email = randomEmail();
   expect(await signUp(email.toUpperCase())).toEqual({ kind: 'accepted' });
   const { text } = await mailTo(email, 'Verify');
   expect(text).toContain(`${DASHBOARD_URL}/verify#token=`);
+  expect(await use(tokenIn(text), 'reset')).toEqual({ kind: 'token_invalid' });
+  expect(await use(tokenIn(text), 'verify', newClient(), 'first')).toEqual({ kind: 'used', email });
+  expect(await use(tokenIn(text), 'verify')).toEqual({ kind: 'token_invalid' });
   const begun = await beginSignIn(email, newClient());
   expect(begun).toMatchObject({ kind: 'proceed', user: { passwordHash: hash() } });
   const { session } = await open(begun.kind === 'proceed' ? (begun.user?.id ?? '') : '');
   expect(session).toMatchObject({
-    user: { email, emailVerified: false },
+    user: { email, emailVerified: true },
     accounts: [{ name: 'Ann', type: 'personal', state: 'active', role: 'owner' }],
   });
-  expect(await use(tokenIn(text), 'reset')).toEqual({ kind: 'token_invalid' });
-  expect(await use(tokenIn(text), 'verify')).toEqual({ kind: 'used', email });
-  expect(await use(tokenIn(text), 'verify')).toEqual({ kind: 'token_invalid' });
-  expect(await use(tokenIn(text), 'verify')).toEqual({ kind: 'token_invalid' });
 });
 
-test('a known address is answered the same; its person is mailed, and nothing of theirs changes', async () => {
+test('a session can begin with the link, and those from before end', async () => {
+  const email = randomEmail();
+  await signUp(email);
+  const token = tokenIn((await mailTo(email, 'Verify')).text);
+  const session = digest();
+  const question = { kind: 'verify', digest: digestOfMailToken(token), passwordHash: hash(), session } as const;
+  await world.dashboard.request(accountsUseMailToken, { ...question, client: newClient() });
+  expect(await find(session)).toMatchObject({ user: { email, emailVerified: true } });
+  await requestReset(email);
+  await use(tokenIn((await mailTo(email, 'new password')).text), 'reset');
+  expect(await find(session)).toBeNull();
+});
+
+test('who has not verified the address is nobody at sign-in, whatever was signed up with it', async () => {
+  const email = randomEmail();
+  await signUp(email);
+  await mailTo(email, 'Verify');
+  expect(await beginSignIn(email, newClient())).toEqual(await beginSignIn(randomEmail(), newClient()));
+  const setPassword = 'UPDATE users SET password_hash = $2 WHERE email = $1';
+  await expect(world.sql.execute(setPassword, [email, hash()])).rejects.toThrow('users_password_verified');
+});
+
+test('a sign-up is answered without a look at the address', async () => {
   const { email } = await person();
-  expect(await signUp(email, 'a stranger')).toEqual({ kind: 'accepted' });
+  const waits = async (work: () => Promise<unknown>) => {
+    const held = await started.world.pool.connect();
+    try {
+      await held.query('BEGIN');
+      await held.query('LOCK TABLE users IN ACCESS EXCLUSIVE MODE');
+      return await work();
+    } finally {
+      await held.query('ROLLBACK');
+      held.release();
+    }
+  };
+  expect(await waits(() => signUp(email))).toEqual({ kind: 'accepted' });
+  const unknown = randomEmail();
+  expect(await waits(() => signUp(unknown))).toEqual({ kind: 'accepted' });
+  await mailTo(email, 'already');
+  await mailTo(unknown, 'Verify');
+});
+
+test('a known address is answered the same; its person is mailed a way in, and nothing of theirs changes', async () => {
+  const { email } = await person();
+  expect(await signUp(email)).toEqual({ kind: 'accepted' });
   const { text } = await mailTo(email, 'already');
-  expect(tokenIn(text)).toBe('');
+  expect(text).toContain(`${DASHBOARD_URL}/reset#token=`);
   expect(await beginSignIn(email, newClient())).toMatchObject({ user: { passwordHash: hash() } });
   const accounts = 'SELECT FROM members m JOIN users u ON u.id = m.user_id WHERE u.email = $1';
   expect(await world.sql.query(accounts, [email])).toHaveLength(1);
+  expect(await use(tokenIn(text), 'reset')).toEqual({ kind: 'used', email });
   // Somebody whom an operator made a member has no password; a stranger cannot set one.
   const invited = await world.client.makeAccount();
   expect(await signUp(invited.email)).toEqual({ kind: 'accepted' });
+  await mailTo(invited.email, 'already');
   expect(await beginSignIn(invited.email, newClient())).toEqual({ kind: 'proceed', user: null });
 });
 
@@ -114,11 +156,16 @@ test('an unknown address is answered the same, after the same work', async () =>
   const unknown = randomEmail();
   expect(await beginSignIn(unknown, newClient())).toEqual({ kind: 'proceed', user: null });
   const queued = 'SELECT count(*)::int AS n FROM mail_outbox';
+  const known = (await person()).email;
   await quiet();
-  expect(await requestReset(unknown)).toEqual({ kind: 'accepted' });
-  expect(await requestReset((await person()).email)).toEqual({ kind: 'accepted' });
+  for (const email of [unknown, known]) {
+    expect(await requestReset(email)).toEqual({ kind: 'accepted' });
+    expect(await resend(email)).toEqual({ kind: 'accepted' });
+  }
   await quiet();
   expect(await mailsTo(unknown)).toEqual([]);
+  // A verified address is mailed no second link to verify it.
+  expect((await mailsTo(known)).filter(({ subject }) => subject.includes('Verify'))).toHaveLength(1);
   expect(await world.sql.one(queued)).toEqual({ n: 0 });
 });
 
@@ -186,12 +233,9 @@ test('a password that was changed meanwhile opens nothing; a change ends all oth
 });
 
 test('a reset needs the mail, works once within the hour, verifies the address and ends every session', async () => {
-  const email = randomEmail();
-  await signUp(email);
-  await mailTo(email, 'Verify');
-  const begun = await beginSignIn(email, newClient());
-  const id = begun.kind === 'proceed' ? (begun.user?.id ?? '') : '';
+  const { email, id } = await person();
   const before = await open(id);
+  await world.sql.execute('DELETE FROM mail_tokens WHERE user_id = $1', [id]);
   await requestReset(email);
   const old = tokenIn((await mailTo(email, 'new password')).text);
   await world.sql.execute("UPDATE mail_tokens SET expires_at = now() - interval '1 second' WHERE digest = $1", [
@@ -209,7 +253,6 @@ test('a reset needs the mail, works once within the hour, verifies the address a
   expect(both.map(({ kind }) => kind).sort()).toEqual(['token_invalid', 'used']);
   expect(await find(before.digest)).toBeNull();
   expect((await open(id, 'second')).session).toMatchObject({ user: { emailVerified: true } });
-  // The link of the sign-up is gone with it.
   expect(await world.sql.query('SELECT FROM mail_tokens WHERE user_id = $1', [id])).toEqual([]);
 });
 
@@ -228,15 +271,7 @@ test('guessed tokens are counted by the client', async () => {
 
 test('an invited person sets a password by the link; who has one signs in, and is simply a member', async () => {
   const team = await world.client.makeAccount({ type: 'team' });
-  const invite = async (email: string) =>
-    accepted(
-      await world.dashboard.request(accountsCreateMember, {
-        account: team.id,
-        spec: { email },
-        actor: ACTOR,
-        invite: true,
-      }),
-    ).member;
+  const invite = (email: string) => people.invite(team.id, email);
   const email = randomEmail();
   const member = await invite(email);
   const token = tokenIn((await mailTo(email, 'invited')).text);
@@ -260,14 +295,26 @@ test('an invited person sets a password by the link; who has one signs in, and i
 test('a person has five mails of a kind in an hour', async () => {
   const email = randomEmail();
   await signUp(email);
-  const begun = await beginSignIn(email, newClient());
-  const user = begun.kind === 'proceed' ? (begun.user?.id ?? '') : '';
-  for (let again = 0; again < 9; again += 1)
-    expect(await world.dashboard.request(accountsResendVerification, { user })).toEqual({ kind: 'accepted' });
+  await mailTo(email, 'Verify');
+  for (let again = 0; again < 9; again += 1) expect(await resend(email)).toEqual({ kind: 'accepted' });
   await quiet();
   expect(await mailsTo(email)).toHaveLength(5);
-  const tokens = await world.sql.query('SELECT FROM mail_tokens WHERE user_id = $1', [user]);
-  expect(tokens).toHaveLength(5);
+  const tokens = 'SELECT FROM mail_tokens t JOIN users u ON u.id = t.user_id WHERE u.email = $1';
+  expect(await world.sql.query(tokens, [email])).toHaveLength(5);
+});
+
+test('an account invites a bounded number of people in an hour; who may not be invited does not count', async () => {
+  const team = await world.client.makeAccount({ type: 'team' });
+  const invite = (email: string) =>
+    world.dashboard.request(accountsInviteMember, { account: team.id, spec: { email }, actor: ACTOR });
+  const known = randomEmail();
+  await leaveOne(world, ATTEMPT_LIMITS.inviteAccount, () => invite(known));
+  for (let again = 0; again < 3; again += 1)
+    expect(await invite(known)).toMatchObject({ refused: { code: 'state_conflict' } });
+  expect(await invite(randomEmail())).toHaveProperty('member');
+  const late = randomEmail();
+  expect(await invite(late)).toMatchObject({ kind: 'throttled' });
+  expect(await world.sql.query('SELECT FROM users WHERE email = $1', [late])).toEqual([]);
 });
 
 test('tokens stand in mails alone: not in the database, not in an outbox, not in the log', async () => {

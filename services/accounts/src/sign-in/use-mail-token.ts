@@ -9,17 +9,17 @@ import { ATTEMPT_LIMITS, retryAfterSeconds } from '../domain/attempt-limits.js';
 import type { Person } from '../signing-ports.js';
 import type { AccountsTx } from '../tx-ports.js';
 import type { BeginSignInPorts } from './begin-sign-in.js';
+import { auditSession, SESSIONS_MAX } from './create-session.js';
 import { queueNotice } from './queue-notice.js';
 import type { Throttled } from './throttle.js';
 
-type Use = ReceivedOf<typeof accountsUseMailToken>;
-type Named = Pick<Use, 'kind' | 'digest' | 'client'>;
+type Named = ReceivedOf<typeof accountsFindMailToken>;
 type NotUsable = Throttled | { readonly kind: 'token_invalid' };
 
 /** Whether a token can be used: asked before a password is hashed for it. */
 export async function findMailToken(
   { store, nowMs }: BeginSignInPorts,
-  request: ReceivedOf<typeof accountsFindMailToken>,
+  request: Named,
 ): Promise<AnswerBodyOf<typeof accountsFindMailToken>> {
   return store.change(async (tx) => {
     const found = await usable(tx, request, nowMs());
@@ -28,25 +28,30 @@ export async function findMailToken(
 }
 
 /**
- * Uses the token of a mail once: all of its kind are gone with it. Whoever has it reads the mails of the address, which is verified by
- * that. A new password ends all sessions and takes the other links back.
+ * Uses the token of a mail once, to set a password. Whoever has it reads the mails of the address, which is verified by that. All
+ * sessions of the person end and all other links are taken back; a session begins if one is asked for.
  */
 export async function useMailToken(
   { store, nowMs }: BeginSignInPorts,
-  request: Use,
+  { kind, digest, passwordHash, session, ...origin }: ReceivedOf<typeof accountsUseMailToken>,
 ): Promise<AnswerBodyOf<typeof accountsUseMailToken>> {
   return store.change(async (tx) => {
     const now = nowMs();
-    const found = await usable(tx, request, now);
+    const found = await usable(tx, { kind, digest, client: origin.client }, now);
     if (!('person' in found)) return found;
-    const { person } = found;
-    if (!person.emailVerified) await tx.verifyUser(person.id);
-    if (request.kind === 'verify') await tx.forgetMailTokens(person.id, 'verify');
-    else await setPassword(tx, person, request, now);
-    const action = ACTIONS[request.kind];
-    const entry = { action, account: null, objectId: person.id, before: null, after: null };
-    await tx.audit({ actor: `user:${person.id}`, ...entry });
-    return { kind: 'used', email: person.email };
+    const { id: user, email, emailVerified } = found.person;
+    if (!emailVerified) await tx.verifyUser(user);
+    await tx.setPassword(user, passwordHash);
+    await tx.endSessions(user, []);
+    await tx.forgetMailTokens(user, null);
+    const entry = { action: ACTIONS[kind], account: null, objectId: user, before: null, after: null };
+    await tx.audit({ actor: `user:${user}`, ...entry, origin });
+    if (kind === 'reset') await queueNotice(tx, { notice: 'password_changed', user }, now);
+    if (session !== undefined) {
+      await tx.insertSession({ digest: session, user, nowMs: now }, SESSIONS_MAX);
+      await auditSession(tx, user, origin, 'sign_in');
+    }
+    return { kind: 'used', email };
   });
 }
 
@@ -56,19 +61,7 @@ const ACTIONS: Record<MailTokenKind, string> = {
   invitation: 'accept_invitation',
 };
 
-async function setPassword(
-  tx: AccountsTx,
-  person: Person,
-  { kind, passwordHash }: Extract<Use, { passwordHash: string }>,
-  now: number,
-): Promise<void> {
-  await tx.setPassword(person.id, passwordHash);
-  await tx.endSessions(person.id, []);
-  await tx.forgetMailTokens(person.id, null);
-  if (kind === 'reset') await queueNotice(tx, { notice: 'password_changed', user: person.id }, now);
-}
-
-/** The person of a token, locked. A token that is not valid counts as an attempt of the client. */
+/** The person of a token, locked. A first password is for who has none. A token that is not valid counts as an attempt of the client. */
 async function usable(
   tx: AccountsTx,
   { kind, digest, client }: Named,
@@ -82,7 +75,7 @@ async function usable(
   const person = user && (await tx.lockPerson(user));
   // Once more under the lock: somebody else may have used it meanwhile.
   const isValid = person && (await tx.userOfMailToken(kind, digest, now)) !== null;
-  if (isValid && !(kind === 'invitation' && person.passwordHash !== null)) return { person };
+  if (isValid && (kind === 'reset' || person.passwordHash === null)) return { person };
   await tx.countAttempt(limit, client, now);
   return { kind: 'token_invalid' };
 }

@@ -48,7 +48,7 @@ function makeRecords(): { services: Services; add(service: string, atMs: number)
   };
 }
 
-const question: AuditQuestion = { account: null, object: null, cursor: null, limit: 7 };
+const question: AuditQuestion = { account: null, object: null, kind: null, cursor: null, limit: 7 };
 
 async function page(services: Services, asked: AuditQuestion): Promise<{ ids: string[]; next: string | null }> {
   const answer = await listAudit(services, asked);

@@ -1,5 +1,11 @@
 import { accountsAudit, billingAudit, catalogAudit } from '@gateway/contracts/messages';
-import { isRefusal, refuseCursor, type AuditEntryView, type ManagementRefusal } from '@gateway/contracts/operator';
+import {
+  isRefusal,
+  refuseCursor,
+  type AuditEntryView,
+  type AuditKind,
+  type ManagementRefusal,
+} from '@gateway/contracts/operator';
 import type { Handled } from '../operator/route.js';
 import type { Services } from '../ports.js';
 import {
@@ -15,6 +21,8 @@ import {
 export interface AuditQuestion {
   readonly account: string | null;
   readonly object: string | null;
+  /** Null: of every kind. */
+  readonly kind: AuditKind | null;
   readonly cursor: string | null;
   readonly limit: number;
 }
@@ -89,7 +97,11 @@ async function readAhead(
   from: AuditPosition,
   question: AuditQuestion,
 ): Promise<Ahead | ManagementRefusal> {
-  const isSilent = from.done || (service === 'catalog' && question.account !== null);
+  // Accounts alone knows more than changes; changes of the catalog belong to no account.
+  const isSilent =
+    from.done ||
+    (service === 'catalog' && question.account !== null) ||
+    (service !== 'accounts' && question.kind !== null && question.kind !== 'change');
   if (isSilent) return { entries: [], exhausted: true, at: from };
   const entries: { entry: AuditEntryView; page: string | null }[] = [];
   let page = from.page;
@@ -110,12 +122,12 @@ async function readAhead(
 function askPage(
   services: Services,
   service: Audited,
-  { account, object, limit }: AuditQuestion,
+  { account, object, kind, limit }: AuditQuestion,
   cursor: string | null,
 ): Promise<Page | ManagementRefusal> {
   switch (service) {
     case 'accounts':
-      return services.request(accountsAudit, { account, object, cursor, limit });
+      return services.request(accountsAudit, { account, object, kind, cursor, limit });
     case 'billing':
       return services.request(billingAudit, { account, object, cursor, limit });
     case 'catalog':

@@ -183,6 +183,7 @@ test('a write leaves one line with who, what and the status; reading leaves none
   expect(world.log.lines.slice(lines).map(({ facts }) => facts)).toEqual([
     {
       requestId: done.headers.get('x-gateway-request-id'),
+      client: '127.0.0.1',
       operator: 'root',
       route: 'createAccount',
       path: '/operator/v1/accounts',
@@ -191,6 +192,7 @@ test('a write leaves one line with who, what and the status; reading leaves none
     },
     {
       requestId: refused.headers.get('x-gateway-request-id'),
+      client: '127.0.0.1',
       operator: null,
       route: 'createAccount',
       path: '/operator/v1/accounts',

@@ -1,5 +1,6 @@
 import { isRefusal, refuse } from '@gateway/contracts/operator';
 import type { Express, NextFunction, Request, Response } from 'express';
+import { originOf } from '../http/origin-of.js';
 import { refusalOfFault } from '../http/refusal-of-fault.js';
 import { sendAnswer } from '../http/send-answer.js';
 import { expressPath, isUnreadablePath, makeStrictApp } from '../http/strict-app.js';
@@ -8,7 +9,7 @@ import { authenticate } from './authenticate.js';
 import { OPERATOR_PREFIX, openApiDocument } from './openapi.js';
 import { makeOperatorMetrics } from './operator-metrics.js';
 import type { Handled, OperatorRoute } from './route.js';
-import { sendHandled, serveRoute } from './serve-route.js';
+import { noteRefusedToken, sendHandled, serveRoute } from './serve-route.js';
 
 /** The operator API as an Express application: every row of the table, the document, and 404 for all else. */
 export function makeOperatorApp(door: Door, routes: readonly OperatorRoute[]): Express {
@@ -39,7 +40,9 @@ async function answerUnknown(door: Door, request: Request, response: Response): 
   if (!request.path.startsWith(`${OPERATOR_PREFIX}/`)) return unknown;
   try {
     const operator = await authenticate(door, request.headers.authorization);
-    return isRefusal(operator) ? operator : unknown;
+    if (!isRefusal(operator)) return unknown;
+    noteRefusedToken(door, request, originOf(request, response));
+    return operator;
   } catch (err) {
     return refusalOfFault(door.log, err, response.locals['requestId'] as string);
   }

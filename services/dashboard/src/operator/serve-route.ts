@@ -1,7 +1,10 @@
 import { isRefusal, OPERATOR_ERRORS, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
+import type { RequestOrigin } from '@gateway/contracts/messages';
 import type { Request, Response } from 'express';
+import { STRANGER, UNKNOWN } from '../audit/access-log.js';
 import { canonicalJson } from '../domain/canonical-json.js';
 import { actorOf, ROLES_BY_ACCESS, type Operator } from '../domain/operator-access.js';
+import { originOf } from '../http/origin-of.js';
 import { refusalOfFault } from '../http/refusal-of-fault.js';
 import { placeOf } from '../http/request-place.js';
 import { sendAnswer } from '../http/send-answer.js';
@@ -28,8 +31,9 @@ export async function serveRoute(
   response: Response,
 ): Promise<void> {
   const began = performance.now();
-  const requestId = response.locals['requestId'] as string;
-  const { operator, result } = await outcomeOf(door, route, request, requestId);
+  const origin = originOf(request, response);
+  const { requestId, client } = origin;
+  const { operator, result } = await outcomeOf(door, route, request, origin);
   if (result === 'aborted') return;
   const { handled, replayed } = result;
   if (replayed) response.setHeader('idempotent-replayed', 'true');
@@ -40,7 +44,15 @@ export async function serveRoute(
   const status = sendHandled(request, response, handled, metrics);
   metrics.answered(route.id, status, (performance.now() - began) / 1000);
   if (route.method === 'GET') return;
-  const facts = { requestId, operator: operator?.name ?? null, route: route.id, path: request.path, status, replayed };
+  const facts = {
+    requestId,
+    client,
+    operator: operator?.name ?? null,
+    route: route.id,
+    path: request.path,
+    status,
+    replayed,
+  };
   const code = isRefusal(handled) ? { code: handled.refused.code } : {};
   door.log.info({ ...facts, ...code }, 'operator request');
 }
@@ -60,7 +72,7 @@ export function sendHandled(request: Request, response: Response, handled: Handl
   return status;
 }
 
-async function outcomeOf(door: Door, route: OperatorRoute, request: Request, requestId: string): Promise<Outcome> {
+async function outcomeOf(door: Door, route: OperatorRoute, request: Request, origin: RequestOrigin): Promise<Outcome> {
   let operator: Operator | null = null;
   const refused = (handled: ManagementRefusal): Outcome => ({ operator, result: { handled, replayed: false } });
   try {
@@ -69,10 +81,14 @@ async function outcomeOf(door: Door, route: OperatorRoute, request: Request, req
     const early = await place.take();
     if (early !== true) return early === 'gone' ? { operator, result: 'aborted' } : refused(refuseForNow());
     const authenticated = await authenticate(door, request.headers.authorization);
-    if (isRefusal(authenticated)) return refused(authenticated);
+    if (isRefusal(authenticated)) {
+      noteRefusedToken(door, request, origin);
+      return refused(authenticated);
+    }
     operator = authenticated;
     const roles = ROLES_BY_ACCESS[route.access];
     if (!roles.includes(operator.role)) {
+      door.access.refused({ action: 'access_refused', actor: actorOf(operator), objectId: route.id, origin });
       return refused(refuse('operator_forbidden', `needs the role ${roles.join(' or ')}, this is ${operator.role}`));
     }
     if (route.method !== 'GET') place.release();
@@ -93,12 +109,20 @@ async function outcomeOf(door: Door, route: OperatorRoute, request: Request, req
       (command) => route.handle({ door, actor, ...input, command }),
     );
     const { handled } = result;
-    return !isRefusal(handled) && handled.file && !place.moveTo('files')
-      ? refused(refuseForNow())
-      : { operator, result };
+    if (!isRefusal(handled) && handled.file) {
+      if (!place.moveTo('files')) return refused(refuseForNow());
+      await door.access.noted({ action: 'export', actor, objectId: route.id, origin });
+    }
+    return { operator, result };
   } catch (err) {
-    return refused(refusalOfFault(door.log, err, requestId));
+    return refused(refusalOfFault(door.log, err, origin.requestId));
   }
+}
+
+/** Counts an attempt with a token that is not valid; a request without one is no attempt. */
+export function noteRefusedToken({ access }: Door, request: Request, origin: RequestOrigin): void {
+  if (request.headers.authorization === undefined) return;
+  access.refused({ action: 'operator_token_refused', actor: STRANGER, objectId: UNKNOWN, origin });
 }
 
 /** Wildcards come in pieces, because an id of a model holds slashes. */

@@ -1,7 +1,6 @@
 import { digestOfMailToken } from '@gateway/contracts/ids';
 import {
   accountsBeginSignIn,
-  accountsBeginSignUp,
   accountsChangePassword,
   accountsFindMailToken,
   accountsRequestReset,
@@ -14,12 +13,15 @@ import {
   acceptInvitation,
   changePassword,
   forgotPassword,
+  resendVerification,
   resetPassword,
   signUp,
   verifyEmail,
 } from '@gateway/contracts/pages';
-import { busy, refusePage, tooManyAttempts, type PageRefusal } from '../domain/page-refusal.js';
+import { busy, isPageRefusal, refusePage, tooManyAttempts, type PageRefusal } from '../domain/page-refusal.js';
+import { findSession } from '../pages/identify.js';
 import { openRoute, userRoute, type PageContext, type PageHandled } from '../pages/page-route.js';
+import { enter } from './session-routes.js';
 
 const ACCEPTED = { status: 202, body: {} } as const;
 const TOKEN_INVALID = refusePage('token_invalid', 'the link is not valid any more; ask for another mail', 'token');
@@ -36,16 +38,9 @@ export const PEOPLE_ROUTES = [
     method: 'POST',
     path: '/sign-up',
     body: signUp,
-    async handle({ door, client, body }): Promise<PageHandled> {
+    async handle({ door, origin, body }): Promise<PageHandled> {
       if (!door.settings.config.signUpEnabled) return refusePage('forbidden', 'this deployment takes no sign-ups');
-      // Counted before a password is hashed for it: hashing is dear.
-      const begun = await door.services.request(accountsBeginSignUp, { client });
-      if (begun.kind === 'throttled') return tooManyAttempts(begun.retryAfterSeconds);
-      const passwordHash = await door.passwords.hash(body.password, client);
-      if (passwordHash === 'busy') return busy();
-      const { name, email } = body;
-      await door.services.request(accountsSignUp, { name, email, passwordHash });
-      return ACCEPTED;
+      return answerAccepted(await door.services.request(accountsSignUp, { ...body, ...origin }));
     },
   }),
   openRoute({
@@ -53,61 +48,61 @@ export const PEOPLE_ROUTES = [
     method: 'POST',
     path: '/verify-email',
     body: verifyEmail,
-    async handle({ door, client, body }): Promise<PageHandled> {
-      const question = { kind: 'verify', digest: digestOfMailToken(body.token), client } as const;
-      return answerUsed(await door.services.request(accountsUseMailToken, question));
-    },
+    handle: (request) => setFirstPassword(request, 'verify', request.body),
   }),
-  userRoute({
+  openRoute({
     id: 'resendVerification',
     method: 'POST',
     path: '/resend-verification',
-    async handle({ door, session }) {
-      await door.services.request(accountsResendVerification, { user: session.user.id });
-      return ACCEPTED;
-    },
+    body: resendVerification,
+    handle: async ({ door, origin, body }) =>
+      answerAccepted(await door.services.request(accountsResendVerification, { email: body.email, ...origin })),
   }),
   openRoute({
     id: 'forgotPassword',
     method: 'POST',
     path: '/forgot-password',
     body: forgotPassword,
-    async handle({ door, client, body }): Promise<PageHandled> {
-      const answer = await door.services.request(accountsRequestReset, { email: body.email, client });
-      return answer.kind === 'throttled' ? tooManyAttempts(answer.retryAfterSeconds) : ACCEPTED;
-    },
+    handle: async ({ door, origin, body }) =>
+      answerAccepted(await door.services.request(accountsRequestReset, { email: body.email, ...origin })),
   }),
   openRoute({
     id: 'resetPassword',
     method: 'POST',
     path: '/reset-password',
     body: resetPassword,
-    handle: (request) => setPassword(request, 'reset', request.body),
+    async handle(request): Promise<PageHandled> {
+      const used = await setPassword(request, 'reset', request.body);
+      return isPageRefusal(used) ? used : { status: 200, body: { email: used.email } };
+    },
   }),
   openRoute({
     id: 'acceptInvitation',
     method: 'POST',
     path: '/accept-invitation',
     body: acceptInvitation,
-    handle: (request) => setPassword(request, 'invitation', request.body),
+    handle: (request) => setFirstPassword(request, 'invitation', request.body),
   }),
   userRoute({
     id: 'changePassword',
     method: 'POST',
     path: '/change-password',
     body: changePassword,
-    async handle({ door, client, cookies, session, body }): Promise<PageHandled> {
+    async handle({ door, client, origin, cookies, session, actor, body }): Promise<PageHandled> {
       // Counted as a sign-in is: whoever found an open session cannot guess the password with it.
       const begun = await door.services.request(accountsBeginSignIn, { email: session.user.email, client });
       if (begun.kind === 'throttled') return tooManyAttempts(begun.retryAfterSeconds);
       const comparedHash = begun.user?.passwordHash ?? null;
       const isRight = await door.passwords.isRight(body.oldPassword, comparedHash, client);
       if (isRight === 'busy') return busy();
-      if (!isRight || comparedHash === null) return oldPasswordWrong();
+      if (!isRight || comparedHash === null) {
+        door.access.refused({ action: 'sign_in_refused', actor, objectId: session.user.id, origin });
+        return oldPasswordWrong();
+      }
       const newHash = await door.passwords.hash(body.newPassword, client);
       if (newHash === 'busy') return busy();
       const digests = door.sessions.digestsOf(cookies.session ?? '');
-      const question = { user: session.user.id, comparedHash, newHash, digests, client };
+      const question = { user: session.user.id, comparedHash, newHash, digests, ...origin };
       const { changed } = await door.services.request(accountsChangePassword, question);
       return changed ? { status: 204 } : oldPasswordWrong();
     },
@@ -118,33 +113,44 @@ function oldPasswordWrong(): PageRefusal {
   return refusePage('invalid_credentials', 'the old password is not right', 'oldPassword');
 }
 
-/** The token is looked up before a password is hashed for it: hashing is dear. */
+/**
+ * Sets a password by a mail's link. The token is looked up before the password is hashed for it: hashing is dear. `session`: the
+ * digest of one that begins with it.
+ */
 async function setPassword(
-  { door, client }: PageContext,
-  kind: Exclude<MailTokenKind, 'verify'>,
+  { door, client, origin }: PageContext,
+  kind: MailTokenKind,
   { token, password }: { readonly token: string; readonly password: string },
-): Promise<PageHandled> {
+  session?: string,
+): Promise<{ readonly email: string } | PageRefusal> {
   const digest = digestOfMailToken(token);
   const found = await door.services.request(accountsFindMailToken, { kind, digest, client });
   if (found.kind === 'throttled') return tooManyAttempts(found.retryAfterSeconds);
   if (found.kind === 'token_invalid') return TOKEN_INVALID;
   const passwordHash = await door.passwords.hash(password, client);
   if (passwordHash === 'busy') return busy();
-  return answerUsed(await door.services.request(accountsUseMailToken, { kind, digest, passwordHash, client }));
+  const use = { kind, digest, passwordHash, ...(session === undefined ? {} : { session }), ...origin };
+  const used = await door.services.request(accountsUseMailToken, use);
+  if (used.kind === 'throttled') return tooManyAttempts(used.retryAfterSeconds);
+  return used.kind === 'used' ? used : TOKEN_INVALID;
 }
 
-function answerUsed(
-  answer:
-    | { readonly kind: 'used'; readonly email: string }
-    | { readonly kind: 'token_invalid' }
-    | { readonly kind: 'throttled'; readonly retryAfterSeconds: number },
+/** Sets the first password of somebody, who is signed in with it. */
+async function setFirstPassword(
+  context: PageContext,
+  kind: Exclude<MailTokenKind, 'reset'>,
+  body: { readonly token: string; readonly password: string },
+): Promise<PageHandled> {
+  const { sessions } = context.door;
+  const cookie = sessions.makeSession();
+  const used = await setPassword(context, kind, body, sessions.digestsOf(cookie)[0]);
+  if (isPageRefusal(used)) return used;
+  const people = await findSession(context.door, cookie);
+  return people === null ? refusePage('not_signed_in', 'the password is set; sign in') : enter(context, people, cookie);
+}
+
+function answerAccepted(
+  answer: { readonly kind: 'accepted' } | { readonly kind: 'throttled'; readonly retryAfterSeconds: number },
 ): PageHandled {
-  switch (answer.kind) {
-    case 'used':
-      return { status: 200, body: { email: answer.email } };
-    case 'token_invalid':
-      return TOKEN_INVALID;
-    case 'throttled':
-      return tooManyAttempts(answer.retryAfterSeconds);
-  }
+  return answer.kind === 'throttled' ? tooManyAttempts(answer.retryAfterSeconds) : ACCEPTED;
 }

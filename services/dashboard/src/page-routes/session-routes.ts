@@ -6,7 +6,9 @@ import {
 } from '@gateway/contracts/messages';
 import { isRefusal } from '@gateway/contracts/operator';
 import { operatorSignIn, signIn, type OperatorSession, type PageSession } from '@gateway/contracts/pages';
+import { STRANGER, UNKNOWN } from '../audit/access-log.js';
 import { setCookie } from '../domain/cookies.js';
+import { actorOf } from '../domain/operator-access.js';
 import { busy, refusePage, tooManyAttempts } from '../domain/page-refusal.js';
 import { authenticate } from '../operator/authenticate.js';
 import { findSession } from '../pages/identify.js';
@@ -59,18 +61,18 @@ export const SESSION_ROUTES = [
     path: '/sign-in',
     body: signIn,
     async handle(context): Promise<PageHandled> {
-      const { door, client, cookies, body } = context;
+      const { door, client, origin, body } = context;
       const begun = await door.services.request(accountsBeginSignIn, { email: body.email, client });
       if (begun.kind === 'throttled') return tooManyAttempts(begun.retryAfterSeconds);
       const isRight = await door.passwords.isRight(body.password, begun.user?.passwordHash ?? null, client);
       if (isRight === 'busy') return busy();
       const session = begun.user && isRight ? await createSession(context, begun.user, body.password) : null;
-      if (session === null) return refusePage('invalid_credentials', 'address and password do not belong together');
-      // Nobody goes on with what was there before, whoever put it there.
-      if (cookies.session !== null) await endSession(context, false);
-      const operator = await operatorOf(context);
-      const cookie = setCookie('session', session.cookie, SESSION_COOKIE_SECONDS, door.settings);
-      return { status: 200, body: viewOf(context, session.people, operator, session.cookie), cookies: [cookie] };
+      if (session === null) {
+        const about = begun.user === null ? UNKNOWN : begun.user.id;
+        door.access.refused({ action: 'sign_in_refused', actor: STRANGER, objectId: about, origin });
+        return refusePage('invalid_credentials', 'address and password do not belong together');
+      }
+      return enter(context, session.people, session.cookie);
     },
   }),
   signOutRoute('signOut', '/sign-out', false),
@@ -81,9 +83,13 @@ export const SESSION_ROUTES = [
     path: '/operator/sign-in',
     body: operatorSignIn,
     async handle(context): Promise<PageHandled> {
-      const { door, cookies, body } = context;
+      const { door, cookies, origin, body } = context;
       const operator = await authenticate(door, `Bearer ${body.token}`);
-      if (isRefusal(operator)) return operator;
+      if (isRefusal(operator)) {
+        door.access.refused({ action: 'operator_token_refused', actor: STRANGER, objectId: UNKNOWN, origin });
+        return operator;
+      }
+      await door.access.noted({ action: 'operator_sign_in', actor: actorOf(operator), objectId: operator.id, origin });
       const sealed = door.sessions.sealOperator(body.token, door.clock.nowMs() + OPERATOR_SECONDS * 1000);
       const session = await findSession(door, cookies.session);
       const bound = session === null ? sealed : (cookies.session ?? sealed);
@@ -112,14 +118,22 @@ function signOutRoute(id: string, path: string, everywhere: boolean) {
   });
 }
 
-async function endSession({ door, cookies }: PageContext, everywhere: boolean): Promise<void> {
+/** Answers with a session that has just begun. Nobody goes on with what was there before, whoever put it there. */
+export async function enter(context: PageContext, people: PeopleSession, value: string): Promise<PageHandled> {
+  if (context.cookies.session !== null) await endSession(context, false);
+  const operator = await operatorOf(context);
+  const cookie = setCookie('session', value, SESSION_COOKIE_SECONDS, context.door.settings);
+  return { status: 200, body: viewOf(context, people, operator, value), cookies: [cookie] };
+}
+
+async function endSession({ door, cookies, origin }: PageContext, everywhere: boolean): Promise<void> {
   const digests = door.sessions.digestsOf(cookies.session ?? '');
-  await door.services.request(accountsEndSession, { digests, everywhere });
+  await door.services.request(accountsEndSession, { digests, everywhere, ...origin });
 }
 
 /** A new value for a new session; null: the password was changed at this moment. */
 async function createSession(
-  { door, client }: PageContext,
+  { door, client, origin }: PageContext,
   { id, passwordHash }: { readonly id: string; readonly passwordHash: string },
   password: string,
 ): Promise<{ readonly people: PeopleSession; readonly cookie: string } | null> {
@@ -130,7 +144,7 @@ async function createSession(
     comparedHash: passwordHash,
     ...(renewed === null || renewed === 'busy' ? {} : { newHash: renewed }),
     digest: door.sessions.digestsOf(cookie)[0] ?? '',
-    client,
+    ...origin,
   });
   return session && { people: session, cookie };
 }

@@ -1,13 +1,13 @@
-import { isRefusal, type LedgerTransactionView } from '@gateway/contracts/operator';
+import { isRefusal, type LedgerTransactionView, type MemberView } from '@gateway/contracts/operator';
 import { z } from 'zod';
 import { customersTransaction } from '../domain/customer-entries.js';
-import { refusePage } from '../domain/page-refusal.js';
 import { accountRoute, type PageRoute } from '../pages/page-route.js';
 import type { Handled, OperatorRoute } from '../operator/route.js';
 import { ALERT_ROUTES, WEBHOOK_ROUTES } from '../routes/alert-routes.js';
 import { LEDGER_ROUTES } from '../routes/billing-routes.js';
 import { MEMBER_ROUTES } from '../routes/member-routes.js';
 import { WALLET_ROUTES } from '../routes/wallet-routes.js';
+import { memberOf } from './team-routes.js';
 
 /** Routes of the operator API about one account that its owner and admins use as they are. */
 const SHARED = [
@@ -15,11 +15,6 @@ const SHARED = [
   ...['getWebhook', 'putWebhook', 'deleteWebhook', 'rotateWebhookSecret', 'listWebhookDeliveries'],
   ...['listMembers', 'deleteMember'],
 ];
-/**
- * Those of whoever has verified the address. A webhook outlasts who made it: a stranger who signed up with somebody's address would
- * leave one that goes on telling them of the account.
- */
-const NEEDS_VERIFIED = ['putWebhook', 'rotateWebhookSecret'];
 const OPERATOR_ROUTES = [...LEDGER_ROUTES, ...WALLET_ROUTES, ...ALERT_ROUTES, ...WEBHOOK_ROUTES, ...MEMBER_ROUTES];
 const ACCOUNT_PREFIX = '/accounts/{id}';
 
@@ -36,15 +31,19 @@ function ofAccount(shared: OperatorRoute): PageRoute {
     params: z.object(others),
     query: shared.query,
     body: shared.body,
-    async handle({ door, session, account, actor, params, query, body }) {
-      if (!session.user.emailVerified && NEEDS_VERIFIED.includes(shared.id)) {
-        return refusePage('email_not_verified', `the e-mail address ${session.user.email} is not verified yet`);
-      }
+    async handle({ door, account, actor, params, query, body }) {
       const asked = { door, actor, params: { id: account.id, ...params }, query, body, command: undefined };
       const handled = await shared.handle(asked);
-      return shared.id === 'listLedger' ? withoutCosts(handled) : handled;
+      if (shared.id === 'listLedger') return withoutCosts(handled);
+      return shared.id === 'listMembers' ? withoutVerified(handled) : handled;
     },
   });
+}
+
+function withoutVerified(handled: Handled): Handled {
+  if (isRefusal(handled)) return handled;
+  const { data, ...page } = handled.body as { data: MemberView[] };
+  return { ...handled, body: { ...page, data: data.map(memberOf) } };
 }
 
 function withoutCosts(handled: Handled): Handled {

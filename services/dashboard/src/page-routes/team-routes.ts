@@ -1,8 +1,8 @@
-import { accountsCreateMember, accountsNames, accountsPutMember, objectId } from '@gateway/contracts/messages';
-import { isRefusal } from '@gateway/contracts/operator';
-import { invitation, pageMemberPut } from '@gateway/contracts/pages';
+import { accountsInviteMember, accountsNames, accountsPutMember, objectId } from '@gateway/contracts/messages';
+import { isRefusal, type MemberView } from '@gateway/contracts/operator';
+import { invitation, pageMemberPut, type PageMember } from '@gateway/contracts/pages';
 import { z } from 'zod';
-import { refusePage } from '../domain/page-refusal.js';
+import { refusePage, tooManyAttempts } from '../domain/page-refusal.js';
 import { accountRoute, type PageHandled } from '../pages/page-route.js';
 
 export const TEAM_ROUTES = [
@@ -12,15 +12,11 @@ export const TEAM_ROUTES = [
     path: '/members',
     body: invitation,
     async handle({ door, account, actor, body }): Promise<PageHandled> {
-      // Only the mail proves an address.
-      const spec = { ...body, emailVerified: false };
-      const answer = await door.services.request(accountsCreateMember, {
-        account: account.id,
-        spec,
-        actor,
-        invite: true,
-      });
-      return isRefusal(answer) ? answer : { status: 201, body: answer.member };
+      const question = { account: account.id, spec: body, actor };
+      const answer = await door.services.request(accountsInviteMember, question);
+      if (isRefusal(answer)) return answer;
+      if ('kind' in answer) return tooManyAttempts(answer.retryAfterSeconds);
+      return { status: 201, body: memberOf(answer.member) };
     },
   }),
   accountRoute('manager', {
@@ -36,7 +32,12 @@ export const TEAM_ROUTES = [
       if (email === undefined) return refusePage('not_found', 'the account has no such member');
       const spec = { ...body, email, emailVerified: false };
       const answer = await door.services.request(accountsPutMember, { account: account.id, member, spec, actor });
-      return isRefusal(answer) ? answer : { status: 200, body: answer.member };
+      return isRefusal(answer) ? answer : { status: 200, body: memberOf(answer.member) };
     },
   }),
 ];
+
+/** Whether the address is verified would tell of whoever has it, in whatever account. */
+export function memberOf({ emailVerified: _emailVerified, ...member }: MemberView): PageMember {
+  return member;
+}

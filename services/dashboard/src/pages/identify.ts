@@ -26,7 +26,7 @@ export async function findSession(door: PagesDoor, cookie: string | null): Promi
  * learns nothing, and an id of somebody else's account is not known.
  */
 export async function identify(
-  { door, cookies }: PageContext,
+  { door, cookies, origin }: PageContext,
   route: PageRoute,
   request: IncomingMessage,
   account: string | undefined,
@@ -41,8 +41,13 @@ export async function identify(
   const actor = `user:${session.user.id}`;
   if (route.access === 'user') return { session, actor };
   const own = objectId.safeParse(account).success ? session.accounts.find(({ id }) => id === account) : undefined;
-  if (own === undefined) return refusePage('not_found', 'there is no such account');
+  const refused = { action: 'access_refused', actor, objectId: route.id, origin } as const;
+  if (own === undefined) {
+    door.access.refused(refused);
+    return refusePage('not_found', 'there is no such account');
+  }
   if (route.access === 'manager' && own.role === 'member') {
+    door.access.refused({ ...refused, account: own.id });
     return refusePage('forbidden', 'only the owner and the admins of the account may do this');
   }
   return { session, actor, account: own };

@@ -1,4 +1,4 @@
-import type { PeopleSession } from '@gateway/contracts/messages';
+import type { PeopleSession, RequestOrigin } from '@gateway/contracts/messages';
 import type { SessionAccount } from '@gateway/contracts/pages';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
@@ -14,6 +14,8 @@ export interface PageContext {
   readonly requestId: string;
   /** Where it comes from, as attempts are counted. */
   readonly client: string;
+  /** The same, as the audit log has it. */
+  readonly origin: RequestOrigin;
   /** The cookies as they came; null: none. They prove nothing yet. */
   readonly cookies: { readonly session: string | null; readonly operator: string | null };
   /** As it came; a row that makes something takes it. */

@@ -1,9 +1,11 @@
 import { isRefusal } from '@gateway/contracts/operator';
 import { PAGE_ERRORS, type PageError } from '@gateway/contracts/pages';
 import type { Request, Response } from 'express';
+import { STRANGER } from '../audit/access-log.js';
 import { cookieName, cookieOf } from '../domain/cookies.js';
 import { IDEMPOTENCY_KEY } from '../domain/idempotency-key.js';
 import { busy, isPageRefusal } from '../domain/page-refusal.js';
+import { originOf } from '../http/origin-of.js';
 import { refusalOfFault } from '../http/refusal-of-fault.js';
 import { placeOf } from '../http/request-place.js';
 import { sendAnswer } from '../http/send-answer.js';
@@ -45,7 +47,15 @@ export async function servePage(
   const code = isPageRefusal(handled) ? { code: handled.refused.code } : {};
   const account = who.account?.id ?? null;
   door.log.info(
-    { requestId, user: who.session?.user.id ?? null, account, route: route.id, status, ...code },
+    {
+      requestId,
+      client: context.client,
+      user: who.session?.user.id ?? null,
+      account,
+      route: route.id,
+      status,
+      ...code,
+    },
     'page request',
   );
 }
@@ -53,11 +63,13 @@ export async function servePage(
 export function contextOf(door: PagesDoor, request: Request, response: Response): PageContext {
   const { cookie } = request.headers;
   const form = { secure: door.settings.secure };
+  const origin = originOf(request, response);
   return {
     door,
     requestId: response.locals['requestId'] as string,
     idempotencyKey: request.get(IDEMPOTENCY_KEY),
-    client: placeOf(request).client,
+    client: origin.client,
+    origin,
     cookies: {
       session: cookieOf(cookie, cookieName('session', form)),
       operator: cookieOf(cookie, cookieName('operator', form)),
@@ -83,7 +95,13 @@ async function outcomeOf(context: PageContext, route: PageRoute, request: Reques
     const taken = await place.take();
     if (taken !== true) return { who, handled: taken === 'gone' ? 'aborted' : busy() };
     const handled = await route.handle({ ...(context as AccountContext), ...who, ...input });
-    return { who, handled: isLasting(handled) && !place.moveTo(handled.file ? 'files' : 'streams') ? busy() : handled };
+    if (isLasting(handled) && !place.moveTo(handled.file ? 'files' : 'streams')) return { who, handled: busy() };
+    if (isLasting(handled) && handled.file) {
+      const { actor = STRANGER, account } = who;
+      const entry = { actor, account: account?.id ?? null, objectId: route.id, origin: context.origin };
+      await context.door.access.noted({ action: 'export', ...entry });
+    }
+    return { who, handled };
   } catch (err) {
     return { who, handled: refusalOfFault(context.door.log, err, context.requestId) };
   }

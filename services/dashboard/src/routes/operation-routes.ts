@@ -1,5 +1,5 @@
 import { admissionReleaseSlot, admissionSlots, catalogSourceHealth } from '@gateway/contracts/messages';
-import { auditEntryView, pageOf, slotView, sourceHealthView } from '@gateway/contracts/operator';
+import { auditEntryView, auditKind, pageOf, slotView, sourceHealthView } from '@gateway/contracts/operator';
 import { z } from 'zod';
 import { listAudit } from '../audit/list-audit.js';
 import { AUDIT_CURSOR_CHARS_MAX } from '../audit/audit-cursor.js';
@@ -49,18 +49,20 @@ export const OPERATION_ROUTES = [
     id: 'listAudit',
     method: 'GET',
     path: '/audit',
-    summary: 'Who changed what, newest first, with the state before and after',
+    summary: 'Who changed what, signed in, read files or was refused, newest first',
     access: 'read',
     query: pageQuery.extend({
       cursor: z.string().min(1).max(AUDIT_CURSOR_CHARS_MAX).optional(),
       accountId: objectId.optional(),
       objectId: z.string().min(1).max(OBJECT_ID_CHARS_MAX).optional(),
+      kind: auditKind.optional(),
     }),
     answers: { 200: pageOf(auditEntryView) },
     handle: ({ door, query }) =>
       listAudit(door.services, {
         account: query.accountId ?? null,
         object: query.objectId ?? null,
+        kind: query.kind ?? null,
         ...pageOfQuery(query),
       }),
   }),

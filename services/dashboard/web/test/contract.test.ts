@@ -1,10 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { alertView, ledgerTransactionView, memberView, pageOf, webhookDeliveryView } from '@gateway/contracts/operator';
+import { alertView, ledgerTransactionView, pageOf, webhookDeliveryView } from '@gateway/contracts/operator';
 import {
   overviewView,
   pageKeyCreated,
   pageStatement,
   pageKeys,
+  pageMember,
   pageModels,
   pageSession,
   pageUsageRecords,
@@ -38,7 +39,7 @@ test.each(SCENARIOS.filter((scenario) => scenario !== 'door'))('%s answers as th
     [pageOf(alertView), `${account}/alerts`],
     [pageOf(webhookDeliveryView), `${account}/webhook/deliveries`],
     [pageModels, `${account}/models`],
-    [pageOf(memberView), `${account}/members`],
+    [pageOf(pageMember), `${account}/members`],
     ...world.records
       .slice(0, 3)
       .map(({ requestId }): [z.ZodType, string] => [usageLookup, `${account}/usage-records/${requestId}`]),

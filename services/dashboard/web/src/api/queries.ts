@@ -2,7 +2,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from '@t
 import type {
   AlertView,
   LedgerTransactionView,
-  MemberView,
+  PageMember,
   OverviewView,
   PageKeys,
   PageModels,
@@ -193,7 +193,7 @@ const MEMBER_PAGES_MAX = 10;
 export const useMembers = (account: string, enabled = true) =>
   useQuery({
     queryKey: ['account', account, 'members'],
-    queryFn: ({ signal }) => readAll<MemberView>(`/accounts/${account}/members`, MEMBER_PAGES_MAX, signal),
+    queryFn: ({ signal }) => readAll<PageMember>(`/accounts/${account}/members`, MEMBER_PAGES_MAX, signal),
     staleTime: FRESH_MS,
     enabled,
   });

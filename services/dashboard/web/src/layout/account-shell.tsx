@@ -9,7 +9,7 @@ import { AccountMenu } from './account-menu.js';
 import { PersonMenu } from './person-menu.js';
 import { Shell } from './shell.js';
 import type { NavEntry } from './shell.js';
-import { TlsNeeded, Unverified } from './standing-notices.js';
+import { TlsNeeded } from './standing-notices.js';
 
 const CHOSEN_KEY = 'gw-account';
 
@@ -55,7 +55,6 @@ export function AccountShell() {
         foot={<PersonMenu name={user.email} isOperator={session.data.operator !== null} />}
       >
         {config.data.tlsNeeded && <TlsNeeded />}
-        {!user.emailVerified && <Unverified email={user.email} />}
         {account.state !== 'active' && <NotActive state={account.state} />}
         {/* Another account is another page: nothing of the one before may stay. */}
         <Outlet key={account.id} />

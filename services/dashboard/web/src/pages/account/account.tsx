@@ -8,7 +8,6 @@ import { useCurrent } from '../../layout/current-account.js';
 import { Confirm } from '../../ui/confirm.js';
 import { CopyText } from '../../ui/copy.js';
 import { fieldError, isFormError } from '../../ui/form-error.js';
-import { Mark } from '../../ui/mark.js';
 import { NewPassword } from '../../ui/new-password.js';
 import { ErrorNotice, Notice } from '../../ui/notice.js';
 import { Card, Page } from '../../ui/page.js';
@@ -23,10 +22,7 @@ export function Component() {
           <Card title="You">
             <dl className="facts">
               <dt>E-mail address</dt>
-              <dd className="row">
-                <span className="breakable">{user.email}</span>
-                {user.emailVerified ? <Mark tone="good">Verified</Mark> : <Mark tone="warn">Not verified</Mark>}
-              </dd>
+              <dd className="breakable">{user.email}</dd>
               <dt>Account</dt>
               <dd>{account.name}</dd>
               <dt>Account id</dt>

@@ -16,7 +16,7 @@ export function Component() {
   const foot = <Link to="/sign-in">Back to sign-in</Link>;
   if (forgot.isSuccess) {
     return (
-      <Door title="Look into your mail" foot={foot}>
+      <Door title="Check your email" foot={foot}>
         <p role="status">
           If <strong className="breakable">{email}</strong> belongs to an account, a link is on its way. It works once,
           for an hour.

@@ -7,13 +7,13 @@ import { request } from '../../api/request.js';
 import { Door } from '../../layout/door.js';
 import { EmailInput } from '../../ui/email-input.js';
 import { fieldError, isFormError } from '../../ui/form-error.js';
-import { NewPassword } from '../../ui/new-password.js';
 import { ErrorNotice, Notice } from '../../ui/notice.js';
+import { SendAgain } from './send-again.js';
 
 /** A new account. The answer is the same whether or not the address is known. */
 export function Component() {
   const config = useConfig();
-  const [form, setForm] = useState({ name: '', email: '', password: '' });
+  const [form, setForm] = useState({ name: '', email: '' });
   const signUp = useMutation({
     mutationFn: () => request('/sign-up', { method: 'POST', body: { ...form, email: form.email.trim() } }),
   });
@@ -33,20 +33,18 @@ export function Component() {
   }
   if (signUp.isSuccess) {
     return (
-      <Door title="Look into your mail" foot={foot}>
+      <Door title="Check your email" foot={foot}>
         <div role="status" className="stack">
           <p>
-            We sent a mail to <strong className="breakable">{form.email}</strong>. Open its link to verify the address,
-            then sign in.
+            We sent a mail to <strong className="breakable">{form.email}</strong>. Open its link to verify the address
+            and to choose your password.
           </p>
           <p className="muted">
-            The link works for 24 hours. Nothing there after a few minutes? Look among unwanted mail, then sign in and
-            have it sent again.
+            The link works for 24 hours. Nothing there after a few minutes? Look among unwanted mail, then have it sent
+            again.
           </p>
         </div>
-        <Button component={Link} to="/sign-in" variant="default" fullWidth>
-          Go to sign-in
-        </Button>
+        <SendAgain email={form.email} />
       </Door>
     );
   }
@@ -73,7 +71,6 @@ export function Component() {
           error={fieldError(signUp.error, 'name')}
         />
         <EmailInput value={form.email} onChange={set('email')} error={fieldError(signUp.error, 'email')} />
-        <NewPassword value={form.password} onChange={set('password')} error={fieldError(signUp.error, 'password')} />
         <Button type="submit" fullWidth loading={signUp.isPending}>
           Create account
         </Button>

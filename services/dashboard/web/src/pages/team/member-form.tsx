@@ -1,5 +1,5 @@
 import { Button, Modal, Select, TextInput } from '@mantine/core';
-import type { Invitation, MemberView, PageMemberPut } from '@gateway/contracts/pages';
+import type { Invitation, PageMember, PageMemberPut } from '@gateway/contracts/pages';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useRefreshAccount } from '../../api/queries.js';
@@ -11,7 +11,7 @@ import { ErrorNotice } from '../../ui/notice.js';
 import { useToast } from '../../ui/toasts.js';
 
 interface MemberFormProps {
-  readonly editing: MemberView | 'new' | null;
+  readonly editing: PageMember | 'new' | null;
   readonly onClose: () => void;
 }
 
@@ -29,13 +29,13 @@ export function MemberForm({ editing, onClose }: MemberFormProps) {
   );
 }
 
-type Role = MemberView['role'];
+type Role = PageMember['role'];
 const ROLES = [
   { value: 'member', label: 'Member — own keys and own usage' },
   { value: 'admin', label: 'Admin — everything in the account' },
 ];
 
-function Form({ member, onClose }: { readonly member: MemberView | null; readonly onClose: () => void }) {
+function Form({ member, onClose }: { readonly member: PageMember | null; readonly onClose: () => void }) {
   const { account } = useCurrent();
   const refresh = useRefreshAccount(account.id);
   const toast = useToast();

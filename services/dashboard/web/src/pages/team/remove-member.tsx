@@ -1,4 +1,4 @@
-import type { MemberView, PageKey } from '@gateway/contracts/pages';
+import type { PageMember, PageKey } from '@gateway/contracts/pages';
 import { Link } from 'react-router';
 import { useRefreshAccount } from '../../api/queries.js';
 import { request } from '../../api/request.js';
@@ -10,7 +10,7 @@ import { useToast } from '../../ui/toasts.js';
 
 interface RemoveMemberProps {
   /** Null: nobody is about to be removed. */
-  readonly leaving: MemberView | null;
+  readonly leaving: PageMember | null;
   /** Of the whole account. */
   readonly keys: readonly PageKey[];
   readonly onClose: () => void;

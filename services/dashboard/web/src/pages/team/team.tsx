@@ -1,5 +1,5 @@
 import { ActionIcon, Button, Menu } from '@mantine/core';
-import type { MemberView } from '@gateway/contracts/pages';
+import type { PageMember } from '@gateway/contracts/pages';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { useKeys, useMembers } from '../../api/queries.js';
@@ -20,7 +20,7 @@ import { RemoveMember } from './remove-member.js';
 export function Component() {
   const { account, config, isManager } = useCurrent();
   const isTeam = config.teamsEnabled && account.type === 'team';
-  const [editing, setEditing] = useState<MemberView | 'new' | null>(null);
+  const [editing, setEditing] = useState<PageMember | 'new' | null>(null);
   if (!isTeam || !isManager) {
     return (
       <Page title="Team">
@@ -52,11 +52,11 @@ export function Component() {
   );
 }
 
-function Members({ onEdit }: { readonly onEdit: (member: MemberView) => void }) {
+function Members({ onEdit }: { readonly onEdit: (member: PageMember) => void }) {
   const { account } = useCurrent();
   const members = useMembers(account.id);
   const keys = useKeys(account.id);
-  const [leaving, setLeaving] = useState<MemberView | null>(null);
+  const [leaving, setLeaving] = useState<PageMember | null>(null);
   const keysOf = (id: string) =>
     keys.data?.data.filter(({ memberId, state }) => memberId === id && state === 'active').length ?? 0;
   return (
@@ -80,11 +80,6 @@ function Members({ onEdit }: { readonly onEdit: (member: MemberView) => void }) 
                   <th scope="row" className="breakable">
                     {member.email}
                     {member.id === account.memberId && <span className="muted"> — you</span>}
-                    {!member.emailVerified && (
-                      <div className="cell-sub">
-                        <Mark tone="warn">Invited, has not joined yet</Mark>
-                      </div>
-                    )}
                   </th>
                   <td>
                     <Mark plain tone={member.role === 'owner' ? 'accent' : 'quiet'}>

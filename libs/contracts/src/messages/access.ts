@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { request } from './message.js';
+import { count, epochMs, objectId } from './scalars.js';
+
+/** Characters of a user agent that are kept. */
+export const AGENT_CHARS_MAX = 200;
+/** Entries in one message. */
+export const ACCESS_ENTRIES_MAX = 400;
+
+/** Where a request comes from: an IPv4 address, or the /64 of an IPv6 address. Attempts are counted by it. */
+export const client = z.string().min(1).max(64);
+
+/** Where a request came from, as the audit log keeps it. `agent`: what the client calls itself. */
+export const requestOrigin = z.object({
+  client,
+  agent: z.string().min(1).max(AGENT_CHARS_MAX).nullable(),
+  requestId: z.string().min(1).max(64),
+});
+export type RequestOrigin = z.infer<typeof requestOrigin>;
+
+/** Too many attempts from this client, on this address, or of this account. */
+export const throttled = z.object({ kind: z.literal('throttled'), retryAfterSeconds: z.int().min(1).max(86_400) });
+
+/** Uses of a right that change nothing, as the audit log names them. */
+export const ACCESS_ACTIONS = ['operator_sign_in', 'operator_sign_out', 'export'] as const;
+/** Attempts that were refused. They are counted, by minute. */
+export const REFUSED_ACTIONS = ['sign_in_refused', 'operator_token_refused', 'access_refused'] as const;
+export type AccessAction = (typeof ACCESS_ACTIONS)[number];
+export type RefusedAction = (typeof REFUSED_ACTIONS)[number];
+
+const about = {
+  /** `operator:<name>`, `user:<id>`; `stranger`: who it was is not known. */
+  actor: z.string().min(1).max(200),
+  account: objectId.nullable(),
+  objectId: z.string().min(1).max(200),
+  /** Of counted attempts: of the first. */
+  origin: requestOrigin,
+};
+
+/** Writes into the audit log what the dashboard answered without a change. Each entry is written once: none is repeated. */
+export const accountsNoteAccess = request({
+  name: 'accounts.note-access',
+  subject: 'accounts.note-access',
+  version: 1,
+  sentBy: ['dashboard'],
+  servedBy: ['accounts'],
+  perReplica: false,
+  answers: 'one',
+  timeoutMs: 5_000,
+  body: z.object({
+    entries: z
+      .array(
+        z.discriminatedUnion('kind', [
+          z.object({ kind: z.literal('access'), action: z.enum(ACCESS_ACTIONS), ...about }),
+          z.object({
+            kind: z.literal('refused'),
+            action: z.enum(REFUSED_ACTIONS),
+            ...about,
+            attempts: count.min(1),
+            since: epochMs,
+          }),
+        ]),
+      )
+      .min(1)
+      .max(ACCESS_ENTRIES_MAX),
+  }),
+  answer: z.object({ noted: z.literal(true) }),
+});

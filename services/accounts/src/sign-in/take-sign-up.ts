@@ -1,0 +1,48 @@
+import { accountsSignUp, requestOrigin } from '@gateway/contracts/messages';
+import { toAccountView } from '../domain/views.js';
+import type { AccountsStore, MakeId } from '../ports.js';
+import type { QueuedSignUp } from '../signing-ports.js';
+import type { AccountsTx } from '../tx-ports.js';
+import { queueNotice } from './queue-notice.js';
+
+export interface SignUpPorts {
+  readonly store: Pick<AccountsStore, 'change'>;
+  readonly makeId: MakeId;
+  readonly nowMs: () => number;
+}
+
+const queuedSignUp = accountsSignUp.body.pick({ name: true, email: true }).extend({ origin: requestOrigin.partial() });
+
+/**
+ * Makes a person with a personal account, and mails the link that verifies the address and sets the first password. Somebody whose
+ * address is known is mailed that instead. One whose address is not verified, and so has no password, is mailed another such link.
+ */
+export async function takeSignUp(
+  { store, makeId, nowMs }: SignUpPorts,
+  row: { readonly body: unknown },
+): Promise<void> {
+  const request = queuedSignUp.parse(row.body);
+  await store.change(async (tx) => {
+    const now = nowMs();
+    const wanted = { id: makeId('usr'), email: request.email, signedUpAt: now };
+    const user = await tx.ensureUser(wanted);
+    if (user.id === wanted.id) await makeAccount(tx, request, user.id, makeId);
+    await queueNotice(tx, { notice: user.emailVerified ? 'known_address' : 'verify', user: user.id }, now);
+  });
+}
+
+async function makeAccount(tx: AccountsTx, request: QueuedSignUp, user: string, makeId: MakeId): Promise<void> {
+  const id = makeId('acc');
+  const account = await tx.insertAccount({ id, name: request.name, type: 'personal', command: null });
+  const owner = await tx.insertMember({
+    id: makeId('mem'),
+    account: id,
+    user,
+    role: 'owner',
+    capNanoUsd: null,
+    command: null,
+  });
+  const after = toAccountView({ account, owner, user: { id: user, email: request.email, emailVerified: false } });
+  const made = { actor: `user:${user}`, action: 'sign_up', account: id, objectId: id, before: null, after };
+  await tx.audit({ ...made, origin: request.origin });
+}
