@@ -11,6 +11,7 @@ import type { StandingRow } from '@gateway/contracts/messages';
 import { toStandingRow, type BalanceRow } from '../domain/facts.js';
 import { toldPeriods, type ToldPeriods } from '../domain/periods.js';
 import type { AccountSnapshot, LoadStore, SnapshotRequest } from '../ports.js';
+import { spanOf } from './id-bounds.js';
 import { readPeriods } from './period-rows.js';
 import { settledPosition } from './progress-store.js';
 import { readLimits, readTold } from './subscription-rows.js';
@@ -92,9 +93,9 @@ function neverWritten(name: string): StandingRow {
 async function closedIds(tx: Tx, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const rows = await tx.query<{ id: string }>(
-    `SELECT id FROM usage_records WHERE id = ANY ($1::uuid[])
+    `SELECT id FROM usage_records WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid
      UNION SELECT request_id FROM set_aside_events WHERE request_id = ANY ($1::uuid[])`,
-    [ids],
+    [ids, ...spanOf(ids)],
     { name: 'load_closed' },
   );
   return rows.map(({ id }) => id);

@@ -3,6 +3,7 @@ import type { BalanceRow, LedgerTransaction, SetAside, UsageRecord } from '../do
 import type { AppliedMessage } from '../ports.js';
 import { int2s, int8s, texts, timestamps, uuids } from './binary-array.js';
 import { appendChainBlocks, lockChainHeads } from './chain-rows.js';
+import { spanOf } from './id-bounds.js';
 import { attemptsJson, RECORD_COLUMNS, RECORD_SELECTION, recordFromRow, type RecordRow } from './record-columns.js';
 
 /**
@@ -47,9 +48,10 @@ export async function lockWithLimits(tx: Tx, accounts: readonly string[]): Promi
 }
 
 export async function readRecords(tx: Tx, ids: readonly string[]): Promise<Map<string, UsageRecord>> {
+  if (ids.length === 0) return new Map();
   const rows = await tx.query<RecordRow>(
-    `SELECT ${RECORD_SELECTION} FROM usage_records WHERE id = ANY ($1::uuid[])`,
-    [uuids(ids)],
+    `SELECT ${RECORD_SELECTION} FROM usage_records WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid`,
+    [uuids(ids), ...spanOf(ids)],
     { name: 'read_records' },
   );
   return new Map(rows.map((row) => [row.id, recordFromRow(row)]));
