@@ -81,7 +81,8 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
       clearInterval(opening);
       ended.abort();
       tellLeaving(bus, replica);
-      await Promise.all([admission.stop(), brakes.stop()]);
+      brakes.stop();
+      await admission.stop();
       await catalog.stop();
       await bus.drain(DRAIN_MS).catch((err: unknown) => log.warn({ err }, 'the bus was not drained'));
       gate.close();
