@@ -6,6 +6,8 @@ import { bucket, count, endpoint, epochMs, gateToken, objectId, requestId } from
 
 /** Running calls in one beat message. */
 export const BEAT_CALLS_MAX = 500;
+/** Bytes of one beat message, below what the bus takes; calls and releases of one beat go in parts of their own. */
+export const BEAT_BYTES_MAX = 768 * 1024;
 
 const bucketTokens = z.array(z.object({ bucket, token: gateToken })).max(256);
 export type BucketTokens = z.infer<typeof bucketTokens>;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { BEAT_CALLS_MAX, edgeBeat } from '@gateway/contracts/messages';
+import { BEAT_BYTES_MAX, BEAT_CALLS_MAX, edgeBeat, type HoldFields } from '@gateway/contracts/messages';
 import { admittedUnder, FakeLine, TEST_BUCKET } from '../../test/fake-line.js';
 import { AdmissionDesk } from '../admission/ask-admission.js';
 import { EdgeClock } from '../admission/edge-clock.js';
@@ -68,6 +68,9 @@ function heldCall(tag = 't1'): HeldCall {
   return call;
 }
 
+/** As long as the gate's own are. */
+const gateToken = (n: number): string => `${'a'.repeat(40)}.${1_800_000_000_000 + n}.${'b'.repeat(16)}`;
+
 const verdict = (more: Partial<Verdict>): Verdict => ({
   n: 1,
   chunk: 0,
@@ -91,10 +94,10 @@ test('a beat names every call with its hold and tag, and every release that nobo
   const call = heldCall();
   desk.release({ blind: true, id: makeUuidV7(0), digests: ['0'.repeat(64)] }, null);
   await beats.beat();
-  const [beat] = line.beats;
-  expect(edgeBeat.body.parse(beat)).toEqual(beat);
+  const [beat, second] = line.beats;
+  for (const part of line.beats) expect(edgeBeat.body.parse(part)).toEqual(part);
   expect(beat?.calls).toEqual([{ id: call.id, hold: call.hold, tag: 't1', endpoint: call.endpoint }]);
-  expect(beat?.releases).toHaveLength(1);
+  expect([beat?.releases, second?.calls, second?.releases.length]).toEqual([[], [], 1]);
 });
 
 test('more than 500 calls go in chunks of one beat', async () => {
@@ -104,6 +107,45 @@ test('more than 500 calls go in chunks of one beat', async () => {
     [1, 0, 2, BEAT_CALLS_MAX],
     [1, 1, 2, 1],
   ]);
+});
+
+test('a beat whose calls and releases are long is cut so that the bus takes each part, and nothing is left out', async () => {
+  const [first] = [heldCall()];
+  running.remove(first.id);
+  const windows = (['session_5h', 'weekly', 'monthly'] as const).flatMap((type) =>
+    (['usd', 'requests'] as const).map((unit) => ({ type, unit })),
+  );
+  const subscription = { id: 's'.repeat(60), start: Date.now(), end: Date.now() };
+  const hold: HoldFields = {
+    ...first.hold,
+    model: `acme/${'m'.repeat(120)}`,
+    key: 'k'.repeat(100),
+    member: 'b'.repeat(100),
+    windows,
+    allotment: 'usd',
+    periods: { ...first.hold.periods, session5h: Date.now(), weekly: Date.now(), subscription },
+  };
+  for (let bucket = 0; bucket < 256; bucket += 1) tokens.note(bucket, gateToken(bucket));
+  const ids = Array.from({ length: 1_200 }, () => makeUuidV7(Date.now()));
+  for (const id of ids) {
+    const tag = gateToken(0);
+    const abort = (): void => undefined;
+    running.add({ id, endpoint: '/v1/chat/completions', hold: { ...hold }, bucket: TEST_BUCKET, tag, abort });
+    desk.release({ blind: false, id, hold: { ...hold }, tag, outcome: 'ok', amountNanoUsd: 1 }, null);
+  }
+  await beats.beat();
+  const sizes = line.beats.map((beat) => Buffer.byteLength(JSON.stringify({ ...beat, v: edgeBeat.version })));
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(BEAT_BYTES_MAX);
+  expect(line.beats.flatMap(({ calls }) => calls.map(({ id }) => id))).toEqual(ids);
+  expect(line.beats.flatMap(({ releases }) => releases.map(({ id }) => id))).toEqual(ids);
+  expect(line.beats.map(({ chunk, chunks }) => [chunk, chunks])).toEqual(
+    line.beats.map((_beat, index) => [index, line.beats.length]),
+  );
+  for (const beat of line.beats) expect(edgeBeat.body.safeParse(beat).success).toBe(true);
+  // A verdict names a part: it changes the tags of that part's calls.
+  beats.verdict(verdict({ n: 1, chunk: 1, tokens: [{ bucket: TEST_BUCKET, token: gateToken(1_000) }] }));
+  const changed = running.all().filter(({ tag }) => tag === gateToken(1_000));
+  expect(changed.map(({ id }) => id)).toEqual(line.beats[1]?.calls.map(({ id }) => id));
 });
 
 test('tags change only by the verdict for a beat that named the call', async () => {

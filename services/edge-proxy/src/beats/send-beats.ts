@@ -1,13 +1,17 @@
-import { BEAT_CALLS_MAX } from '@gateway/contracts/messages';
 import type { BucketTokens } from '@gateway/contracts/messages';
 import type { AdmissionDesk } from '../admission/ask-admission.js';
 import type { EdgeClock } from '../admission/edge-clock.js';
 import type { GateTokens } from '../admission/gate-tokens.js';
 import type { Beat, BusLine, Verdict } from '../ports.js';
+import { cutParts } from './cut-parts.js';
 import type { HeldCall, RunningCalls } from './running-calls.js';
 
 /** Beats whose verdict may still come. */
 const REMEMBERED_BEATS_MAX = 8;
+/** What a part has beside its calls, releases and tokens. */
+const PART_HEAD_BYTES = 512;
+/** A gate token with the number of its bucket; the longest that a message may carry. */
+const TOKEN_BYTES = 192;
 
 export interface BeatsParts {
   readonly edge: string;
@@ -74,28 +78,24 @@ export class Beats {
   }
 
   #compose(): { parts: Beat[]; chunks: HeldCall[][] } {
-    const calls = this.#parts.running.all();
+    const running = this.#parts.running.all();
     const releases = this.#parts.desk.unansweredReleases();
-    const count = Math.max(1, Math.ceil(calls.length / BEAT_CALLS_MAX), Math.ceil(releases.length / BEAT_CALLS_MAX));
     const tokens = this.#parts.tokens.all();
+    const inAll = PART_HEAD_BYTES + TOKEN_BYTES * tokens.length;
+    const chunks = cutParts(running, ({ hold }) => hold, { each: TOKEN_BYTES, inAll });
+    const releaseParts = cutParts(releases, (release) => release, { each: 0, inAll });
+    const count = Math.max(1, chunks.length + releaseParts.length);
     this.#n += 1;
-    const chunks: HeldCall[][] = [];
-    const parts: Beat[] = [];
-    for (let chunk = 0; chunk < count; chunk += 1) {
-      const [from, until] = [chunk * BEAT_CALLS_MAX, (chunk + 1) * BEAT_CALLS_MAX];
-      const own = calls.slice(from, until);
-      chunks.push(own);
-      parts.push({
-        edge: this.#parts.edge,
-        n: this.#n,
-        chunk,
-        chunks: count,
-        tokens,
-        calls: own.map(({ id, hold, tag, endpoint }) => ({ id, hold, tag, endpoint })),
-        releases: releases.slice(from, until),
-        last: this.#isLast && calls.length === 0 && releases.length === 0,
-      });
-    }
+    const parts = Array.from({ length: count }, (_unused, chunk): Beat => ({
+      edge: this.#parts.edge,
+      n: this.#n,
+      chunk,
+      chunks: count,
+      tokens,
+      calls: (chunks[chunk] ?? []).map(({ id, hold, tag, endpoint }) => ({ id, hold, tag, endpoint })),
+      releases: releaseParts[chunk - chunks.length] ?? [],
+      last: this.#isLast && running.length === 0 && releases.length === 0,
+    }));
     return { parts, chunks };
   }
 
