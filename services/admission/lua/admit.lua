@@ -37,15 +37,16 @@ if account[1] ~= mark or account[11] ~= mark .. ' ' .. ARGV[10] or terms_version
   local record = not lacks_key and redis.call('GET', KEYS[5])
   local terms, period = '', ''
   if terms_version ~= '0' and not lacks_account then
-    local text_id
-    text_id, period = unpack(redis.call('HMGET', KEYS[3], 'tt', 'tp'))
+    local text_id, next_period
+    text_id, period, next_period = unpack(redis.call('HMGET', KEYS[3], 'tt', 'tp', 'tn'))
+    period = (period or '') .. '|' .. (next_period or '')
     terms = redis.call('GET', KEYS[6] .. (text_id or ''))
   end
   lacks_account, lacks_key = lacks_account or not terms, lacks_key or not record
   if lacks_account or lacks_key then
     return { 'load', int(now), token, caught_up, lacks_account and '1' or '0', lacks_key and '1' or '0', '' }
   end
-  return { 'know', int(now), record, terms_version, terms, period or '' }
+  return { 'know', int(now), record, terms_version, terms, period }
 end
 -- Within an account time never goes back.
 now = math.max(now, tonumber(account[7] or 0))

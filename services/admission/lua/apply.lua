@@ -7,7 +7,7 @@
 -- ARGV  3 account, 4 prefix of key records (k:), 5 incarnation ('' none),
 --       6 token of a load ('' no load), 7 start of the load, 8 '1' the account is complete, 9 '1' billing has caught up,
 --       10 version of the account that was read ('' not told), 11 account state ('' none), 12 its version,
---       13 terms version ('' none), 14 id of their text, 15 the text, 16 their period, 17 rows, 18 members, 19 keys,
+--       13 terms version ('' none), 14 id of their text, 15 the text, 16 their period and the next one, 17 rows, 18 members, 19 keys,
 --       20 closed ids; then row name, value, version; member, cap, version; key, version, record; ids
 local LOAD_MS = 5000
 local RECORD_SECONDS = 7776000
@@ -73,7 +73,7 @@ local other_ledger = versions['in'] ~= ARGV[5]
 local completes = loading and ARGV[8] == '1'
 if ARGV[5] ~= '' and (other_ledger or (versions['g'] ~= mark and versions['t'] ~= mark)) then
   if versions['in'] then
-    local stale = other_ledger and { 't', 'tv', 'tt', 'tp', 'ss' } or { 't' }
+    local stale = other_ledger and { 't', 'tv', 'tt', 'tp', 'tn', 'ss' } or { 't' }
     for _, field in ipairs(redis.call('HKEYS', account_key)) do
       local kind = string.sub(field, 1, 2)
       if kind == 'v:' or kind == 'u:' then
@@ -117,7 +117,10 @@ if ARGV[13] ~= '' then
   if is_newer then
     put('tv', ARGV[13])
     put('tt', ARGV[14])
-    put('tp', ARGV[16])
+    -- Each in a field of its own: one value of an account is at most 64 bytes long.
+    local period, next_period = string.match(ARGV[16], '^([^|]*)|?(.*)$')
+    put('tp', period)
+    put('tn', next_period)
   end
 end
 

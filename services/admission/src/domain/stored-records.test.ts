@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import type { KeyRecord } from '@gateway/contracts/messages';
-import { readStoredKey, storeKey } from './stored-records.js';
+import type { AccountTerms, KeyRecord } from '@gateway/contracts/messages';
+import { readStoredKey, readStoredTerms, storeKey, storeTerms } from './stored-records.js';
 
 const usual: KeyRecord = {
   account: 'a',
@@ -33,4 +33,46 @@ test('a record comes back as it was stored, whatever of it is usual', () => {
 
 test('of a usual key only what tells it apart is stored', () => {
   expect(JSON.parse(storeKey(usual))).toEqual(['m', Buffer.from(usual.digest, 'hex').toString('base64url'), 7]);
+});
+
+const PERIOD = { id: 'sub-0', start: 1_000, end: 2_000 };
+const PLAN: AccountTerms = {
+  plan: { id: 'flat', name: 'Flat', tier: 'flat' },
+  requestsPerMinute: 60,
+  concurrency: 3,
+  models: null,
+  windows: [{ type: 'weekly', unit: 'requests', limit: 5, label: 'week' }],
+  allotments: [],
+  subscription: PERIOD,
+};
+/** The terms of account `n` of one plan, a day before each period ends. */
+function renewing(n: number): AccountTerms {
+  const period = (id: string, start: number) => ({ id: `${id}-${n}`, start, end: start + 1_000 });
+  const next = { ...PLAN, subscription: period('next', 2_000 + n) };
+  return { ...PLAN, subscription: period('sub', 1_000 + n), next };
+}
+
+test('terms come back as they were stored, with and without periods', () => {
+  for (const terms of [
+    PLAN,
+    renewing(1),
+    { ...PLAN, plan: null, subscription: null },
+    { ...renewing(2), subscription: null },
+  ]) {
+    const { text, period } = storeTerms(terms);
+    expect(readStoredTerms(text, period)).toEqual(terms);
+  }
+});
+
+test('accounts of one plan share one text, also when their next periods are known', () => {
+  expect(new Set(Array.from({ length: 20 }, (_unused, n) => storeTerms(renewing(n)).id)).size).toBe(1);
+});
+
+test('what the release before has stored is read: the next period stands in its text', () => {
+  const terms = renewing(3);
+  const text = JSON.stringify({ ...terms, subscription: null });
+  expect(readStoredTerms(text, 'sub-3 1003 2003')).toEqual(terms);
+  expect(readStoredTerms(text, 'sub-3 1003 2003|')).toEqual(terms);
+  // Beside it may lie what a newer release had written before.
+  expect(readStoredTerms(text, 'sub-3 1003 2003|older 1 2')).toEqual(terms);
 });

@@ -2,28 +2,45 @@ import { shortHash } from '@gateway/contracts/ids';
 import type { AccountTerms, KeyRecord } from '@gateway/contracts/messages';
 import { readTerms } from './terms.js';
 
+type Period = NonNullable<AccountTerms['subscription']>;
+
 /** Terms as the gate keeps them: most of the text is the same for all accounts of a plan and is kept once in a bucket. */
 export interface StoredTerms {
   /** Names the shared text by its content. */
   readonly id: string;
   readonly text: string;
-  /** The running period: id, start and end in ms; empty without one. */
+  /** The running period and, after a `|`, the next one that is known: id, start and end in ms; empty without one. */
   readonly period: string;
 }
 
+/** What stands in a text for the next period, which is the account's own. Who takes it for one waits for ever. */
+const NEXT_PERIOD: Period = { id: '-', start: 8.64e15, end: 8.64e15 };
+
 export function storeTerms(terms: AccountTerms): StoredTerms {
-  const { subscription } = terms;
-  const text = JSON.stringify({ ...terms, subscription: null });
-  const period = subscription === null ? '' : `${subscription.id} ${subscription.start} ${subscription.end}`;
-  return { id: shortHash(text), text, period };
+  const { subscription, next } = terms;
+  const shared = { ...terms, subscription: null, ...(next && { next: { ...next, subscription: NEXT_PERIOD } }) };
+  const text = JSON.stringify(shared);
+  return { id: shortHash(text), text, period: `${textOf(subscription)}|${textOf(next?.subscription ?? null)}` };
 }
 
 /** What {@link storeTerms} made; an empty text: billing has none. @throws SyntaxError for another text */
-export function readStoredTerms(text: string, period: string): AccountTerms {
+export function readStoredTerms(text: string, periods: string): AccountTerms {
   const terms = readTerms(text);
-  if (period === '') return terms;
-  const [id = '', start, end] = period.split(' ');
-  return { ...terms, subscription: { id, start: Number(start), end: Number(end) } };
+  const [current, following] = periods.split('|').map(periodOf);
+  // The release before leaves the next period in the text, and does not touch what lies beside it.
+  const isOwn = terms.next?.subscription.id === NEXT_PERIOD.id;
+  const next = terms.next && isOwn && following ? { ...terms.next, subscription: following } : terms.next;
+  return { ...terms, ...(current && { subscription: current }), ...(next && { next }) };
+}
+
+function textOf(period: Period | null): string {
+  return period === null ? '' : `${period.id} ${period.start} ${period.end}`;
+}
+
+function periodOf(text: string): Period | null {
+  if (text === '') return null;
+  const [id = '', start, end] = text.split(' ');
+  return { id, start: Number(start), end: Number(end) };
 }
 
 type KeyFacts = [
