@@ -16,27 +16,42 @@ export const MIGRATE_FIELDS = {
   GATEWAY_ACCOUNTS_POSTGRES_URL: roleUrl('accounts'),
   GATEWAY_CATALOG_POSTGRES_URL: roleUrl('catalog'),
   GATEWAY_FINANCE_PASSWORD: field.secret({
-    doc: 'password of the role gateway_finance, which reads the views of the schema finance; nobody can sign in with it when not set',
+    doc: 'password of the role of GATEWAY_FINANCE_ROLE, which reads the views of the schema finance; nobody can sign in with it when not set',
     optional: true,
+  }),
+  GATEWAY_FINANCE_ROLE: field.string({
+    doc: 'role that reads the views of the schema finance; each database of a server that has several needs a name of its own',
+    pattern: /^[a-z_][a-z0-9_]{0,62}$/,
+    patternText: '1 to 63 small letters, digits and _, not beginning with a digit',
+    default: 'gateway_finance',
+  }),
+  GATEWAY_ROLES_MADE_BY_OTHERS: field.boolean({
+    doc: 'the roles of the services and of GATEWAY_FINANCE_ROLE are made, and their passwords set, by somebody else: the migration only checks them',
+    default: false,
   }),
 };
 
 export type MigrateConfig = ConfigOf<typeof MIGRATE_FIELDS>;
 
-const FINANCE_ROLE = 'gateway_finance';
-
 /**
  * The roles that the URLs of the services name. `unguessable` is the password of the finance role when none was given. Throws
  * when a URL has no user or no password, naming the variable and never the URL.
  */
-export function rolesOf(config: MigrateConfig, unguessable: string): Pick<MigrateServicesOptions, 'roles' | 'finance'> {
+export function rolesOf(
+  config: MigrateConfig,
+  unguessable: string,
+): Pick<MigrateServicesOptions, 'roles' | 'finance' | 'rolesByOthers'> {
   return {
     roles: {
       billing: roleOf('GATEWAY_BILLING_POSTGRES_URL', config),
       accounts: roleOf('GATEWAY_ACCOUNTS_POSTGRES_URL', config),
       catalog: roleOf('GATEWAY_CATALOG_POSTGRES_URL', config),
     },
-    finance: { name: FINANCE_ROLE, password: config.GATEWAY_FINANCE_PASSWORD?.reveal() ?? unguessable },
+    finance: {
+      name: config.GATEWAY_FINANCE_ROLE,
+      password: config.GATEWAY_FINANCE_PASSWORD?.reveal() ?? unguessable,
+    },
+    rolesByOthers: config.GATEWAY_ROLES_MADE_BY_OTHERS,
   };
 }
 

@@ -6,12 +6,14 @@ export type LedgerService = (typeof LEDGER_SERVICES)[number];
 type Role = MigrateOptions['role'];
 
 export interface MigrateServicesOptions {
-  /** A role that may create schemas and roles in the database. */
+  /** A role that may create schemas in the database, and roles (CREATEROLE; no superuser) unless `rolesByOthers`. */
   readonly migrationUrl: string;
   /** Each service's own role, made when missing, its password set. */
   readonly roles: Readonly<Record<LedgerService, Role>>;
   /** Reads the views of the schema `finance` and nothing else. */
   readonly finance: Role;
+  /** True: all roles are there, with their passwords, and only checked. */
+  readonly rolesByOthers?: boolean;
   readonly log: MigrateOptions['log'];
 }
 
@@ -23,6 +25,7 @@ export async function migrateServices({
   migrationUrl,
   roles,
   finance,
+  rolesByOthers = false,
   log,
 }: MigrateServicesOptions): Promise<Record<LedgerService, readonly string[]>> {
   const applied: Record<LedgerService, readonly string[]> = { billing: [], accounts: [], catalog: [] };
@@ -32,6 +35,7 @@ export async function migrateServices({
       schema: service,
       directory: new URL(`../../../services/${service}/migrations`, import.meta.url),
       role: roles[service],
+      rolesByOthers,
       ...(service === 'billing' ? { readers: { finance } } : {}),
       log,
     });

@@ -1,13 +1,14 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
+import { ensureDatabaseRights } from './database-rights.js';
 import { identifier } from './identifier.js';
 import type { Log } from './log.js';
 import { checkHistory, readMigrationFiles, type AppliedMigration, type MigrationFile } from './migration-files.js';
-import { ensureRole, type RoleSpec } from './roles.js';
+import { ensureRole, ensureRoleSetting, requireRole, type RoleSpec } from './roles.js';
 import { CHECKSUM_TABLE, sqlSource } from './sql-source.js';
 
 export interface MigrateOptions {
-  /** A role that may create schemas and roles in the database. */
+  /** A role that may create schemas in the database, and roles (CREATEROLE; no superuser) unless `rolesByOthers`. */
   readonly migrationUrl: string;
   /** Created when missing; new tables without a schema in their name go here. */
   readonly schema: string;
@@ -17,6 +18,8 @@ export interface MigrateOptions {
   readonly role: RoleSpec;
   /** Further login roles that only read, by placeholder: e.g. `{finance: {…}}` is `${finance}` in the files, which grant. */
   readonly readers?: Readonly<Record<string, RoleSpec>>;
+  /** True: the roles are there, with their passwords, and only checked. */
+  readonly rolesByOthers?: boolean;
   readonly log: Log;
 }
 
@@ -65,18 +68,28 @@ async function lock(client: pg.Client, schema: string): Promise<void> {
   await client.query(`SELECT pg_advisory_lock(hashtextextended('gateway migrate ' || $1, 0))`, [schema]);
 }
 
-async function prepare(client: pg.Client, schema: string, { role, readers }: MigrateOptions): Promise<void> {
-  await ensureRole(client, role);
-  for (const reader of Object.values(readers ?? {})) await ensureRole(client, reader);
+async function prepare(
+  client: pg.Client,
+  schema: string,
+  { role, readers = {}, rolesByOthers, migrationUrl }: MigrateOptions,
+): Promise<void> {
+  const roles = [role, ...Object.values(readers)];
+  for (const each of roles) {
+    await (rolesByOthers === true ? requireRole(client, each) : ensureRole(client, each, migrationUrl));
+  }
   const { rows } = await client.query<{ database: string }>('SELECT current_database() AS database');
   const database = pg.escapeIdentifier(rows[0]?.database ?? '');
-  const names = [role, ...Object.values(readers ?? {})].map(({ name }) => identifier(name, 'the name of a role'));
-  await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
-  await client.query(`GRANT CONNECT ON DATABASE ${database} TO ${names.join(', ')}`);
+  const schemas = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema]);
+  // Asked with IF NOT EXISTS, it wants the right to make one also where there is nothing to make.
+  if (schemas.rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`);
+  await ensureDatabaseRights(
+    client,
+    roles.map(({ name }) => identifier(name, 'the name of a role')),
+  );
   await client.query(`GRANT USAGE ON SCHEMA ${schema} TO ${role.name}`);
-  await client.query(`ALTER ROLE ${role.name} IN DATABASE ${database} SET search_path = ${schema}`);
-  for (const { name } of Object.values(readers ?? {})) {
-    await client.query(`ALTER ROLE ${name} IN DATABASE ${database} SET default_transaction_read_only = on`);
+  await ensureRoleSetting(client, { role: role.name, database, name: 'search_path', value: schema });
+  for (const { name: reader } of Object.values(readers)) {
+    await ensureRoleSetting(client, { role: reader, database, name: 'default_transaction_read_only', value: 'on' });
   }
   await client.query(
     `CREATE TABLE IF NOT EXISTS ${schema}.${CHECKSUM_TABLE} (name text PRIMARY KEY, checksum text NOT NULL)`,

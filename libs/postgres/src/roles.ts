@@ -9,24 +9,114 @@ export interface RoleSpec {
 
 const ATTEMPTS_MAX = 10;
 const RETRY_MS = 50;
+const LOGIN_MS = 5_000;
+const INSUFFICIENT_PRIVILEGE = '42501';
+/** Column of pg_roles and the words that take its attribute away, or give it. */
+const ATTRIBUTES = {
+  rolcanlogin: { wanted: true, clause: 'LOGIN' },
+  rolsuper: { wanted: false, clause: 'NOSUPERUSER' },
+  rolcreatedb: { wanted: false, clause: 'NOCREATEDB' },
+  rolcreaterole: { wanted: false, clause: 'NOCREATEROLE' },
+  rolreplication: { wanted: false, clause: 'NOREPLICATION' },
+  rolbypassrls: { wanted: false, clause: 'NOBYPASSRLS' },
+} as const;
+type AttributesRow = Readonly<Record<keyof typeof ATTRIBUTES, boolean>>;
 
 /**
- * Creates the login role or sets its password, with no other attribute. Roles belong to the whole server, so two
+ * Creates the login role or sets its password, with no other attribute. Only what differs is altered: naming an attribute, even to take away
+ * what is not there, needs it oneself, and a migration runs without superuser. Roles belong to the whole server, so two
  * migrations of different databases may meet here; the loser tries again.
+ * @param url of the client: a role that is not ours to alter is left as it is if it can sign in there with this password
  */
-export async function ensureRole(client: pg.ClientBase, { name, password }: RoleSpec): Promise<void> {
-  const role = identifier(name, 'the name of a role');
-  const attributes = `LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS`;
+export async function ensureRole(client: pg.ClientBase, spec: RoleSpec, url: string): Promise<void> {
+  const role = identifier(spec.name, 'the name of a role');
+  const password = `PASSWORD ${pg.escapeLiteral(spec.password)}`;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [role]);
-      const verb = rowCount === 0 ? 'CREATE' : 'ALTER';
-      await client.query(`${verb} ROLE ${role} WITH ${attributes} PASSWORD ${pg.escapeLiteral(password)}`);
+      const differing = await differingClauses(client, role);
+      if (differing === null) await client.query(`CREATE ROLE ${role} WITH ${clausesOfAll().join(' ')} ${password}`);
+      else await client.query(`ALTER ROLE ${role} WITH ${[...differing, password].join(' ')}`);
       return;
     } catch (error) {
+      if (sqlStateOf(error) === INSUFFICIENT_PRIVILEGE) return leaveAsItIs(client, spec, url, error);
       if (attempt >= ATTEMPTS_MAX || !isMetAnother(error)) throw error;
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS * attempt * Math.random()));
     }
+  }
+}
+
+/** For roles that others make: rejects when it is missing, or is more than a login role, with the statement that mends it. */
+export async function requireRole(client: pg.ClientBase, { name }: RoleSpec): Promise<void> {
+  const role = identifier(name, 'the name of a role');
+  const differing = await differingClauses(client, role);
+  if (differing === null) throw new Error(`there is no role ${role}: CREATE ROLE ${role} LOGIN PASSWORD '…'`);
+  if (differing.length > 0) {
+    throw new Error(`the role ${role} is not a plain login role: ALTER ROLE ${role} ${differing.join(' ')}`);
+  }
+}
+
+/**
+ * A setting of the role in this database. Rejects when it differs and this user may not change it, with the statement to run.
+ * @param value as SQL reads it
+ */
+export async function ensureRoleSetting(
+  client: pg.ClientBase,
+  { role, database, name, value }: { role: string; database: string; name: string; value: string },
+): Promise<void> {
+  const { rowCount } = await client.query(
+    `SELECT FROM pg_db_role_setting s JOIN pg_roles r ON r.oid = s.setrole JOIN pg_database d ON d.oid = s.setdatabase
+      WHERE r.rolname = $1 AND d.datname = current_database() AND $2 = ANY (s.setconfig)`,
+    [role, `${name}=${value}`],
+  );
+  if (rowCount !== 0) return;
+  const statement = `ALTER ROLE ${role} IN DATABASE ${database} SET ${name} = ${value}`;
+  try {
+    await client.query(statement);
+  } catch (error) {
+    if (sqlStateOf(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+    throw new Error(`this user may not change the role ${role}; one who may runs: ${statement}`, { cause: error });
+  }
+}
+
+/** Null: there is no such role. */
+async function differingClauses(client: pg.ClientBase, role: string): Promise<string[] | null> {
+  const names = Object.keys(ATTRIBUTES) as (keyof typeof ATTRIBUTES)[];
+  const { rows } = await client.query<AttributesRow>(`SELECT ${names.join(', ')} FROM pg_roles WHERE rolname = $1`, [
+    role,
+  ]);
+  const [row] = rows;
+  if (row === undefined) return null;
+  return names.flatMap((name) => (row[name] === ATTRIBUTES[name].wanted ? [] : ATTRIBUTES[name].clause));
+}
+
+function clausesOfAll(): string[] {
+  return Object.values(ATTRIBUTES).map(({ clause }) => clause);
+}
+
+/** From PostgreSQL 16 on a role can be altered by who made it, or has ADMIN OPTION on it. */
+async function leaveAsItIs(client: pg.ClientBase, spec: RoleSpec, url: string, error: unknown): Promise<void> {
+  const differing = await differingClauses(client, spec.name);
+  if (differing?.length === 0 && (await canSignIn(url, spec))) return;
+  throw new Error(
+    `this user may not make or change the role ${spec.name}: it needs CREATEROLE and, from PostgreSQL 16 on, ADMIN OPTION on roles that ` +
+      `another one made; or have all roles made by somebody else (GATEWAY_ROLES_MADE_BY_OTHERS)`,
+    { cause: error },
+  );
+}
+
+async function canSignIn(url: string, { name, password }: RoleSpec): Promise<boolean> {
+  const own = new URL(url);
+  own.username = encodeURIComponent(name);
+  own.password = encodeURIComponent(password);
+  const client = new pg.Client({ connectionString: own.href, connectionTimeoutMillis: LOGIN_MS });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
   }
 }
 

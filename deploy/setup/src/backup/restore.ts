@@ -21,7 +21,7 @@ export async function restore(options: MigrateServicesOptions, directory: string
     // A new server has no roles, and the dump grants to them.
     await migrateServices(options);
     await client.query(`DROP SCHEMA IF EXISTS ${SCHEMAS.join(', ')} CASCADE`);
-    const args = ['--exit-on-error', '--single-transaction', '--no-password', dumpFile(directory)];
+    const args = ['--exit-on-error', '--single-transaction', '--no-owner', '--no-password', dumpFile(directory)];
     await runPostgresTool(tools.pgRestore, args, options.migrationUrl);
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const differences = compareFigures(manifest.figures, await readFigures(client));

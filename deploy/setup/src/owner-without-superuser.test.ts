@@ -1,0 +1,71 @@
+// Everything that a deployment does with its database, as an owner who is no superuser: migrations, again, a backup, a restore, again.
+import { expect, test } from '@jest/globals';
+import { databaseUrl } from '@gateway/postgres';
+import { startServers } from '@gateway/servers';
+import { silentLog, temporaryDirectory } from '@gateway/testkit';
+import pg from 'pg';
+import { backUp } from './backup/back-up.js';
+import { connectDatabase } from './backup/connect.js';
+import { restore } from './backup/restore.js';
+import { LEDGER_SERVICES, migrateServices, type MigrateServicesOptions } from './migrate-services.js';
+
+const role = (name: string) => ({ name: `of_owner_${name}`, password: `p-${name}` });
+
+test.each(['binary', 'project'])(
+  'an owner with CREATEROLE migrates, migrates again, backs up, restores and restores again (PostgreSQL from "%s")',
+  async (rungs) => {
+    const directory = temporaryDirectory(`owner-${rungs}`);
+    const server = await startServers(['postgres'], {
+      stateDirectory: `${directory.path}/state`,
+      durable: false,
+      postgres: { superuserPassword: 'p' },
+      env: { ...process.env, GATEWAY_SERVERS_RUNGS: rungs },
+    }).catch((error: Error) => {
+      process.stdout.write(`skipped: no PostgreSQL from "${rungs}": ${error.message.split('\n')[0]}\n`);
+      return null;
+    });
+    if (server === null) return directory.remove();
+    const { postgres } = server;
+    try {
+      const admin = new pg.Client({ connectionString: postgres.url });
+      await admin.connect();
+      await admin.query("CREATE ROLE gateway_owner LOGIN CREATEROLE PASSWORD 'o'");
+      await admin.query('CREATE DATABASE gateway OWNER gateway_owner');
+      await admin.end();
+      const url = new URL(databaseUrl(postgres.url, 'gateway'));
+      [url.username, url.password] = ['gateway_owner', 'o'];
+      const options: MigrateServicesOptions = {
+        migrationUrl: url.href,
+        roles: { billing: role('billing'), accounts: role('accounts'), catalog: role('catalog') },
+        finance: role('finance'),
+        log: silentLog,
+      };
+      const first = await migrateServices(options);
+      for (const service of LEDGER_SERVICES) expect(first[service].length).toBeGreaterThan(0);
+      expect(await migrateServices(options)).toEqual({ billing: [], accounts: [], catalog: [] });
+
+      const tools = await connectDatabase(url.href).catch((error: Error) => error);
+      if (tools instanceof Error) {
+        process.stdout.write(`backup and restore skipped: ${tools.message}\n`);
+        return;
+      }
+      await tools.client.end();
+      const { figures } = await backUp(url.href, `${directory.path}/backup`);
+      for (let times = 0; times < 2; times += 1) {
+        expect((await restore(options, `${directory.path}/backup`)).figures).toEqual(figures);
+      }
+      // By another administrator: what is restored belongs to who restores it.
+      const elsewhere = new pg.Client({ connectionString: postgres.url });
+      await elsewhere.connect();
+      await elsewhere.query('CREATE DATABASE elsewhere');
+      await elsewhere.query('ALTER ROLE gateway_owner RENAME TO gateway_owner_before');
+      await elsewhere.end();
+      const migrationUrl = databaseUrl(postgres.url, 'elsewhere');
+      expect((await restore({ ...options, migrationUrl }, `${directory.path}/backup`)).figures).toEqual(figures);
+    } finally {
+      await postgres.stop();
+      directory.remove();
+    }
+  },
+  120_000,
+);
