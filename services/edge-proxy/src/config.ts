@@ -2,6 +2,7 @@ import { COMMON_FIELDS, field, portField, type ConfigOf } from '@gateway/service
 import type { UpstreamProxy } from './adapters/proxy-connector.js';
 import { HTTP_FIELDS } from './http/http-limits.js';
 import { LOAD_FIELDS } from './load/load-limits.js';
+import { MEMORY_FIELDS } from './memory/memory-bounds.js';
 
 /**
  * What the edge reads of its environment (interfaces, Environment). It listens on every address of its host unless
@@ -48,6 +49,7 @@ export const EDGE_FIELDS = {
   }),
   ...HTTP_FIELDS,
   ...LOAD_FIELDS,
+  ...MEMORY_FIELDS,
 } as const;
 
 export type EdgeConfig = ConfigOf<typeof EDGE_FIELDS>;

@@ -2,7 +2,7 @@ import { gauge } from '@gateway/service-kit';
 import type { ThreadedBodyParser } from './adapters/body-parser.js';
 import type { JoinedVerbs } from './join-verbs.js';
 import { isResting } from './domain/source-order.js';
-import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES } from './memory/held-bytes.js';
+import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES, UNOPENED_BODIES } from './memory/held-bytes.js';
 
 /** What of this edge is looked at when somebody asks for the metrics. */
 export function declareGauges({ edge, journal, desk, load }: JoinedVerbs, bodies: ThreadedBodyParser): void {
@@ -21,6 +21,11 @@ export function declareGauges({ edge, journal, desk, load }: JoinedVerbs, bodies
     'gateway_edge_body_bytes_buffered',
     'Bytes of request bodies that a source may still need',
     () => REQUEST_BODIES.held,
+  );
+  gauge(
+    'gateway_edge_unopened_body_bytes',
+    'Bytes of request bodies whose key admission has not confirmed',
+    () => UNOPENED_BODIES.held,
   );
   gauge(
     'gateway_edge_answer_bytes_held',

@@ -1,6 +1,6 @@
 import type { Bus } from '@gateway/bus';
 import { edgeReport, edgeVerdict } from '@gateway/contracts/messages';
-import type { ServiceContext } from '@gateway/service-kit';
+import { containerMemoryBytes, type ServiceContext } from '@gateway/service-kit';
 import { AdmissionDesk } from './admission/ask-admission.js';
 import { EdgeClock } from './admission/edge-clock.js';
 import { GateTokens } from './admission/gate-tokens.js';
@@ -11,6 +11,7 @@ import { Beats } from './beats/send-beats.js';
 import type { Edge } from './call/call.js';
 import { Deadlines } from './call/deadlines.js';
 import { makeEdgeMetrics } from './call/edge-metrics.js';
+import { KnownKeys } from './call/known-keys.js';
 import type { EDGE_FIELDS } from './config.js';
 import { settingsOf } from './edge-settings.js';
 import { PrivateSources } from './health/private-sources.js';
@@ -22,6 +23,7 @@ import { UsageJournal } from './journal/store-usage.js';
 import { loadLimitsOf } from './load/load-limits.js';
 import { makeMemoryReader } from './load/read-memory.js';
 import { LoadWatch } from './load/watch-load.js';
+import { boundMemory, memoryBoundsOf } from './memory/memory-bounds.js';
 import type { BodyParser, BusLine, Catalog, SourceSender } from './ports.js';
 
 /** What the verbs of an edge work with, as wire.ts has made it. */
@@ -70,11 +72,14 @@ function makeEdge(
 ): Pick<JoinedVerbs, 'edge' | 'desk' | 'journal' | 'beats' | 'load'> {
   const { config, log } = context;
   const metrics = makeEdgeMetrics();
+  const memory = memoryBoundsOf(config, containerMemoryBytes());
+  boundMemory(memory);
   const [clock, tokens, replicas] = [new EdgeClock(context.clock), new GateTokens(), new KnownReplicas()];
   const [running, turnEnd] = [new RunningCalls(), new TurnEnd()];
   const toBus = { edge: edgeId, bus: line, monotonicMs };
   const journal = new UsageJournal({
     bus: line,
+    bytesMax: memory.events,
     turnEnd,
     monotonicMs,
     random: Math.random,
@@ -101,6 +106,7 @@ function makeEdge(
     replicas,
     catalog,
     desk,
+    knownKeys: new KnownKeys(),
     journal,
     running,
     sources,

@@ -150,6 +150,8 @@ export interface ClientHeaders {
 export interface RequestBody {
   /** Handed to another thread and back while it is read there. */
   bytes: Buffer;
+  /** Admission has confirmed its key: it is no stranger's. */
+  opened(): void;
   free(): void;
 }
 
@@ -163,7 +165,11 @@ export type BodyRead =
 /** Reads bodies as calls (domain/parse-call), where that keeps nobody else waiting. */
 export interface BodyParser {
   /** While a large body is read its bytes are elsewhere. Rejects when they are lost. */
-  parse(row: EndpointRow, headers: RequestContentHeaders, body: RequestBody): ParseResult | Promise<ParseResult>;
+  parse(
+    row: EndpointRow,
+    headers: RequestContentHeaders,
+    body: Pick<RequestBody, 'bytes'>,
+  ): ParseResult | Promise<ParseResult>;
 }
 
 /** One client request, its head read. */
@@ -178,8 +184,11 @@ export interface ClientRequest {
   /** Without the question mark; empty when there is none. */
   readonly query: string;
   readonly answer: ClientAnswer;
-  /** At most once. Stops at `bytesMax`. */
-  readBody(bytesMax: number): Promise<BodyRead>;
+  /**
+   * At most once. Stops at `bytesMax`.
+   * @param account whose key it is; null while that is not known
+   */
+  readBody(bytesMax: number, account: string | null): Promise<BodyRead>;
 }
 
 /** The answering side of one client request. After the client has gone, everything written is dropped. */

@@ -44,7 +44,7 @@ export class Client implements ClientRequest {
   }
 
   async readBody(): Promise<BodyRead> {
-    return { kind: 'complete', body: { bytes: this.#body, free: () => undefined } };
+    return { kind: 'complete', body: { bytes: this.#body, opened: () => undefined, free: () => undefined } };
   }
 
   /** The client closes its connection; nothing when it has its answer. */

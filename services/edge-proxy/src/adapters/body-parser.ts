@@ -13,7 +13,7 @@ const THREAD_HEAP_MIB_MAX = 512;
 
 interface Asked {
   readonly row: EndpointRow;
-  readonly body: RequestBody;
+  readonly body: Pick<RequestBody, 'bytes'>;
   readonly settle: (result: ParseResult) => void;
   readonly fail: (error: Error) => void;
 }
@@ -43,7 +43,11 @@ export class ThreadedBodyParser implements BodyParser {
     return this.#asked.size;
   }
 
-  parse(row: EndpointRow, headers: RequestContentHeaders, body: RequestBody): ParseResult | Promise<ParseResult> {
+  parse(
+    row: EndpointRow,
+    headers: RequestContentHeaders,
+    body: Pick<RequestBody, 'bytes'>,
+  ): ParseResult | Promise<ParseResult> {
     if (body.bytes.length <= INLINE_BYTES_MAX) return parseCall(row, headers, body.bytes);
     return new Promise((settle, fail) => {
       this.#thread ??= this.#start();

@@ -5,6 +5,7 @@ export type OpenEntry = AdmissionBatch['opens'][number];
 
 export interface Opened {
   readonly kind: 'opened';
+  readonly account: string;
 }
 export interface Refused {
   readonly kind: 'refused';

@@ -6,6 +6,7 @@ import { parseCall, type RequestContentHeaders } from '../domain/parse-call.js';
 import type { RequestBody } from '../ports.js';
 import { admitCall } from './admit-call.js';
 import type { Call, Edge } from './call.js';
+import { KnownKeys } from './known-keys.js';
 
 const BEGUN = Date.UTC(2026, 10, 20);
 const ROW = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
@@ -20,6 +21,7 @@ async function upload(
   const heard = { opened: [] as string[], admitted: [] as string[], freed: 0 };
   const edge = {
     deadlines: { nowMs: () => now },
+    knownKeys: new KnownKeys(),
     bodies: {
       parse: (row: EndpointRow, headers: RequestContentHeaders, { bytes }: RequestBody) =>
         parseCall(row, headers, bytes),
@@ -28,7 +30,7 @@ async function upload(
     desk: {
       open: async ({ id }: { id: string }) => {
         heard.opened.push(id);
-        return { kind: 'opened' };
+        return { kind: 'opened', account: 'acme' };
       },
       admit: async ({ id }: { id: string }) => {
         heard.admitted.push(id);
@@ -42,7 +44,7 @@ async function upload(
     headers: { contentLength, contentType: 'application/json' },
     readBody: async () => {
       now += uploadMs;
-      return { kind: 'complete', body: { bytes: BODY, free: () => (heard.freed += 1) } };
+      return { kind: 'complete', body: { bytes: BODY, opened: () => undefined, free: () => (heard.freed += 1) } };
     },
   } as unknown as Call['request'];
   const spans = { span: NO_SPAN, admitSpan: NO_SPAN };

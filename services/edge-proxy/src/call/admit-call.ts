@@ -3,12 +3,20 @@ import { digestOfSecret, hasKeyForm } from '@gateway/contracts/ids';
 import type { AdmitEntry, AdmittedAnswer } from '@gateway/contracts/messages';
 import type { AdmitOutcome, OpenOutcome, Refused } from '../admission/question.js';
 import { BODY_BYTES_MAX, bodyTooLarge, type BodyFinding, type ParsedCall } from '../domain/parse-call.js';
+import { UNOPENED_BODIES } from '../memory/held-bytes.js';
 import type { ClientHeaders, RequestBody } from '../ports.js';
 import type { Call, Edge, EdgeSettings } from './call.js';
 import { presentedKey } from './present-key.js';
 
-/** A body announced with at most so many bytes is read before admission is asked once (behaviour §1). */
+/**
+ * A body announced with at most so many bytes is read before admission is asked once (behaviour §1); with a key that admission
+ * has not confirmed lately, one of so many.
+ */
 const BODY_BYTES_BEFORE_ADMIT = 256 * 1024;
+const UNKNOWN_BODY_BYTES_BEFORE_ADMIT = 16 * 1024;
+
+/** Rows from which on a key is known: it exists, and its account may call. */
+const ROW_AFTER_KEYS = 6;
 
 /** Admission refuses ids more than 30 s from its time: a body that arrives slowly must not age its call. */
 const ID_AGE_MS_MAX = 15_000;
@@ -41,23 +49,30 @@ export function digestsOfKey(headers: ClientHeaders, settings: EdgeSettings): Ke
 
 /**
  * Reads the body and asks admission: once for a small announced body; for others *open* comes before reading, so that
- * nobody without a key makes the edge read 10 MB.
+ * nobody without a key makes the edge read much.
  */
 export function admitCall(edge: Edge, call: Call): Promise<Admission> {
   const announced = call.request.headers.contentLength;
   if (announced !== null && announced > BODY_BYTES_MAX) return admitUnread(edge, call, false);
-  const opensFirst = announced === null || announced > BODY_BYTES_BEFORE_ADMIT;
-  return opensFirst ? openAndAdmit(edge, call) : readAndAdmit(edge, call, false);
+  const account = edge.knownKeys.accountOf(digestOf(call), call.begunAtMs);
+  const readsFirst = announced !== null && mayReadFirst(announced, account !== null);
+  return readsFirst ? readAndAdmit(edge, call, account, false) : openAndAdmit(edge, call);
+}
+
+function mayReadFirst(announced: number, isKnown: boolean): boolean {
+  if (isKnown) return announced <= BODY_BYTES_BEFORE_ADMIT;
+  return announced <= UNKNOWN_BODY_BYTES_BEFORE_ADMIT && UNOPENED_BODIES.fits(announced);
 }
 
 async function openAndAdmit(edge: Edge, call: Call): Promise<Admission> {
   const outcome = await edge.desk.open({ id: call.id, digests: call.digests, ...traceOf(call) });
+  noteKey(edge, call, outcome);
   if (outcome.kind !== 'opened') return { kind: 'error', error: errorOf(edge, outcome, null) };
-  return readAndAdmit(edge, call, true);
+  return readAndAdmit(edge, call, outcome.account, true);
 }
 
-async function readAndAdmit(edge: Edge, call: Call, opened: boolean): Promise<Admission> {
-  const read = await call.request.readBody(BODY_BYTES_MAX);
+async function readAndAdmit(edge: Edge, call: Call, account: string | null, opened: boolean): Promise<Admission> {
+  const read = await call.request.readBody(BODY_BYTES_MAX, account);
   switch (read.kind) {
     case 'gone':
       return { kind: 'gone' };
@@ -83,6 +98,7 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
       result.ok ? questionOf(result.call) : findingQuestion(result.finding),
       opened,
     );
+    noteKey(edge, call, outcome);
     const admission = result.ok
       ? admissionOf(edge, call, outcome, result.call, body)
       : refusalOf(edge, call, outcome, result.finding);
@@ -100,7 +116,10 @@ async function admitUnread(edge: Edge, call: Call, opened: boolean): Promise<Adm
 
 function admissionOf(edge: Edge, call: Call, outcome: AdmitOutcome, parsed: ParsedCall, body: RequestBody): Admission {
   if (outcome.kind !== 'admitted') return { kind: 'error', error: errorOf(edge, outcome, null) };
-  if (!call.request.answer.isGone) return { kind: 'admitted', answer: outcome, parsed, body };
+  if (!call.request.answer.isGone) {
+    body.opened();
+    return { kind: 'admitted', answer: outcome, parsed, body };
+  }
   releaseVoid(edge, outcome);
   return { kind: 'gone' };
 }
@@ -127,6 +146,18 @@ function ask(edge: Edge, call: Call, question: BodyQuestion, opened: boolean): P
   if (edge.deadlines.nowMs() - call.begunAtMs > ID_AGE_MS_MAX) call.id = call.request.renewId();
   const { id, digests, row } = call;
   return edge.desk.admit({ id, digests, endpoint: row.path, ...question, opened, ...traceOf(call) }, row.billed);
+}
+
+/** Remembers whose key it is, or that it is nobody's any more. */
+function noteKey({ knownKeys }: Edge, call: Call, outcome: AdmitOutcome | OpenOutcome): void {
+  if (outcome.kind === 'admitted' || outcome.kind === 'opened') {
+    knownKeys.confirmed(digestOf(call), outcome.account, call.begunAtMs);
+  } else if (outcome.kind === 'refused' && outcome.row < ROW_AFTER_KEYS) knownKeys.refused(digestOf(call));
+}
+
+/** The first stands for the key: the others are of the same secret. */
+function digestOf({ digests }: Call): string {
+  return digests[0] ?? '';
 }
 
 /** Gives back an admission that nothing was sent under: no record is written for it. */

@@ -14,6 +14,7 @@ import type { LoadWatch } from '../load/watch-load.js';
 import type { BodyParser, BusLine, Catalog, ClientRequest, RequestBody, SourceSender } from '../ports.js';
 import type { Deadlines } from './deadlines.js';
 import type { EdgeMetrics } from './edge-metrics.js';
+import type { KnownKeys } from './known-keys.js';
 
 /** What the verbs of a call work with; made once, in wire.ts. */
 export interface Edge {
@@ -27,6 +28,7 @@ export interface Edge {
   readonly replicas: KnownReplicas;
   readonly catalog: Catalog;
   readonly desk: AdmissionDesk;
+  readonly knownKeys: KnownKeys;
   readonly journal: Pick<UsageJournal, 'append'>;
   readonly running: RunningCalls;
   readonly sources: SourceSender;

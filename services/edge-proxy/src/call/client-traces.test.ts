@@ -28,15 +28,19 @@ test.each<[string, Record<string, string>, boolean]>([
   ['taken behind a trusted proxy', { GATEWAY_EDGE_PROXIES: '1' }, true],
   ['taken where that is switched on', { GATEWAY_TRACE_CLIENTS: 'on' }, true],
   ['not taken where that is switched off', { GATEWAY_EDGE_PROXIES: '1', GATEWAY_TRACE_CLIENTS: 'off' }, false],
-])("a client's sampled trace is %s", async (_name, env, isTaken) => {
-  const world = await startEdgeWorld({ env });
-  try {
-    const call = chat();
-    const headers = { ...call.headers, traceparent: SAMPLED };
-    expect((await send(world.edge.url, '/v1/chat/completions', { ...call, headers })).status).toBe(200);
-    const traced = world.gate.admits[0]?.entry.traceparent;
-    expect(traced?.slice(3, 35)).toBe(isTaken ? TRACE : undefined);
-  } finally {
-    await world.stop();
-  }
-}, 30_000);
+])(
+  "a client's sampled trace is %s",
+  async (_name, env, isTaken) => {
+    const world = await startEdgeWorld({ env });
+    try {
+      const call = chat();
+      const headers = { ...call.headers, traceparent: SAMPLED };
+      expect((await send(world.edge.url, '/v1/chat/completions', { ...call, headers })).status).toBe(200);
+      const traced = world.gate.admits[0]?.entry.traceparent;
+      expect(traced?.slice(3, 35)).toBe(isTaken ? TRACE : undefined);
+    } finally {
+      await world.stop();
+    }
+  },
+  30_000,
+);

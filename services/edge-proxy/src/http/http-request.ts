@@ -62,9 +62,9 @@ export class HttpRequest implements ClientRequest {
     return this.id;
   }
 
-  readBody(bytesMax: number): Promise<BodyRead> {
+  readBody(bytesMax: number, account: string | null): Promise<BodyRead> {
     this.answer.sendContinue();
-    return readBody(this.#incoming, bytesMax);
+    return readBody(this.#incoming, { announced: this.headers.contentLength, bytesMax, account });
   }
 
   #idHeaders(): string[] {

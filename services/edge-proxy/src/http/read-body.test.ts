@@ -1,14 +1,22 @@
 import { expect, test } from '@jest/globals';
 import { PassThrough } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
+import { AccountShares } from '../memory/account-shares.js';
 import { HeldBytes } from '../memory/held-bytes.js';
 import type { BodyRead } from '../ports.js';
 import { readBody } from './read-body.js';
 
+const BYTES_MAX = 100;
+
+function poolsOf(opened: HeldBytes, unopened = new HeldBytes(0)) {
+  return { opened, unopened, shares: new AccountShares(opened, 0.25) };
+}
+
 /** Reading uses nothing of a request but its stream. */
-function upload(held: HeldBytes, bytesMax = 100) {
+function upload(held: HeldBytes, announced: number | null = null) {
   const stream = new PassThrough();
-  return { stream, read: readBody(stream as unknown as IncomingMessage, bytesMax, held) };
+  const reading = { announced, bytesMax: BYTES_MAX, account: 'acme' };
+  return { stream, read: readBody(stream as unknown as IncomingMessage, reading, poolsOf(held)) };
 }
 
 function bodyOf(read: BodyRead) {
@@ -18,7 +26,7 @@ function bodyOf(read: BodyRead) {
 
 test('a body counts from its first byte until it is freed, once', async () => {
   const held = new HeldBytes(50);
-  const { stream, read } = upload(held);
+  const { stream, read } = upload(held, 15);
   stream.write('0123456789');
   stream.end('abcde');
   const body = bodyOf(await read);
@@ -55,4 +63,69 @@ test.each<[string, (stream: PassThrough) => unknown, BodyRead['kind']]>([
   go(stream);
   expect((await read).kind).toBe(kind);
   expect(held.held).toBe(0);
+});
+
+test('pieces count as the memory that they are copied to, and what is too much of it is refused', async () => {
+  const held = new HeldBytes(60);
+  const { stream, read } = upload(held);
+  for (const piece of ['a', 'b']) {
+    stream.write(piece);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(await read).toEqual({ kind: 'overload' });
+  expect(held.held).toBe(0);
+});
+
+test('an account has its share of what comes in; a body that is complete is no part of it', async () => {
+  const MIB = 1024 * 1024;
+  const pools = poolsOf(new HeldBytes(200 * MIB));
+  const coming = (account: string) => {
+    const stream = new PassThrough({ highWaterMark: 64 * MIB });
+    const reading = { announced: 10 * MIB, bytesMax: 10 * MIB, account };
+    const read = readBody(stream as unknown as IncomingMessage, reading, pools);
+    stream.write(Buffer.alloc(9 * MIB));
+    return { stream, read };
+  };
+  const all = Array.from({ length: 5 }, () => coming('acme'));
+  const other = coming('globex');
+  const one = coming('acme');
+  expect(await one.read).toEqual({ kind: 'overload' });
+  const { stream, read } = all[0] as (typeof all)[number];
+  stream.end(Buffer.alloc(MIB));
+  const body = bodyOf(await read);
+  const next = coming('acme');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(pools.opened.held).toBe(body.bytes.length + 6 * 9 * MIB);
+  for (const each of [...all.slice(1), other, next]) each.stream.destroy();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([pools.opened.held, pools.shares.size]).toEqual([10 * MIB, 0]);
+});
+
+test('a body whose key is not known counts apart, as it is announced, until its key is confirmed', async () => {
+  const [opened, unopened] = [new HeldBytes(30), new HeldBytes(40)];
+  const stream = new PassThrough();
+  const reading = { announced: 20, bytesMax: BYTES_MAX, account: null };
+  const read = readBody(stream as unknown as IncomingMessage, reading, poolsOf(opened, unopened));
+  expect([opened.held, unopened.held]).toEqual([0, 20]);
+  stream.end(Buffer.alloc(20));
+  const body = bodyOf(await read);
+  expect([opened.held, unopened.held]).toEqual([0, 20]);
+  body.opened();
+  body.opened();
+  expect([opened.held, unopened.held]).toEqual([20, 0]);
+  body.free();
+  expect([opened.held, unopened.held]).toEqual([0, 0]);
+});
+
+test('a confirmed body that does not fit among the others stays counted where it is', async () => {
+  const [opened, unopened] = [new HeldBytes(10), new HeldBytes(40)];
+  const stream = new PassThrough();
+  const reading = { announced: 20, bytesMax: BYTES_MAX, account: null };
+  const read = readBody(stream as unknown as IncomingMessage, reading, poolsOf(opened, unopened));
+  stream.end(Buffer.alloc(20));
+  const body = bodyOf(await read);
+  body.opened();
+  expect([opened.held, unopened.held]).toEqual([0, 20]);
+  body.free();
+  expect([opened.held, unopened.held]).toEqual([0, 0]);
 });

@@ -1,66 +1,53 @@
+import { BodyBuffer } from '@gateway/service-kit';
 import type { IncomingMessage } from 'node:http';
-import { REQUEST_BODIES, type HeldBytes } from '../memory/held-bytes.js';
-import type { BodyRead, RequestBody } from '../ports.js';
+import { CountedBody, type BodyPools } from '../memory/counted-body.js';
+import type { BodyRead } from '../ports.js';
+
+export interface BodyReading {
+  /** Bytes that the body announces; null when it is chunked. */
+  readonly announced: number | null;
+  readonly bytesMax: number;
+  /** Whose key it came with; null while nobody has confirmed that: the body is counted as it is announced, before it comes. */
+  readonly account: string | null;
+}
 
 /**
  * Reads a body up to `bytesMax`, counting rather than trusting its announcement. One byte more is `too_large`; one that
- * does not fit among those that are `held` is `overload`. A complete body stays counted until it is freed.
+ * does not fit among those that are held is `overload`. A body is counted by the memory that it takes, from its first byte until
+ * it is freed.
  */
-export function readBody(
-  request: IncomingMessage,
-  bytesMax: number,
-  held: HeldBytes = REQUEST_BODIES,
-): Promise<BodyRead> {
+export function readBody(request: IncomingMessage, reading: BodyReading, pools?: BodyPools): Promise<BodyRead> {
   // A request that was closed before tells nobody any more.
   if (request.destroyed) return Promise.resolve({ kind: 'gone' });
+  const { announced, bytesMax, account } = reading;
+  const body = new CountedBody(account, pools);
+  if (account === null && !body.growTo(announced ?? bytesMax, true)) return Promise.resolve({ kind: 'overload' });
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const buffer = new BodyBuffer(Math.min(announced ?? bytesMax, bytesMax));
     const finish = (read: BodyRead): void => {
       request.off('data', take);
       request.off('end', complete);
       request.off('close', leave);
-      if (read.kind !== 'complete') held.give(bytes);
+      if (read.kind !== 'complete') body.free();
       resolve(read);
     };
     const take = (chunk: Buffer): void => {
-      if (bytes + chunk.length > bytesMax) {
+      const length = buffer.length + chunk.length;
+      if (length > bytesMax) {
         request.pause();
         finish({ kind: 'too_large' });
-      } else if (!held.take(chunk.length)) {
+      } else if (!body.growTo(buffer.heldAfter(chunk), length === announced)) {
         request.pause();
         finish({ kind: 'overload' });
-      } else {
-        bytes += chunk.length;
-        chunks.push(chunk);
-      }
+      } else buffer.append(chunk);
     };
     const complete = (): void => {
-      const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
-      finish({ kind: 'complete', body: new CountedBody(body, held) });
+      body.complete(buffer.take());
+      finish({ kind: 'complete', body });
     };
     const leave = (): void => finish({ kind: 'gone' });
     request.on('data', take);
     request.once('end', complete);
     request.once('close', leave);
   });
-}
-
-class CountedBody implements RequestBody {
-  bytes: Buffer;
-  readonly #length: number;
-  readonly #held: HeldBytes;
-  #isFreed = false;
-
-  constructor(bytes: Buffer, held: HeldBytes) {
-    this.bytes = bytes;
-    this.#length = bytes.length;
-    this.#held = held;
-  }
-
-  free(): void {
-    if (this.#isFreed) return;
-    this.#isFreed = true;
-    this.#held.give(this.#length);
-  }
 }

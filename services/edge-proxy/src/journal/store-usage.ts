@@ -7,9 +7,9 @@ import type { UnstoredEvent } from './unstored-line.js';
 
 /** An event that is older and not stored stops admissions until none is left (money and failure, rule 3). */
 const UNSTORED_AGE_MS_MAX = 2_000;
-/** Events and their bytes that wait in one edge; above, it admits nothing more. */
-const UNSTORED_EVENTS_MAX = 20_000;
+/** Bytes and events that wait in one edge; above, it admits nothing more. */
 const UNSTORED_BYTES_MAX = 64 * 1024 * 1024;
+const UNSTORED_EVENTS_MAX = 20_000;
 /** Delays between tries to store one message. */
 const RETRY_BASE_MS = 50;
 const RETRY_MAX_MS = 2_000;
@@ -35,6 +35,8 @@ interface Shard {
 export interface JournalParts {
   readonly bus: Pick<BusLine, 'storeUsage'>;
   readonly turnEnd: TurnEnd;
+  /** Of the events that wait; above, nothing more is admitted. {@link UNSTORED_BYTES_MAX} unless stated. */
+  readonly bytesMax?: number;
   readonly monotonicMs: () => number;
   readonly random: () => number;
   /** Told of each failed try with the bus's short code. */
@@ -48,6 +50,7 @@ export interface JournalParts {
  */
 export class UsageJournal {
   readonly #parts: JournalParts;
+  readonly #bytesMax: number;
   readonly #shards: Shard[] = Array.from({ length: SHARDS_TOTAL }, (_, number) => ({
     number,
     waiting: [],
@@ -63,6 +66,7 @@ export class UsageJournal {
 
   constructor(parts: JournalParts) {
     this.#parts = parts;
+    this.#bytesMax = parts.bytesMax ?? UNSTORED_BYTES_MAX;
   }
 
   get unstored(): number {
@@ -93,7 +97,7 @@ export class UsageJournal {
   mayAdmit(): boolean {
     if (this.#events === 0) this.#isLate = false;
     else if (this.oldestAgeMs() > UNSTORED_AGE_MS_MAX) this.#isLate = true;
-    return !this.#isLate && this.#events < UNSTORED_EVENTS_MAX && this.#bytes < UNSTORED_BYTES_MAX;
+    return !this.#isLate && this.#events < UNSTORED_EVENTS_MAX && this.#bytes < this.#bytesMax;
   }
 
   /** Age of the event that has waited longest, 0 without one. */

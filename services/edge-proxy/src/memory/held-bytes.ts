@@ -2,7 +2,8 @@ const MIB = 1024 * 1024;
 
 /** Bytes of one kind that all calls of this process hold together, under a bound. */
 export class HeldBytes {
-  readonly bytesMax: number;
+  /** Set at the start: see memory-bounds. */
+  bytesMax: number;
   #held = 0;
 
   constructor(bytesMax: number) {
@@ -13,9 +14,13 @@ export class HeldBytes {
     return this.#held;
   }
 
+  fits(bytes: number): boolean {
+    return this.#held + bytes <= this.bytesMax;
+  }
+
   /** Counts so many more; false, with nothing counted, when they do not fit. */
   take(bytes: number): boolean {
-    if (this.#held + bytes > this.bytesMax) return false;
+    if (!this.fits(bytes)) return false;
     this.#held += bytes;
     return true;
   }
@@ -28,6 +33,9 @@ export class HeldBytes {
 
 /** Request bodies, from their first byte until no source can need them; a request above is answered as overload. */
 export const REQUEST_BODIES = new HeldBytes(512 * MIB);
+
+/** Those of them that nobody has admitted or opened yet and whose keys are not known; one above waits unread for its key. */
+export const UNOPENED_BODIES = new HeldBytes(64 * MIB);
 
 /** Plain answers that are not sent before they are complete; one that does not fit is relayed while it comes. */
 export const HELD_ANSWERS = new HeldBytes(256 * MIB);

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { makeSecret } from '@gateway/contracts/ids';
+import { until } from '@gateway/testkit';
+import { chat, send } from '../../test/client.js';
+import { startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
+import { rawClient, readAnswers, type RawClient } from '../../test/raw-answers.js';
+import { REQUEST_BODIES, UNOPENED_BODIES } from '../memory/held-bytes.js';
+
+const PATH = '/v1/chat/completions';
+const KIB = 1024;
+const UNOPENED_BYTES = 1024 * KIB;
+
+let world: EdgeWorld;
+beforeAll(async () => {
+  world = await startEdgeWorld({ env: { GATEWAY_EDGE_UNOPENED_BYTES: String(UNOPENED_BYTES) } });
+}, 60_000);
+afterAll(() => world.stop(), 60_000);
+beforeEach(() => {
+  world.gate.decideOpen = () => undefined;
+});
+
+/** A post of an invented key that announces so many bytes and sends one. */
+function silentPost(bytes: number, key = makeSecret('mgw_live_')): RawClient {
+  const head = `Authorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n`;
+  return rawClient(world.edge.port, `POST ${PATH} HTTP/1.1\r\nHost: x\r\n${head}\r\n{`);
+}
+
+const bodyOf = (bytes: number): ReturnType<typeof chat> =>
+  chat({ messages: [{ role: 'user', content: 'x'.repeat(bytes) }] });
+
+test('strangers hold bytes of a pool of their own; when it is full every key is asked for before anything is read', async () => {
+  world.gate.decideOpen = ({ id }) => ({ kind: 'refused', id, row: 4, facts: {} });
+  const silent = Array.from({ length: 80 }, () => silentPost(16 * KIB));
+  await until('the pool is full', () => UNOPENED_BODIES.held === UNOPENED_BYTES);
+  await until('the others are refused', () => silent.filter((client) => client.wire().includes('401')).length === 16);
+  expect(REQUEST_BODIES.held).toBe(0);
+  world.gate.decideOpen = () => undefined;
+  // Of a key that is not known yet, and of one that is.
+  const opens = openings();
+  expect((await send(world.edge.url, PATH, chat())).status).toBe(200);
+  expect(openings()).toBe(opens + 1);
+  expect((await send(world.edge.url, PATH, bodyOf(200 * KIB))).status).toBe(200);
+  expect(openings()).toBe(opens + 1);
+  expect(UNOPENED_BODIES.held).toBe(UNOPENED_BYTES);
+  for (const { socket } of silent) socket.destroy();
+  await until('nothing is held', () => UNOPENED_BODIES.held === 0);
+});
+
+test('of a body above 16 KiB nothing is read before its key is known', async () => {
+  world.gate.decideOpen = ({ id }) => ({ kind: 'refused', id, row: 4, facts: {} });
+  const client = silentPost(17 * KIB);
+  await until('it is refused', () => client.wire().includes('\r\n\r\n'));
+  expect(readAnswers(client.wire())[0]?.status).toBe(401);
+  expect([REQUEST_BODIES.held, UNOPENED_BODIES.held]).toEqual([0, 0]);
+  client.socket.destroy();
+});
+
+test('a key that was confirmed lately is asked for once, with its body; one that admission refuses is a stranger again', async () => {
+  expect((await send(world.edge.url, PATH, chat())).status).toBe(200);
+  const opens = openings();
+  expect((await send(world.edge.url, PATH, bodyOf(100 * KIB))).status).toBe(200);
+  expect(openings()).toBe(opens);
+  world.gate.decide = ({ id }) => ({ kind: 'refused', id, row: 4, facts: {} });
+  expect((await send(world.edge.url, PATH, chat())).status).toBe(401);
+  world.gate.decide = () => undefined;
+  const client = silentPost(17 * KIB, TEST_KEY);
+  await until('it is opened', () => openings() === opens + 1);
+  client.socket.destroy();
+});
+
+function openings(): number {
+  return world.gate.batches.reduce((total, { batch }) => total + batch.opens.length, 0);
+}

@@ -1,0 +1,76 @@
+import { field, memoryBound, type ConfigOf } from '@gateway/service-kit';
+import {
+  HELD_ANSWERS,
+  HELD_BEGINNINGS,
+  METERED_ANSWERS,
+  PARTIAL_FRAMES,
+  REQUEST_BODIES,
+  UNOPENED_BODIES,
+} from './held-bytes.js';
+
+const MEBIBYTE = 1024 * 1024;
+
+/** A bound of bytes, and its part of a container that has too little for all of them: see {@link memoryBoundsOf}. */
+function bytesField(what: string, mebibytes: number, part: number) {
+  return field.integer({
+    doc: `most bytes of ${what}; ${mebibytes} MiB, or ${part * 100} % of the container's memory if that is less, when not set`,
+    min: MEBIBYTE,
+    max: Number.MAX_SAFE_INTEGER,
+    default: null,
+  });
+}
+
+/** What each kind may be at most, and its part of the container: together a little more than half, since streams, code and garbage need the rest. */
+const KINDS = {
+  bodies: { mebibytes: 512, part: 0.2 },
+  unopened: { mebibytes: 64, part: 0.04 },
+  answers: { mebibytes: 256, part: 0.08 },
+  metered: { mebibytes: 256, part: 0.08 },
+  frames: { mebibytes: 256, part: 0.08 },
+  beginnings: { mebibytes: 64, part: 0.04 },
+  events: { mebibytes: 64, part: 0.04 },
+} as const;
+
+type Kind = keyof typeof KINDS;
+const kindField = (what: string, kind: Kind) => bytesField(what, KINDS[kind].mebibytes, KINDS[kind].part);
+
+/** What all calls of one edge hold together. */
+export const MEMORY_FIELDS = {
+  GATEWAY_EDGE_BODY_BYTES: kindField('request bodies, until no source needs them', 'bodies'),
+  GATEWAY_EDGE_UNOPENED_BYTES: kindField('bodies whose key admission has not confirmed', 'unopened'),
+  GATEWAY_EDGE_ANSWER_BYTES: kindField('plain answers that are held until they are complete', 'answers'),
+  GATEWAY_EDGE_METERED_BYTES: kindField('relayed plain answers that are kept for their usage', 'metered'),
+  GATEWAY_EDGE_FRAME_BYTES: kindField('unfinished events of streams', 'frames'),
+  GATEWAY_EDGE_BEGINNING_BYTES: kindField('beginnings of streams that show no answer yet', 'beginnings'),
+  GATEWAY_EDGE_EVENT_BYTES: kindField('usage events that are not stored; above, nothing is admitted', 'events'),
+} as const;
+
+/** Bytes. */
+export type MemoryBounds = Readonly<Record<Kind, number>>;
+
+/** @param container bytes of memory that the container has; undefined: nothing limits it */
+export function memoryBoundsOf(config: ConfigOf<typeof MEMORY_FIELDS>, container: number | undefined): MemoryBounds {
+  const boundOf = (said: number | null, kind: Kind): number => {
+    const { mebibytes, part } = KINDS[kind];
+    return said ?? memoryBound(mebibytes * MEBIBYTE, part, container);
+  };
+  return {
+    bodies: boundOf(config.GATEWAY_EDGE_BODY_BYTES, 'bodies'),
+    unopened: boundOf(config.GATEWAY_EDGE_UNOPENED_BYTES, 'unopened'),
+    answers: boundOf(config.GATEWAY_EDGE_ANSWER_BYTES, 'answers'),
+    metered: boundOf(config.GATEWAY_EDGE_METERED_BYTES, 'metered'),
+    frames: boundOf(config.GATEWAY_EDGE_FRAME_BYTES, 'frames'),
+    beginnings: boundOf(config.GATEWAY_EDGE_BEGINNING_BYTES, 'beginnings'),
+    events: boundOf(config.GATEWAY_EDGE_EVENT_BYTES, 'events'),
+  };
+}
+
+/** Sets the bounds of this process. */
+export function boundMemory({ bodies, unopened, answers, metered, frames, beginnings }: MemoryBounds): void {
+  REQUEST_BODIES.bytesMax = bodies;
+  UNOPENED_BODIES.bytesMax = unopened;
+  HELD_ANSWERS.bytesMax = answers;
+  METERED_ANSWERS.bytesMax = metered;
+  PARTIAL_FRAMES.bytesMax = frames;
+  HELD_BEGINNINGS.bytesMax = beginnings;
+}
