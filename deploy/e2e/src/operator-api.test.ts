@@ -351,12 +351,16 @@ test('named operators: roles, and a deleted one is refused at once; the audit sa
   const entry = { amountUsd: '1.00', kind: 'credit', reason: 'test', reference: `ref-${unique()}` };
   expect(codeOf(await own.ask('POST', `/accounts/${account.id}/wallet/entries`, entry))).toBe('403 operator_forbidden');
   await operator.must('POST', `/accounts/${account.id}/wallet/entries`, entry);
-  const key = await own.must<KeyCreated>('POST', `/accounts/${account.id}/keys`, { name: 'audited' });
-  await own.rotate(key.id);
+  const limits = await operator.must<object>('GET', `/accounts/${account.id}/limits`);
+  expect(codeOf(await own.ask('PUT', `/accounts/${account.id}/limits`, limits))).toBe('403 operator_forbidden');
+  const asked = { name: 'audited' };
+  expect(codeOf(await own.ask('POST', `/accounts/${account.id}/keys`, asked))).toBe('403 operator_forbidden');
+  const key = await operator.must<KeyCreated>('POST', `/accounts/${account.id}/keys`, asked);
+  await operator.rotate(key.id);
   const entries = await operator.all<AuditEntryView>(`/audit?accountId=${account.id}`);
   expect(entries.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
-    `operator:${name} rotate_key`,
-    `operator:${name} create_key`,
+    'operator:root rotate_key',
+    'operator:root create_key',
     expect.stringMatching(/^operator:root .*wallet_entry$/),
     `operator:${name} create_account`,
   ]);

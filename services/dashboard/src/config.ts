@@ -33,6 +33,12 @@ export const DASHBOARD_FIELDS = {
   GATEWAY_KEY_PEPPER: COMMON_FIELDS.GATEWAY_KEY_PEPPER,
   GATEWAY_CREDENTIALS_KEY: COMMON_FIELDS.GATEWAY_CREDENTIALS_KEY,
   GATEWAY_OPERATOR_TOKEN: COMMON_FIELDS.GATEWAY_OPERATOR_TOKEN,
+  GATEWAY_CREDENTIAL_ENV: field.list({
+    doc: 'variables that a source may name as its credential (`fromEnv`), and their `_FILE`; one that ends in `*` is the beginning of names',
+    pattern: /^[A-Z][A-Z0-9_]{0,127}\*?$/,
+    patternText: 'a name in capitals, digits and _, or the beginning of one and *',
+    default: ['PROVIDER_*'],
+  }),
 } as const;
 
 export type DashboardConfig = ConfigOf<typeof DASHBOARD_FIELDS>;

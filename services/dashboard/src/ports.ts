@@ -20,8 +20,11 @@ export interface Secrets {
   fingerprintOf(content: string): string;
   /** Sealed for this source alone. */
   seal(credential: string, source: string): string;
-  /** The text of the variable NAME, or of the file that NAME_FILE names; null: neither can be read. */
-  fromEnvironment(name: string): string | null;
+  /**
+   * The text of the variable NAME, or of the file that NAME_FILE names; null: neither can be read. `not_allowed`: the deployment does not
+   * give this name to operators.
+   */
+  fromEnvironment(name: string): { readonly text: string } | 'not_allowed' | null;
 }
 
 /** What every route of the operator API has at hand. */

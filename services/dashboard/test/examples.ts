@@ -241,6 +241,8 @@ export function exportPage(text: string, lastId: string | null, more = false) {
 const saved = { change: 'created', revision: 4, inForce: true };
 const page = (data: object) => ({ data: [data], next_cursor: null });
 
+const NOTHING_TRIED = { changes: [], unchanged: 1, revision: 1, inForce: true };
+
 /** By id of route. */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   listSlots: {
@@ -303,7 +305,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   putModel: {
     path: '/models/pub/model',
     body: { displayName: 'Model', kind: 'chat', prices: PRICES },
-    answers: { 'catalog.put-model': { ...saved, model: MODEL } },
+    answers: { 'catalog.apply': NOTHING_TRIED, 'catalog.put-model': { ...saved, model: MODEL } },
     status: 201,
     expected: { ...MODEL, inForce: true },
   },
@@ -327,7 +329,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   putSource: {
     path: '/sources/src',
     body: SOURCE_PUT,
-    answers: { 'catalog.put-source': { ...saved, source: SOURCE } },
+    answers: { 'catalog.apply': NOTHING_TRIED, 'catalog.put-source': { ...saved, source: SOURCE } },
     status: 201,
     expected: { ...SOURCE, inForce: true },
   },

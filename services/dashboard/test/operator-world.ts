@@ -119,6 +119,7 @@ export async function startOperatorWorld(
         GATEWAY_KEY_PEPPER: { current: new Secret(PEPPER), previous: new Secret(OLD_PEPPER) },
         GATEWAY_CREDENTIALS_KEY: { current: new Secret(CREDENTIALS_KEY), previous: null },
         GATEWAY_OPERATOR_TOKEN: { current: new Secret(ROOT_TOKEN), previous: new Secret(OLD_ROOT_TOKEN) },
+        GATEWAY_CREDENTIAL_ENV: ['PROVIDER_*', 'UPSTREAM_KEY', 'CANARY_MISSING'],
         GATEWAY_LOG_LEVEL: 'info',
         GATEWAY_ADMIN_HOST: '127.0.0.1',
         GATEWAY_ADMIN_PORT: 0,

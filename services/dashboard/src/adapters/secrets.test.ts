@@ -16,13 +16,15 @@ const fileOf = (name: string, text: string): string => {
   writeFileSync(path, text);
   return path;
 };
-const secretsWith = (env: NodeJS.ProcessEnv, prefixes: readonly string[] | null = null) =>
+const NAMES = ['DIRECT', 'BOTH', 'FILE', 'EMPTY', 'LARGE', 'MISSING', 'UNSET'];
+const secretsWith = (env: NodeJS.ProcessEnv, prefixes: readonly string[] | null = null, allowed = NAMES) =>
   makeSecrets(
     {
       GATEWAY_KEY_PREFIXES: prefixes,
       GATEWAY_KEY_PEPPER: { current: new Secret('pepper'), previous: null },
       GATEWAY_CREDENTIALS_KEY: { current: new Secret(Buffer.alloc(32)), previous: null },
       GATEWAY_OPERATOR_TOKEN: { current: new Secret('current'), previous: null },
+      GATEWAY_CREDENTIAL_ENV: allowed,
     },
     env,
   );
@@ -38,8 +40,17 @@ test('a variable is read where it stands, or from the file that is named, withou
     LARGE_FILE: fileOf('large', 'x'.repeat(65_537)),
     MISSING_FILE: join(directory.path, 'missing'),
   });
-  const names = ['DIRECT', 'BOTH', 'FILE', 'EMPTY', 'LARGE', 'MISSING', 'UNSET'];
-  expect(names.map(fromEnvironment)).toEqual(['a', 'b', 'd', null, null, null, null]);
+  const [a, b, d] = ['a', 'b', 'd'].map((text) => ({ text }));
+  expect(NAMES.map(fromEnvironment)).toEqual([a, b, d, null, null, null, null]);
+});
+
+test('only listed variables are read, and never those of the gateway, nor a file behind either', () => {
+  const names = ['PROVIDER_A', 'PROVIDER', 'OTHER', 'OTHER_2', 'AWS_TOKEN', 'GATEWAY_KEY_PEPPER'];
+  const env = Object.fromEntries([...names, 'AWS_TOKEN_FILE', 'GATEWAY_X_FILE'].map((name) => [name, 'text']));
+  const { fromEnvironment } = secretsWith(env, null, ['PROVIDER_*', 'OTHER', 'GATEWAY_*']);
+  const text = { text: 'text' };
+  const no = 'not_allowed';
+  expect([...names, 'GATEWAY_X'].map(fromEnvironment)).toEqual([text, no, text, no, no, no, no]);
 });
 
 test('keys get the first prefix, or the usual one', () => {

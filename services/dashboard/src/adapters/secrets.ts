@@ -14,6 +14,8 @@ export interface SecretsConfig {
   readonly GATEWAY_KEY_PEPPER: Rotatable;
   readonly GATEWAY_CREDENTIALS_KEY: Rotatable<Buffer>;
   readonly GATEWAY_OPERATOR_TOKEN: Rotatable;
+  /** Names of variables; one that ends in `*` is the beginning of names. */
+  readonly GATEWAY_CREDENTIAL_ENV: readonly string[] | null;
 }
 
 /** Secrets from the system's random source, under the keys of the deployment. `env` is read when it is asked for. */
@@ -47,13 +49,23 @@ export function makeSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv): Secr
     },
     fingerprintOf: digest,
     seal: (credential, source) => seal(credential, source, config.GATEWAY_CREDENTIALS_KEY),
-    fromEnvironment: (name) => readVariable(name, env),
+    fromEnvironment(name) {
+      if (!isAllowed(name, config.GATEWAY_CREDENTIAL_ENV ?? [])) return 'not_allowed';
+      const text = readVariable(name, env);
+      return text === null ? null : { text };
+    },
   };
 }
 
 /** Equal lengths for the comparison in constant time. */
 function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
+}
+
+/** Variables of the gateway itself, its own secrets among them, are never given: an operator could send them to an address. */
+function isAllowed(name: string, allowed: readonly string[]): boolean {
+  if (name.startsWith('GATEWAY_')) return false;
+  return allowed.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : one === name));
 }
 
 function readVariable(name: string, env: NodeJS.ProcessEnv): string | null {

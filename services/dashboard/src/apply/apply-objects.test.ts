@@ -1,3 +1,4 @@
+import { secretFrom } from '@gateway/contracts/ids';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { open, Secret } from '@gateway/service-kit';
 import { CREDENTIALS_KEY, errorOf, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
@@ -119,10 +120,10 @@ test('a credential travels sealed for its source, the same text in both rounds',
   expect(() => open(real?.[0]?.sealedCredential as string, 'src-2', KEYS)).toThrow();
 });
 
-test.each(['GATEWAY_KEY_PEPPER', 'GATEWAY_ANYTHING', 'NOT_SET'])(
+test.each(['GATEWAY_KEY_PEPPER', 'GATEWAY_ANYTHING', 'PROVIDER_NOT_SET', 'AWS_WEB_IDENTITY_TOKEN'])(
   '{fromEnv: %s} is refused with its place',
   async (name) => {
-    world.env['GATEWAY_KEY_PEPPER'] = 'canary';
+    for (const set of ['GATEWAY_KEY_PEPPER', 'AWS_WEB_IDENTITY_TOKEN']) world.env[set] = 'canary';
     const source = { ...SOURCE_OBJECT, spec: { ...SOURCE_PUT, credential: { fromEnv: name } } };
     const answer = await apply({ objects: [PROVIDER_OBJECT, source] });
     expect([answer.status, errorOf(answer).param]).toEqual([400, 'objects[1].spec.credential.fromEnv']);
@@ -196,4 +197,57 @@ test('what one message cannot carry is 400 and says what to do', async () => {
   const answer = await apply({ objects: [...objects, padded] });
   expect([answer.status, errorOf(answer).code]).toEqual([400, 'invalid_request']);
   expect(errorOf(answer).message).toMatch(/split what you send/);
+});
+
+test.each([
+  ['putModel', 'PUT', '/models/pub/model', 'a price'],
+  ['putSource', 'PUT', '/sources/src', 'another host'],
+])('%s is tried first, and refused for what the role may not change', async (id, method, path, what) => {
+  const someone = {
+    id: 'opr_1',
+    name: 'oz',
+    role: 'operator',
+    createdAt: new Date(0).toISOString(),
+    createdBy: 'root',
+  };
+  world.scriptByName('accounts.find-operator', () => ({ operator: someone }));
+  const model = { before: { prices: null }, after: { prices: { perCall: '0' } } };
+  const kept = { hasCredential: true };
+  const source = {
+    before: { ...kept, baseUrl: 'https://a.example' },
+    after: { ...kept, baseUrl: 'https://b.example' },
+  };
+  const views = id === 'putModel' ? { kind: 'model', ...model } : { kind: 'source', ...source };
+  const tried = { id: 'x', change: 'changed', credentialChanged: false, ...views };
+  world.scriptByName('catalog.apply', () => ({ changes: [tried], unchanged: 0, revision: 1, inForce: true }));
+  const body =
+    id === 'putModel'
+      ? { displayName: 'M', kind: 'chat', prices: { inputPerMillion: '0.00', outputPerMillion: '0.00' } }
+      : { ...SOURCE_PUT, credential: undefined };
+  const token = secretFrom('mgo_', 'a'.repeat(40));
+  const answer = await world.send(method, path, { token, body });
+  expect([answer.status, errorOf(answer).code]).toEqual([403, 'operator_forbidden']);
+  expect(errorOf(answer).message).toContain(what);
+  expect(world.asked.map(({ name }) => name)).toEqual(['accounts.find-operator', 'catalog.apply']);
+  expect(world.asked[1]?.body).toMatchObject({ dryRun: true, prune: false });
+});
+
+test('prune by a role without money takes no plan away', async () => {
+  const someone = {
+    id: 'opr_1',
+    name: 'oz',
+    role: 'operator',
+    createdAt: new Date(0).toISOString(),
+    createdBy: 'root',
+  };
+  world.scriptByName('accounts.find-operator', () => ({ operator: someone }));
+  const gone = { kind: 'plan', id: 'pro', change: 'deleted', before: {}, after: null, credentialChanged: false };
+  world.scriptByName('catalog.apply', () => ({ changes: [], unchanged: 0, revision: 1, inForce: true }));
+  world.scriptByName('billing.apply-plans', () => ({ changes: [gone], unchanged: 0 }));
+  const token = secretFrom('mgo_', 'a'.repeat(40));
+  for (const query of ['prune=true', 'prune=true&dryRun=true']) {
+    const answer = await world.send('POST', `/apply?${query}`, { token, body: { objects: [] } });
+    expect([answer.status, errorOf(answer).code]).toEqual([403, 'operator_forbidden']);
+  }
+  expect(world.asked.filter(({ body }) => body['dryRun'] === false)).toEqual([]);
 });

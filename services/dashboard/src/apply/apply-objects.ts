@@ -1,13 +1,16 @@
 import { billingApplyPlans, catalogApply, type AnswerOf } from '@gateway/contracts/messages';
 import { isRefusal, type ApplyDocument, type ManagementRefusal } from '@gateway/contracts/operator';
+import type { May } from '../domain/operator-access.js';
 import type { Handled } from '../operator/route.js';
 import type { Door } from '../ports.js';
+import { judgeChanges } from './judge-changes.js';
 import { placed, splitObjects, type SplitObjects } from './split-objects.js';
 
 export interface ApplyOptions {
   readonly dryRun: boolean;
   readonly prune: boolean;
   readonly actor: string;
+  readonly may: May;
 }
 
 type CatalogAnswer = Exclude<AnswerOf<typeof catalogApply>, ManagementRefusal>;
@@ -18,20 +21,24 @@ const NO_PLANS: PlansAnswer = { changes: [], unchanged: 0 };
 
 /**
  * Applies a document that two services keep. Both are asked for a dry run first, so that nothing is changed unless both
- * accept all of it; then the catalog, then the plans, each in one transaction.
+ * accept all of it and whoever asks has the right to each change; then the catalog, then the plans, each in one transaction.
  */
 export async function applyObjects(door: Door, document: ApplyDocument, options: ApplyOptions): Promise<Handled> {
   const split = splitObjects(door.secrets, document);
   if (isRefusal(split)) return split;
-  const tried = { ...options, dryRun: true };
+  const { dryRun, prune, actor, may } = options;
+  const wanted = { dryRun, prune, actor };
+  const tried = { ...wanted, dryRun: true };
   const [catalogTried, plansTried] = await Promise.all([askCatalog(door, split, tried), askPlans(door, split, tried)]);
   if (isRefusal(catalogTried)) return catalogTried;
   if (isRefusal(plansTried)) return plansTried;
-  if (options.dryRun) return answer(true, catalogTried, plansTried);
+  const forbidden = judgeChanges([...catalogTried.changes, ...plansTried.changes], may);
+  if (forbidden !== null) return forbidden;
+  if (dryRun) return answer(true, catalogTried, plansTried);
 
-  const catalog = await askCatalog(door, split, options);
+  const catalog = await askCatalog(door, split, wanted);
   if (isRefusal(catalog)) return catalog;
-  const plans = await askPlans(door, split, options);
+  const plans = await askPlans(door, split, wanted);
   if (!isRefusal(plans)) return answer(false, catalog, plans);
   const { refused } = plans;
   return {
@@ -48,7 +55,7 @@ function answer(dryRun: boolean, catalog: CatalogAnswer, plans: PlansAnswer): Ha
 async function askCatalog(
   { services }: Door,
   { catalog, catalogPlaces }: SplitObjects,
-  options: ApplyOptions,
+  options: Omit<ApplyOptions, 'may'>,
 ): Promise<CatalogAnswer | ManagementRefusal> {
   if (catalog.length === 0 && !options.prune) return NO_CATALOG;
   const answered = await services.request(catalogApply, { objects: catalog, ...options });
@@ -58,7 +65,7 @@ async function askCatalog(
 async function askPlans(
   { services }: Door,
   { plans, planPlaces }: SplitObjects,
-  options: ApplyOptions,
+  options: Omit<ApplyOptions, 'may'>,
 ): Promise<PlansAnswer | ManagementRefusal> {
   if (plans.length === 0 && !options.prune) return NO_PLANS;
   const answered = await services.request(billingApplyPlans, { plans, ...options });

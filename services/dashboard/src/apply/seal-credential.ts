@@ -1,8 +1,6 @@
 import { refuse, type CredentialInput, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Secrets } from '../ports.js';
 
-/** Variables of the gateway itself, its own secrets among them: no operator may send these to an address. */
-const OWN_VARIABLES = /^GATEWAY_/;
 const CREDENTIAL_CHARS_MAX = 4_096;
 
 /** Absent: the stored one is kept. */
@@ -20,13 +18,14 @@ export function sealCredential(
   if (typeof credential === 'string') return sealText(secrets, source, credential, param);
   const name = credential.fromEnv;
   const place = `${param}.fromEnv`;
-  if (OWN_VARIABLES.test(name)) {
-    return refuse('invalid_request', `${place}: variables that begin with GATEWAY_ are the gateway's own`, place);
+  const found = secrets.fromEnvironment(name);
+  if (found === 'not_allowed') {
+    const remedy = 'the dashboard takes the names that GATEWAY_CREDENTIAL_ENV lists, none that begins with GATEWAY_';
+    return refuse('invalid_request', `${place}: ${name} may not be read: ${remedy}`, place);
   }
-  const text = secrets.fromEnvironment(name);
-  if (text === null)
+  if (found === null)
     return refuse('invalid_request', `${place}: ${name} is not set where the operator API runs`, place);
-  return sealText(secrets, source, text, place);
+  return sealText(secrets, source, found.text, place);
 }
 
 /** A credential is sent as a header. */

@@ -13,16 +13,30 @@ export interface Operator {
 /** The holder of the deployment's own token. No other operator can have this id or name. */
 export const ROOT: Operator = { id: 'root', name: 'root', role: 'admin' };
 
-/** What a route does, as far as roles are concerned. `money`: entries of a wallet; `operators`: who may do what. */
-export type Access = 'read' | 'write' | 'money' | 'operators';
+/**
+ * Rights. `money`: wallets, plans, subscriptions, limits, prices. `keys`: making and rotating keys of accounts, which shows their
+ * secrets. `credentials`: sending a stored credential to another host. `catalog`: objects of the catalog and plans, as far as each change has the
+ * right that it needs (`judgeChanges`).
+ */
+export type Access = 'read' | 'write' | 'catalog' | 'money' | 'keys' | 'credentials' | 'operators';
 
-/** Interfaces, Operator API: an operator changes everything but money and operators, finance changes money only. */
+/** Each row of the operator API names its right; these roles have it. */
 export const ROLES_BY_ACCESS: Readonly<Record<Access, readonly OperatorRole[]>> = {
   read: ['admin', 'operator', 'finance', 'readonly'],
   write: ['admin', 'operator'],
+  catalog: ['admin', 'operator', 'finance'],
   money: ['admin', 'finance'],
+  keys: ['admin'],
+  credentials: ['admin'],
   operators: ['admin'],
 };
+
+/** Whether whoever asks has a right. */
+export type May = (right: Access) => boolean;
+
+export function rightsOf({ role }: Pick<Operator, 'role'>): May {
+  return (right) => ROLES_BY_ACCESS[right].includes(role);
+}
 
 /** How an operator stands in audit entries. */
 export function actorOf(operator: Operator): string {

@@ -1,7 +1,7 @@
 import { isRefusal, type ManagementRefusal, type OperatorErrorCode } from '@gateway/contracts/operator';
 import { z } from 'zod';
 import type { TextFile } from '../http/send-file.js';
-import type { Access } from '../domain/operator-access.js';
+import type { Access, May } from '../domain/operator-access.js';
 import type { Door } from '../ports.js';
 import type { LaterRefusal } from './operator-error.js';
 
@@ -10,6 +10,8 @@ export interface RouteRequest<P, Q, B> {
   readonly door: Door;
   /** How whoever asks stands in audit entries. */
   readonly actor: string;
+  /** For rows in which the right follows from the change. */
+  readonly may: May;
   readonly params: P;
   readonly query: Q;
   readonly body: B;

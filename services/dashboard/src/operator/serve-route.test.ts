@@ -69,7 +69,10 @@ test.each(rows)('%s: who may, and who may not', async (_name, route, example) =>
     asOperator(role);
     world.asked.length = 0;
     const answer = await world.send(route.method, example.path, { token: TOKEN, body: example.body });
-    if (ROLES_BY_ACCESS[route.access].includes(role)) {
+    if (route.id === 'apply' && role === 'finance') {
+      // The document of the example changes more than prices and plans, which a dry run tells.
+      expectError(answer, 'operator_forbidden');
+    } else if (ROLES_BY_ACCESS[route.access].includes(role)) {
       expect([role, answer.status]).toEqual([role, example.status]);
       const actors = world.asked.flatMap(({ body }) => ('actor' in body ? [body['actor']] : []));
       expect(actors.every((actor) => actor === 'operator:someone')).toBe(true);

@@ -3,7 +3,7 @@ import type { RequestOrigin } from '@gateway/contracts/messages';
 import type { Request, Response } from 'express';
 import { STRANGER, UNKNOWN } from '../audit/access-log.js';
 import { canonicalJson } from '../domain/canonical-json.js';
-import { actorOf, ROLES_BY_ACCESS, type Operator } from '../domain/operator-access.js';
+import { actorOf, rightsOf, ROLES_BY_ACCESS, type Operator } from '../domain/operator-access.js';
 import { originOf } from '../http/origin-of.js';
 import { refusalOfFault } from '../http/refusal-of-fault.js';
 import { placeOf } from '../http/request-place.js';
@@ -106,7 +106,7 @@ async function outcomeOf(door: Door, route: OperatorRoute, request: Request, ori
         idempotencyKey: route.keepsAnswers ? request.get('idempotency-key') : undefined,
         content: () => canonicalJson([route.method, request.originalUrl, input.body ?? null]),
       },
-      (command) => route.handle({ door, actor, ...input, command }),
+      (command) => route.handle({ door, actor, may: rightsOf(authenticated), ...input, command }),
     );
     const { handled } = result;
     if (!isRefusal(handled) && handled.file) {

@@ -10,13 +10,13 @@ export const APPLY_ROUTES = [
     method: 'POST',
     path: '/apply',
     summary: 'Makes the stored providers, models, sources and plans what the document says; deletes only with prune',
-    access: 'write',
+    access: 'catalog',
     query: z.object({ dryRun: flag, prune: flag }),
     body: applyDocument,
     bodyForm: 'document',
     answers: { 200: applyAnswer },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
-    handle: ({ door, query, body, actor }) =>
-      applyObjects(door, body, { dryRun: query.dryRun === 'true', prune: query.prune === 'true', actor }),
+    handle: ({ door, query, body, actor, may }) =>
+      applyObjects(door, body, { dryRun: query.dryRun === 'true', prune: query.prune === 'true', actor, may }),
   }),
 ];

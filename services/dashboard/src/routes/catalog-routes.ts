@@ -1,4 +1,5 @@
 import {
+  catalogApply,
   catalogDelete,
   catalogGetModel,
   catalogGetProvider,
@@ -12,6 +13,8 @@ import {
 } from '@gateway/contracts/messages';
 import {
   isRefusal,
+  type CatalogObject,
+  type ManagementRefusal,
   modelPut,
   modelSaved,
   modelSpec,
@@ -27,9 +30,11 @@ import {
   sourceSpec,
   sourceView,
 } from '@gateway/contracts/operator';
+import { judgeChanges } from '../apply/judge-changes.js';
 import { sealCredential } from '../apply/seal-credential.js';
 import { specOf } from '../apply/spec-of.js';
 import { answerPage, answerWith, route, type Handled } from '../operator/route.js';
+import type { May } from '../domain/operator-access.js';
 import type { Door } from '../ports.js';
 import { byId, byModelId, modelId, pageOfQuery, pageQuery } from './parameters.js';
 
@@ -106,13 +111,17 @@ export const MODEL_ROUTES = [
     method: 'PUT',
     path: MODEL_PATH,
     summary: 'Makes or replaces a model; prices that are left out stay',
-    access: 'write',
+    access: 'catalog',
     params: byModelId,
     body: modelPut,
     answers: { 200: modelSaved, 201: modelSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
-    async handle({ door, params, body, actor }) {
+    async handle({ door, params, body, actor, may }) {
       const spec = specOf(modelSpec, body);
+      if (!may('write') || !(may('money') || body.prices === undefined)) {
+        const refusal = await judged(door, { kind: 'model', id: params.modelId, spec }, actor, may);
+        if (refusal !== null) return refusal;
+      }
       const answer = await door.services.request(catalogPutModel, { id: params.modelId, spec, actor });
       if (isRefusal(answer)) return answer;
       return { status: statusOf(answer.change), body: { ...answer.model, inForce: answer.inForce } };
@@ -166,10 +175,14 @@ export const SOURCE_ROUTES = [
     body: sourcePut,
     answers: { 200: sourceSaved, 201: sourceSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
-    async handle({ door, params, body, actor }) {
+    async handle({ door, params, body, actor, may }) {
       const sealed = sealCredential(door.secrets, params.id, body.credential, 'credential');
       if (isRefusal(sealed)) return sealed;
       const spec = specOf(sourceSpec, body);
+      if (!may('credentials') && body.credential === undefined) {
+        const refusal = await judged(door, { kind: 'source', id: params.id, spec }, actor, may);
+        if (refusal !== null) return refusal;
+      }
       const answer = await door.services.request(catalogPutSource, { id: params.id, spec, ...sealed, actor });
       if (isRefusal(answer)) return answer;
       return { status: statusOf(answer.change), body: { ...answer.source, inForce: answer.inForce } };
@@ -198,6 +211,18 @@ export const SOURCE_ROUTES = [
     handle: ({ door, params, actor }) => removed(door, 'source', params.id, actor),
   }),
 ];
+
+/** What a put would change, judged before it is done. */
+async function judged(
+  { services }: Door,
+  object: CatalogObject,
+  actor: string,
+  may: May,
+): Promise<ManagementRefusal | null> {
+  const tried = await services.request(catalogApply, { objects: [object], prune: false, dryRun: true, actor });
+  // What is wrong with the object itself is the put's to say.
+  return isRefusal(tried) ? null : judgeChanges(tried.changes, may);
+}
 
 async function removed(door: Door, kind: 'provider' | 'model' | 'source', id: string, actor: string): Promise<Handled> {
   const answer = await door.services.request(catalogDelete, { kind, id, actor });

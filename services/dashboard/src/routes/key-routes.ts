@@ -48,7 +48,7 @@ export const KEY_ROUTES = [
     method: 'POST',
     path: '/accounts/{id}/keys',
     summary: 'Makes an API key; its secret is shown once',
-    access: 'write',
+    access: 'keys',
     params: byId,
     body: keyCreate,
     answers: { 201: keyCreated },
@@ -94,7 +94,7 @@ export const KEY_ROUTES = [
     summary:
       'Gives a key another secret; the old one is refused everywhere when this is answered. With not_in_force the new secret is ' +
       'that of the key and stands in `key`, but the old one may pass until admission answers',
-    access: 'write',
+    access: 'keys',
     params: byId,
     answers: { 200: keyCreated },
     refusals: ['no_funding', 'email_not_verified', 'key_not_active', 'state_conflict', 'not_in_force'],
