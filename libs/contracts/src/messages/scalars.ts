@@ -18,8 +18,12 @@ export const requestId = z.string().regex(UUID_PATTERN);
 export const commandId = z.string().regex(UUID_PATTERN);
 /** Ids of accounts, keys, members, users, providers, sources and plans: one plain token. */
 export const objectId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/);
+const PUBLISHER = '[A-Za-z0-9][A-Za-z0-9_.-]{0,63}';
+const MODEL_NAME = '[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,127}';
+export const PUBLISHER_PATTERN = `^${PUBLISHER}$`;
+export const MODEL_NAME_PATTERN = `^${MODEL_NAME}$`;
 /** `<publisher>/<model>`. */
-export const modelId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\/[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,127}$/);
+export const modelId = z.string().regex(new RegExp(`^${PUBLISHER}[/]${MODEL_NAME}$`));
 /** HMAC-SHA-256 of a secret in hexadecimal. */
 export const digest = z.string().regex(/^[0-9a-f]{64}$/);
 /** Digests of one presented secret: under the current pepper, then under the previous one if there is one. */

@@ -145,7 +145,7 @@ export type SourceView = z.infer<typeof sourceView>;
 
 /** A secret of a source: as it is, or the name of a variable in the environment of whoever reads the file. */
 export const credentialInput = z.union([
-  z.string().min(1).max(4_096),
+  z.string().regex(/^[ -~]{1,4096}$/, '1 to 4096 printable ASCII characters'),
   z.strictObject({ fromEnv: z.string().regex(/^[A-Z][A-Z0-9_]{0,127}$/) }),
 ]);
 export type CredentialInput = z.infer<typeof credentialInput>;

@@ -3,8 +3,9 @@ import type { OperatorRoute } from './route.js';
 type Link = { readonly operationId: string; readonly parameters: Record<string, string> };
 
 /**
- * What can be done with what a route made or changed, as OpenAPI links: operations on the object that a POST answers with its `id`
- * (`/accounts` leads to `/accounts/{id}/keys`, `/accounts/{id}/keys` to `/keys/{id}`), and the others on the path of a PUT.
+ * What can be done with what a route made or changed, as OpenAPI links. A POST that answers an object with its `id` leads to the
+ * operations on that object, and to what can be put below it (`/accounts` to `/accounts/{id}` and to POST `/accounts/{id}/keys`,
+ * which leads to `/keys/{id}`); a PUT leads to the others on its path.
  */
 export function linksOf(route: OperatorRoute, routes: readonly OperatorRoute[]): Record<string, Link> {
   const others = routes.filter(({ id }) => id !== route.id);
@@ -16,11 +17,12 @@ export function linksOf(route: OperatorRoute, routes: readonly OperatorRoute[]):
     );
   if (route.method !== 'POST' || !('201' in route.answers)) return {};
   const collection = `/${route.path.split('/').at(-1) ?? ''}/{`;
-  return linksTo(
-    others.filter(({ path }) => path.startsWith(`${route.path}/{`) || path.startsWith(collection)),
-    route.path,
-    '$response.body#/id',
+  const onIt = others.filter(
+    ({ method, path }) =>
+      (path.startsWith(`${route.path}/{`) || path.startsWith(collection)) &&
+      (path.endsWith('}') || method === 'POST' || method === 'PUT'),
   );
+  return linksTo(onIt, route.path, '$response.body#/id');
 }
 
 function linksTo(routes: readonly OperatorRoute[], from: string, made: string | null): Record<string, Link> {

@@ -1,3 +1,4 @@
+import { MODEL_NAME_PATTERN, PUBLISHER_PATTERN } from '@gateway/contracts/messages';
 import * as contracts from '@gateway/contracts/operator';
 import { OPERATOR_ERRORS, type OperatorErrorCode } from '@gateway/contracts/operator';
 import { z } from 'zod';
@@ -73,6 +74,9 @@ function contentOf(route: OperatorRoute, schema: Json): Json {
   return route.bodyForm === 'document' ? { ...json, 'application/yaml': { schema } } : json;
 }
 
+/** A path says `{publisher}/{model}`, its row of the table reads both as one `modelId`. */
+const HALVES_OF_MODEL_ID: Readonly<Record<string, string>> = { publisher: PUBLISHER_PATTERN, model: MODEL_NAME_PATTERN };
+
 function pathParameters(route: OperatorRoute): Json[] {
   return [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
     const schema = route.params.shape[name] as z.ZodType | undefined;
@@ -81,7 +85,7 @@ function pathParameters(route: OperatorRoute): Json[] {
       name,
       in: 'path',
       required: true,
-      schema: schema ? plainSchema(schema) : { type: 'string', minLength: 1 },
+      schema: schema ? plainSchema(schema) : { type: 'string', pattern: HALVES_OF_MODEL_ID[name] },
     };
   });
 }
