@@ -65,4 +65,5 @@ function storable(form: string, charsMax: number, message: string) {
     .regex(new RegExp(`^${form}$`), message)
     .refine((text) => !/\p{Surrogate}/u.test(text), message);
 }
-export const email = z.email().max(320);
+/** An address with at most 64 characters before the @ and 255 behind it (RFC 5321, 4.5.3.1). */
+export const email = z.email().regex(/^[^@]{1,64}@[^@]{1,255}$/, 'an e-mail address');

@@ -20,6 +20,7 @@ export function linksOf(route: OperatorRoute, routes: readonly OperatorRoute[]):
   const onIt = others.filter(
     ({ method, path }) =>
       (path.startsWith(`${route.path}/{`) || path.startsWith(collection)) &&
+      parametersOf(path).length === (path.startsWith(route.path) ? parametersOf(route.path).length : 0) + 1 &&
       (path.endsWith('}') || method === 'POST' || method === 'PUT'),
   );
   return linksTo(onIt, route.path, '$response.body#/id');
