@@ -38,6 +38,7 @@ const OPTIONAL_SECRETS: Readonly<Record<string, string>> = { GATEWAY_SMTP_URL_FI
 /** What a deployment of its own cannot do without: each program that reads one is given it. */
 const TOLD_BY_COMPOSE = [
   'GATEWAY_BILLING_LINK_URL',
+  'GATEWAY_DASHBOARD_OPERATORS',
   'GATEWAY_DASHBOARD_PROXIES',
   'GATEWAY_DASHBOARD_URL',
   'GATEWAY_EDGE_PROXIES',

@@ -39,6 +39,7 @@ export function environmentOf(
         GATEWAY_PUBLIC_URL: addresses.publicUrl,
         GATEWAY_DASHBOARD_URL: addresses.dashboardUrl,
         GATEWAY_TEAMS_ENABLED: 'on',
+        GATEWAY_DASHBOARD_OPERATORS: 'on',
         GATEWAY_KEY_PEPPER: secrets.keyPepper,
         GATEWAY_CREDENTIALS_KEY: secrets.credentialsKey,
         GATEWAY_SESSION_SECRET: secrets.sessionSecret,

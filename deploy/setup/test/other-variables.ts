@@ -36,7 +36,7 @@ export const OTHER_VARIABLES: readonly OtherVariable[] = [
   {
     name: 'GATEWAY_OPERATOR_TOKEN',
     or: 'that of the local start',
-    doc: 'token of an operator; `--token` counts before it',
+    doc: 'token of an operator, or `GATEWAY_OPERATOR_TOKEN_FILE` its file; `--token-file` and `--token` count before it',
     readBy: '`npm run operator`',
   },
   {

@@ -30,8 +30,8 @@ export interface AccountsStore {
   key(id: string): Promise<ApiKey | null>;
   /** Writes when keys were last used (epoch milliseconds); an earlier time than the written one changes nothing. */
   noteUses(uses: ReadonlyMap<string, number>): Promise<void>;
-  /** The one who has one of the digests and is not deleted. */
-  findOperator(digests: readonly string[]): Promise<Operator | null>;
+  /** The one who has one of the digests, is not deleted and has not expired. */
+  findOperator(digests: readonly string[], nowMs: number): Promise<Operator | null>;
   /** Without deleted ones. */
   operators(after: string | null, limit: number): Promise<Operator[]>;
   /** Where a member reads of an alert, and what it names; null: the member has left, or has no verified address. */
@@ -104,6 +104,42 @@ export interface IdempotencyStore {
   forget(keysBefore: number, rotationsBefore: number, limit: number): Promise<number>;
 }
 
+/** Sessions of operators. Times are epoch milliseconds. */
+export interface OperatorSessions {
+  /** Ends the oldest ones of the holder above `keptMax`, this one counted. False: the operator is gone, or has expired. */
+  create(session: NewOperatorSession, keptMax: number): Promise<boolean>;
+  /**
+   * The session of one of the digests that began and was used after these times, of an operator who is there, or of the deployment's
+   * token with one of `rootDigests`.
+   */
+  find(asked: AskedOperatorSession): Promise<FoundOperatorSession | null>;
+  /** Notes that it was used, under this digest from now on. */
+  note(digest: string, current: string, nowMs: number): Promise<void>;
+  end(digests: readonly string[]): Promise<void>;
+}
+
+export interface NewOperatorSession {
+  readonly digest: string;
+  readonly operator: string | null;
+  readonly rootDigest: string | null;
+  readonly nowMs: number;
+}
+
+export interface AskedOperatorSession {
+  readonly digests: readonly string[];
+  readonly rootDigests: readonly string[];
+  readonly beganAfter: number;
+  readonly usedAfter: number;
+  readonly nowMs: number;
+}
+
+export interface FoundOperatorSession {
+  readonly digest: string;
+  readonly seenAt: number;
+  /** Null: the holder of the deployment's own token. */
+  readonly operator: Operator | null;
+}
+
 /** Of sessions, tokens and attempts. Times are epoch milliseconds. */
 export interface SignInLeftovers {
   /** Deletes at most `limit` of each: sessions that began or were used before, tokens that expired, attempts that began. */
@@ -113,6 +149,8 @@ export interface SignInLeftovers {
 export interface ForgottenBefore {
   readonly sessionsBegan: number;
   readonly sessionsUsed: number;
+  readonly operatorSessionsBegan: number;
+  readonly operatorSessionsUsed: number;
   readonly tokensExpired: number;
   readonly attemptsBegan: number;
 }

@@ -99,6 +99,7 @@ export interface OperatorsTx {
   operatorOfCommand(command: string): Promise<Operator | null>;
   /** Also one who is deleted. */
   lockOperator(id: string): Promise<{ readonly operator: Operator; readonly deleted: boolean } | null>;
+  /** With every session. */
   deleteOperator(id: string): Promise<void>;
 }
 

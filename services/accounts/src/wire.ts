@@ -16,6 +16,7 @@ import { makeBillingClosing } from './adapters/billing-closing.js';
 import { makeBillingFunding } from './adapters/billing-funding.js';
 import { makeIdempotencyStore } from './adapters/idempotency-store.js';
 import { makeInForce } from './adapters/in-force.js';
+import { makeOperatorSessions } from './adapters/operator-sessions.js';
 import { makeSignInLeftovers } from './adapters/sign-in-leftovers.js';
 import { makeSignUpLeftovers } from './adapters/sign-up-leftovers.js';
 import { makeMailLog, makeMailSender } from './adapters/mail-sender.js';
@@ -88,6 +89,7 @@ export async function startAccounts(
   openDoors(bus, {
     store: makeAccountsStore(pool, telling.mailNow),
     kept,
+    operatorSessions: makeOperatorSessions(pool),
     funding,
     closing: makeBillingClosing(bus),
     inForce: makeInForce(outbox, inForceMs),

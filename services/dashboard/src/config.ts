@@ -12,6 +12,10 @@ export const DASHBOARD_FIELDS = {
   GATEWAY_DASHBOARD_HOST: field.string({ doc: 'address on which the dashboard listens', default: '127.0.0.1' }),
   GATEWAY_DASHBOARD_PORT: portField('port of the dashboard', 8_081),
   GATEWAY_DASHBOARD_URL: COMMON_FIELDS.GATEWAY_DASHBOARD_URL,
+  GATEWAY_DASHBOARD_OPERATORS: field.boolean({
+    doc: "lets operators sign in on the dashboard's pages, with the operator API below them",
+    default: false,
+  }),
   GATEWAY_DASHBOARD_PROXIES: field.integer({
     doc: 'proxies before the dashboard that append to X-Forwarded-For: sign-ins are limited by the address before them',
     min: 0,

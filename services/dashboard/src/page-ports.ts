@@ -10,17 +10,15 @@ export interface PlaygroundOwner {
 
 /** Values of cookies and what follows from them. Nothing of it leaves the dashboard but the digests. */
 export interface SessionSecrets {
-  /** A new value of the session cookie: 256 random bits in base64url. */
+  /** A new value of a session's cookie: 256 random bits in base64url. */
   makeSession(): string;
   /** Under the current secret, then under the previous one if there is one. */
   digestsOf(session: string): string[];
+  /** Likewise of an operator's cookie: no person's can stand for it. */
+  operatorDigestsOf(session: string): string[];
   /** What a page must send beside the cookie of this value. */
   csrfTokenOf(cookie: string): string;
   isCsrfToken(cookie: string, token: string): boolean;
-  /** An operator's token as a cookie that nobody can read; it ends at `until`, epoch milliseconds. */
-  sealOperator(token: string, until: number): string;
-  /** Null: not one of ours, or over. */
-  openOperator(cookie: string, nowMs: number): string | null;
   /** Of a member's playground key (behaviour §4): the secret, and its digests under this and the previous session secret. */
   playgroundKey(owner: PlaygroundOwner): { readonly secret: string; readonly digests: readonly string[] };
 }

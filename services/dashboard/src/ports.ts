@@ -16,6 +16,8 @@ export interface Secrets {
   digestsOf(token: string): string[];
   /** Whether it is the deployment's own token, current or previous; in constant time. */
   isRootToken(token: string): boolean;
+  /** Of the deployment's own tokens, current and previous, under each pepper. */
+  rootDigests(): string[];
   /** Names a content without telling anything of it: 64 hexadecimal characters. */
   fingerprintOf(content: string): string;
   /** Sealed for this source alone. */
@@ -27,9 +29,26 @@ export interface Secrets {
   fromEnvironment(name: string): { readonly text: string } | 'not_allowed' | null;
 }
 
+/** Tokens that are tried, so that guessing is slow and costs no service anything. */
+export interface TokenAttempts {
+  /**
+   * Counts a try of a token that was not right lately; false: this client has tried too many. A token that was right is not counted,
+   * whoever else fails from the same network.
+   */
+  mayTry(token: string, client: string): boolean;
+  /** Likewise the question of a service about it, of all clients together. */
+  mayAsk(token: string): boolean;
+  /** It was right. */
+  wasRight(token: string): void;
+  /** It was not, or is not any more. */
+  wasWrong(token: string): void;
+}
+
 /** What every route of the operator API has at hand. */
 export interface Door {
   readonly services: Services;
+  /** Whose wrong tokens are bounded. */
+  readonly attempts: TokenAttempts;
   readonly secrets: Secrets;
   readonly access: AccessLog;
   readonly clock: Clock;

@@ -10,6 +10,7 @@ import { makeEdgeClient } from './adapters/edge-client.js';
 import { makePasswords } from './adapters/passwords.js';
 import { makeSecrets } from './adapters/secrets.js';
 import { makeSessionSecrets } from './adapters/session-secrets.js';
+import { makeTokenAttempts } from './adapters/token-attempts.js';
 import { loadWebFiles } from './adapters/web-files.js';
 import { makeAccessLog, startFlushing } from './audit/access-log.js';
 import type { DASHBOARD_FIELDS, DashboardConfig } from './config.js';
@@ -20,6 +21,7 @@ import { makeOperatorApp } from './operator/make-app.js';
 import { brokenRequestAnswer, errorBody, refuseForNow, REQUEST_ID_HEADER } from './operator/operator-error.js';
 import { PAGE_TABLE } from './page-routes/page-table.js';
 import type { PagesDoor, PagesSettings } from './page-ports.js';
+import type { TokenAttempts } from './ports.js';
 import { makePagesApp } from './pages/make-pages-app.js';
 import { ROUTE_TABLE } from './routes/route-table.js';
 
@@ -39,6 +41,8 @@ export interface DashboardOptions {
   readonly passwordLogN?: number;
   /** After how many milliseconds an answer that nobody takes is given up, for tests. */
   readonly stalledMsMax?: number;
+  /** In place of the bounds on wrong operator tokens, for tests. */
+  readonly tokenAttempts?: TokenAttempts | undefined;
 }
 
 export interface RunningDashboard extends RunningService {
@@ -56,7 +60,7 @@ export interface RunningDashboard extends RunningService {
 /** Joins the bus with the operator API and the pages; resolves when both ports listen. */
 export async function startDashboard(
   { config, log, clock, replica, ready }: ServiceContext<typeof DASHBOARD_FIELDS>,
-  { env = process.env, webDirectory = WEB_DIRECTORY, passwordLogN, stalledMsMax }: DashboardOptions = {},
+  { env = process.env, webDirectory = WEB_DIRECTORY, passwordLogN, stalledMsMax, tokenAttempts }: DashboardOptions = {},
 ): Promise<RunningDashboard> {
   const web = loadWebFiles(webDirectory);
   if (web.index === null) log.warn({}, 'the pages are not built: only their API is served');
@@ -69,6 +73,7 @@ export async function startDashboard(
     services: bus,
     access,
     secrets: makeSecrets(config, env),
+    attempts: tokenAttempts ?? makeTokenAttempts(clock),
     sessions: makeSessionSecrets(config, settings.config.keyPrefix),
     passwords: makePasswords(passwordLogN),
     edge,
@@ -126,6 +131,7 @@ function settingsOf(config: DashboardConfig): PagesSettings {
     messagesBaseUrl: config.GATEWAY_MESSAGES_ENABLED ? publicUrl : null,
     teamsEnabled: config.GATEWAY_TEAMS_ENABLED,
     signUpEnabled: config.GATEWAY_SIGN_UP_ENABLED,
+    operatorsEnabled: config.GATEWAY_DASHBOARD_OPERATORS,
     tlsNeeded: needsTls(dashboardUrl),
     keyPrefix: config.GATEWAY_KEY_PREFIXES?.[0] ?? DEFAULT_KEY_PREFIX,
     version: versionOfPackage(),

@@ -181,7 +181,14 @@ const HEALTH = {
   lastAttemptAt: AT,
   reportedAt: AT,
 };
-export const OPERATOR = { id: 'opr_1', name: 'grace', role: 'operator', createdAt: AT, createdBy: 'operator:root' };
+export const OPERATOR = {
+  id: 'opr_1',
+  name: 'grace',
+  role: 'operator',
+  createdAt: AT,
+  createdBy: 'operator:root',
+  expiresAt: null,
+};
 const ENTRY = {
   id: 'accounts.7',
   at: AT,

@@ -3,6 +3,7 @@ import { MESSAGES, type ServiceName } from '@gateway/contracts/messages';
 import type { OperatorErrorCode } from '@gateway/contracts/operator';
 import { ReadyChecks, Secret } from '@gateway/service-kit';
 import { recordingLog, startTestBus, type RecordingLog, type TestBus } from '@gateway/testkit';
+import type { TokenAttempts } from '../src/ports.js';
 import { startDashboard, type DashboardOptions, type RunningDashboard } from '../src/wire.js';
 
 export const ROOT_TOKEN = 'root-token-for-tests-0123456789abcdef';
@@ -16,6 +17,7 @@ export const PAGES_CONFIG = {
   GATEWAY_DASHBOARD_HOST: '127.0.0.1',
   GATEWAY_DASHBOARD_PORT: 0,
   GATEWAY_DASHBOARD_URL: 'http://127.0.0.1:8081',
+  GATEWAY_DASHBOARD_OPERATORS: true,
   GATEWAY_DASHBOARD_PROXIES: 0,
   GATEWAY_PUBLIC_URL: 'http://127.0.0.1:8080',
   GATEWAY_EDGE_URL: null as string | null,
@@ -71,6 +73,14 @@ export interface OperatorWorld {
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
   stop(): Promise<void>;
 }
+
+/** Tests try many wrong tokens from one address. */
+const UNBOUNDED: TokenAttempts = {
+  mayTry: () => true,
+  mayAsk: () => true,
+  wasRight: () => undefined,
+  wasWrong: () => undefined,
+};
 
 export interface WorldOptions {
   readonly config?: Partial<typeof PAGES_CONFIG>;
@@ -134,7 +144,7 @@ export async function startOperatorWorld(
       ready,
       stopping: new AbortController().signal,
     },
-    { env, ...options },
+    { env, tokenAttempts: UNBOUNDED, ...options },
   );
   return {
     dashboard,

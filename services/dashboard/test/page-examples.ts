@@ -126,7 +126,7 @@ const firstPassword = {
 };
 const operator = {
   'accounts.find-operator': {
-    operator: { id: 'opr_1', name: 'grace', role: 'operator', createdAt: AT, createdBy: 'root' },
+    operator: { id: 'opr_1', name: 'grace', role: 'operator', createdAt: AT, createdBy: 'root', expiresAt: null },
   },
 };
 const refused = { refused: { code: 'not_found', message: 'not here', param: null } };
@@ -212,11 +212,16 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
   operatorSignIn: {
     path: '/operator/sign-in',
     body: { token: secretFrom('mgo_', 'a'.repeat(40)) },
-    answers: operator,
+    answers: { ...operator, 'accounts.create-operator-session': { created: true } },
     status: 200,
     schema: pageSession,
   },
-  operatorSignOut: { path: '/operator/sign-out', answers: {}, status: 204, schema: null },
+  operatorSignOut: {
+    path: '/operator/sign-out',
+    answers: { 'accounts.end-operator-session': { ended: true } },
+    status: 204,
+    schema: null,
+  },
   getOverview: {
     path: '/accounts/{account}/overview',
     answers: {

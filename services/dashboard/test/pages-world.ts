@@ -6,6 +6,7 @@ import { makePasswords } from '../src/adapters/passwords.js';
 import { makeSessionSecrets } from '../src/adapters/session-secrets.js';
 import type { SessionSecrets } from '../src/page-ports.js';
 import { startFakeEdge, type FakeEdge } from './fake-edge.js';
+import { OPERATOR } from './examples.js';
 import { PAGES_CONFIG, PEPPER, send, startOperatorWorld, type Answer, type OperatorWorld } from './operator-world.js';
 import { HASH_PLACE, PASSWORD } from './page-examples.js';
 
@@ -25,6 +26,8 @@ export const PEOPLE = {
   stranger: { cookie: 's'.repeat(43), session: people('9', 'acc_9', 'owner') },
 } as const;
 export type Who = keyof typeof PEOPLE;
+/** Of the holder of the deployment's own token, who is signed in as an operator. */
+export const ROOT_COOKIE = 'r'.repeat(43);
 
 export interface PageRequestOptions {
   /** Whose session; null: none. The owner's when absent. */
@@ -43,6 +46,8 @@ export interface PagesWorld extends Omit<OperatorWorld, 'send' | 'reset'> {
   /** Forgets scripts and what was asked; the four people stay signed in. */
   reset(): void;
   script(answers: Readonly<Record<string, unknown>>): void;
+  /** The holder of each operator's session, by the digest of its cookie, as accounts would keep them. */
+  readonly operatorSessions: Map<string, unknown>;
   /** Names of what the services were asked, without looking up the session. */
   askedNames(): string[];
   /** A path below `/api`. */
@@ -77,23 +82,27 @@ export async function startPagesWorld(
   const hash = await makePasswords(PASSWORD_LOG_N).hash(PASSWORD, 'a test');
   const sessions = new Map(Object.values(PEOPLE).map((one) => [secrets.digestsOf(one.cookie)[0], one.session]));
   const findSession = ({ digests }: { digests: string[] }) => ({ session: sessions.get(digests[0] ?? '') ?? null });
+  const operatorSessions = new Map<string, unknown>();
   const reset = (): void => {
     world.reset();
     edge.asked.length = 0;
     world.scriptByName('accounts.find-session', (body) => findSession(body as { digests: string[] }));
+    keepOperatorSessions(world, operatorSessions);
+    operatorSessions.set(secrets.operatorDigestsOf(ROOT_COOKIE)[0] ?? '', 'root');
   };
   reset();
   return {
     ...world,
     edge,
     secrets,
+    operatorSessions,
     reset,
     script(answers) {
       const text = JSON.stringify(answers).replaceAll(JSON.stringify(HASH_PLACE), JSON.stringify(hash));
       const scripted = JSON.parse(text) as Record<string, unknown>;
       for (const [name, answer] of Object.entries(scripted)) world.scriptByName(name, () => answer);
     },
-    askedNames: () => world.asked.map(({ name }) => name).filter((name) => name !== 'accounts.find-session'),
+    askedNames: () => world.asked.map(({ name }) => name).filter((name) => !LOOK_UPS.includes(name)),
     send(method, path, { who = 'owner', body, headers = {}, csrf } = {}) {
       const cookie = who === null ? null : PEOPLE[who].cookie;
       const token = csrf === undefined ? cookie && secrets.csrfTokenOf(cookie) : csrf;
@@ -114,4 +123,23 @@ export async function startPagesWorld(
       web.remove();
     },
   };
+}
+
+const LOOK_UPS = ['accounts.find-session', 'accounts.find-operator-session'];
+
+function keepOperatorSessions(world: Pick<OperatorWorld, 'scriptByName'>, kept: Map<string, unknown>): void {
+  type Body = { readonly digest: string; readonly digests: string[]; readonly holder: { readonly kind: string } };
+  kept.clear();
+  world.scriptByName('accounts.create-operator-session', (body) => {
+    const { digest, holder } = body as Body;
+    kept.set(digest, holder.kind === 'root' ? 'root' : OPERATOR);
+    return { created: true };
+  });
+  world.scriptByName('accounts.find-operator-session', (body) => ({
+    holder: (body as Body).digests.map((digest) => kept.get(digest)).find((holder) => holder !== undefined) ?? null,
+  }));
+  world.scriptByName('accounts.end-operator-session', (body) => {
+    for (const digest of (body as Body).digests) kept.delete(digest);
+    return { ended: true };
+  });
 }

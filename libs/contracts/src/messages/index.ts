@@ -102,6 +102,11 @@ import {
 } from './insights.js';
 import type { AnyMessage } from './message.js';
 import {
+  accountsCreateOperatorSession,
+  accountsEndOperatorSession,
+  accountsFindOperatorSession,
+} from './operator-sessions.js';
+import {
   accountsBeginSignIn,
   accountsChangePassword,
   accountsCreateSession,
@@ -193,6 +198,9 @@ export const MESSAGES: readonly AnyMessage[] = [
   accountsCreateOperator,
   accountsListOperators,
   accountsDeleteOperator,
+  accountsCreateOperatorSession,
+  accountsFindOperatorSession,
+  accountsEndOperatorSession,
   accountsBeginIdempotent,
   accountsEndIdempotent,
   keysUsed,
@@ -235,6 +243,7 @@ export * from './compile-check.js';
 export * from './edge.js';
 export * from './insights.js';
 export * from './message.js';
+export * from './operator-sessions.js';
 export * from './people.js';
 export * from './price-figures.js';
 export * from './records.js';

@@ -13,6 +13,8 @@ export const OPERATOR_ERRORS = {
   in_use: 409,
   state_conflict: 409,
   idempotency_conflict: 409,
+  /** With `Retry-After` in seconds. */
+  too_many_attempts: 429,
   /** The gateway made a mistake: the same request fails again until somebody mends it. */
   internal_error: 500,
   not_in_force: 503,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { objectId, time } from './scalars.js';
+import { instant, objectId, time } from './scalars.js';
 
 /**
  * What an operator may do. `admin`: everything. `operator`: everything but money (wallets, prices, plans, subscriptions, limits), making and
@@ -17,6 +17,8 @@ export const operatorCreate = z.object({
     .regex(/^[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}$/, 'letters, digits and _ . @ -, at most 64')
     .refine((name) => name !== 'root', '"root" is the deployment\'s own operator'),
   role: operatorRole,
+  /** When the token ends by itself; null: never. */
+  expiresAt: instant.nullable().default(null),
 });
 export type OperatorCreate = z.output<typeof operatorCreate>;
 
@@ -26,6 +28,7 @@ export const operatorView = z.object({
   role: operatorRole,
   createdAt: time,
   createdBy: z.string(),
+  expiresAt: time.nullable().default(null),
 });
 export type OperatorView = z.infer<typeof operatorView>;
 

@@ -14,8 +14,6 @@ export const PAGE_ERRORS = {
   invalid_credentials: 401,
   /** A token of a mail that is unknown, used or too old; never said which. */
   token_invalid: 400,
-  /** With `Retry-After` in seconds. */
-  too_many_attempts: 429,
 } as const;
 export type PageErrorCode = keyof typeof PAGE_ERRORS;
 

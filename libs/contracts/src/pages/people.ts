@@ -20,6 +20,8 @@ export const pagesConfig = z.object({
   messagesBaseUrl: z.string().nullable(),
   teamsEnabled: z.boolean(),
   signUpEnabled: z.boolean(),
+  /** Operators sign in on these pages. */
+  operatorsEnabled: z.boolean(),
   /** Plain HTTP on a host other than loopback: passwords and secrets would travel readable. */
   tlsNeeded: z.boolean(),
   /** What the secrets of new keys begin with. */

@@ -80,10 +80,11 @@ export function makeAccountsStore(pool: Pool, mailNow: () => void = () => undefi
       // In a transaction for its repeats: two replicas that write the same keys may wait for each other.
       await inTransaction(pool, (tx) => tx.execute(NOTE_USES, [[...uses.keys()], times]));
     },
-    async findOperator(digests) {
+    async findOperator(digests, nowMs) {
       const text = `SELECT * FROM operators WHERE digest = ANY($1) AND deleted_at IS NULL
+          AND (expires_at IS NULL OR expires_at > $2)
         ORDER BY array_position($1, digest) LIMIT 1`;
-      const row = await queries.one<OperatorRow>(text, [digests], { name: 'find-operator' });
+      const row = await queries.one<OperatorRow>(text, [digests, new Date(nowMs)], { name: 'find-operator' });
       return row && operatorFromRow(row);
     },
     async operators(after, limit) {

@@ -5,10 +5,18 @@ import { operatorFromRow, type OperatorRow } from './rows.js';
 /** Operators. */
 export function makeOperatorsTx(tx: Tx): OperatorsTx {
   return {
-    async insertOperator({ id, name, role, digest, createdBy, command }) {
-      const text = `INSERT INTO operators (id, name, role, digest, created_by, command)
-        VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING *`;
-      const row = await tx.one<OperatorRow>(text, [id, name, role, digest, createdBy, command]);
+    async insertOperator({ id, name, role, digest, createdBy, expiresAt, command }) {
+      const text = `INSERT INTO operators (id, name, role, digest, created_by, expires_at, command)
+        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING *`;
+      const row = await tx.one<OperatorRow>(text, [
+        id,
+        name,
+        role,
+        digest,
+        createdBy,
+        expiresAt === null ? null : new Date(expiresAt),
+        command,
+      ]);
       return row && operatorFromRow(row);
     },
     async operatorOfCommand(command) {
@@ -22,6 +30,7 @@ export function makeOperatorsTx(tx: Tx): OperatorsTx {
     },
     async deleteOperator(id) {
       await tx.execute('UPDATE operators SET deleted_at = now() WHERE id = $1', [id]);
+      await tx.execute('DELETE FROM operator_sessions WHERE operator = $1', [id]);
     },
   };
 }

@@ -88,9 +88,11 @@ export interface OperatorRow {
   readonly role: Operator['role'];
   readonly created_by: string;
   readonly created_at: Date;
+  readonly expires_at: Date | null;
 }
 
 export function operatorFromRow(row: OperatorRow): Operator {
   const { id, name, role } = row;
-  return { id, name, role, createdBy: row.created_by, createdAt: row.created_at.getTime() };
+  const expiresAt = row.expires_at && row.expires_at.getTime();
+  return { id, name, role, createdBy: row.created_by, createdAt: row.created_at.getTime(), expiresAt };
 }

@@ -5,7 +5,8 @@ import { written } from './written.js';
 /** Sessions, tokens, attempts and refused attempts in the log that say nothing any more. */
 export function makeSignInLeftovers(pool: Pool): SignInLeftovers {
   return {
-    async forget({ sessionsBegan, sessionsUsed, tokensExpired, attemptsBegan }, limit) {
+    async forget(before, limit) {
+      const { sessionsBegan, sessionsUsed, operatorSessionsBegan, operatorSessionsUsed } = before;
       // In transactions for their repeats: replicas that delete the same rows may wait for each other.
       const forget = (text: string, ...times: number[]) =>
         inTransaction(pool, (tx) => tx.execute(text, [...times.map((time) => new Date(time)), limit]));
@@ -13,8 +14,9 @@ export function makeSignInLeftovers(pool: Pool): SignInLeftovers {
         inTransaction(pool, async (tx) => (await written(tx.one<{ gone: number }>(REFUSED, [most]))).gone);
       const gone = [
         await forget(SESSIONS, sessionsBegan, sessionsUsed),
-        await forget(TOKENS, tokensExpired),
-        await forget(ATTEMPTS, attemptsBegan),
+        await forget(OPERATOR_SESSIONS, operatorSessionsBegan, operatorSessionsUsed),
+        await forget(TOKENS, before.tokensExpired),
+        await forget(ATTEMPTS, before.attemptsBegan),
         await forgetRefused(limit),
       ];
       return gone.reduce((sum, count) => sum + count, 0);
@@ -25,6 +27,8 @@ export function makeSignInLeftovers(pool: Pool): SignInLeftovers {
 /** An old session that is still used has one row; idle ones are found by the index. */
 const SESSIONS = `DELETE FROM sessions WHERE digest IN (
     SELECT digest FROM sessions WHERE seen_at < $2 OR created_at < $1 ORDER BY seen_at LIMIT $3)`;
+const OPERATOR_SESSIONS = `DELETE FROM operator_sessions WHERE digest IN (
+    SELECT digest FROM operator_sessions WHERE seen_at < $2 OR created_at < $1 ORDER BY seen_at LIMIT $3)`;
 const TOKENS = `DELETE FROM mail_tokens WHERE digest IN (
     SELECT digest FROM mail_tokens WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`;
 const ATTEMPTS = `DELETE FROM attempts WHERE (kind, slot) IN (

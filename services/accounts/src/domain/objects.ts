@@ -63,6 +63,8 @@ export interface Operator {
   readonly role: OperatorRole;
   readonly createdBy: string;
   readonly createdAt: number;
+  /** Null: never. */
+  readonly expiresAt: number | null;
 }
 
 /** An account with its owner. */

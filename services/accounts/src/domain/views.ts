@@ -48,8 +48,9 @@ export function toMemberView({ member, user }: Membership): MemberView {
 }
 
 /** Without the digest. */
-export function toOperatorView({ id, name, role, createdAt, createdBy }: Operator): OperatorView {
-  return { id, name, role, createdAt: timeText(createdAt), createdBy };
+export function toOperatorView({ id, name, role, createdAt, createdBy, expiresAt }: Operator): OperatorView {
+  const expires = expiresAt === null ? null : timeText(expiresAt);
+  return { id, name, role, createdAt: timeText(createdAt), createdBy, expiresAt: expires };
 }
 
 /** What admission knows: that nothing passes, not that it never will again. */

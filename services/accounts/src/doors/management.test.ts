@@ -72,6 +72,7 @@ test('an operator is found by the token until deleted, and at once no more', asy
     role: 'readonly',
     createdAt: expect.any(String),
     createdBy: ACTOR,
+    expiresAt: null,
   });
   expect(await findOperator(digest)).toEqual(operator);
   expect(await findOperator('0'.repeat(64), digest)).toEqual(operator);

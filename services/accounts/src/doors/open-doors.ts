@@ -8,12 +8,15 @@ import {
   accountsCreateKey,
   accountsCreateMember,
   accountsCreateOperator,
+  accountsCreateOperatorSession,
   accountsDeleteMember,
   accountsDeleteOperator,
   accountsEndIdempotent,
+  accountsEndOperatorSession,
   accountsEnsurePlaygroundKey,
   accountsFind,
   accountsFindOperator,
+  accountsFindOperatorSession,
   accountsGetAccount,
   accountsGetKey,
   accountsInviteMember,
@@ -59,6 +62,7 @@ import { createOperator } from '../operators/create-operator.js';
 import { deleteOperator } from '../operators/delete-operator.js';
 import { findOperator } from '../operators/find-operator.js';
 import { listOperators } from '../operators/list-operators.js';
+import { createOperatorSession, endOperatorSession, findOperatorSession } from '../operators/operator-session.js';
 import { closeAccount } from '../people/close-account.js';
 import { createAccount } from '../people/create-account.js';
 import { createMember, inviteMember } from '../people/create-member.js';
@@ -70,7 +74,15 @@ import { listMembers } from '../people/list-members.js';
 import { loadAccount } from '../people/load-account.js';
 import { putMember } from '../people/put-member.js';
 import { setAccountState } from '../people/set-account-state.js';
-import type { AccountsStore, ClosingSource, FundingSource, IdempotencyStore, InForce, MakeId } from '../ports.js';
+import type {
+  AccountsStore,
+  ClosingSource,
+  FundingSource,
+  IdempotencyStore,
+  InForce,
+  MakeId,
+  OperatorSessions,
+} from '../ports.js';
 import { beginSignIn } from '../sign-in/begin-sign-in.js';
 import { changePassword } from '../sign-in/change-password.js';
 import { createSession } from '../sign-in/create-session.js';
@@ -84,6 +96,7 @@ import { doorsOf } from './serve-door.js';
 export interface DoorPorts {
   readonly store: AccountsStore;
   readonly kept: IdempotencyStore;
+  readonly operatorSessions: OperatorSessions;
   readonly funding: FundingSource;
   readonly closing: ClosingSource;
   readonly inForce: InForce;
@@ -135,7 +148,8 @@ function openLookups(bus: Bus, ports: DoorPorts): void {
   door(accountsListMembers, (body) => listMembers(store, body));
   door(accountsGetKey, (body) => getKey(store, body, nowMs()));
   door(accountsListKeys, (body) => listKeys(store, body, nowMs()));
-  door(accountsFindOperator, (body) => findOperator(store, body));
+  door(accountsFindOperator, (body) => findOperator(store, body, nowMs()));
+  door(accountsFindOperatorSession, (body) => findOperatorSession(ports, body));
   door(accountsListOperators, (body) => listOperators(store, body));
   door(accountsNames, (body) => findNames(store, body));
   door(accountsFindSession, (body) => findSession(ports, body));
@@ -154,6 +168,8 @@ function openChanges(bus: Bus, ports: DoorPorts): void {
   door(accountsCreateOperator, (body) => createOperator(ports, body));
   door(accountsDeleteOperator, (body) => deleteOperator(ports.store, body));
   door(accountsNoteAccess, (body) => noteAccess(ports.store, body));
+  door(accountsCreateOperatorSession, (body) => createOperatorSession(ports, body));
+  door(accountsEndOperatorSession, (body) => endOperatorSession(ports, body));
   door(accountsBeginIdempotent, (body) => beginIdempotent(ports, body));
   door(accountsEndIdempotent, (body) => endIdempotent(ports.kept, body));
 }

@@ -1,5 +1,6 @@
 import { ATTEMPTS_KEPT_MS } from '../domain/attempt-limits.js';
 import type { IdempotencyStore, SignInLeftovers } from '../ports.js';
+import { OPERATOR_SESSION_IDLE_MS, OPERATOR_SESSION_LIFE_MS } from '../operators/operator-session.js';
 import { SESSION_IDLE_MS, SESSION_LIFE_MS } from '../sign-in/find-session.js';
 import { forgetSignUps, type ForgetSignUpsPorts } from '../sign-in/forget-sign-ups.js';
 import { KEPT_MS } from './begin-idempotent.js';
@@ -23,6 +24,8 @@ export async function forgetOld({ kept, leftovers, nowMs }: Omit<ForgetPorts, 'l
   const ended = {
     sessionsBegan: now - SESSION_LIFE_MS,
     sessionsUsed: now - SESSION_IDLE_MS,
+    operatorSessionsBegan: now - OPERATOR_SESSION_LIFE_MS,
+    operatorSessionsUsed: now - OPERATOR_SESSION_IDLE_MS,
     tokensExpired: now,
     attemptsBegan: now - ATTEMPTS_KEPT_MS,
   };

@@ -5,6 +5,7 @@ import type { AccountsStore, MakeId } from '../ports.js';
 export interface CreateOperatorPorts {
   readonly store: Pick<AccountsStore, 'change'>;
   readonly makeId: MakeId;
+  readonly nowMs: () => number;
 }
 export interface CreateOperator {
   readonly spec: OperatorCreate;
@@ -18,11 +19,14 @@ const ROOT = 'root';
 
 /** Lets somebody use the operator API under a name that nobody else has; the log names people by it. */
 export async function createOperator(
-  { store, makeId }: CreateOperatorPorts,
+  { store, makeId, nowMs }: CreateOperatorPorts,
   { spec, digest, actor, command }: CreateOperator,
 ): Promise<{ operator: OperatorView; repeated: boolean } | ManagementRefusal> {
   if (spec.name.toLowerCase() === ROOT)
     return refuse('invalid_request', "the name belongs to the deployment's own operator", 'name');
+  const expiresAt = spec.expiresAt === null ? null : Date.parse(spec.expiresAt);
+  if (expiresAt !== null && expiresAt <= nowMs())
+    return refuse('invalid_request', 'expiresAt: must lie in the future', 'expiresAt');
   return store.change(async (tx) => {
     if (command !== undefined) {
       await tx.lockCommand(command);
@@ -31,7 +35,15 @@ export async function createOperator(
     }
     const { name, role } = spec;
     const id = makeId('opr');
-    const operator = await tx.insertOperator({ id, name, role, digest, createdBy: actor, command: command ?? null });
+    const operator = await tx.insertOperator({
+      id,
+      name,
+      role,
+      digest,
+      createdBy: actor,
+      expiresAt,
+      command: command ?? null,
+    });
     if (!operator) return refuse('state_conflict', 'there is an operator with this name or token', 'name');
     const view = toOperatorView(operator);
     await tx.audit({ actor, action: 'create_operator', account: null, objectId: id, before: null, after: view });

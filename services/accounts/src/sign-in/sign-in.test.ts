@@ -350,7 +350,14 @@ test('what is over is deleted, and nothing else', async () => {
   ]);
   const now = Date.now();
   const day = 86_400_000;
-  const before = { sessionsBegan: now - 30 * day, sessionsUsed: now - 7 * day, tokensExpired: now, attemptsBegan: now };
+  const before = {
+    sessionsBegan: now - 30 * day,
+    sessionsUsed: now - 7 * day,
+    operatorSessionsBegan: now - day,
+    operatorSessionsUsed: now - day,
+    tokensExpired: now,
+    attemptsBegan: now,
+  };
   await makeSignInLeftovers(pool).forget(before, 1_000);
   const left = await world.sql.query<{ digest: string }>('SELECT digest FROM sessions WHERE user_id = $1', [id]);
   expect(left).toEqual([{ digest: kept.digest }]);

@@ -23,6 +23,10 @@ export function makeSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv): Secr
   const prefix = config.GATEWAY_KEY_PREFIXES?.[0] ?? DEFAULT_KEY_PREFIX;
   const pepper = config.GATEWAY_KEY_PEPPER;
   const digest = (secret: string): string => digestOfSecret(secret, pepper.current.reveal());
+  const digestsOf = (token: string): string[] => [
+    digest(token),
+    ...(pepper.previous ? [digestOfSecret(token, pepper.previous.reveal())] : []),
+  ];
   const { current, previous } = config.GATEWAY_OPERATOR_TOKEN;
   const rootTokens = [current, ...(previous ? [previous] : [])].map((token) => sha256(token.reveal()));
   return {
@@ -38,15 +42,13 @@ export function makeSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv): Secr
       const token = makeSecret(OPERATOR_TOKEN_PREFIX);
       return { token, digest: digest(token) };
     },
-    digestsOf: (token) => [
-      digest(token),
-      ...(pepper.previous ? [digestOfSecret(token, pepper.previous.reveal())] : []),
-    ],
+    digestsOf,
     isRootToken(token) {
       const presented = sha256(token);
       // Every candidate is compared, so that the time says nothing about which one it was.
       return rootTokens.map((root) => timingSafeEqual(root, presented)).includes(true);
     },
+    rootDigests: () => [current, ...(previous ? [previous] : [])].flatMap((token) => digestsOf(token.reveal())),
     fingerprintOf: digest,
     seal: (credential, source) => seal(credential, source, config.GATEWAY_CREDENTIALS_KEY),
     fromEnvironment(name) {

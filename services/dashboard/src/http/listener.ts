@@ -9,6 +9,8 @@ import { RequestPlace, type ListenerPlaces } from './request-place.js';
 /** Requests that are worked on at once. */
 export const REQUESTS_OPEN_MAX = 128;
 const CONNECTIONS_MAX = 512;
+/** With a trusted proxy, whose connections are nobody's: one that passes heads on as they come opens many. */
+const PROXY_CONNECTIONS_MAX = 4_096;
 /** Files and streams of one listener: they last, and have places of their own. */
 const FILES_MAX = 32;
 const STREAMS_MAX = 64;
@@ -75,7 +77,7 @@ export async function openListener(parts: ListenerParts): Promise<Listener> {
   const { host, port, perClient, proxies, serve, refuseBusy, brokenAnswer } = parts;
   const stalledMsMax = parts.stalledMsMax ?? STALLED_MS_MAX;
   const places = makePlaces(perClient);
-  const requestsOf = new PlacesByClient({ max: perClient.requests, keysMax: CONNECTIONS_MAX });
+  const requestsOf = new PlacesByClient({ max: perClient.requests, keysMax: PROXY_CONNECTIONS_MAX });
   let open = 0;
   let stopping = false;
   const server = createServer(
@@ -114,7 +116,7 @@ export async function openListener(parts: ListenerParts): Promise<Listener> {
     else socket.destroy();
   });
   server.maxHeadersCount = HEADERS_MAX;
-  server.maxConnections = CONNECTIONS_MAX;
+  server.maxConnections = proxies === 0 ? CONNECTIONS_MAX : PROXY_CONNECTIONS_MAX;
   server.timeout = 0;
   server.listen({ host, port });
   await once(server, 'listening');

@@ -6,11 +6,12 @@ export interface Arguments {
   readonly options: Readonly<Partial<Record<OptionName, string>>>;
 }
 
-export type OptionName = 'url' | 'token' | 'state' | 'file' | 'idempotency-key';
+export type OptionName = 'url' | 'token' | 'token-file' | 'state' | 'file' | 'idempotency-key';
 
 const OPTIONS: Readonly<Record<string, OptionName>> = {
   '--url': 'url',
   '--token': 'token',
+  '--token-file': 'token-file',
   '--state': 'state',
   '--file': 'file',
   '-f': 'file',

@@ -6,7 +6,8 @@ import { readArguments, type Arguments } from './read-arguments.js';
 const USAGE = `operator <METHOD> /path ['{json}' | --file f]     a file named - is standard input
 operator <collection> <verb> [id…] [--field value… | --file f]     keys rotate key_1 · accounts create --name Ada --email a@b.c
 operator apply -f file.yaml [--dry-run] [--prune]
-  --url, --token; else GATEWAY_OPERATOR_URL, GATEWAY_OPERATOR_TOKEN; else <state>/running.json (--state, default .state)
+  --url, --token-file; else GATEWAY_OPERATOR_URL, GATEWAY_OPERATOR_TOKEN or GATEWAY_OPERATOR_TOKEN_FILE; else <state>/running.json
+  (--state, default .state). --token is seen by everybody who may list this machine's processes.
 `;
 const PREFIX = '/operator/v1';
 const TIMEOUT_MS = 60_000;
@@ -55,7 +56,11 @@ export async function runOperatorCommand(line: readonly string[], env: NodeJS.Pr
 function targetOf({ options }: Arguments, env: NodeJS.ProcessEnv): Target {
   const given = {
     url: options.url ?? env['GATEWAY_OPERATOR_URL'],
-    token: options.token ?? env['GATEWAY_OPERATOR_TOKEN'],
+    token:
+      options.token ??
+      tokenOf(options['token-file']) ??
+      env['GATEWAY_OPERATOR_TOKEN'] ??
+      tokenOf(env['GATEWAY_OPERATOR_TOKEN_FILE']),
   };
   const running = given.url && given.token ? null : runningSystem(options.state ?? '.state');
   const url = given.url ?? running?.operatorUrl;
@@ -63,6 +68,11 @@ function targetOf({ options }: Arguments, env: NodeJS.ProcessEnv): Target {
   if (!url || !token) throw new Error('where the operator API is, or its token, is not known');
   const base = url.replace(/\/+$/, '');
   return { url: base.endsWith(PREFIX) ? base : base + PREFIX, token };
+}
+
+/** Without the line break at its end. */
+function tokenOf(file: string | undefined): string | undefined {
+  return file === undefined ? undefined : readFileSync(file, 'utf8').trim();
 }
 
 function runningSystem(state: string): { operatorUrl?: string; operatorToken?: string } | null {

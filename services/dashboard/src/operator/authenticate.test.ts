@@ -63,3 +63,29 @@ test.each([
 ])('Authorization %j: %d', async (authorization, status) => {
   expect((await world.send('GET', '/accounts/acc_1', { token: null, headers: { authorization } })).status).toBe(status);
 });
+
+test('wrong tokens are counted before a service is asked, and a token that was right is not refused with them', async () => {
+  const guess = (n: number): string => secretFrom('mgo_', n.toString(16).padStart(40, '0'));
+  const own = await startOperatorWorld(undefined, { options: { tokenAttempts: undefined } });
+  try {
+    own.scriptByName('accounts.get-account', () => ({ account: ACCOUNT }));
+    own.scriptByName('accounts.find-operator', (body) => {
+      const { digests } = body as { digests: string[] };
+      return { operator: digests[0] === digestOfSecret(TOKEN, PEPPER) ? OPERATOR : null };
+    });
+    const get = (token: string) => own.send('GET', '/accounts/acc_1', { token });
+    expect((await get(TOKEN)).status).toBe(200);
+    const refused = [];
+    for (let n = 1; n <= 100; n += 1) refused.push(await get(guess(n)));
+    const asked = own.asked.filter(({ name }) => name === 'accounts.find-operator').length;
+    expect(asked).toBeLessThan(30);
+    const last = refused.at(-1);
+    expect(last && [last.status, errorOf(last).code]).toEqual([429, 'too_many_attempts']);
+    expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0);
+    // Nor is the deployment's own token guessed faster, or taken from whoever uses one that is known.
+    expect((await get(ROOT_TOKEN)).status).toBe(429);
+    expect((await get(TOKEN)).status).toBe(200);
+  } finally {
+    await own.stop();
+  }
+}, 60_000);

@@ -5,7 +5,7 @@ import { refusalOfFault } from '../http/refusal-of-fault.js';
 import { sendAnswer } from '../http/send-answer.js';
 import { expressPath, isUnreadablePath, makeStrictApp } from '../http/strict-app.js';
 import type { Door } from '../ports.js';
-import { authenticate } from './authenticate.js';
+import { whoAsks } from './authenticate.js';
 import { OPERATOR_PREFIX, openApiDocument } from './openapi.js';
 import { makeOperatorMetrics } from './operator-metrics.js';
 import type { Handled, OperatorRoute } from './route.js';
@@ -39,7 +39,7 @@ async function answerUnknown(door: Door, request: Request, response: Response): 
   const unknown = refuse('not_found', `there is no such path and method; see ${OPERATOR_PREFIX}/openapi.json`);
   if (!request.path.startsWith(`${OPERATOR_PREFIX}/`)) return unknown;
   try {
-    const operator = await authenticate(door, request.headers.authorization);
+    const operator = await whoAsks(door, request, response);
     if (!isRefusal(operator)) return unknown;
     noteRefusedToken(door, request, originOf(request, response));
     return operator;

@@ -18,6 +18,7 @@ type Json = { [key: string]: unknown };
 const EVERYWHERE: readonly OperatorErrorCode[] = [
   'invalid_request',
   'invalid_operator_token',
+  'too_many_attempts',
   'operator_forbidden',
   'not_found',
   'dependency_unavailable',

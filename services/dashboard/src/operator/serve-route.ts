@@ -10,7 +10,7 @@ import { placeOf } from '../http/request-place.js';
 import { sendAnswer } from '../http/send-answer.js';
 import { sendFile } from '../http/send-file.js';
 import type { Door } from '../ports.js';
-import { authenticate } from './authenticate.js';
+import { whoAsks } from './authenticate.js';
 import { errorBody, refuseForNow } from './operator-error.js';
 import type { OperatorMetrics } from './operator-metrics.js';
 import { BODY_BOUNDS, readInput } from './read-input.js';
@@ -33,7 +33,7 @@ export async function serveRoute(
   const began = performance.now();
   const origin = originOf(request, response);
   const { requestId, client } = origin;
-  const { operator, result } = await outcomeOf(door, route, request, origin);
+  const { operator, result } = await outcomeOf(door, route, request, response);
   if (result === 'aborted') return;
   const { handled, replayed } = result;
   if (replayed) response.setHeader('idempotent-replayed', 'true');
@@ -72,7 +72,8 @@ export function sendHandled(request: Request, response: Response, handled: Handl
   return status;
 }
 
-async function outcomeOf(door: Door, route: OperatorRoute, request: Request, origin: RequestOrigin): Promise<Outcome> {
+async function outcomeOf(door: Door, route: OperatorRoute, request: Request, response: Response): Promise<Outcome> {
+  const origin = originOf(request, response);
   let operator: Operator | null = null;
   const refused = (handled: ManagementRefusal): Outcome => ({ operator, result: { handled, replayed: false } });
   try {
@@ -80,7 +81,7 @@ async function outcomeOf(door: Door, route: OperatorRoute, request: Request, ori
     // Who asks is looked up at a place; a body is awaited at none.
     const early = await place.take();
     if (early !== true) return early === 'gone' ? { operator, result: 'aborted' } : refused(refuseForNow());
-    const authenticated = await authenticate(door, request.headers.authorization);
+    const authenticated = await whoAsks(door, request, response);
     if (isRefusal(authenticated)) {
       noteRefusedToken(door, request, origin);
       return refused(authenticated);

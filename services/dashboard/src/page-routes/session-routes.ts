@@ -4,21 +4,18 @@ import {
   accountsEndSession,
   type PeopleSession,
 } from '@gateway/contracts/messages';
-import { isRefusal } from '@gateway/contracts/operator';
-import { operatorSignIn, signIn, type OperatorSession, type PageSession } from '@gateway/contracts/pages';
+import { signIn, type OperatorSession, type PageSession } from '@gateway/contracts/pages';
 import { STRANGER, UNKNOWN } from '../audit/access-log.js';
 import { setCookie } from '../domain/cookies.js';
-import { actorOf } from '../domain/operator-access.js';
 import { busy, refusePage, tooManyAttempts } from '../domain/page-refusal.js';
-import { authenticate } from '../operator/authenticate.js';
+import { findOperator } from '../pages/find-operator.js';
 import { findSession } from '../pages/identify.js';
-import { openRoute, operatorRoute, userRoute, type PageContext, type PageHandled } from '../pages/page-route.js';
+import { openRoute, userRoute, type PageContext, type PageHandled } from '../pages/page-route.js';
 
 const SESSION_COOKIE_SECONDS = 30 * 86_400;
-const OPERATOR_SECONDS = 8 * 3_600;
 
 /** The session as the pages see it. `user` null: nobody but perhaps an operator. */
-function viewOf(
+export function viewOf(
   { door }: PageContext,
   session: PeopleSession | null,
   operator: OperatorSession | null,
@@ -32,12 +29,9 @@ function viewOf(
   };
 }
 
-/** The operator of the cookie; asked each time, so that a deleted one is refused at once. */
-async function operatorOf({ door, cookies }: PageContext): Promise<OperatorSession | null> {
-  const token = cookies.operator === null ? null : door.sessions.openOperator(cookies.operator, door.clock.nowMs());
-  if (token === null) return null;
-  const operator = await authenticate(door, `Bearer ${token}`);
-  return isRefusal(operator) ? null : { name: operator.name, role: operator.role };
+async function operatorOf(context: PageContext): Promise<OperatorSession | null> {
+  const operator = await findOperator(context);
+  return operator && { name: operator.name, role: operator.role };
 }
 
 export const SESSION_ROUTES = [
@@ -77,32 +71,6 @@ export const SESSION_ROUTES = [
   }),
   signOutRoute('signOut', '/sign-out', false),
   signOutRoute('signOutEverywhere', '/sign-out-everywhere', true),
-  openRoute({
-    id: 'operatorSignIn',
-    method: 'POST',
-    path: '/operator/sign-in',
-    body: operatorSignIn,
-    async handle(context): Promise<PageHandled> {
-      const { door, cookies, origin, body } = context;
-      const operator = await authenticate(door, `Bearer ${body.token}`);
-      if (isRefusal(operator)) {
-        door.access.refused({ action: 'operator_token_refused', actor: STRANGER, objectId: UNKNOWN, origin });
-        return operator;
-      }
-      await door.access.noted({ action: 'operator_sign_in', actor: actorOf(operator), objectId: operator.id, origin });
-      const sealed = door.sessions.sealOperator(body.token, door.clock.nowMs() + OPERATOR_SECONDS * 1000);
-      const session = await findSession(door, cookies.session);
-      const bound = session === null ? sealed : (cookies.session ?? sealed);
-      const view = viewOf(context, session, { name: operator.name, role: operator.role }, bound);
-      return { status: 200, body: view, cookies: [setCookie('operator', sealed, OPERATOR_SECONDS, door.settings)] };
-    },
-  }),
-  operatorRoute({
-    id: 'operatorSignOut',
-    method: 'POST',
-    path: '/operator/sign-out',
-    handle: ({ door }) => Promise.resolve({ status: 204, cookies: [setCookie('operator', '', 0, door.settings)] }),
-  }),
 ];
 
 function signOutRoute(id: string, path: string, everywhere: boolean) {

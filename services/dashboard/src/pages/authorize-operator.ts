@@ -1,17 +1,18 @@
-import type { IncomingMessage } from 'node:http';
+import type { Request, Response } from 'express';
 import type { PageRefusal } from '../domain/page-refusal.js';
+import { setSignedIn } from '../operator/authenticate.js';
+import { findOperator } from './find-operator.js';
 import { refuseNoOperator } from './identify.js';
 import type { PageContext } from './page-route.js';
 
-/**
- * Puts the token of the operator's session in the place of an Authorization header, whatever came there; the operator API then judges
- * it as ever. Null: done.
- */
-export function authorizeOperator(context: PageContext, request: IncomingMessage): PageRefusal | null {
-  const refusal = refuseNoOperator(context, request);
-  if (refusal !== null) return refusal;
-  const { sessions, clock } = context.door;
-  const token = sessions.openOperator(context.cookies.operator ?? '', clock.nowMs());
-  request.headers.authorization = `Bearer ${token ?? ''}`;
-  return null;
+/** Puts the operator of the session in the place of an Authorization header, whatever came there. Null: done. */
+export async function authorizeOperator(
+  context: PageContext,
+  request: Request,
+  response: Response,
+): Promise<PageRefusal | null> {
+  const operator = await findOperator(context);
+  const refusal = refuseNoOperator(context, operator, request);
+  if (operator !== null && refusal === null) setSignedIn(response, operator);
+  return refusal;
 }

@@ -1,12 +1,14 @@
 import { accountsFindSession, objectId, type PeopleSession } from '@gateway/contracts/messages';
 import type { SessionAccount } from '@gateway/contracts/pages';
 import type { IncomingMessage } from 'node:http';
+import type { Operator } from '../domain/operator-access.js';
 import { refusePage, type PageRefusal } from '../domain/page-refusal.js';
 import type { PagesDoor } from '../page-ports.js';
+import { findOperator } from './find-operator.js';
 import type { PageContext, PageRoute } from './page-route.js';
+import { isSessionForm } from './session-form.js';
 
 export const CSRF_HEADER = 'x-csrf-token';
-const SESSION_FORM = /^[A-Za-z0-9_-]{43}$/;
 
 export interface Identified {
   readonly session: PeopleSession;
@@ -16,7 +18,7 @@ export interface Identified {
 
 /** The session of a cookie that has the form of one; asked each time, so that a sign-out holds at once. */
 export async function findSession(door: PagesDoor, cookie: string | null): Promise<PeopleSession | null> {
-  if (cookie === null || !SESSION_FORM.test(cookie)) return null;
+  if (cookie === null || !isSessionForm(cookie)) return null;
   const digests = door.sessions.digestsOf(cookie);
   return (await door.services.request(accountsFindSession, { digests })).session;
 }
@@ -33,7 +35,10 @@ export async function identify(
 ): Promise<Partial<Identified> | PageRefusal> {
   const foreign = route.method === 'GET' ? null : refuseForeign(door, request);
   if (foreign !== null || route.access === 'anyone') return foreign ?? {};
-  if (route.access === 'operator') return refuseNoOperator({ door, cookies }, request) ?? {};
+  if (route.access === 'operator') {
+    const operator = await findOperator({ door, cookies });
+    return refuseNoOperator({ door, cookies }, operator, request) ?? {};
+  }
   const session = await findSession(door, cookies.session);
   if (session === null) return refusePage('not_signed_in', 'sign in first');
   const csrf = route.method === 'GET' ? null : refuseCsrf(door, request, [cookies.session]);
@@ -56,10 +61,10 @@ export async function identify(
 /** Whether an operator's session is there, and the request comes with its token. */
 export function refuseNoOperator(
   { door, cookies }: Pick<PageContext, 'door' | 'cookies'>,
+  operator: Operator | null,
   request: IncomingMessage,
 ): PageRefusal | null {
-  const isOpen = cookies.operator !== null && door.sessions.openOperator(cookies.operator, door.clock.nowMs()) !== null;
-  if (!isOpen) return refusePage('not_signed_in', 'sign in as an operator first');
+  if (operator === null) return refusePage('not_signed_in', 'sign in as an operator first');
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   return isRead
     ? null

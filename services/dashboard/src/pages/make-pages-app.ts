@@ -1,7 +1,8 @@
 import type { Express, NextFunction, Request, Response } from 'express';
-import { refusePage } from '../domain/page-refusal.js';
+import { busy, refusePage } from '../domain/page-refusal.js';
 import { CSP_REPORT_PATH, setCommonHeaders } from '../http/page-headers.js';
 import { refusalOfFault } from '../http/refusal-of-fault.js';
+import { placeOf } from '../http/request-place.js';
 import { expressPath, isUnreadablePath, makeStrictApp } from '../http/strict-app.js';
 import { sendWebFile } from '../http/web-files.js';
 import { OPERATOR_PREFIX } from '../operator/openapi.js';
@@ -31,20 +32,15 @@ export function makePagesApp({ door, routes, web, operatorApp }: PagesParts): Ex
     next();
   });
   app.post(CSP_REPORT_PATH, (request, response) => takePolicyReport(door, metrics, request, response));
+  const { operatorsEnabled } = door.settings.config;
   for (const route of routes) {
+    if (!operatorsEnabled && route.path.startsWith('/operator/')) continue;
     const method = route.method.toLowerCase() as 'get' | 'put' | 'post' | 'delete';
     app[method](PAGES_PREFIX + expressPath(route.path), (request, response) =>
       servePage(door, metrics, route, request, response),
     );
   }
-  app.use(`${PAGES_PREFIX}${OPERATOR_PREFIX}`, async (request: Request, response: Response) => {
-    const context = contextOf(door, request, response);
-    const refusal = authorizeOperator(context, request);
-    if (refusal !== null) return void (await sendPage(context, request, response, refusal));
-    // Below the mount the path is without its prefix; the operator API knows it with its own.
-    request.url = `${OPERATOR_PREFIX}${request.url}`;
-    operatorApp(request, response);
-  });
+  if (operatorsEnabled) serveOperators(app, door, operatorApp);
   app.use(async (request: Request, response: Response) => {
     const isPage = request.method === 'GET' || request.method === 'HEAD';
     const isApi = request.path === PAGES_PREFIX || request.path.startsWith(`${PAGES_PREFIX}/`);
@@ -61,4 +57,18 @@ export function makePagesApp({ door, routes, web, operatorApp }: PagesParts): Ex
     await sendPage(context, request, response, refusal);
   });
   return app;
+}
+
+/** The operator API below the pages, for operators who are signed in there. */
+function serveOperators(app: Express, door: PagesDoor, operatorApp: Express): void {
+  app.use(`${PAGES_PREFIX}${OPERATOR_PREFIX}`, async (request: Request, response: Response) => {
+    const context = contextOf(door, request, response);
+    const taken = await placeOf(request).take();
+    if (taken === 'gone') return;
+    const refusal = taken ? await authorizeOperator(context, request, response) : busy();
+    if (refusal !== null) return void (await sendPage(context, request, response, refusal));
+    // Below the mount the path is without its prefix; the operator API knows it with its own.
+    request.url = `${OPERATOR_PREFIX}${request.url}`;
+    operatorApp(request, response);
+  });
 }

@@ -1,12 +1,19 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { secretFrom } from '@gateway/contracts/ids';
+import { digestOfSecret, secretFrom } from '@gateway/contracts/ids';
 import { MESSAGES } from '@gateway/contracts/messages';
 import { PAGE_ERRORS, type PageErrorCode } from '@gateway/contracts/pages';
 import { until } from '@gateway/testkit';
-import { EXAMPLES, exportPage, KEY, RECORD, REQUEST_ID } from '../../test/examples.js';
-import { errorOf, ROOT_TOKEN, type Answer } from '../../test/operator-world.js';
+import { EXAMPLES, exportPage, KEY, OPERATOR, RECORD, REQUEST_ID } from '../../test/examples.js';
+import { errorOf, OLD_PEPPER, OLD_ROOT_TOKEN, PEPPER, ROOT_TOKEN, type Answer } from '../../test/operator-world.js';
 import { NO_RECORD, PAGE_EXAMPLES, PASSWORD, TOKEN, type PageExample } from '../../test/page-examples.js';
-import { DASHBOARD_ORIGIN, PEOPLE, startPagesWorld, type PagesWorld, type Who } from '../../test/pages-world.js';
+import {
+  DASHBOARD_ORIGIN,
+  PEOPLE,
+  ROOT_COOKIE,
+  startPagesWorld,
+  type PagesWorld,
+  type Who,
+} from '../../test/pages-world.js';
 import { PAGE_TABLE } from '../page-routes/page-table.js';
 import type { PageRoute } from './page-route.js';
 
@@ -32,11 +39,9 @@ const withSession = rows.filter(([, route]) => route.access !== 'anyone' && rout
 const changing = rows.filter(([, route]) => route.method !== 'GET');
 
 const pathOf = (example: PageExample, account = 'acc_1'): string => `/api${example.path.replace('{account}', account)}`;
-const operatorCookie = (): string => `gw_operator=${world.secrets.sealOperator(ROOT_TOKEN, Date.now() + 60_000)}`;
 const headersOf = (route: PageRoute): Record<string, string> => {
   if (route.access !== 'operator') return {};
-  const cookie = operatorCookie();
-  return { cookie, 'x-csrf-token': world.secrets.csrfTokenOf(cookie.slice('gw_operator='.length)) };
+  return { cookie: `gw_operator=${ROOT_COOKIE}`, 'x-csrf-token': world.secrets.csrfTokenOf(ROOT_COOKIE) };
 };
 const ask = (
   route: PageRoute,
@@ -53,6 +58,7 @@ const ask = (
     headers,
   });
 };
+const digestsOf = (token: string): string[] => [digestOfSecret(token, PEPPER), digestOfSecret(token, OLD_PEPPER)];
 const expectError = (answer: Answer, code: PageErrorCode): void => {
   expect({ status: answer.status, code: errorOf(answer)?.code }).toEqual({ status: PAGE_ERRORS[code], code });
   expect(errorOf(answer).request_id).toBe(answer.headers.get('x-gateway-request-id'));
@@ -66,6 +72,7 @@ test('every route has one example, and every message that is for the dashboard i
   const used = new Set(examples.flatMap(({ answers }) => Object.keys(answers)));
   const ofDoors = [
     'accounts.note-access',
+    'accounts.find-operator-session',
     'accounts.begin-idempotent',
     'accounts.end-idempotent',
     'billing.apply-plans',
@@ -438,12 +445,12 @@ test('no secret is on the bus, in a log line or in an answer that is not its own
   for (const secret of secrets) expect(text).not.toContain(secret);
 });
 
-test("an operator's session is a sealed cookie, for which the operator API's own rules hold", async () => {
+test("an operator's session has a cookie of its own, for which the operator API's own rules hold", async () => {
   const signIn = await world.send('POST', '/api/operator/sign-in', { who: null, body: { token: ROOT_TOKEN } });
   expect(signIn.status).toBe(200);
   expect(signIn.body).toMatchObject({ user: null, accounts: [], operator: { name: 'root', role: 'admin' } });
   const [line = ''] = signIn.headers.getSetCookie();
-  expect(line).toMatch(/^gw_operator=v1\.[\w.-]+; Path=\/; HttpOnly; Max-Age=28800; SameSite=Strict$/);
+  expect(line).toMatch(/^gw_operator=[\w-]{43}; Path=\/; HttpOnly; Max-Age=28800; SameSite=Strict$/);
   expect(line).not.toContain(ROOT_TOKEN);
   const cookie = line.slice(0, line.indexOf(';'));
   const csrf = signIn.body['csrfToken'] as string;
@@ -467,16 +474,57 @@ test("an operator's session is a sealed cookie, for which the operator API's own
   expectError(await world.send('GET', '/api/operator/v1/accounts'), 'not_signed_in');
   const bearer = { authorization: `Bearer ${ROOT_TOKEN}` };
   expectError(await world.send('GET', '/api/operator/v1/accounts', { who: null, headers: bearer }), 'not_signed_in');
-  const over = `gw_operator=${world.secrets.sealOperator(ROOT_TOKEN, Date.now() - 1)}`;
-  expectError(await asOperator('GET', '/accounts', { cookie: over }), 'not_signed_in');
   expectError(await asOperator('GET', '/accounts', { cookie: `${cookie.slice(0, -4)}AAAA` }), 'not_signed_in');
-  // Somebody who is no operator any more.
-  const gone = secretFrom('mgo_', 'b'.repeat(40));
-  world.scriptByName('accounts.find-operator', () => ({ operator: null }));
-  const deleted = `gw_operator=${world.secrets.sealOperator(gone, Date.now() + 60_000)}`;
-  expectError(await asOperator('GET', '/accounts', { cookie: deleted }), 'invalid_operator_token');
   expectError(await asOperator('GET', '/nothing'), 'not_found');
+  const people = { cookie: `gw_operator=${PEOPLE.owner.cookie}` };
+  expectError(await asOperator('GET', '/accounts', people), 'not_signed_in');
 });
+
+test("an operator's sign-out ends the session: the cookie of before opens nothing, root's neither", async () => {
+  const named = secretFrom('mgo_', 'c'.repeat(40));
+  world.scriptByName('accounts.find-operator', () => ({ operator: OPERATOR }));
+  world.script(EXAMPLES['listAccounts']?.answers ?? {});
+  for (const token of [ROOT_TOKEN, named]) {
+    const signIn = await world.send('POST', '/api/operator/sign-in', { who: null, body: { token } });
+    const [line = ''] = signIn.headers.getSetCookie();
+    const headers = { cookie: line.slice(0, line.indexOf(';')), 'x-csrf-token': String(signIn.body['csrfToken']) };
+    const list = () => world.send('GET', '/api/operator/v1/accounts', { who: null, headers });
+    expect((await list()).status).toBe(200);
+    expect((await world.send('POST', '/api/operator/sign-out', { who: null, headers })).status).toBe(204);
+    expectError(await list(), 'not_signed_in');
+    expectError(await world.send('GET', '/api/session', { who: null, headers }), 'not_signed_in');
+  }
+});
+
+test("a session of an operator is asked for with the tokens that are root's now, and made without any", async () => {
+  await world.send('POST', '/api/operator/sign-in', { who: null, body: { token: ROOT_TOKEN } });
+  const [rootDigest] = digestsOf(ROOT_TOKEN);
+  const made = world.asked.find(({ name }) => name === 'accounts.create-operator-session')?.body;
+  expect(made?.['holder']).toEqual({ kind: 'root', rootDigest });
+  await world.send('GET', '/api/session', { who: null, headers: { cookie: `gw_operator=${ROOT_COOKIE}` } });
+  const found = world.asked.find(({ name }) => name === 'accounts.find-operator-session')?.body;
+  expect(found?.['rootDigests']).toEqual([...digestsOf(ROOT_TOKEN), ...digestsOf(OLD_ROOT_TOKEN)]);
+});
+
+test('an operator signs in nowhere on the pages where that is not switched on', async () => {
+  const off = await startPagesWorld({ GATEWAY_DASHBOARD_OPERATORS: false });
+  try {
+    const headers = { cookie: `gw_operator=${ROOT_COOKIE}`, 'x-csrf-token': off.secrets.csrfTokenOf(ROOT_COOKIE) };
+    for (const [method, path, body] of [
+      ['POST', '/api/operator/sign-in', { token: ROOT_TOKEN }],
+      ['POST', '/api/operator/sign-out', {}],
+      ['GET', '/api/operator/v1/accounts', undefined],
+      ['GET', '/api/operator/v1/openapi.json', undefined],
+    ] as const) {
+      expectError(await off.send(method, path, { who: null, headers, ...(body ? { body } : {}) }), 'not_found');
+    }
+    expectError(await off.send('GET', '/api/session', { who: null, headers }), 'not_signed_in');
+    expect((await off.send('GET', '/api/config', { who: null })).body).toMatchObject({ operatorsEnabled: false });
+    expect(off.asked).toEqual([]);
+  } finally {
+    await off.stop();
+  }
+}, 60_000);
 
 test('a turn of the playground streams as it comes, with the id of the call', async () => {
   // Of the member who makes it, so that their cap binds and the call is theirs.

@@ -3,14 +3,15 @@ import type { PageSession } from '@gateway/contracts/pages';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useNavigate } from 'react-router';
-import { SESSION_KEY } from '../../api/queries.js';
+import { SESSION_KEY, useConfig } from '../../api/queries.js';
 import { keepCsrfToken, request } from '../../api/request.js';
 import { Door } from '../../layout/door.js';
 import { ErrorNotice } from '../../ui/notice.js';
 
-/** An operator's token opens a session of eight hours; the token itself is not kept in the browser. */
+/** An operator's token opens a session of at most eight hours; the token itself is not kept in the browser. */
 export function Component() {
   const client = useQueryClient();
+  const config = useConfig();
   const navigate = useNavigate();
   const [token, setToken] = useState('');
   const signIn = useMutation({
@@ -21,10 +22,17 @@ export function Component() {
       void navigate('/operator', { replace: true });
     },
   });
+  if (config.data?.operatorsEnabled === false) {
+    return (
+      <Door title="Operator sign-in" about="Operators do not sign in here: this deployment has not switched that on.">
+        <Link to="/sign-in">Sign in as a user instead</Link>
+      </Door>
+    );
+  }
   return (
     <Door
       title="Operator sign-in"
-      about="For whoever runs this gateway. The session ends after 8 hours."
+      about="For whoever runs this gateway. The session ends after 30 minutes without use, and after 8 hours."
       foot={<Link to="/sign-in">Sign in as a user instead</Link>}
     >
       <form
