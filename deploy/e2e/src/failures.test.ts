@@ -55,24 +55,28 @@ test('a closed listener fails over to the other source; both attempts are on the
   await expectGateEmpty(account);
 });
 
-test.each([429, 502, 503, 504])('a source that answers %i is passed over', async (status) => {
-  const { secret, model, upstream, url } = await setUp(2);
-  simulator.script({ model: upstream, listener: 'a', steps: [{ status }] });
-  const answer = await chat(url, secret, { model: model.id, messages: HELLO, stream: true });
-  expect([answer.status, answer.cut]).toEqual([200, false]);
-  const { record } = await system.operator.record(answer.requestId);
-  expect(record.attempts).toMatchObject([
-    { outcome: 'rejected', status },
-    { outcome: 'completed', status: 200 },
-  ]);
-});
+test.each([401, 402, 403, 404, 408, 429, 500, 502, 503, 504])(
+  'a source that answers %i is passed over',
+  async (status) => {
+    const { secret, model, upstream, url } = await setUp(2);
+    simulator.script({ model: upstream, listener: 'a', steps: [{ status }] });
+    const answer = await chat(url, secret, { model: model.id, messages: HELLO, stream: true });
+    expect([answer.status, answer.cut]).toEqual([200, false]);
+    const { record } = await system.operator.record(answer.requestId);
+    expect(record.attempts).toMatchObject([
+      { outcome: 'rejected', status },
+      { outcome: 'completed', status: 200 },
+    ]);
+  },
+);
 
 const ALL_FAIL = [
   [[429, 429], 429, 'rate_limit_exceeded'],
   [[503, 500], 500, 'upstream_error'],
-  [[503, 401], 401, 'upstream_auth_error'],
-  [[503, 403], 403, 'upstream_auth_error'],
-  [[502, 404], 404, 'model_not_found'],
+  [[503, 401], 503, 'upstream_error'],
+  [[403, 429], 429, 'rate_limit_exceeded'],
+  [[401, 403], 403, 'upstream_auth_error'],
+  [[403, 404], 404, 'model_not_found'],
   [[400, 200], 400, 'invalid_request'],
 ] as const;
 

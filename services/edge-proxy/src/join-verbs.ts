@@ -130,7 +130,10 @@ function hearBus(
     if (left === undefined) beats.report(tokens);
     else edge.replicas.left(left, monotonicMs());
   });
-  catalog.onChange(() => mirroredReport.tell());
+  catalog.onChange(() => {
+    edge.health.renew((source) => catalog.source(source), edge.clock.nowMs());
+    mirroredReport.tell();
+  });
   bus.onReconnect(() => {
     journal.retryNow();
     mirroredReport.tell();

@@ -108,7 +108,10 @@ const FIRST_FRAMES = {
   chat: 'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"half"}}]}\n\n',
   completions:
     'data: {"id":"c","object":"text_completion","choices":[{"index":0,"text":"half","finish_reason":null}]}\n\n',
-  responses: `event: response.created\ndata: ${JSON.stringify({ type: 'response.created', sequence_number: 0, response: { id: 'resp_1', object: 'response', status: 'in_progress', output: [] } })}\n\n`,
+  // What only begins a response is kept back.
+  responses:
+    `event: response.created\ndata: ${JSON.stringify({ type: 'response.created', sequence_number: 0, response: { id: 'resp_1', object: 'response', status: 'in_progress', output: [] } })}\n\n` +
+    `event: response.output_item.added\ndata: ${JSON.stringify({ type: 'response.output_item.added', sequence_number: 1, output_index: 0, item: { type: 'message', id: 'msg_1', role: 'assistant', status: 'in_progress', content: [] } })}\n\n`,
 };
 
 test.each(['chat', 'completions', 'responses'] as const)(

@@ -75,7 +75,10 @@ function beginTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, facts: T
 /** The record of the try, and what its source, the counters and the operator get of it. */
 function endTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, { judged }: Tried): void {
   const { source } = opened;
-  const isRefused = edge.health.ended(source.id, judged, edge.clock.nowMs(), call.account);
+  const isRefused = edge.health.ended(source.id, judged, edge.clock.nowMs(), {
+    account: call.account,
+    entry: opened,
+  });
   call.attempts.push(recordOf(judged, opened, call.startedAt));
   edge.metrics.attemptEnded(judged.outcome);
   edge.providerTexts.heard({ source: source.id, requestId: call.id, judged });

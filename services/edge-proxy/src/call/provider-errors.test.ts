@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { UsageEvent } from '@gateway/contracts/messages';
+import { until } from '@gateway/testkit';
 import { begin, chat, send, type Answer } from '../../test/client.js';
 import { startEdgeWorld, type EdgeWorld } from '../../test/edge-world.js';
 import { TEST_ACCOUNT } from '../../test/fake-admission.js';
@@ -74,6 +75,23 @@ describe('a source that cannot serve us', () => {
         facts: expect.objectContaining({ source: model.ids[0], status: 401, class: 'credential' }),
       }),
     );
+  });
+
+  test('is used again as soon as its entry in the catalog is another one', async () => {
+    const model = await twoSources();
+    say(model, 'a', 401, '');
+    expect(await triedBy(model)).toEqual([0, 1]);
+    world.provider.clearScripts();
+    expect(await triedBy(model)).toEqual([1]);
+    const before = world.mirrored.length;
+    await world.publishCatalog(({ sources }) => {
+      const at = sources.findIndex(({ id }) => id === model.ids[0]);
+      sources[at] = { ...(sources[at] as (typeof sources)[number]), weight: 2 };
+    });
+    await until('the catalog is with the edge', () =>
+      world.mirrored.slice(before).some(({ revision }) => revision === world.revision()),
+    );
+    expect(await triedBy(model)).toEqual([0]);
   });
 
   test('what one account may have caused rests it only when several met it', async () => {

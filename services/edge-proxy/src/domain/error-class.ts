@@ -50,8 +50,9 @@ export function classifyError({ status: answered, said, errorType, upstreamModel
   if (status !== null && (status < 400 || status > 599)) return is('foreign');
   if (said?.moderated === true || has(CONTENT_CODES) || CONTENT_TEXT.test(text)) return is('content');
   const isOpen = status === null || MAY_BE_OURS.has(status);
-  if (status === 402 || (isOpen && (has(FUNDS_CODES) || FUNDS_TEXT.test(text)))) return is('funds', true);
-  if (status === 401 || (isOpen && (has(CREDENTIAL_CODES) || CREDENTIAL_TEXT.test(text))))
+  const tells = status === null || status === 400 || status === 401 || status === 403 || status === 429;
+  if (status === 402 || (isOpen && (has(FUNDS_CODES) || (tells && FUNDS_TEXT.test(text))))) return is('funds', true);
+  if (status === 401 || (isOpen && (has(CREDENTIAL_CODES) || (tells && CREDENTIAL_TEXT.test(text)))))
     return is('credential', true);
   if (isOpen && (has(ITEM_CODES) || ITEM_TEXT.test(text))) return is('item');
   if (isOpen && (has(MODEL_CODES) || ((status === 403 || status === 404) && MODEL_TEXT.test(text)))) {

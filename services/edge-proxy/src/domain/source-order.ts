@@ -107,6 +107,11 @@ export function noteOutcome(
   return { ...rests, refusals: refusedUntilMs > nowMs ? refusals : 0 };
 }
 
+/** What was refused under an earlier entry of the source says nothing of this one. */
+export function noteNewEntry(health: SourceHealth): SourceHealth {
+  return { ...health, refusedUntilMs: 0, refusals: 0, doubts: [] };
+}
+
 /** Calls that were under way when the rest began do not lengthen it. */
 function refused(before: SourceHealth, nowMs: number): SourceHealth {
   if (before.refusedUntilMs > nowMs) return before;

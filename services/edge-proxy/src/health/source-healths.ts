@@ -1,6 +1,7 @@
 import type { AttemptRecord } from '@gateway/contracts/messages';
 import type { JudgedAttempt } from '../domain/judge-attempt.js';
-import { isResting, noteOutcome, noteStart, type SourceHealth } from '../domain/source-order.js';
+import { isResting, noteNewEntry, noteOutcome, noteStart, type SourceHealth } from '../domain/source-order.js';
+import type { OpenedSource } from '../ports.js';
 
 /** What is remembered of a source that was tried, and how its last attempt ended. */
 export interface KnownSource {
@@ -9,6 +10,14 @@ export interface KnownSource {
   readonly lastStatus: number | null;
   /** Epoch milliseconds, null before the first attempt has ended. */
   readonly lastAt: number | null;
+  /** The source's entry by which it was tried last; null: not known. */
+  readonly entry: OpenedSource | null;
+}
+
+/** Whose call an attempt was, and by which entry of its source. */
+export interface TriedBy {
+  readonly account: string;
+  readonly entry: OpenedSource;
 }
 
 /** What this edge remembers of the sources that it has tried. An unknown one has shown nothing bad. */
@@ -34,18 +43,31 @@ export class SourceHealths {
 
   /**
    * An attempt has ended. True: the source cannot serve us, and its operator is to be told.
-   * @param account whose call it was; null: it is not known
    */
-  ended(source: string, judged: JudgedAttempt, nowMs: number, account: string | null = null): boolean {
+  ended(source: string, judged: JudgedAttempt, nowMs: number, by: TriedBy | null = null): boolean {
     const before = this.get(source);
-    const health = noteOutcome(before, judged, nowMs, account);
+    const health = noteOutcome(before, judged, nowMs, by?.account);
     const began = health.refusals > (before?.refusals ?? 0);
     this.#note(
       source,
-      { health, lastOutcome: judged.outcome, lastStatus: judged.status, lastAt: Math.floor(nowMs) },
+      {
+        health,
+        lastOutcome: judged.outcome,
+        lastStatus: judged.status,
+        lastAt: Math.floor(nowMs),
+        entry: by?.entry ?? null,
+      },
       nowMs,
     );
     return judged.refusal === 'certain' || (judged.refusal === 'unclear' && began);
+  }
+
+  /** The catalog has changed: a source that refused us under another entry (a new credential, a mended path) may serve us now. */
+  renew(entryOf: (source: string) => OpenedSource | undefined, nowMs: number): void {
+    for (const [source, known] of this.#known) {
+      if (known.entry === null || known.entry === entryOf(source)) continue;
+      this.#note(source, { ...known, entry: null, health: noteNewEntry(known.health) }, nowMs);
+    }
   }
 
   /** Forgets those that `isKept` does not want, and gives the others. */
@@ -61,4 +83,4 @@ export class SourceHealths {
   }
 }
 
-const UNTRIED = { lastOutcome: null, lastStatus: null, lastAt: null };
+const UNTRIED = { lastOutcome: null, lastStatus: null, lastAt: null, entry: null };
