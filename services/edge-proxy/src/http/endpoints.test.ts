@@ -133,7 +133,9 @@ const CUT: Readonly<Record<(typeof STREAMED)[number], readonly [string, boolean]
     false,
   ],
   '/v1/responses': [
-    'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"resp_7","usage":null}}\n\n',
+    // What only begins a response would be kept back.
+    'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"resp_7","usage":null}}\n\n' +
+      'event: response.output_item.added\ndata: {"type":"response.output_item.added","sequence_number":1,"item":{"type":"message"}}\n\n',
     true,
   ],
 };
@@ -150,7 +152,7 @@ test.each(STREAMED)(
     const last = text.trimEnd().split('\n').at(-1) ?? '';
     expect(JSON.parse(last.slice('data: '.length))).toMatchObject({ error: { code: 'upstream_timeout' } });
     if (path === '/v1/responses')
-      expect(text).toContain('"type":"response.failed","sequence_number":1,"response":{"id":"resp_7"');
+      expect(text).toContain('"type":"response.failed","sequence_number":2,"response":{"id":"resp_7"');
     expect(await world.eventOf(idOf(answer))).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
   },
 );
