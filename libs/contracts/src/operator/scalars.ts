@@ -10,7 +10,10 @@ const PLACES_MAX = 9;
 const PLACES = `(?:[.][0-9]{1,${PLACES_MAX}})?`;
 const WHOLE_ABOVE_ZERO = '(?:[1-9][0-9]{0,5}|[1-8][0-9]{6})';
 const MOST = `9000000(?:[.]0{1,${PLACES_MAX}})?`;
-const BELOW_ONE = Array.from({ length: PLACES_MAX }, (_, zeros) => `0{${zeros}}[1-9][0-9]{0,${PLACES_MAX - 1 - zeros}}`);
+const BELOW_ONE = Array.from(
+  { length: PLACES_MAX },
+  (_, zeros) => `0{${zeros}}[1-9][0-9]{0,${PLACES_MAX - 1 - zeros}}`,
+);
 const ABOVE_ZERO = `(?:${WHOLE_ABOVE_ZERO}${PLACES}|0[.](?:${BELOW_ONE.join('|')})|${MOST})`;
 const AMOUNT = `(?:(?:0|${WHOLE_ABOVE_ZERO})${PLACES}|${MOST})`;
 const AMOUNT_TEXT = 'decimal string of USD such as "12.50", at most nine places and 9,000,000';

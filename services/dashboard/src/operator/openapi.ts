@@ -76,7 +76,10 @@ function contentOf(route: OperatorRoute, schema: Json): Json {
 }
 
 /** A path says `{publisher}/{model}`, its row of the table reads both as one `modelId`. */
-const HALVES_OF_MODEL_ID: Readonly<Record<string, string>> = { publisher: PUBLISHER_PATTERN, model: MODEL_NAME_PATTERN };
+const HALVES_OF_MODEL_ID: Readonly<Record<string, string>> = {
+  publisher: PUBLISHER_PATTERN,
+  model: MODEL_NAME_PATTERN,
+};
 
 function pathParameters(route: OperatorRoute): Json[] {
   return [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
