@@ -13,6 +13,9 @@ import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES } from '.
 import { casesOfRun, table, writeSection } from './figures.js';
 import { httpCase, type HttpCase } from './fuzz-http-cases.js';
 
+/** An answer of every endpoint. */
+const ANSWER = '{"choices":[],"content":[],"data":[],"output":[],"input_tokens":1}';
+
 /** Cases of the short run, which every test run does; `npm run prove:fuzz` sets more. */
 const CASES_DEFAULT = 1_500;
 /** A shorter run is printed, but does not replace the committed figures. */
@@ -44,7 +47,7 @@ beforeAll(async () => {
     request.on('end', () => {
       const isStream = /"stream":true/.test(body);
       response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
-      response.end(isStream ? 'data: {"choices":[]}\n\ndata: [DONE]\n\n' : '{"choices":[],"data":[],"output":[]}');
+      response.end(isStream ? 'data: {"choices":[]}\n\ndata: [DONE]\n\n' : ANSWER);
     });
   });
   await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
