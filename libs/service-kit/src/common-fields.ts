@@ -123,9 +123,9 @@ export const COMMON_FIELDS = {
   GATEWAY_BEAT_MS: field.durationMs({ doc: 'time between two beats of an edge', default: 2_000 }),
   GATEWAY_SWEEP_MS: field.durationMs({ doc: 'time between two sweeps of a bucket', default: 1_000 }),
   GATEWAY_READ_ON_MS: field.durationMs({
-    doc: 'how long an answer is read on after its client has left, to learn the usage',
+    doc: 'how long an answer is read on at most after its client has left, to learn the usage; without it: to its end, at most to the deadline of the call (a stream: until it is silent for as long)',
     min: 0,
-    default: 60_000,
+    default: null,
   }),
   GATEWAY_DRAIN_MS: field.durationMs({
     doc: 'how long running calls may finish after a stop',

@@ -237,7 +237,7 @@ test('the shared durations have the defaults that the protocol was checked with'
     GATEWAY_EXPIRY_MS: '120000',
     GATEWAY_BEAT_MS: '2000',
     GATEWAY_SWEEP_MS: '1000',
-    GATEWAY_READ_ON_MS: '60000',
+    GATEWAY_READ_ON_MS: null,
     GATEWAY_DRAIN_MS: '660000',
     GATEWAY_UPSTREAM_DEADLINE_MS: '600000',
     GATEWAY_TEST_CONTROLS: 'off',

@@ -39,6 +39,8 @@ export class FakeGate {
   token = 'run1-0001';
   /** Sources that an admission of a model names. */
   readonly sources = new Map<string, string[]>();
+  /** Prices that an admission of a model names instead of {@link TEST_PRICE}. */
+  readonly prices = new Map<string, PricedVersion>();
   readonly batches: { replica: string; batch: Batch }[] = [];
   readonly releases: ReleaseEntry[] = [];
   readonly beats: ReceivedOf<typeof edgeBeat>[] = [];
@@ -82,7 +84,7 @@ export class FakeGate {
       bucket: this.bucket,
       token: this.token,
       hold: isBilled ? hold : null,
-      price: isBilled ? TEST_PRICE : null,
+      price: isBilled ? (this.prices.get(entry.model ?? '') ?? TEST_PRICE) : null,
       sources,
       repeated,
     };

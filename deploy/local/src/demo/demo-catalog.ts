@@ -144,5 +144,6 @@ export function demoSource(model: DemoModel, listener: 0 | 1, baseUrl: string): 
     priority: listener,
     streamUsage: true,
     cancelStopsBilling: model.provider === 'open-models',
+    totalExtra: 'reasoning',
   };
 }

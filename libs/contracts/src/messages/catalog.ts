@@ -19,7 +19,7 @@ import { priceFigures } from './call.js';
 import { managementBy } from './management.js';
 import { published, request } from './message.js';
 import type { ServiceName } from './message.js';
-import { count, endpoint, epochMs, modelId, objectId } from './scalars.js';
+import { count, endpoint, epochMs, modelId, objectId, TOTAL_EXTRAS } from './scalars.js';
 import { ATTEMPT_OUTCOMES } from './usage.js';
 
 /** A price or cost version with the time from which it counts. `figures` null: unpriced from then on. */
@@ -71,11 +71,15 @@ export const catalogSource = z.object({
   sealedCredential: z.string().nullable(),
   headers: z.record(z.string(), z.string()),
   betas: z.union([z.literal('pass'), z.array(z.string())]),
+  /** With `pass`: those that begin so are kept back. Absent: none. */
+  betasRefused: z.array(z.string()).optional(),
   priority: z.int(),
   weight: z.int(),
   enabled: z.boolean(),
   streamUsage: z.boolean(),
   cancelStopsBilling: z.boolean(),
+  /** What `total_tokens` have more than input and output; absent: `reasoning`. */
+  totalExtra: z.enum(TOTAL_EXTRAS).optional(),
   limits: z.object({
     headersTimeoutMs: z.int().nullable(),
     firstEventTimeoutMs: z.int().nullable(),

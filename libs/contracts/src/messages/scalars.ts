@@ -45,3 +45,9 @@ export const ENDPOINTS = [
 ] as const;
 export const endpoint = z.enum(ENDPOINTS);
 export type Endpoint = z.infer<typeof endpoint>;
+
+/**
+ * What a provider's `total_tokens` count beyond input and output. `reasoning`: output as far as it holds all reasoning that
+ * the answer reports, else nothing that is charged; `output`, `input`: all of it is that.
+ */
+export const TOTAL_EXTRAS = ['reasoning', 'output', 'input'] as const;

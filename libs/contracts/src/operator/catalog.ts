@@ -1,8 +1,11 @@
 import { z } from 'zod';
-import { ENDPOINTS } from '../messages/scalars.js';
+import { ENDPOINTS, TOTAL_EXTRAS } from '../messages/scalars.js';
 import { instant, label, lineOfText, modelId, objectId, time, usdPositive } from './scalars.js';
 
-/** Who serves and invoices. The format decides how answers are read and how its key is sent by default. */
+/**
+ * Who serves and invoices. The format decides what sources say that do not say it themselves: how the key is sent, and which
+ * `anthropic-beta` headers go on. How an answer is read depends on the endpoint alone.
+ */
 export const providerSpec = z.object({ name: label, format: z.enum(['openai', 'anthropic']) });
 export type ProviderSpec = z.infer<typeof providerSpec>;
 
@@ -64,15 +67,24 @@ export const sourceSpec = z.object({
     ])
     .optional(),
   headers: z.record(headerName, headerValue).optional(),
-  betas: z.union([z.literal('pass'), z.array(lineOfText(128)).max(64)]).optional(),
+  /**
+   * Which of a client's `anthropic-beta` go on: all (`pass`), all but those that change the price (`standard`), or those of a
+   * list. Absent: `standard` where the provider's format is `anthropic`, else none.
+   */
+  betas: z.union([z.enum(['pass', 'standard']), z.array(lineOfText(128)).max(64)]).optional(),
   /** Lower is tried first; equal ones by weight. */
   priority: z.int().min(0).max(1_000).default(0),
   weight: z.int().min(1).max(1_000).default(1),
   enabled: z.boolean().default(true),
   /** Whether the provider understands `stream_options.include_usage`. */
   streamUsage: z.boolean().default(true),
-  /** Whether the provider stops charging when a stream is aborted. */
+  /** Whether the provider stops charging when a stream is aborted. Not for models that reason unseen. */
   cancelStopsBilling: z.boolean().default(false),
+  /**
+   * What `total_tokens` have more than input and output: output as far as it holds all reasoning that the answer reports
+   * (`reasoning`), or all of it `output`, or all of it `input`.
+   */
+  totalExtra: z.enum(TOTAL_EXTRAS).default('reasoning'),
   limits: z
     .object({
       headersTimeoutMs: limitMs.nullish(),
@@ -125,12 +137,13 @@ export const sourceView = z.object({
   auth: z.object({ type: z.enum(['bearer', 'header']), header: z.string().optional() }),
   hasCredential: z.boolean(),
   headers: z.record(z.string(), z.string()),
-  betas: z.union([z.literal('pass'), z.array(z.string())]),
+  betas: z.union([z.enum(['pass', 'standard']), z.array(z.string())]),
   priority: z.int(),
   weight: z.int(),
   enabled: z.boolean(),
   streamUsage: z.boolean(),
   cancelStopsBilling: z.boolean(),
+  totalExtra: z.enum(TOTAL_EXTRAS),
   limits: z.object({
     headersTimeoutMs: z.int().nullable(),
     firstEventTimeoutMs: z.int().nullable(),

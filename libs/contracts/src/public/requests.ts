@@ -8,7 +8,9 @@ import { z } from 'zod';
 const model = z.string().min(1).max(512);
 const objects = z.array(z.looseObject({}));
 const text = z.union([z.string(), z.array(z.unknown())]);
-const limit = z.int().min(1).nullish();
+const limit = z.int().min(0).nullish();
+/** Not listed for the endpoint, but known to its clients: forwarded whatever it is. */
+const unlisted = z.unknown().optional();
 const stream = z.boolean().nullish();
 const choices = z.int().min(1).max(4).nullish();
 const streamOptions = z.looseObject({ include_usage: z.boolean().nullish() }).nullish();
@@ -18,7 +20,7 @@ export const chatCompletionRequest = z.looseObject({
   messages: objects,
   stream,
   max_tokens: limit,
-  max_completion_tokens: limit,
+  max_completion_tokens: unlisted,
   temperature: z.number().nullish(),
   tools: objects.nullish(),
   tool_choice: z.unknown().optional(),
@@ -32,14 +34,14 @@ export const completionRequest = z.looseObject({
   prompt: text,
   max_tokens: limit,
   stream,
-  stream_options: streamOptions,
-  n: choices,
-  best_of: limit,
+  stream_options: unlisted,
+  n: unlisted,
+  best_of: unlisted,
 });
 
 export const messagesRequest = z.looseObject({
   model,
-  max_tokens: z.int().min(1),
+  max_tokens: z.int().min(0),
   messages: objects,
   system: text.nullish(),
   stream,
@@ -60,6 +62,6 @@ export const responsesRequest = z.looseObject({
   model,
   input: text,
   stream,
-  max_output_tokens: limit,
+  max_output_tokens: unlisted,
   background: z.literal(false).nullish(),
 });

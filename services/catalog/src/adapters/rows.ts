@@ -48,12 +48,14 @@ export interface SourceRow {
   readonly auth: Source['auth'];
   readonly sealed_credential: string | null;
   readonly headers: Record<string, string>;
-  readonly betas: Source['betas'];
+  readonly betas: NonNullable<Source['betas']>;
+  readonly betas_default: boolean;
   readonly priority: number;
   readonly weight: number;
   readonly enabled: boolean;
   readonly stream_usage: boolean;
   readonly cancel_stops_billing: boolean;
+  readonly total_extra: Source['totalExtra'];
   readonly limits: Source['limits'];
 }
 
@@ -69,12 +71,13 @@ export function sourceFromRow(row: SourceRow): Source {
     auth: row.auth,
     sealedCredential: row.sealed_credential,
     headers: row.headers,
-    betas: row.betas,
+    betas: row.betas_default && row.betas.length === 0 ? null : row.betas,
     priority: row.priority,
     weight: row.weight,
     enabled: row.enabled,
     streamUsage: row.stream_usage,
     cancelStopsBilling: row.cancel_stops_billing,
+    totalExtra: row.total_extra,
     limits: row.limits,
   };
 }

@@ -48,12 +48,14 @@ export async function writeSources(tx: Tx, sources: readonly Source[]): Promise<
     auth: source.auth,
     sealed_credential: source.sealedCredential,
     headers: source.headers,
-    betas: source.betas,
+    betas: source.betas ?? [],
+    betas_default: source.betas === null,
     priority: source.priority,
     weight: source.weight,
     enabled: source.enabled,
     stream_usage: source.streamUsage,
     cancel_stops_billing: source.cancelStopsBilling,
+    total_extra: source.totalExtra,
     limits: source.limits,
   }));
   await upsert(tx, 'sources', SOURCE_COLUMNS, rows);
@@ -70,11 +72,13 @@ const SOURCE_COLUMNS = [
   'sealed_credential',
   'headers',
   'betas',
+  'betas_default',
   'priority',
   'weight',
   'enabled',
   'stream_usage',
   'cancel_stops_billing',
+  'total_extra',
   'limits',
 ];
 

@@ -10,6 +10,7 @@ import { sourceOf } from '../domain/from-spec.js';
 import type { DatedFigures, Provider, Source } from '../domain/objects.js';
 import { sameContent } from '../domain/same-content.js';
 import { keptAuth } from '../domain/source-auth.js';
+import { keptBetas } from '../domain/source-betas.js';
 import { sourceViewOf } from '../domain/views.js';
 import type { CatalogTx, CredentialSeal } from '../ports.js';
 import { checkPlaces, checkRoom } from './check-bounds.js';
@@ -58,7 +59,8 @@ export async function saveSource(
   if (isRefusal(wanted)) return wanted;
   const provider = await checkPlace(tx, wanted);
   if (isRefusal(provider)) return provider;
-  const after = { ...wanted, auth: keptAuth(wanted.auth, before, provider.format) };
+  const auth = keptAuth(wanted.auth, before, provider.format);
+  const after = { ...wanted, auth, betas: keptBetas(wanted.betas, before, provider.format) };
   const versions = before ? await tx.versions({ source: id }) : [];
   const planned = planFigures(spec.costs, versions, tx.nowMs, 'costs');
   if (planned && isRefusal(planned)) return planned;

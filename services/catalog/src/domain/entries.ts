@@ -4,6 +4,7 @@ import { publishedVersions } from './dated-versions.js';
 import { toWireFigures } from './figures.js';
 import type { CatalogSnapshot, DatedFigures } from './objects.js';
 import { defaultAuth } from './source-auth.js';
+import { defaultBetas, publishedBetas } from './source-betas.js';
 
 /** The bucket's entries of a snapshot: the same snapshot always gives the same texts. */
 export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string> {
@@ -19,8 +20,10 @@ export function entriesOf(snapshot: CatalogSnapshot): ReadonlyMap<string, string
     entries.set(modelEntryKey(model.id), JSON.stringify(entry));
   }
   for (const source of snapshot.sources) {
-    const auth = source.auth ?? defaultAuth(providers.get(source.provider)?.format);
-    const entry: CatalogSource = { v: 1, ...source, auth, costs: datedVersions(costs.get(source.id), nowMs) };
+    const format = providers.get(source.provider)?.format;
+    const auth = source.auth ?? defaultAuth(format);
+    const betas = publishedBetas(source.betas ?? defaultBetas(format));
+    const entry: CatalogSource = { v: 1, ...source, auth, ...betas, costs: datedVersions(costs.get(source.id), nowMs) };
     entries.set(`source.${source.id}`, JSON.stringify(entry));
   }
   return entries;

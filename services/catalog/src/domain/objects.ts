@@ -1,12 +1,15 @@
 import type { PriceFigures } from '@gateway/metering';
+import type { SourceView } from '@gateway/contracts/operator';
 import type { CatalogModel, CatalogProvider, CatalogSource } from '@gateway/contracts/messages';
 
 /** Objects of the catalog as they are compared and stored: complete, in one order of fields, without their history. */
 export type Provider = Omit<CatalogProvider, 'v'>;
 export type Model = Omit<CatalogModel, 'v' | 'createdAt' | 'prices'>;
-export type Source = Omit<CatalogSource, 'v' | 'costs' | 'auth'> & {
+export type Source = Omit<CatalogSource, 'v' | 'costs' | 'auth' | 'betas' | 'betasRefused' | 'totalExtra'> & {
   /** Null: as the provider's format has it. */
   readonly auth: CatalogSource['auth'] | null;
+  readonly betas: SourceView['betas'] | null;
+  readonly totalExtra: SourceView['totalExtra'];
 };
 
 export type Kind = 'provider' | 'model' | 'source';

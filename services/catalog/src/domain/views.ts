@@ -3,6 +3,7 @@ import { shownVersions, versionAt } from './dated-versions.js';
 import { toSpec } from './figures.js';
 import type { DatedFigures, Model, Provider, Source } from './objects.js';
 import { defaultAuth } from './source-auth.js';
+import { defaultBetas } from './source-betas.js';
 
 /** What operators see of the catalog's objects. Put again as they are, they change nothing. */
 
@@ -47,12 +48,13 @@ export function sourceViewOf(
     auth: source.auth ?? defaultAuth(format),
     hasCredential: source.sealedCredential !== null,
     headers: source.headers,
-    betas: source.betas,
+    betas: source.betas ?? defaultBetas(format),
     priority: source.priority,
     weight: source.weight,
     enabled: source.enabled,
     streamUsage: source.streamUsage,
     cancelStopsBilling: source.cancelStopsBilling,
+    totalExtra: source.totalExtra,
     limits: source.limits,
     costs: current,
     costVersion: version,

@@ -108,6 +108,7 @@ test('a provider, a model and a source are created, and are in the bucket when i
     enabled: true,
     streamUsage: true,
     cancelStopsBilling: false,
+    totalExtra: 'reasoning',
     limits: { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null },
     costs: [],
   });

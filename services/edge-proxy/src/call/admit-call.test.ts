@@ -26,6 +26,7 @@ async function upload(
       parse: (row: EndpointRow, headers: RequestContentHeaders, { bytes }: RequestBody) =>
         parseCall(row, headers, bytes),
     },
+    catalog: { model: () => undefined },
     settings: { errors: { billingLinkUrl: '', chatBaseUrl: '', messagesBaseUrl: '' } },
     desk: {
       open: async ({ id }: { id: string }) => {

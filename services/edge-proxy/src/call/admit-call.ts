@@ -2,7 +2,14 @@ import { gatewayError, refusalError, type GatewayError } from '@gateway/contract
 import { digestOfSecret, hasKeyForm } from '@gateway/contracts/ids';
 import type { AdmitEntry, AdmittedAnswer } from '@gateway/contracts/messages';
 import type { AdmitOutcome, OpenOutcome, Refused } from '../admission/question.js';
-import { BODY_BYTES_MAX, bodyTooLarge, type BodyFinding, type ParsedCall } from '../domain/parse-call.js';
+import { boundByModel } from '../domain/output-bound.js';
+import {
+  BODY_BYTES_MAX,
+  bodyTooLarge,
+  type BodyFinding,
+  type ParsedCall,
+  type ParseResult,
+} from '../domain/parse-call.js';
 import { UNOPENED_BODIES } from '../memory/held-bytes.js';
 import type { ClientHeaders, RequestBody } from '../ports.js';
 import type { Call, Edge, EdgeSettings } from './call.js';
@@ -91,7 +98,7 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
   try {
     const { contentType, contentEncoding } = call.request.headers;
     const parsing = edge.bodies.parse(call.row, { contentType, contentEncoding }, body);
-    const result = parsing instanceof Promise ? await parsing : parsing;
+    const result = byModel(edge, parsing instanceof Promise ? await parsing : parsing);
     const outcome = await ask(
       edge,
       call,
@@ -107,6 +114,11 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
   } finally {
     if (!isAdmitted) body.free();
   }
+}
+
+/** A worst case that the request leaves open is the model's. */
+function byModel({ catalog }: Edge, result: ParseResult): ParseResult {
+  return result.ok ? { ok: true, call: boundByModel(result.call, catalog.model(result.call.model)) } : result;
 }
 
 async function admitUnread(edge: Edge, call: Call, opened: boolean): Promise<Admission> {

@@ -73,10 +73,20 @@ export class AttemptLimits {
     this.in(this.#facts.silenceMs, gaveUp);
   }
 
-  /** For a client that has left: so long, and before there is a head no longer than to the call's deadline. */
-  watchReadOn(ms: number, hasHead: boolean, over: () => void): void {
-    const atMs = this.#deadlines.nowMs() + ms;
-    this.#set(hasHead ? atMs : Math.min(atMs, this.#facts.deadlineAtMs), over);
+  /**
+   * For a client that has left: to that time (monotonic) at most. A stream that has begun ends this by its silence, all else
+   * by the call's deadline.
+   */
+  watchReadOn(untilMs: number, isStream: boolean, over: () => void): void {
+    const { deadlineAtMs, source, silenceMs } = this.#facts;
+    if (!isStream) return this.#set(Math.min(untilMs, deadlineAtMs), over);
+    const look = (): void => {
+      const silentAtMs = this.#heardAt + (source.silenceTimeoutMs ?? silenceMs);
+      const atMs = Math.min(untilMs, silentAtMs);
+      if (this.#deadlines.nowMs() >= atMs) over();
+      else this.#set(atMs, look);
+    };
+    look();
   }
 
   heard(): void {

@@ -28,6 +28,8 @@ const ERROR_BODY_MS_MAX = 2_000;
  * after a minute. No other source is asked from then on. At most half of the call's own deadline.
  */
 const COMMIT_AFTER_MS = 12_000;
+/** Where a cancel stops the billing, a stream of which text was seen is read on for so long: its usage may be on its way. */
+const CANCEL_READ_ON_MS = 2_000;
 
 export interface TryFacts {
   /** A connection of its own, because a reused one was reset. */
@@ -61,6 +63,10 @@ class Attempt implements SourceReader, RelayEvents {
   #relay: AnswerRelay | null = null;
   #hasEvent = false;
   #commit: Deadline | null = null;
+  /** Bytes of generated text that the client had got when it left; null: it is still there. */
+  #leftAtBytes: number | null = null;
+  /** Monotonic; of a client that has left. */
+  #readOnUntilMs = Infinity;
   /** Of a complete answer: takes what its provider still sends. */
   #follower: AnswerRelay | null = null;
   #rest: Buffer[] = [];
@@ -180,7 +186,7 @@ class Attempt implements SourceReader, RelayEvents {
 
   ended(delivery: Delivery): void {
     const isGone = this.#call.request.answer.isGone;
-    const ended = isGone ? { ...delivery, ended: 'client_left' as const } : delivery;
+    const ended = isGone ? this.#deliveryToNobody(delivery) : delivery;
     const relay = this.#relay;
     this.#conclude(this.#judge.delivered(delivery, isGone), ended);
     if (delivery.ended !== 'complete') return this.#hangUp();
@@ -239,18 +245,44 @@ class Attempt implements SourceReader, RelayEvents {
     this.#phase = 'relay';
     this.#limits.heard();
     const { answer } = this.#call.request;
-    if (!answer.isGone) this.#watchBody();
+    if (answer.isGone) this.#watchReadOn();
+    else this.#watchBody();
     answer.onDrain(() => this.resume());
     this.#relay = makeRelay(this.#edge, this.#call, this.#opened, headers, this);
   }
 
   #clientLeft(): void {
     if (this.#phase !== 'head' && this.#phase !== 'relay') return;
-    const { held } = this.#call;
-    // Of a call that nobody pays for there is nothing to read on for.
-    if (this.#opened.source.cancelStopsBilling || !this.#isSent || held === null) return this.#abandon();
+    this.#leftAtBytes = this.#relay?.deliveredBytes ?? 0;
+    const readOnMs = this.#readOnMs();
+    if (readOnMs === 0) return this.#abandon();
+    this.#readOnUntilMs = readOnMs === null ? Infinity : this.#nowMs() + readOnMs;
     this.resume();
-    this.#limits.watchReadOn(this.#edge.settings.readOnMs, this.#phase === 'relay', () => this.#abandon());
+    this.#watchReadOn();
+  }
+
+  #watchReadOn(): void {
+    const isStream = this.#phase === 'relay' && this.#call.parsed.stream;
+    this.#limits.watchReadOn(this.#readOnUntilMs, isStream, () => this.#abandon());
+  }
+
+  /** How long the answer is read on for its usage, null: to its end. */
+  #readOnMs(): number | null {
+    const { readOnMs } = this.#edge.settings;
+    // Of a call that nobody pays for there is nothing to read on for.
+    if (!this.#isSent || this.#call.held === null) return 0;
+    if (!this.#opened.source.cancelStopsBilling) return readOnMs;
+    return this.#relay?.hasText === true ? Math.min(readOnMs ?? CANCEL_READ_ON_MS, CANCEL_READ_ON_MS) : 0;
+  }
+
+  /** What its provider ended by itself is a cut also when nobody reads it: it costs nothing. */
+  #deliveryToNobody(delivery: Delivery): Delivery {
+    const { ended, meter } = delivery;
+    return {
+      ...delivery,
+      ended: ended === 'complete' ? 'client_left' : ended,
+      meter: meter && { ...meter, deliveredBytes: Math.min(meter.deliveredBytes, this.#leftAtBytes ?? Infinity) },
+    };
   }
 
   #abandon(): void {

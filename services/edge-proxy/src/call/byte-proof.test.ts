@@ -33,7 +33,7 @@ const UNKNOWN = [
   '"unicode":"é 漢字 👩‍👩‍👧 \u2028\u2029 e\u0301"',
   '"nested":{"a":1,"a":2,"model":"other","mod\\u0065l":"third","stream":"x"}',
   '"":0,"__proto__":{"x":1},"constructor":null,"length":3',
-  '"\\u006dine":true,"Model":"x","MODEL":1',
+  '"\\u006dine":true,"Modell":"x","MODEL_":1',
   `"deep":${'['.repeat(60)}${']'.repeat(60)}`,
   ' \t\r\n "spaced" \r\n : \t [ 1 ,\n2 ] ',
 ];

@@ -51,7 +51,8 @@ export interface EdgeSettings {
   readonly tracesClients: boolean;
   /** From admission to the response head, of a plain answer to its end; then the longest silence. */
   readonly upstreamDeadlineMs: number;
-  readonly readOnMs: number;
+  /** Longest reading on for a client that left; null: to the end of the answer, within the call's own limits. */
+  readonly readOnMs: number | null;
   /** A client that takes no byte for so long is ended like one that leaves. */
   readonly stalledMs: number;
 }

@@ -27,6 +27,10 @@ export interface Delivery {
 export interface AnswerRelay {
   /** The client has got the first bytes. */
   readonly hasBegun: boolean;
+  /** Generated text was seen. */
+  readonly hasText: boolean;
+  /** Bytes of generated text that the client has got so far, if it is there. */
+  readonly deliveredBytes: number;
   /** Also after `ended` of a complete answer. */
   data(chunk: Buffer): void;
   /** The provider ended its answer as HTTP says; `openEnded`: by the end of the connection alone, which proves nothing. */

@@ -47,14 +47,21 @@ describe.each(FORMATS)('$path', (format) => {
   const play = (model: OwnModel, ...chunks: string[]): void =>
     world.provider.script({ model: model.upstreamModel, steps: chunks.map((chunk) => ({ chunk })) });
 
-  test('without its final marker a stream that ends properly is complete, and estimated if it says no usage', async () => {
+  test('with neither marker nor finish reason a stream that ends properly is a cut one: it says so and costs nothing', async () => {
     const model = await oneSource();
     play(model, format.first, format.delta('lo'));
-    const answer = await ask(model);
-    expect(answer.body.toString()).toBe(format.first + format.delta('lo'));
-    const event = await eventOf(answer);
-    expect(event).toMatchObject({ outcome: 'settled', evidence: 'estimated', attempts: [{ outcome: 'completed' }] });
-    expect(event.amountNanoUsd).toBeGreaterThan(0);
+    const answer = await begin(world.edge.url, format.path, format.request({ model: model.model, stream: true }));
+    let seen = '';
+    answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+    answer.on('error', () => undefined);
+    await new Promise((resolve) => answer.on('close', resolve));
+    expect(seen.slice((format.first + format.delta('lo')).length)).toMatch(format.cutEnding);
+    expect(answer.complete).toBe(format.cutEndsNormally);
+    expect(await eventOf(answer)).toMatchObject({
+      outcome: 'voided',
+      amountNanoUsd: 0,
+      attempts: [{ outcome: 'broken' }],
+    });
   });
 
   test('a malformed frame passes as it is and changes no charge', async () => {
@@ -73,8 +80,8 @@ describe.each(FORMATS)('$path', (format) => {
 
   test('a rest without a blank line at a proper end is passed', async () => {
     const model = await oneSource();
-    play(model, format.first, format.delta('lo').slice(0, -1));
-    expect((await ask(model)).body.toString()).toBe(format.first + format.delta('lo').slice(0, -1));
+    play(model, format.first, format.delta('lo'), format.done.slice(0, -1));
+    expect((await ask(model)).body.toString()).toBe(format.first + format.delta('lo') + format.done.slice(0, -1));
   });
 
   test('a fragment of a frame is not passed when the stream is cut', async () => {
@@ -117,6 +124,15 @@ describe.each(FORMATS)('$path', (format) => {
     expect(seen.slice(seen.lastIndexOf('x\n\n') + 3)).toMatch(format.cutEnding);
     expect(await eventOf(answer)).toMatchObject({ outcome: 'voided', attempts: [{ outcome: 'broken' }] });
   });
+});
+
+test('with a finish reason a stream needs no marker, and is estimated if it says no usage', async () => {
+  const model = await oneSource();
+  const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
+  world.provider.script({ model: model.upstreamModel, steps: [{ chunk: CHAT_FORMAT.first }, { chunk: finish }] });
+  const answer = await send(world.edge.url, PATH, chat({ model: model.model, stream: true }));
+  expect(answer.body.toString()).toBe(CHAT_FORMAT.first + finish);
+  expect(await eventOf(answer)).toMatchObject({ outcome: 'settled', evidence: 'estimated', usage: { output: 1 } });
 });
 
 test.each([

@@ -92,7 +92,7 @@ test('the provider gets the body with only the model replaced, the allowed heade
     'user-agent': 'model-gateway/1',
     connection: 'keep-alive',
     'content-length': String(Buffer.byteLength(body) - TEST_MODEL.length + MODEL.length),
-    'content-type': 'application/json; charset=utf-8',
+    'content-type': 'application/json',
     'openai-beta': 'assistants=v2',
   });
 });

@@ -2,6 +2,7 @@ import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
 import { decideTrace, startSpan, NO_SPAN, type Span } from '@gateway/service-kit';
 import type { HeldCall } from '../beats/running-calls.js';
 import type { EndpointRow } from '../domain/endpoints.js';
+import type { MeterResult } from '../domain/formats/meter.js';
 import type { ClientRequest } from '../ports.js';
 import { admitCall, digestsOfKey, type Admission } from './admit-call.js';
 import { attemptSources, type CallResult } from './attempt-sources.js';
@@ -139,10 +140,17 @@ function endingOf(call: AdmittedCall, result: CallResult): CallEnding {
     }
     case 'failed':
       return { ended: 'failed', meter: null, status: result.error.status, source: null };
-    case 'gone':
-      return { ended: 'client_left', meter: null, status: null, source: null };
+    case 'gone': {
+      const last = call.attempts.at(-1);
+      const isOwed = call.ended === null && last?.outcome === 'abandoned' && last.possiblyPaid;
+      const sent = isOwed ? { meter: NOTHING_DELIVERED, source: last.source } : { meter: null, source: null };
+      return { ended: 'client_left', status: null, ...sent };
+    }
   }
 }
+
+/** Of a call that was sent and whose client did not wait for the answer: its provider charges the input at least. */
+const NOTHING_DELIVERED: MeterResult = { usage: null, problem: 'absent', deliveredBytes: 0, finished: false };
 
 function answerError(edge: Edge, call: AdmittedCall, error: GatewayError): void {
   edge.metrics.errorAnswered(error.code);

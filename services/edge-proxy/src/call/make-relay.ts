@@ -23,9 +23,10 @@ export function makeRelay(
 ): AnswerRelay {
   const { answer } = call.request;
   const reader = READERS[call.row.format];
+  const { streamUsage, totalExtra } = opened.source;
   if (call.parsed.stream) {
-    const dropUsageFrame = addsStreamUsage(call.parsed, opened.source.streamUsage);
-    const metering = { dropUsageFrame, choices: call.parsed.choices };
+    const dropUsageFrame = addsStreamUsage(call.parsed, streamUsage);
+    const metering = { dropUsageFrame, choices: call.parsed.choices, totalExtra };
     return new StreamRelay({
       answer,
       headers: streamHeaders(headers),
@@ -40,6 +41,7 @@ export function makeRelay(
     headers: plainHeaders(headers),
     contentLength: lengthOf(headers['content-length']),
     reader,
+    totalExtra,
     events,
     sendsEarly: () => edge.running.size <= EARLY_CALLS_MAX,
   });

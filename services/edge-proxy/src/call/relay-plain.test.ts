@@ -116,12 +116,12 @@ test('many large bodies at one time keep no more than their bound; what is over 
   expect(relays[18]?.told.deliveries).toMatchObject([{ meter: { usage: null, finished: true } }]);
 });
 
-test('a client that left is metered by what came', () => {
+test('a client that left is metered by what it got: nothing of a body that was held', () => {
   const { relay, told } = relayWith(true);
   relay.data(BODY.subarray(0, 50));
   relay.stop('client_left', null);
   relay.end();
-  expect(told.deliveries).toMatchObject([{ ended: 'client_left', meter: { usage: null, deliveredBytes: 50 } }]);
+  expect(told.deliveries).toMatchObject([{ ended: 'client_left', meter: { usage: null, deliveredBytes: 0 } }]);
 });
 
 test('what is held counts until the last piece is sent, or the answer turns out to be none', () => {

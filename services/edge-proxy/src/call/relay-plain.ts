@@ -1,5 +1,6 @@
 import type { GatewayError } from '@gateway/contracts/errors';
 import type { AnswerReader, MeterResult } from '../domain/formats/meter.js';
+import type { TotalExtra } from '../domain/formats/read-usage.js';
 import { HELD_ANSWERS, METERED_ANSWERS } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
 import { UNUSABLE, type AnswerRelay, type Delivery, type RelayEvents } from './delivery.js';
@@ -19,6 +20,7 @@ export interface PlainRelayParts {
   /** As the provider announced it, null when it did not. */
   readonly contentLength: number | null;
   readonly reader: AnswerReader;
+  readonly totalExtra?: TotalExtra | undefined;
   readonly events: RelayEvents;
   /** Whether a complete body is sent before its record is stored, all but the last byte. */
   readonly sendsEarly: () => boolean;
@@ -43,6 +45,15 @@ export class PlainRelay implements AnswerRelay {
 
   constructor(parts: PlainRelayParts) {
     this.#parts = parts;
+  }
+
+  /** Nothing of a plain body is read before its end. */
+  get hasText(): boolean {
+    return this.hasBegun;
+  }
+
+  get deliveredBytes(): number {
+    return this.hasBegun ? this.#bytes : 0;
   }
 
   data(chunk: Buffer): void {
@@ -102,7 +113,7 @@ export class PlainRelay implements AnswerRelay {
   stop(how: 'client_left' | 'cut', error: GatewayError | null): void {
     if (this.#isOver) return;
     this.drop();
-    const meter = { usage: null, problem: 'absent', deliveredBytes: this.#bytes, finished: false } as const;
+    const meter = { usage: null, problem: 'absent', deliveredBytes: this.deliveredBytes, finished: false } as const;
     this.#parts.events.ended({ ended: how, meter, lastPiece: null, error });
   }
 
@@ -150,6 +161,6 @@ export class PlainRelay implements AnswerRelay {
     const body = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
     if (this.hasBegun) this.#forget();
     else this.#chunks = [body];
-    return this.#parts.reader.readPlain(body);
+    return this.#parts.reader.readPlain(body, this.#parts.totalExtra);
   }
 }

@@ -4,7 +4,7 @@ import { PASS } from '../domain/formats/meter.js';
 import type { AnswerReader, ProviderFailure, StreamMeter, StreamMeterOptions } from '../domain/formats/meter.js';
 import { HELD_BEGINNINGS, PARTIAL_FRAMES } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
-import { UNUSABLE, type AnswerRelay, type Delivery, type RelayEvents } from './delivery.js';
+import { UNUSABLE, type AnswerRelay, type BodyFailure, type Delivery, type RelayEvents } from './delivery.js';
 
 /** What comes before an event that shows an answer is kept back up to this size: of such a beginning a response is repeated whole. */
 const BEGINNING_BYTES_MAX = 256 * 1024;
@@ -13,6 +13,7 @@ const FOLLOWING_BYTES_MAX = 64 * 1024;
 const LF = 0x0a;
 const CR = 0x0d;
 const NOTHING = Buffer.alloc(0);
+const BROKEN: BodyFailure = { kind: 'broken_in_body' };
 /** Ends the frame of which some was sent, so that what follows is one of its own. */
 const END_OF_FRAME = Buffer.from('\n\n');
 
@@ -60,6 +61,14 @@ export class StreamRelay implements AnswerRelay {
     this.#meter = parts.reader.streamMeter(parts.metering);
   }
 
+  get hasText(): boolean {
+    return this.#meter.hasText();
+  }
+
+  get deliveredBytes(): number {
+    return this.#meter.result().deliveredBytes;
+  }
+
   data(chunk: Buffer): void {
     if (this.#isOver) return this.#follow(chunk);
     const frames = this.#split(chunk);
@@ -69,12 +78,14 @@ export class StreamRelay implements AnswerRelay {
 
   end(openEnded: boolean): void {
     if (this.#isOver) return this.#followWith(this.#splitter.end()?.bytes ?? NOTHING);
-    if (openEnded && !this.#meter.result().finished) return this.#parts.events.incomplete({ kind: 'broken_in_body' });
+    if (openEnded && !this.#meter.result().finished) return this.#parts.events.incomplete(BROKEN);
     const rest = this.#splitter.end();
     if (rest !== null) this.#relay([rest]);
     if (this.#isOver) return;
-    if (this.#hasEvent) this.#finish('complete', null);
-    else this.#parts.events.incomplete(UNUSABLE);
+    if (!this.#hasEvent) return this.#parts.events.incomplete(UNUSABLE);
+    // A proper end proves nothing either: what has neither marker nor finish reason stopped in the middle.
+    if (this.#meter.result().finished) this.#finish('complete', null);
+    else this.#parts.events.incomplete(BROKEN);
   }
 
   drop(): void {

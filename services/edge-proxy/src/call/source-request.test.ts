@@ -85,6 +85,17 @@ test.each([
   expect(header(headers, 'anthropic-beta')).toEqual(expected);
 });
 
+test('betas that change the price are kept back where the source refuses them', () => {
+  const sent = 'context-management-2025-06-27, fast-mode-2026-02-01,Fast-Mode-x, two';
+  const { headers } = requestFor({ betas: 'pass', betasRefused: ['fast-mode-'] }, { raw: ['anthropic-beta', sent] });
+  expect(header(headers, 'anthropic-beta')).toEqual(['context-management-2025-06-27,two']);
+});
+
+test('the content type is that of the body that was checked, without what the client wrote beside it', () => {
+  const { headers } = requestFor({}, { raw: ['content-type', 'application/json; charset=utf-16'] });
+  expect(header(headers, 'content-type')).toEqual(['application/json']);
+});
+
 test.each<[Endpoint, Partial<CatalogSource>, string[], string[]]>([
   ['/v1/messages', {}, [], ['2023-06-01']],
   ['/v1/messages/count_tokens', {}, [], ['2023-06-01']],

@@ -1,4 +1,4 @@
-import type { Endpoint } from '@gateway/contracts/messages';
+import type { CatalogSource, Endpoint } from '@gateway/contracts/messages';
 import type { EndpointStyle } from '../domain/endpoints.js';
 import { addsStreamUsage, forwardBody } from '../domain/forward-body.js';
 import type { ClientHeaders, OpenedSource, SourceRequest } from '../ports.js';
@@ -40,28 +40,26 @@ function pathOf({ source, basePath }: OpenedSource, endpoint: Endpoint, query: s
 
 /** The allow-list (behaviour §3, Request headers). Everything else of the client stays here, its key first of all. */
 function forwardedHeaders(client: ClientHeaders, style: EndpointStyle, { source }: OpenedSource): string[] {
-  const headers = [
-    'content-type',
-    client.contentType ?? 'application/json',
-    'accept-encoding',
-    'identity',
-    'user-agent',
-    USER_AGENT,
-  ];
+  // Not the client's own content type: a character set or another parameter could make the provider read another body than was checked.
+  const headers = ['content-type', 'application/json', 'accept-encoding', 'identity', 'user-agent', USER_AGENT];
   if (client.accept !== undefined) headers.push('accept', client.accept);
   if (client.openaiBeta !== undefined) headers.push('openai-beta', client.openaiBeta);
   const version = client.anthropicVersion ?? (style === 'messages' ? ANTHROPIC_VERSION_DEFAULT : undefined);
   if (version !== undefined) headers.push('anthropic-version', version);
-  const betas = allowedBetas(client.anthropicBeta, source.betas);
+  const betas = allowedBetas(client.anthropicBeta, source);
   if (betas !== '') headers.push('anthropic-beta', betas);
   return headers;
 }
 
-function allowedBetas(sent: string | undefined, rule: 'pass' | readonly string[]): string {
+type BetaRule = Pick<CatalogSource, 'betas' | 'betasRefused'>;
+
+function allowedBetas(sent: string | undefined, { betas: rule, betasRefused: refused = [] }: BetaRule): string {
   if (sent === undefined) return '';
-  if (rule === 'pass') return sent;
+  if (rule === 'pass' && refused.length === 0) return sent;
   const betas = sent.split(',').map((beta) => beta.trim());
-  return betas.filter((beta) => rule.includes(beta)).join(',');
+  const isAllowed = (beta: string): boolean =>
+    rule === 'pass' ? !refused.some((start) => beta.toLowerCase().startsWith(start)) : rule.includes(beta);
+  return betas.filter(isAllowed).join(',');
 }
 
 /** The source's own headers replace the client's of the same name. */

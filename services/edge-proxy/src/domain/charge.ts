@@ -7,7 +7,7 @@ export type CallEnd = 'complete' | 'client_left' | 'cut' | 'failed';
 
 export interface ChargeFacts {
   readonly ended: CallEnd;
-  /** Null when no usable response head arrived. */
+  /** Null when no usable response head arrived, unless the client of a call that was sent left before. */
   readonly meter: MeterResult | null;
   readonly bounds: CallBounds;
   readonly figures: BoundFigures;
@@ -31,7 +31,7 @@ export interface Charge {
 /**
  * The charge of a call that has ended (behaviour §2). A complete answer and one that the client left cost what the
  * provider reported (an explicit zero is zero), else an estimate of what was delivered, which is never above the hold.
- * What provider or network ended costs nothing, and so does a call that the client left before an answer began.
+ * What provider or network ended costs nothing, and so does a call that the client left before it was sent.
  */
 export function chargeOf(facts: ChargeFacts): Charge {
   const { ended, meter, price } = facts;

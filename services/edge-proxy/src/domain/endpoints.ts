@@ -13,7 +13,8 @@ export type FieldType =
   | 'objects' // an array of objects
   | 'flag' // a boolean
   | 'choices' // an integer, 1 to CHOICES_MAX
-  | 'count' // an integer of at least 1
+  | 'limit' // an integer of at least 0
+  | 'unlisted' // anything: read as far as it can be, since it may bound what the call costs
   | 'object'
   | 'text' // a string or an array
   | 'off'; // nothing but false
@@ -54,18 +55,18 @@ export type PromptForm = 'messages' | 'texts' | 'items';
 export const CHOICES_MAX = 4;
 
 /** Fields that bound an answer's length: read on every endpoint, since any of them may reach a provider that obeys it. */
-const OUTPUT_FIELDS: readonly FieldRule[] = [
-  { name: 'n', type: 'choices', required: false },
-  { name: 'best_of', type: 'count', required: false },
-  { name: 'max_tokens', type: 'count', required: false },
-  { name: 'max_completion_tokens', type: 'count', required: false },
-  { name: 'max_output_tokens', type: 'count', required: false },
-];
+const OUTPUT_FIELDS = ['n', 'best_of', 'max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const;
+
+/** These fields, each by the type that the endpoint lists for it; those that it does not list are forwarded whatever they are. */
+function outputFields(listed: Partial<Record<(typeof OUTPUT_FIELDS)[number], FieldType>>): FieldRule[] {
+  return OUTPUT_FIELDS.map((name) => ({ name, type: listed[name] ?? 'unlisted', required: false }));
+}
 
 const MODEL: FieldRule = { name: 'model', type: 'model', required: true };
 const MESSAGES: FieldRule = { name: 'messages', type: 'objects', required: true };
 const STREAM: FieldRule = { name: 'stream', type: 'flag', required: false };
 const STREAM_OPTIONS: FieldRule = { name: 'stream_options', type: 'object', required: false };
+const UNLISTED_STREAM_OPTIONS: FieldRule = { ...STREAM_OPTIONS, type: 'unlisted' };
 const PROMPT: FieldRule = { name: 'prompt', type: 'text', required: true };
 const INPUT: FieldRule = { name: 'input', type: 'text', required: true };
 
@@ -86,7 +87,7 @@ const ROWS: readonly EndpointRow[] = [
     format: 'chat',
     prompt: { name: 'messages', holds: 'messages' },
     streamUsageOption: true,
-    fields: [MODEL, MESSAGES, STREAM, STREAM_OPTIONS, ...OUTPUT_FIELDS],
+    fields: [MODEL, MESSAGES, STREAM, STREAM_OPTIONS, ...outputFields({ n: 'choices', max_tokens: 'limit' })],
   },
   {
     ...USUAL,
@@ -94,7 +95,7 @@ const ROWS: readonly EndpointRow[] = [
     format: 'completion',
     prompt: { name: 'prompt', holds: 'texts' },
     streamUsageOption: true,
-    fields: [MODEL, PROMPT, STREAM, STREAM_OPTIONS, ...OUTPUT_FIELDS],
+    fields: [MODEL, PROMPT, STREAM, UNLISTED_STREAM_OPTIONS, ...outputFields({ max_tokens: 'limit' })],
   },
   {
     ...USUAL,
@@ -102,7 +103,7 @@ const ROWS: readonly EndpointRow[] = [
     format: 'response',
     prompt: { name: 'input', holds: 'items' },
     // The result of a call in the background could be neither fetched nor billed.
-    fields: [MODEL, INPUT, STREAM, { name: 'background', type: 'off', required: false }, ...OUTPUT_FIELDS],
+    fields: [MODEL, INPUT, STREAM, { name: 'background', type: 'off', required: false }, ...outputFields({})],
   },
   {
     ...USUAL,
@@ -123,7 +124,7 @@ const ROWS: readonly EndpointRow[] = [
       MODEL,
       MESSAGES,
       STREAM,
-      ...OUTPUT_FIELDS.map((rule) => ({ ...rule, required: rule.name === 'max_tokens' })),
+      ...outputFields({ max_tokens: 'limit' }).map((rule) => ({ ...rule, required: rule.name === 'max_tokens' })),
     ],
   },
   {

@@ -1,3 +1,4 @@
+import { caseTwin, foldCase } from './case-twin.js';
 import { CHOICES_MAX } from './endpoints.js';
 import type { EndpointRow, FieldRule } from './endpoints.js';
 import { kindOf } from './json-scanner.js';
@@ -24,8 +25,10 @@ export interface Fields {
   readonly stream: boolean;
   /** Null when absent. */
   readonly streamOptions: StreamOptions | null;
-  /** `n`, `best_of` and the token limits; those that are absent or null are missing. */
+  /** `n`, `best_of` and the token limits; those that are absent or null are missing, and those in `unread`. */
   readonly counts: ReadonlyMap<string, number>;
+  /** Fields that the endpoint does not list and whose value says nothing that can be counted with. */
+  readonly unread: ReadonlySet<string>;
 }
 
 export type FieldsResult =
@@ -36,6 +39,10 @@ export type FieldsResult =
 export function readFields(row: EndpointRow, body: Buffer, members: readonly Member[]): FieldsResult {
   const present = new Map<string, Member>();
   const counts = new Map<string, number>();
+  const unread = new Set<string>();
+  const twin = caseTwin(row, members);
+  if (twin !== null)
+    return refuse(twin.sent, `"${twin.sent}" differs from "${twin.read}" only in case: send "${twin.read}".`);
   for (const rule of row.fields) {
     const member = members.find(({ name }) => name === rule.name);
     if (members.some((other) => other !== member && other.name === rule.name)) {
@@ -47,11 +54,18 @@ export function readFields(row: EndpointRow, body: Buffer, members: readonly Mem
       return refuse(rule.name, `"${rule.name}" must be ${demandOf(rule)}.`);
     }
     if (member !== undefined) present.set(rule.name, member);
-    if (!isUnset && isCount(rule)) counts.set(rule.name, numberOf(body, member));
+    if (isUnset || !isCount(rule)) continue;
+    const count = rule.type === 'unlisted' ? looseCount(body, member) : numberOf(body, member);
+    if (count === null) unread.add(rule.name);
+    else counts.set(rule.name, count);
   }
   const options = present.get('stream_options');
+  const isListed = row.fields.some(({ name, type }) => name === 'stream_options' && type === 'object');
   const streamOptions = options === undefined ? null : readStreamOptions(body, options);
-  if (typeof streamOptions === 'string') return refuse('stream_options.include_usage', streamOptions);
+  if (typeof streamOptions === 'string') {
+    if (isListed) return refuse('stream_options.include_usage', streamOptions);
+    unread.add('stream_options');
+  }
   const model = present.get('model');
   if (model === undefined) throw new TypeError(`the rules of ${row.path} do not require a model`);
   const stream = present.get('stream');
@@ -61,8 +75,9 @@ export function readFields(row: EndpointRow, body: Buffer, members: readonly Mem
       model: textOf(body, model),
       modelSpan: { start: model.start, end: model.end },
       stream: stream !== undefined && isTrue(body, stream),
-      streamOptions,
+      streamOptions: typeof streamOptions === 'string' ? null : streamOptions,
       counts,
+      unread,
     },
   };
 }
@@ -87,10 +102,13 @@ function isAcceptable(rule: FieldRule, body: Buffer, member: Member): boolean {
       return member.kind === 'string' || member.kind === 'array';
     case 'off':
       return member.kind === 'boolean' && !isTrue(body, member);
+    case 'unlisted':
+      return true;
     case 'choices':
-    case 'count': {
-      const value = member.kind === 'number' ? numberOf(body, member) : 0;
-      return Number.isInteger(value) && value >= 1 && (rule.type === 'count' || value <= CHOICES_MAX);
+    case 'limit': {
+      const value = member.kind === 'number' ? numberOf(body, member) : Number.NaN;
+      if (!Number.isInteger(value)) return false;
+      return rule.type === 'limit' ? value >= 0 : value >= 1 && value <= CHOICES_MAX;
     }
   }
 }
@@ -111,14 +129,30 @@ function demandOf(rule: FieldRule): string {
       return 'false: its result could not be fetched';
     case 'choices':
       return `an integer from 1 to ${CHOICES_MAX}`;
-    case 'count':
-      return 'an integer of at least 1';
+    case 'limit':
+      return 'an integer of at least 0';
+    case 'unlisted':
+      return 'anything';
   }
 }
 
 function isCount(rule: FieldRule): boolean {
-  return rule.type === 'choices' || rule.type === 'count';
+  if (rule.name === 'stream_options') return false;
+  return rule.type === 'choices' || rule.type === 'limit' || rule.type === 'unlisted';
 }
+
+/** A count as a provider might read it, from a text too; null: nothing that bounds anything, as -1 for "no limit". */
+function looseCount(body: Buffer, member: Member): number | null {
+  if (member.kind === 'string') {
+    const text = member.end - member.start <= COUNT_BYTES_MAX ? textOf(body, member).trim() : '';
+    return /^\+?\d+(\.\d+)?$/.test(text) ? Number(text) : null;
+  }
+  const value = member.kind === 'number' ? numberOf(body, member) : -1;
+  return value >= 0 ? value : null;
+}
+
+/** Of a count that is given as a text. */
+const COUNT_BYTES_MAX = 64;
 
 /**
  * Reads the one option that decides which frames the client gets. It must not occur twice either: the provider's
@@ -126,19 +160,24 @@ function isCount(rule: FieldRule): boolean {
  */
 function readStreamOptions(body: Buffer, options: Member): StreamOptions | string {
   const { start, end } = options;
+  if (options.kind !== 'null' && options.kind !== 'object') return '"stream_options" must be an object.';
   if (options.kind === 'null') {
     return { start, end, isNull: true, isEmpty: true, includeUsageSpan: null, includeUsage: false };
   }
   const text = new JsonText(body);
   const found: Span[] = [];
   let isEmpty = true;
+  let twin: string | null = null;
   text.eachMember(start, (nameStart, nameEnd, valueStart) => {
     isEmpty = false;
     const valueEnd = text.valueEnd(valueStart);
-    if (text.text(nameStart, nameEnd) === 'include_usage') found.push({ start: valueStart, end: valueEnd });
+    const name = nameEnd - nameStart > COUNT_BYTES_MAX ? '' : text.text(nameStart, nameEnd);
+    if (name !== 'include_usage' && foldCase(name) === 'include_usage') twin = name;
+    if (name === 'include_usage') found.push({ start: valueStart, end: valueEnd });
     return valueEnd;
   });
   const [span = null] = found;
+  if (twin !== null) return `"${String(twin)}" differs from "include_usage" only in case: send "include_usage".`;
   if (found.length > 1) return '"stream_options.include_usage" occurs more than once.';
   const kind = span === null ? 'null' : kindOf(body[span.start]);
   if (kind !== 'boolean' && kind !== 'null') return '"stream_options.include_usage" must be true or false.';

@@ -1,10 +1,10 @@
 import type { CallBounds } from '@gateway/metering';
-import { outputTokensMax } from '@gateway/metering';
 import type { EndpointRow } from './endpoints.js';
 import { readFields } from './fields.js';
-import type { Fields, StreamOptions } from './fields.js';
+import type { StreamOptions } from './fields.js';
 import { scanObject } from './json-scanner.js';
 import type { Member, ScanProblem, Span } from './json-scanner.js';
+import { outputBound } from './output-bound.js';
 import { promptBounds } from './prompt-bounds.js';
 
 /** Largest request body (specification, Limits, rule 4): 10 MB. */
@@ -44,6 +44,8 @@ export interface ParsedCall {
   /** Answers asked for: `n`, else 1, of each prompt. */
   readonly choices: number;
   readonly bounds: CallBounds;
+  /** Answers whose length only the model bounds: see `boundByModel`. 0: `bounds` hold. */
+  readonly unboundedAnswers: number;
   readonly spans: SpliceSpans;
 }
 
@@ -64,16 +66,18 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
   if (!read.ok) return refuse(read.message, read.param);
   const { fields } = read;
   const { promptBytes, arrayElements, attachments, prompts } = promptBounds(row, body, scanned.members);
-  const outputTokens = outputBound(fields, row.generates ? prompts : 0);
+  const output = outputBound(fields, row.generates ? prompts : 0);
   return {
     ok: true,
     call: {
       row,
       model: fields.model,
       stream: fields.stream,
-      includeUsage: fields.streamOptions?.includeUsage ?? false,
+      // What cannot be read is neither changed nor answered for.
+      includeUsage: fields.streamOptions?.includeUsage ?? fields.unread.has('stream_options'),
       choices: prompts * (fields.counts.get('n') ?? 1),
-      bounds: { promptBytes, arrayElements, attachments, outputTokensMax: outputTokens },
+      bounds: { promptBytes, arrayElements, attachments, outputTokensMax: output.tokens },
+      unboundedAnswers: output.unboundedAnswers,
       spans: { model: fields.modelSpan, streamOptions: fields.streamOptions, cuts: cutSpans(row.cut, scanned.members) },
     },
   };
@@ -126,13 +130,3 @@ function cutSpans(names: ReadonlySet<string>, members: readonly Member[]): reado
 }
 
 const NO_SPANS: readonly Span[] = [];
-
-function outputBound(fields: Fields, prompts: number): number {
-  const { counts } = fields;
-  return outputTokensMax({
-    prompts,
-    n: counts.get('n') ?? null,
-    bestOf: counts.get('best_of') ?? null,
-    maxTokens: [counts.get('max_tokens'), counts.get('max_completion_tokens'), counts.get('max_output_tokens')],
-  });
-}

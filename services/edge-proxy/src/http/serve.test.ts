@@ -6,7 +6,14 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { chat, exchangeRaw, send } from '../../test/client.js';
-import { modelEntry, startEdgeWorld, TEST_KEY, TEST_MODEL, type EdgeWorld } from '../../test/edge-world.js';
+import {
+  modelEntry,
+  sourceEntry,
+  startEdgeWorld,
+  TEST_KEY,
+  TEST_MODEL,
+  type EdgeWorld,
+} from '../../test/edge-world.js';
 import { TEST_ACCOUNT } from '../../test/fake-admission.js';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -216,7 +223,7 @@ test('GET /api/gateway/config is public and answers the configured addresses', a
 });
 
 test('GET /v1/models lists active, priced models that the key and its funding allow', async () => {
-  await world.publishCatalog(({ models }) => {
+  await world.publishCatalog(({ models, sources }) => {
     const [model] = models;
     const price = model?.prices[0];
     if (model === undefined || price === undefined || price.figures === null) throw new Error('no price');
@@ -230,7 +237,14 @@ test('GET /v1/models lists active, priced models that the key and its funding al
       modelEntry('pub/second'),
       { ...modelEntry('pub/asleep'), active: false },
       { ...modelEntry('pub/unpriced'), prices: [] },
+      { ...modelEntry('pub/switched-off'), available: false },
+      modelEntry('pub/source-off'),
+      modelEntry('pub/no-source'),
     );
+    for (const id of ['second', 'asleep', 'unpriced', 'switched-off', 'source-off']) {
+      const own = { model: `pub/${id}`, enabled: id !== 'source-off' };
+      sources.push(sourceEntry(`list-${id}`, world.provider.urls[0], own));
+    }
   });
   const ids = async (): Promise<string[]> => {
     const answer = await send(world.edge.url, '/v1/models');

@@ -45,8 +45,11 @@ function visibleModels({ catalog, settings }: Edge, authorized: Authorized, nowM
   for (const model of catalog.models()) {
     const figures = versionAt(model.prices, nowMs)?.figures;
     const isPaid = authorized.walletAboveZero || planned === null || planned.has(model.id);
-    if (!model.active || figures === undefined || !isPaid || allowed?.has(model.id) === false) continue;
-    entries.push(entryOf(model, figures, endpointsOf(catalog, model, settings.messagesEnabled)));
+    const isOn = model.active && model.available;
+    if (!isOn || figures === undefined || !isPaid || allowed?.has(model.id) === false) continue;
+    const endpoints = endpointsOf(catalog, model, settings.messagesEnabled);
+    // A model that no call could reach is none to choose.
+    if (endpoints.length > 0) entries.push(entryOf(model, figures, endpoints));
   }
   return entries.sort((one, other) => (one.id < other.id ? -1 : 1));
 }

@@ -6,7 +6,7 @@ import { failedEvent, withError } from './failed-event.js';
 import { DROP, FINAL, PASS } from './meter.js';
 import type { AnswerReader, MeterResult, SeenFrame, StreamMeter, StreamMeterOptions } from './meter.js';
 import { readOpenAiUsage } from './openai-usage.js';
-import { meterResult, type ReadUsage } from './read-usage.js';
+import { laterUsage, meterResult, type ReadUsage, type TotalExtra } from './read-usage.js';
 
 /** `[DONE]`, with room for white space around it. */
 const DONE_BYTES_MAX = 16;
@@ -19,7 +19,7 @@ const DONE_BYTES_MAX = 16;
 export function choicesReader(streamed: string, plain: string): AnswerReader {
   return {
     streamMeter: (options) => choicesStreamMeter(streamed, options),
-    readPlain: (body) => readPlainChoices(plain, body),
+    readPlain: (body, totalExtra) => readPlainChoices(plain, body, totalExtra),
     cutEndsNormally: false,
   };
 }
@@ -28,7 +28,8 @@ export function choicesReader(streamed: string, plain: string): AnswerReader {
  * Every frame is parsed: on a typical one that costs what byte tests for usage, errors, finish reasons and text cost
  * together, under 1 µs, and nothing is guessed.
  */
-function choicesStreamMeter(textMember: string, { dropUsageFrame, choices }: StreamMeterOptions): StreamMeter {
+function choicesStreamMeter(textMember: string, options: StreamMeterOptions): StreamMeter {
+  const { dropUsageFrame, choices, totalExtra } = options;
   let usage: ReadUsage = 'absent';
   let deliveredBytes = 0;
   let markerSeen = false;
@@ -47,8 +48,9 @@ function choicesStreamMeter(textMember: string, { dropUsageFrame, choices }: Str
         deliveredBytes += generatedTextBytes(choice[textMember]);
         if (isSet(choice['finish_reason'])) finishedChoices.add(choice['index'] ?? 0);
       }
-      if (!isSet(chunk['usage'])) return PASS;
-      usage = readOpenAiUsage(chunk['usage']);
+      const reported = usageIn(chunk);
+      if (reported === null) return PASS;
+      usage = laterUsage(usage, readOpenAiUsage(reported, totalExtra));
       return dropUsageFrame && isEmptyArray(chunk['choices']) ? DROP : PASS;
     },
     result: () => meterResult(usage, deliveredBytes, markerSeen || finishedChoices.size >= choices),
@@ -58,19 +60,26 @@ function choicesStreamMeter(textMember: string, { dropUsageFrame, choices }: Str
 }
 
 /** Reads a complete, decoded answer. Anything but a JSON object with a list of choices and without an error is not finished. */
-function readPlainChoices(textMember: string, body: Buffer): MeterResult {
+function readPlainChoices(textMember: string, body: Buffer, totalExtra?: TotalExtra): MeterResult {
   const answer = parseObject(body);
   if (answer === null) return meterResult('malformed', 0, false);
   let deliveredBytes = 0;
   for (const choice of choicesOf(answer)) deliveredBytes += generatedTextBytes(choice[textMember]);
   const finished = Array.isArray(answer['choices']) && !isError(answer);
-  const result = meterResult(readOpenAiUsage(answer['usage']), deliveredBytes, finished);
+  const result = meterResult(readOpenAiUsage(usageIn(answer), totalExtra), deliveredBytes, finished);
   return finished ? result : withError(result, answer);
 }
 
 /** Some say it by the kind of the object alone (vLLM before 0.10). */
 function isError(answer: JsonRecord | null): boolean {
   return answer !== null && (saysError(answer['error']) || answer['object'] === 'error');
+}
+
+/** Of an answer or a chunk: at its top; some providers put that of a stream into a choice, or under their own name. */
+function usageIn(answer: JsonRecord): unknown {
+  const own = answer['x_groq'];
+  const places = [answer, ...choicesOf(answer), ...(isRecord(own) ? [own] : [])];
+  return places.find((place) => isSet(place['usage']))?.['usage'] ?? null;
 }
 
 function isDone(data: Buffer): boolean {

@@ -2,6 +2,7 @@ import type { TokenUsage } from '@gateway/metering';
 import type { GatewayError } from '@gateway/contracts/errors';
 import type { Frame } from '../event-stream.js';
 import type { SaidError } from '../said-error.js';
+import type { TotalExtra } from './read-usage.js';
 
 /** What an answer showed of its use. */
 export interface MeterResult {
@@ -65,12 +66,14 @@ export interface StreamMeterOptions {
   readonly dropUsageFrame: boolean;
   /** Answers asked for (`ParsedCall.choices`). */
   readonly choices: number;
+  /** Absent: as reported reasoning has it. */
+  readonly totalExtra?: TotalExtra | undefined;
 }
 
 /** How answers of one format are read, and how a cut stream of it ends. */
 export interface AnswerReader {
   readonly streamMeter: (options: StreamMeterOptions) => StreamMeter;
-  readonly readPlain: (body: Buffer) => MeterResult;
+  readonly readPlain: (body: Buffer, totalExtra?: TotalExtra) => MeterResult;
   /**
    * After its ending a cut stream of this format ends as HTTP says, also when the provider's own error event was the
    * ending: its clients lose the last event otherwise. False: the connection is destroyed without the last chunk.

@@ -1,8 +1,15 @@
 import type { TokenUsage } from '@gateway/metering';
+import type { CatalogSource } from '@gateway/contracts/messages';
 import type { MeterResult } from './meter.js';
 
 /** A provider's usage, or why there is none. */
 export type ReadUsage = TokenUsage | 'absent' | 'malformed';
+
+/**
+ * What `total_tokens` count beyond input and output. `reasoning`: output as far as it holds all reasoning that the answer
+ * reports, the rest is charged to nobody. `output`, `input`: all of it is that, as the source says.
+ */
+export type TotalExtra = NonNullable<CatalogSource['totalExtra']>;
 
 /** Hundreds of times what the largest models take in one call: a count above is nobody's, and nobody pays for it. */
 export const TOKENS_MAX = 1_000_000_000;
@@ -10,6 +17,18 @@ export const TOKENS_MAX = 1_000_000_000;
 /** A non-negative integer up to {@link TOKENS_MAX}: the only thing that is believed as a count. */
 export function isTokens(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= TOKENS_MAX;
+}
+
+/** The usage after a later report: its counts replace those before, except that a zero takes no count back. */
+export function laterUsage(before: ReadUsage, later: ReadUsage): ReadUsage {
+  if (typeof before === 'string' || typeof later === 'string') return later;
+  return {
+    input: later.input || before.input,
+    cachedInput: later.cachedInput || before.cachedInput,
+    cacheWrite: later.cacheWrite || before.cacheWrite,
+    cacheWrite1h: later.cacheWrite1h || before.cacheWrite1h,
+    output: later.output || before.output,
+  };
 }
 
 export function meterResult(usage: ReadUsage, deliveredBytes: number, finished: boolean): MeterResult {

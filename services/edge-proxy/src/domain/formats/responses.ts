@@ -4,9 +4,9 @@ import { isRecord, isSet, parseObject, saysError, type JsonRecord } from './answ
 import { generatedTextBytes } from './generated-text.js';
 import { failedAnswer, failedEvent, withError } from './failed-event.js';
 import { EARLY, FINAL, PASS } from './meter.js';
-import type { AnswerReader, MeterResult, SeenFrame, StreamMeter } from './meter.js';
+import type { AnswerReader, MeterResult, SeenFrame, StreamMeter, StreamMeterOptions } from './meter.js';
 import { readResponsesUsage } from './openai-usage.js';
-import { isTokens, meterResult, type ReadUsage } from './read-usage.js';
+import { isTokens, laterUsage, meterResult, type ReadUsage, type TotalExtra } from './read-usage.js';
 
 /** The reader of the responses protocol. */
 export const responsesReader: AnswerReader = {
@@ -26,7 +26,7 @@ interface Begun {
 const EARLY_TYPES: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress']);
 
 /** Events are told by the `type` of their data: the `event` field repeats it. */
-function responsesStreamMeter(): StreamMeter {
+function responsesStreamMeter({ totalExtra }: StreamMeterOptions): StreamMeter {
   let usage: ReadUsage = 'absent';
   let deliveredBytes = 0;
   let isFinal = false;
@@ -45,7 +45,9 @@ function responsesStreamMeter(): StreamMeter {
       }
       if (isRecord(response)) {
         begun ??= begunOf(response);
-        if (isSet(response['usage'])) usage = readResponsesUsage(response['usage']);
+        if (isSet(response['usage'])) {
+          usage = laterUsage(usage, readResponsesUsage(response['usage'], totalExtra));
+        }
       }
       switch (type) {
         case 'response.output_item.added':
@@ -70,12 +72,12 @@ function responsesStreamMeter(): StreamMeter {
 }
 
 /** Reads a complete response. One that the provider marks as failed is none, but it may go to the client as it is. */
-function readPlainResponse(body: Buffer): MeterResult {
+function readPlainResponse(body: Buffer, totalExtra?: TotalExtra): MeterResult {
   const response = parseObject(body);
   if (response === null) return meterResult('malformed', 0, false);
   const isResponse = Array.isArray(response['output']) || response['object'] === 'response';
   const hasFailed = response['status'] === 'failed' || saysError(response['error']);
-  const usage = readResponsesUsage(response['usage']);
+  const usage = readResponsesUsage(response['usage'], totalExtra);
   const result = meterResult(usage, generatedTextBytes(response['output']), isResponse && !hasFailed);
   if (result.finished) return result;
   return isResponse ? { ...result, failure: failedAnswer(body, response) } : withError(result, response);

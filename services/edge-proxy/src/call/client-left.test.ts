@@ -1,0 +1,139 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { request, type ClientRequest } from 'node:http';
+import { until } from '@gateway/testkit';
+import { chat, send } from '../../test/client.js';
+import { startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
+import { FORMATS, type Format } from '../../test/formats.js';
+import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
+
+const PATH = '/v1/chat/completions';
+const DEADLINE_MS = 2_000;
+const { first, delta, usage, done } = FORMATS[0] as Format;
+/** What a body of these tests is estimated as, at 3 bytes a token: its messages, and nothing of an answer. */
+const INPUT_TOKENS = Math.ceil(Buffer.byteLength('[{"role":"user","content":"Say something."}]') / 3);
+const INPUT_NANO_USD = INPUT_TOKENS * 1_000;
+
+let world: EdgeWorld;
+beforeAll(async () => {
+  world = await startEdgeWorld({ env: { GATEWAY_UPSTREAM_DEADLINE_MS: String(DEADLINE_MS) } });
+}, 60_000);
+afterAll(() => world.stop(), 60_000);
+afterEach(() => world.provider.clearScripts());
+
+type Steps = Parameters<EdgeWorld['provider']['script']>[0]['steps'];
+
+interface Left {
+  readonly model: OwnModel;
+  readonly id: string;
+  /** Lets the provider go on from its `waitFor`. */
+  goOn(): void;
+}
+
+/** A call whose client leaves when the provider has it, of a stream when the client has its first event. */
+async function leave(steps: Steps, fields: { stream?: boolean } = {}): Promise<Left> {
+  const model = await publishOwnModel(world, { url: world.provider.urls[0] });
+  const own = steps.map((step) => ('waitFor' in step ? { waitFor: model.model } : step));
+  world.provider.script({ model: model.upstreamModel, steps: own });
+  const client = ask(model, fields);
+  let seen = '';
+  client.on('response', (answer) => answer.on('data', (bytes: Buffer) => (seen += bytes.toString())));
+  await until('the provider has the call', () => world.provider.calls({ model: model.upstreamModel }).length > 0);
+  const id = world.gate.admits.at(-1)?.entry.id ?? '';
+  const begins = fields.stream === true && 'chunk' in (steps[0] ?? {});
+  await until('the client has what there is', () => !begins || seen.includes(first));
+  const closed = new Promise((resolve) => client.on('close', resolve));
+  client.destroy();
+  await closed;
+  // What the edge answers now, it answers after it has seen the connection close.
+  for (let asked = 0; asked < 3; asked += 1) await send(world.edge.url, '/api/gateway/config');
+  return { model, id, goOn: () => world.provider.release(model.model) };
+}
+
+function ask(model: OwnModel, fields: object): ClientRequest {
+  const { headers, body } = chat({ model: model.model, ...fields });
+  const client = request(new URL(PATH, world.edge.url), {
+    method: 'POST',
+    headers: { ...headers, authorization: `Bearer ${TEST_KEY}` },
+    agent: false,
+  });
+  client.on('error', () => undefined);
+  client.end(body);
+  return client;
+}
+
+const isHeld = (id: string): boolean => world.gate.beats.at(-1)?.calls.some((call) => call.id === id) === true;
+
+test.each([false, true])(
+  'before a head (stream: %s) it is read on to the deadline, with its slot taken; then the input is charged',
+  async (stream) => {
+    const { id, model } = await leave([{ end: 'stall' }], { stream });
+    await until('a beat names the call', () => isHeld(id));
+    const event = await world.eventOf(id);
+    expect(event).toMatchObject({
+      outcome: 'settled',
+      evidence: 'estimated',
+      status: null,
+      source: model.ids[0],
+      usage: { input: INPUT_TOKENS, output: 0 },
+      amountNanoUsd: INPUT_NANO_USD,
+      attempts: [{ outcome: 'abandoned', possiblyPaid: true }],
+    });
+    expect(event.endedAt - event.startedAt).toBeGreaterThanOrEqual(DEADLINE_MS);
+    await until('the slot is given back', () => world.gate.releases.some((release) => release.id === id));
+  },
+  20_000,
+);
+
+test.each<[string, boolean, Steps]>([
+  ['refuses', false, [{ waitFor: 'x' }, { status: 500 }]],
+  ['breaks off before its head', false, [{ waitFor: 'x' }, { end: 'cut' }]],
+  ['breaks off a plain answer', false, [{ chunk: '{"choices":' }, { waitFor: 'x' }, { end: 'cut' }]],
+  ['breaks off a stream', true, [{ chunk: first }, { waitFor: 'x' }, { end: 'cut' }]],
+  ['ends a stream without its end', true, [{ chunk: first }, { waitFor: 'x' }, { chunk: delta('lo') }]],
+  [
+    'says an error in a stream',
+    true,
+    [{ chunk: first }, { waitFor: 'x' }, { chunk: 'data: {"error":{"code":500}}\n\n' }],
+  ],
+])('a provider that %s after the client left is not paid for', async (_name, stream, steps) => {
+  const { id, goOn } = await leave(steps, { stream });
+  goOn();
+  expect(await world.eventOf(id)).toMatchObject({ outcome: 'voided', amountNanoUsd: 0, usage: null });
+});
+
+test('of a stream without usage what was delivered is charged, not what came later', async () => {
+  const { id, goOn } = await leave(
+    [{ chunk: first }, { waitFor: 'x' }, { chunk: delta('x'.repeat(300)) }, { chunk: done }],
+    {
+      stream: true,
+    },
+  );
+  goOn();
+  expect(await world.eventOf(id)).toMatchObject({
+    evidence: 'estimated',
+    usage: { input: INPUT_TOKENS, output: 1 },
+    amountNanoUsd: INPUT_NANO_USD + 2_000,
+  });
+});
+
+test('of a plain answer without usage that nobody got the input is charged', async () => {
+  const answer = JSON.stringify({ choices: [{ message: { content: 'x'.repeat(300) }, finish_reason: 'stop' }] });
+  const { id, goOn } = await leave([{ waitFor: 'x' }, { chunk: answer }]);
+  goOn();
+  expect(await world.eventOf(id)).toMatchObject({ evidence: 'estimated', amountNanoUsd: INPUT_NANO_USD });
+});
+
+test('a stream is read on for as long as it is not silent, and charged by what it reports', async () => {
+  const alive = Array.from({ length: 6 }, () => ({ delayMs: DEADLINE_MS / 4, chunk: ': still here\n\n' }));
+  const { id } = await leave([{ chunk: first }, ...alive, { chunk: usage }, { chunk: done }], { stream: true });
+  const event = await world.eventOf(id);
+  expect(event).toMatchObject({ outcome: 'settled', evidence: 'reported', usage: { input: 3, output: 5 } });
+  expect(event.endedAt - event.startedAt).toBeGreaterThan(DEADLINE_MS);
+}, 20_000);
+
+test('one that falls silent is given up after the longest silence, and charged for what was delivered', async () => {
+  const { id } = await leave([{ chunk: first }, { end: 'stall' }], { stream: true });
+  const event = await world.eventOf(id);
+  expect(event).toMatchObject({ evidence: 'estimated', usage: { input: INPUT_TOKENS, output: 1 } });
+  expect(event.endedAt - event.startedAt).toBeGreaterThanOrEqual(DEADLINE_MS);
+}, 20_000);

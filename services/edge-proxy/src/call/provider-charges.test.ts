@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { PricedVersion } from '@gateway/contracts/messages';
+import { parseUsd } from '@gateway/metering';
+import { send } from '../../test/client.js';
+import { startEdgeWorld, type EdgeWorld } from '../../test/edge-world.js';
+import { publishOwnModels, type OwnModel } from '../../test/own-models.js';
+import type { ProviderAnswer, QuotedPrice } from '../../test/providers/fixture.js';
+import { PROVIDER_ANSWERS } from '../../test/providers/index.js';
+import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
+
+/** Each answer meets the edge some ten times. */
+const TEST_MS_MAX = 60_000;
+
+/** A provider that answers each request with what it is set to. */
+interface Played {
+  readonly provider: RawProvider;
+  answer: ProviderAnswer;
+}
+
+let world: EdgeWorld;
+const played = new Map<string, Played>();
+const models = new Map<string, OwnModel>();
+beforeAll(async () => {
+  world = await startEdgeWorld();
+  for (const answer of PROVIDER_ANSWERS) played.set(answer.name, await play(answer));
+  const sources = [...played.values()].map(({ provider, answer }) => [
+    { url: provider.url, more: answer.settings ?? {} },
+  ]);
+  const own = await publishOwnModels(world, sources);
+  for (const [at, { name, price }] of PROVIDER_ANSWERS.entries()) {
+    const model = own[at] as OwnModel;
+    models.set(name, model);
+    world.gate.prices.set(model.model, versionOf(price));
+  }
+}, 60_000);
+afterAll(async () => {
+  await Promise.all([...played.values()].map(({ provider }) => provider.stop()));
+  await world.stop();
+}, 60_000);
+
+async function play(answer: ProviderAnswer): Promise<Played> {
+  const provider = await startRawProvider((socket) => onRequest(socket, () => socket.end(wireOf(state.answer))));
+  const state: Played = { provider, answer };
+  return state;
+}
+
+function wireOf({ plain, stream = [] }: ProviderAnswer): string {
+  const frames = stream.map((frame) => (typeof frame === 'string' ? frame : `data: ${JSON.stringify(frame)}\n\n`));
+  const body = plain === undefined ? frames.join('') : JSON.stringify(plain);
+  const type = plain === undefined ? 'text/event-stream' : 'application/json';
+  const length = Buffer.byteLength(body);
+  return `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n${body}`;
+}
+
+function versionOf(price: QuotedPrice): PricedVersion {
+  const nanoUsd = (usd: string): number => Number(parseUsd(usd));
+  const orNull = (usd: string | undefined): number | null => (usd === undefined ? null : nanoUsd(usd));
+  const figures = {
+    inputPerMillion: nanoUsd(price.input),
+    cachedInputPerMillion: orNull(price.cachedInput),
+    cacheWritePerMillion: orNull(price.cacheWrite),
+    cacheWrite1hPerMillion: orNull(price.cacheWrite1h),
+    outputPerMillion: nanoUsd(price.output),
+    perCall: 0,
+    tiers: [],
+  };
+  return { version: 'price-of-a-provider', figures };
+}
+
+/** What one call is charged for when the provider answers so. */
+async function chargeOf(answer: ProviderAnswer): Promise<{ nanoUsd: number; evidence: string }> {
+  const { model } = models.get(answer.name) as OwnModel;
+  (played.get(answer.name) as Played).answer = answer;
+  const messages = [{ role: 'user', content: 'Say hello.' }];
+  const prompt = answer.endpoint === '/v1/responses' ? { input: 'Say hello.' } : { messages, max_tokens: 4_000 };
+  const got = await send(world.edge.url, answer.endpoint, {
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model, ...prompt, stream: answer.stream !== undefined }),
+  });
+  const { amountNanoUsd, evidence } = await world.eventOf(String(got.headers['x-gateway-request-id']));
+  return { nanoUsd: amountNanoUsd, evidence };
+}
+
+const EACH = PROVIDER_ANSWERS.map((answer) => [answer.name, answer] as const);
+
+test('every shape has its source and a charge that follows from its arithmetic', () => {
+  for (const { name, published, arithmetic, nanoUsd, plain, stream } of PROVIDER_ANSWERS) {
+    const products = arithmetic.map((line) => Number((line.split('=').at(-1) ?? '').replaceAll(/[ ,]/g, '')));
+    expect([name, products.reduce((sum, each) => sum + each, 0)]).toEqual([name, nanoUsd]);
+    expect([name, published.length > 20, (plain === undefined) !== (stream === undefined)]).toEqual([name, true, true]);
+  }
+  expect(new Set(PROVIDER_ANSWERS.map(({ name }) => name)).size).toBe(PROVIDER_ANSWERS.length);
+});
+
+test.each(EACH)('%s: the charge is what the provider asks', async (_name, answer) => {
+  expect(await chargeOf(answer)).toEqual({ nanoUsd: answer.nanoUsd, evidence: 'reported' });
+});
+
+test.each(EACH)(
+  '%s: another count is another charge',
+  async (_name, answer) => {
+    const paths = countsOf(answer);
+    expect(Object.keys(answer.notCharged ?? {}).filter((path) => !paths.includes(path))).toEqual([]);
+    for (const path of paths) {
+      const { nanoUsd } = await chargeOf(withOtherCount(answer, path));
+      const isSame = answer.notCharged?.[path] !== undefined;
+      expect([path, nanoUsd === answer.nanoUsd]).toEqual([path, isSame]);
+    }
+  },
+  TEST_MS_MAX,
+);
+
+type Walk = (usage: Record<string, unknown>) => void;
+
+/** Every object named `usage`, wherever an answer has it. */
+function eachUsage(value: unknown, walk: Walk): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, inner] of Object.entries(value)) {
+    if (name === 'usage' && typeof inner === 'object' && inner !== null) walk(inner as Record<string, unknown>);
+    else eachUsage(inner, walk);
+  }
+}
+
+/** Paths of the integers in a usage; a zero that some frame has a count for is none of its own. */
+function countsOf(answer: ProviderAnswer): string[] {
+  const paths = new Set<string>();
+  const collect = (holder: object, before: string): void => {
+    for (const [name, value] of Object.entries(holder)) {
+      if (typeof value === 'object' && value !== null) collect(value as object, `${before}${name}.`);
+      else if (Number.isInteger(value)) paths.add(before + name);
+    }
+  };
+  changeUsages(answer, (usage) => collect(usage, ''));
+  return [...paths];
+}
+
+/** The same answer with one less of that count, wherever it is reported; where it is zero, one more. */
+function withOtherCount(answer: ProviderAnswer, path: string): ProviderAnswer {
+  const names = path.split('.');
+  const last = names.pop() as string;
+  return changeUsages(answer, (usage) => {
+    let holder: unknown = usage;
+    for (const name of names) holder = (holder as Record<string, unknown> | undefined)?.[name];
+    const counts = holder as Record<string, number> | undefined;
+    const count = counts?.[last];
+    if (counts !== undefined && count !== undefined) counts[last] = count > 0 ? count - 1 : 1;
+  });
+}
+
+/** A copy, its usages changed; frames that are texts are read for it. */
+function changeUsages(answer: ProviderAnswer, change: Walk): ProviderAnswer {
+  const { plain, stream } = structuredClone(answer);
+  eachUsage(plain, change);
+  const frames = stream?.map((frame) => {
+    if (typeof frame !== 'string') {
+      eachUsage(frame, change);
+      return frame;
+    }
+    const [head = '', json] = frame.split(/(?<=data: )(?=\{)/);
+    if (json === undefined) return frame;
+    const data: unknown = JSON.parse(json);
+    eachUsage(data, change);
+    return `${head}${JSON.stringify(data)}\n\n`;
+  });
+  const body = plain === undefined ? { stream: frames ?? [] } : { plain };
+  const { plain: _plain, stream: _stream, ...rest } = answer;
+  return { ...rest, ...body };
+}
