@@ -71,7 +71,11 @@ module.exports = {
       comment: 'Only what wires a service, and its programs, see adapters.',
       from: {
         path: service,
-        pathNot: [test, `${service}(wire[a-z-]*|open-ledger|main|replay-usage-main|cores)\\.ts$`, `${service}adapters/`],
+        pathNot: [
+          test,
+          `${service}(wire[a-z-]*|open-ledger|main|replay-usage-main|cores)\\.ts$`,
+          `${service}adapters/`,
+        ],
       },
       to: { path: '^services/$1/src/adapters/', dependencyTypesNot: ['type-only'] },
     },

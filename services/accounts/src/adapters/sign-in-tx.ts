@@ -1,7 +1,8 @@
 import { enqueue, type Tx } from '@gateway/postgres';
 import type { CountedAttempts } from '../domain/attempt-limits.js';
 import type { Person, SignInTx } from '../signing-ports.js';
-import { MAIL_OUTBOX, NOTICE_TOPIC, SIGN_UP_TOPIC } from './outboxes.js';
+import { NOTICE_TOPIC, SIGN_UP_TOPIC } from '../domain/mail-topics.js';
+import { MAIL_OUTBOX } from './outboxes.js';
 import { userFromRow, type UserRow } from './rows.js';
 import { written } from './written.js';
 

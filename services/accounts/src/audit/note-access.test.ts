@@ -80,7 +80,14 @@ test('refused attempts are forgotten after 90 days, and nothing else of the log'
   await world.sql.execute(age);
   const others = async () => (await list({})).filter(({ action }) => action !== 'sign_in_refused').length;
   const before = await others();
-  const past = { sessionsBegan: 0, sessionsUsed: 0, tokensExpired: 0, attemptsBegan: 0 };
+  const past = {
+    sessionsBegan: 0,
+    sessionsUsed: 0,
+    operatorSessionsBegan: 0,
+    operatorSessionsUsed: 0,
+    tokensExpired: 0,
+    attemptsBegan: 0,
+  };
   expect(await makeSignInLeftovers(pool).forget(past, 100)).toBe(1);
   expect(await list({ object: 'usr_old' })).toEqual([]);
   expect(await list({ object: 'usr_young' })).toHaveLength(1);

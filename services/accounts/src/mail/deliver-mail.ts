@@ -1,5 +1,5 @@
 import type { OutboxRow } from '@gateway/postgres';
-import { NOTICE_TOPIC, SIGN_UP_TOPIC } from '../adapters/outboxes.js';
+import { NOTICE_TOPIC, SIGN_UP_TOPIC } from '../domain/mail-topics.js';
 import { takeSignUp, type SignUpPorts } from '../sign-in/take-sign-up.js';
 import { sendMail, type SendMailPorts } from './send-mail.js';
 import { sendNotice, type SendNoticePorts } from './send-notice.js';

@@ -32,7 +32,15 @@ function ofAccount(shared: OperatorRoute): PageRoute {
     query: shared.query,
     body: shared.body,
     async handle({ door, account, actor, params, query, body }) {
-      const asked = { door, actor, may: () => false, params: { id: account.id, ...params }, query, body, command: undefined };
+      const asked = {
+        door,
+        actor,
+        may: () => false,
+        params: { id: account.id, ...params },
+        query,
+        body,
+        command: undefined,
+      };
       const handled = await shared.handle(asked);
       if (shared.id === 'listLedger') return withoutCosts(handled);
       return shared.id === 'listMembers' ? withoutVerified(handled) : handled;
