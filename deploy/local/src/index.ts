@@ -4,5 +4,6 @@ export type { LocalSystem } from './local-system.js';
 export { SERVICES } from './processes.js';
 export type { LocalService, ProcessName } from './processes.js';
 export type { RunningFile } from './running-file.js';
+export { publicKeyOf } from './secrets.js';
 export { startSystem } from './start-system.js';
 export type { SystemOptions } from './system-options.js';

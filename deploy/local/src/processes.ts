@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Addresses } from './addresses.js';
-import type { Secrets } from './secrets.js';
+import { publicKeyOf, type Secrets } from './secrets.js';
 
 /** The services of the local start, in the order in which they are stopped. */
 export const SERVICES = ['edge-proxy', 'dashboard', 'admission', 'billing', 'accounts', 'catalog'] as const;
@@ -30,7 +30,8 @@ export function environmentOf(
         GATEWAY_BILLING_LINK_URL: `${addresses.dashboardUrl}/billing`,
         GATEWAY_USAGE_SPOOL_DIRECTORY: `${stateDirectory}/usage`,
         GATEWAY_KEY_PEPPER: secrets.keyPepper,
-        GATEWAY_CREDENTIALS_KEY: secrets.credentialsKey,
+        GATEWAY_SOURCE_PRIVATE_KEY: secrets.sourcePrivateKey,
+        ...formerKey(secrets),
         GATEWAY_ALLOW_PRIVATE_SOURCES: 'on',
       };
     case 'dashboard':
@@ -41,7 +42,8 @@ export function environmentOf(
         GATEWAY_TEAMS_ENABLED: 'on',
         GATEWAY_DASHBOARD_OPERATORS: 'on',
         GATEWAY_KEY_PEPPER: secrets.keyPepper,
-        GATEWAY_CREDENTIALS_KEY: secrets.credentialsKey,
+        GATEWAY_SOURCE_PUBLIC_KEY: publicKeyOf(secrets.sourcePrivateKey),
+        GATEWAY_WEBHOOK_PUBLIC_KEY: publicKeyOf(secrets.webhookPrivateKey),
         GATEWAY_SESSION_SECRET: secrets.sessionSecret,
         GATEWAY_OPERATOR_TOKEN: secrets.operatorToken,
       };
@@ -51,7 +53,6 @@ export function environmentOf(
       return {
         ...nats,
         GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service),
-        GATEWAY_CREDENTIALS_KEY: secrets.credentialsKey,
         GATEWAY_ALLOW_PRIVATE_SOURCES: 'on',
       };
     case 'accounts':
@@ -66,8 +67,13 @@ export function environmentOf(
       return {
         ...nats,
         GATEWAY_POSTGRES_URL: addresses.postgresUrlOf(service),
-        GATEWAY_CREDENTIALS_KEY: secrets.credentialsKey,
+        GATEWAY_WEBHOOK_PRIVATE_KEY: secrets.webhookPrivateKey,
+        ...formerKey(secrets),
         GATEWAY_ALLOW_PRIVATE_WEBHOOKS: 'on',
       };
   }
+}
+
+function formerKey({ credentialsKey }: Secrets): Record<string, string> {
+  return credentialsKey === undefined ? {} : { GATEWAY_CREDENTIALS_KEY: credentialsKey };
 }

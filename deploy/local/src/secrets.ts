@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { SERVICE_NAMES } from '@gateway/contracts/messages';
 import type { ServiceName } from '@gateway/contracts/messages';
+import { makePrivateKey, publicHalfOf, Secret } from '@gateway/service-kit';
 
 /** What the local start keeps secret between two starts, in `<state>/secrets.json`. */
 export interface Secrets {
@@ -13,8 +14,11 @@ export interface Secrets {
   /** Of `gateway_finance`, which reads the views of the schema `finance` and nothing else. */
   readonly financePassword: string;
   readonly keyPepper: string;
-  /** 32 bytes as hexadecimal. */
-  readonly credentialsKey: string;
+  /** X25519 private keys, 32 bytes as hexadecimal; the public ones follow from them. */
+  readonly sourcePrivateKey: string;
+  readonly webhookPrivateKey: string;
+  /** Of a state from before the key pairs: opens what was sealed under it. */
+  readonly credentialsKey?: string;
   readonly sessionSecret: string;
   readonly operatorToken: string;
   readonly demoProviderKey: string;
@@ -44,6 +48,13 @@ export function keepSecrets(stateDirectory: string, secrets: Secrets): void {
   renameSync(`${file}.new`, file);
 }
 
+/** The public key of a private one, both as hexadecimal. */
+export function publicKeyOf(privateKey: string): string {
+  return publicHalfOf(new Secret(Buffer.from(privateKey, 'hex')))
+    .reveal()
+    .toString('hex');
+}
+
 function makeSecrets(): Secrets {
   const hex = (bytes: number) => randomBytes(bytes).toString('hex');
   return {
@@ -54,7 +65,8 @@ function makeSecrets(): Secrets {
     rolePasswords: { billing: hex(24), accounts: hex(24), catalog: hex(24) },
     financePassword: hex(24),
     keyPepper: hex(32),
-    credentialsKey: hex(32),
+    sourcePrivateKey: makePrivateKey().toString('hex'),
+    webhookPrivateKey: makePrivateKey().toString('hex'),
     sessionSecret: hex(32),
     operatorToken: hex(32),
     demoProviderKey: `sim-${hex(24)}`,

@@ -10,8 +10,6 @@ await runSetupCommand('backup', async () => {
   const migrationUrl = readConfig(fields, process.env).GATEWAY_MIGRATION_URL.reveal();
   const { figures } = await backUp(migrationUrl, directory);
   for (const [name, figure] of Object.entries(figures)) console.log(`${name}: ${figure}`);
-  console.log(
-    'keep pepper and credentials key elsewhere: without them no API key is recognised and no credential opens',
-  );
+  console.log('keep pepper and private keys elsewhere: without them no API key is recognised and no credential opens');
   return 0;
 });

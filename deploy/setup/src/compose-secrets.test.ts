@@ -15,7 +15,8 @@ test('the same root gives the same secrets, another root gives none of them', ()
   for (const [name, text] of Object.entries(one)) expect([name, other[name] === text]).toEqual([name, false]);
   const secrets = [
     'key-pepper',
-    'credentials-key',
+    'source-private-key',
+    'webhook-private-key',
     'session-secret',
     'operator-token',
     'postgres-password',
@@ -89,6 +90,29 @@ test('rights for servers of one’s own are printed without a password', () => {
   expect(print('redis').stdout).toContain('user admission on #<sha256 of the password of admission> ');
   expect(print('').status).toBe(1);
 });
+
+test('only the edge is given the key of sources, only billing that of webhooks, and only the dashboard what seals', () => {
+  const { services } = readCompose();
+  const holders = (name: string) => Object.keys(services).filter((service) => services[service]?.includes(name));
+  expect(['source-private-key', 'webhook-private-key', 'source-public-key', 'webhook-public-key'].map(holders)).toEqual(
+    [['edge-proxy'], ['billing'], ['dashboard'], ['dashboard']],
+  );
+});
+
+/** The secret files that each service of the compose file mounts. */
+function readCompose(): { services: Record<string, readonly string[]> } {
+  const text = readFileSync(fileURLToPath(new URL('../../../docker-compose.yml', import.meta.url)), 'utf8');
+  const blocks = text
+    .slice(text.indexOf('\nservices:'))
+    .split(/\n {2}(?=[a-z-]+:\n)/)
+    .slice(1);
+  const services = blocks.map((block) => {
+    const mounted = /^ {4}secrets: \[(.*)\]$/m.exec(block)?.[1] ?? '';
+    const read = [...block.matchAll(/\/run\/secrets\/([a-z-]+)/g)].map(([, name]) => name ?? '');
+    return [block.slice(0, block.indexOf(':')), [...mounted.split(', '), ...read]] as const;
+  });
+  return { services: Object.fromEntries(services) };
+}
 
 /** The command on a directory of its own. */
 function startCommand() {

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { natsAuthorization } from '@gateway/bus';
 import { MESSAGES, SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';
+import { publicHalfOf, Secret } from '@gateway/service-kit';
 import { LEDGER_SERVICES } from './migrate-services.js';
 import { ADMISSION_USER, redisUsers } from './redis-users.js';
 
@@ -23,6 +24,7 @@ export function composeSecrets(root: string): Record<string, string> {
     ServiceName,
     string
   >;
+  const [sourceKey, webhookKey] = [of('source private key', KEY_BYTES), of('webhook private key', KEY_BYTES)];
   const postgresPassword = of('postgres superuser');
   const redisPasswords = { default: of('redis default'), admission: of('redis admission') };
   return {
@@ -42,7 +44,10 @@ export function composeSecrets(root: string): Record<string, string> {
     'redis-password': redisPasswords.default,
     'redis-url': `redis://${ADMISSION_USER}:${redisPasswords.admission}@${HOSTS.redis}`,
     'key-pepper': of('key pepper', KEY_BYTES),
-    'credentials-key': of('credentials key', KEY_BYTES),
+    'source-private-key': sourceKey,
+    'source-public-key': publicKeyOf(sourceKey),
+    'webhook-private-key': webhookKey,
+    'webhook-public-key': publicKeyOf(webhookKey),
     'session-secret': of('session secret', KEY_BYTES),
     'operator-token': of('operator token', KEY_BYTES),
     'grafana-password': of('grafana'),
@@ -59,6 +64,13 @@ function derive(root: string, purpose: string, bytes: number): string {
     .update(`gateway compose\0${purpose}\0${root}`)
     .digest('hex')
     .slice(0, bytes * 2);
+}
+
+/** Any 32 bytes are a private key of X25519. */
+function publicKeyOf(privateKey: string): string {
+  return publicHalfOf(new Secret(Buffer.from(privateKey, 'hex')))
+    .reveal()
+    .toString('hex');
 }
 
 function postgresUrl(user: string, password: string): string {

@@ -109,7 +109,10 @@ export async function startSecuredWorld(): Promise<SecuredWorld> {
         GATEWAY_PUBLIC_URL: 'http://127.0.0.1:8080',
         GATEWAY_DASHBOARD_URL: 'http://127.0.0.1:8081',
         GATEWAY_KEY_PEPPER: 'p'.repeat(64),
-        GATEWAY_CREDENTIALS_KEY: '0'.repeat(64),
+        GATEWAY_SOURCE_PUBLIC_KEY: '09'.repeat(32),
+        GATEWAY_SOURCE_PRIVATE_KEY: '01'.repeat(32),
+        GATEWAY_WEBHOOK_PUBLIC_KEY: '09'.repeat(32),
+        GATEWAY_WEBHOOK_PRIVATE_KEY: '02'.repeat(32),
         GATEWAY_SESSION_SECRET: 's'.repeat(64),
         GATEWAY_OPERATOR_TOKEN: 't'.repeat(64),
       };

@@ -3,7 +3,7 @@ import { field } from './field.js';
 const PORT_MAX = 65_535;
 const PEPPER_BYTES_MIN = 32;
 const TOKEN_BYTES_MIN = 24;
-const CREDENTIALS_KEY_BYTES = 32;
+const SEALING_KEY_BYTES = 32;
 const MEBIBYTE = 1024 * 1024;
 
 /** How a port is read everywhere: 0 takes a free one. */
@@ -99,9 +99,26 @@ export const COMMON_FIELDS = {
     doc: 'key of the digests under which API keys are stored',
     minBytes: PEPPER_BYTES_MIN,
   }),
-  GATEWAY_CREDENTIALS_KEY: field.rotatableKey({
-    doc: "seals the credentials of upstream sources and the secrets of webhooks: 32 bytes as hex or base64, e.g. from 'openssl rand -base64 32'",
-    bytes: CREDENTIALS_KEY_BYTES,
+  GATEWAY_SOURCE_PUBLIC_KEY: field.key({
+    doc: "seals the credentials of upstream sources: an X25519 public key, 32 bytes as hex or base64, from 'npm run sealing-keys'",
+    bytes: SEALING_KEY_BYTES,
+  }),
+  GATEWAY_SOURCE_PRIVATE_KEY: field.rotatableKey({
+    doc: "opens the credentials of upstream sources: an X25519 private key, 32 bytes as hex or base64, from 'npm run sealing-keys'",
+    bytes: SEALING_KEY_BYTES,
+  }),
+  GATEWAY_WEBHOOK_PUBLIC_KEY: field.key({
+    doc: "seals the signing secrets of webhooks: an X25519 public key, 32 bytes as hex or base64, from 'npm run sealing-keys'",
+    bytes: SEALING_KEY_BYTES,
+  }),
+  GATEWAY_WEBHOOK_PRIVATE_KEY: field.rotatableKey({
+    doc: "opens the signing secrets of webhooks: an X25519 private key, 32 bytes as hex or base64, from 'npm run sealing-keys'",
+    bytes: SEALING_KEY_BYTES,
+  }),
+  GATEWAY_CREDENTIALS_KEY: field.key({
+    doc: 'the one key of releases before the key pairs: opens what was sealed under it until that is sealed again, and seals nothing',
+    bytes: SEALING_KEY_BYTES,
+    optional: true,
   }),
   GATEWAY_SESSION_SECRET: field.rotatableSecret({
     doc: 'signs the sessions of the dashboard',

@@ -139,7 +139,14 @@ export const field = {
     return rotatable(options, (name, env, optional) => readSecret(name, env, { ...options, optional }));
   },
 
-  /** A key of exactly `bytes` bytes, written as hex or base64 (also base64url), with its previous one. */
+  /** A key of exactly `bytes` bytes, written as hex or base64 (also base64url). */
+  key<const O extends Doc & KeyOptions & { readonly optional?: boolean }>(
+    options: O,
+  ): ConfigField<Secret<Buffer> | (O extends { readonly optional: true } ? null : never)> {
+    return secretField(options, (name, env) => readKey(name, env, { ...options, optional: options.optional === true }));
+  },
+
+  /** As `key`, with its previous one. */
   rotatableKey(options: Doc & KeyOptions): ConfigField<Rotatable<Buffer>> {
     return rotatable(options, (name, env, optional) => readKey(name, env, { ...options, optional }));
   },

@@ -38,6 +38,16 @@ export {
   type TraceDecision,
 } from './tracing.js';
 export { runService, type RunningService, type ServiceContext, type ServiceDefinition } from './run.js';
-export { keyIdOf, open, reseal, seal, SealError } from './sealed-credential.js';
+export { open, seal, SealError } from './sealed-credential.js';
+export { makePrivateKey } from './hpke.js';
+export {
+  hasSealedForm,
+  isSealedToCurrent,
+  openSealed,
+  publicHalfOf,
+  resealTo,
+  sealTo,
+  type OpeningKeys,
+} from './sealed-to-key.js';
 export { isPrivateHost } from './network-address.js';
 export { PrivateAddressError, publicLookup } from './public-lookup.js';

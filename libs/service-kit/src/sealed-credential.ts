@@ -45,14 +45,8 @@ export function open(sealed: string, context: string, keys: Rotatable<Buffer>): 
   }
 }
 
-/** The same text under the current key, or null when it already is. Throws SealError as `open` does. */
-export function reseal(sealed: string, context: string, keys: Rotatable<Buffer>): string | null {
-  const plaintext = open(sealed, context, keys);
-  return parse(sealed).id === keyIdOf(keys.current) ? null : seal(plaintext, context, keys);
-}
-
 /** A short name of a key that tells nothing about it; stands in each sealed text so that a rotation finds its key. */
-export function keyIdOf(key: Secret<Buffer>): string {
+function keyIdOf(key: Secret<Buffer>): string {
   return createHash('sha256')
     .update('gateway credential key id')
     .update(keyBytes(key))

@@ -27,7 +27,7 @@ export async function measuredBilling({ natsUrl, postgresUrl, pool, profile }) {
           GATEWAY_POSTGRES_URL: postgresUrl,
           GATEWAY_ADMIN_PORT: String(port),
           GATEWAY_REPLICA: 'bench',
-          GATEWAY_CREDENTIALS_KEY: randomBytes(32).toString('hex'),
+          GATEWAY_WEBHOOK_PRIVATE_KEY: randomBytes(32).toString('hex'),
         },
       });
     },

@@ -33,7 +33,7 @@ interface TellingParts {
 /** Alerts go to accounts and to webhooks, each by an outbox of its own: neither waits for the other, nor admission for them. */
 export function startTelling({ options, pool, bus }: TellingParts): RunningService & { readonly tellNow: () => void } {
   const { log, clock, privateAllowed, webhookRetry = WEBHOOK_RETRY } = options;
-  const seal = makeSecretSeal(options.credentialsKey);
+  const seal = makeSecretSeal(options.webhookKeys);
   const alerts = startOutbox({
     pool,
     log,

@@ -17,8 +17,8 @@ import {
   nextDelayMs,
   type Clock,
   type Logger,
+  type OpeningKeys,
   type ReadyChecks,
-  type Rotatable,
   type RunningService,
 } from '@gateway/service-kit';
 import { watchLedger } from './audit/watch-ledger.js';
@@ -61,8 +61,8 @@ export interface BillingOptions {
   readonly postgresUrl: string;
   readonly streamBytesMax: number;
   readonly streamReplicas: number;
-  /** Seals the secrets of webhooks. */
-  readonly credentialsKey: Rotatable<Buffer>;
+  /** Open the secrets of webhooks. */
+  readonly webhookKeys: OpeningKeys;
   /** Webhooks on private and loopback addresses. */
   readonly privateAllowed: boolean;
   /** How attempts at webhooks are spaced; the rule's times when absent. */

@@ -8,7 +8,7 @@ import { startLedgerWorld } from './ledger-world.js';
 
 const STREAM_BYTES = 64 * 1024 * 1024;
 /** Under which the world's webhook secrets are sealed. */
-export const CREDENTIALS_KEY = { current: new Secret(Buffer.alloc(32, 9)), previous: null };
+export const WEBHOOK_KEY = new Secret(Buffer.alloc(32, 9));
 
 export interface RunningBilling {
   readonly ready: ReadyChecks;
@@ -40,7 +40,7 @@ export async function startBillingWorld(): Promise<BillingWorld> {
         postgresUrl: ledger.url,
         streamBytesMax: STREAM_BYTES,
         streamReplicas: 1,
-        credentialsKey: CREDENTIALS_KEY,
+        webhookKeys: { privateKey: { current: WEBHOOK_KEY, previous: null }, formerKey: null },
         privateAllowed: false,
         replica,
         log: silentLog,

@@ -116,14 +116,6 @@ export interface CatalogBucket {
   publish(entries: ReadonlyMap<string, string>, revision: number): Promise<void>;
 }
 
-/** Sealed texts are opened here only to compare and renew them; the plaintext leaves nothing. */
-export interface CredentialSeal {
-  /** The text under the current key; null when it does not open for this source. */
-  current(sealed: string, source: string): string | null;
-  /** Whether two sealed texts of a source hold the same credential. */
-  same(a: string | null, b: string | null, source: string): boolean;
-}
-
 /** A change is announced, and its publication awaited. */
 export interface Announcer {
   announce(): void;

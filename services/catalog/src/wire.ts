@@ -5,9 +5,7 @@ import { counter, gauge, histogram, nextDelayMs } from '@gateway/service-kit';
 import type { RunningService, ServiceContext } from '@gateway/service-kit';
 import { makeCatalogBucket } from './adapters/catalog-bucket.js';
 import { makeCatalogStore } from './adapters/catalog-store.js';
-import { makeCredentialSeal } from './adapters/credential-seal.js';
 import { makePublicationLease } from './adapters/publication-lease.js';
-import { resealCredentials } from './change/reseal-credentials.js';
 import type { CATALOG_FIELDS } from './config.js';
 import { openDoors } from './doors/open-doors.js';
 import { followReplicas } from './follow/followers.js';
@@ -53,31 +51,17 @@ export async function startCatalog(
   const store = makeCatalogStore(pool);
   const bucket = makeCatalogBucket(bus);
   const lease = makePublicationLease(pool);
-  const seal = makeCredentialSeal(config.GATEWAY_CREDENTIALS_KEY);
-
-  let unreadable: readonly string[] = [];
-  let resealed = false;
-  const resealOnce = async (): Promise<void> => {
-    if (resealed) return;
-    const result = await resealCredentials(store, seal);
-    resealed = true;
-    unreadable = result.unreadable;
-    if (result.resealed > 0) log.info({ sources: result.resealed }, 'credentials sealed under the current key');
-    if (unreadable.length > 0) log.error({ sources: unreadable }, 'credentials that no key at hand opens');
-  };
 
   const publisher = startPublisher(
     {
       log,
-      async publish() {
-        await resealOnce();
-        return publishCatalog({
+      publish: () =>
+        publishCatalog({
           store,
           bucket,
           lease,
           onOlderDatabase: (facts) => log.error(facts, 'the database is older than the published catalog: restored?'),
-        });
-      },
+        }),
       isStale: () => isStale({ store, bucket, lease }),
       onTry(outcome, tookSeconds) {
         publications.of({ outcome }).add();
@@ -102,7 +86,6 @@ export async function startCatalog(
       label: 'state',
     },
   );
-  gauge('gateway_catalog_unreadable_credentials', 'Sources whose credential does not open', () => unreadable.length);
   ready.add('catalog', () => publisher.revision() !== null || 'not published yet');
 
   const followers = followReplicas({ nowMs: () => performance.now(), everyMs: times.mirroredEveryMs });
@@ -120,7 +103,6 @@ export async function startCatalog(
     store,
     announcer: publisher,
     followers,
-    seal,
     privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES,
     reports,
     nowMs: () => clock.nowMs(),

@@ -3,7 +3,16 @@ import type { Bus } from '@gateway/bus';
 import type { ServiceName } from '@gateway/contracts/messages';
 import { onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
-import { BASE_FIELDS, ReadyChecks, readConfig, systemClock, type RunningService } from '@gateway/service-kit';
+import {
+  BASE_FIELDS,
+  makePrivateKey,
+  publicHalfOf,
+  ReadyChecks,
+  readConfig,
+  Secret,
+  systemClock,
+  type RunningService,
+} from '@gateway/service-kit';
 import { recordingLog, startTestBus, startTestDatabase, type LogLine } from '@gateway/testkit';
 import { CATALOG_FIELDS } from '../src/config.js';
 import { startCatalog, type CatalogTimes } from '../src/wire.js';
@@ -27,7 +36,8 @@ export interface CatalogWorld {
   /** The database as its administrator. */
   readonly pool: Pool;
   readonly sql: Tx;
-  readonly credentialsKey: string;
+  /** Seals credentials of sources; the service has neither half. */
+  readonly sourcePublicKey: Secret<Buffer>;
   /** The same database as the service's own role. */
   readonly roleUrl: string;
   connect(service: ServiceName): Promise<Bus>;
@@ -42,7 +52,6 @@ export async function startCatalogWorld(): Promise<CatalogWorld> {
     startTestBus(),
   ]);
   const { admin: pool, url: roleUrl } = await server.database();
-  const credentialsKey = randomBytes(32).toString('hex');
   const replicas = new Set<Replica>();
 
   return {
@@ -50,7 +59,7 @@ export async function startCatalogWorld(): Promise<CatalogWorld> {
     nats: bus.nats,
     pool,
     sql: onPool(pool),
-    credentialsKey,
+    sourcePublicKey: publicHalfOf(new Secret(makePrivateKey())),
     roleUrl,
     connect: (service) => bus.connect(service),
     async start({ env = {}, times = {} } = {}) {
@@ -59,7 +68,6 @@ export async function startCatalogWorld(): Promise<CatalogWorld> {
         {
           GATEWAY_NATS_URL: bus.urlFor('catalog'),
           GATEWAY_POSTGRES_URL: roleUrl,
-          GATEWAY_CREDENTIALS_KEY: credentialsKey,
           ...env,
         },
       );

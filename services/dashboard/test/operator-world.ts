@@ -1,7 +1,7 @@
 import { BusFault } from '@gateway/bus';
 import { MESSAGES, type ServiceName } from '@gateway/contracts/messages';
 import type { OperatorErrorCode } from '@gateway/contracts/operator';
-import { ReadyChecks, Secret } from '@gateway/service-kit';
+import { ReadyChecks, Secret, publicHalfOf, type OpeningKeys } from '@gateway/service-kit';
 import { recordingLog, startTestBus, type RecordingLog, type TestBus } from '@gateway/testkit';
 import type { TokenAttempts } from '../src/ports.js';
 import { startDashboard, type DashboardOptions, type RunningDashboard } from '../src/wire.js';
@@ -10,7 +10,10 @@ export const ROOT_TOKEN = 'root-token-for-tests-0123456789abcdef';
 export const OLD_ROOT_TOKEN = 'old-root-token-for-tests-0123456789abc';
 export const PEPPER = 'pepper-for-tests-0123456789abcdef0123';
 export const OLD_PEPPER = 'old-pepper-for-tests-0123456789abcdef';
-export const CREDENTIALS_KEY = Buffer.alloc(32, 7);
+const pairOf = (fill: number) => ({ current: new Secret(Buffer.alloc(32, fill)), previous: null });
+/** The private halves of the keys to which the world's dashboard seals: it does not have them. */
+export const SOURCE_KEYS: OpeningKeys = { privateKey: pairOf(7), formerKey: null };
+export const WEBHOOK_KEYS: OpeningKeys = { privateKey: pairOf(8), formerKey: null };
 
 /** What the pages need beside; tests of the operator API leave it as it is. */
 export const PAGES_CONFIG = {
@@ -127,7 +130,8 @@ export async function startOperatorWorld(
         GATEWAY_NATS_URL: new Secret(bus.urlFor('dashboard')),
         GATEWAY_KEY_PREFIXES: ['new_live_', 'mgw_live_'],
         GATEWAY_KEY_PEPPER: { current: new Secret(PEPPER), previous: new Secret(OLD_PEPPER) },
-        GATEWAY_CREDENTIALS_KEY: { current: new Secret(CREDENTIALS_KEY), previous: null },
+        GATEWAY_SOURCE_PUBLIC_KEY: publicHalfOf(SOURCE_KEYS.privateKey.current),
+        GATEWAY_WEBHOOK_PUBLIC_KEY: publicHalfOf(WEBHOOK_KEYS.privateKey.current),
         GATEWAY_OPERATOR_TOKEN: { current: new Secret(ROOT_TOKEN), previous: new Secret(OLD_ROOT_TOKEN) },
         GATEWAY_CREDENTIAL_ENV: ['PROVIDER_*', 'UPSTREAM_KEY', 'CANARY_MISSING'],
         GATEWAY_LOG_LEVEL: 'info',

@@ -1,4 +1,4 @@
-import { COMMON_FIELDS, field, portField, type ConfigOf } from '@gateway/service-kit';
+import { COMMON_FIELDS, field, portField, type ConfigOf, type OpeningKeys } from '@gateway/service-kit';
 import type { UpstreamProxy } from './adapters/proxy-connector.js';
 import { HTTP_FIELDS } from './http/http-limits.js';
 import { LOAD_FIELDS } from './load/load-limits.js';
@@ -21,6 +21,7 @@ export const EDGE_FIELDS = {
   }),
   GATEWAY_KEY_PREFIXES: COMMON_FIELDS.GATEWAY_KEY_PREFIXES,
   GATEWAY_KEY_PEPPER: COMMON_FIELDS.GATEWAY_KEY_PEPPER,
+  GATEWAY_SOURCE_PRIVATE_KEY: COMMON_FIELDS.GATEWAY_SOURCE_PRIVATE_KEY,
   GATEWAY_CREDENTIALS_KEY: COMMON_FIELDS.GATEWAY_CREDENTIALS_KEY,
   GATEWAY_MESSAGES_ENABLED: COMMON_FIELDS.GATEWAY_MESSAGES_ENABLED,
   GATEWAY_ALLOW_PRIVATE_SOURCES: COMMON_FIELDS.GATEWAY_ALLOW_PRIVATE_SOURCES,
@@ -53,6 +54,11 @@ export const EDGE_FIELDS = {
 } as const;
 
 export type EdgeConfig = ConfigOf<typeof EDGE_FIELDS>;
+
+/** What opens the credentials of sources. */
+export function openingKeysOf(config: EdgeConfig): OpeningKeys {
+  return { privateKey: config.GATEWAY_SOURCE_PRIVATE_KEY, formerKey: config.GATEWAY_CREDENTIALS_KEY };
+}
 
 /** The way to providers; null: they are reached directly. */
 export function proxyOf(config: EdgeConfig): UpstreamProxy | null {

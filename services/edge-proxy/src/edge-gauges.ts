@@ -1,15 +1,26 @@
 import { gauge } from '@gateway/service-kit';
 import type { ThreadedBodyParser } from './adapters/body-parser.js';
+import type { CatalogMirror } from './adapters/catalog-mirror.js';
 import type { JoinedVerbs } from './join-verbs.js';
 import { isResting } from './domain/source-order.js';
 import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES, UNOPENED_BODIES } from './memory/held-bytes.js';
 
 /** What of this edge is looked at when somebody asks for the metrics. */
-export function declareGauges({ edge, journal, desk, load }: JoinedVerbs, bodies: ThreadedBodyParser): void {
+export function declareGauges(
+  { edge, journal, desk, load }: JoinedVerbs,
+  bodies: ThreadedBodyParser,
+  catalog: CatalogMirror,
+): void {
   gauge('gateway_edge_calls_open', 'Calls that hold a slot or a hold', () => edge.running.size);
   gauge('gateway_edge_shedding', 'Whether new calls are refused for overload', () => (load.shedding === null ? 0 : 1));
   gauge('gateway_edge_large_bodies_waiting', 'Large bodies that are being read, or wait for it', () => bodies.waiting);
   gauge('gateway_edge_sources', 'Enabled sources by whether they rest', () => sourceStates(edge), { label: 'state' });
+  gauge('gateway_edge_unreadable_credentials', 'Sources whose credential no key here opens', () =>
+    catalog.unreadable(),
+  );
+  gauge('gateway_edge_outdated_credentials', 'Sources whose credential only a previous key opens', () =>
+    catalog.outdated(),
+  );
   gauge('gateway_edge_events_unstored', 'Usage events that no stream has yet', () => journal.unstored);
   gauge(
     'gateway_edge_event_unstored_age_seconds',

@@ -7,7 +7,7 @@ import { ThreadedBodyParser } from './adapters/body-parser.js';
 import { makeBusLine } from './adapters/bus-line.js';
 import { followCatalog } from './adapters/catalog-mirror.js';
 import { SourceLanes } from './adapters/source-lanes.js';
-import { proxyOf, type EDGE_FIELDS, type EdgeConfig } from './config.js';
+import { openingKeysOf, proxyOf, type EDGE_FIELDS, type EdgeConfig } from './config.js';
 import { declareGauges } from './edge-gauges.js';
 import { edgeRoutes } from './http/edge-routes.js';
 import { httpLimitsOf } from './http/http-limits.js';
@@ -45,7 +45,7 @@ export async function startEdge(
   const edgeId = `${replica.slice(0, REPLICA_IN_ID_CHARS_MAX)}-${randomBytes(4).toString('hex')}`;
   const spool = await openSpool(config, edgeId);
   const sources = new SourceLanes({ privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES, proxy: proxyOf(config) });
-  const catalog = followCatalog(bus, config.GATEWAY_CREDENTIALS_KEY, log);
+  const catalog = followCatalog(bus, openingKeysOf(config), log);
   const bodies = new ThreadedBodyParser({
     threadUrl: parseThreadUrl,
     onThreadFailed: (err) => log.error({ err }, 'the thread that reads large bodies failed'),
@@ -62,7 +62,7 @@ export async function startEdge(
     onFault: (err, requestId) => log.error({ err, requestId }, 'a request failed inside the edge'),
     onConnectionRefused: () => edge.metrics.connectionRefused(),
   });
-  declareGauges(verbs, bodies);
+  declareGauges(verbs, bodies, catalog);
   ready.add('catalog', () => catalog.ready() || 'the catalog has not been read yet');
   void beats.beat();
   const port = await listen(http, config.GATEWAY_HOST, config.GATEWAY_PORT);

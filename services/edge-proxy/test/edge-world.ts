@@ -14,7 +14,7 @@ import {
 } from '@gateway/contracts/messages';
 import { startProviderSimulator, type ProviderSimulator } from '@gateway/provider-simulator';
 import type { RestartOptions } from '@gateway/servers';
-import { ReadyChecks, readConfig, seal, Secret, systemClock, BASE_FIELDS } from '@gateway/service-kit';
+import { publicHalfOf, ReadyChecks, readConfig, sealTo, Secret, systemClock, BASE_FIELDS } from '@gateway/service-kit';
 import { recordingLog, startTestBus, until, type LogLine } from '@gateway/testkit';
 import { EDGE_FIELDS } from '../src/config.js';
 import { startEdge, type RunningEdge } from '../src/wire.js';
@@ -25,7 +25,7 @@ export const PARSE_THREAD_URL = new URL('../dist/adapters/parse-thread.js', impo
 export const TEST_KEY = secretFrom('mgw_live_', '0123456789'.repeat(4));
 export const TEST_MODEL = 'pub/model';
 export const SOURCE_CREDENTIAL = 'provider-secret-1';
-const CREDENTIALS_KEY = Buffer.alloc(32, 7);
+const SOURCE_KEY = new Secret(Buffer.alloc(32, 7));
 
 /** An edge in this process on a NATS server of its own, a fake admission, and the provider simulator behind it. */
 export interface EdgeWorld {
@@ -183,7 +183,6 @@ export function modelEntry(id: string): CatalogModel {
 }
 
 export function sourceEntry(id: string, baseUrl: string, more: Partial<CatalogSource> = {}): CatalogSource {
-  const key = { current: new Secret(CREDENTIALS_KEY) };
   return {
     v: 1,
     id,
@@ -194,7 +193,7 @@ export function sourceEntry(id: string, baseUrl: string, more: Partial<CatalogSo
     endpoints: [...ENDPOINTS],
     paths: {},
     auth: { type: 'bearer' },
-    sealedCredential: seal(SOURCE_CREDENTIAL, id, key),
+    sealedCredential: sealTo(SOURCE_CREDENTIAL, id, publicHalfOf(SOURCE_KEY)),
     headers: {},
     betas: [],
     priority: 0,
@@ -233,7 +232,7 @@ const DEFAULT_ENV = {
   GATEWAY_BILLING_LINK_URL: 'https://billing.example/pay',
   GATEWAY_KEY_PEPPER: 'pepper-'.repeat(6),
   GATEWAY_KEY_PEPPER_PREVIOUS: 'older-pepper-'.repeat(4),
-  GATEWAY_CREDENTIALS_KEY: CREDENTIALS_KEY.toString('hex'),
+  GATEWAY_SOURCE_PRIVATE_KEY: SOURCE_KEY.reveal().toString('hex'),
   GATEWAY_ALLOW_PRIVATE_SOURCES: 'true',
   GATEWAY_BEAT_MS: '200',
   GATEWAY_DRAIN_MS: '2000',

@@ -1,6 +1,6 @@
 import type { Bus } from '@gateway/bus';
 import { catalogPutModel, catalogPutProvider, catalogPutSource } from '@gateway/contracts/messages';
-import { Secret, seal } from '@gateway/service-kit';
+import { publicHalfOf, Secret, sealTo } from '@gateway/service-kit';
 import type { LocalSystem } from '@gateway/local';
 import { PROVIDER_MODELS } from '../peers/peer.js';
 import type { CallKind } from '../peers/peer.js';
@@ -21,7 +21,7 @@ export const GATEWAY_MODELS: Readonly<Record<CallKind, string>> = {
 export async function prepareCatalog(bus: Bus, system: LocalSystem, providerUrl: string): Promise<void> {
   const provider = { id: PROVIDER, spec: { name: 'Simulated provider', format: 'openai' }, actor: ACTOR } as const;
   accepted(await bus.request(catalogPutProvider, provider));
-  const key = { current: new Secret(Buffer.from(system.secrets.credentialsKey, 'hex')) };
+  const key = publicHalfOf(new Secret(Buffer.from(system.secrets.sourcePrivateKey, 'hex')));
   for (const kind of ['plain', 'streamed', 'open'] as const) {
     const model = GATEWAY_MODELS[kind];
     const spec = { displayName: model, kind: 'chat', contextLength: 128_000, prices: PRICES } as const;
@@ -38,7 +38,7 @@ export async function prepareCatalog(bus: Bus, system: LocalSystem, providerUrl:
           endpoints: ['/v1/chat/completions'],
           streamUsage: true,
         },
-        sealedCredential: seal(`credential-of-${id}`, id, key),
+        sealedCredential: sealTo(`credential-of-${id}`, id, key),
         actor: ACTOR,
       }),
     );

@@ -13,6 +13,7 @@ const PROGRAMS = {
   backup: 'deploy/setup/dist/backup-main.js',
   restore: 'deploy/setup/dist/restore-main.js',
   audit: 'services/billing/dist/audit/main.js',
+  reseal: 'services/catalog/dist/reseal/main.js',
 } as const;
 /** The root, seen from this file: compiled it lies one directory deeper. */
 const ROOT = import.meta.url.includes('/dist/') ? '../../../../../' : '../../../../';
@@ -22,6 +23,7 @@ export async function runProgram(
   program: keyof typeof PROGRAMS,
   args: readonly string[],
   { local }: OwnSystem,
+  env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<ProgramEnd> {
   const { servers, addresses, secrets } = local;
   const file = fileURLToPath(new URL(`${ROOT}${PROGRAMS[program]}`, import.meta.url));
@@ -35,6 +37,7 @@ export async function runProgram(
       GATEWAY_CATALOG_POSTGRES_URL: addresses.postgresUrlOf('catalog'),
       GATEWAY_FINANCE_PASSWORD: secrets.financePassword,
       GATEWAY_NATS_URL: addresses.natsUrlOf('billing'),
+      ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -6,7 +6,7 @@ GATEWAY_DRAIN_MS and the steps after it must fit into the edge's grace (services
 edge-proxy:
   values: edgeProxy
   ports: { http: 8080 }
-  secrets: [GATEWAY_NATS_URL, GATEWAY_KEY_PEPPER, GATEWAY_CREDENTIALS_KEY]
+  secrets: [GATEWAY_NATS_URL, GATEWAY_KEY_PEPPER, GATEWAY_SOURCE_PRIVATE_KEY{{ if .Values.secrets.formerCredentialsKey }}, GATEWAY_CREDENTIALS_KEY{{ end }}]
   graceSeconds: {{ add .Values.edgeProxy.drainSeconds 40 }}
   environment:
     GATEWAY_HOST: 0.0.0.0
@@ -32,14 +32,14 @@ admission:
 billing:
   values: billing
   ports: {}
-  secrets: [GATEWAY_NATS_URL, GATEWAY_POSTGRES_URL, GATEWAY_CREDENTIALS_KEY]
+  secrets: [GATEWAY_NATS_URL, GATEWAY_POSTGRES_URL, GATEWAY_WEBHOOK_PRIVATE_KEY{{ if .Values.secrets.formerCredentialsKey }}, GATEWAY_CREDENTIALS_KEY{{ end }}]
   graceSeconds: 45
   environment:
     GATEWAY_STREAM_REPLICAS: {{ .Values.streamReplicas | quote }}
 catalog:
   values: catalog
   ports: {}
-  secrets: [GATEWAY_NATS_URL, GATEWAY_POSTGRES_URL, GATEWAY_CREDENTIALS_KEY]
+  secrets: [GATEWAY_NATS_URL, GATEWAY_POSTGRES_URL]
   graceSeconds: 30
   environment:
     GATEWAY_STREAM_REPLICAS: {{ .Values.streamReplicas | quote }}
@@ -53,7 +53,7 @@ accounts:
 dashboard:
   values: dashboard
   ports: { http: 8081, operator: 8082 }
-  secrets: [GATEWAY_NATS_URL, GATEWAY_KEY_PEPPER, GATEWAY_CREDENTIALS_KEY, GATEWAY_SESSION_SECRET, GATEWAY_OPERATOR_TOKEN]
+  secrets: [GATEWAY_NATS_URL, GATEWAY_KEY_PEPPER, GATEWAY_SOURCE_PUBLIC_KEY, GATEWAY_WEBHOOK_PUBLIC_KEY, GATEWAY_SESSION_SECRET, GATEWAY_OPERATOR_TOKEN]
   graceSeconds: 45
   environment:
     GATEWAY_DASHBOARD_HOST: 0.0.0.0

@@ -11,7 +11,7 @@ import {
   catalogPutSource,
 } from '@gateway/contracts/messages';
 import { readMail, type Mailbox } from '@gateway/mailbox';
-import { Secret, seal } from '@gateway/service-kit';
+import { publicHalfOf, Secret, sealTo } from '@gateway/service-kit';
 import type { LocalSystem } from '../local-system.js';
 import { keepSecrets } from '../secrets.js';
 import { DEMO_MODELS, DEMO_PROVIDERS, demoSource } from './demo-catalog.js';
@@ -61,9 +61,9 @@ export async function seedDemo(system: LocalSystem, stateDirectory: string, forc
 
 /** The whole catalog in one change. */
 async function seedCatalog(bus: Bus, system: LocalSystem): Promise<void> {
-  const key = { current: new Secret(Buffer.from(system.secrets.credentialsKey, 'hex')) };
+  const key = publicHalfOf(new Secret(Buffer.from(system.secrets.sourcePrivateKey, 'hex')));
   const sources = demoSources(system).map(({ id, spec }) => {
-    const sealedCredential = seal(system.secrets.demoProviderKey, id, key);
+    const sealedCredential = sealTo(system.secrets.demoProviderKey, id, key);
     return { kind: 'source' as const, id, spec, sealedCredential };
   });
   const objects = [

@@ -76,7 +76,7 @@ const management = managementBy('billing');
 const actor = z.string().min(1).max(200);
 const page = { account: objectId, cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
 const nextCursor = z.string().nullable();
-/** Under GATEWAY_CREDENTIALS_KEY with the context `webhook:<account>`. */
+/** To GATEWAY_WEBHOOK_PUBLIC_KEY with the context `webhook:<account>`. */
 const sealedSecret = z.string().min(1).max(1_000);
 
 /** Newest first. */

@@ -1,11 +1,11 @@
-import { open, reseal, SealError, type Rotatable } from '@gateway/service-kit';
+import { openSealed, resealTo, SealError, type OpeningKeys } from '@gateway/service-kit';
 import type { SecretSeal } from '../alert-ports.js';
 
-/** The seal under GATEWAY_CREDENTIALS_KEY; a secret opens for its account's webhook alone. */
-export function makeSecretSeal(keys: Rotatable<Buffer>): SecretSeal {
+/** Opens what was sealed to GATEWAY_WEBHOOK_PRIVATE_KEY; a secret opens for its account's webhook alone. */
+export function makeSecretSeal(keys: OpeningKeys): SecretSeal {
   return {
-    open: (sealed, account) => orNull(() => open(sealed, contextOf(account), keys)),
-    current: (sealed, account) => orNull(() => reseal(sealed, contextOf(account), keys) ?? sealed),
+    open: (sealed, account) => orNull(() => openSealed(sealed, contextOf(account), keys)),
+    current: (sealed, account) => orNull(() => resealTo(sealed, contextOf(account), keys) ?? sealed),
   };
 }
 

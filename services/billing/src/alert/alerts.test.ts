@@ -17,10 +17,10 @@ import {
 } from '@gateway/contracts/messages';
 import type { WebhookEvent } from '@gateway/contracts/operator';
 import { onPool } from '@gateway/postgres';
-import { seal } from '@gateway/service-kit';
+import { publicHalfOf, sealTo } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
 import { accepted } from '../../test/accepted.js';
-import { CREDENTIALS_KEY, startBillingWorld, type BillingWorld } from '../../test/billing-world.js';
+import { WEBHOOK_KEY, startBillingWorld, type BillingWorld } from '../../test/billing-world.js';
 import { holdFor, settled } from '../../test/events.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../../test/webhook-receiver.js';
 
@@ -77,7 +77,7 @@ const put = async (account: string, spec: object = {}, secret = SECRET) =>
   dashboard.request(billingPutWebhook, {
     account,
     spec: { url: receiver.url, enabled: true, ...spec },
-    sealedSecret: seal(secret, `webhook:${account}`, CREDENTIALS_KEY),
+    sealedSecret: sealTo(secret, `webhook:${account}`, publicHalfOf(WEBHOOK_KEY)),
     actor: ACTOR,
   });
 const alertsOf = async (account: string, limit = 50, cursor: string | null = null) =>
@@ -252,7 +252,7 @@ describe('webhooks', () => {
     const rotate = (secret: string) =>
       dashboard.request(billingRotateWebhookSecret, {
         account,
-        sealedSecret: seal(secret, `webhook:${account}`, CREDENTIALS_KEY),
+        sealedSecret: sealTo(secret, `webhook:${account}`, publicHalfOf(WEBHOOK_KEY)),
         actor: ACTOR,
         command,
       });

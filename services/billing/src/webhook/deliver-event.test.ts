@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { onPool } from '@gateway/postgres';
-import { seal, Secret } from '@gateway/service-kit';
+import { publicHalfOf, seal, sealTo, Secret, type OpeningKeys } from '@gateway/service-kit';
 import type { TestDatabase } from '@gateway/testkit';
 import { startLedgerWorld, type LedgerWorld } from '../../test/ledger-world.js';
 import { makeDeliveryStore } from '../adapters/delivery-store.js';
@@ -40,7 +40,7 @@ const put = (account: string, under = current) =>
     actor: 'test',
     enabled: true,
     url: 'https://hooks.example.com/',
-    sealedSecret: seal('whsec_1', `webhook:${account}`, { current: under }),
+    sealedSecret: sealTo('whsec_1', `webhook:${account}`, publicHalfOf(under)),
   });
 
 async function waiting(account: string): Promise<{ body: object; id: string }> {
@@ -62,7 +62,11 @@ async function waiting(account: string): Promise<{ body: object; id: string }> {
   return { body: toWebhookEvent(alert), id: alert.id };
 }
 
-const deliver = (row: { body: object }, keys = { current, previous: null as Secret<Buffer> | null }) =>
+const keysOf = (previous: Secret<Buffer> | null = null, formerKey: Secret<Buffer> | null = null): OpeningKeys => ({
+  privateKey: { current, previous },
+  formerKey,
+});
+const deliver = (row: { body: object }, keys = keysOf()) =>
   deliverEvent(
     {
       store: makeDeliveryStore(ledger.pool),
@@ -159,7 +163,7 @@ test('secrets move to the current key; one that no key opens sends nothing and s
   await put('a', old);
   await put('b', current);
   await put('c', key(3));
-  const keys = { current, previous: old };
+  const keys = keysOf(old);
   const row = await waiting('a');
   await expect(deliver(row)).rejects.toThrow('secret_unreadable');
   const store = makeWebhookStore(ledger.pool);
@@ -170,7 +174,23 @@ test('secrets move to the current key; one that no key opens sends nothing and s
 });
 
 test('a sealed secret opens for its own account only', async () => {
-  const sealed = seal('whsec_1', 'webhook:a', { current });
-  const { open } = makeSecretSeal({ current, previous: null });
+  const sealed = sealTo('whsec_1', 'webhook:a', publicHalfOf(current));
+  const { open } = makeSecretSeal(keysOf());
   expect([open(sealed, 'a'), open(sealed, 'b')]).toEqual(['whsec_1', null]);
+});
+
+test('a secret that an earlier release sealed moves to the key pair, with the key of that release at hand', async () => {
+  const former = key(4);
+  await makeWebhookStore(ledger.pool).putWebhook({
+    account: 'a',
+    actor: 'test',
+    enabled: true,
+    url: 'https://hooks.example.com/',
+    sealedSecret: seal('whsec_1', 'webhook:a', { current: former }),
+  });
+  const store = makeWebhookStore(ledger.pool);
+  expect(await resealSecrets(store, makeSecretSeal(keysOf()))).toEqual({ resealed: 0, unreadable: 1 });
+  expect(await resealSecrets(store, makeSecretSeal(keysOf(null, former)))).toEqual({ resealed: 1, unreadable: 0 });
+  await deliver(await waiting('a'));
+  expect(sent).toHaveLength(1);
 });

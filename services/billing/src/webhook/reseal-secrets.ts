@@ -8,7 +8,7 @@ export interface Resealed {
   readonly unreadable: number;
 }
 
-/** After a rotation of GATEWAY_CREDENTIALS_KEY: every secret under the previous key is sealed again under the current one. */
+/** After a rotation of GATEWAY_WEBHOOK_PRIVATE_KEY: every secret under the previous key is sealed again under the current one. */
 export async function resealSecrets(store: SealedSecretStore, seal: SecretSeal): Promise<Resealed> {
   let [resealed, unreadable] = [0, 0];
   for (let after = ''; ;) {

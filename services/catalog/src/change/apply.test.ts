@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { modelEntryKey, type CatalogModel } from '@gateway/contracts/messages';
-import { seal, Secret } from '@gateway/service-kit';
+import { sealTo, Secret } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
 import { accepted, operatorOn, type Operator } from '../../test/operator.js';
 import { modelSpec, PRICES, providerSpec, sourceSpec } from '../../test/specs.js';
@@ -34,8 +34,7 @@ const source = (id: string, more = {}, sealed?: string | null) => ({
   spec: sourceSpec(more),
   ...(sealed === undefined ? {} : { sealedCredential: sealed }),
 });
-const sealed = (text: string, id: string) =>
-  seal(text, id, { current: new Secret(Buffer.from(world.credentialsKey, 'hex')) });
+const sealed = (text: string, id: string) => sealTo(text, id, world.sourcePublicKey, new Secret('so that it repeats'));
 const refused = (code: string, param: string) => ({ refused: expect.objectContaining({ code, param }) });
 const mirrored = (at: { revision: number }) => until('mirrored', () => revision >= at.revision);
 /** Everything that is stored, as text. */
@@ -142,7 +141,7 @@ test('a refusal names the object and its field, and nothing of the document is k
     ],
     [[good, source('lost', { modelId: 'acme/none' })], 'not_found', 'objects[1].spec.modelId'],
     [[good, source('lost', { baseUrl: 'https://169.254.169.254' })], 'invalid_request', 'objects[1].spec.baseUrl'],
-    [[good, source('lost', {}, sealed('x', 'one-a'))], 'invalid_request', 'objects[1].spec.credential'],
+    [[good, source('lost', {}, 'sk-in-clear')], 'invalid_request', 'objects[1].spec.credential'],
     [[good, model('a/b'), good], 'invalid_request', 'objects[2]'],
     [[good, ...Array.from({ length: 7 }, (_, n) => source(`n${n}`))], 'state_conflict', 'objects[1].spec.modelId'],
   ];

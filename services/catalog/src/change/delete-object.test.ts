@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { modelEntryKey, type CatalogModel } from '@gateway/contracts/messages';
-import { seal, Secret } from '@gateway/service-kit';
+import { sealTo } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
 import { accepted, operatorOn, type Operator } from '../../test/operator.js';
 import { PRICES } from '../../test/specs.js';
@@ -30,7 +30,7 @@ const KEY = modelEntryKey('acme/one');
 const entry = () => JSON.parse(published.get(KEY) ?? 'null') as CatalogModel | null;
 
 test('what a source refers to is in use; without it, it goes, and leaves the bucket', async () => {
-  const sealed = seal('sk-upstream', 'acme-one', { current: new Secret(Buffer.from(world.credentialsKey, 'hex')) });
+  const sealed = sealTo('sk-upstream', 'acme-one', world.sourcePublicKey);
   await accepted(operator.putProvider('acme'));
   await accepted(operator.putModel('acme/one', { prices: PRICES }));
   await mirrored(await accepted(operator.putSource('acme-one', { costs: PRICES }, sealed)));

@@ -5,6 +5,7 @@ import {
   type SourceSpec,
   type SourceView,
 } from '@gateway/contracts/operator';
+import { hasSealedForm } from '@gateway/service-kit';
 import { withVersion } from '../domain/dated-versions.js';
 import { sourceOf } from '../domain/from-spec.js';
 import type { DatedFigures, Provider, Source } from '../domain/objects.js';
@@ -12,13 +13,12 @@ import { sameContent } from '../domain/same-content.js';
 import { keptAuth } from '../domain/source-auth.js';
 import { keptBetas } from '../domain/source-betas.js';
 import { sourceViewOf } from '../domain/views.js';
-import type { CatalogTx, CredentialSeal } from '../ports.js';
+import type { CatalogTx } from '../ports.js';
 import { checkPlaces, checkRoom } from './check-bounds.js';
 import { planFigures } from './plan-figures.js';
 import { saveAlone, type Saved, type SavePorts, type Turn } from './turn.js';
 
 export interface SourceRules {
-  readonly seal: CredentialSeal;
   /** Private and loopback addresses may be sources. */
   readonly privateAllowed: boolean;
 }
@@ -45,16 +45,15 @@ export function putSource(
 /** All but how many sources the model has then. */
 export async function saveSource(
   tx: CatalogTx,
-  { seal, privateAllowed }: SourceRules,
+  { privateAllowed }: SourceRules,
   request: PutSource,
 ): Promise<Turn<SourceView> | ManagementRefusal> {
   const { id, spec, actor } = request;
   const before = await tx.source(id);
   const kept = before?.sealedCredential ?? null;
-  const given = acceptCredential(seal, request);
+  const given = acceptCredential(request);
   if (given && isRefusal(given)) return given;
-  // The same credential sealed again is another text: the stored one stays, so that nothing seems to change.
-  const sealed = given && !seal.same(given.sealed, kept, id) ? given.sealed : kept;
+  const sealed = given ? given.sealed : kept;
   const wanted = sourceOf(id, spec, sealed, privateAllowed);
   if (isRefusal(wanted)) return wanted;
   const provider = await checkPlace(tx, wanted);
@@ -77,16 +76,13 @@ export async function saveSource(
   return { change: before ? 'changed' : 'created', before: viewBefore, after: viewAfter, credentialChanged };
 }
 
-/** A credential that the edge could not open later is refused now. */
-function acceptCredential(
-  seal: CredentialSeal,
-  { id, sealedCredential }: PutSource,
-): { readonly sealed: string | null } | null | ManagementRefusal {
+/** A credential in clear, or in a form that no edge knows, is refused. Whether it opens, only the edges' key says. */
+function acceptCredential({
+  sealedCredential,
+}: PutSource): { readonly sealed: string | null } | null | ManagementRefusal {
   if (sealedCredential === undefined) return null;
-  if (sealedCredential === null) return { sealed: null };
-  const sealed = seal.current(sealedCredential, id);
-  if (sealed !== null) return { sealed };
-  return refuse('invalid_request', 'the credential was not sealed for this source under a known key', 'credential');
+  if (sealedCredential === null || hasSealedForm(sealedCredential)) return { sealed: sealedCredential };
+  return refuse('invalid_request', 'the credential is not a sealed text of a known version', 'credential');
 }
 
 /** Its provider, when that and its model are there. */

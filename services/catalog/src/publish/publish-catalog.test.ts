@@ -1,10 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
-import { catalogPutModel, catalogPutProvider, catalogPutSource } from '@gateway/contracts/messages';
-import type { CatalogProvider, CatalogSource } from '@gateway/contracts/messages';
-import { keyIdOf, seal, Secret } from '@gateway/service-kit';
+import { catalogPutProvider } from '@gateway/contracts/messages';
+import type { CatalogProvider } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
-import { ACTOR, modelSpec, providerSpec, sourceSpec } from '../../test/specs.js';
+import { ACTOR, providerSpec } from '../../test/specs.js';
 import { startCatalogWorld, type CatalogWorld, type Replica } from '../../test/catalog-world.js';
 
 const NEVER_MS = 3_600_000;
@@ -167,35 +166,3 @@ test('while PostgreSQL is away a change is answered as such, and works again aft
     return typeof answer === 'object';
   });
 }, 30_000);
-
-test('credentials under the previous key are sealed again at the start; lost ones are named and stay', async () => {
-  const [oldKey, newKey, lostKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2), Buffer.alloc(32, 3)].map(
-    (bytes) => new Secret(bytes),
-  );
-  if (!oldKey || !newKey || !lostKey) throw new Error('three keys');
-  const hex = (key: Secret<Buffer>) => key.reveal().toString('hex');
-  const first = await start({ env: { GATEWAY_CREDENTIALS_KEY: hex(oldKey) } });
-  await putProvider('acme');
-  await dashboard.request(catalogPutModel, { id: 'acme/one', spec: modelSpec(), actor: ACTOR });
-  for (const id of ['kept', 'lost'])
-    await dashboard.request(catalogPutSource, {
-      id,
-      spec: sourceSpec(),
-      sealedCredential: seal('sk-upstream', id, { current: oldKey }),
-      actor: ACTOR,
-    });
-  await first.stop();
-  const lost = seal('sk-upstream', 'lost', { current: lostKey });
-  await world.sql.execute("UPDATE sources SET sealed_credential = $1 WHERE id = 'lost'", [lost]);
-  const second = await start({
-    env: { GATEWAY_CREDENTIALS_KEY: hex(newKey), GATEWAY_CREDENTIALS_KEY_PREVIOUS: hex(oldKey) },
-  });
-  const source = (id: string) => JSON.parse(entries.get(`source.${id}`) ?? '{}') as CatalogSource;
-  await until('resealed', () => source('kept').sealedCredential?.includes(keyIdOf(newKey)) === true);
-  expect(source('lost').sealedCredential).toBe(lost);
-  expect(second.log.filter(({ level }) => level === 'error')).toMatchObject([{ facts: { sources: ['lost'] } }]);
-  await second.stop();
-  const revision = await databaseRevision();
-  await start({ env: { GATEWAY_CREDENTIALS_KEY: hex(newKey), GATEWAY_CREDENTIALS_KEY_PREVIOUS: hex(oldKey) } });
-  expect(await databaseRevision()).toBe(revision);
-});

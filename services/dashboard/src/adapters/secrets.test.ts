@@ -1,10 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Secret } from '@gateway/service-kit';
+import { openSealed, publicHalfOf, Secret } from '@gateway/service-kit';
 import { temporaryDirectory, type TemporaryDirectory } from '@gateway/testkit';
 import { makeSecrets } from './secrets.js';
 
+const SOURCE_KEY = new Secret(Buffer.alloc(32, 1));
+const WEBHOOK_KEY = new Secret(Buffer.alloc(32, 2));
 let directory: TemporaryDirectory;
 beforeAll(() => {
   directory = temporaryDirectory('secrets');
@@ -22,7 +24,8 @@ const secretsWith = (env: NodeJS.ProcessEnv, prefixes: readonly string[] | null 
     {
       GATEWAY_KEY_PREFIXES: prefixes,
       GATEWAY_KEY_PEPPER: { current: new Secret('pepper'), previous: null },
-      GATEWAY_CREDENTIALS_KEY: { current: new Secret(Buffer.alloc(32)), previous: null },
+      GATEWAY_SOURCE_PUBLIC_KEY: publicHalfOf(SOURCE_KEY),
+      GATEWAY_WEBHOOK_PUBLIC_KEY: publicHalfOf(WEBHOOK_KEY),
       GATEWAY_OPERATOR_TOKEN: { current: new Secret('current'), previous: null },
       GATEWAY_CREDENTIAL_ENV: allowed,
     },
@@ -66,4 +69,21 @@ test('only the token of the deployment is root, whatever the length of another',
     true,
     ...Array(5).fill(false),
   ]);
+});
+
+test('a credential opens with the key of sources, a secret of a webhook with its own, and neither with the other', () => {
+  const { seal, makeWebhookSecret } = secretsWith({});
+  const keysOf = (current: Secret<Buffer>) => ({ privateKey: { current, previous: null }, formerKey: null });
+  const credential = seal('sk-1', 'src');
+  const { secret, sealedSecret } = makeWebhookSecret('acc_1');
+  expect(openSealed(credential, 'src', keysOf(SOURCE_KEY))).toBe('sk-1');
+  expect(openSealed(sealedSecret, 'webhook:acc_1', keysOf(WEBHOOK_KEY))).toBe(secret);
+  expect(() => openSealed(credential, 'src', keysOf(WEBHOOK_KEY))).toThrow('neither the current nor the previous');
+  expect(() => openSealed(sealedSecret, 'webhook:acc_1', keysOf(SOURCE_KEY))).toThrow('neither');
+});
+
+test('a credential put again is the same text, so that nothing seems to change; another, or elsewhere, is another', () => {
+  const { seal } = secretsWith({});
+  expect(seal('sk-1', 'src')).toBe(secretsWith({}).seal('sk-1', 'src'));
+  expect(new Set([seal('sk-1', 'src'), seal('sk-2', 'src'), seal('sk-1', 'other')]).size).toBe(3);
 });

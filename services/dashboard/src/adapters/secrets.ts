@@ -1,5 +1,5 @@
 import { DEFAULT_KEY_PREFIX, digestOfSecret, makeSecret, maskSecret } from '@gateway/contracts/ids';
-import { seal, type Rotatable } from '@gateway/service-kit';
+import { sealTo, type Rotatable, type Secret } from '@gateway/service-kit';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { OPERATOR_TOKEN_PREFIX } from '../domain/operator-access.js';
@@ -12,7 +12,8 @@ const WEBHOOK_SECRET_PREFIX = 'whsec_';
 export interface SecretsConfig {
   readonly GATEWAY_KEY_PREFIXES: readonly string[] | null;
   readonly GATEWAY_KEY_PEPPER: Rotatable;
-  readonly GATEWAY_CREDENTIALS_KEY: Rotatable<Buffer>;
+  readonly GATEWAY_SOURCE_PUBLIC_KEY: Secret<Buffer>;
+  readonly GATEWAY_WEBHOOK_PUBLIC_KEY: Secret<Buffer>;
   readonly GATEWAY_OPERATOR_TOKEN: Rotatable;
   /** Names of variables; one that ends in `*` is the beginning of names. */
   readonly GATEWAY_CREDENTIAL_ENV: readonly string[] | null;
@@ -36,7 +37,7 @@ export function makeSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv): Secr
     },
     makeWebhookSecret(account) {
       const secret = makeSecret(WEBHOOK_SECRET_PREFIX);
-      return { secret, sealedSecret: seal(secret, `webhook:${account}`, config.GATEWAY_CREDENTIALS_KEY) };
+      return { secret, sealedSecret: sealTo(secret, `webhook:${account}`, config.GATEWAY_WEBHOOK_PUBLIC_KEY) };
     },
     makeOperatorToken() {
       const token = makeSecret(OPERATOR_TOKEN_PREFIX);
@@ -50,7 +51,8 @@ export function makeSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv): Secr
     },
     rootDigests: () => [current, ...(previous ? [previous] : [])].flatMap((token) => digestsOf(token.reveal())),
     fingerprintOf: digest,
-    seal: (credential, source) => seal(credential, source, config.GATEWAY_CREDENTIALS_KEY),
+    // Repeated under the pepper: catalog, which opens nothing, sees that a credential put again is the same.
+    seal: (credential, source) => sealTo(credential, source, config.GATEWAY_SOURCE_PUBLIC_KEY, pepper.current),
     fromEnvironment(name) {
       if (!isAllowed(name, config.GATEWAY_CREDENTIAL_ENV ?? [])) return 'not_allowed';
       const text = readVariable(name, env);

@@ -1,10 +1,9 @@
 import { secretFrom } from '@gateway/contracts/ids';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { open, Secret } from '@gateway/service-kit';
-import { CREDENTIALS_KEY, errorOf, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
+import { openSealed } from '@gateway/service-kit';
+import { errorOf, SOURCE_KEYS, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
 import { PLAN_PUT, SOURCE_PUT } from '../../test/examples.js';
 
-const KEYS = { current: new Secret(CREDENTIALS_KEY), previous: null };
 const PROVIDER_OBJECT = { kind: 'provider', id: 'prov', spec: { name: 'Provider', format: 'openai' } };
 const PLAN_OBJECT = { kind: 'plan', id: 'pro', spec: PLAN_PUT };
 const SOURCE_OBJECT = { kind: 'source', id: 'src', spec: { ...SOURCE_PUT, credential: 'sk-1' } };
@@ -114,10 +113,10 @@ test('a credential travels sealed for its source, the same text in both rounds',
   expect(real).toEqual(dry);
   expect(JSON.stringify(world.asked)).not.toMatch(/sk-1|sk-env|UPSTREAM_KEY/);
   const opened = real?.map(({ id, sealedCredential }) =>
-    sealedCredential ? open(sealedCredential, id, KEYS) : sealedCredential,
+    sealedCredential ? openSealed(sealedCredential, id, SOURCE_KEYS) : sealedCredential,
   );
   expect(opened).toEqual(['sk-1', 'sk-env', undefined, null]);
-  expect(() => open(real?.[0]?.sealedCredential as string, 'src-2', KEYS)).toThrow();
+  expect(() => openSealed(real?.[0]?.sealedCredential as string, 'src-2', SOURCE_KEYS)).toThrow();
 });
 
 test.each(['GATEWAY_KEY_PEPPER', 'GATEWAY_ANYTHING', 'PROVIDER_NOT_SET', 'AWS_WEB_IDENTITY_TOKEN'])(

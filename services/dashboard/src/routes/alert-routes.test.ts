@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { open, Secret } from '@gateway/service-kit';
+import { openSealed } from '@gateway/service-kit';
 import { ACCOUNT, WEBHOOK } from '../../test/examples.js';
-import { CREDENTIALS_KEY, errorOf, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
+import { errorOf, startOperatorWorld, type OperatorWorld, WEBHOOK_KEYS } from '../../test/operator-world.js';
 
 let world: OperatorWorld;
 beforeAll(async () => {
@@ -13,7 +13,6 @@ beforeEach(() => {
   world.scriptByName('accounts.get-account', () => ({ account: ACCOUNT }));
 });
 
-const keys = { current: new Secret(CREDENTIALS_KEY), previous: null };
 const sealedOf = () => world.asked.at(-1)?.body['sealedSecret'] as string;
 
 test('the signing secret is made here, shown when the webhook is new, and travels sealed for this webhook', async () => {
@@ -22,8 +21,8 @@ test('the signing secret is made here, shown when the webhook is new, and travel
   const made = await world.send('PUT', '/accounts/acc_1/webhook', { body });
   const secret = made.body['secret'] as string;
   expect([made.status, secret]).toEqual([201, expect.stringMatching(/^whsec_[0-9a-f]{48}$/)]);
-  expect(open(sealedOf(), 'webhook:acc_1', keys)).toBe(secret);
-  expect(() => open(sealedOf(), 'webhook:acc_2', keys)).toThrow();
+  expect(openSealed(sealedOf(), 'webhook:acc_1', WEBHOOK_KEYS)).toBe(secret);
+  expect(() => openSealed(sealedOf(), 'webhook:acc_2', WEBHOOK_KEYS)).toThrow();
   expect(world.asked.at(-1)?.body).toMatchObject({ account: 'acc_1', spec: body, actor: 'operator:root' });
   expect(JSON.stringify(world.asked)).not.toContain(secret);
   expect(JSON.stringify(world.log.lines)).not.toContain(secret);
@@ -42,7 +41,7 @@ test('a rotation shows the new secret; one that was done before shows none', asy
     const answer = await world.send('POST', '/accounts/acc_1/webhook/rotate-secret');
     const secret = answer.body['secret'];
     expect([answer.status, secret === null]).toEqual([200, repeated]);
-    if (!repeated) expect(open(sealedOf(), 'webhook:acc_1', keys)).toBe(secret);
+    if (!repeated) expect(openSealed(sealedOf(), 'webhook:acc_1', WEBHOOK_KEYS)).toBe(secret);
   }
 });
 

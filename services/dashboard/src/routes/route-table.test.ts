@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { digestOfSecret, hasKeyForm, maskSecret } from '@gateway/contracts/ids';
-import { open, Secret } from '@gateway/service-kit';
+import { openSealed } from '@gateway/service-kit';
 import {
   ACCOUNT,
   KEY,
@@ -14,7 +14,7 @@ import {
   TRANSACTION,
 } from '../../test/examples.js';
 import { makeDocumentCheck } from '../../test/document-check.js';
-import { CREDENTIALS_KEY, errorOf, PEPPER, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
+import { errorOf, PEPPER, SOURCE_KEYS, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
 import type { OperatorRoute } from '../operator/route.js';
 import { ROUTE_TABLE } from './route-table.js';
 
@@ -147,8 +147,7 @@ test('a credential is sealed for its source; left out it is kept, null removes i
   for (const credential of ['sk-1', undefined, null])
     await world.send('PUT', '/sources/src', { body: { ...SOURCE_PUT, credential } });
   const [sealed, kept, removed] = world.asked.map(({ body }) => body);
-  const keys = { current: new Secret(CREDENTIALS_KEY), previous: null };
-  expect(open(sealed?.['sealedCredential'] as string, 'src', keys)).toBe('sk-1');
+  expect(openSealed(sealed?.['sealedCredential'] as string, 'src', SOURCE_KEYS)).toBe('sk-1');
   expect(kept).not.toHaveProperty('sealedCredential');
   expect(removed).toHaveProperty('sealedCredential', null);
   for (const one of [sealed, kept, removed]) expect(one?.['spec']).not.toHaveProperty('credential');

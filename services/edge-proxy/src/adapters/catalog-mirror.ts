@@ -1,6 +1,6 @@
 import type { Bus, BucketMirror } from '@gateway/bus';
 import { catalogModel, catalogSource, type CatalogModel, type CatalogSource } from '@gateway/contracts/messages';
-import { open, type Logger, type Rotatable } from '@gateway/service-kit';
+import { isSealedToCurrent, openSealed, SealError, type Logger, type OpeningKeys } from '@gateway/service-kit';
 import type { Catalog, OpenedSource } from '../ports.js';
 
 const BUCKET = 'catalog';
@@ -24,6 +24,10 @@ export interface CatalogMirror extends Catalog {
   /** Called after each change with the new copy in force. */
   onChange(listener: () => void): void;
   ageMs(nowMs: number): number;
+  /** Sources left out because no key at hand opens their credential. */
+  unreadable(): number;
+  /** Sources whose credential needs the previous key, or that of earlier releases. */
+  outdated(): number;
   stop(): Promise<void>;
 }
 
@@ -31,9 +35,11 @@ export interface CatalogMirror extends Catalog {
  * Follows the bucket `catalog`. Entries are parsed and credentials opened once per change. An entry that cannot be used is
  * logged and left out: the others still serve.
  */
-export function followCatalog(bus: Bus, keys: Rotatable<Buffer>, log: Logger): CatalogMirror {
+export function followCatalog(bus: Bus, keys: OpeningKeys, log: Logger): CatalogMirror {
   const models = new Map<string, CatalogModel>();
   const sources = new Map<string, OpenedSource>();
+  const unreadable = new Set<string>();
+  const outdated = new Set<string>();
   let byModel = new Map<string, CatalogSource[]>();
   let revision: number | null = null;
   let changedListener: () => void = () => undefined;
@@ -45,9 +51,19 @@ export function followCatalog(bus: Bus, keys: Rotatable<Buffer>, log: Logger): C
       if (text !== undefined) models.set(id, catalogModel.parse(JSON.parse(text)));
     } else if (key.startsWith(SOURCE_KEY)) {
       const id = key.slice(SOURCE_KEY.length);
-      sources.delete(id);
-      if (text !== undefined) sources.set(id, openSource(catalogSource.parse(JSON.parse(text)), keys));
+      for (const one of [sources, unreadable, outdated]) one.delete(id);
+      if (text !== undefined) takeSource(id, catalogSource.parse(JSON.parse(text)));
     }
+  };
+
+  const takeSource = (id: string, source: CatalogSource): void => {
+    try {
+      sources.set(id, openSource(source, keys));
+    } catch (err) {
+      if (err instanceof SealError) unreadable.add(id);
+      throw err;
+    }
+    if (source.sealedCredential !== null && !isSealedToCurrent(source.sealedCredential, keys)) outdated.add(id);
   };
 
   const mirror: BucketMirror = bus.mirrorBucket(BUCKET, (entries, head, changed) => {
@@ -73,16 +89,18 @@ export function followCatalog(bus: Bus, keys: Rotatable<Buffer>, log: Logger): C
     source: (id) => sources.get(id),
     sourcesOf: (model) => byModel.get(model) ?? [],
     ageMs: (nowMs) => mirror.ageMs(nowMs),
+    unreadable: () => unreadable.size,
+    outdated: () => outdated.size,
     stop: () => mirror.stop(),
   };
 }
 
 /** Throws SealError when the credential cannot be opened. */
-export function openSource(source: CatalogSource, keys: Rotatable<Buffer>): OpenedSource {
+export function openSource(source: CatalogSource, keys: OpeningKeys): OpenedSource {
   const base = new URL(source.baseUrl);
   const headers: string[] = [];
   if (source.sealedCredential !== null) {
-    const credential = open(source.sealedCredential, source.id, keys);
+    const credential = openSealed(source.sealedCredential, source.id, keys);
     if (source.auth.type === 'bearer') headers.push('authorization', `Bearer ${credential}`);
     else headers.push(source.auth.header.toLowerCase(), credential);
   }

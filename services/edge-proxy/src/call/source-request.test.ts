@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Secret, seal } from '@gateway/service-kit';
+import { publicHalfOf, Secret, sealTo } from '@gateway/service-kit';
 import { openSource } from '../adapters/catalog-mirror.js';
 import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
 import { parseCall } from '../domain/parse-call.js';
@@ -9,7 +9,10 @@ import type { CatalogSource, Endpoint } from '@gateway/contracts/messages';
 import type { AdmittedCall } from './call.js';
 import { sourceRequest } from './source-request.js';
 
-const KEYS = { current: new Secret(Buffer.alloc(32, 7)), previous: new Secret(Buffer.alloc(32, 8)) };
+const KEYS = {
+  privateKey: { current: new Secret(Buffer.alloc(32, 7)), previous: new Secret(Buffer.alloc(32, 8)) },
+  formerKey: null,
+};
 const BODY = Buffer.from('{"model":"pub/model","max_tokens":5,"messages":[{"role":"user","content":"x"}]}');
 
 interface Options {
@@ -58,7 +61,7 @@ test('of the query only beta is passed on', () => {
 });
 
 test('the credential goes where the source says, also one sealed under the previous key', () => {
-  const sealedCredential = seal('old', 'src', { current: KEYS.previous });
+  const sealedCredential = sealTo('old', 'src', publicHalfOf(KEYS.privateKey.previous));
   const { headers } = requestFor({ auth: { type: 'header', header: 'X-Api-Key' }, sealedCredential });
   expect(header(headers, 'x-api-key')).toEqual(['old']);
   expect(header(headers, 'authorization')).toEqual([]);

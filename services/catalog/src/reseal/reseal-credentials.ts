@@ -1,4 +1,5 @@
-import type { CatalogStore, CredentialSeal } from '../ports.js';
+import { resealTo, SealError, type OpeningKeys } from '@gateway/service-kit';
+import type { CatalogStore } from '../ports.js';
 
 export interface Resealed {
   readonly resealed: number;
@@ -6,14 +7,14 @@ export interface Resealed {
   readonly unreadable: readonly string[];
 }
 
-/** After a rotation of the key: every credential under the previous key is sealed again under the current one. */
-export async function resealCredentials(store: CatalogStore, seal: CredentialSeal): Promise<Resealed> {
+/** After a rotation of the key pair: every credential that another key opens is sealed again to the current one. */
+export async function resealCredentials(store: CatalogStore, keys: OpeningKeys): Promise<Resealed> {
   return store.change(async (tx) => {
     const resealed: string[] = [];
     const unreadable: string[] = [];
     for (const source of await tx.withCredential()) {
       if (source.sealedCredential === null) continue;
-      const sealedCredential = seal.current(source.sealedCredential, source.id);
+      const sealedCredential = sealedToCurrent(source.sealedCredential, source.id, keys);
       if (sealedCredential === null) unreadable.push(source.id);
       if (sealedCredential === null || sealedCredential === source.sealedCredential) continue;
       await tx.saveSource({ ...source, sealedCredential });
@@ -29,4 +30,14 @@ export async function resealCredentials(store: CatalogStore, seal: CredentialSea
       });
     return { resealed: resealed.length, unreadable };
   });
+}
+
+/** Null: no key at hand opens it for this source. */
+function sealedToCurrent(sealed: string, source: string, keys: OpeningKeys): string | null {
+  try {
+    return resealTo(sealed, source, keys) ?? sealed;
+  } catch (error) {
+    if (error instanceof SealError) return null;
+    throw error;
+  }
 }

@@ -1,0 +1,126 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+} from 'node:crypto';
+
+/**
+ * HPKE (RFC 9180), base mode, one message for each key: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM. Keys are 32 raw bytes.
+ * Written here on node's own primitives because libraries do it on WebCrypto, which only answers later; a test compares it with one.
+ */
+export const HPKE_KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const CIPHER = 'aes-256-gcm';
+const VERSION = Buffer.from('HPKE-v1');
+const KEM_SUITE = Buffer.concat([Buffer.from('KEM'), Buffer.from([0x00, 0x20])]);
+const SUITE = Buffer.concat([Buffer.from('HPKE'), Buffer.from([0x00, 0x20, 0x00, 0x01, 0x00, 0x02])]);
+/** PKCS #8 and SPKI of an X25519 key: these bytes, then the raw key. */
+const PRIVATE_HEAD = Buffer.from('302e020100300506032b656e04220420', 'hex');
+const PUBLIC_HEAD = Buffer.from('302a300506032b656e032100', 'hex');
+const NONE = Buffer.alloc(0);
+
+/** What both sides name beside the message; it is authenticated and not sent. */
+export interface HpkeBinding {
+  readonly info: Buffer;
+  readonly aad: Buffer;
+}
+
+export interface HpkeMessage {
+  /** The public half of the key that was made for this message. */
+  readonly enc: Buffer;
+  /** Ciphertext and tag. */
+  readonly body: Buffer;
+}
+
+export function makePrivateKey(): Buffer {
+  return rawOf(generateKeyPairSync('x25519').privateKey.export({ format: 'der', type: 'pkcs8' }));
+}
+
+/** The public key of a private one. */
+export function publicKeyOf(privateKey: Buffer): Buffer {
+  return rawOf(createPublicKey(privateObject(privateKey)).export({ format: 'der', type: 'spki' }));
+}
+
+/** @param ephemeral private key of this message alone: used twice, it may seal the same message under the same binding only */
+export function hpkeSeal(
+  publicKey: Buffer,
+  plaintext: Buffer,
+  { info, aad }: HpkeBinding,
+  ephemeral: Buffer = makePrivateKey(),
+): HpkeMessage {
+  const enc = publicKeyOf(ephemeral);
+  const { key, nonce } = schedule(sharedSecret(ephemeral, publicKey, enc, publicKey), info);
+  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
+  cipher.setAAD(aad);
+  return { enc, body: Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]) };
+}
+
+/** @throws Error when anything was changed, or was sealed to another key or under another binding */
+export function hpkeOpen(privateKey: Buffer, { enc, body }: HpkeMessage, { info, aad }: HpkeBinding): Buffer {
+  const { key, nonce } = schedule(sharedSecret(privateKey, enc, enc, publicKeyOf(privateKey)), info);
+  const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
+  decipher.setAAD(aad);
+  decipher.setAuthTag(body.subarray(body.length - TAG_BYTES));
+  return Buffer.concat([decipher.update(body.subarray(0, body.length - TAG_BYTES)), decipher.final()]);
+}
+
+/** DeriveKeyPair of RFC 9180, 7.1.3: the private key that follows from `ikm`, at least 32 secret bytes. */
+export function derivePrivateKey(ikm: Buffer): Buffer {
+  return expand(KEM_SUITE, extract(KEM_SUITE, NONE, 'dkp_prk', ikm), 'sk', NONE, HPKE_KEY_BYTES);
+}
+
+/** Encap and Decap; node refuses a key that leads to zero. */
+function sharedSecret(own: Buffer, other: Buffer, enc: Buffer, recipient: Buffer): Buffer {
+  const dh = diffieHellman({ privateKey: privateObject(own), publicKey: publicObject(other) });
+  const prk = extract(KEM_SUITE, NONE, 'eae_prk', dh);
+  return expand(KEM_SUITE, prk, 'shared_secret', Buffer.concat([enc, recipient]), HPKE_KEY_BYTES);
+}
+
+function schedule(shared: Buffer, info: Buffer): { key: Buffer; nonce: Buffer } {
+  const context = Buffer.concat([
+    Buffer.from([0]),
+    extract(SUITE, NONE, 'psk_id_hash', NONE),
+    extract(SUITE, NONE, 'info_hash', info),
+  ]);
+  const secret = extract(SUITE, shared, 'secret', NONE);
+  return {
+    key: expand(SUITE, secret, 'key', context, HPKE_KEY_BYTES),
+    nonce: expand(SUITE, secret, 'base_nonce', context, NONCE_BYTES),
+  };
+}
+
+function extract(suite: Buffer, salt: Buffer, label: string, ikm: Buffer): Buffer {
+  return hmac(salt, VERSION, suite, Buffer.from(label), ikm);
+}
+
+/** One block of HKDF-Expand: `bytes` is at most 32 everywhere here. */
+function expand(suite: Buffer, prk: Buffer, label: string, info: Buffer, bytes: number): Buffer {
+  const length = Buffer.from([0, bytes]);
+  return hmac(prk, length, VERSION, suite, Buffer.from(label), info, Buffer.from([1])).subarray(0, bytes);
+}
+
+function hmac(key: Buffer, ...parts: readonly Buffer[]): Buffer {
+  return createHmac('sha256', key).update(Buffer.concat(parts)).digest();
+}
+
+function privateObject(raw: Buffer) {
+  return createPrivateKey({ key: Buffer.concat([PRIVATE_HEAD, checked(raw)]), format: 'der', type: 'pkcs8' });
+}
+
+function publicObject(raw: Buffer) {
+  return createPublicKey({ key: Buffer.concat([PUBLIC_HEAD, checked(raw)]), format: 'der', type: 'spki' });
+}
+
+function rawOf(der: Buffer): Buffer {
+  return der.subarray(der.length - HPKE_KEY_BYTES);
+}
+
+function checked(raw: Buffer): Buffer {
+  if (raw.length !== HPKE_KEY_BYTES) throw new Error(`an X25519 key has ${HPKE_KEY_BYTES} bytes, not ${raw.length}`);
+  return raw;
+}

@@ -1,0 +1,112 @@
+import { expect, test } from '@jest/globals';
+import {
+  hasSealedForm,
+  isSealedToCurrent,
+  makePrivateKey,
+  openSealed,
+  publicHalfOf,
+  resealTo,
+  seal,
+  SealError,
+  sealTo,
+  Secret,
+  type OpeningKeys,
+} from './index.js';
+
+const TEXT = 'sk-provider-key-\u00e9\u{1f511}';
+const newKey = () => new Secret(makePrivateKey());
+const keysOf = (
+  current: Secret<Buffer>,
+  previous: Secret<Buffer> | null = null,
+  formerKey: Secret<Buffer> | null = null,
+): OpeningKeys => ({ privateKey: { current, previous }, formerKey });
+const own = newKey();
+const sealed = sealTo(TEXT, 'source_1', publicHalfOf(own));
+
+test('opens to the same text, and seals the same text differently each time', () => {
+  expect(sealed).toMatch(/^v2\.[0-9a-f]{12}\.[A-Za-z0-9_-]{43}\.[A-Za-z0-9_-]+$/);
+  expect(openSealed(sealed, 'source_1', keysOf(own))).toBe(TEXT);
+  expect(sealTo(TEXT, 'source_1', publicHalfOf(own))).not.toBe(sealed);
+  expect(openSealed(sealTo('', 'source_1', publicHalfOf(own)), 'source_1', keysOf(own))).toBe('');
+});
+
+test('who seals cannot open: the public key, used as any key that there is, opens nothing', () => {
+  const known = publicHalfOf(own);
+  for (const keys of [keysOf(known), keysOf(newKey(), known), keysOf(newKey(), null, known)])
+    expect(() => openSealed(sealed, 'source_1', keys)).toThrow(SealError);
+});
+
+test('under a secret the same text for the same place and key is the same sealed text, and opens as any other', () => {
+  const [under, other] = [new Secret('one'), new Secret('two')];
+  const repeated = (text: string, context: string, key = own, secret = under) =>
+    sealTo(text, context, publicHalfOf(key), secret);
+  const first = repeated(TEXT, 'source_1');
+  expect(repeated(TEXT, 'source_1')).toBe(first);
+  expect(openSealed(first, 'source_1', keysOf(own))).toBe(TEXT);
+  const others = [
+    repeated('another', 'source_1'),
+    repeated(TEXT, 'source_2'),
+    repeated(TEXT, 'source_1', newKey()),
+    repeated(TEXT, 'source_1', own, other),
+  ];
+  const encapsulated = [first, ...others].map((text) => text.split('.')[2]);
+  expect(new Set(encapsulated).size).toBe(5);
+});
+
+test('any altered character is found', () => {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=';
+  for (const text of ['', 'x', 'xy'].map((more) => sealTo(TEXT + more, 'source_1', publicHalfOf(own)))) {
+    for (let index = 0; index < text.length; index += 1) {
+      const isLast = index === text.length - 1 || text[index + 1] === '.';
+      for (const other of isLast ? alphabet : 'A1.-') {
+        if (text[index] === other) continue;
+        const altered = text.slice(0, index) + other + text.slice(index + 1);
+        expect(() => openSealed(altered, 'source_1', keysOf(own))).toThrow(SealError);
+      }
+    }
+  }
+});
+
+test('a shortened, lengthened, foreign or moved text is found, and no error shows the text', () => {
+  const strangers = [
+    '',
+    'v2',
+    TEXT,
+    sealed.slice(0, -1),
+    `${sealed}A`,
+    sealed.slice(0, 50),
+    `${sealed}.x`,
+    ` ${sealed}`,
+  ];
+  for (const text of strangers) expect(() => openSealed(text, 'source_1', keysOf(own))).toThrow(SealError);
+  const moved = () => openSealed(sealed, 'source_2', keysOf(own));
+  expect(moved).toThrow('sealed for another place');
+  expect(moved).not.toThrow('provider');
+});
+
+test('during a rotation both keys open; sealed again it needs the current one only, and then nothing is to do', () => {
+  const next = newKey();
+  const rotated = keysOf(next, own);
+  expect([openSealed(sealed, 'source_1', rotated), isSealedToCurrent(sealed, rotated)]).toEqual([TEXT, false]);
+  const moved = resealTo(sealed, 'source_1', rotated) ?? '';
+  expect([openSealed(moved, 'source_1', keysOf(next)), isSealedToCurrent(moved, rotated)]).toEqual([TEXT, true]);
+  expect(resealTo(moved, 'source_1', rotated)).toBeNull();
+  expect(() => openSealed(sealed, 'source_1', keysOf(next))).toThrow('neither the current nor the previous');
+  expect(() => resealTo(sealed, 'source_2', rotated)).toThrow(SealError);
+});
+
+test('the form of earlier releases opens with their key alone, and is sealed again to the key pair', () => {
+  const former = new Secret(Buffer.alloc(32, 5));
+  const old = seal(TEXT, 'source_1', { current: former });
+  const keys = keysOf(own, null, former);
+  expect(openSealed(old, 'source_1', keys)).toBe(TEXT);
+  expect(() => openSealed(old, 'source_2', keys)).toThrow(SealError);
+  expect(() => openSealed(old, 'source_1', keysOf(own))).toThrow('sealed by an earlier release');
+  const moved = resealTo(old, 'source_1', keys) ?? '';
+  expect(openSealed(moved, 'source_1', keysOf(own))).toBe(TEXT);
+});
+
+test('both forms have the form of a sealed text, a text in clear has not', () => {
+  expect([sealed, seal(TEXT, 'x', { current: own })].map(hasSealedForm)).toEqual([true, true]);
+  expect(['', TEXT, 'v2.0.0.0', sealed.slice(1), `${sealed}.`, `${sealed}\n`].some(hasSealedForm)).toBe(false);
+});

@@ -1,0 +1,108 @@
+import { createHash, createHmac } from 'node:crypto';
+import { derivePrivateKey, HPKE_KEY_BYTES, hpkeOpen, hpkeSeal, publicKeyOf, type HpkeBinding } from './hpke.js';
+import { open, SealError } from './sealed-credential.js';
+import { Secret, type Rotatable } from './secret.js';
+
+const VERSION = 'v2';
+const INFO = Buffer.from('gateway sealed text v2');
+const KEY_ID_BYTES = 6;
+const TAG_BYTES = 16;
+
+/** What opens texts of one purpose. */
+export interface OpeningKeys {
+  readonly privateKey: Rotatable<Buffer>;
+  /** GATEWAY_CREDENTIALS_KEY of releases before key pairs: opens their texts (`v1`) and seals none. */
+  readonly formerKey: Secret<Buffer> | null;
+}
+
+/**
+ * Seals `plaintext` to a public key as `v2.<key id>.<encapsulated key>.<ciphertext and tag>` (base64url): only the private key
+ * opens it. `context` names what the text belongs to, e.g. the id of an upstream source: it is authenticated, so a sealed text moved
+ * to another place does not open.
+ * @param repeatUnder a secret under which the same text for the same place seals to the same sealed text, so that one who
+ * cannot open them sees that nothing changed; whoever has it can test guesses. Without it each sealing is another one.
+ */
+export function sealTo(plaintext: string, context: string, publicKey: Secret<Buffer>, repeatUnder?: Secret): string {
+  const id = sealingKeyIdOf(publicKey);
+  const ephemeral = repeatUnder && derivePrivateKey(repeatedIkm(repeatUnder, [id, context, plaintext]));
+  const { enc, body } = hpkeSeal(publicKey.reveal(), Buffer.from(plaintext), bindingOf(id, context), ephemeral);
+  return [VERSION, id, enc.toString('base64url'), body.toString('base64url')].join('.');
+}
+
+/** The plaintext. Throws SealError, whose message holds nothing of the text, when anything was changed. */
+export function openSealed(sealed: string, context: string, { privateKey, formerKey }: OpeningKeys): string {
+  if (sealed.startsWith('v1.')) {
+    if (formerKey === null) throw new SealError('sealed by an earlier release, whose key is not at hand');
+    return open(sealed, context, { current: formerKey, previous: null });
+  }
+  const { id, enc, body } = parse(sealed);
+  const key = [privateKey.current, privateKey.previous].find((one) => one !== null && keyIdOfPrivate(one) === id);
+  if (!key) throw new SealError('sealed to a key that is neither the current nor the previous one');
+  try {
+    return hpkeOpen(key.reveal(), { enc, body }, bindingOf(id, context)).toString('utf8');
+  } catch {
+    throw new SealError('altered, or sealed for another place');
+  }
+}
+
+/** The same text sealed to the current key, or null when it already is. Throws SealError as `openSealed` does. */
+export function resealTo(sealed: string, context: string, keys: OpeningKeys): string | null {
+  const plaintext = openSealed(sealed, context, keys);
+  return isSealedToCurrent(sealed, keys) ? null : sealTo(plaintext, context, publicHalfOf(keys.privateKey.current));
+}
+
+/** Whether a sealed text needs neither the previous nor the former key. */
+export function isSealedToCurrent(sealed: string, { privateKey }: OpeningKeys): boolean {
+  return sealed.startsWith(`${VERSION}.${keyIdOfPrivate(privateKey.current)}.`);
+}
+
+/** Whether a text has a sealed one's form; whether it opens, only the holder of the key knows. */
+export function hasSealedForm(text: string): boolean {
+  return FORM.test(text) || /^v1\.[0-9a-f]{12}\.[A-Za-z0-9_-]{16}\.[A-Za-z0-9_-]{22,}$/.test(text);
+}
+
+/** The public key that belongs to a private one. */
+export function publicHalfOf(privateKey: Secret<Buffer>): Secret<Buffer> {
+  return new Secret(publicKeyOf(privateKey.reveal()));
+}
+
+/** A short name of a public key; stands in each sealed text so that a rotation finds its key. */
+function sealingKeyIdOf(publicKey: Secret<Buffer>): string {
+  return createHash('sha256')
+    .update('gateway sealing key id')
+    .update(publicKey.reveal())
+    .digest()
+    .subarray(0, KEY_ID_BYTES)
+    .toString('hex');
+}
+
+function keyIdOfPrivate(privateKey: Secret<Buffer>): string {
+  return sealingKeyIdOf(publicHalfOf(privateKey));
+}
+
+function repeatedIkm(secret: Secret, parts: readonly string[]): Buffer {
+  const text = JSON.stringify(['gateway repeated sealing', ...parts]);
+  return createHmac('sha256', secret.reveal()).update(text).digest();
+}
+
+/** As JSON, so that no other pair of id and context gives the same bytes. */
+function bindingOf(id: string, context: string): HpkeBinding {
+  return { info: INFO, aad: Buffer.from(JSON.stringify([VERSION, id, context]), 'utf8') };
+}
+
+const FORM = /^v2\.([0-9a-f]{12})\.([A-Za-z0-9_-]{43})\.([A-Za-z0-9_-]{22,})$/;
+
+function parse(sealed: string): { id: string; enc: Buffer; body: Buffer } {
+  const [, id, encText = '', bodyText = ''] = FORM.exec(sealed) ?? [];
+  const enc = decodeExactly(encText);
+  const body = decodeExactly(bodyText);
+  if (id === undefined || enc?.length !== HPKE_KEY_BYTES || body === null || body.length < TAG_BYTES)
+    throw new SealError('not a sealed text of a known version');
+  return { id, enc, body };
+}
+
+/** Null when the text is not the one way to write its bytes: lenient decoding would accept altered last characters. */
+function decodeExactly(text: string): Buffer | null {
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? bytes : null;
+}

@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { catalogPutModel, catalogPutProvider, catalogPutSource } from '@gateway/contracts/messages';
+import { makePrivateKey, openSealed, publicHalfOf, seal, sealTo, Secret } from '@gateway/service-kit';
+import { until } from '@gateway/testkit';
+import { startCatalogWorld, type CatalogWorld } from '../../test/catalog-world.js';
+import { ACTOR, modelSpec, providerSpec, sourceSpec } from '../../test/specs.js';
+
+const PROGRAM = fileURLToPath(new URL('../../dist/reseal/main.js', import.meta.url));
+const newKey = () => new Secret(makePrivateKey());
+const [former, previous, current, lost] = [new Secret(Buffer.alloc(32, 1)), newKey(), newKey(), newKey()];
+const hex = (key: Secret<Buffer>) => key.reveal().toString('hex');
+
+let world: CatalogWorld;
+let published: ReadonlyMap<string, string> = new Map();
+
+beforeAll(async () => {
+  world = await startCatalogWorld();
+  (await world.connect('admission')).mirrorBucket('catalog', (entries) => {
+    published = entries;
+  });
+}, 60_000);
+afterAll(() => world.stop());
+
+/** The command, as an operator runs it. */
+function reseal(env: Record<string, string>): Promise<{ code: number; said: string }> {
+  const options = { env: { PATH: process.env['PATH'], GATEWAY_POSTGRES_URL: world.roleUrl, ...env } };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [PROGRAM], options, (error, out, problems) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, said: out + problems }),
+    );
+  });
+}
+
+test('credentials under the previous key and that of earlier releases are sealed again and published; lost ones are named and stay', async () => {
+  const replica = await world.start();
+  await until('ready', () => replica.ready.report().ready);
+  const dashboard = await world.connect('dashboard');
+  await dashboard.request(catalogPutProvider, { id: 'acme', spec: providerSpec(), actor: ACTOR });
+  await dashboard.request(catalogPutModel, { id: 'acme/one', spec: modelSpec(), actor: ACTOR });
+  const sealed = {
+    former: seal('sk-former', 'former', { current: former }),
+    previous: sealTo('sk-previous', 'previous', publicHalfOf(previous)),
+    current: sealTo('sk-current', 'current', publicHalfOf(current)),
+    lost: sealTo('sk-lost', 'lost', publicHalfOf(lost)),
+  };
+  for (const [id, sealedCredential] of Object.entries(sealed))
+    await dashboard.request(catalogPutSource, { id, spec: sourceSpec(), sealedCredential, actor: ACTOR });
+  const stored = (id: string): string =>
+    (JSON.parse(published.get(`source.${id}`) ?? '{}') as { sealedCredential?: string }).sealedCredential ?? '';
+  await until('published', () => stored('lost') === sealed.lost);
+
+  const keys = {
+    GATEWAY_SOURCE_PRIVATE_KEY: hex(current),
+    GATEWAY_SOURCE_PRIVATE_KEY_PREVIOUS: hex(previous),
+    GATEWAY_CREDENTIALS_KEY: hex(former),
+  };
+  const { code, said } = await reseal(keys);
+  expect([code, said]).toEqual([1, expect.stringContaining('2 credentials were sealed again')]);
+  expect(said).toContain('no key given here opens the credentials of: lost.');
+  for (const secret of [...Object.values(keys), 'sk-']) expect(said).not.toContain(secret);
+  const alone = { privateKey: { current, previous: null }, formerKey: null };
+  await until('published again', () => stored('former').startsWith('v2.'));
+  expect(['former', 'previous', 'current'].map((id) => openSealed(stored(id), id, alone))).toEqual([
+    'sk-former',
+    'sk-previous',
+    'sk-current',
+  ]);
+  expect([stored('current'), stored('lost')]).toEqual([sealed.current, sealed.lost]);
+  const revision = () => world.sql.one('SELECT revision FROM catalog_state');
+  const before = await revision();
+  expect(await reseal(keys)).toMatchObject({ code: 1, said: expect.stringContaining('0 credentials') });
+  expect(await revision()).toEqual(before);
+});
+
+test('without the key it says what it needs, and does nothing', async () => {
+  expect(await reseal({})).toMatchObject({ code: 78, said: expect.stringContaining('GATEWAY_SOURCE_PRIVATE_KEY') });
+});
