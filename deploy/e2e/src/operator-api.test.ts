@@ -301,7 +301,9 @@ test('a slot that an operator takes back is free at once and its stream ends; wh
   const model = await operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, [simulator.urls[0]]);
   const scripted = `up-${model.id.slice('test/'.length)}`;
   const frame = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n';
-  simulator.script({ model: scripted, times: 2, steps: [{ chunk: frame }, { waitFor: scripted }, { end: 'normal' }] });
+  const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
+  const steps = [{ chunk: frame }, { waitFor: scripted }, { chunk: finish }, { end: 'normal' as const }];
+  simulator.script({ model: scripted, times: 2, steps });
   const { account, secret } = await operator.account('5.00');
   const body = { model: model.id, messages: HELLO, stream: true };
   const streams = [0, 1].map(() => chat(`${system.chatBaseUrl}/chat/completions`, secret, body));

@@ -14,6 +14,13 @@ import { casesOfRun, table, writeSection } from './figures.js';
 import { httpCase, type HttpCase } from './fuzz-http-cases.js';
 
 /** An answer of every endpoint. */
+/** Ends with the final marker of every endpoint that streams. */
+const STREAM = [
+  'data: {"choices":[]}',
+  'data: {"type":"response.completed","response":{}}',
+  'data: {"type":"message_stop"}',
+  'data: [DONE]',
+].join('\n\n') + '\n\n';
 const ANSWER = '{"choices":[],"content":[],"data":[],"output":[],"input_tokens":1}';
 
 /** Cases of the short run, which every test run does; `npm run prove:fuzz` sets more. */
@@ -47,7 +54,7 @@ beforeAll(async () => {
     request.on('end', () => {
       const isStream = /"stream":true/.test(body);
       response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
-      response.end(isStream ? 'data: {"choices":[]}\n\ndata: [DONE]\n\n' : ANSWER);
+      response.end(isStream ? STREAM : ANSWER);
     });
   });
   await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));

@@ -1,4 +1,4 @@
-import { convertFigures, formatUsd, MoneyFormatError, parseUsd } from '@gateway/metering';
+import { convertFigures, formatUsd, parseUsd } from '@gateway/metering';
 import type { PriceFigures, TokenPrices } from '@gateway/metering';
 import type { WirePriceFigures } from '@gateway/contracts/messages';
 import { refuse, type ManagementRefusal, type PricesSpec } from '@gateway/contracts/operator';
@@ -7,20 +7,14 @@ import { refuse, type ManagementRefusal, type PricesSpec } from '@gateway/contra
 const LEAST_COST_BYTES_PER_TOKEN = 8;
 
 /**
- * Prices as an operator wrote them, in nano-USD, tiers by size. Refused: an amount beyond the largest one, and two tiers
- * for one size.
+ * Prices as an operator wrote them, in nano-USD, tiers by size. Two tiers for one size are refused.
  */
 export function figuresOf(spec: PricesSpec, param: 'prices' | 'costs'): PriceFigures | ManagementRefusal {
   const tiers = [...(spec.tiers ?? [])].sort((a, b) => a.aboveInputTokens - b.aboveInputTokens);
   const twice = tiers.find((tier, index) => tiers[index + 1]?.aboveInputTokens === tier.aboveInputTokens);
   if (twice)
     return refuse('invalid_request', `two tiers begin above ${twice.aboveInputTokens} tokens`, `${param}.tiers`);
-  try {
-    return convertFigures({ ...spec, perCall: spec.perCall ?? '0', tiers }, parseUsd);
-  } catch (error) {
-    if (error instanceof MoneyFormatError) return refuse('invalid_request', error.message, param);
-    throw error;
-  }
+  return convertFigures({ ...spec, perCall: spec.perCall ?? '0', tiers }, parseUsd);
 }
 
 /** Prices in the form in which they are put, without a time: put again they are the same figures. */

@@ -287,7 +287,9 @@ class Attempt implements SourceReader, RelayEvents {
 
   #abandon(): void {
     if (this.#relay !== null) return this.#relay.stop('client_left', null);
-    this.#conclude(this.#judge.result({ kind: 'abandoned', sent: this.#isSent }), null);
+    // What is cancelled before an answer began costs nothing where the cancel stops the billing.
+    const sent = this.#isSent && !this.#opened.source.cancelStopsBilling;
+    this.#conclude(this.#judge.result({ kind: 'abandoned', sent }), null);
     this.#hangUp();
   }
 
