@@ -39,6 +39,8 @@ export interface Gate {
   /** What the digests lead to, in their order. */
   routes(digests: readonly string[]): Promise<readonly (string | null)[]>;
   setRoute(digest: string, route: string): Promise<void>;
+  /** Remembers for some seconds, for all replicas, that the digests lead nowhere; a route that is there stays. */
+  setMisses(digests: readonly string[]): Promise<void>;
   dropRoute(digest: string): Promise<void>;
   /** A new token for a bucket of this server run. */
   newToken(): string;

@@ -82,6 +82,11 @@ export class ReplicaGate implements Gate {
     });
   }
 
+  /** Secrets that were never made are not presented here: nothing is there to be remembered. */
+  setMisses(): Promise<void> {
+    return Promise.resolve();
+  }
+
   dropRoute(digest: string): Promise<void> {
     return this.#exchange(() => {
       this.#parts.server.setRoute(digest, null);

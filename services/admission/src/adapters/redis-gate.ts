@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Redis, ReplyError } from 'ioredis';
 import { nextDelayMs, TroubleLog } from '@gateway/service-kit';
-import { routeKey } from '../domain/gate-keys.js';
+import { NO_ROUTE, routeKey } from '../domain/gate-keys.js';
 import { makeGateToken, setAtOf } from '../domain/gate-token.js';
 import type { ScriptCall, ScriptName, ScriptReply } from '../domain/script-call.js';
 import { timeOfReply } from '../domain/script-call.js';
@@ -24,6 +24,8 @@ const LOADING_RETRY_MS = 100;
 const KEEP_ALIVE_MS = 10_000;
 /** Routes of keys that nobody uses are forgotten; the owner is asked again. */
 const ROUTE_SECONDS = 90 * 86_400;
+/** How long a digest that the owner does not know is not asked for again. */
+const MISS_SECONDS = 10;
 const TOKEN_BYTES = 8;
 /** Each replica runs them again and again, and they answer the token of their bucket. */
 const TELL_TOKENS: ReadonlySet<ScriptName> = new Set(['sweep', 'token']);
@@ -145,6 +147,13 @@ export class RedisGate implements Gate {
   async setRoute(digest: string, route: string): Promise<void> {
     this.#handshaken();
     await this.#redis.set(routeKey(digest), route, 'EX', ROUTE_SECONDS).catch(this.#throwFault);
+  }
+
+  async setMisses(digests: readonly string[]): Promise<void> {
+    this.#handshaken();
+    // NX: a route that came in between is newer than the owner's answer.
+    const written = digests.map((digest) => this.#redis.set(routeKey(digest), NO_ROUTE, 'EX', MISS_SECONDS, 'NX'));
+    await Promise.all(written).catch(this.#throwFault);
   }
 
   async dropRoute(digest: string): Promise<void> {

@@ -32,6 +32,9 @@ export function routeKey(digest: string): string {
   return `d:${Buffer.from(digest, 'hex').toString('base64url')}`;
 }
 
+/** Stands in a route's place while it is remembered that the owner of keys knows no such digest. */
+export const NO_ROUTE = '-';
+
 function makeKeys(bucket: number): BucketKeys {
   const tag = `{${bucket}}`;
   return {

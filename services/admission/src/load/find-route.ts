@@ -1,5 +1,6 @@
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
+import { NO_ROUTE } from '../domain/gate-keys.js';
 import type { Decider } from './decider.js';
 import type { Known, Route } from './known.js';
 
@@ -10,8 +11,8 @@ export interface FoundRoute {
 }
 
 /**
- * Where the digests lead: this process, then Redis, then the owner of keys. Null: to no key (row 4); that is never
- * remembered. @throws AdmissionFault `lookup_failed` when it cannot be known
+ * Where the digests lead: this process, then Redis, then the owner of keys. Null: to no key (row 4). That is remembered in Redis
+ * for some seconds, where a route that is written takes its place at once, for all replicas. @throws AdmissionFault `lookup_failed` when it cannot be known
  */
 export async function findRoute(
   { ports, known, routing }: Pick<Decider, 'ports' | 'known' | 'routing'>,
@@ -27,12 +28,17 @@ async function lookUp(
   known: Known,
   digests: readonly string[],
 ): Promise<FoundRoute | null> {
-  const remembered = await storedRoute(gate, known, digests);
+  const stored = await gate.routes(digests);
+  const remembered = readRoute(known, digests, stored);
   if (remembered !== null) return { route: remembered, fresh: false };
+  if (stored.every((text) => text === NO_ROUTE)) return null;
   const found = await owners.find(digests).catch((cause: unknown) => {
     throw new AdmissionFault('lookup_failed', 'accounts did not answer which key it is', { cause });
   });
-  if (found === null) return null;
+  if (found === null) {
+    await gate.setMisses(digests);
+    return null;
+  }
   const route = known.keepRoute(found.digest, found.account, found.key);
   await gate.setRoute(found.digest, routeText(found.account, found.key));
   return { route, fresh: true };
@@ -44,7 +50,10 @@ export async function storedRoute(
   known: Known,
   digests: readonly string[],
 ): Promise<Route | null> {
-  const stored = await gate.routes(digests);
+  return readRoute(known, digests, await gate.routes(digests));
+}
+
+function readRoute(known: Known, digests: readonly string[], stored: readonly (string | null)[]): Route | null {
   for (const [index, text] of stored.entries()) {
     const [account, key] = text?.split('|') ?? [];
     const digest = digests[index];
@@ -59,6 +68,14 @@ export async function forgetRoute(gate: Ports['gate'], known: Known, digests: re
     known.dropRoute(digest);
     await gate.dropRoute(digest);
   }
+}
+
+/** What the owner of keys says of a key leads there from now on, in the place of what was remembered of its digest. */
+export async function tellRoutes(
+  gate: Ports['gate'],
+  keys: readonly { readonly digest: string; readonly account: string; readonly key: string }[],
+): Promise<void> {
+  await Promise.all(keys.map(({ digest, account, key }) => gate.setRoute(digest, routeText(account, key))));
 }
 
 function routeText(account: string, key: string): string {

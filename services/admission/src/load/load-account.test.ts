@@ -169,3 +169,46 @@ test('a restored ledger, told by its incarnation, is asked anew', async () => {
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 2 * PRICE, version: 3 });
   account.state.incarnation = 'ledger-1';
 });
+
+test('a digest that accounts does not know is asked for once by all replicas, until that is forgotten', async () => {
+  const two = await world.replica();
+  const unknown = 'e'.repeat(64);
+  const before = world.owners.asked.find;
+  for (const replica of [one, two, one, two])
+    expect(await admit(replica, admitEntry(replica.clock, [unknown]))).toMatchObject({ kind: 'refused', row: 4 });
+  expect(world.owners.asked.find - before).toBe(1);
+  await one.gate.dropRoute(unknown);
+  await admit(two, admitEntry(two.clock, [unknown]));
+  expect(world.owners.asked.find - before).toBe(2);
+});
+
+test('a digest that leads nowhere is asked for when another beside it was not yet', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const unknown = 'd'.repeat(64);
+  await admit(one, admitEntry(one.clock, [unknown]));
+  await mustAdmit(one, admitEntry(one.clock, [unknown, account.digest]));
+});
+
+test('a key that gets a digest which was just unknown works at once with every replica', async () => {
+  const account = makeAccount(world, { wallet: 100 * PRICE });
+  const two = await world.replica();
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const rotated = 'c'.repeat(64);
+  for (const replica of [one, two])
+    expect(await admit(replica, admitEntry(replica.clock, [rotated]))).toMatchObject({ kind: 'refused', row: 4 });
+  world.owners.digests.delete(account.digest);
+  world.owners.digests.set(rotated, { account: account.account, key: account.key });
+  await two.admission.apply({ keys: [{ ...account.keyRecord(), digest: rotated, version: 2 }] });
+  for (const replica of [one, two]) await mustAdmit(replica, admitEntry(replica.clock, [rotated]));
+  expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({ kind: 'refused', row: 4 });
+});
+
+test('what accounts answered before a key had its digest does not hide the route that came meanwhile', async () => {
+  const account = makeAccount(world, { wallet: 100 * PRICE });
+  const rotated = 'b'.repeat(64);
+  const two = await world.replica();
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  await two.admission.apply({ keys: [{ ...account.keyRecord(), digest: rotated, version: 2 }] });
+  await one.gate.setMisses([rotated]);
+  await mustAdmit(one, admitEntry(one.clock, [rotated]));
+});

@@ -3,6 +3,7 @@ import type { ReceivedOf, admissionApply, billingStanding } from '@gateway/contr
 import { applyCall } from '../domain/apply-script.js';
 import type { AccountNews } from '../domain/apply-script.js';
 import { bucketKeys } from '../domain/gate-keys.js';
+import { tellRoutes } from '../load/find-route.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 
@@ -15,6 +16,7 @@ export async function applyNews(
   noticeLoss: (bucket: number) => void,
 ): Promise<void> {
   await applyAll(ports, newsByAccount(news), noticeLoss);
+  await tellRoutes(ports.gate, news.keys ?? []);
 }
 
 /** Writes a standing. What is not written is repeated by a later standing, or asked for when its hold falls due. */

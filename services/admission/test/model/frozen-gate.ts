@@ -178,6 +178,9 @@ export class FrozenGate implements Gate {
     await this.redis.send('set', routeKey(digest), route);
   }
 
+  /** Its time stands still: nothing is remembered for a while. */
+  async setMisses(): Promise<void> {}
+
   async dropRoute(digest: string): Promise<void> {
     await this.redis.send('del', routeKey(digest));
   }

@@ -111,6 +111,12 @@ export class ModelGate {
     });
   }
 
+  /** What is told of a key: its record, and that its digest leads to it. */
+  tellKey(record: KeyRecord): void {
+    this.state.applyKey(record);
+    this.#routes.redis.add(record.digest);
+  }
+
   /** Rule 5; while the gate is restored a lapsed slot is taken again (rule 12). Returns the calls to be ended. */
   beat(edge: string, calls: readonly BeatCall[], restoring: boolean): string[] {
     const suspended = this.state.record?.state === 'suspended';

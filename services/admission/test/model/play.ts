@@ -261,7 +261,7 @@ export class Play {
     this.#say(
       `key ${JSON.stringify(change)}`,
       () => ({ keys: [record] }),
-      () => this.stage.model.state.applyKey(record),
+      () => this.stage.model.tellKey(record),
     );
     await this.#sayNow();
   }
