@@ -1,6 +1,12 @@
-/** Label names with every value that each may have: series are bounded when the metric is declared. */
-export type LabelSet = Readonly<Record<string, readonly string[]>>;
-export type LabelsOf<L extends LabelSet> = { readonly [K in keyof L]: L[K][number] };
+/** Values that are not known beforehand: the first `max` that come, the rest are `other`. Never for what clients send. */
+export interface OpenValues {
+  readonly max: number;
+}
+/** Label names with every value that each may have, or their number: series are bounded when the metric is declared. */
+export type LabelSet = Readonly<Record<string, readonly string[] | OpenValues>>;
+export type LabelsOf<L extends LabelSet> = {
+  readonly [K in keyof L]: L[K] extends readonly (infer V)[] ? V : string;
+};
 export type Labels = Readonly<Record<string, string>>;
 
 /** Stands in for a label value that was not declared, so that a surprise makes one series and no fault. */
@@ -46,6 +52,8 @@ export class Family<C, L extends LabelSet> {
   readonly #root: Branch<C> = { cell: null, byValue: new Map() };
   readonly #cells: { readonly labels: Labels; readonly cell: C }[] = [];
   readonly #names: readonly string[];
+  /** The values that open labels have had so far. */
+  readonly #opened = new Map<string, Set<string>>();
 
   constructor(
     readonly declared: L,
@@ -84,6 +92,16 @@ export class Family<C, L extends LabelSet> {
 
   #valueOf(name: string, labels: LabelsOf<L>): string {
     const value = labels[name] as string;
-    return this.declared[name]?.includes(value) === true ? value : OTHER_VALUE;
+    const values = this.declared[name];
+    if (values === undefined) return OTHER_VALUE;
+    const isKnown = 'max' in values ? this.#isOpened(name, value, values.max) : values.includes(value);
+    return isKnown ? value : OTHER_VALUE;
+  }
+
+  #isOpened(name: string, value: string, max: number): boolean {
+    let opened = this.#opened.get(name);
+    if (opened === undefined) this.#opened.set(name, (opened = new Set()));
+    if (opened.size < max) opened.add(value);
+    return opened.has(value);
   }
 }

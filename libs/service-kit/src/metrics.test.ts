@@ -28,6 +28,21 @@ test('a label value that was not declared is counted as other', () => {
   ]);
 });
 
+test('an open label has the first values that come, and counts the rest as other', () => {
+  const family = counter('gateway_test_tries_total', 'Tries', { outcome: ['good', 'bad'], source: { max: 2 } });
+  for (const source of ['a', 'b', 'c', 'd', 'a']) family.of({ outcome: 'good', source }).add();
+  family.of({ outcome: 'bad', source: 'b' }).add();
+  family.of({ outcome: 'bad', source: 'd' }).add();
+  expect(points('gateway_test_tries_total')).toEqual([
+    [{ outcome: 'good', source: 'a' }, 2],
+    [{ outcome: 'good', source: 'b' }, 1],
+    [{ outcome: 'good', source: 'other' }, 2],
+    [{ outcome: 'bad', source: 'b' }, 1],
+    [{ outcome: 'bad', source: 'other' }, 1],
+  ]);
+  expect(() => counter('gateway_test_open_total', 'x', { source: { max: 1_000 } })).toThrow('1001 series');
+});
+
 test('a histogram counts a value at a bound into that bucket', () => {
   const latency = histogram('gateway_test_latency_seconds', 'Latency', [0.1, 1]);
   for (const value of [0.05, 0.1, 0.5, 1, 7]) latency.observe(value);

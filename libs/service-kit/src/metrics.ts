@@ -81,7 +81,10 @@ function register<C>(
   if (existing && JSON.stringify(existing.family.declared) === JSON.stringify(labels)) return existing.family;
   if (existing) throw new Error(`metric ${name} was registered with other labels`);
   checkName(name, own);
-  const series = Object.values(labels).reduce((product, values) => product * (values.length + 1), 1);
+  const series = Object.values(labels).reduce(
+    (product, values) => product * (('max' in values ? values.max : values.length) + 1),
+    1,
+  );
   if (series > SERIES_MAX) {
     throw new Error(`metric ${name} declares ${series} series, at most ${SERIES_MAX} are allowed`);
   }

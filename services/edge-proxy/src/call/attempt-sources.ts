@@ -80,7 +80,7 @@ function endTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, { judged }
     entry: opened,
   });
   call.attempts.push(recordOf(judged, opened, call.startedAt));
-  edge.metrics.attemptEnded(judged.outcome);
+  edge.metrics.attemptEnded(source.id, judged.outcome);
   edge.providerTexts.heard({ source: source.id, requestId: call.id, judged });
   if (!isRefused) return;
   edge.metrics.credentialsRefused();

@@ -6,14 +6,17 @@ import { makeModelMetrics, type ModelMetrics } from './model-metrics.js';
 
 const STATUS_CLASSES = ['2xx', '4xx', '5xx', 'none'] as const;
 const TIME_TO_FIRST_BYTE_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600];
+/** Sources that have series of their own, the first that this process tries; the rest are `other`. Series: outcomes × sources. */
+const NAMED_SOURCES_MAX = 64;
 const ERROR_CODES = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
 
-/** What the edge counts. Labels come from closed lists: nothing that a client sends becomes one. */
+/** What the edge counts. Labels come from closed lists and the catalog: nothing that a client sends becomes one. */
 export interface EdgeMetrics extends ModelMetrics {
   /** `status` null: the client got none. */
   callEnded(endpoint: Endpoint, status: number | null): void;
   errorAnswered(code: ErrorCode): void;
-  attemptEnded(outcome: AttemptRecord['outcome']): void;
+  /** `source`: its id in the catalog. */
+  attemptEnded(source: string, outcome: AttemptRecord['outcome']): void;
   /** A provider refuses the gateway's own credentials or account: somebody has to look. */
   credentialsRefused(): void;
   /** A source's address is a private one: it was not connected to. */
@@ -35,7 +38,10 @@ export function makeEdgeMetrics(): EdgeMetrics {
     status: STATUS_CLASSES,
   });
   const errors = counter('gateway_edge_errors_total', 'Errors answered, by code', { code: ERROR_CODES });
-  const attempts = counter('gateway_edge_attempts_total', 'Tries of sources by outcome', { outcome: ATTEMPT_OUTCOMES });
+  const attempts = counter('gateway_edge_attempts_total', 'Tries of sources by outcome', {
+    source: { max: NAMED_SOURCES_MAX },
+    outcome: ATTEMPT_OUTCOMES,
+  });
   const credentials = counter(
     'gateway_edge_credentials_refused_total',
     "Answers of providers that refuse the gateway's own credentials or account",
@@ -66,7 +72,7 @@ export function makeEdgeMetrics(): EdgeMetrics {
     connectionRefused: () => connections.add(),
     callEnded: (endpoint, status) => calls.of({ endpoint, status: classOf(status) }).add(),
     errorAnswered: (code) => errors.of({ code }).add(),
-    attemptEnded: (outcome) => attempts.of({ outcome }).add(),
+    attemptEnded: (source, outcome) => attempts.of({ source, outcome }).add(),
     credentialsRefused: () => credentials.add(),
     privateSourceRefused: () => privateSources.add(),
     firstByte: (seconds) => firstByte.observe(seconds),
