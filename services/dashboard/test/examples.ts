@@ -69,6 +69,7 @@ export const SOURCE = {
   enabled: true,
   streamUsage: true,
   cancelStopsBilling: false,
+  totalExtra: 'reasoning',
   limits: { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null },
   costs: null,
   costVersion: null,

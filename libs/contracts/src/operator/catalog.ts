@@ -143,7 +143,7 @@ export const sourceView = z.object({
   enabled: z.boolean(),
   streamUsage: z.boolean(),
   cancelStopsBilling: z.boolean(),
-  totalExtra: z.enum(TOTAL_EXTRAS),
+  totalExtra: z.enum(TOTAL_EXTRAS).default('reasoning'),
   limits: z.object({
     headersTimeoutMs: z.int().nullable(),
     firstEventTimeoutMs: z.int().nullable(),

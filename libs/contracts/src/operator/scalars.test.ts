@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { pageQuery } from './lists.js';
 import { walletEntryCreate } from './money.js';
-import { instant, label, lineOfText, usdCap, usdMoved, usdPositive } from './scalars.js';
+import { email, instant, label, lineOfText, usdCap, usdMoved, usdPositive } from './scalars.js';
 
 const takes = (schema: { safeParse(value: unknown): { success: boolean } }, value: unknown): boolean =>
   schema.safeParse(value).success;
@@ -79,3 +79,15 @@ test('instants are those that the calendar has', () => {
 });
 
 test('an empty cursor is none', () => expect(takes(pageQuery, { cursor: '' })).toBe(false));
+
+test.each([
+  ['ada@example.com', true],
+  ["o'neil+list@mail.example.co.uk", true],
+  [`${'a'.repeat(64)}@example.com`, true],
+  [`${'a'.repeat(65)}@example.com`, false],
+  [`a@${'b'.repeat(64)}.com`, false],
+  ['.a@example.com', false],
+  ['a..b@example.com', false],
+  ['a.@example.com', false],
+  ['a@example', false],
+])('the address %s is taken: %s', (text, taken) => expect(takes(email, text)).toBe(taken));
