@@ -18,6 +18,7 @@ interface Service {
   readonly healthcheck?: { readonly test: readonly string[]; readonly retries: number };
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly profiles?: readonly string[];
+  readonly networks?: readonly string[];
   readonly read_only?: boolean;
   readonly cap_drop?: readonly string[];
   readonly stop_grace_period?: string;
@@ -28,6 +29,7 @@ const compose = parse(readFileSync(`${root}docker-compose.yml`, 'utf8'), { merge
   services: Readonly<Record<string, Service>>;
   secrets: Readonly<Record<string, { file: string }>>;
   volumes: Readonly<Record<string, unknown>>;
+  networks: Readonly<Record<string, { readonly internal?: boolean } | null>>;
 };
 const services = Object.entries(compose.services);
 const ours = services.filter(([, { build }]) => build !== undefined);
@@ -118,7 +120,7 @@ test('secrets are files: those that a service reads are mounted, none other is, 
   for (const [name, { file }] of Object.entries(compose.secrets)) expect(file).toBe(`./.compose/${name}`);
 });
 
-test('sources may have private addresses, for the simulator’s sake; webhooks of customers may not', () => {
+test('neither sources nor webhooks of customers may have private addresses unless somebody says so', () => {
   const allowed = services.flatMap(([name, { environment = {} }]) =>
     Object.entries(environment).flatMap(([variable, value]) =>
       variable.startsWith('GATEWAY_ALLOW_PRIVATE_')
@@ -128,8 +130,8 @@ test('sources may have private addresses, for the simulator’s sake; webhooks o
   );
   expect(allowed.sort()).toEqual([
     'billing GATEWAY_ALLOW_PRIVATE_WEBHOOKS off',
-    'catalog GATEWAY_ALLOW_PRIVATE_SOURCES on',
-    'edge-proxy GATEWAY_ALLOW_PRIVATE_SOURCES on',
+    'catalog GATEWAY_ALLOW_PRIVATE_SOURCES off',
+    'edge-proxy GATEWAY_ALLOW_PRIVATE_SOURCES off',
   ]);
 });
 
@@ -166,6 +168,28 @@ test('our containers own nothing: read-only, no capability; the edge may finish 
     expect([name, service.read_only, service.cap_drop]).toEqual([name, true, ['ALL']]);
   }
   expect(Number.parseInt(compose.services['edge-proxy']?.stop_grace_period ?? '0', 10)).toBeGreaterThan(660);
+});
+
+test('each server is reached by those that need it, and reaches nothing outside', () => {
+  const reaching = (server: string) => {
+    const own = compose.services[server]?.networks ?? [];
+    for (const network of own) expect([server, compose.networks[network]?.internal]).toEqual([server, true]);
+    const others = services.filter(
+      ([name, { networks = [] }]) => name !== server && networks.some((one) => own.includes(one)),
+    );
+    return [own.length, ...others.map(([name]) => name).sort()];
+  };
+  expect(reaching('postgres')).toEqual([1, 'accounts', 'billing', 'catalog', 'migrate']);
+  expect(reaching('redis')).toEqual([1, 'admission']);
+  expect(reaching('nats')).toEqual([1, 'accounts', 'admission', 'billing', 'catalog', 'dashboard', 'edge-proxy']);
+  for (const name of ['postgres', 'redis', 'nats']) {
+    expect(compose.services[name]).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
+  }
+  // Who is on no network named here would be on the one that compose makes for all.
+  expect(services.filter(([, { networks = [] }]) => networks.length === 0)).toEqual([]);
+  const told = Object.entries(compose.services['edge-proxy']?.depends_on ?? {}).map(([name]) => name);
+  expect(told).not.toContain('provider-simulator');
+  expect(readFileSync(`${root}deploy/docker/nats.conf`, 'utf8')).toMatch(/^http: "127\.0\.0\.1:8222"$/m);
 });
 
 test('ports are published on loopback unless the gateway itself is told otherwise; mounted files exist', () => {
