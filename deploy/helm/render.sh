@@ -11,6 +11,12 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 go build -o "$work/render" ./render
+for values in refused/*.yaml; do
+  # Its first line is what the render must say.
+  wanted=$(sed -n '1s/^# //p' "$values")
+  said=$("$work/render" model-gateway "$values" gw gateway 2>&1 >/dev/null) && { echo "$values is rendered, though it should be refused: $wanted"; exit 1; }
+  case $said in *"$wanted"*) ;; *) echo "$values is refused, but not with: $wanted: $said"; exit 1 ;; esac
+done
 for values in values/*.yaml; do
   name=$(basename "$values" .yaml)
   "$work/render" model-gateway "$values" gw gateway >"$work/$name.yaml"

@@ -32,7 +32,8 @@ test.each(VALUE_SETS)('%s: containers have bounds, own nothing, run as nobody fr
     expect(pod.spec.automountServiceAccountToken).toBe(false);
     expect(pod.spec.securityContext).toMatchObject({
       runAsNonRoot: true,
-      runAsUser: 65532,
+      // One set leaves the ids to the platform.
+      ...(name === 'gateway-api' ? {} : { runAsUser: 65532, fsGroup: 65532 }),
       seccompProfile: { type: 'RuntimeDefault' },
     });
     for (const { image, resources, securityContext } of pod.spec.containers) {
@@ -218,10 +219,87 @@ test('migrations run before the new code, and the hook may be repeated', () => {
   const job = readGolden('production').find(({ kind }) => kind === 'Job');
   expect(job?.metadata.annotations).toMatchObject({
     'helm.sh/hook': 'pre-install,pre-upgrade',
-    'helm.sh/hook-delete-policy': 'before-hook-creation',
+    'helm.sh/hook-delete-policy': 'before-hook-creation,hook-succeeded',
   });
-  expect(job?.spec).toMatchObject({ template: { spec: { restartPolicy: 'Never' } } });
+  expect(job?.spec).toMatchObject({
+    ttlSecondsAfterFinished: 86_400,
+    template: {
+      metadata: { annotations: { 'sidecar.istio.io/inject': 'false', 'linkerd.io/inject': 'disabled' } },
+      spec: { restartPolicy: 'Never' },
+    },
+  });
   expect(readGolden('gateway-api').some(({ kind }) => kind === 'Job')).toBe(false);
+});
+
+test('the network of the migration is open before it runs, wherever a namespace denies everything by itself', () => {
+  for (const name of ['minimal', 'production']) {
+    const manifests = readGolden(name);
+    const weightOf = (kind: string) => {
+      const found = manifests.find((manifest) => manifest.kind === kind && componentOf(manifest) === 'migrate');
+      expect(found?.metadata.annotations?.['helm.sh/hook']).toBe('pre-install,pre-upgrade');
+      return Number(found?.metadata.annotations?.['helm.sh/hook-weight']);
+    };
+    expect(weightOf('NetworkPolicy')).toBeLessThan(weightOf('Job'));
+  }
+});
+
+test('the migration is told the role of finance, and who makes roles', () => {
+  const toldIn = (name: string) => {
+    const job = workloadsOf(readGolden(name)).find(({ manifest }) => manifest.kind === 'Job');
+    const variables = job === undefined ? {} : variablesOf(job.pod);
+    return [variables['GATEWAY_FINANCE_ROLE'], variables['GATEWAY_ROLES_MADE_BY_OTHERS']];
+  };
+  expect(toldIn('minimal')).toEqual(['gateway_finance', 'false']);
+  expect(toldIn('environment')).toEqual(['gateway_finance_two', 'true']);
+});
+
+test.each(VALUE_SETS)('%s: pods of one release are spread, whatever the one before left behind', (name) => {
+  for (const { manifest, pod } of workloadsOf(readGolden(name)).filter((one) => one.manifest.kind === 'Deployment')) {
+    const spread = (pod.spec as unknown as { topologySpreadConstraints: readonly object[] }).topologySpreadConstraints;
+    expect([manifest.metadata.name, spread.length]).toEqual([manifest.metadata.name, 2]);
+    for (const constraint of spread) expect(constraint).toMatchObject({ matchLabelKeys: ['pod-template-hash'] });
+    const required = { minDomains: 2, whenUnsatisfiable: 'DoNotSchedule' };
+    const preferred = { whenUnsatisfiable: 'ScheduleAnyway' };
+    expect(spread[0]).toMatchObject(name === 'production' ? required : preferred);
+  }
+});
+
+test('each host has a certificate of its own', () => {
+  const ingresses = readGolden('production').filter(({ kind }) => kind === 'Ingress');
+  const secrets = ingresses.map(({ spec }) => (spec as { tls: { secretName: string }[] }).tls[0]?.secretName);
+  expect(secrets.sort()).toEqual(['gateway-api-tls', 'gateway-console-tls']);
+});
+
+test('an edge waits for its balancer, keeps connections for it, and leaves usage on the volume that is named', () => {
+  const edge = workloadsOf(readGolden('production')).find(({ manifest }) => componentOf(manifest) === 'edge-proxy');
+  const { metadata, spec } = edge?.pod as PodTemplate & { metadata: { annotations?: Labels } };
+  expect(JSON.stringify(spec.containers[0])).toContain('setTimeout(() => {}, 30000)');
+  expect(spec.terminationGracePeriodSeconds).toBe(725);
+  expect(metadata.annotations).toMatchObject({ 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' });
+  const variables = variablesOf(edge?.pod as PodTemplate);
+  expect(variables['GATEWAY_HTTP_KEEP_ALIVE_MS']).toBe('620000');
+  expect(spec.containers[0]).toMatchObject({
+    volumeMounts: expect.arrayContaining([
+      { name: 'spool', mountPath: variables['GATEWAY_USAGE_SPOOL_DIRECTORY'] },
+    ]) as unknown,
+  });
+  expect(spec.volumes).toContainEqual({ name: 'spool', persistentVolumeClaim: { claimName: 'gateway-spool' } });
+});
+
+test('nobody is let through by a list that was left empty', () => {
+  for (const { metadata, spec } of readGolden('production').filter(({ kind }) => kind === 'NetworkPolicy')) {
+    const { ingress = [], egress = [] } = spec as { ingress?: object[]; egress?: object[] };
+    for (const rule of ingress)
+      expect([metadata.name, rule]).toEqual([
+        metadata.name,
+        expect.objectContaining({ from: expect.anything() as unknown }),
+      ]);
+    for (const rule of egress)
+      expect([metadata.name, rule]).toEqual([
+        metadata.name,
+        expect.objectContaining({ to: expect.anything() as unknown }),
+      ]);
+  }
 });
 
 interface MatchLabels {

@@ -7,7 +7,7 @@ edge-proxy:
   values: edgeProxy
   ports: { http: 8080 }
   secrets: [GATEWAY_NATS_URL, GATEWAY_KEY_PEPPER, GATEWAY_SOURCE_PRIVATE_KEY{{ if .Values.secrets.formerCredentialsKey }}, GATEWAY_CREDENTIALS_KEY{{ end }}]
-  graceSeconds: {{ add .Values.edgeProxy.drainSeconds 40 }}
+  graceSeconds: {{ add .Values.edgeProxy.drainSeconds 35 .Values.preStopSeconds }}
   environment:
     GATEWAY_HOST: 0.0.0.0
     GATEWAY_PORT: "8080"
@@ -17,6 +17,10 @@ edge-proxy:
     GATEWAY_BILLING_LINK_URL: {{ . | quote }}
     {{- end }}
     GATEWAY_DRAIN_MS: {{ mul .Values.edgeProxy.drainSeconds 1000 | quote }}
+    GATEWAY_HTTP_KEEP_ALIVE_MS: {{ mul .Values.edgeProxy.keepAliveSeconds 1000 | quote }}
+    {{- if .Values.edgeProxy.spoolClaim }}
+    GATEWAY_USAGE_SPOOL_DIRECTORY: /var/spool/gateway
+    {{- end }}
     {{- if ne (toString .Values.edgeProxy.proxies) "" }}
     GATEWAY_EDGE_PROXIES: {{ .Values.edgeProxy.proxies | quote }}
     {{- else }}
@@ -54,7 +58,7 @@ dashboard:
   values: dashboard
   ports: { http: 8081, operator: 8082 }
   secrets: [GATEWAY_NATS_URL, GATEWAY_KEY_PEPPER, GATEWAY_SOURCE_PUBLIC_KEY, GATEWAY_WEBHOOK_PUBLIC_KEY, GATEWAY_SESSION_SECRET, GATEWAY_OPERATOR_TOKEN]
-  graceSeconds: 45
+  graceSeconds: {{ add 40 .Values.preStopSeconds }}
   environment:
     GATEWAY_DASHBOARD_HOST: 0.0.0.0
     GATEWAY_DASHBOARD_PORT: "8081"

@@ -21,14 +21,17 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 
 {{/* Takes {root, image}. */}}
 {{- define "gateway.image" -}}
-{{- with .root.Values.image.registry }}{{ . }}/{{ end }}{{ .root.Values.image.repository }}/{{ .image }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}
+{{ required "image.registry is empty: name the registry that holds your images (deploy/docker/README.md builds them; none is published)" .root.Values.image.registry }}/{{ .root.Values.image.repository }}/{{ .image }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}
 {{- end }}
 
 {{- define "gateway.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
+{{- range $field := list "runAsUser" "runAsGroup" "fsGroup" }}
+{{- $id := index $.Values.pod $field }}
+{{- if ne (toString $id) "" }}
+{{ $field }}: {{ $id }}
+{{- end }}
+{{- end }}
 seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
@@ -95,6 +98,13 @@ imagePullSecrets:
 {{- with .root.Values.pod.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
+{{- with .root.Values.pod.serviceAccountName }}
+serviceAccountName: {{ . }}
+{{- end }}
+{{- with .root.Values.pod.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- with .root.Values.pod.nodeSelector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
@@ -105,8 +115,11 @@ tolerations:
 {{- end }}
 {{- end }}
 
-{{/* Takes {way: from | to, peers}: an empty list means anywhere. */}}
+{{/* Takes {root, name, way: from | to, peers}. Kubernetes takes an empty list for anywhere, which has to be wanted. */}}
 {{- define "gateway.peers" -}}
+{{- if and (not .peers) (not .root.Values.networkPolicy.allowAnyPeer) }}
+{{- fail (print "networkPolicy." .name " is empty: name the peers, or let anybody with networkPolicy.allowAnyPeer: true") }}
+{{- end }}
 {{- if .peers }}
 {{ .way }}:
   {{- toYaml .peers | nindent 2 }}
