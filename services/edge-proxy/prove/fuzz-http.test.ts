@@ -15,12 +15,13 @@ import { httpCase, type HttpCase } from './fuzz-http-cases.js';
 
 /** An answer of every endpoint. */
 /** Ends with the final marker of every endpoint that streams. */
-const STREAM = [
-  'data: {"choices":[]}',
-  'data: {"type":"response.completed","response":{}}',
-  'data: {"type":"message_stop"}',
-  'data: [DONE]',
-].join('\n\n') + '\n\n';
+const STREAM =
+  [
+    'data: {"choices":[]}',
+    'data: {"type":"response.completed","response":{}}',
+    'data: {"type":"message_stop"}',
+    'data: [DONE]',
+  ].join('\n\n') + '\n\n';
 const ANSWER = '{"choices":[],"content":[],"data":[],"output":[],"input_tokens":1}';
 
 /** Cases of the short run, which every test run does; `npm run prove:fuzz` sets more. */
