@@ -1,0 +1,41 @@
+// kubectl and helm in the namespace of the check. A command that fails throws.
+import { spawn, spawnSync } from 'node:child_process';
+import { settings } from './settings.mjs';
+
+const OUTPUT_BYTES_MAX = 256 * 1024 * 1024;
+
+export const kubectl = (...args) => void run('kubectl', args, 'inherit');
+export const kubectlQuietly = (...args) => run('kubectl', args, 'pipe');
+export const helm = (...args) => void run('helm', args, 'inherit');
+
+/** Makes objects, or brings them to what they are here. */
+export function apply(manifests) {
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests });
+  run('kubectl', ['apply', '--filename=-'], 'inherit', input);
+}
+
+/** A port of this machine that leads to the service; `close` ends it. */
+export async function forward(service, port) {
+  const args = ['--namespace', settings.namespace, 'port-forward', `service/${service}`, `:${port}`];
+  const child = spawn('kubectl', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const local = await new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', () => reject(new Error(`kubectl port-forward to ${service} ended`)));
+    child.stdout.on('data', (text) => {
+      const found = /127\.0\.0\.1:(\d+)/.exec(String(text));
+      if (found) resolve(Number(found[1]));
+    });
+  });
+  return { url: `http://127.0.0.1:${local}`, close: () => child.kill() };
+}
+
+function run(tool, args, output, input = '') {
+  const { status, error, stdout } = spawnSync(tool, ['--namespace', settings.namespace, ...args], {
+    input,
+    encoding: 'utf8',
+    maxBuffer: OUTPUT_BYTES_MAX,
+    stdio: ['pipe', output, 'inherit'],
+  });
+  if (status !== 0) throw new Error(`${tool} ${args.join(' ')} ended with ${error?.message ?? status}`);
+  return stdout ?? '';
+}

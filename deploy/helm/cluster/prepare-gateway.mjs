@@ -1,0 +1,60 @@
+// A catalog, an account with money and limits that the load does not reach, and its key.
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { forward } from './kube.mjs';
+import { here, settings } from './settings.mjs';
+
+const PREPARED_MS_MAX = 60_000;
+const REQUEST_MS_MAX = 30_000;
+
+/** Answers the secret of the key, as soon as a call with it is answered. */
+export async function prepareGateway(token) {
+  const operator = await forward(`${settings.release}-model-gateway-dashboard`, 8082);
+  const edge = await forward(`${settings.release}-model-gateway-edge-proxy`, 8080);
+  const ask = async (method, path, body) => {
+    const response = await fetch(`${operator.url}/operator/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(REQUEST_MS_MAX),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text === '' ? null : JSON.parse(text);
+  };
+  try {
+    await ask('POST', '/apply', parse(readFileSync(here('catalog.yaml'), 'utf8')));
+    const name = `check-${randomBytes(6).toString('hex')}`;
+    const { id } = await ask('POST', '/accounts', { name, email: `${name}@example.com`, emailVerified: true });
+    await ask('PUT', `/accounts/${id}/limits`, { requestsPerMinute: 100_000, concurrency: 1_000, maxActiveKeys: 10 });
+    await ask('POST', `/accounts/${id}/wallet/entries`, {
+      amountUsd: '1000.00',
+      kind: 'credit',
+      reason: 'check',
+      reference: name,
+    });
+    const { secret } = await ask('POST', `/accounts/${id}/keys`, { name: 'load' });
+    await answered(edge.url, secret);
+    return secret;
+  } finally {
+    operator.close();
+    edge.close();
+  }
+}
+
+async function answered(url, secret) {
+  const until = Date.now() + PREPARED_MS_MAX;
+  for (;;) {
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'check/plain', messages: [{ role: 'user', content: 'hello' }] }),
+      signal: AbortSignal.timeout(REQUEST_MS_MAX),
+    });
+    const text = await response.text();
+    if (response.ok) return;
+    if (Date.now() > until) throw new Error(`the first call is answered ${response.status} ${text}`);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
