@@ -23,6 +23,12 @@ export const SHORT_DURATIONS = {
   GATEWAY_SWEEP_MS: '300',
 };
 
+export interface OwnSystemParts {
+  readonly through?: SystemOptions['through'];
+  /** Another checkout's. */
+  readonly start?: typeof startSystem;
+}
+
 /**
  * A system for those who break something: two edges, two admissions, one of the others unless stated otherwise. What is killed
  * here are processes, not the machine: what the kernel has outlives them, so nothing is flushed to the disk.
@@ -31,7 +37,7 @@ export async function startOwnSystem(
   name: string,
   env: Readonly<Record<string, string>>,
   replicas: Partial<Record<LocalService, number>> = {},
-  through?: SystemOptions['through'],
+  { through, start = startSystem }: OwnSystemParts = {},
 ): Promise<OwnSystem> {
   const directory = temporaryDirectory(name);
   try {
@@ -40,7 +46,7 @@ export async function startOwnSystem(
     if (template !== undefined) execFileSync('cp', ['-a', `${template}/.`, directory.path]);
     // The database's own user must be able to pass through.
     chmodSync(directory.path, 0o711);
-    const local = await startSystem({
+    const local = await start({
       stateDirectory: directory.path,
       port: 0,
       replicas: { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1, ...replicas },

@@ -55,7 +55,9 @@ export class FaultRun {
   static async begin(name: string, calls: number, env: Readonly<Record<string, string>> = {}): Promise<FaultRun> {
     const links = new Links();
     const provider = await startObedientProvider();
-    const system = await startOwnSystem(name, { ...DURATIONS, ...env }, REPLICAS, (own) => links.between(own));
+    const system = await startOwnSystem(name, { ...DURATIONS, ...env }, REPLICAS, {
+      through: (own) => links.between(own),
+    });
     const end = async (): Promise<void> => {
       await system.stop();
       await links.close();

@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { attackInTurn } from './strangers/attack-in-turn.js';
+import { judgeStrangers } from './strangers/judge-strangers.js';
+import { ATTACK_KINDS } from './strangers/kinds.js';
+import { StrangersWorld } from './strangers/strangers-world.js';
+
+/** `npm run prove:strangers` goes on for an hour. */
+const SECONDS_EACH = 4;
+const CONNECTIONS_MAX = 3_000;
+/** A busy machine makes fewer than fifty a second. */
+const GOOD_CALLS_MIN = 20;
+
+describe.each([0, 1])('strangers behind %i trusted hops', (hops) => {
+  let world: StrangersWorld;
+  beforeAll(async () => {
+    world = await StrangersWorld.begin({ name: 'strangers', hops });
+  }, 120_000);
+  afterAll(() => world?.end(), 60_000);
+
+  test.each(ATTACK_KINDS)(
+    '%s: no good call and no page is refused',
+    async (kind) => {
+      const bounds = { kinds: [kind], secondsEach: SECONDS_EACH, connectionsMax: CONNECTIONS_MAX };
+      const seen = await attackInTurn(world, bounds);
+      expect(judgeStrangers(seen)).toEqual([]);
+      expect(seen.attacks[0]?.good.calls.asked).toBeGreaterThan(GOOD_CALLS_MIN);
+    },
+    90_000,
+  );
+});

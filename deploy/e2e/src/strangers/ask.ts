@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { request, type Agent, type IncomingMessage } from 'node:http';
+
+/** One request to a port of 127.0.0.1. */
+export interface Question {
+  readonly port: number;
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface Asked extends Question {
+  /** Loopback address that it comes from; 127.0.0.1 when absent. */
+  readonly from?: string;
+  /** Absent: a connection of its own. */
+  readonly agent?: Agent;
+  readonly signal?: AbortSignal;
+}
+
+export interface Answered {
+  /** Its status; else why there is no whole answer. */
+  readonly outcome: string;
+  readonly text: string;
+  readonly headers: IncomingMessage['headers'];
+}
+
+/** Slow is not refused: whoever asks and whoever attacks share this machine. */
+const ANSWER_MS_MAX = 30_000;
+
+/** Asks once and reads the whole answer. Never rejects. */
+export async function ask({ from = '127.0.0.1', agent, signal, body, ...asked }: Asked): Promise<Answered> {
+  const late = AbortSignal.timeout(ANSWER_MS_MAX);
+  const ended = signal === undefined ? late : AbortSignal.any([late, signal]);
+  try {
+    const { port, method, path, headers = {} } = asked;
+    const type = body === undefined ? {} : { 'content-type': 'application/json' };
+    const sent = request({
+      host: '127.0.0.1',
+      localAddress: from,
+      port,
+      method,
+      path,
+      headers: { ...type, ...headers },
+      signal: ended,
+      agent: agent ?? false,
+    });
+    sent.end(body);
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    let text = '';
+    for await (const chunk of answer.setEncoding('utf8')) text += String(chunk);
+    return { outcome: String(answer.statusCode), text, headers: answer.headers };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return { outcome: late.aborted ? 'no answer' : (code ?? message), text: '', headers: {} };
+  }
+}

@@ -1,0 +1,67 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AttackFigures } from './attack.js';
+import { startGoodLoad } from './good-load.js';
+import type { AttackKind } from './kinds.js';
+import { runAttack } from './run-attack.js';
+import type { StrangersWorld } from './strangers-world.js';
+import { Tally, type GoodCounts } from './tally.js';
+import { watchMemory, type MemorySample } from './watch-memory.js';
+
+/** One attack of one kind, and what good requests met that began in its time. */
+export interface AttackSeen {
+  readonly kind: AttackKind;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Null: the attacker failed. */
+  readonly figures: AttackFigures | null;
+  readonly good: GoodCounts;
+}
+
+export interface StrangersSeen {
+  /** Before the first attack. */
+  readonly before: GoodCounts;
+  readonly attacks: readonly AttackSeen[];
+  readonly memory: readonly MemorySample[];
+  readonly lengthMs: number;
+}
+
+export interface TurnOptions {
+  readonly kinds: readonly AttackKind[];
+  readonly secondsEach: number;
+  readonly connectionsMax: number;
+  /** Between two of them. */
+  readonly restMs?: number;
+  readonly onAttack?: (seen: AttackSeen) => void;
+}
+
+/** Good load alone, before the first attack. */
+const QUIET_MS = 2_000;
+
+/** One attack after the other beside the good load. */
+export async function attackInTurn(world: StrangersWorld, options: TurnOptions): Promise<StrangersSeen> {
+  const { kinds, secondsEach: seconds, connectionsMax, restMs = 0, onAttack } = options;
+  const quiet = new Tally();
+  const load = await startGoodLoad(world.good, quiet);
+  const memory = watchMemory(world.system.local);
+  const beganMs = performance.now();
+  const attacks: AttackSeen[] = [];
+  try {
+    await delay(QUIET_MS);
+    for (const kind of kinds) {
+      const tally = new Tally();
+      load.countIn(tally);
+      const fromMs = performance.now() - beganMs;
+      const figures = await runAttack({ kind, target: world.attacked, seconds, connectionsMax });
+      const seen = { kind, fromMs, toMs: performance.now() - beganMs, figures, good: tally.counts };
+      attacks.push(seen);
+      // What good requests meet in a rest is counted nowhere: it is for what an attack has left behind.
+      if (restMs > 0) load.countIn(new Tally());
+      await delay(restMs);
+      onAttack?.(seen);
+    }
+  } finally {
+    await load.stop();
+    memory.stop();
+  }
+  return { before: quiet.counts, attacks, memory: memory.samples, lengthMs: performance.now() - beganMs };
+}

@@ -1,0 +1,117 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ask, type Answered, type Asked } from './ask.js';
+import { CHAT } from './request-heads.js';
+import type { Tally } from './tally.js';
+import { type GoodKind } from './tally.js';
+
+export interface GoodTarget {
+  readonly edgePort: number;
+  readonly pagesPort: number;
+  readonly operatorPort: number;
+  readonly account: string;
+  readonly secret: string;
+  readonly modelId: string;
+  readonly operatorToken: string;
+  /** What a browser says that it comes from. */
+  readonly pagesOrigin: string;
+}
+
+export interface GoodLoad {
+  /** What is asked from now on is counted there. */
+  countIn(tally: Tally): void;
+  /** No further requests; resolves when the last has ended. */
+  stop(): Promise<void>;
+}
+
+/** Between two requests of a kind. */
+const EVERY_MS: Readonly<Record<GoodKind, number>> = { calls: 20, pages: 250, operators: 1_000, 'new keys': 2_000 };
+/** Each caller has an address: 127.0.0.2 and up. */
+const ADDRESSES = 40;
+/** Of calls every so many-th is streamed. */
+const STREAMED = 3;
+const DONE = 'data: [DONE]';
+
+/** Good callers and readers of pages, each request on a connection of its own, until told to stop. */
+export async function startGoodLoad(target: GoodTarget, first: Tally): Promise<GoodLoad> {
+  const cookie = await signIn(target);
+  let tally = first;
+  let stopped = false;
+  const asking = new Set<Promise<void>>();
+  const ways: Readonly<Record<GoodKind, (from: string, n: number) => Promise<string>>> = {
+    calls: (from, n) => callOnce(target, target.secret, from, n % STREAMED === 0),
+    pages: (from, n) => readPage(target, cookie, from, n),
+    operators: (from) => readAccounts(target, from),
+    'new keys': (from) => callWithNewKey(target, from),
+  };
+  const lane = async (kind: GoodKind): Promise<void> => {
+    const beganMs = performance.now();
+    for (let n = 0; !stopped; n += 1) {
+      // Those that are overdue go out at once: a load that waits for its answers would spare what it measures.
+      await delay(Math.max(0, beganMs + n * EVERY_MS[kind] - performance.now()));
+      const { counted } = tally.begin(kind);
+      const one = ways[kind](`127.0.0.${2 + (n % ADDRESSES)}`, n)
+        .then(counted)
+        .finally(() => asking.delete(one));
+      asking.add(one);
+    }
+  };
+  const lanes = (Object.keys(EVERY_MS) as GoodKind[]).map(lane);
+  return {
+    countIn(next) {
+      tally = next;
+    },
+    async stop() {
+      stopped = true;
+      await Promise.all(lanes);
+      await Promise.all(asking);
+    },
+  };
+}
+
+/** `good`, or what came instead. */
+const outcomeOf = ({ outcome, text }: Answered, isWhole: (text: string) => boolean): string =>
+  outcome === '200' && !isWhole(text) ? 'cut' : outcome === '200' || outcome === '201' ? 'good' : outcome;
+
+async function callOnce(target: GoodTarget, secret: string, from: string, stream: boolean): Promise<string> {
+  const messages = [{ role: 'user', content: 'Hello.' }];
+  const body = JSON.stringify({ model: target.modelId, messages, ...(stream ? { stream } : {}) });
+  const headers = { authorization: `Bearer ${secret}` };
+  const answered = await ask({ port: target.edgePort, method: 'POST', path: CHAT, headers, body, from });
+  return outcomeOf(answered, (text) => text.includes(stream ? DONE : '"choices"'));
+}
+
+/** The first page and its configuration as anybody, and a list of somebody who is signed in. */
+async function readPage(target: GoodTarget, cookie: string, from: string, n: number): Promise<string> {
+  const asked = { port: target.pagesPort, method: 'GET', from } as const;
+  const whole = (text: string): boolean => text.length > 0;
+  if (n % 3 === 0) return outcomeOf(await ask({ ...asked, path: '/' }), whole);
+  if (n % 3 === 1) return outcomeOf(await ask({ ...asked, path: '/api/config' }), whole);
+  return outcomeOf(await ask({ ...asked, path: '/api/operator/v1/accounts?limit=1', headers: { cookie } }), whole);
+}
+
+const asOperator = ({ operatorPort: port, operatorToken }: GoodTarget, from: string) =>
+  ({ port, from, headers: { authorization: `Bearer ${operatorToken}` } }) satisfies Partial<Asked>;
+
+async function readAccounts(target: GoodTarget, from: string): Promise<string> {
+  const answered = await ask({ ...asOperator(target, from), method: 'GET', path: '/operator/v1/accounts?limit=1' });
+  return outcomeOf(answered, (text) => text.includes('"data"'));
+}
+
+/** A key that no process has seen: its first call has to be looked up. */
+async function callWithNewKey(target: GoodTarget, from: string): Promise<string> {
+  const path = `/operator/v1/accounts/${target.account}/keys`;
+  const body = JSON.stringify({ name: 'new' });
+  const { outcome, text } = await ask({ ...asOperator(target, from), method: 'POST', path, body });
+  if (outcome !== '201') return outcome;
+  return callOnce(target, (JSON.parse(text) as { secret: string }).secret, from, false);
+}
+
+async function signIn({ pagesPort: port, pagesOrigin: origin, operatorToken: token }: GoodTarget): Promise<string> {
+  const path = '/api/operator/sign-in';
+  const body = JSON.stringify({ token });
+  const asked = { port, method: 'POST', path, headers: { origin }, body, from: '127.0.0.2' } as const;
+  const { outcome, text, headers } = await ask(asked);
+  const [cookie] = headers['set-cookie'] ?? [];
+  if (cookie === undefined) throw new Error(`an operator could not sign in: ${outcome} ${text}`);
+  return cookie.split(';')[0] ?? '';
+}

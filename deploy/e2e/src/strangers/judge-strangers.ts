@@ -1,0 +1,76 @@
+import type { StrangersSeen } from './attack-in-turn.js';
+import { GOOD_KINDS, wrongOf, type GoodCounts } from './tally.js';
+import type { MemorySample } from './watch-memory.js';
+
+/** What a process has resident at the end, against what it had when it was warm. */
+export const RESIDENT_GROWTH_MAX = 1.1;
+/** Parts of the whole time: of an hour minutes five to fifteen, and the last ten. */
+const WARM = { from: 1 / 12, to: 1 / 4 };
+const LAST = { from: 5 / 6, to: 1 };
+/** A shorter run ends before code is compiled and caches are full: its growth says nothing. */
+export const MEMORY_JUDGED_MS_MIN = 1_800_000;
+/** Of what should have been asked in the time. */
+const ASKED_MIN = 0.9;
+const CALLS_PER_SECOND = 50;
+
+export interface ResidentMeans {
+  readonly replica: string;
+  /** Means in bytes. */
+  readonly warm: number;
+  readonly last: number;
+}
+
+/** Sentences about what did not hold; empty when strangers took nothing from anybody. */
+export function judgeStrangers(seen: StrangersSeen): string[] {
+  const { before, attacks, memory, lengthMs } = seen;
+  const all: string[] = wrongIn('before the attacks', before);
+  for (const { kind, figures, good } of attacks) {
+    if (figures === null || figures.connections === 0) all.push(`${kind}: nothing was attacked`);
+    all.push(...wrongIn(`beside ${kind}`, good));
+  }
+  all.push(...startedAgain(memory));
+  if (lengthMs >= MEMORY_JUDGED_MS_MIN) {
+    for (const { replica, warm, last } of residentMeans(seen)) {
+      const growth = last / warm;
+      if (!(growth <= RESIDENT_GROWTH_MAX)) all.push(`${replica} has ${growth.toFixed(2)} times as much resident`);
+    }
+  }
+  return all;
+}
+
+/** Sentences about a load that was less than what is promised: whoever counted or attacked had no time for it. */
+export function judgeRate({ attacks }: Pick<StrangersSeen, 'attacks'>): string[] {
+  const calls = attacks.reduce((sum, { good }) => sum + good.calls.asked, 0);
+  const seconds = attacks.reduce((sum, { fromMs, toMs }) => sum + (toMs - fromMs), 0) / 1_000;
+  if (calls >= seconds * CALLS_PER_SECOND * ASKED_MIN) return [];
+  return [`only ${calls} good calls in ${seconds.toFixed(0)} s`];
+}
+
+/** What each process had resident in both stretches of time. */
+export function residentMeans({ memory, lengthMs }: Pick<StrangersSeen, 'memory' | 'lengthMs'>): ResidentMeans[] {
+  const mean = (replica: string, { from, to }: typeof WARM): number => {
+    const within = memory.filter(
+      (one) => one.replica === replica && one.atMs >= from * lengthMs && one.atMs <= to * lengthMs,
+    );
+    return within.reduce((sum, { bytes }) => sum + bytes, 0) / within.length;
+  };
+  return [...new Set(memory.map(({ replica }) => replica))].map((replica) => ({
+    replica,
+    warm: mean(replica, WARM),
+    last: mean(replica, LAST),
+  }));
+}
+
+function wrongIn(when: string, counts: GoodCounts): string[] {
+  return GOOD_KINDS.flatMap((kind) => {
+    const wrong = wrongOf(counts[kind]);
+    if (wrong === 0) return [];
+    return `${when}: ${wrong} of ${counts[kind].asked} ${kind} were not served: ${JSON.stringify(counts[kind].wrong)}`;
+  });
+}
+
+function startedAgain(memory: readonly MemorySample[]): string[] {
+  const pids = new Map<string, Set<number>>();
+  for (const { replica, pid } of memory) pids.set(replica, (pids.get(replica) ?? new Set()).add(pid));
+  return [...pids].flatMap(([replica, { size }]) => (size === 1 ? [] : `${replica} ended ${size - 1} times`));
+}

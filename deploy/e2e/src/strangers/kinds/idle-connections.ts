@@ -1,0 +1,16 @@
+import type { StartAttack } from '../attack.js';
+import { holdConnections } from '../hold-connections.js';
+
+/** Above what the listeners take at all. */
+const EDGE_CONNECTIONS = 16_600;
+const PAGES_CONNECTIONS = 700;
+
+/** Connections on which nothing is sent. */
+export const idleConnections: StartAttack = ({ edgePort, pagesPort }, bounds) =>
+  holdConnections(
+    [
+      { port: pagesPort, connections: PAGES_CONNECTIONS, reads: true },
+      { port: edgePort, connections: EDGE_CONNECTIONS, reads: true },
+    ],
+    bounds,
+  );

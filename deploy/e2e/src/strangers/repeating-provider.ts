@@ -1,0 +1,65 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A prompt that begins with it is refused with 400, and the rest of it is the message of the error. */
+export const REPEAT = 'repeat: ';
+/** This prompt is answered with a text that no buffers on the way take as a whole. */
+export const LARGE = 'a large answer';
+
+const LARGE_BYTES = 4 * 1024 * 1024;
+const KEEP_ALIVE_MS = 120_000;
+const USAGE = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 };
+const HEAD = { id: 'chatcmpl-1', created: 0, model: 'm' };
+
+export interface RepeatingProvider {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** A provider that answers at once: plain, streamed, or with what the prompt asks for. */
+export async function startRepeatingProvider(): Promise<RepeatingProvider> {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+    answer(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  let text = '';
+  for await (const chunk of request.setEncoding('utf8')) text += String(chunk);
+  const { messages, stream } = JSON.parse(text) as { messages: { content: string }[]; stream?: boolean };
+  const prompt = messages[0]?.content ?? '';
+  if (prompt.startsWith(REPEAT)) {
+    const message = prompt.slice(REPEAT.length);
+    send(response, 400, { error: { message, type: 'invalid_request_error', param: null, code: null } });
+  } else if (stream === true) {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const choice = (delta: object, reason: string | null) => [{ index: 0, delta, finish_reason: reason }];
+    for (const event of [
+      { choices: choice({ role: 'assistant', content: 'Hello' }, null) },
+      { choices: choice({}, 'stop') },
+      { choices: [], usage: USAGE },
+    ]) {
+      response.write(`data: ${JSON.stringify({ ...HEAD, object: 'chat.completion.chunk', ...event })}\n\n`);
+    }
+    response.end('data: [DONE]\n\n');
+  } else {
+    const content = prompt === LARGE ? 'x'.repeat(LARGE_BYTES) : 'Hello';
+    const choices = [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }];
+    send(response, 200, { ...HEAD, object: 'chat.completion', choices, usage: USAGE });
+  }
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
+  response.end(text);
+}
