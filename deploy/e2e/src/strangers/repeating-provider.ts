@@ -6,10 +6,14 @@ export const REPEAT = 'repeat: ';
 /** This prompt is answered with a text that no buffers on the way take as a whole. */
 export const LARGE = 'a large answer';
 
-const LARGE_BYTES = 4 * 1024 * 1024;
+const LARGE_BYTES = 2 * 1024 * 1024;
 const KEEP_ALIVE_MS = 120_000;
 const USAGE = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 };
 const HEAD = { id: 'chatcmpl-1', created: 0, model: 'm' };
+
+/** Made once: whoever counts good calls runs in the same process. */
+const ANSWER = answerOf('Hello');
+const LARGE_ANSWER = answerOf('x'.repeat(LARGE_BYTES));
 
 export interface RepeatingProvider {
   readonly url: string;
@@ -52,14 +56,20 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     }
     response.end('data: [DONE]\n\n');
   } else {
-    const content = prompt === LARGE ? 'x'.repeat(LARGE_BYTES) : 'Hello';
-    const choices = [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }];
-    send(response, 200, { ...HEAD, object: 'chat.completion', choices, usage: USAGE });
+    sendText(response, 200, prompt === LARGE ? LARGE_ANSWER : ANSWER);
   }
 }
 
 function send(response: ServerResponse, status: number, body: object): void {
-  const text = JSON.stringify(body);
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
-  response.end(text);
+  sendText(response, status, Buffer.from(JSON.stringify(body)));
+}
+
+function sendText(response: ServerResponse, status: number, body: Buffer): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length });
+  response.end(body);
+}
+
+function answerOf(content: string): Buffer {
+  const choices = [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }];
+  return Buffer.from(JSON.stringify({ ...HEAD, object: 'chat.completion', choices, usage: USAGE }));
 }

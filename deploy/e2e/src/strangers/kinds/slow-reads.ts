@@ -3,7 +3,7 @@ import { holdConnections } from '../hold-connections.js';
 import { LARGE } from '../repeating-provider.js';
 import { bearer, CHAT, getHead, postHead } from '../request-heads.js';
 
-const EDGE_CONNECTIONS = 150;
+const EDGE_CONNECTIONS = 64;
 const PAGES_CONNECTIONS = 600;
 /** So often on one connection: more than the buffers of both sides take. */
 const FILES_EACH = 30;
