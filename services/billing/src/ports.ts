@@ -103,7 +103,12 @@ export interface RecordsQuery extends PageQuery {
   readonly requestId: string | null;
 }
 
-export type PostedTransaction = LedgerTransaction & { readonly postedAt: Date };
+export type PostedTransaction = LedgerTransaction & {
+  readonly postedAt: Date;
+  /** Of money that was added or taken by hand. */
+  readonly reference?: string;
+  readonly reason?: string;
+};
 
 /** What people look at; each is read in one statement or one snapshot. */
 export interface ShowStore {
@@ -112,7 +117,9 @@ export interface ShowStore {
   /** Newest first. */
   records(query: RecordsQuery): Promise<UsageRecord[]>;
   /** Newest first. */
-  transactions(query: PageQuery & { readonly account: string }): Promise<PostedTransaction[]>;
+  transactions(
+    query: PageQuery & { readonly account: string; readonly withoutCalls: boolean },
+  ): Promise<PostedTransaction[]>;
   transaction(id: string): Promise<PostedTransaction | null>;
 }
 

@@ -3,8 +3,8 @@ import type { Bus } from '@gateway/bus';
 import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
 import {
   admissionApply,
-  billingAddWalletEntry,
   billingFunding,
+  billingAddWalletEntry,
   billingLedger,
   billingLoad,
   billingPutLimits,
@@ -373,6 +373,13 @@ test('the ledger and the records are listed newest first, page by page', async (
   );
   expect(transactions.map(({ id }) => id)).toEqual(events.map(({ id }) => id).reverse());
   expect(nextCursor).toBeNull();
+  const entry = { kind: 'credit' as const, amountUsd: '5', reason: 'Invoice paid', reference: `INV-${account}` };
+  accepted(await dashboard.request(billingAddWalletEntry, { account, actor: 'operator:ada', spec: entry }));
+  const withoutCalls = { account, month: null, withoutCalls: true, cursor: null, limit: 1 };
+  expect(await dashboard.request(billingLedger, withoutCalls)).toMatchObject({
+    transactions: [{ kind: 'credit', requestId: null, reason: entry.reason, reference: entry.reference }],
+    nextCursor: null,
+  });
   expect(await dashboard.request(billingLedger, { account, month: '2026-10', cursor: null, limit: 10 })).toEqual({
     transactions: [],
     nextCursor: null,

@@ -99,7 +99,7 @@ export const ERROR_CATALOGUE = {
     chatType: 'gateway_error',
     messagesType: 'api_error',
     retry: 'no',
-    text: "The model's provider refused the gateway's own credentials. Your API key is fine; the operator has been told.",
+    text: "The model's provider refused the gateway's own credentials. Your API key is fine; tell the operator of this gateway.",
   },
   insufficient_credits: { ...unpaid, text: 'Plan credits and wallet together cannot cover this request.' },
   no_funding: { ...unpaid, text: 'The account has no active plan and no wallet balance.' },

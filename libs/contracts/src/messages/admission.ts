@@ -206,6 +206,8 @@ export const admissionUsage = request({
           used: nanoUsd,
           label: z.string(),
           resetsAt: epochMs,
+          /** Of a session: false while none is open, and `resetsAt` is that of one that began now. */
+          begun: z.boolean().optional(),
         }),
       ),
       /** Of the running subscription period. */

@@ -148,7 +148,8 @@ export const billingLedger = request({
   ...management,
   name: 'billing.ledger',
   subject: 'billing.ledger',
-  body: z.object({ account: objectId, month: month.nullable(), ...page }),
+  /** `withoutCalls`: only what no call caused. */
+  body: z.object({ account: objectId, month: month.nullable(), withoutCalls: z.boolean().optional(), ...page }),
   answer: z.union([z.object({ transactions: z.array(ledgerTransactionView), nextCursor }), managementRefusal]),
 });
 

@@ -89,6 +89,9 @@ export const ledgerTransactionView = z.object({
   kind: z.string(),
   requestId: z.string().nullable(),
   at: time,
+  /** In lists, of money that was added or taken by hand: what was given with it. */
+  reference: z.string().optional(),
+  reason: z.string().optional(),
   entries: z.array(z.object({ ledgerAccount: z.string(), amountUsd: z.string() })),
 });
 export type LedgerTransactionView = z.infer<typeof ledgerTransactionView>;

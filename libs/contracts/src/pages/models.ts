@@ -14,6 +14,8 @@ export const pageModel = z.object({
   kind: z.enum(['chat', 'embedding']),
   /** Whether the account's plan includes it, or its wallet can pay it. */
   allowed: z.boolean(),
+  /** False: it is switched off, or no source serves it; money does not change that. */
+  available: z.boolean(),
   contextLength: z.int().nullable(),
   maxOutputTokens: z.int().nullable(),
   /** Null: it has no price now and cannot be called. */

@@ -14,7 +14,8 @@ export const overviewWindow = z.object({
   used: amount,
   /** 0 to 100, rounded down. */
   percent: z.int().min(0).max(100),
-  resetsAt: time,
+  /** Null: it begins with the next call. */
+  resetsAt: time.nullable(),
 });
 export type OverviewWindow = z.infer<typeof overviewWindow>;
 
@@ -81,6 +82,8 @@ export const refusalsPoint = z.object({
   start: time,
   code: z.string(),
   count: z.int(),
+  /** The minute of the last of them. */
+  lastAt: time,
   /** The last of them, at most five. */
   lastRequestIds: z.array(z.string()),
 });

@@ -67,7 +67,15 @@ function windowsOf(state: ReadState) {
       { session5h: session, weekly: weekStart(state.now), subscription },
       state.now,
     );
-    return { type, unit, limit, label, used: usedIn(state, window), resetsAt };
+    return {
+      type,
+      unit,
+      limit,
+      label,
+      used: usedIn(state, window),
+      resetsAt,
+      ...(type === 'session_5h' && { begun: session !== null }),
+    };
   });
 }
 

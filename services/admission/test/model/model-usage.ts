@@ -18,7 +18,8 @@ export function modelUsage(state: ModelState, key: KeyRecord, now: number) {
     terms: termsAt(state.terms.value, now),
     windows: windowsOf(state, now).map(({ window, row, resetsAt }) => {
       const { type, unit, limit, label } = window;
-      return { type, unit, limit, label, used: (row && state.rows.get(row.name)?.value) ?? 0, resetsAt };
+      const begun = type === 'session_5h' ? { begun: row !== null } : {};
+      return { type, unit, limit, label, used: (row && state.rows.get(row.name)?.value) ?? 0, resetsAt, ...begun };
     }),
     allotments: allotmentsOf(state, now).map(({ allotment: { model, unit, limit }, row }) => {
       return { model, unit, limit, used: state.rows.get(row.name)?.value ?? 0 };

@@ -131,10 +131,10 @@ export async function insertAlerts(tx: Tx, wanted: readonly WantedAlert[]): Prom
   return rows.sort((one, other) => (one.number < other.number ? -1 : 1)).map(alertFromRow);
 }
 
-/** Alerts begin their ways to accounts and, where an account has an enabled webhook, to it; each in the order given. */
+/** Alerts begin their ways: to accounts the highest of each limit, and all of them to the enabled webhook of an account, in the order given. */
 export async function enqueueAlerts(tx: Tx, alerts: readonly Alert[]): Promise<void> {
   if (alerts.length === 0) return;
-  await enqueueAll(tx, ALERT_OUTBOX, 'alert', alerts.map(keyed(toRaisedAlert)));
+  await enqueueAll(tx, ALERT_OUTBOX, 'alert', highestOnes(alerts).map(keyed(toRaisedAlert)));
   const hooked = await tx.query<{ account: string }>(
     'SELECT account FROM webhooks WHERE enabled AND account = ANY ($1::text[])',
     [arrayLiteral([...new Set(alerts.map(({ account }) => account))])],
@@ -151,6 +151,17 @@ export async function enqueueAlerts(tx: Tx, alerts: readonly Alert[]): Promise<v
     { name: 'insert_deliveries' },
   );
   await enqueueAll(tx, WEBHOOK_OUTBOX, 'webhook', events.map(keyed(toWebhookEvent)));
+}
+
+/** Of each limit and period the alert with the highest threshold, in the order given: a mail of it says all that the others would. */
+function highestOnes(alerts: readonly Alert[]): Alert[] {
+  const highest = new Map<string, Alert>();
+  const nameOf = ({ account, subject, periodStart }: Alert) => JSON.stringify([account, subject, periodStart]);
+  for (const alert of alerts) {
+    const known = highest.get(nameOf(alert));
+    if (known === undefined || known.threshold < alert.threshold) highest.set(nameOf(alert), alert);
+  }
+  return alerts.filter((alert) => highest.get(nameOf(alert)) === alert);
 }
 
 interface Keyed {

@@ -35,10 +35,11 @@ export function makeShowStore(pool: Pool): ShowStore {
     transactions: (query) =>
       inSnapshot(async (tx) => {
         const heads = await tx.query<HeadRow>(
-          `SELECT ${HEAD} FROM ledger_transactions WHERE ${WITHIN} AND account = $5 ORDER BY id DESC LIMIT $4`,
-          [...boundsOf(query), query.account],
+          `SELECT ${HEAD} FROM ledger_transactions WHERE ${WITHIN} AND account = $5 AND (NOT $6 OR request_id IS NULL)
+            ORDER BY id DESC LIMIT $4`,
+          [...boundsOf(query), query.account, query.withoutCalls],
         );
-        return withEntries(tx, heads);
+        return withReasons(tx, await withEntries(tx, heads));
       }),
     transaction: (id) =>
       inSnapshot(async (tx) => {
@@ -46,6 +47,18 @@ export function makeShowStore(pool: Pool): ShowStore {
         return (await withEntries(tx, heads))[0] ?? null;
       }),
   };
+}
+
+/** What was written down with money that was added or taken. */
+async function withReasons(tx: Tx, transactions: readonly PostedTransaction[]): Promise<PostedTransaction[]> {
+  const ids = transactions.filter(({ requestId }) => requestId === null).map(({ id }) => id);
+  if (ids.length === 0) return [...transactions];
+  const rows = await tx.query<{ transaction_id: string; reference: string; reason: string }>(
+    'SELECT transaction_id, reference, reason FROM wallet_entries WHERE transaction_id = ANY ($1::uuid[])',
+    [ids],
+  );
+  const written = new Map(rows.map(({ transaction_id, ...row }) => [transaction_id, row]));
+  return transactions.map((transaction) => ({ ...transaction, ...written.get(transaction.id) }));
 }
 
 const HEAD = 'id, kind, account, request_id, corrects, posted_at';

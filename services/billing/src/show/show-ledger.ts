@@ -16,13 +16,13 @@ import { toTransactionView } from './views.js';
 /** An account's ledger transactions, newest first; a month is that of the calls, whenever they were settled. */
 export async function showLedger(
   store: Pick<ShowStore, 'transactions'>,
-  { account, month, cursor, limit }: ReceivedOf<typeof billingLedger>,
+  { account, month, withoutCalls = false, cursor, limit }: ReceivedOf<typeof billingLedger>,
 ): Promise<AnswerBodyOf<typeof billingLedger>> {
   const place = readUuidCursor(cursor);
   if (isRefusal(place)) return place;
   const bounds = month === null ? { from: null, to: null } : readMonth(month);
   if (isRefusal(bounds)) return bounds;
-  const query = { account, from: bounds.from, to: bounds.to, before: place.after, limit: limit + 1 };
+  const query = { account, withoutCalls, from: bounds.from, to: bounds.to, before: place.after, limit: limit + 1 };
   const { items, nextCursor } = pageOf(await store.transactions(query), limit, {
     nameOf: ({ id }) => id,
     viewOf: toTransactionView,

@@ -10,12 +10,15 @@ export function toTransactionView({
   requestId,
   postedAt,
   entries,
+  reference,
+  reason,
 }: PostedTransaction): LedgerTransactionView {
   return {
     id,
     kind,
     requestId,
     at: postedAt.toISOString(),
+    ...(reference !== undefined && { reference, reason }),
     entries: entries.map(({ ledgerAccount, amountNanoUsd }) => ({
       ledgerAccount,
       amountUsd: formatUsd(amountNanoUsd),

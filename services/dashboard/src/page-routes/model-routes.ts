@@ -53,6 +53,7 @@ function viewOf(model: ModelView, state: DecidingState | null): PageModel {
     displayName,
     kind,
     allowed: isPaid && available && prices !== null,
+    available,
     contextLength,
     maxOutputTokens,
     prices: prices && pricesOf(prices),

@@ -62,7 +62,7 @@ async function planOf(
 }
 
 function windowsOf(state: DecidingState | null): OverviewView['windows'] {
-  return (state?.windows ?? []).map(({ type, label, unit, limit, used, resetsAt }) => {
+  return (state?.windows ?? []).map(({ type, label, unit, limit, used, resetsAt, begun }) => {
     const view = windowView(BigInt(limit), BigInt(used));
     return {
       type,
@@ -71,7 +71,7 @@ function windowsOf(state: DecidingState | null): OverviewView['windows'] {
       limit: amountOf(unit, limit),
       used: amountOf(unit, Number(view.used)),
       percent: view.percentUsed,
-      resetsAt: new Date(resetsAt).toISOString(),
+      resetsAt: begun === false ? null : new Date(resetsAt).toISOString(),
     };
   });
 }

@@ -114,7 +114,8 @@ function pointsOf(rows: readonly RefusedRow[]): RefusalsPoint[] {
     const known = points.get(name);
     // Rows come newest first, each with its newest id last.
     const ids = [...(known?.lastRequestIds ?? []), ...[...lastIds].reverse()].slice(0, IDS_SHOWN_MAX);
-    points.set(name, { start, code, count: (known?.count ?? 0) + count, lastRequestIds: ids });
+    const lastAt = known?.lastAt ?? new Date(minute).toISOString();
+    points.set(name, { start, code, count: (known?.count ?? 0) + count, lastAt, lastRequestIds: ids });
   }
   return [...points.values()];
 }

@@ -65,11 +65,12 @@ export const LEDGER_ROUTES = [
     summary: 'Ledger transactions of an account, newest first; of one month, or all',
     access: 'read',
     params: byId,
-    query: pageQuery.extend({ month: month.optional() }),
+    query: pageQuery.extend({ month: month.optional(), calls: z.enum(['with', 'without']).default('with') }),
     answers: { 200: pageOf(ledgerTransactionView) },
     handle: ({ door, params, query }) =>
       ofAccount(door, params.id, async () => {
-        const question = { account: params.id, month: query.month ?? null, ...pageOfQuery(query) };
+        const withoutCalls = query.calls === 'without';
+        const question = { account: params.id, month: query.month ?? null, withoutCalls, ...pageOfQuery(query) };
         return answerPage(await door.services.request(billingLedger, question), (page) => page.transactions);
       }),
   }),

@@ -375,7 +375,7 @@ test('playground: streams, says the cost of the turn, stops, and tells a refusal
   await see(page, 'Stopped');
   await message.fill('refuse');
   await button(page, 'Send').click();
-  await page.getByRole('alert').getByText('Requests per minute reached').waitFor();
+  await page.getByRole('alert').getByText('The playground has reached its 10 calls a minute').waitFor();
 });
 
 test('team: invited, changed, removed; a personal account says why there is none', async () => {
@@ -461,6 +461,81 @@ test('by keyboard: past the navigation, into a dialogue and back to where one wa
   await page.keyboard.press('Escape');
   await dialog(page).waitFor({ state: 'detached' });
   await page.waitForFunction(() => document.activeElement?.textContent?.includes('Create key') === true);
+});
+
+test('states are told as they are: failing sources, refused calls by the minute, sessions that have not begun, what is off', async () => {
+  const page = await open('large', '/');
+  await see(page, 'Starts with the next call');
+  await page.getByText('7 days').click();
+  const row = page.getByRole('row', { name: /rate_limited/ });
+  await row.getByText('412').waitFor();
+  const path = '/api/accounts/acc_large/refusals?from=2000&to=9';
+  const { data } = (await (await page.request.get(path)).json()) as { data: { code: string; lastAt: string }[] };
+  const newest = data.find(({ code }) => code === 'rate_limited')?.lastAt;
+  expect(await row.locator('time').getAttribute('datetime')).toBe(newest);
+  await page.getByText('Tokens', { exact: true }).click();
+  await page.getByRole('columnheader', { name: 'Share of tokens' }).waitFor();
+  await page.getByText('Calls', { exact: true }).first().click();
+  await page.getByRole('columnheader', { name: 'Share of calls' }).waitFor();
+
+  await page.goto('/models');
+  const off = page.getByRole('row', { name: /Qwen3 32B/ });
+  await off.getByText('Not available').waitFor();
+  expect(await off.getByText('Add funds').count()).toBe(0);
+  const { data: models } = (await (await page.request.get('/api/accounts/acc_large/models')).json()) as {
+    data: { id: string; available: boolean }[];
+  };
+  expect(models.filter(({ available }) => !available).map(({ id }) => id)).toEqual(['qwen/qwen3-32b']);
+
+  await page.goto('/operator/sources');
+  await see(page, 'Failing');
+  await see(page, /last unreachable/);
+});
+
+test('texts say only what is so: debts, windows, the playground, and the notices in one sentence', async () => {
+  const owing = await open('owing', '/');
+  await see(owing, 'The balance of the wallet is negative');
+  expect(await owing.getByText('Calls cost more than the wallet held').count()).toBe(0);
+  const words = owing.locator('.notice.bad .notice-words').first();
+  // A code within a sentence stands in its line, not in a row of its own.
+  expect(await words.evaluate((box) => getComputedStyle(box).display)).toBe('block');
+  await owing.goto('/billing');
+  await owing.getByText('402 outstanding_debt').waitFor();
+  const page = await open('large', '/billing');
+  await see(page, 'the wallet does not take over');
+  await page.goto('/playground');
+  await page.getByRole('textbox', { name: 'Message' }).fill('refuse');
+  await button(page, 'Send').click();
+  const alert = page.getByRole('alert');
+  await alert.getByText('The playground has reached its 10 calls a minute').waitFor();
+  expect(await alert.getByText(/More keys|This key/).count()).toBe(0);
+});
+
+test('ledger: what no call caused is found beyond many pages of calls, with its reason and reference', async () => {
+  const page = await open('large', '/billing?tab=ledger');
+  await button(page, 'Show more').waitFor();
+  await page.getByText('Without calls').click();
+  const row = page.getByRole('row', { name: /Funds added/ });
+  await row.getByText('INV-2026-0117').waitFor();
+  await row.getByText('Invoice paid by bank transfer').waitFor();
+  await see(page, '1 entry shown');
+});
+
+test('a statement has one precision in each table, so that its rows add up to the total', async () => {
+  const page = await open('small', '/billing?tab=statements');
+  const table = page.getByRole('table').nth(1);
+  await table.waitFor();
+  const amounts = await table.locator('tbody td.right:last-child').allTextContents();
+  expect(amounts.length).toBeGreaterThan(1);
+  expect(new Set(amounts.filter((text) => text !== '$0.00').map((text) => text.split('.')[1]?.length)).size).toBe(1);
+  const nano = (text: string) =>
+    BigInt(text.replace(/[^0-9.]/g, '').replace(/\.(\d+)$/, (_, places: string) => places.padEnd(9, '0')));
+  const { usage } = (await (
+    await page.request.get(`/api/accounts/acc_small/statement?month=${new Date().toISOString().slice(0, 7)}`)
+  ).json()) as { usage: { chargedUsd: string } };
+  expect(amounts.reduce((sum, text) => sum + nano(text), 0n)).toBe(
+    nano(`${usage.chargedUsd}${usage.chargedUsd.includes('.') ? '' : '.0'}`),
+  );
 });
 
 const ACCOUNT_PAGES = [

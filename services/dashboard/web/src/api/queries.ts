@@ -150,8 +150,8 @@ export const useUsageLookup = (account: string, requestId: string | null) =>
     retry: false,
   });
 
-export const useLedger = (account: string) =>
-  useList<LedgerTransactionView>(['account', account, 'ledger'], `/accounts/${account}/ledger`);
+export const useLedger = (account: string, calls: 'with' | 'without') =>
+  useList<LedgerTransactionView>(['account', account, 'ledger'], `/accounts/${account}/ledger`, { calls });
 
 export const useStatement = (account: string, month: string) =>
   useQuery({

@@ -84,7 +84,10 @@ const OF_CALLS: Readonly<Record<string, Advice>> = {
     next: 'Check it for typing errors, and whether it was rotated: the old secret stops at once.',
     link: KEYS,
   },
-  upstream_auth_error: { title: 'Provider refused the gateway', next: 'Your key is fine. The operator has been told.' },
+  upstream_auth_error: {
+    title: 'Provider refused the gateway',
+    next: 'Your key is fine: the credential of the gateway is not. Tell whoever runs it, with the request id.',
+  },
   insufficient_credits: {
     title: 'Not enough credit for the call',
     next: 'Add funds, or lower max_tokens: the worst case of the call must be covered.',

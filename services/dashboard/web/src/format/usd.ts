@@ -55,3 +55,8 @@ function render(nano: bigint, decimals: (fraction: string) => string): string {
   const fraction = decimals(String(size % SCALE).padStart(PLACES, '0'));
   return `${nano < 0n ? '\u2212' : ''}$${whole}${fraction === '' ? '' : `.${fraction}`}`;
 }
+
+/** The places that show every one of the amounts exactly, at least two: a column of them adds up as it is read. */
+export function placesOf(amounts: readonly string[]): number {
+  return Math.max(2, ...amounts.map((usd) => usd.split('.')[1]?.replace(/0+$/, '').length ?? 0));
+}

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { ApiError } from '../api/request.js';
 import { adviceOf } from '../format/advice.js';
+import type { Advice } from '../format/advice.js';
 import { CopyText } from './copy.js';
 import { Icon } from './icons.js';
 
@@ -26,7 +27,7 @@ export function Notice({ tone, title, children, actions, announced = false }: No
       <Icon name={ICONS[tone]} />
       <div className="notice-text">
         <div className="notice-title">{title}</div>
-        {children}
+        {children !== undefined && <div className="notice-words">{children}</div>}
         {actions !== undefined && <div className="actions">{actions}</div>}
       </div>
     </div>
@@ -36,12 +37,14 @@ export function Notice({ tone, title, children, actions, announced = false }: No
 interface ErrorNoticeProps {
   readonly error: unknown;
   readonly retry?: () => void;
+  /** In place of the usual one, where the code means something else. */
+  readonly advice?: Advice | undefined;
 }
 
 /** A failed request: what happened, what to do next, and the id to name when asking for help. */
-export function ErrorNotice({ error, retry }: ErrorNoticeProps) {
+export function ErrorNotice({ error, retry, advice: own }: ErrorNoticeProps) {
   const fault = error instanceof ApiError ? error : new ApiError('unexpected_answer', messageOf(error), 0, null);
-  const advice = adviceOf(fault.code);
+  const advice = own ?? adviceOf(fault.code);
   return (
     <Notice
       tone="bad"
@@ -63,7 +66,7 @@ export function ErrorNotice({ error, retry }: ErrorNoticeProps) {
         </>
       }
     >
-      <div>{fault.message}</div>
+      {own === undefined && <div>{fault.message}</div>}
       {advice !== null && <div className="muted">{nextOf(fault, advice.next)}</div>}
     </Notice>
   );

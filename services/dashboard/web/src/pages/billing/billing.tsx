@@ -67,7 +67,7 @@ function DebtNotice({ account }: { readonly account: string }) {
   if (!/[1-9]/.test(debtUsd)) return null;
   return (
     <Notice tone="bad" title={`The account owes ${formatUsd(debtUsd)}`}>
-      Calls cost more than the wallet held. Every call is refused with{' '}
+      The balance of the wallet is negative. Every call is refused with{' '}
       <code className="code">402 outstanding_debt</code> until the balance is zero or more.
     </Notice>
   );

@@ -45,14 +45,24 @@ export function Funds() {
             />
           </div>
           {windows.length > 0 && (
-            <Card title="What the plan grants" about="When any window is used up, calls are refused until it resets">
+            <Card
+              title="What the plan grants"
+              about="When a window is used up, calls of the plan's models are refused until it resets; the wallet does not take over"
+            >
               <div className="stack loose">
                 {windows.map(({ type, unit, label, used, limit, percent, resetsAt }) => (
                   <div className="stack tight" key={`${type}-${unit}`}>
                     <div className="row apart">
                       <span className="strong">{label}</span>
                       <span className="num muted small">
-                        {inUnit(used, unit)} of {inUnit(limit, unit)} · resets in <CountDown until={resetsAt} />
+                        {inUnit(used, unit)} of {inUnit(limit, unit)} ·{' '}
+                        {resetsAt === null ? (
+                          'starts with the next call'
+                        ) : (
+                          <>
+                            resets in <CountDown until={resetsAt} />
+                          </>
+                        )}
                       </span>
                     </div>
                     <Meter label={`${label}, used`} percent={percent} />
@@ -69,9 +79,10 @@ export function Funds() {
               </p>
               <CopyLine text={account.id} label="Copy the id of the account" />
               <p className="muted small">
-                With a plan, calls to its models are paid by the plan first and then from the wallet. Without one, or
-                for other models, the wallet pays: a call is admitted when the balance covers its worst case, so that a
-                smaller <code className="code">max_tokens</code> may pass where a larger one does not.
+                With a plan, its models are paid by the plan. What a single call costs beyond that comes from the
+                wallet, but the wallet does not take over when a window is used up. Without a plan, or for other models,
+                the wallet pays: a call is admitted when the balance covers its worst case, so that a smaller{' '}
+                <code className="code">max_tokens</code> may pass where a larger one does not.
               </p>
             </div>
           </Card>

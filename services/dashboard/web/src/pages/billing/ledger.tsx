@@ -13,15 +13,14 @@ import { Table, TableFoot } from '../../ui/table.js';
 import { ShortTime } from '../../ui/time.js';
 
 const EXACT_PLACES = 2;
-type Shown = 'all' | 'wallet';
+type Shown = 'with' | 'without';
 
 /** Every movement of money, newest first. */
 export function Ledger() {
   const { account } = useCurrent();
-  const ledger = useLedger(account.id);
-  const [shown, setShown] = useState<Shown>('all');
-  const all = ledger.data?.pages.flatMap(({ data }) => data) ?? [];
-  const rows = shown === 'all' ? all : all.filter(({ requestId }) => requestId === null);
+  const [shown, setShown] = useState<Shown>('with');
+  const ledger = useLedger(account.id, shown);
+  const rows = ledger.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <Card
       flush
@@ -32,8 +31,8 @@ export function Ledger() {
           aria-label="Which entries"
           size="xs"
           data={[
-            { value: 'all', label: 'All' },
-            { value: 'wallet', label: 'Without calls' },
+            { value: 'with', label: 'All' },
+            { value: 'without', label: 'Without calls' },
           ]}
           value={shown}
           onChange={(value) => setShown(value as Shown)}
@@ -51,10 +50,8 @@ export function Ledger() {
       ) : (
         <>
           {rows.length === 0 ? (
-            <Empty icon="billing" title={all.length === 0 ? 'No entries yet' : 'No such entry among those shown'}>
-              {all.length === 0
-                ? 'The first one is made when funds are added, or when a plan pays a call.'
-                : 'Show more to look further back.'}
+            <Empty icon="billing" title={shown === 'with' ? 'No entries yet' : 'No entries without calls'}>
+              The first one is made when funds are added{shown === 'with' && ', or when a plan pays a call'}.
             </Empty>
           ) : (
             <Table
@@ -72,7 +69,7 @@ export function Ledger() {
               ))}
             </Table>
           )}
-          {all.length > 0 && (
+          {rows.length > 0 && (
             <TableFoot
               shown={rows.length}
               noun={rows.length === 1 ? 'entry' : 'entries'}
@@ -88,7 +85,7 @@ export function Ledger() {
 }
 
 function TransactionRow({
-  transaction: { id, at, kind, requestId, entries },
+  transaction: { id, at, kind, requestId, entries, reason, reference },
 }: {
   readonly transaction: LedgerTransactionView;
 }) {
@@ -106,7 +103,12 @@ function TransactionRow({
       </td>
       <td className="nowrap">
         {requestId === null ? (
-          <span className="code muted">{id}</span>
+          <>
+            {reason !== undefined && <div className="breakable">{reason}</div>}
+            <span className="code muted" title={id}>
+              {reference ?? id}
+            </span>
+          </>
         ) : (
           <Link className="code" to={`/usage?request=${encodeURIComponent(requestId)}`}>
             {requestId}

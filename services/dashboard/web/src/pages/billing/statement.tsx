@@ -3,7 +3,7 @@ import type { PageStatement } from '@gateway/contracts/pages';
 import { useState } from 'react';
 import { useStatement } from '../../api/queries.js';
 import { countOf, formatCount } from '../../format/number.js';
-import { parseNano } from '../../format/usd.js';
+import { parseNano, placesOf } from '../../format/usd.js';
 import { formatMonth, monthOf, recentMonths } from '../../format/time.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Amount } from '../../ui/amount.js';
@@ -66,6 +66,14 @@ function Movements({ statement }: { readonly statement: PageStatement }) {
       </Empty>
     );
   }
+  const places = placesOf([
+    openingBalanceUsd,
+    closingBalanceUsd,
+    ...movements.map(({ amountUsd }) => amountUsd),
+    usage.chargedUsd,
+    usage.planUsd,
+    usage.walletUsd,
+  ]);
   return (
     <>
       <Table
@@ -76,7 +84,7 @@ function Movements({ statement }: { readonly statement: PageStatement }) {
           <th scope="row">Opening balance</th>
           <td />
           <td className="right">
-            <Amount usd={openingBalanceUsd} exact={2} />
+            <Amount usd={openingBalanceUsd} exact={places} />
           </td>
         </tr>
         {movements.map(({ kind, amountUsd, transactions }) => (
@@ -84,7 +92,7 @@ function Movements({ statement }: { readonly statement: PageStatement }) {
             <td>{kindWords(kind)}</td>
             <td className="right">{formatCount(transactions)}</td>
             <td className="right">
-              <Amount usd={amountUsd} exact={2} />
+              <Amount usd={amountUsd} exact={places} />
             </td>
           </tr>
         ))}
@@ -92,14 +100,14 @@ function Movements({ statement }: { readonly statement: PageStatement }) {
           <th scope="row">Closing balance</th>
           <td />
           <td className="right strong">
-            <Amount usd={closingBalanceUsd} exact={2} />
+            <Amount usd={closingBalanceUsd} exact={places} />
           </td>
         </tr>
       </Table>
       <div className="card-foot muted small">
-        {countOf(usage.calls, 'call')} came to <Amount usd={usage.chargedUsd} exact={2} />:{' '}
-        <Amount usd={usage.planUsd} exact={2} /> paid by the plan, <Amount usd={usage.walletUsd} exact={2} /> by the
-        wallet.
+        {countOf(usage.calls, 'call')} came to <Amount usd={usage.chargedUsd} exact={places} />:{' '}
+        <Amount usd={usage.planUsd} exact={places} /> paid by the plan, <Amount usd={usage.walletUsd} exact={places} />{' '}
+        by the wallet.
       </div>
     </>
   );
@@ -122,6 +130,12 @@ function Lines({
   entries: readonly Line[];
   omitted: { entries: number; chargedUsd: string; calls: number };
 }) {
+  const places = placesOf(
+    [...entries, omitted].flatMap(({ chargedUsd, ...paid }) => [
+      chargedUsd,
+      ...('planUsd' in paid ? [paid.planUsd, paid.walletUsd] : []),
+    ]),
+  );
   return (
     <Card flush title={title}>
       <Table
@@ -141,13 +155,13 @@ function Lines({
             </th>
             <td className="right">{formatCount(calls)}</td>
             <td className="right">
-              <Amount usd={planUsd} />
+              <Amount usd={planUsd} exact={places} />
             </td>
             <td className="right">
-              <Amount usd={walletUsd} />
+              <Amount usd={walletUsd} exact={places} />
             </td>
             <td className="right">
-              <Amount usd={chargedUsd} />
+              <Amount usd={chargedUsd} exact={places} />
             </td>
           </tr>
         ))}
@@ -158,7 +172,7 @@ function Lines({
             <td />
             <td />
             <td className="right">
-              <Amount usd={omitted.chargedUsd} />
+              <Amount usd={omitted.chargedUsd} exact={places} />
             </td>
           </tr>
         )}

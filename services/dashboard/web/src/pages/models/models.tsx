@@ -94,7 +94,7 @@ function ModelRows({ models, isEmpty }: { readonly models: readonly PageModel[];
 }
 
 function ModelRow({
-  model: { id, displayName, kind, allowed, contextLength, maxOutputTokens, prices },
+  model: { id, displayName, kind, allowed, available, contextLength, maxOutputTokens, prices },
 }: {
   readonly model: PageModel;
 }) {
@@ -113,7 +113,7 @@ function ModelRow({
           </div>
         </th>
         <td className="wide-only">
-          {allowed ? <Mark tone="good">Yes</Mark> : <NotUsable isPriced={prices !== null} />}
+          {allowed ? <Mark tone="good">Yes</Mark> : <NotUsable isPriced={prices !== null} isAvailable={available} />}
           {kind === 'embedding' && (
             <>
               {' '}
@@ -167,7 +167,8 @@ function Prices({ prices, isEmbedding }: { readonly prices: Figures; readonly is
   );
 }
 
-function NotUsable({ isPriced }: { readonly isPriced: boolean }) {
+function NotUsable({ isPriced, isAvailable }: { readonly isPriced: boolean; readonly isAvailable: boolean }) {
+  if (!isAvailable) return <Mark>Not available</Mark>;
   if (!isPriced) return <Mark tone="warn">Not priced</Mark>;
   return (
     <span className="row" title="Your plan does not include it and the wallet is empty">

@@ -5,7 +5,7 @@ import { ListCard } from '../../ui/list-card.js';
 import { Mark } from '../../ui/mark.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { Page } from '../../ui/page.js';
-import { CountDown } from '../../ui/time.js';
+import { Ago, CountDown } from '../../ui/time.js';
 
 /** Ways to reach the models, and how they do at this moment. */
 export function Component() {
@@ -75,16 +75,38 @@ interface HealthProps {
   readonly isKnown: boolean;
 }
 
+/** The newest of the last attempts that edges tell of. */
+function newest(entries: readonly SourceHealthView[]): SourceHealthView | undefined {
+  return [...entries].sort((one, other) => (other.lastAttemptAt ?? '').localeCompare(one.lastAttemptAt ?? ''))[0];
+}
+
+function LastAttempt({ entry }: { readonly entry: SourceHealthView | undefined }) {
+  if (entry === undefined || entry.lastOutcome === null || entry.lastAttemptAt === null) return null;
+  const { lastOutcome, lastStatus, lastAttemptAt } = entry;
+  return (
+    <>
+      last {lastOutcome.replaceAll('_', ' ')}
+      {lastStatus !== null && ` (${lastStatus})`}, <Ago at={lastAttemptAt} />
+    </>
+  );
+}
+
 /** The worst of what the edges say. */
 function Health({ entries, isKnown }: HealthProps) {
   const worst = (['open', 'cooling', 'healthy'] as const)
     .map((state) => entries.find((entry) => entry.state === state))
     .find((entry) => entry !== undefined);
-  if (worst === undefined) return <span className="muted">{isKnown ? 'Not tried yet' : 'Not known'}</span>;
+  if (worst === undefined) return <span className="muted">{isKnown ? 'No traffic since restart' : 'Not known'}</span>;
+  const failing = entries.filter(({ failuresInARow }) => failuresInARow > 0);
+  const last = newest(failing.length > 0 ? failing : entries);
   const rests = entries.filter(({ state }) => state !== 'healthy').length;
   return (
     <>
-      <Mark tone={STATES[worst.state].tone}>{STATES[worst.state].word}</Mark>
+      {worst.state === 'healthy' && failing.length > 0 ? (
+        <Mark tone="bad">Failing</Mark>
+      ) : (
+        <Mark tone={STATES[worst.state].tone}>{STATES[worst.state].word}</Mark>
+      )}
       <div className="cell-sub">
         {rests > 0 && `${rests} of ${entries.length} edges`}
         {worst.restsUntil !== null && (
@@ -92,7 +114,8 @@ function Health({ entries, isKnown }: HealthProps) {
             , again in <CountDown until={worst.restsUntil} />
           </>
         )}
-        {rests === 0 && worst.lastStatus !== null && `last answer ${worst.lastStatus}`}
+        {rests > 0 && last !== undefined && '; '}
+        <LastAttempt entry={last} />
       </div>
     </>
   );

@@ -4,23 +4,31 @@ import { formatCount, formatShort } from '../../format/number.js';
 import { formatNano } from '../../format/usd.js';
 import type { SeriesGroup } from '../../api/queries.js';
 import { Table } from '../../ui/table.js';
-import type { Arranged } from './series.js';
+import { measured } from './series.js';
+import type { Arranged, Measure } from './series.js';
 
 const SHOWN_FIRST = 8;
 const NAMES = { none: 'All', model: 'Model', key: 'Key', member: 'Member' } as const;
 
+interface GroupTableProps {
+  readonly arranged: Arranged;
+  readonly groupBy: SeriesGroup;
+  /** What is drawn: the shares are of it. */
+  readonly measure: Measure;
+}
+
 /** The groups of the chart as rows, the dearest first. */
-export function GroupTable({ arranged, groupBy }: { readonly arranged: Arranged; readonly groupBy: SeriesGroup }) {
+export function GroupTable({ arranged, groupBy, measure }: GroupTableProps) {
   const [all, setAll] = useState(false);
   const shown = all ? arranged.groups : arranged.groups.slice(0, SHOWN_FIRST);
-  const total = Number(arranged.totals.chargedNano);
+  const total = measured(arranged.totals, measure);
   return (
     <div style={{ margin: '16px -18px -18px', borderTop: '1px solid var(--line)' }}>
       <Table
         label={`Usage by ${NAMES[groupBy].toLowerCase()}`}
         columns={[
           { label: NAMES[groupBy] },
-          { label: 'Share of spend', wide: true },
+          { label: `Share of ${measure}`, wide: true },
           { label: 'Calls', right: true },
           { label: 'Input', right: true, wide: true },
           { label: 'Output', right: true, wide: true },
@@ -28,7 +36,7 @@ export function GroupTable({ arranged, groupBy }: { readonly arranged: Arranged;
         ]}
       >
         {shown.map(({ id, label, color, sums }) => {
-          const share = total === 0 ? 0 : (Number(sums.chargedNano) / total) * 100;
+          const share = total === 0 ? 0 : (measured(sums, measure) / total) * 100;
           return (
             <tr key={id}>
               <th scope="row">

@@ -63,7 +63,8 @@ function Standing({ accountId }: { readonly accountId: string }) {
   );
 }
 
-function isFunded({ plan, wallet: { balanceUsd } }: OverviewView): boolean {
+function isFunded({ plan, debtUsd, wallet: { balanceUsd } }: OverviewView): boolean {
+  if (parseNano(debtUsd) > 0n) return false;
   return plan !== null || (balanceUsd !== null && parseNano(balanceUsd) > 0n);
 }
 
@@ -79,7 +80,7 @@ function Debt({ overview: { debtUsd } }: { readonly overview: OverviewView }) {
         </Button>
       }
     >
-      Calls cost more than the wallet held. Until it is settled, every call is refused with{' '}
+      The balance of the wallet is negative. Until it is settled, every call is refused with{' '}
       <code className="code">402 outstanding_debt</code>.
     </Notice>
   );

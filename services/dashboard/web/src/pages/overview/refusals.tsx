@@ -19,7 +19,7 @@ const IDS_SHOWN = 3;
 interface Refused {
   readonly code: string;
   readonly count: number;
-  /** The hour of the newest one; null: further back than the hours that are listed. */
+  /** The minute of the newest one; null: further back than the hours that are listed. */
   readonly last: string | null;
   readonly ids: readonly string[];
 }
@@ -99,6 +99,6 @@ function byCode({ data, totals }: RefusalsView): Refused[] {
     const hours = data.filter((point) => point.code === code);
     // Hours and the ids of each come newest first.
     const ids = hours.flatMap(({ lastRequestIds }) => lastRequestIds);
-    return { code, count, last: hours[0]?.start ?? null, ids };
+    return { code, count, last: hours[0]?.lastAt ?? null, ids };
   });
 }

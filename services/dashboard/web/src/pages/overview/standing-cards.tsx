@@ -28,9 +28,13 @@ export function StandingCards({ overview }: { readonly overview: OverviewView })
             </>
           }
           note={
-            <>
-              Resets in <CountDown until={entry.resetsAt} />
-            </>
+            entry.resetsAt === null ? (
+              'Starts with the next call'
+            ) : (
+              <>
+                Resets in <CountDown until={entry.resetsAt} />
+              </>
+            )
           }
         >
           <Meter label={`${entry.label}, used`} percent={entry.percent} />

@@ -86,7 +86,7 @@ export function UsageChart({ range }: { readonly range: RangeName }) {
           <Suspense fallback={<div className="chart-box" />}>
             <Bars arranged={arranged} by={span.by} measure={measure} />
           </Suspense>
-          {groupBy !== 'none' && <GroupTable arranged={arranged} groupBy={groupBy} />}
+          {groupBy !== 'none' && <GroupTable arranged={arranged} groupBy={groupBy} measure={measure} />}
         </>
       )}
     </Card>

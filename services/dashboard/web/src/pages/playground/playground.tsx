@@ -4,6 +4,8 @@ import { Link } from 'react-router';
 import { useModels } from '../../api/queries.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Empty } from '../../ui/empty.js';
+import { ApiError } from '../../api/request.js';
+import type { Advice } from '../../format/advice.js';
 import { Icon } from '../../ui/icons.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { Card, Page } from '../../ui/page.js';
@@ -125,7 +127,7 @@ export function Component() {
           </div>
           {last?.error != null && (
             <div className="conversation-error">
-              <ErrorNotice error={last.error} />
+              <ErrorNotice error={last.error} advice={adviceOfTurn(last.error)} />
             </div>
           )}
           <form
@@ -166,4 +168,13 @@ export function Component() {
       </div>
     </Page>
   );
+}
+
+/** The playground has a key of its own: its limit is neither that of the account nor of another key. */
+function adviceOfTurn(error: unknown): Advice | undefined {
+  if (!(error instanceof ApiError) || error.code !== 'rate_limited') return undefined;
+  return {
+    title: 'The playground has reached its 10 calls a minute',
+    next: 'Wait for the next clock minute. It is a limit of the playground; calls with your keys go on.',
+  };
 }
