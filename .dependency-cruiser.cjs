@@ -73,7 +73,7 @@ module.exports = {
         path: service,
         pathNot: [
           test,
-          `${service}(wire[a-z-]*|open-ledger|main|replay-usage-main|cores)\\.ts$`,
+          `${service}(wire[a-z-]*|open-ledger|main|replay-usage-main|reseal/main|cores)\\.ts$`,
           `${service}adapters/`,
         ],
       },

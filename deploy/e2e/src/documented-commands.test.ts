@@ -66,6 +66,13 @@ const PLACES = new Map<string, Place>([
   ...['scanner', 'relay', 'fuzz'].map((name) => proof('services/edge-proxy', name)),
   ...['month', 'ledger'].map((name) => proof('services/billing', name)),
   proof('services/admission', 'model'),
+  ['npm run prove:strangers', { file: 'deploy/e2e/src/strangers.system.test.ts', says: 'strangers' }],
+  [
+    'npm run check:cluster',
+    { notRun: 'needs a Kubernetes cluster; its manifests and its table are tested (deploy/helm/cluster)' },
+  ],
+  ['npm run -s sealing-keys', { file: 'deploy/setup/src/sealing-keys.test.ts', says: 'sealing-keys' }],
+  ['npm run reseal', { file: 'services/catalog/src/reseal/reseal-credentials.test.ts', says: 'reseal/main.js' }],
   ['npm run prove:simulation', { file: 'deploy/simulation/README.md', says: 'results.md' }],
   ['npm sbom', { file: 'deploy/docker/Dockerfile', says: 'npm sbom' }],
   ['docker', NO_ENGINE],

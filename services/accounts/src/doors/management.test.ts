@@ -186,6 +186,7 @@ test('the log is shown newest first, by account, by object or whole', async () =
     objectId: key.id,
     before: expect.objectContaining({ state: 'active' }),
     after: expect.objectContaining({ state: 'revoked' }),
+    origin: null,
   });
   const paged = await allOf(async (cursor) => {
     const filter = { account: account.id, object: null, cursor, limit: 2 };
