@@ -30,6 +30,7 @@ const PLACES = new Map<string, Place>([
   ['npm start', { file: 'deploy/check/bare/running-system.mjs', says: "['npm', 'start'" }],
   ['npm run build', { file: 'deploy/check/test.mjs', says: '//#build' }],
   ['node services/dashboard/web/build.mjs', { file: 'package.json', says: 'node services/dashboard/web/build.mjs' }],
+  ['npx tsc -b', { file: 'package.json', says: 'tsc -b' }],
   ['npm run rules', { file: 'deploy/check/test.mjs', says: '//#rules' }],
   ['npm run jest', { file: 'deploy/check/test.mjs', says: "'jest'" }],
   ['npm run format', { notRun: 'writes the tree; `npm test` runs the same programs to compare' }],

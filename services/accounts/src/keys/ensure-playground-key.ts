@@ -26,7 +26,7 @@ const MASKED_SECRET = 'internal';
 /**
  * A member's internal key for the playground (behaviour §4): made when there is none, given this digest in place when it has
  * another. The key rules do not hold for it: what it may spend is decided at each call, by the member's cap too. Answered when
- * admission has the digest; a new key is loaded when it is first used.
+ * admission has the digest: it was asked for before the key was made, and what nobody has is remembered there for a while.
  */
 export async function ensurePlaygroundKey(
   ports: EnsurePlaygroundKeyPorts,
@@ -82,5 +82,6 @@ async function make(
   if (!key) return secretTaken();
   const after = toKeyView(key, now);
   await tx.audit({ actor, action: 'create_playground_key', account, objectId: id, before: null, after });
+  await tx.tell(account, key, { keys: [toKeyRecord(key)] });
   return { account, object: key, answer: { key: id } };
 }
