@@ -71,7 +71,7 @@ test('a credential, a key secret, its digest, a prompt and the operator token ar
   }
   const { digests, sealed } = await stored(key, model.sources[0] ?? '');
   expect(digests).toHaveLength(1);
-  expect(sealed).toMatch(/^v1\./);
+  expect(sealed).toMatch(/^v2\./);
   const secrets = [credential, old.slice(-48), rotated.slice(-48), system.operatorToken];
 
   const places: Record<string, string> = {

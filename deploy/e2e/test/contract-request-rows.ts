@@ -15,7 +15,7 @@ export interface RequestRow {
 
 const NO_TEXT = [1, true, {}] as const;
 const NO_OBJECTS = ['x', 1, {}, ['x'], [{}, null]] as const;
-const NO_COUNT = [0, -1, 1.5, '5', true, []] as const;
+const NO_COUNT = [-1, 1.5, '5', true, []] as const;
 const NO_FLAG = ['true', 1, {}] as const;
 const NO_MODEL = [1, '', [], {}, true] as const;
 const TOOLS = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }];

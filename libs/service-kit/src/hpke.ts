@@ -6,6 +6,7 @@ import {
   createPublicKey,
   diffieHellman,
   generateKeyPairSync,
+  type KeyObject,
 } from 'node:crypto';
 
 /**
@@ -43,8 +44,13 @@ export function makePrivateKey(): Buffer {
 
 /** The public key of a private one. */
 export function publicKeyOf(privateKey: Buffer): Buffer {
-  return rawOf(createPublicKey(privateObject(privateKey)).export({ format: 'der', type: 'spki' }));
+  const known = publicKeys.get(privateKey);
+  if (known !== undefined) return known;
+  const made = rawOf(createPublicKey(privateObject(privateKey)).export({ format: 'der', type: 'spki' }));
+  publicKeys.set(privateKey, made);
+  return made;
 }
+const publicKeys = new WeakMap<Buffer, Buffer>();
 
 /** @param ephemeral private key of this message alone: used twice, it may seal the same message under the same binding only */
 export function hpkeSeal(
@@ -108,8 +114,15 @@ function hmac(key: Buffer, ...parts: readonly Buffer[]): Buffer {
   return createHmac('sha256', key).update(Buffer.concat(parts)).digest();
 }
 
-function privateObject(raw: Buffer) {
-  return createPrivateKey({ key: Buffer.concat([PRIVATE_HEAD, checked(raw)]), format: 'der', type: 'pkcs8' });
+/** Reading a key costs more than using it: what was made of a buffer goes with that buffer. */
+const privateObjects = new WeakMap<Buffer, KeyObject>();
+
+function privateObject(raw: Buffer): KeyObject {
+  const known = privateObjects.get(raw);
+  if (known !== undefined) return known;
+  const made = createPrivateKey({ key: Buffer.concat([PRIVATE_HEAD, checked(raw)]), format: 'der', type: 'pkcs8' });
+  privateObjects.set(raw, made);
+  return made;
 }
 
 function publicObject(raw: Buffer) {

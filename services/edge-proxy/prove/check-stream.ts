@@ -37,6 +37,10 @@ export function problemOf(stream: GeneratedStream, random: () => number): string
     if (relayed.failure === null || relayed.written !== '') return 'a stream that begins with an error was not refused';
     return null;
   }
+  if (expected.ended === 'unfinished') {
+    if (!relayed.isUnusable) return 'a stream that stops in the middle was taken for complete';
+    return relayed.written === expected.passed ? null : 'a stream that stops in the middle was not passed as it came';
+  }
   const { delivery } = relayed;
   if (delivery === null) return 'the relay did not end';
   const ending = expected.ended === 'left' ? 'client_left' : expected.ended === 'complete' ? 'complete' : 'cut';

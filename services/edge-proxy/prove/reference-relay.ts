@@ -14,8 +14,11 @@ export interface Expected {
   readonly passed: string;
   /** The frames after it; at a proper end also what is left after the last of them. */
   readonly following: string;
-  /** `unusable`: no event came. `replaced`, `refused`: by an error of ours, behind the beginning of an answer or instead of it. */
-  readonly ended: 'complete' | 'cut_by_provider' | 'replaced' | 'refused' | 'cut' | 'left' | 'unusable';
+  /**
+   * `unusable`: no event came. `unfinished`: a proper end without final marker and finish reason. `replaced`, `refused`: by an error of
+   * ours, behind the beginning of an answer or instead of it.
+   */
+  readonly ended: 'complete' | 'unfinished' | 'cut_by_provider' | 'replaced' | 'refused' | 'cut' | 'left' | 'unusable';
   /** Where the final marker's frame begins in `passed`, null when none came. */
   readonly finalAt: number | null;
   readonly usage: Usage | null;
@@ -37,6 +40,7 @@ export function expectedOf(stream: GeneratedStream): Expected {
   let textBytes = 0;
   let hasEvent = false;
   let hasAnswer = false;
+  let isFinished = false;
   for (const [index, frame] of seen.entries()) {
     const meaning = meaningOf(stream.format, frame);
     if (meaning.role === 'error' && (stream.format === 'message' || !hasAnswer)) {
@@ -45,6 +49,7 @@ export function expectedOf(stream: GeneratedStream): Expected {
     }
     if (frame.data !== null) hasEvent = true;
     hasAnswer ||= showsAnswer(stream.format, frame);
+    isFinished ||= meaning.finishes;
     usage = meaning.usage ?? usage;
     textBytes += Buffer.byteLength(meaning.text);
     if (meaning.role === 'final') {
@@ -63,7 +68,8 @@ export function expectedOf(stream: GeneratedStream): Expected {
     if (meaning.role === 'error')
       return { passed, following: '', ended: 'cut_by_provider', finalAt: null, usage, textBytes };
   }
-  const ended = stream.end === 'left' ? 'left' : stream.end === 'cut' ? 'cut' : hasEvent ? 'complete' : 'unusable';
+  const properly = !hasEvent ? 'unusable' : isFinished ? 'complete' : 'unfinished';
+  const ended = stream.end === 'proper' ? properly : stream.end;
   // Before an event that shows an answer nothing is sent, unless the stream is complete without one.
   const isSent = hasAnswer || (hasEvent && ended === 'complete');
   return { passed: isSent ? passed : '', following: '', ended, finalAt: null, usage, textBytes };
@@ -109,9 +115,11 @@ interface Meaning {
   readonly role: 'final' | 'error' | 'extra_usage' | 'other';
   readonly usage: Usage | null;
   readonly text: string;
+  /** It says why the answer ends. */
+  readonly finishes: boolean;
 }
 
-const NONE: Meaning = { role: 'other', usage: null, text: '' };
+const NONE: Meaning = { role: 'other', usage: null, text: '', finishes: false };
 
 function meaningOf(format: StreamFormat, { data }: ReferenceFrame): Meaning {
   if (data === null) return NONE;
@@ -132,7 +140,9 @@ function meaningOf(format: StreamFormat, { data }: ReferenceFrame): Meaning {
   const text = delta ?? json.choices?.[0]?.delta?.content ?? '';
   const isFinal = json.type === 'message_stop' || json.type === 'response.completed';
   const isExtra = json.choices?.length === 0 && usage !== undefined;
-  return { role: isFinal ? 'final' : isExtra ? 'extra_usage' : 'other', usage: usage ?? null, text };
+  const reason = typeof json.delta === 'object' ? json.delta.stop_reason : json.choices?.[0]?.finish_reason;
+  const finishes = typeof reason === 'string';
+  return { role: isFinal ? 'final' : isExtra ? 'extra_usage' : 'other', usage: usage ?? null, text, finishes };
 }
 
 /** As far as the generated events go. */
@@ -141,8 +151,11 @@ interface Json {
   readonly error?: object;
   readonly usage?: Counts;
   readonly response?: { readonly usage?: Counts };
-  readonly delta?: string | { readonly text?: string };
-  readonly choices?: readonly { readonly delta?: { readonly content?: string } }[];
+  readonly delta?: string | { readonly text?: string; readonly stop_reason?: string };
+  readonly choices?: readonly {
+    readonly delta?: { readonly content?: string };
+    readonly finish_reason?: string | null;
+  }[];
 }
 
 interface Counts {

@@ -29,7 +29,6 @@ export async function saveModel(
 ): Promise<Turn<ModelView> | ManagementRefusal> {
   const before = await tx.model(id);
   const after = modelOf(id, spec);
-  if (isRefusal(after)) return after;
   const versions = before ? await tx.versions({ model: id }) : [];
   const planned = planFigures(spec.prices, versions, tx.nowMs, 'prices');
   if (planned && isRefusal(planned)) return planned;

@@ -26,7 +26,6 @@ export async function saveProvider(
 ): Promise<Turn<ProviderView> | ManagementRefusal> {
   const before = await tx.provider(id);
   const after = providerOf(id, spec);
-  if (isRefusal(after)) return after;
   const views = { before: before && providerViewOf(before), after: providerViewOf(after), credentialChanged: false };
   if (before && sameContent(before, after)) return { change: 'unchanged', ...views };
   await tx.saveProvider(after);

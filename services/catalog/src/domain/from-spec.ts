@@ -40,13 +40,11 @@ const CREDENTIAL_HEADERS = new Set([
   'x-goog-api-key',
 ]);
 
-export function providerOf(id: string, spec: ProviderSpec): Provider | ManagementRefusal {
-  if (unstorable(spec.name)) return refuseText('name');
+export function providerOf(id: string, spec: ProviderSpec): Provider {
   return { id, name: spec.name, format: spec.format };
 }
 
-export function modelOf(id: string, spec: ModelSpec): Model | ManagementRefusal {
-  if (unstorable(spec.displayName)) return refuseText('displayName');
+export function modelOf(id: string, spec: ModelSpec): Model {
   return {
     id,
     displayName: spec.displayName,
@@ -67,8 +65,6 @@ export function sourceOf(
   privateAllowed: boolean,
 ): Source | ManagementRefusal {
   if (id === TAKEN_ID) return refuse('invalid_request', `no source can have the id ${TAKEN_ID}: choose another`, 'id');
-  if (unstorable(spec.upstreamModel)) return refuseText('upstreamModel');
-  if (Array.isArray(spec.betas) && spec.betas.some(unstorable)) return refuseText('betas');
   const endpoints = ENDPOINTS.filter((endpoint) => spec.endpoints.includes(endpoint));
   const paths = Object.fromEntries(
     ENDPOINTS.flatMap((endpoint) => {
@@ -121,13 +117,4 @@ function headersOf(given: Readonly<Record<string, string>>): Record<string, stri
   const refused = names.find((name) => RELAY_HEADERS.has(name) || CREDENTIAL_HEADERS.has(name));
   if (refused !== undefined) return refuse('invalid_request', `header ${refused} cannot be set here`, 'headers');
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** PostgreSQL keeps neither NUL nor half a surrogate pair. */
-function unstorable(text: string): boolean {
-  return text.includes('\0') || /\p{Surrogate}/u.test(text);
-}
-
-function refuseText(param: string): ManagementRefusal {
-  return refuse('invalid_request', `${param} has a character that cannot be kept`, param);
 }
