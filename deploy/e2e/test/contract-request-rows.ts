@@ -42,7 +42,7 @@ export const REQUESTS: readonly RequestRow[] = [
     request: 'Legacy completion',
     path: '/v1/completions',
     required: { model: NO_MODEL, prompt: NO_TEXT },
-    wrong: { max_tokens: NO_COUNT, stream: NO_FLAG, n: [0, 5] },
+    wrong: { max_tokens: NO_COUNT, stream: NO_FLAG },
     right: { max_tokens: 5, stream: false, vendor_field: 1 },
   },
   {
@@ -68,7 +68,7 @@ export const REQUESTS: readonly RequestRow[] = [
     request: 'Responses',
     path: '/v1/responses',
     required: { model: NO_MODEL, input: NO_TEXT },
-    wrong: { stream: NO_FLAG, max_output_tokens: NO_COUNT, background: [true] },
+    wrong: { stream: NO_FLAG, background: [true] },
     right: { stream: false, vendor_field: 1 },
   },
 ];
