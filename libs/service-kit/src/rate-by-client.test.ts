@@ -20,11 +20,3 @@ test('only so many clients are remembered: the one that asked longest ago begins
   expect(rate.size).toBe(2);
   expect([rate.take('a', 0), rate.take('b', 0)]).toEqual([false, true]);
 });
-
-test('a look takes nothing; what has happened is charged, and at most a burst of it is owed', () => {
-  const rate = new RateByClient({ burst: 2, perSecond: 1, keysMax: 10 });
-  expect([rate.has('a', 0), rate.size]).toEqual([true, 0]);
-  for (let times = 0; times < 50; times += 1) rate.charge('a', 0);
-  expect([rate.has('a', 2_999), rate.has('a', 3_000), rate.has('a', 3_000)]).toEqual([false, true, true]);
-  expect([rate.take('a', 3_000), rate.has('a', 3_000), rate.has('b', 3_000)]).toEqual([true, false, true]);
-});

@@ -32,38 +32,16 @@ export class RateByClient {
    * @param nowMs of a clock that does not go back
    */
   take(client: string, nowMs: number): boolean {
-    const bucket = this.#refilled(client, nowMs);
-    if (bucket.tokens < 1) return false;
-    bucket.tokens -= 1;
-    return true;
-  }
-
-  /** Whether the client has a token, which it keeps. Remembers nobody. */
-  has(client: string, nowMs: number): boolean {
-    const bucket = this.#buckets.get(client);
-    return bucket === undefined || this.#tokensAt(bucket, nowMs) >= 1;
-  }
-
-  /** Takes a token for what has happened already: the client may owe up to `burst` tokens afterwards. */
-  charge(client: string, nowMs: number): void {
-    const bucket = this.#refilled(client, nowMs);
-    bucket.tokens = Math.max(-this.#options.burst, bucket.tokens - 1);
-  }
-
-  #refilled(client: string, nowMs: number): Bucket {
-    const { burst, keysMax } = this.#options;
+    const { burst, perSecond, keysMax } = this.#options;
     const bucket = this.#buckets.get(client) ?? { tokens: burst, atMs: nowMs };
     this.#buckets.delete(client);
     this.#buckets.set(client, bucket);
     if (this.#buckets.size > keysMax) this.#forgetOldest();
-    bucket.tokens = this.#tokensAt(bucket, nowMs);
+    bucket.tokens = Math.min(burst, bucket.tokens + (Math.max(0, nowMs - bucket.atMs) / 1_000) * perSecond);
     bucket.atMs = nowMs;
-    return bucket;
-  }
-
-  #tokensAt({ tokens, atMs }: Bucket, nowMs: number): number {
-    const { burst, perSecond } = this.#options;
-    return Math.min(burst, tokens + (Math.max(0, nowMs - atMs) / 1_000) * perSecond);
+    if (bucket.tokens < 1) return false;
+    bucket.tokens -= 1;
+    return true;
   }
 
   #forgetOldest(): void {

@@ -12,7 +12,6 @@ import type { Edge } from './call/call.js';
 import { Deadlines } from './call/deadlines.js';
 import { makeEdgeMetrics } from './call/edge-metrics.js';
 import { KnownKeys } from './call/known-keys.js';
-import { WrongKeys } from './call/wrong-keys.js';
 import type { EDGE_FIELDS } from './config.js';
 import { settingsOf } from './edge-settings.js';
 import { PrivateSources } from './health/private-sources.js';
@@ -108,7 +107,6 @@ function makeEdge(
     catalog,
     desk,
     knownKeys: new KnownKeys(),
-    wrongKeys: new WrongKeys(),
     journal,
     running,
     sources,

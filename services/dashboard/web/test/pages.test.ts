@@ -247,7 +247,7 @@ test('overview: the newest refused calls of a code are named first', async () =>
   expect(ids).toEqual([...ids].sort().reverse());
   await page.getByText('7 days').click();
   const row = page.getByRole('row', { name: /rate_limited/ });
-  await row.getByText('412').waitFor();
+  await row.getByText('412', { exact: true }).waitFor();
   expect(await row.getByRole('link').filter({ hasText: '-' }).allTextContents()).toEqual(ids.slice(0, 3));
 });
 
@@ -468,7 +468,7 @@ test('states are told as they are: failing sources, refused calls by the minute,
   await see(page, 'Starts with the next call');
   await page.getByText('7 days').click();
   const row = page.getByRole('row', { name: /rate_limited/ });
-  await row.getByText('412').waitFor();
+  await row.getByText('412', { exact: true }).waitFor();
   const path = '/api/accounts/acc_large/refusals?from=2000&to=9';
   const { data } = (await (await page.request.get(path)).json()) as { data: { code: string; lastAt: string }[] };
   const newest = data.find(({ code }) => code === 'rate_limited')?.lastAt;

@@ -7,7 +7,6 @@ import type { RequestBody } from '../ports.js';
 import { admitCall } from './admit-call.js';
 import type { Call, Edge } from './call.js';
 import { KnownKeys } from './known-keys.js';
-import { WrongKeys } from './wrong-keys.js';
 
 const BEGUN = Date.UTC(2026, 10, 20);
 const ROW = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
@@ -23,7 +22,6 @@ async function upload(
   const edge = {
     deadlines: { nowMs: () => now },
     knownKeys: new KnownKeys(),
-    wrongKeys: new WrongKeys(),
     bodies: {
       parse: (row: EndpointRow, headers: RequestContentHeaders, { bytes }: RequestBody) =>
         parseCall(row, headers, bytes),

@@ -13,7 +13,6 @@ import {
 import { UNOPENED_BODIES } from '../memory/held-bytes.js';
 import type { ClientHeaders, RequestBody } from '../ports.js';
 import type { Call, Edge, EdgeSettings } from './call.js';
-import { lookUpOf, noteKey } from './key-look-up.js';
 import { presentedKey } from './present-key.js';
 
 /**
@@ -22,6 +21,9 @@ import { presentedKey } from './present-key.js';
  */
 const BODY_BYTES_BEFORE_ADMIT = 256 * 1024;
 const UNKNOWN_BODY_BYTES_BEFORE_ADMIT = 16 * 1024;
+
+/** Rows from which on a key is known: it exists, and its account may call. */
+const ROW_AFTER_KEYS = 6;
 
 /** Admission refuses ids more than 30 s from its time: a body that arrives slowly must not age its call. */
 const ID_AGE_MS_MAX = 15_000;
@@ -58,9 +60,8 @@ export function digestsOfKey(headers: ClientHeaders, settings: EdgeSettings): Ke
  */
 export function admitCall(edge: Edge, call: Call): Promise<Admission> {
   const announced = call.request.headers.contentLength;
-  const { mayAsk, account } = lookUpOf(edge, call, call.begunAtMs);
-  if (!mayAsk) return Promise.resolve({ kind: 'error', error: gatewayError('lookup_failed') });
   if (announced !== null && announced > BODY_BYTES_MAX) return admitUnread(edge, call, false);
+  const account = edge.knownKeys.accountOf(digestOf(call), call.begunAtMs);
   const readsFirst = announced !== null && mayReadFirst(announced, account !== null);
   return readsFirst ? readAndAdmit(edge, call, account, false) : openAndAdmit(edge, call);
 }
@@ -72,7 +73,7 @@ function mayReadFirst(announced: number, isKnown: boolean): boolean {
 
 async function openAndAdmit(edge: Edge, call: Call): Promise<Admission> {
   const outcome = await edge.desk.open({ id: call.id, digests: call.digests, ...traceOf(call) });
-  noteKey(edge, call, outcome, call.begunAtMs);
+  noteKey(edge, call, outcome);
   if (outcome.kind !== 'opened') return { kind: 'error', error: errorOf(edge, outcome, null) };
   return readAndAdmit(edge, call, outcome.account, true);
 }
@@ -104,7 +105,7 @@ async function admitBody(edge: Edge, call: Call, body: RequestBody, opened: bool
       result.ok ? questionOf(result.call) : findingQuestion(result.finding),
       opened,
     );
-    noteKey(edge, call, outcome, call.begunAtMs);
+    noteKey(edge, call, outcome);
     const admission = result.ok
       ? admissionOf(edge, call, outcome, result.call, body)
       : refusalOf(edge, call, outcome, result.finding);
@@ -157,6 +158,18 @@ function ask(edge: Edge, call: Call, question: BodyQuestion, opened: boolean): P
   if (edge.deadlines.nowMs() - call.begunAtMs > ID_AGE_MS_MAX) call.id = call.request.renewId();
   const { id, digests, row } = call;
   return edge.desk.admit({ id, digests, endpoint: row.path, ...question, opened, ...traceOf(call) }, row.billed);
+}
+
+/** Remembers whose key it is, or that it is nobody's any more. */
+function noteKey({ knownKeys }: Edge, call: Call, outcome: AdmitOutcome | OpenOutcome): void {
+  if (outcome.kind === 'admitted' || outcome.kind === 'opened') {
+    knownKeys.confirmed(digestOf(call), outcome.account, call.begunAtMs);
+  } else if (outcome.kind === 'refused' && outcome.row < ROW_AFTER_KEYS) knownKeys.refused(digestOf(call));
+}
+
+/** The first stands for the key: the others are of the same secret. */
+function digestOf({ digests }: Call): string {
+  return digests[0] ?? '';
 }
 
 /** Gives back an admission that nothing was sent under: no record is written for it. */

@@ -15,7 +15,6 @@ import type { BodyParser, BusLine, Catalog, ClientRequest, RequestBody, SourceSe
 import type { Deadlines } from './deadlines.js';
 import type { EdgeMetrics } from './edge-metrics.js';
 import type { KnownKeys } from './known-keys.js';
-import type { WrongKeys } from './wrong-keys.js';
 
 /** What the verbs of a call work with; made once, in wire.ts. */
 export interface Edge {
@@ -30,7 +29,6 @@ export interface Edge {
   readonly catalog: Catalog;
   readonly desk: AdmissionDesk;
   readonly knownKeys: KnownKeys;
-  readonly wrongKeys: WrongKeys;
   readonly journal: Pick<UsageJournal, 'append'>;
   readonly running: RunningCalls;
   readonly sources: SourceSender;

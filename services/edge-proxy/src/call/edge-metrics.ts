@@ -28,8 +28,6 @@ export interface EdgeMetrics extends ModelMetrics {
   beatFailed(): void;
   /** A call was refused before anything was asked or read: the process is overloaded. */
   callShed(reason: LoadReason): void;
-  /** Admission knows nobody with the key that a client presented (`wrong`), or was not asked, for its network had many such (`unasked`). */
-  wrongKey(outcome: 'wrong' | 'unasked'): void;
   /** A connection was closed at once: its client has as many as it may have. */
   connectionRefused(): void;
 }
@@ -65,20 +63,12 @@ export function makeEdgeMetrics(): EdgeMetrics {
   const shed = counter('gateway_edge_calls_shed_total', 'Calls refused at once while the process was overloaded', {
     reason: ['delay', 'memory'],
   });
-  const wrongKeys = counter(
-    'gateway_edge_wrong_keys_total',
-    'Keys of the right form that nobody has, and keys not looked up',
-    {
-      outcome: ['wrong', 'unasked'],
-    },
-  );
   const connections = counter(
     'gateway_edge_connections_refused_total',
     'Connections closed at once because their client has as many as it may have',
   );
   return {
     ...makeModelMetrics(),
-    wrongKey: (outcome) => wrongKeys.of({ outcome }).add(),
     connectionRefused: () => connections.add(),
     callEnded: (endpoint, status) => calls.of({ endpoint, status: classOf(status) }).add(),
     errorAnswered: (code) => errors.of({ code }).add(),

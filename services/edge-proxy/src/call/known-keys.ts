@@ -5,7 +5,7 @@ const GENERATION_MS = 10 * 60_000;
 
 /**
  * Keys that admission confirmed lately, by their digests, and whose they are. A hint only: it decides how much is read of a body
- * before admission is asked, where that is counted, and that admission is asked at all times; never whether a call may be made.
+ * before admission is asked, and where that is counted; never whether a call may be made.
  */
 export class KnownKeys {
   #recent = new Map<string, string>();
