@@ -48,7 +48,9 @@ function before() {
 
 function jest() {
   const selected = rooms.length === 0 ? [] : ['--selectProjects', ...rooms];
-  return run('npm', ['run', '-s', 'jest', '--', ...selected], { GATEWAY_TEST_LANE: isSystem ? 'system' : 'inner' });
+  // Long tests press a whole machine: one at a time.
+  const workers = isSystem ? ['--maxWorkers=1'] : [];
+  return run('npm', ['run', '-s', 'jest', '--', ...workers, ...selected], { GATEWAY_TEST_LANE: isSystem ? 'system' : 'inner' });
 }
 
 function turbo(...steps) {
