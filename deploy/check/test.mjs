@@ -50,7 +50,9 @@ function jest() {
   const selected = rooms.length === 0 ? [] : ['--selectProjects', ...rooms];
   // Long tests press a whole machine: one at a time.
   const workers = isSystem ? ['--maxWorkers=1'] : [];
-  return run('npm', ['run', '-s', 'jest', '--', ...workers, ...selected], { GATEWAY_TEST_LANE: isSystem ? 'system' : 'inner' });
+  return run('npm', ['run', '-s', 'jest', '--', ...workers, ...selected], {
+    GATEWAY_TEST_LANE: isSystem ? 'system' : 'inner',
+  });
 }
 
 function turbo(...steps) {
