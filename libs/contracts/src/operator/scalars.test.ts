@@ -90,4 +90,5 @@ test.each([
   ['a..b@example.com', false],
   ['a.@example.com', false],
   ['a@example', false],
+  ['a@example-.com', false],
 ])('the address %s is taken: %s', (text, taken) => expect(takes(email, text)).toBe(taken));

@@ -69,6 +69,6 @@ function storable(form: string, charsMax: number, message: string) {
     .refine((text) => !/\p{Surrogate}/u.test(text), message);
 }
 const EMAIL =
-  "^(?!\\.)(?!.*\\.\\.)[A-Za-z0-9_'+.-]{0,63}[A-Za-z0-9_+-]@(?:[A-Za-z0-9][A-Za-z0-9-]{0,62}\\.)+[A-Za-z]{2,63}$";
+  "^(?!\\.)(?!.*\\.\\.)[A-Za-z0-9_'+.-]{0,63}[A-Za-z0-9_+-]@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z]{2,63}$";
 /** An address with at most 64 characters before the @ (RFC 5321, 4.5.3.1.1), and 320 in all. */
 export const email = z.email({ pattern: new RegExp(EMAIL) }).max(320);
