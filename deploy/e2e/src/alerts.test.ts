@@ -56,7 +56,7 @@ async function knowsCap(key: string): Promise<boolean> {
   }
 }
 
-test('four calls use up the cap of a key: four alerts, each mailed once and posted once, signed', async () => {
+test('four calls use up the cap of a key: four alerts, each posted once, signed, and the highest of each call mailed', async () => {
   const { operator } = system;
   const { account, key, secret } = await operator.account('1.00', { capUsd: '0.04' });
   const { email } = await operator.must<AccountView>('GET', `/accounts/${account}`);
@@ -91,11 +91,12 @@ test('four calls use up the cap of a key: four alerts, each mailed once and post
       subject: { kind: 'key_cap', keyId: key },
     })),
   );
+  // The last call crosses two at once.
   const mails = await until('all are mailed', async () => {
     const found = await mailsTo(email);
-    return found.length >= 4 && found;
+    return found.length >= 3 && found;
   });
-  expect(mails.map((mail) => /^Subject:\s+(\d+) %/m.exec(mail)?.[1]).sort()).toEqual(['100', '50', '75', '90']);
+  expect(mails.map((mail) => /^Subject:\s+(\d+) %/m.exec(mail)?.[1]).sort()).toEqual(['100', '50', '75']);
   await until('all are posted', async () => {
     const deliveries = await operator.all<WebhookDeliveryView>(`/accounts/${account}/webhook/deliveries`);
     return deliveries.length === 4 && deliveries.every(({ state }) => state === 'delivered');
