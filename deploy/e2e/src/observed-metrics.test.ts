@@ -49,6 +49,8 @@ const PACKAGE = new URL('../../../package.json', import.meta.url);
 const SERIES_MAX = 1_500;
 const KEYS = 10_000;
 const KEYS_AT_ONCE = 24;
+/** Fewer than an edge asks for of one network. */
+const KEYS_OF_NETWORK = 100;
 /** Of all processes: outcomes that were not seen before, and what other tests do meanwhile. */
 const SERIES_MORE_MAX = 300;
 /** Ten thousand calls on a busy machine. */
@@ -100,9 +102,8 @@ test('ten thousand keys and models make no series of their own', async () => {
   const before = await seriesTotal();
   const statuses = new Map<number, number>();
   const [url] = system.edgeUrls;
-  const pool = new Pool(url ?? '', { connections: KEYS_AT_ONCE });
-  const callAll = async (from: number): Promise<void> => {
-    for (let key = from; key < KEYS; key += KEYS_AT_ONCE) {
+  const callAll = async (pool: Pool, from: number, to: number): Promise<void> => {
+    for (let key = from; key < to; key += KEYS_AT_ONCE) {
       const { statusCode, body } = await pool.request({
         method: 'POST',
         path: '/v1/chat/completions',
@@ -113,8 +114,13 @@ test('ten thousand keys and models make no series of their own', async () => {
       statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1);
     }
   };
-  await Promise.all(Array.from({ length: KEYS_AT_ONCE }, (_unused, from) => callAll(from)));
-  await pool.close();
+  for (let begin = 0; begin < KEYS; begin += KEYS_OF_NETWORK) {
+    const localAddress = `127.0.1.${1 + begin / KEYS_OF_NETWORK}`;
+    const pool = new Pool(url ?? '', { connections: KEYS_AT_ONCE, localAddress });
+    const end = begin + KEYS_OF_NETWORK;
+    await Promise.all(Array.from({ length: KEYS_AT_ONCE }, (_unused, lane) => callAll(pool, begin + lane, end)));
+    await pool.close();
+  }
   // A busy machine may refuse some for overload.
   expect([...statuses.keys()].filter((status) => status !== 401 && status !== 500)).toEqual([]);
   expect(statuses.get(401)).toBeGreaterThan(KEYS / 10);

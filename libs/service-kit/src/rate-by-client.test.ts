@@ -20,3 +20,16 @@ test('only so many clients are remembered: the one that asked longest ago begins
   expect(rate.size).toBe(2);
   expect([rate.take('a', 0), rate.take('b', 0)]).toEqual([false, true]);
 });
+
+test('a token that was not needed comes back, and never more than the burst', () => {
+  const rate = new RateByClient({ burst: 2, perSecond: 0.5, keysMax: 10 });
+  expect([rate.take('a', 0), rate.take('a', 0), rate.take('a', 0), rate.waitMs('a')]).toEqual([
+    true,
+    true,
+    false,
+    2_000,
+  ]);
+  for (let times = 0; times < 3; times += 1) rate.giveBack('a');
+  expect([rate.waitMs('a'), rate.waitMs('b')]).toEqual([0, 0]);
+  expect([rate.take('a', 0), rate.take('a', 0), rate.take('a', 0)]).toEqual([true, true, false]);
+});

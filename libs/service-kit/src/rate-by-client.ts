@@ -44,6 +44,18 @@ export class RateByClient {
     return true;
   }
 
+  /** Gives a token back that the client took and did not need. */
+  giveBack(client: string): void {
+    const bucket = this.#buckets.get(client);
+    if (bucket !== undefined) bucket.tokens = Math.min(this.#options.burst, bucket.tokens + 1);
+  }
+
+  /** Milliseconds from its last {@link take} until the client has a token; 0: it has one. */
+  waitMs(client: string): number {
+    const tokens = this.#buckets.get(client)?.tokens ?? this.#options.burst;
+    return (Math.max(0, 1 - tokens) / this.#options.perSecond) * 1_000;
+  }
+
   #forgetOldest(): void {
     const [oldest] = this.#buckets.keys();
     if (oldest !== undefined) this.#buckets.delete(oldest);

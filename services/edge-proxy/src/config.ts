@@ -1,5 +1,6 @@
 import { COMMON_FIELDS, field, portField, type ConfigOf, type OpeningKeys } from '@gateway/service-kit';
 import type { UpstreamProxy } from './adapters/proxy-connector.js';
+import { UNKNOWN_KEY_FIELDS } from './call/unknown-keys.js';
 import { HTTP_FIELDS } from './http/http-limits.js';
 import { LOAD_FIELDS } from './load/load-limits.js';
 import { MEMORY_FIELDS } from './memory/memory-bounds.js';
@@ -49,6 +50,7 @@ export const EDGE_FIELDS = {
     default: null,
   }),
   ...HTTP_FIELDS,
+  ...UNKNOWN_KEY_FIELDS,
   ...LOAD_FIELDS,
   ...MEMORY_FIELDS,
 } as const;

@@ -12,6 +12,7 @@ import type { Edge } from './call/call.js';
 import { Deadlines } from './call/deadlines.js';
 import { makeEdgeMetrics } from './call/edge-metrics.js';
 import { KnownKeys } from './call/known-keys.js';
+import { UnknownKeys } from './call/unknown-keys.js';
 import type { EDGE_FIELDS } from './config.js';
 import { settingsOf } from './edge-settings.js';
 import { PrivateSources } from './health/private-sources.js';
@@ -107,6 +108,7 @@ function makeEdge(
     catalog,
     desk,
     knownKeys: new KnownKeys(),
+    unknownKeys: new UnknownKeys(config),
     journal,
     running,
     sources,

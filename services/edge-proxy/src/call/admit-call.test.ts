@@ -7,6 +7,7 @@ import type { RequestBody } from '../ports.js';
 import { admitCall } from './admit-call.js';
 import type { Call, Edge } from './call.js';
 import { KnownKeys } from './known-keys.js';
+import { UnknownKeys } from './unknown-keys.js';
 
 const BEGUN = Date.UTC(2026, 10, 20);
 const ROW = ENDPOINT_TABLE.get('/v1/chat/completions') as EndpointRow;
@@ -22,6 +23,7 @@ async function upload(
   const edge = {
     deadlines: { nowMs: () => now },
     knownKeys: new KnownKeys(),
+    unknownKeys: new UnknownKeys({ GATEWAY_EDGE_UNKNOWN_KEYS: 1, GATEWAY_EDGE_UNKNOWN_KEYS_PER_MINUTE: 1 }),
     bodies: {
       parse: (row: EndpointRow, headers: RequestContentHeaders, { bytes }: RequestBody) =>
         parseCall(row, headers, bytes),

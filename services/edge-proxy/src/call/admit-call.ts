@@ -13,6 +13,7 @@ import {
 import { UNOPENED_BODIES } from '../memory/held-bytes.js';
 import type { ClientHeaders, RequestBody } from '../ports.js';
 import type { Call, Edge, EdgeSettings } from './call.js';
+import { lookUpOf, noteKey } from './key-look-up.js';
 import { presentedKey } from './present-key.js';
 
 /**
@@ -21,9 +22,6 @@ import { presentedKey } from './present-key.js';
  */
 const BODY_BYTES_BEFORE_ADMIT = 256 * 1024;
 const UNKNOWN_BODY_BYTES_BEFORE_ADMIT = 16 * 1024;
-
-/** Rows from which on a key is known: it exists, and its account may call. */
-const ROW_AFTER_KEYS = 6;
 
 /** Admission refuses ids more than 30 s from its time: a body that arrives slowly must not age its call. */
 const ID_AGE_MS_MAX = 15_000;
@@ -59,9 +57,11 @@ export function digestsOfKey(headers: ClientHeaders, settings: EdgeSettings): Ke
  * nobody without a key makes the edge read much.
  */
 export function admitCall(edge: Edge, call: Call): Promise<Admission> {
+  const lookUp = lookUpOf(edge, call, call.begunAtMs);
+  if (lookUp.kind === 'error') return Promise.resolve(lookUp);
+  const { account } = lookUp;
   const announced = call.request.headers.contentLength;
   if (announced !== null && announced > BODY_BYTES_MAX) return admitUnread(edge, call, false);
-  const account = edge.knownKeys.accountOf(digestOf(call), call.begunAtMs);
   const readsFirst = announced !== null && mayReadFirst(announced, account !== null);
   return readsFirst ? readAndAdmit(edge, call, account, false) : openAndAdmit(edge, call);
 }
@@ -158,18 +158,6 @@ function ask(edge: Edge, call: Call, question: BodyQuestion, opened: boolean): P
   if (edge.deadlines.nowMs() - call.begunAtMs > ID_AGE_MS_MAX) call.id = call.request.renewId();
   const { id, digests, row } = call;
   return edge.desk.admit({ id, digests, endpoint: row.path, ...question, opened, ...traceOf(call) }, row.billed);
-}
-
-/** Remembers whose key it is, or that it is nobody's any more. */
-function noteKey({ knownKeys }: Edge, call: Call, outcome: AdmitOutcome | OpenOutcome): void {
-  if (outcome.kind === 'admitted' || outcome.kind === 'opened') {
-    knownKeys.confirmed(digestOf(call), outcome.account, call.begunAtMs);
-  } else if (outcome.kind === 'refused' && outcome.row < ROW_AFTER_KEYS) knownKeys.refused(digestOf(call));
-}
-
-/** The first stands for the key: the others are of the same secret. */
-function digestOf({ digests }: Call): string {
-  return digests[0] ?? '';
 }
 
 /** Gives back an admission that nothing was sent under: no record is written for it. */

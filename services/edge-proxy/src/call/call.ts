@@ -15,6 +15,7 @@ import type { BodyParser, BusLine, Catalog, ClientRequest, RequestBody, SourceSe
 import type { Deadlines } from './deadlines.js';
 import type { EdgeMetrics } from './edge-metrics.js';
 import type { KnownKeys } from './known-keys.js';
+import type { UnknownKeys } from './unknown-keys.js';
 
 /** What the verbs of a call work with; made once, in wire.ts. */
 export interface Edge {
@@ -29,6 +30,7 @@ export interface Edge {
   readonly catalog: Catalog;
   readonly desk: AdmissionDesk;
   readonly knownKeys: KnownKeys;
+  readonly unknownKeys: UnknownKeys;
   readonly journal: Pick<UsageJournal, 'append'>;
   readonly running: RunningCalls;
   readonly sources: SourceSender;

@@ -28,6 +28,8 @@ export interface EdgeMetrics extends ModelMetrics {
   beatFailed(): void;
   /** A call was refused before anything was asked or read: the process is overloaded. */
   callShed(reason: LoadReason): void;
+  /** Nobody has the key that a client presented, or it was not looked up, for its network presented many such. */
+  unknownKey(outcome: 'refused' | 'unasked'): void;
   /** A connection was closed at once: its client has as many as it may have. */
   connectionRefused(): void;
 }
@@ -63,12 +65,18 @@ export function makeEdgeMetrics(): EdgeMetrics {
   const shed = counter('gateway_edge_calls_shed_total', 'Calls refused at once while the process was overloaded', {
     reason: ['delay', 'memory'],
   });
+  const unknownKeys = counter(
+    'gateway_edge_unknown_keys_total',
+    'Keys of the right form that nobody has, and keys that were not looked up',
+    { outcome: ['refused', 'unasked'] },
+  );
   const connections = counter(
     'gateway_edge_connections_refused_total',
     'Connections closed at once because their client has as many as it may have',
   );
   return {
     ...makeModelMetrics(),
+    unknownKey: (outcome) => unknownKeys.of({ outcome }).add(),
     connectionRefused: () => connections.add(),
     callEnded: (endpoint, status) => calls.of({ endpoint, status: classOf(status) }).add(),
     errorAnswered: (code) => errors.of({ code }).add(),

@@ -1,31 +1,29 @@
 import { expect, test } from '@jest/globals';
 import { KnownKeys } from './known-keys.js';
 
-const MINUTE = 60_000;
-
-test('a confirmed key is known for ten to twenty minutes after it was last confirmed', () => {
+test('a confirmed key is known until it is refused', () => {
   const keys = new KnownKeys();
-  expect(keys.accountOf('a', 0)).toBeNull();
-  keys.confirmed('a', 'acme', MINUTE);
-  keys.confirmed('b', 'globex', 9 * MINUTE);
-  expect([keys.accountOf('a', 10 * MINUTE), keys.accountOf('b', 15 * MINUTE)]).toEqual(['acme', 'globex']);
-  keys.confirmed('b', 'globex', 15 * MINUTE);
-  expect([keys.accountOf('a', 20 * MINUTE), keys.accountOf('b', 20 * MINUTE)]).toEqual([null, 'globex']);
-  expect(keys.accountOf('b', 60 * MINUTE)).toBeNull();
-  expect(keys.size).toBe(0);
+  expect([keys.accountOf('a'), keys.refused('a')]).toEqual([null, false]);
+  keys.confirmed('a', 'acme');
+  expect([keys.accountOf('a'), keys.refused('a'), keys.accountOf('a'), keys.refused('a')]).toEqual([
+    'acme',
+    true,
+    null,
+    false,
+  ]);
 });
 
-test('a key that admission refuses is forgotten at once', () => {
+test('however many keys there are, a bounded number is remembered: those confirmed last', () => {
   const keys = new KnownKeys();
-  keys.confirmed('a', 'acme', 0);
-  keys.accountOf('a', 10 * MINUTE);
-  keys.refused('a');
-  expect(keys.accountOf('a', 10 * MINUTE)).toBeNull();
-});
-
-test('however many keys there are, a bounded number is remembered: the latest', () => {
-  const keys = new KnownKeys();
-  for (let number = 0; number < 50_000; number += 1) keys.confirmed(`digest-${number}`, 'acme', 0);
+  for (let number = 0; number < 50_000; number += 1) {
+    keys.confirmed(`digest-${number}`, 'acme');
+    keys.confirmed('in use', 'globex');
+  }
   expect(keys.size).toBeLessThanOrEqual(20_000);
-  expect(keys.accountOf('digest-49999', 0)).toBe('acme');
+  expect([keys.accountOf('digest-49999'), keys.accountOf('digest-0'), keys.accountOf('in use')]).toEqual([
+    'acme',
+    null,
+    'globex',
+  ]);
+  expect([keys.refused('in use'), keys.accountOf('in use')]).toEqual([true, null]);
 });

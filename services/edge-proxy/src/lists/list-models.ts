@@ -2,13 +2,13 @@ import { gatewayError, refusalError, type GatewayError } from '@gateway/contract
 import type { CatalogModel, Endpoint, WirePriceFigures } from '@gateway/contracts/messages';
 import type { ModelList, ModelListEntry, TokenPricing } from '@gateway/contracts/public';
 import { formatUsd } from '@gateway/metering';
-import { askTwice } from '../admission/ask-twice.js';
 import type { Edge } from '../call/call.js';
 import { digestsOfKey } from '../call/admit-call.js';
 import { versionAt } from '../call/version-at.js';
 import { writeError, writeJson } from '../call/write-error.js';
 import { ENDPOINT_TABLE } from '../domain/endpoints.js';
-import type { AskedReplica, AuthorizeAnswer, Catalog, ClientRequest } from '../ports.js';
+import type { AuthorizeAnswer, Catalog, ClientRequest } from '../ports.js';
+import { askForKey } from './ask-for-key.js';
 
 type Authorized = Extract<AuthorizeAnswer, { kind: 'authorized' }>;
 
@@ -21,9 +21,7 @@ export async function listModels(edge: Edge, request: ClientRequest): Promise<vo
   const key = digestsOfKey(request.headers, edge.settings);
   if (key.kind === 'error') return fail(key.error);
   if (!edge.catalog.ready()) return fail(gatewayError('catalog_error'));
-  const question = { id: request.id, digests: key.digests };
-  const ask = (to: AskedReplica): Promise<AuthorizeAnswer> => edge.bus.authorize(question, to);
-  const answer = await askTwice(ask, edge.replicas, () => edge.deadlines.nowMs()).catch(() => null);
+  const answer = await askForKey(edge, request, key.digests, (question, to) => edge.bus.authorize(question, to));
   if (answer === null) return fail(gatewayError('lookup_failed'));
   switch (answer.kind) {
     case 'authorized': {
@@ -31,6 +29,8 @@ export async function listModels(edge: Edge, request: ClientRequest): Promise<vo
       const list: ModelList = { object: 'list', data };
       return writeJson(request.answer, 200, JSON.stringify(list));
     }
+    case 'error':
+      return fail(answer.error);
     case 'refused':
       return fail(refusalError(answer.row, answer.facts, edge.settings.errors));
     case 'fault':

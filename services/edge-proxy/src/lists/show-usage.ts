@@ -1,11 +1,11 @@
 import { gatewayError, refusalError, type GatewayError } from '@gateway/contracts/errors';
 import type { UsageObject } from '@gateway/contracts/public';
 import { formatUsd, windowView } from '@gateway/metering';
-import { askTwice } from '../admission/ask-twice.js';
 import { digestsOfKey } from '../call/admit-call.js';
 import type { Edge } from '../call/call.js';
 import { writeError, writeJson } from '../call/write-error.js';
-import type { AskedReplica, ClientRequest, UsageAnswer } from '../ports.js';
+import type { ClientRequest, UsageAnswer } from '../ports.js';
+import { askForKey } from './ask-for-key.js';
 
 type Usage = Extract<UsageAnswer, { kind: 'usage' }>;
 type UsageWindow = UsageObject['windows'][number];
@@ -18,13 +18,13 @@ export async function showUsage(edge: Edge, request: ClientRequest): Promise<voi
   };
   const key = digestsOfKey(request.headers, edge.settings);
   if (key.kind === 'error') return fail(key.error);
-  const question = { id: request.id, digests: key.digests };
-  const ask = (to: AskedReplica): Promise<UsageAnswer> => edge.bus.usage(question, to);
-  const answer = await askTwice(ask, edge.replicas, () => edge.deadlines.nowMs()).catch(() => null);
+  const answer = await askForKey(edge, request, key.digests, (question, to) => edge.bus.usage(question, to));
   if (answer === null) return fail(gatewayError('usage_unavailable'));
   switch (answer.kind) {
     case 'usage':
       return writeJson(request.answer, 200, JSON.stringify(usageObjectOf(answer)));
+    case 'error':
+      return fail(answer.error);
     case 'refused':
       return fail(refusalError(answer.row, answer.facts, edge.settings.errors));
     case 'fault':

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { digestOfSecret, makeSecret } from '@gateway/contracts/ids';
+import { chat, send, type Answer } from '../../test/client.js';
+import { startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
+
+const PEPPER = 'pepper-'.repeat(6);
+const KEYS_MAX = 50;
+const INVENTED = 1_000;
+const AT_ONCE = 20;
+const NOBODY = { kind: 'refused' as const, row: 4, facts: {} };
+/** Keys that admission knows. */
+const issued = new Set<string>();
+
+let world: EdgeWorld;
+beforeAll(async () => {
+  world = await startEdgeWorld({
+    env: {
+      GATEWAY_KEY_PEPPER: PEPPER,
+      GATEWAY_EDGE_UNKNOWN_KEYS: String(KEYS_MAX),
+      // Nothing comes back while a test lasts, however slow the machine is.
+      GATEWAY_EDGE_UNKNOWN_KEYS_PER_MINUTE: '1',
+    },
+  });
+  world.gate.decide = ({ id, digests }) =>
+    digests.some((digest) => issued.has(digest)) ? undefined : { ...NOBODY, id };
+  issue(TEST_KEY);
+}, 60_000);
+afterAll(() => world.stop(), 60_000);
+
+test('1,000 invented keys of a network are asked for 50 times at most; keys in use and new keys of other networks are served', async () => {
+  const from = '127.0.0.1';
+  expect((await call(TEST_KEY, from)).status).toBe(200);
+  const askedBefore = world.gate.admits.length;
+  const answers: Answer[] = [];
+  const lanes = Array.from({ length: AT_ONCE }, async () => {
+    for (let n = 0; n < INVENTED / AT_ONCE; n += 1) answers.push(await call(makeSecret('mgw_live_'), from));
+  });
+  await Promise.all(lanes);
+  const minutes = 2;
+  expect(world.gate.admits.length - askedBefore).toBeGreaterThanOrEqual(KEYS_MAX);
+  expect(world.gate.admits.length - askedBefore).toBeLessThanOrEqual(KEYS_MAX + minutes);
+  for (const { status } of answers) expect([401, 429]).toContain(status);
+
+  const unasked = answers.find(({ status }) => status === 429) as Answer;
+  expect(Number(unasked.headers['retry-after'])).toBeGreaterThan(0);
+  expect(Number(unasked.headers['retry-after'])).toBeLessThanOrEqual(60);
+  expect(unasked.body.toString()).toContain('Too many keys that nobody has');
+  expect(JSON.parse(unasked.body.toString())).toMatchObject({ error: { code: 'rate_limited' } });
+
+  expect((await call(TEST_KEY, from)).status).toBe(200);
+  expect((await call(issue(makeSecret('mgw_live_')), '127.0.0.2')).status).toBe(200);
+}, 60_000);
+
+test('secrets that were rotated away take nothing from their network, however often they are presented', async () => {
+  const from = '127.0.0.3';
+  for (let n = 0; n < KEYS_MAX + 10; n += 1) {
+    const secret = issue(makeSecret('mgw_live_'));
+    expect((await call(secret, from)).status).toBe(200);
+    issued.delete(digestOfSecret(secret, PEPPER));
+    expect([(await call(secret, from)).status, (await call(secret, from)).status]).toEqual([401, 401]);
+  }
+  expect((await call(issue(makeSecret('mgw_live_')), from)).status).toBe(200);
+}, 60_000);
+
+test('one wrong key that is presented again and again is refused each time, and takes its token once', async () => {
+  const from = '127.0.0.4';
+  const wrong = makeSecret('mgw_live_');
+  for (let n = 0; n < KEYS_MAX + 10; n += 1) expect((await call(wrong, from)).status).toBe(401);
+  expect((await call(issue(makeSecret('mgw_live_')), from)).status).toBe(200);
+}, 60_000);
+
+test.each(['/v1/models', '/v1/gateway/usage'])(
+  'invented keys that ask for %s are bounded too',
+  async (path) => {
+    const from = path === '/v1/models' ? '127.0.0.5' : '127.0.0.6';
+    const { authorize, usage } = world.gate;
+    const refused = { ...NOBODY, id: '01900000-0000-7000-8000-000000000000' };
+    Object.assign(world.gate, { authorize: refused, usage: refused });
+    const statuses: number[] = [];
+    for (let n = 0; n < KEYS_MAX + 10; n += 1) {
+      statuses.push((await send(world.edge.url, path, { key: makeSecret('mgw_live_'), localAddress: from })).status);
+    }
+    Object.assign(world.gate, { authorize, usage });
+    expect(statuses.slice(0, KEYS_MAX)).toEqual(Array.from({ length: KEYS_MAX }, () => 401));
+    expect(new Set(statuses.slice(KEYS_MAX + 2))).toEqual(new Set([429]));
+  },
+  60_000,
+);
+
+function call(key: string, localAddress: string): Promise<Answer> {
+  return send(world.edge.url, '/v1/chat/completions', { ...chat(), key, localAddress });
+}
+
+function issue(key: string): string {
+  issued.add(digestOfSecret(key, PEPPER));
+  return key;
+}
