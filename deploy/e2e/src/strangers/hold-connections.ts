@@ -4,8 +4,10 @@ import type { AttackBounds, AttackFigures, RunningAttack } from './attack.js';
 /** Connections of one form to one port of 127.0.0.1. */
 export interface HeldGroup {
   readonly port: number;
-  /** At one time; one that is closed is made again. */
+  /** At one time; one that is closed or answered is made again. */
   readonly connections: number;
+  /** After the start of the attack; absent: at once. */
+  readonly afterMs?: number;
   /** Sent first; absent: nothing. */
   readonly first?: string;
   readonly then?: SlowBytes;
@@ -40,6 +42,7 @@ export function holdConnections(groups: readonly HeldGroup[], bounds: AttackBoun
   const made = groups.map(() => 0);
   let most = 0;
   const wanted = groups.reduce((sum, { connections }) => sum + connections, 0);
+  const beganMs = performance.now();
   const share = Math.min(1, bounds.connectionsMax / wanted);
 
   const open = (group: HeldGroup): void => {
@@ -53,12 +56,13 @@ export function holdConnections(groups: readonly HeldGroup[], bounds: AttackBoun
       one.socket.once('data', (chunk) => {
         const status = STATUS.exec(chunk.toString('latin1'))?.[1] ?? 'other';
         answers[status] = (answers[status] ?? 0) + 1;
-        one.socket.resume();
+        one.socket.resetAndDestroy();
       });
     }
   };
   const tick = (): void => {
     for (const [index, group] of groups.entries()) {
+      if (performance.now() - beganMs < (group.afterMs ?? 0)) continue;
       const due = Math.max(1, Math.floor(group.connections * share));
       const isFirst = (made[index] ?? 0) < due;
       let now = [...held].filter((one) => one.group === group).length;
