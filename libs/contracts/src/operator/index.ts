@@ -10,3 +10,4 @@ export * from './operations.js';
 export * from './operators.js';
 export * from './plans.js';
 export { instant } from './scalars.js';
+export * as scalars from './scalars.js';

@@ -1,11 +1,11 @@
 import { MODEL_NAME_PATTERN, PUBLISHER_PATTERN } from '@gateway/contracts/messages';
-import * as contracts from '@gateway/contracts/operator';
 import { OPERATOR_ERRORS, type OperatorErrorCode } from '@gateway/contracts/operator';
 import { z } from 'zod';
 import { ROLES_BY_ACCESS } from '../domain/operator-access.js';
 import { operatorError } from './operator-error.js';
 import { IDEMPOTENCY_KEY_PATTERN } from '../domain/idempotency-key.js';
 import { linksOf } from './openapi-links.js';
+import { WORDS } from './openapi-words.js';
 import type { OperatorRoute } from './route.js';
 
 export const OPERATOR_PREFIX = '/operator/v1';
@@ -76,9 +76,9 @@ function contentOf(route: OperatorRoute, schema: Json): Json {
 }
 
 /** A path says `{publisher}/{model}`, its row of the table reads both as one `modelId`. */
-const HALVES_OF_MODEL_ID: Readonly<Record<string, string>> = {
-  publisher: PUBLISHER_PATTERN,
-  model: MODEL_NAME_PATTERN,
+const HALVES_OF_MODEL_ID: Readonly<Record<string, Json>> = {
+  publisher: { type: 'string', pattern: PUBLISHER_PATTERN, examples: ['acme'] },
+  model: { type: 'string', pattern: MODEL_NAME_PATTERN, examples: ['large-1'] },
 };
 
 function pathParameters(route: OperatorRoute): Json[] {
@@ -89,7 +89,7 @@ function pathParameters(route: OperatorRoute): Json[] {
       name,
       in: 'path',
       required: true,
-      schema: schema ? plainSchema(schema) : { type: 'string', pattern: HALVES_OF_MODEL_ID[name] },
+      schema: schema ? plainSchema(schema) : HALVES_OF_MODEL_ID[name],
     };
   });
 }
@@ -138,14 +138,12 @@ function errorSchema({ refusedWith }: OperatorRoute, codes: readonly OperatorErr
 
 /** Without names: parameters are small. */
 function plainSchema(schema: z.ZodType): Json {
-  const { $schema: _dialect, default: _default, ...rest } = z.toJSONSchema(schema, { io: 'output' }) as Json;
+  const {
+    $schema: _dialect,
+    default: _default,
+    ...rest
+  } = z.toJSONSchema(schema, { io: 'output', metadata: WORDS }) as Json;
   return rest;
-}
-
-const named = z.registry<{ id: string }>();
-named.add(operatorError, { id: 'OperatorError' });
-for (const [name, schema] of Object.entries(contracts)) {
-  if (schema instanceof z.ZodObject) named.add(schema, { id: `${name.charAt(0).toUpperCase()}${name.slice(1)}` });
 }
 
 /**
@@ -154,7 +152,7 @@ for (const [name, schema] of Object.entries(contracts)) {
  */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
   const suffix = io === 'input' ? 'Input' : '';
-  const made = z.toJSONSchema(schema, { io, metadata: named, reused: 'inline' }) as Json;
+  const made = z.toJSONSchema(schema, { io, metadata: WORDS, reused: 'inline' }) as Json;
   const { $schema: _dialect, $defs: definitions, ...rest } = made;
   for (const [name, definition] of Object.entries((definitions ?? {}) as Json)) {
     components[name + suffix] = rewritten(definition, suffix) as Json;
