@@ -1,4 +1,4 @@
-import { isRefusal, refuse, type ManagementRefusal, type MemberPut } from '@gateway/contracts/operator';
+import { refuse, type ManagementRefusal, type MemberPut } from '@gateway/contracts/operator';
 import type { Account, Member, Membership } from './objects.js';
 import { readCap } from './read-cap.js';
 import { accountClosed } from './refusal.js';
@@ -34,7 +34,6 @@ export interface MemberChange {
  */
 export function decideMemberPut(spec: MemberPut, { member, user }: Membership): MemberChange | ManagementRefusal {
   const cap = readCap(spec.monthlySpendCapUsd);
-  if (isRefusal(cap)) return cap;
   if (spec.email.toLowerCase() !== user.email)
     return refuse('state_conflict', 'a member keeps the address; another address is another member', 'email');
   if (member.role === 'owner' && spec.role !== 'owner')

@@ -1,4 +1,4 @@
-import { isRefusal, refuse, type KeyCreate, type ManagementRefusal } from '@gateway/contracts/operator';
+import { refuse, type KeyCreate, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { Account, Membership } from './objects.js';
 import { readCap } from './read-cap.js';
 import { accountClosed } from './refusal.js';
@@ -34,7 +34,6 @@ export interface NewKeyTerms {
 export function decideNewKey(spec: KeyCreate, facts: KeyFacts, nowMs: number): NewKeyTerms | ManagementRefusal {
   const { account, membership, funding } = facts;
   const cap = capOf(spec, funding);
-  if (isRefusal(cap)) return cap;
   const expiresAt = spec.expiresAt === null || spec.expiresAt === undefined ? null : Date.parse(spec.expiresAt);
   if (expiresAt !== null && expiresAt <= nowMs)
     return refuse('invalid_request', 'expiresAt must lie in the future', 'expiresAt');
@@ -61,7 +60,7 @@ export function decideNewKey(spec: KeyCreate, facts: KeyFacts, nowMs: number): N
 }
 
 /** A blank cap takes the plan's default as it is now; later changes of the plan do not touch the key. */
-function capOf(spec: KeyCreate, funding: Funding): bigint | null | ManagementRefusal {
+function capOf(spec: KeyCreate, funding: Funding): bigint | null {
   const cap = readCap(spec.monthlySpendCapUsd);
   if (cap !== null) return cap;
   return funding.defaultKeyCapNanoUsd === 0n ? null : funding.defaultKeyCapNanoUsd;

@@ -1,13 +1,6 @@
-import { MoneyFormatError, parseUsd } from '@gateway/metering';
-import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
+import { parseUsd } from '@gateway/metering';
 
-/** A monthly cap as a request states it, in nano-USD; null or absent is none. */
-export function readCap(text: string | null | undefined): bigint | null | ManagementRefusal {
-  if (text === null || text === undefined) return null;
-  try {
-    return parseUsd(text);
-  } catch (error) {
-    if (error instanceof MoneyFormatError) return refuse('invalid_request', error.message, 'monthlySpendCapUsd');
-    throw error;
-  }
+/** A monthly cap as a request states it, in nano-USD; null or absent is none. The request's schema holds its form and bounds. */
+export function readCap(text: string | null | undefined): bigint | null {
+  return text === null || text === undefined ? null : parseUsd(text);
 }

@@ -62,7 +62,6 @@ async function addMember(
   { account: id, spec, actor, command }: CreateMember,
 ): Promise<{ readonly view: MemberView; readonly user: string } | ManagementRefusal> {
   const cap = readCap(spec.monthlySpendCapUsd);
-  if (isRefusal(cap)) return cap;
   const email = spec.email.toLowerCase();
   const account = await tx.lockAccount(id);
   const made = command === undefined ? null : await tx.memberOfCommand(command);
