@@ -102,6 +102,13 @@ test('rate_limited speaks of this key and has Retry-After', () => {
   expect(errorHeaders(error)).toEqual({ 'retry-after': '17' });
 });
 
+test("rate_limited of a call of the playground speaks of the playground: its key is nobody's", () => {
+  const error = refusalError(6, { limit: 10, retryAfterSeconds: 17, playground: true }, context);
+  expect(error.message).toBe(
+    'The playground has reached its requests per minute. The limit is 10 per minute. Resets in 17 s.',
+  );
+});
+
 test.each([
   ['gpt-x', 'The request named "gpt-x". Model ids have the form <publisher>/<model>.'],
   ['lab/one', 'The request named "lab/one".'],

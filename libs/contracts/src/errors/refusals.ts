@@ -43,13 +43,17 @@ export const REFUSAL_ROWS = [
 export function refusalError(row: number, facts: RefusalFacts, context: ErrorContext): GatewayError {
   const code = codeOfRow(row, facts);
   const entry = catalogueEntry(code);
-  const sentences = [entry.text, ...explain(code, facts, context)];
+  const text = code === 'rate_limited' && facts.playground ? PLAYGROUND_RATE_TEXT : entry.text;
+  const sentences = [text, ...explain(code, facts, context)];
   if (entry.billingLink) sentences.push(`See ${context.billingLinkUrl}`);
   return gatewayError(code, sentences.join(' '), {
     param: PARAM_OF_CODE[code] ?? null,
     retryAfterSeconds: facts.retryAfterSeconds,
   });
 }
+
+/** Nobody sees the playground's key, and other limits than its own have nothing to do with it (specification, Limits, rule 3). */
+const PLAYGROUND_RATE_TEXT = 'The playground has reached its requests per minute.';
 
 const PARAM_OF_CODE: Partial<Record<ErrorCode, string>> = {
   model_not_found: 'model',

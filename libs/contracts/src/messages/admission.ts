@@ -69,6 +69,8 @@ export const refusalFacts = z.object({
   model: z.string().optional(),
   /** Row 5 only: which of its codes. */
   state: z.enum(['key_inactive', 'key_expired', 'account_suspended']).optional(),
+  /** Row 6 only: the minute is the playground's own, not that of the account's keys. */
+  playground: z.literal(true).optional(),
 });
 export type RefusalFacts = z.infer<typeof refusalFacts>;
 

@@ -78,7 +78,9 @@ test('the playground has its own ten a minute and leaves the minute of the API a
     rows.push(answer.kind === 'refused' ? answer.row : answer.kind);
   }
   expect(rows).toEqual([...Array<string>(10).fill('admitted'), 6]);
+  expect(await admit(one, admitEntry(one.clock, [digest]))).toMatchObject({ facts: { limit: 10, playground: true } });
   expect(await rowOf(account)).toBe('admitted');
+  expect(await rowOf(account)).toHaveProperty('facts', { limit: 1, retryAfterSeconds: expect.any(Number) });
 });
 
 test('concurrency answers 2 seconds', async () => {

@@ -134,7 +134,11 @@ function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): 
     case 5:
       return reply[4] === 'account' ? { state: 'account_suspended' } : prepared.facts;
     case 6:
-      return { limit: prepared.requestsPerMinute, retryAfterSeconds: secondsLeftInMinute(now) };
+      return {
+        limit: prepared.requestsPerMinute,
+        retryAfterSeconds: secondsLeftInMinute(now),
+        ...(prepared.known.key.kind === 'playground' && { playground: true as const }),
+      };
     case 15:
     case 16:
     case 17:
