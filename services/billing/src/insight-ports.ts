@@ -20,7 +20,15 @@ export interface SeriesQuery {
 /** A row of a series with its group's place, 1 for the one that was charged most; those beyond `groupsMax` are one. */
 export type PlacedRow = SeriesRow & { readonly place: number };
 
+/** Calls that were not billed, by outcome. */
+export interface UnbilledCalls {
+  readonly voided: number;
+  readonly expired: number;
+}
+
 export interface UsageHoursStore {
+  /** Of the calls that a series of this query leaves out. */
+  unbilled(query: SeriesQuery): Promise<UnbilledCalls>;
   /** In the order of their starts, within one of their charges, the largest first. */
   series(query: SeriesQuery): Promise<PlacedRow[]>;
 }

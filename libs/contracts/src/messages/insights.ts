@@ -17,6 +17,13 @@ export const OTHER_GROUP = 'other';
 
 const management = managementBy('billing');
 
+export const unbilledCalls = z.object({
+  /** They failed, or were given up before there was anything to pay for. */
+  voided: count,
+  /** The edge that served them ended without a record. */
+  expired: count,
+});
+
 /**
  * What an account's settled calls used, by the day or hour (UTC) in which they were admitted, as far as the ledger is
  * settled. Times without a call have no row. Rows are in the order of their starts, within one the largest charge first.
@@ -59,6 +66,8 @@ export const billingUsageSeries = request({
           }),
         )
         .max(SERIES_ROWS_MAX),
+      /** Calls of the whole span that nobody paid for and no row counts. Billing of before this does not say it. */
+      unbilled: unbilledCalls.optional(),
     }),
     managementRefusal,
   ]),

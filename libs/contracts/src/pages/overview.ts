@@ -72,7 +72,11 @@ export const usageSeriesPoint = z.object({
   walletUsd: z.string(),
 });
 export type UsageSeriesPoint = z.infer<typeof usageSeriesPoint>;
-export const usageSeries = z.object({ data: z.array(usageSeriesPoint) });
+export const usageSeries = z.object({
+  data: z.array(usageSeriesPoint),
+  /** Calls of the whole span that are not billed, by outcome, and in no point; null: it cannot be said now. */
+  unbilled: z.object({ voided: z.int(), expired: z.int() }).nullable(),
+});
 export type UsageSeries = z.infer<typeof usageSeries>;
 
 export const refusalsQuery = z.object({ from: instant, to: instant });

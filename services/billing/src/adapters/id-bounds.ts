@@ -21,7 +21,7 @@ export function spanOf(ids: readonly string[]): [first: string, last: string] {
 }
 
 /** Ids carry 48 bits of milliseconds: a later bound is beyond all of them. */
-const ID_TIME_MS_MAX = 2 ** 48 - 1;
+export const ID_TIME_MS_MAX = 2 ** 48 - 1;
 
 /** The values of {@link WITHIN}, and `$4`, how many are asked for. */
 export function boundsOf({ from, to, before, limit }: PageQuery): unknown[] {

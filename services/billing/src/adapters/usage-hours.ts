@@ -1,8 +1,9 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
-import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
+import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { UsageRecord } from '../domain/facts.js';
 import type { PlacedRow, SeriesQuery, UsageHoursStore } from '../insight-ports.js';
 import { int8s, texts } from './binary-array.js';
+import { ID_TIME_MS_MAX } from './id-bounds.js';
 
 export const HOUR_MS = 3_600_000;
 
@@ -129,8 +130,28 @@ export function makeUsageHoursStore(pool: Pool): UsageHoursStore {
         },
         { readOnly: true },
       ),
+    async unbilled({ account, from, to, key, model, member }) {
+      const rows = await onPool(pool).query<{ outcome: string; calls: bigint }>(UNBILLED_SQL, [
+        account,
+        from,
+        Math.min(to, ID_TIME_MS_MAX),
+        key,
+        model,
+        member,
+      ]);
+      const of = (name: string): number => Number(rows.find(({ outcome }) => outcome === name)?.calls ?? 0);
+      return { voided: of('voided'), expired: of('expired') };
+    },
   };
 }
+
+/** In the words of the index `usage_records_unsettled`, which holds the few records that it reads. */
+const UNBILLED_SQL = `
+  SELECT outcome, count(*) AS calls FROM usage_records
+   WHERE account = $1 AND outcome IN ('voided', 'expired') AND outcome <> 'settled'
+     AND id >= uuid_floor($2::bigint) AND id < uuid_floor($3::bigint) AND ($4::text IS NULL OR key_id = $4)
+     AND ($5::text IS NULL OR model_id = $5) AND ($6::text IS NULL OR member_id = $6)
+   GROUP BY 1`;
 
 /** Enough for the sums of the longest series: else the server sorts all hours on its disk to group them. */
 const SUM_IN_MEMORY = `SET LOCAL work_mem = '64MB'`;

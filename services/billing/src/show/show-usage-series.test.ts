@@ -55,8 +55,12 @@ function callAt(hour: number, account: string, amount: number, changes: object =
 }
 
 async function series(account: string, changes: Partial<BodyOf<typeof billingUsageSeries>> = {}) {
+  return (await wholeSeries(account, changes)).rows;
+}
+
+async function wholeSeries(account: string, changes: Partial<BodyOf<typeof billingUsageSeries>> = {}) {
   const query = { account, from: DAY_START, to: DAY_START + 2 * DAY, by: 'day' as const, groupBy: 'none' as const };
-  return accepted(await world.dashboard.request(billingUsageSeries, { ...query, ...changes })).rows;
+  return accepted(await world.dashboard.request(billingUsageSeries, { ...query, ...changes }));
 }
 
 describe('usage over time', () => {
@@ -127,6 +131,21 @@ describe('usage over time', () => {
     expect(await charged({ model: 'acme/two', groupBy: 'member' })).toEqual([[`member-${account}`, 100]]);
   });
 
+  test('calls that were not billed are counted by outcome, within the same bounds and filters', async () => {
+    const failing = 'series-unbilled';
+    const lost = callAt(3, failing, 9, { key: 'k3' });
+    const others = [voided(callAt(1, failing, 0)), voided(callAt(26, failing, 0)), expired(lost)];
+    await settle(...others, callAt(1, failing, 30));
+    const unbilled = async (changes: object = {}) => (await wholeSeries(failing, changes)).unbilled;
+    expect(await unbilled()).toEqual({ voided: 2, expired: 1 });
+    expect(await unbilled({ to: DAY_START + DAY, groupBy: 'key' })).toEqual({ voided: 1, expired: 1 });
+    expect(await unbilled({ key: 'k3' })).toEqual({ voided: 0, expired: 1 });
+    expect(await unbilled({ member: 'nobody' })).toEqual({ voided: 0, expired: 0 });
+    await world.edge.store(usageRecorded, { shard: shardOfAccount(failing) }, { events: [lost] });
+    await until('the lost one is settled late', async () => (await series(failing))[0]?.calls === 2);
+    expect(await unbilled()).toEqual({ voided: 2, expired: 0 });
+  });
+
   test('a time that is too long or ends before it begins is refused', async () => {
     const ask = (changes: object) =>
       world.dashboard.request(billingUsageSeries, {
@@ -137,7 +156,7 @@ describe('usage over time', () => {
         groupBy: 'none' as const,
         ...changes,
       });
-    expect(await ask({})).toEqual({ rows: [] });
+    expect(await ask({})).toEqual({ rows: [], unbilled: { voided: 0, expired: 0 } });
     expect(await ask({ to: 400 * DAY + 1 })).toMatchObject({ refused: { code: 'invalid_request', param: 'from' } });
     expect(await ask({ by: 'hour' })).toMatchObject({ refused: { code: 'invalid_request', param: 'from' } });
     expect(await ask({ to: 0 })).toMatchObject({ refused: { code: 'invalid_request', param: 'to' } });

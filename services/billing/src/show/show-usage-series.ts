@@ -18,7 +18,7 @@ const ANSWER_BYTES_MAX = 900_000;
 /** JSON of a row without its group, with the largest numbers that are likely. */
 const ROW_BYTES = 220;
 
-/** What an account's settled calls used, as rows for a chart. */
+/** What an account's settled calls used, as rows for a chart, and how many others there were. */
 export async function showUsageSeries(
   store: UsageHoursStore,
   { account, from, to, by, groupBy, key, model, member }: ReceivedOf<typeof billingUsageSeries>,
@@ -27,7 +27,7 @@ export async function showUsageSeries(
   if (to <= from) return refuse('invalid_request', 'the series ends before it begins', 'to');
   if (to - from > longest)
     return refuse('invalid_request', `a series by the ${by} covers ${longest / DAY_MS} days at most`, 'from');
-  const rows = await store.series({
+  const query = {
     account,
     from: Math.floor(from / HOUR_MS) * HOUR_MS,
     to: Math.ceil(to / HOUR_MS) * HOUR_MS,
@@ -37,8 +37,9 @@ export async function showUsageSeries(
     model: model ?? null,
     member: member ?? null,
     groupsMax: SERIES_GROUPS_MAX,
-  });
-  return { rows: groupBy === 'none' ? rows.map(withoutPlace) : fitRows(rows) };
+  } as const;
+  const [rows, unbilled] = await Promise.all([store.series(query), store.unbilled(query)]);
+  return { rows: groupBy === 'none' ? rows.map(withoutPlace) : fitRows(rows), unbilled };
 }
 
 /** Names as many of the largest groups as fit into one answer, and joins the rest. */
