@@ -41,7 +41,8 @@ try {
   system = started;
   system.announce(demo.apiKey);
   const { mailboxUrl } = system;
-  const facts = { stateDirectory, isDefaultState: args.state === undefined, mailboxUrl, demoPassword: demo.password };
+  const isDefaultState = args.state === undefined;
+  const facts = { stateDirectory, isDefaultState, mailboxUrl, demoPassword: demo.password, demoModel: demo.model };
   console.log(readyText(system.running(), facts));
 } catch (error) {
   // A start that was given up leaves nothing, and what it broke on the way is no news.

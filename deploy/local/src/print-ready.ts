@@ -7,12 +7,14 @@ export interface ReadyFacts {
   readonly mailboxUrl: string;
   /** Null: there is no demo person. */
   readonly demoPassword: string | null;
+  /** That a call can name; null: none. */
+  readonly demoModel: string | null;
 }
 
 /** What a newcomer needs, with commands to paste; the last line is the one that programs wait for. */
 export function readyText(
   running: RunningFile,
-  { stateDirectory, isDefaultState, mailboxUrl, demoPassword }: ReadyFacts,
+  { stateDirectory, isDefaultState, mailboxUrl, demoPassword, demoModel }: ReadyFacts,
 ): string {
   const key = running.demoApiKey;
   const lines = [
@@ -36,20 +38,18 @@ export function readyText(
     lines.push(
       `demo API key       ${key}`,
       '',
-      'Try it:',
-      '',
-      curl(running, key, false),
-      '',
-      curl(running, key, true),
+      ...(demoModel === null
+        ? ['No demo model can be called now: none has a source that leads to the simulated provider.']
+        : ['Try it:', '', curl(running, key, demoModel, false), '', curl(running, key, demoModel, true)]),
       '',
       ledger(isDefaultState ? '' : ` --state '${stateDirectory}'`),
     );
   return [...lines, '', 'Ctrl-C stops everything in order.', `ready: ${running.edgeUrl}`].join('\n');
 }
 
-function curl(running: RunningFile, key: string, stream: boolean): string {
+function curl(running: RunningFile, key: string, model: string, stream: boolean): string {
   const body = {
-    model: 'openai/gpt-4o-mini',
+    model,
     messages: [{ role: 'user', content: 'Say hello.' }],
     ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   };

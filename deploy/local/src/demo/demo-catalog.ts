@@ -1,5 +1,6 @@
 import type { Endpoint } from '@gateway/contracts/messages';
 import type { ModelSpec, PricesSpec, ProviderSpec, SourceSpec } from '@gateway/contracts/operator';
+import { formatUsd, parseUsd } from '@gateway/metering';
 
 /** A catalog to try the gateway with. Names and prices are plausible; every source is the provider simulator. */
 export const DEMO_PROVIDERS: readonly { id: string; spec: ProviderSpec }[] = [
@@ -71,7 +72,10 @@ export const DEMO_MODELS: readonly DemoModel[] = [
   {
     id: 'anthropic/claude-haiku-4.5',
     provider: 'anthropic',
-    spec: chat('Claude Haiku 4.5', 200_000, usd('1.00', '5.00', '0.10', '1.25')),
+    spec: chat('Claude Haiku 4.5', 200_000, {
+      ...usd('1.00', '5.00', '0.10', '1.25'),
+      cacheWrite1hPerMillion: '2.00',
+    }),
     endpoints: MESSAGES,
     sources: 1,
   },
@@ -133,6 +137,25 @@ export const DEMO_MODELS: readonly DemoModel[] = [
   },
 ];
 
+/** Of each price, in percent, that the simulated providers charge the deployment: the margin can be seen. */
+const COST_PERCENT = [80, 85] as const;
+
+/** What a provider charges for what customers pay these prices for. */
+export function costsOf(prices: PricesSpec, percent: number): PricesSpec {
+  const { tiers, perCall: _, effectiveFrom: __, ...figures } = prices;
+  const share = <T extends object>(of: T): T =>
+    Object.fromEntries(
+      Object.entries(of).map(([name, usd]) => [
+        name,
+        typeof usd === 'string' ? formatUsd((parseUsd(usd) * BigInt(percent)) / 100n) : usd,
+      ]),
+    ) as T;
+  return { ...share(figures), ...(tiers && { tiers: tiers.map(share) }) };
+}
+
+/** What customers do not pay for yet costs something all the same. */
+const UNPRICED_COSTS = usd('0.40', '0.80');
+
 /** One way to reach a demo model: a listener of the simulator, the first one preferred. */
 export function demoSource(model: DemoModel, listener: 0 | 1, baseUrl: string): Omit<SourceSpec, 'weight' | 'enabled'> {
   return {
@@ -145,5 +168,6 @@ export function demoSource(model: DemoModel, listener: 0 | 1, baseUrl: string): 
     streamUsage: true,
     cancelStopsBilling: model.provider === 'open-models',
     totalExtra: 'reasoning',
+    costs: model.spec.prices ? costsOf(model.spec.prices, COST_PERCENT[listener]) : UNPRICED_COSTS,
   };
 }

@@ -7,6 +7,7 @@ import {
   accountsListAccounts,
   billingAddWalletEntry,
   catalogApply,
+  catalogGetModel,
   catalogGetSource,
   catalogPutSource,
 } from '@gateway/contracts/messages';
@@ -14,11 +15,13 @@ import { readMail, type Mailbox } from '@gateway/mailbox';
 import { publicHalfOf, Secret, sealTo } from '@gateway/service-kit';
 import type { LocalSystem } from '../local-system.js';
 import { keepSecrets } from '../secrets.js';
+import { firstModel, type DemoModelNow } from './first-model.js';
 import { DEMO_MODELS, DEMO_PROVIDERS, demoSource } from './demo-catalog.js';
 
 const ACTOR = 'local-start';
 const DEMO_CREDIT_USD = '25.00';
 export const DEMO_EMAIL = 'demo@example.com';
+const USUAL_MODEL = 'openai/gpt-4o-mini';
 const DEMO_PASSWORD_BYTES = 12;
 const MAIL_MS_MAX = 30_000;
 const MAIL_LOOK_MS = 50;
@@ -29,6 +32,8 @@ export interface DemoData {
   readonly apiKey: string | null;
   /** Of {@link DEMO_EMAIL} in the dashboard; null: there is no such person. */
   readonly password: string | null;
+  /** That a first call can name at this moment; null: none, or there is no demo. */
+  readonly model: string | null;
 }
 
 /**
@@ -47,13 +52,16 @@ export async function seedDemo(system: LocalSystem, stateDirectory: string, forc
     const given = Object.values(system.servers).some((server) => server.rung === 'url');
     if (total > 0 && system.secrets.demoApiKey !== null) await pointSources(bus, system, stateDirectory);
     const { demoApiKey, demoPassword } = system.secrets;
-    if (total > 0 || (given && !force)) return { seeded: false, apiKey: demoApiKey, password: demoPassword };
+    if (total > 0 || (given && !force)) {
+      const model = demoApiKey === null ? null : await reachable(bus, system);
+      return { seeded: false, apiKey: demoApiKey, password: demoPassword, model };
+    }
     await seedCatalog(bus, system);
     const password = await signUpDemo(system);
     const apiKey = await seedAccount(bus, system.secrets.keyPepper);
     const demoProviderUrls = system.running().providerUrls;
     keepSecrets(stateDirectory, { ...system.secrets, demoApiKey: apiKey, demoPassword: password, demoProviderUrls });
-    return { seeded: true, apiKey, password };
+    return { seeded: true, apiKey, password, model: await reachable(bus, system) };
   } finally {
     await bus.drain(1_000);
   }
@@ -88,6 +96,25 @@ async function pointSources(bus: Bus, system: LocalSystem, stateDirectory: strin
     accepted(await bus.request(catalogPutSource, { id, spec, actor: ACTOR }));
   }
   keepSecrets(stateDirectory, { ...system.secrets, demoProviderUrls: providerUrls });
+}
+
+/** A model for the commands that are printed. */
+async function reachable(bus: Bus, system: LocalSystem): Promise<string | null> {
+  const sourceIds = demoSources(system).map(({ id, spec }) => ({ id, modelId: spec.modelId }));
+  const models = DEMO_MODELS.map(async ({ id }): Promise<DemoModelNow> => {
+    const answer = await bus.request(catalogGetModel, { id });
+    if ('refused' in answer) return { model: null, sources: [] };
+    const wanted = sourceIds.filter(({ modelId }) => modelId === id);
+    const sources = await Promise.all(wanted.map((source) => bus.request(catalogGetSource, { id: source.id })));
+    return { model: answer.model, sources: sources.flatMap((one) => ('refused' in one ? [] : [one.source])) };
+  });
+  const usualFirst = (await Promise.all(models)).sort((one, other) => placeOf(one) - placeOf(other));
+  return firstModel(usualFirst, system.running().providerUrls);
+}
+
+/** The model that the README names comes first. */
+function placeOf({ model }: DemoModelNow): number {
+  return model?.id === USUAL_MODEL ? 0 : 1;
 }
 
 function demoSources(system: LocalSystem): { id: string; spec: ReturnType<typeof demoSource> }[] {
