@@ -87,7 +87,7 @@ const rows = [
     walletNanoUsd: 1_500_000_000,
   },
 ];
-export const SERIES = { 'billing.usage-series': { rows } };
+export const SERIES = { 'billing.usage-series': { rows, unbilled: { voided: 3, expired: 1 } } };
 const KEY_MONTHS = { 'billing.key-months': { rows: [{ key: 'key_1', chargedNanoUsd: 1_500_000_000 }] } };
 export const DECIDING = {
   'admission.usage': {
@@ -369,7 +369,11 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
   },
   listModels: {
     path: '/accounts/{account}/models',
-    answers: { 'catalog.list-models': { models: [MODEL], ...last }, ...DECIDING },
+    answers: {
+      'catalog.list-models': { models: [MODEL], ...last },
+      'catalog.source-health': { sources: [], ...last },
+      ...DECIDING,
+    },
     status: 200,
     schema: pageModels,
   },

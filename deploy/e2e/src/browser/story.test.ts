@@ -264,7 +264,7 @@ test('billing and the operator pages show the same money; an operator suspends a
   for (const [name, text] of [
     ['Models', model.id],
     ['Sources', 'Upstream sources'],
-    ['Open slots', /call|Nothing runs/],
+    ['Running calls', /call|Nothing runs/],
     ['Audit log', 'operator:root'],
   ] as const) {
     await page.getByRole('link', { name }).click();

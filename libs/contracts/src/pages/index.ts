@@ -3,6 +3,7 @@ export type {
   AccountView,
   AlertView,
   AuditEntryView,
+  AuditKind,
   KeyView,
   LedgerTransactionView,
   MemberView,

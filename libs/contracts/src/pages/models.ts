@@ -5,6 +5,8 @@ const perMillion = {
   inputPerMillion: z.string(),
   cachedInputPerMillion: z.string(),
   cacheWritePerMillion: z.string(),
+  /** Written for an hour instead of five minutes. */
+  cacheWrite1hPerMillion: z.string(),
   outputPerMillion: z.string(),
 };
 
@@ -16,6 +18,8 @@ export const pageModel = z.object({
   allowed: z.boolean(),
   /** False: it is switched off, or no source serves it; money does not change that. */
   available: z.boolean(),
+  /** The last try of every source of it that was tried lately failed: a call would fail as well, most likely. */
+  failing: z.boolean(),
   contextLength: z.int().nullable(),
   maxOutputTokens: z.int().nullable(),
   /** Null: it has no price now and cannot be called. */

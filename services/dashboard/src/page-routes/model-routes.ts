@@ -1,13 +1,15 @@
-import { catalogListModels } from '@gateway/contracts/messages';
+import { catalogListModels, catalogSourceHealth } from '@gateway/contracts/messages';
 import {
   isRefusal,
   PAGE_LIMIT_MAX,
   type ManagementRefusal,
   type ModelView,
   type PricesSpec,
+  type SourceHealthView,
 } from '@gateway/contracts/operator';
 import type { PageModel, PageModels } from '@gateway/contracts/pages';
 import type { PagesDoor } from '../page-ports.js';
+import { failingModelsOf } from './failing-models.js';
 import { accountRoute, type PageHandled } from '../pages/page-route.js';
 import { decidingState, type DecidingState } from './deciding-state.js';
 
@@ -20,9 +22,14 @@ export const MODEL_PAGE_ROUTES = [
     method: 'GET',
     path: '/models',
     async handle(request): Promise<PageHandled> {
-      const [models, state] = await Promise.all([allModels(request.door), decidingState(request)]);
+      const { door } = request;
+      const [models, state, failing] = await Promise.all([
+        allModels(door),
+        decidingState(request),
+        failingModels(door),
+      ]);
       if (isRefusal(models)) return models;
-      const data = models.filter(({ active }) => active).map((model) => viewOf(model, state));
+      const data = models.filter(({ active }) => active).map((model) => viewOf(model, state, failing));
       return { status: 200, body: { data } satisfies PageModels };
     },
   }),
@@ -41,11 +48,29 @@ async function allModels(door: PagesDoor): Promise<ModelView[] | ManagementRefus
   return models;
 }
 
+/** Empty where the edges' memory cannot be read: it is a hint. */
+async function failingModels(door: PagesDoor): Promise<ReadonlySet<string>> {
+  const entries: SourceHealthView[] = [];
+  let cursor: string | null = null;
+  for (let page = 1; page <= PAGES_MAX; page += 1) {
+    const answer: Awaited<ReturnType<typeof askHealth>> = await askHealth(door, cursor);
+    if (answer === null || isRefusal(answer)) return new Set();
+    entries.push(...answer.sources);
+    if (answer.nextCursor === null) break;
+    cursor = answer.nextCursor;
+  }
+  return failingModelsOf(entries);
+}
+
+function askHealth(door: PagesDoor, cursor: string | null) {
+  return door.services.request(catalogSourceHealth, { cursor, limit: PAGE_LIMIT_MAX }).catch(() => null);
+}
+
 function askPage(door: PagesDoor, cursor: string | null) {
   return door.services.request(catalogListModels, { cursor, limit: PAGE_LIMIT_MAX });
 }
 
-function viewOf(model: ModelView, state: DecidingState | null): PageModel {
+function viewOf(model: ModelView, state: DecidingState | null, failing: ReadonlySet<string>): PageModel {
   const { id, displayName, kind, available, contextLength, maxOutputTokens, prices } = model;
   const isPaid = state !== null && ((state.walletNanoUsd ?? 0) > 0 || isInPlan(state, id));
   return {
@@ -54,6 +79,7 @@ function viewOf(model: ModelView, state: DecidingState | null): PageModel {
     kind,
     allowed: isPaid && available && prices !== null,
     available,
+    failing: failing.has(id),
     contextLength,
     maxOutputTokens,
     prices: prices && pricesOf(prices),
@@ -70,6 +96,7 @@ function pricesOf({ perCall, tiers, ...prices }: PricesSpec): NonNullable<PageMo
     inputPerMillion: of.inputPerMillion,
     cachedInputPerMillion: of.cachedInputPerMillion ?? of.inputPerMillion,
     cacheWritePerMillion: of.cacheWritePerMillion ?? of.inputPerMillion,
+    cacheWrite1hPerMillion: of.cacheWrite1hPerMillion ?? of.inputPerMillion,
     outputPerMillion: of.outputPerMillion,
   });
   return {

@@ -40,7 +40,8 @@ export const SERIES_ROUTES = [
       const groups = answer.rows.flatMap(({ group }) => (group === null || group === OTHER_GROUP ? [] : [group]));
       const ids = { keys: groupBy === 'key' ? groups : [], members: groupBy === 'member' ? groups : [] };
       const names = await namesOf(door.services, account.id, ids);
-      const body: UsageSeries = { data: answer.rows.map((row) => pointOf(row, groupBy, names)) };
+      const data = answer.rows.map((row) => pointOf(row, groupBy, names));
+      const body: UsageSeries = { data, unbilled: answer.unbilled ?? null };
       return { status: 200, body };
     },
   }),

@@ -20,6 +20,9 @@ const LARGE_CALLS = 2_000;
 /** A page that waits says itself what it waits for; a busy machine is no failure. */
 jest.setTimeout(120_000);
 
+/** Pixels: four lines of text, in the largest cells. */
+const TALLEST_ROW = 104;
+
 const chromium = findChromium();
 if (chromium === null) console.warn(`The tests in a browser are skipped. ${NO_CHROMIUM}`);
 const test = chromium === null ? jestTest.skip : jestTest;
@@ -170,7 +173,7 @@ test('keys: made with what cannot be changed later said, the secret shown once, 
 
   await button(page, 'Actions of report').click();
   await page.getByRole('menuitem', { name: 'Revoke' }).click();
-  await see(page, 'This cannot be taken back');
+  await see(page, "This can't be undone");
   expect(await dialog(page).getByRole('button', { name: 'Revoke key' }).isDisabled()).toBe(true);
   await page.getByLabel(/to confirm/).fill('report');
   await dialog(page).getByRole('button', { name: 'Revoke key' }).click();
@@ -180,6 +183,7 @@ test('keys: made with what cannot be changed later said, the secret shown once, 
   await page
     .getByRole('row', { name: /report/ })
     .getByText('Revoked')
+    .filter({ visible: true })
     .waitFor();
 });
 
@@ -326,7 +330,7 @@ test('billing: ledger and statement, a webhook with its secret once, a wrong add
   await see(page, 'Funds added');
   await page.getByRole('tab', { name: 'Statements' }).click();
   await see(page, 'Closing balance');
-  await page.getByRole('tab', { name: 'Alerts and webhook' }).click();
+  await page.getByRole('tab', { name: 'Alerts' }).click();
   await see(page, 'Cap of key nightly-summaries');
   await page.getByLabel('Address').fill('http://example.com/hook');
   await button(page, 'Add webhook').click();
@@ -425,13 +429,102 @@ test('operator: signs in, finds an account, credits and suspends it, sees source
   await page.getByRole('link', { name: 'Sources' }).click();
   // The second one is beyond the first page of health.
   await page.getByText('Breaker open').nth(1).waitFor();
-  await page.getByRole('link', { name: 'Open slots' }).click();
-  await see(page, 'Edge is silent');
+  await page.getByRole('link', { name: 'Running calls' }).click();
+  await see(page, 'No heartbeat');
   await page.getByRole('link', { name: 'Audit log' }).click();
-  await button(page, /show change/)
+  await button(page, /show entry/)
     .first()
     .click();
-  await dialog(page).getByRole('heading', { name: 'Before' }).waitFor();
+  await dialog(page).getByText('203.0.113.0/24').waitFor();
+});
+
+test('operator: the audit log is filtered by kind and account, and says where each entry came from', async () => {
+  const page = await open('large', '/operator/audit');
+  const rows = page.getByRole('table').locator('tbody tr');
+  const actions = async () => new Set(await rows.locator('th > div:first-child').allTextContents());
+  await page.getByText('Refused', { exact: true }).click();
+  await page.waitForURL(/kind=refused/);
+  await page.getByText('Create key').first().waitFor({ state: 'detached' });
+  expect(await actions()).toEqual(new Set(['Sign in']));
+  await page.getByText('Changes', { exact: true }).click();
+  await see(page, 'Put source');
+  expect(await actions()).toEqual(new Set(['Create key', 'Add wallet entry', 'Put source', 'Revoke key']));
+  const from = rows.first().locator('td').last();
+  expect(await from.innerText()).toMatch(/^203\.0\.113\.0\/24\nMozilla.*\nrequest [0-9a-f-]{10}…[0-9a-f-]{6}$/);
+  await page.getByRole('combobox', { name: 'Only of this account' }).fill('acc_large');
+  await page.getByRole('option', { name: /acc_large|Harbour/ }).click();
+  await page.waitForURL(/account=acc_large/);
+  await page
+    .getByRole('link', { name: /^acc_01/ })
+    .first()
+    .waitFor({ state: 'detached' });
+  expect(new Set(await rows.locator('td:nth-child(4)').allTextContents())).toEqual(new Set(['acc_large']));
+  await button(page, /show entry/)
+    .first()
+    .click();
+  await see(page, 'Request id');
+  await page.goto('/operator/accounts/acc_large');
+  await page.locator('.page-head').getByRole('link', { name: 'Audit log' }).click();
+  await page.waitForURL(/audit\?account=acc_large/);
+});
+
+test.each([1_280, 390])(
+  'no table of the operator or of keys needs scrolling or tall rows, %i pixels wide',
+  async (width) => {
+    const page = await open('large', '/operator', { width });
+    const found: Record<string, unknown> = {};
+    await visit(page, [...OPERATOR_PAGES, '/keys'], async (path) => {
+      const over = await page
+        .locator('.table-wrap')
+        .evaluateAll((all) => all.map((one) => one.scrollWidth - one.clientWidth));
+      const tall = await page
+        .locator('table.data tbody tr')
+        .evaluateAll(
+          (rows, height) => rows.filter((row) => row.getBoundingClientRect().height > height).length,
+          TALLEST_ROW,
+        );
+      if (Math.max(0, ...over) > 0 || tall > 0) found[path] = { over, tall };
+    });
+    expect(found).toEqual({});
+  },
+);
+
+test('a key can be rotated on a phone', async () => {
+  const page = await open('large', '/keys', { width: 390 });
+  const menu = button(page, 'Actions of ci');
+  await menu.scrollIntoViewIfNeeded();
+  const box = await menu.boundingBox();
+  expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThanOrEqual(390);
+  expect(box?.width).toBeGreaterThanOrEqual(32);
+  await menu.click();
+  await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
+  await see(page, 'The old secret stops at once');
+});
+
+test('overview: calls that failed are in a figure of their own, which leads to them', async () => {
+  const page = await open('large', '/');
+  await page.locator('.recharts-bar-rectangle').first().waitFor();
+  const day = 86_400_000;
+  const span = `from=${new Date(Date.now() - 40 * day).toISOString()}&to=${new Date(Date.now() + day).toISOString()}`;
+  const path = `/api/accounts/acc_large/usage-series?${span}&by=day&groupBy=none`;
+  const { unbilled } = (await (await page.request.get(path)).json()) as { unbilled: { voided: number } };
+  expect(unbilled.voided).toBeGreaterThan(0);
+  const figure = page.locator('.totals > div').filter({ hasText: 'Failed calls' });
+  expect(Number(await figure.locator('dd').innerText())).toBeGreaterThan(0);
+  await figure.getByRole('link').click();
+  await page.waitForURL(/usage\?outcome=voided/);
+  await page.getByRole('table').getByText('Failed').first().waitFor();
+  expect(await page.getByRole('table').getByText('Billed', { exact: true }).count()).toBe(0);
+});
+
+test('the first call that is suggested names no model whose provider does not answer', async () => {
+  const page = await open('small', '/models');
+  await page
+    .getByRole('row', { name: /openai\/gpt-4o-mini/ })
+    .getByText('Failing now')
+    .waitFor();
+  await page.goto('/quick-start');
+  await see(page, '"model": "meta/llama-3.3-70b-instruct"');
 });
 
 test('an error carries its request id and the way to try again; times are UTC with the local one on hover', async () => {

@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type {
   AccountView,
   AuditEntryView,
+  AuditKind,
   KeyView,
   ModelView,
   SlotView,
@@ -72,8 +73,12 @@ export const useAccountKeys = (id: string) =>
 
 export const useCatalogModels = () => useList<ModelView>(['operator', 'models'], path('/models'));
 export const useSources = () => useList<SourceView>(['operator', 'sources'], path('/sources'));
-export const useAudit = (accountId: string) =>
-  useList<AuditEntryView>(['operator', 'audit'], path('/audit'), accountId === '' ? {} : { accountId });
+/** Null: of every account, of every kind. */
+export const useAudit = (accountId: string | null, kind: AuditKind | null) =>
+  useList<AuditEntryView>(['operator', 'audit'], path('/audit'), {
+    ...(accountId !== null && { accountId }),
+    ...(kind !== null && { kind }),
+  });
 
 /** Pages of health that are read: ten thousand, one for each source that an edge has tried. */
 const HEALTH_PAGES_MAX = 50;

@@ -13,7 +13,6 @@ import type {
   Refusals,
   UsageLookup,
   UsageSeries,
-  UsageSeriesPoint,
   WebhookDeliveryView,
   WebhookView,
 } from '@gateway/contracts/pages';
@@ -70,9 +69,9 @@ export type SeriesGroup = 'none' | 'model' | 'key' | 'member';
 export const useSeries = (account: string, span: Span, groupBy: SeriesGroup) =>
   useQuery({
     queryKey: ['account', account, 'series', span.from, span.to, span.by, groupBy],
-    queryFn: async (): Promise<UsageSeriesPoint[]> => {
+    queryFn: (): Promise<UsageSeries> => {
       const query = { from: span.from, to: span.to, by: span.by, groupBy };
-      return (await request<UsageSeries>(`/accounts/${account}/usage-series`, { query })).data;
+      return request<UsageSeries>(`/accounts/${account}/usage-series`, { query });
     },
     staleTime: FRESH_MS,
     refetchInterval: LIVE_MS,

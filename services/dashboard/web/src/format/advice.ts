@@ -52,7 +52,7 @@ const OF_PAGES: Readonly<Record<string, Advice>> = {
   too_many_attempts: { title: 'Too many attempts', next: 'Wait a while before you try again.' },
   invalid_credentials: {
     title: 'Address and password do not match',
-    next: 'Check both, or have a new password set by mail.',
+    next: 'Check both, or reset your password.',
   },
   token_invalid: {
     title: 'This link does not work any more',

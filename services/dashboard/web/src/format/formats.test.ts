@@ -1,4 +1,8 @@
 import { expect, test } from '@jest/globals';
+import type { PageModel } from '@gateway/contracts/pages';
+import { chooseModels } from '../pages/quick-start/choose-models.js';
+import { callAdvice } from './advice.js';
+import { PICKED_MAX, pick } from './pick.js';
 import { spanOf, startsOf } from './range.js';
 import { codeSnippets, toolSnippets } from './snippets.js';
 import { formatAgo, formatCountDown, formatDuration, formatShortUtc, formatUtc, recentMonths } from './time.js';
@@ -59,4 +63,55 @@ test('snippets have the addresses of the deployment; without the messages protoc
   expect(ids(null)).toEqual(['curl', 'python', 'javascript', 'codex', 'aider', 'opencode']);
   expect(ids('https://g')).toEqual(expect.arrayContaining(['messages', 'claude-code']));
   for (const { code } of codeSnippets(facts)) expect(code).toContain('https://g/v1');
+});
+
+test('a provider that refuses the gateway: nobody is said to have been told of it', () => {
+  const { title, next } = callAdvice('upstream_auth_error');
+  expect(`${title}. ${next}`).toBe(
+    'Provider refused the gateway. Your key is fine: the credential of the gateway is not. Tell whoever runs it, with the request id.',
+  );
+});
+
+test('a long list is searched, drawn in part, and says how much it leaves out', () => {
+  const options = Array.from({ length: PICKED_MAX + 11 }, (_, index) => ({
+    value: `${index}`,
+    label: `Model ${index}`,
+  }));
+  const shown = pick(options, '');
+  expect(shown).toHaveLength(PICKED_MAX + 1);
+  expect(shown.at(-1)).toEqual({ value: '…more', label: '11 more: type to search', disabled: true });
+  expect(pick(options, ' model 6').map(({ label }) => label)).toEqual(['Model 6', 'Model 60']);
+  expect(pick(options, 'none')).toEqual([]);
+});
+
+test('the suggested model can be paid, is switched on, and its provider answers; of those the cheapest', () => {
+  const model = (id: string, price: string, changes: Partial<PageModel> = {}): PageModel => ({
+    id,
+    displayName: id,
+    kind: 'chat',
+    allowed: true,
+    available: true,
+    failing: false,
+    contextLength: null,
+    maxOutputTokens: null,
+    prices: {
+      inputPerMillion: price,
+      cachedInputPerMillion: price,
+      cacheWritePerMillion: price,
+      cacheWrite1hPerMillion: price,
+      outputPerMillion: price,
+      perCall: '0',
+      tiers: [],
+    },
+    ...changes,
+  });
+  const good = model('lab/good', '5');
+  const messages = model('anthropic/one', '9');
+  const both = { model: 'lab/good', messagesModel: 'anthropic/one' };
+  expect(chooseModels([messages, good, model('lab/dear', '6')])).toEqual(both);
+  expect(chooseModels([messages, good, model('lab/dead', '1', { failing: true })])).toEqual(both);
+  expect(chooseModels([messages, good, model('lab/off', '1', { allowed: false, available: false })])).toEqual(both);
+  expect(chooseModels([messages, model('lab/dead', '1', { failing: true })]).model).toBe('anthropic/one');
+  expect(chooseModels([model('anthropic/dead', '1', { failing: true }), good]).messagesModel).toBe('lab/good');
+  expect(chooseModels([model('lab/dead', '1', { failing: true })]).model).toBe('lab/dead');
 });

@@ -29,15 +29,14 @@ export function curlSnippet({ chatBaseUrl, model }: SnippetFacts): Snippet {
     id: 'curl',
     label: 'curl',
     language: 'shell',
-    hint: 'Answers piece by piece; leave "stream" out for one JSON object.',
+    hint: 'Prints one JSON object. Add "stream": true to get the answer piece by piece.',
     code: `curl ${chatBaseUrl}/chat/completions \\
   -H "Authorization: Bearer $${KEY_VARIABLE}" \\
   -H "Content-Type: application/json" \\
   -d '{
     "model": "${model}",
     "messages": [{"role": "user", "content": "Say hello."}],
-    "max_tokens": 200,
-    "stream": true
+    "max_tokens": 200
   }'`,
   };
 }

@@ -1,13 +1,19 @@
-import { Menu } from '@mantine/core';
+import { Menu, TextInput } from '@mantine/core';
+import { useState } from 'react';
 import { Icon } from '../ui/icons.js';
 import { useCurrent } from './current-account.js';
+
+/** From so many accounts on they are searched; no more are drawn. */
+const SHOWN_MAX = 8;
 
 /** The account one works on; a menu when there are several. */
 export function AccountMenu() {
   const { account, accounts, choose } = useCurrent();
+  const [text, setText] = useState('');
   if (accounts.length < 2) return null;
+  const found = accounts.filter(({ name }) => name.toLowerCase().includes(text.trim().toLowerCase()));
   return (
-    <Menu position="bottom-start" width="target">
+    <Menu position="bottom-start" width="target" onClose={() => setText('')}>
       <Menu.Target>
         <button type="button" className="person boxed">
           <span className="names">
@@ -19,7 +25,21 @@ export function AccountMenu() {
         </button>
       </Menu.Target>
       <Menu.Dropdown>
-        {accounts.map((entry) => (
+        {accounts.length > SHOWN_MAX && (
+          <TextInput
+            aria-label="Search your accounts"
+            placeholder="Search"
+            size="xs"
+            mb={4}
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+            // The menu would take letters for the names of its entries.
+            onKeyDown={(event) => {
+              if (event.key !== 'ArrowDown' && event.key !== 'Escape') event.stopPropagation();
+            }}
+          />
+        )}
+        {found.slice(0, SHOWN_MAX).map((entry) => (
           <Menu.Item
             key={entry.id}
             onClick={() => choose(entry.id)}
@@ -31,6 +51,8 @@ export function AccountMenu() {
             <span className="tiny muted">{about(entry)}</span>
           </Menu.Item>
         ))}
+        {found.length === 0 && <Menu.Label>No match</Menu.Label>}
+        {found.length > SHOWN_MAX && <Menu.Label>{found.length - SHOWN_MAX} more: type to search</Menu.Label>}
       </Menu.Dropdown>
     </Menu>
   );

@@ -25,7 +25,7 @@ const ENTRIES: NavEntry[] = [
   { to: '/operator', label: 'Accounts', icon: 'team' },
   { to: '/operator/models', label: 'Models', icon: 'models' },
   { to: '/operator/sources', label: 'Sources', icon: 'server' },
-  { to: '/operator/slots', label: 'Open slots', icon: 'slots' },
+  { to: '/operator/slots', label: 'Running calls', icon: 'slots' },
   { to: '/operator/audit', label: 'Audit log', icon: 'audit' },
 ];
 

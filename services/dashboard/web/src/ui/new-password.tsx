@@ -18,7 +18,7 @@ export function NewPassword({ label = 'Password', name = 'password', value, erro
     <PasswordInput
       label={label}
       name={name}
-      description={`At least ${PASSWORD_CHARS_MIN} characters. A few words that you remember are better than a short riddle.`}
+      description={`Use ${PASSWORD_CHARS_MIN} or more characters. A short phrase works well.`}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
       autoComplete="new-password"

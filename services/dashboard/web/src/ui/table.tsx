@@ -11,6 +11,8 @@ export interface Column {
    * column say it themselves, by the class `wide-only`.
    */
   readonly wide?: boolean | 'own';
+  /** Stays at the right edge while the others scroll below it; its cells say it themselves, by the class `pinned`. */
+  readonly pinned?: boolean;
 }
 
 interface TableProps {
@@ -27,13 +29,7 @@ export function Table({ label, columns, children }: TableProps) {
         <thead>
           <tr>
             {columns.map((column, index) => (
-              <th
-                key={index}
-                scope="col"
-                className={[column.right === true ? 'right' : '', column.wide === 'own' ? 'wide-only' : '']
-                  .join(' ')
-                  .trim()}
-              >
+              <th key={index} scope="col" className={headClass(column)}>
                 {column.silent === true ? <span className="hidden-text">{column.label}</span> : column.label}
               </th>
             ))}
@@ -43,6 +39,12 @@ export function Table({ label, columns, children }: TableProps) {
       </table>
     </div>
   );
+}
+
+function headClass({ right, wide, pinned }: Column): string {
+  return [right === true && 'right', wide === 'own' && 'wide-only', pinned === true && 'pinned']
+    .filter(Boolean)
+    .join(' ');
 }
 
 /** Cells know no columns: the table has a class for each place that is left out on a phone. */
@@ -63,7 +65,7 @@ export function TableFoot({ shown, noun, hasMore, isLoading, more }: MoreProps) 
   return (
     <div className="card-foot row apart">
       <span className="muted small num" aria-live="polite">
-        {shown.toLocaleString('en-US')} {noun} shown{hasMore ? '' : ' — that is all'}
+        {shown.toLocaleString('en-US')} {noun} shown{hasMore ? '; there are more' : ''}
       </span>
       {hasMore && (
         <Button variant="default" size="xs" loading={isLoading} onClick={more}>

@@ -114,7 +114,7 @@ function ChangePassword() {
         {isFormError(change.error, ['newPassword']) && <ErrorNotice error={change.error} />}
         {change.isSuccess && <Notice tone="good" announced title="The new password is set" />}
         <PasswordInput
-          label="Present password"
+          label="Current password"
           autoComplete="current-password"
           required
           value={oldPassword}

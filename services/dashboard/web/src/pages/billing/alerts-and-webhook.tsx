@@ -44,11 +44,11 @@ export function AlertsAndWebhook() {
             <Table
               label="Alerts"
               columns={[
-                { label: 'Raised' },
-                { label: 'Limit' },
-                { label: 'Reached' },
+                { label: 'Time' },
+                { label: 'What' },
+                { label: 'Threshold' },
                 { label: 'Used', right: true, wide: true },
-                { label: 'Of', right: true },
+                { label: 'Limit', right: true },
                 { label: 'Period ends', wide: true },
               ]}
             >

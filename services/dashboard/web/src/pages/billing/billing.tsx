@@ -15,7 +15,7 @@ const TABS = [
   { value: 'funds', label: 'Funds and plan' },
   { value: 'ledger', label: 'Ledger' },
   { value: 'statements', label: 'Statements' },
-  { value: 'alerts', label: 'Alerts and webhook' },
+  { value: 'alerts', label: 'Alerts' },
 ] as const;
 
 /** Where the links in error messages lead: what is missing stands first. */

@@ -3,16 +3,16 @@ import type { LedgerTransactionView } from '@gateway/contracts/pages';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { useLedger } from '../../api/queries.js';
-import { nanoToText, parseNano } from '../../format/usd.js';
+import { nanoToText, parseNano, placesOf } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Amount } from '../../ui/amount.js';
 import { Bones, Empty } from '../../ui/empty.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { Card } from '../../ui/page.js';
+import { ShortId, shortId } from '../../ui/short-id.js';
 import { Table, TableFoot } from '../../ui/table.js';
 import { ShortTime } from '../../ui/time.js';
 
-const EXACT_PLACES = 2;
 type Shown = 'with' | 'without';
 
 /** Every movement of money, newest first. */
@@ -21,6 +21,8 @@ export function Ledger() {
   const [shown, setShown] = useState<Shown>('with');
   const ledger = useLedger(account.id, shown);
   const rows = ledger.data?.pages.flatMap(({ data }) => data) ?? [];
+  // The same for all of them, so that decimals stand below each other.
+  const places = placesOf(rows.flatMap(({ entries }) => entries.map(({ amountUsd }) => amountUsd)));
   return (
     <Card
       flush
@@ -60,12 +62,12 @@ export function Ledger() {
                 { label: 'Time (UTC)' },
                 { label: 'What' },
                 { label: 'Wallet', right: true },
-                { label: 'Plan', right: true },
-                { label: 'Of' },
+                { label: 'Plan', right: true, wide: true },
+                { label: 'For', wide: true },
               ]}
             >
               {rows.map((transaction) => (
-                <TransactionRow key={transaction.id} transaction={transaction} />
+                <TransactionRow key={transaction.id} transaction={transaction} places={places} />
               ))}
             </Table>
           )}
@@ -86,20 +88,33 @@ export function Ledger() {
 
 function TransactionRow({
   transaction: { id, at, kind, requestId, entries, reason, reference },
+  places,
 }: {
   readonly transaction: LedgerTransactionView;
+  readonly places: number;
 }) {
   return (
     <tr>
       <td>
         <ShortTime at={at} />
       </td>
-      <th scope="row">{kindWords(kind)}</th>
+      <th scope="row">
+        {kindWords(kind)}
+        <div className="cell-sub narrow-only">
+          {requestId === null ? (
+            <span className="breakable">{reason ?? reference ?? shortId(id)}</span>
+          ) : (
+            <Link to={`/usage?request=${encodeURIComponent(requestId)}`}>
+              <ShortId id={requestId} />
+            </Link>
+          )}
+        </div>
+      </th>
       <td className="right">
-        <Moved entries={entries} of="wallet" />
+        <Moved entries={entries} of="wallet" places={places} />
       </td>
       <td className="right">
-        <Moved entries={entries} of="plan" />
+        <Moved entries={entries} of="plan" places={places} />
       </td>
       <td className="nowrap">
         {requestId === null ? (
@@ -123,15 +138,17 @@ function TransactionRow({
 function Moved({
   entries,
   of,
+  places,
 }: {
   readonly entries: LedgerTransactionView['entries'];
+  readonly places: number;
   readonly of: 'wallet' | 'plan';
 }) {
   const moved = entries
     .filter(({ ledgerAccount }) => ledgerAccount.startsWith(`${of}:`))
     .reduce((sum, { amountUsd }) => sum + parseNano(amountUsd), 0n);
   if (moved === 0n) return <span className="muted">—</span>;
-  return <Amount usd={nanoToText(moved)} exact={EXACT_PLACES} />;
+  return <Amount usd={nanoToText(moved)} exact={places} />;
 }
 
 const KINDS: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { Button, Modal, MultiSelect, Select, SegmentedControl, TextInput } from '@mantine/core';
+import { Button, Modal, SegmentedControl, TextInput } from '@mantine/core';
 import type { KeyCreation, PageKeyCreate, PageKeyCreated } from '@gateway/contracts/pages';
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
@@ -9,9 +9,7 @@ import { useCurrent } from '../../layout/current-account.js';
 import { CapInput } from '../../ui/cap-input.js';
 import { fieldError, isFormError } from '../../ui/form-error.js';
 import { ErrorNotice, Notice } from '../../ui/notice.js';
-
-/** From so many members on their list can be searched. */
-const SEARCHED_FROM = 8;
+import { PickMany, Picker } from '../../ui/picker.js';
 
 interface CreateKeyProps {
   readonly opened: boolean;
@@ -81,12 +79,11 @@ function Form({ creation, onClose, onCreated }: FormProps) {
           error={fieldError(create.error, 'name')}
         />
         {forOthers && (
-          <Select
+          <Picker
             label="Member"
             description="Whose key it is; its calls count toward their cap."
             data={(members.data?.data ?? []).map(({ id, email }) => ({ value: id, label: email }))}
             value={member}
-            searchable={(members.data?.data.length ?? 0) > SEARCHED_FROM}
             allowDeselect={false}
             onChange={(value) => setMember(value ?? account.memberId)}
           />
@@ -109,17 +106,15 @@ function Form({ creation, onClose, onCreated }: FormProps) {
             onChange={(value) => setScope(value as 'all' | 'some')}
           />
           {scope === 'some' && (
-            <MultiSelect
+            <PickMany
               label="Models"
               description="Calls to others get 403 model_not_allowed_on_key, and the model list shows only these."
               placeholder={allowed.length === 0 ? 'Choose models' : undefined}
-              data={(models.data ?? []).map(({ id }) => id)}
+              data={(models.data ?? []).map(({ id }) => ({ value: id, label: id }))}
               value={allowed}
               onChange={setAllowed}
-              searchable
               required
               maxDropdownHeight={220}
-              nothingFoundMessage="No such model"
               error={fieldError(create.error, 'allowedModels')}
             />
           )}

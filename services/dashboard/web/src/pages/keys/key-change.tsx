@@ -100,9 +100,9 @@ function Revoke({ keyView: key, onClose, onRevoked }: RevokeProps) {
           }}
         >
           <div className="stack">
-            <Notice tone="bad" title="This cannot be taken back">
-              Every call with the key is refused at once with <code className="code">403 key_inactive</code>, for ever.
-              Its usage stays in the records, and its place is free for another key.
+            <Notice tone="bad" title="This can't be undone">
+              Every call with the key is refused at once with <code className="code">403 key_inactive</code>,
+              permanently. Its usage stays in the records, and its place is free for another key.
             </Notice>
             <TextInput
               label={

@@ -26,22 +26,26 @@ export function KeyTable({ keys, onChange }: KeyTableProps) {
   const isTeam = account.type === 'team';
   const columns: Column[] = [
     { label: isTeam ? 'Key and member' : 'Name and secret' },
-    { label: 'State' },
+    { label: 'State', wide: true },
     { label: 'This month' },
     { label: 'Models', wide: true },
     { label: 'Last used', wide: true },
-    { label: 'Actions', silent: true },
+    { label: 'Actions', silent: true, pinned: true },
   ];
   return (
     <Table label="API keys" columns={columns}>
       {keys.map((key) => (
         <tr key={key.id} className={key.state === 'active' ? undefined : 'quiet'}>
           <th scope="row" style={{ minWidth: 120 }}>
-            <div className="cell-main breakable">{key.name}</div>
-            <div className="cell-sub breakable">
-              <span className="code nowrap">{key.maskedSecret}</span>
-              {isTeam && <> {key.memberEmail}</>}
+            <div className="cell-main breakable two-lines" title={key.name}>
+              {key.name}
             </div>
+            <div className="cell-sub code nowrap">{key.maskedSecret}</div>
+            {isTeam && (
+              <div className="cell-sub clip" style={{ maxWidth: 190 }} title={key.memberEmail}>
+                {key.memberEmail}
+              </div>
+            )}
           </th>
           <td>
             <KeyState state={key.state} />
@@ -52,6 +56,9 @@ export function KeyTable({ keys, onChange }: KeyTableProps) {
             )}
           </td>
           <td style={{ minWidth: 110 }}>
+            <div className="narrow-only">
+              <KeyState state={key.state} />
+            </div>
             <Spend keyView={key} />
           </td>
           <td>
@@ -63,7 +70,7 @@ export function KeyTable({ keys, onChange }: KeyTableProps) {
               created <Ago at={key.createdAt} />
             </div>
           </td>
-          <td className="right">
+          <td className="right pinned">
             <KeyActions keyView={key} onChange={onChange} />
           </td>
         </tr>
@@ -118,7 +125,7 @@ function KeyActions({
   return (
     <Menu width={190}>
       <Menu.Target>
-        <ActionIcon variant="subtle" aria-label={`Actions of ${key.name}`}>
+        <ActionIcon variant="subtle" size={36} aria-label={`Actions of ${key.name}`}>
           <Icon name="more" />
         </ActionIcon>
       </Menu.Target>

@@ -68,7 +68,7 @@ export function Component() {
 function ModelRows({ models, isEmpty }: { readonly models: readonly PageModel[]; readonly isEmpty: boolean }) {
   if (models.length === 0) {
     return (
-      <Empty icon="models" title={isEmpty ? 'No models yet' : 'No model fits'}>
+      <Empty icon="models" title={isEmpty ? 'No models yet' : 'No models match'}>
         {isEmpty ? 'Whoever runs this gateway has to add models first.' : 'Change the search, or show all models.'}
       </Empty>
     );
@@ -82,7 +82,8 @@ function ModelRows({ models, isEmpty }: { readonly models: readonly PageModel[];
         { label: 'Context', right: true, wide: 'own' },
         { label: 'Input', right: true },
         { label: 'Cache read', right: true, wide: 'own' },
-        { label: 'Cache write', right: true, wide: 'own' },
+        { label: 'Cache write 5 min', right: true, wide: 'own' },
+        { label: '1 h', right: true, wide: 'own' },
         { label: 'Output', right: true },
       ]}
     >
@@ -94,7 +95,7 @@ function ModelRows({ models, isEmpty }: { readonly models: readonly PageModel[];
 }
 
 function ModelRow({
-  model: { id, displayName, kind, allowed, available, contextLength, maxOutputTokens, prices },
+  model: { id, displayName, kind, allowed, available, failing, contextLength, maxOutputTokens, prices },
 }: {
   readonly model: PageModel;
 }) {
@@ -113,7 +114,15 @@ function ModelRow({
           </div>
         </th>
         <td className="wide-only">
-          {allowed ? <Mark tone="good">Yes</Mark> : <NotUsable isPriced={prices !== null} isAvailable={available} />}
+          {!allowed ? (
+            <NotUsable isPriced={prices !== null} isAvailable={available} />
+          ) : failing ? (
+            <span title="The last call of it failed at its provider">
+              <Mark tone="bad">Failing now</Mark>
+            </span>
+          ) : (
+            <Mark tone="good">Yes</Mark>
+          )}
           {kind === 'embedding' && (
             <>
               {' '}
@@ -128,7 +137,7 @@ function ModelRow({
           {contextLength === null ? '—' : formatShort(contextLength)}
         </td>
         {prices === null ? (
-          <td className="right muted" colSpan={4}>
+          <td className="right muted" colSpan={5}>
             No price: it cannot be called
           </td>
         ) : (
@@ -149,7 +158,7 @@ function ModelRow({
 
 type Figures = Pick<
   NonNullable<PageModel['prices']>,
-  'inputPerMillion' | 'cachedInputPerMillion' | 'cacheWritePerMillion' | 'outputPerMillion'
+  'inputPerMillion' | 'cachedInputPerMillion' | 'cacheWritePerMillion' | 'cacheWrite1hPerMillion' | 'outputPerMillion'
 > & { perCall?: string };
 
 function Prices({ prices, isEmbedding }: { readonly prices: Figures; readonly isEmbedding: boolean }) {
@@ -162,6 +171,7 @@ function Prices({ prices, isEmbedding }: { readonly prices: Figures; readonly is
       </td>
       <td className="right wide-only">{isEmbedding ? '—' : formatUsdExact(prices.cachedInputPerMillion)}</td>
       <td className="right wide-only">{isEmbedding ? '—' : formatUsdExact(prices.cacheWritePerMillion)}</td>
+      <td className="right wide-only">{isEmbedding ? '—' : formatUsdExact(prices.cacheWrite1hPerMillion)}</td>
       <td className="right">{isEmbedding ? '—' : formatUsdExact(prices.outputPerMillion)}</td>
     </>
   );

@@ -2,11 +2,12 @@ import type { AccountView } from '@gateway/contracts/pages';
 import { Link } from 'react-router';
 import { Mark } from '../../ui/mark.js';
 import type { Column } from '../../ui/table.js';
+import { ShortId } from '../../ui/short-id.js';
 import { Time } from '../../ui/time.js';
 
 export const ACCOUNT_COLUMNS: readonly Column[] = [
   { label: 'Account' },
-  { label: 'Owner' },
+  { label: 'Owner', wide: true },
   { label: 'Type', wide: true },
   { label: 'State' },
   { label: 'Created', wide: true },
@@ -27,10 +28,17 @@ export function AccountRow({ account }: { readonly account: AccountView }) {
         <Link to={`/operator/accounts/${account.id}`} className="breakable">
           {account.name}
         </Link>
-        <div className="cell-sub code">{account.id}</div>
+        <div className="cell-sub clip narrow-only" style={{ maxWidth: 200 }} title={account.email}>
+          {account.email}
+        </div>
+        <div className="cell-sub">
+          <ShortId id={account.id} />
+        </div>
       </th>
-      <td className="breakable">
-        {account.email}
+      <td>
+        <div className="clip" style={{ maxWidth: 260 }} title={account.email}>
+          {account.email}
+        </div>
         {!account.emailVerified && <div className="cell-sub">not verified</div>}
       </td>
       <td>{account.type === 'team' ? 'Team' : 'Personal'}</td>

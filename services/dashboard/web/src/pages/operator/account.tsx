@@ -59,6 +59,9 @@ function Actions({ account }: { readonly account: AccountView }) {
   if (account.state === 'closed') return null;
   return (
     <>
+      <Button component={Link} to={`/operator/audit?account=${account.id}`} variant="default">
+        Audit log
+      </Button>
       <Button disabled={!mayPay} onClick={() => setAsking('credit')}>
         Add funds
       </Button>
@@ -119,7 +122,9 @@ function Figures({ account }: { readonly account: AccountView }) {
             ? `${formatUsd(wallet.data.heldUsd)} held by running calls`
             : wallet.data?.balanceUsd === null
               ? 'No entry yet'
-              : 'Nothing held'
+              : wallet.data === undefined
+                ? ''
+                : 'Nothing held'
         }
       />
       <Stat
@@ -148,7 +153,7 @@ function Keys({ id }: { readonly id: string }) {
       columns={[
         { label: 'Name' },
         { label: 'State' },
-        { label: 'Monthly cap', right: true },
+        { label: 'Monthly cap', right: true, wide: true },
         { label: 'Last used', wide: true },
         { label: 'Created', wide: true },
       ]}

@@ -59,7 +59,7 @@ function Found({ text }: { readonly text: string }) {
         {({ found, isWhole }) => (
           <div role="status">
             {found.length === 0 ? (
-              <Empty icon="search" title="No account fits">
+              <Empty icon="search" title="No accounts match">
                 {isWhole
                   ? 'Look for another part of the name or address.'
                   : 'Only the first 2,000 accounts were looked at: search by id.'}

@@ -1,105 +1,146 @@
-import { Drawer, TextInput } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
-import type { AuditEntryView } from '@gateway/contracts/pages';
+import { Drawer, SegmentedControl } from '@mantine/core';
+import type { AuditEntryView, AuditKind } from '@gateway/contracts/pages';
 import { useState } from 'react';
+import { Link, useSearchParams } from 'react-router';
 import { useAudit } from '../../api/operator-queries.js';
-import { CodeBlock } from '../../ui/copy.js';
 import { Empty } from '../../ui/empty.js';
 import { ListCard } from '../../ui/list-card.js';
 import { Page } from '../../ui/page.js';
-import { ShortTime, Time } from '../../ui/time.js';
+import { ShortId, shortId } from '../../ui/short-id.js';
+import { ShortTime } from '../../ui/time.js';
+import { AccountPicker } from './account-picker.js';
+import { AuditEntry } from './audit-entry.js';
 
-const TYPING_MS = 300;
+const KINDS: { value: AuditKind | 'all'; label: string }[] = [
+  { value: 'all', label: 'All' },
+  { value: 'change', label: 'Changes' },
+  { value: 'access', label: 'Access' },
+  { value: 'refused', label: 'Refused' },
+];
+const EMPTY: Record<AuditKind | 'all', string> = {
+  all: 'Nothing was recorded',
+  change: 'Nothing was changed',
+  access: 'Nobody signed in, asked for a link or exported a file',
+  refused: 'Nobody was refused',
+};
 
-/** Who changed what. */
+/** Who changed what, who signed in and exported, and who was refused. The filters are in the address. */
 export function Component() {
-  const [text, setText] = useState('');
-  const [account] = useDebouncedValue(text.trim(), TYPING_MS);
-  const audit = useAudit(account);
+  const [query, setQuery] = useSearchParams();
+  const accountId = query.get('account');
+  const kind = KINDS.find(({ value }) => value === query.get('kind'))?.value ?? 'all';
+  const audit = useAudit(accountId, kind === 'all' ? null : kind);
   const [chosen, setChosen] = useState<AuditEntryView | null>(null);
+  const set = (name: string, value: string | null) =>
+    setQuery(
+      (before) => {
+        const after = new URLSearchParams(before);
+        if (value === null) after.delete(name);
+        else after.set(name, value);
+        return after;
+      },
+      { replace: true },
+    );
   return (
     <Page
       title="Audit log"
-      about="Every change by operators, people and the gateway itself, newest first."
-      actions={
-        <TextInput
-          aria-label="Only of this account"
-          placeholder="Account id"
-          w={260}
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-        />
-      }
+      about="Changes, sign-ins, exports and refused attempts of operators, people and the gateway itself."
     >
       <ListCard
-        title="Changes"
+        title="Newest first"
+        actions={
+          <div className="row">
+            <SegmentedControl
+              aria-label="Kind of entry"
+              size="xs"
+              data={KINDS}
+              value={kind}
+              onChange={(value) => set('kind', value === 'all' ? null : value)}
+            />
+            <AccountPicker value={accountId} onChange={(value) => set('account', value)} />
+          </div>
+        }
         list={audit}
         columns={[
           { label: 'Time (UTC)' },
-          { label: 'Who' },
           { label: 'What' },
-          { label: 'Object' },
-          { label: 'Account' },
+          { label: 'Who', wide: true },
+          { label: 'Account', wide: true },
+          { label: 'From', wide: true },
         ]}
-        nouns={['change', 'changes']}
-        empty={<Empty icon="audit" title={account === '' ? 'Nothing was changed yet' : 'No change of this account'} />}
-        row={(entry) => (
-          <tr key={entry.id} className="choosable" onClick={() => setChosen(entry)}>
-            <td>
-              <button type="button" className="row-button">
-                <ShortTime at={entry.at} />
-                <span className="hidden-text">, show change {entry.id}</span>
-              </button>
-            </td>
-            <td className="code nowrap">{entry.actor}</td>
-            <th scope="row" className="nowrap">
-              {entry.action}
-            </th>
-            <td className="code breakable">{entry.objectId}</td>
-            <td className="code nowrap">{entry.accountId ?? '—'}</td>
-          </tr>
-        )}
+        nouns={['entry', 'entries']}
+        empty={<Empty icon="audit" title={`${EMPTY[kind]}${accountId === null ? '' : ' in this account'}`} />}
+        row={(entry) => <AuditRow key={entry.id} entry={entry} onChoose={() => setChosen(entry)} />}
       />
       <Drawer
         opened={chosen !== null}
         onClose={() => setChosen(null)}
         position="right"
         size={560}
-        title={chosen?.action ?? 'Change'}
+        title={chosen === null ? 'Entry' : actionText(chosen.action)}
       >
-        {chosen !== null && <Entry entry={chosen} />}
+        {chosen !== null && <AuditEntry entry={chosen} />}
       </Drawer>
     </Page>
   );
 }
 
-function Entry({ entry }: { readonly entry: AuditEntryView }) {
+function AuditRow({ entry, onChoose }: { readonly entry: AuditEntryView; readonly onChoose: () => void }) {
+  const { origin = null } = entry;
   return (
-    <div className="stack loose">
-      <dl className="facts small">
-        <dt>At</dt>
-        <dd>
-          <Time at={entry.at} seconds />
-        </dd>
-        <dt>Who</dt>
-        <dd className="code">{entry.actor}</dd>
-        <dt>Object</dt>
-        <dd className="code">{entry.objectId}</dd>
-      </dl>
-      <div className="stack tight">
-        <h3>Before</h3>
-        <CodeBlock
-          label="State before"
-          code={entry.before === null ? 'not there' : JSON.stringify(entry.before, null, 2)}
-        />
-      </div>
-      <div className="stack tight">
-        <h3>After</h3>
-        <CodeBlock
-          label="State after"
-          code={entry.after === null ? 'not there' : JSON.stringify(entry.after, null, 2)}
-        />
-      </div>
-    </div>
+    <tr className="choosable" onClick={onChoose}>
+      <td>
+        <button type="button" className="row-button">
+          <ShortTime at={entry.at} />
+          <span className="hidden-text">, show entry {entry.id}</span>
+        </button>
+      </td>
+      <th scope="row">
+        <div className="breakable">{actionText(entry.action)}</div>
+        <div className="cell-sub">
+          <ShortId id={entry.objectId} />
+        </div>
+        <div className="cell-sub narrow-only">
+          by <ShortId id={entry.actor} />
+        </div>
+      </th>
+      <td>
+        <ShortId id={entry.actor} />
+      </td>
+      <td>
+        {entry.accountId === null ? (
+          '—'
+        ) : (
+          <Link to={`/operator/accounts/${entry.accountId}`} onClick={(event) => event.stopPropagation()}>
+            <ShortId id={entry.accountId} />
+          </Link>
+        )}
+      </td>
+      <td>
+        {origin === null ? (
+          <span className="muted">Not known</span>
+        ) : (
+          <>
+            <div className="code nowrap">{origin.client ?? '—'}</div>
+            {origin.agent !== null && (
+              <div className="cell-sub clip" style={{ maxWidth: 200 }} title={origin.agent}>
+                {origin.agent}
+              </div>
+            )}
+            {origin.requestId !== null && (
+              <div className="cell-sub">
+                request <span title={origin.requestId}>{shortId(origin.requestId)}</span>
+              </div>
+            )}
+          </>
+        )}
+      </td>
+    </tr>
   );
+}
+
+/** `put_source` as words; the name itself is in the entry. */
+function actionText(action: string): string {
+  const words = action.replace(/[_.-]+/g, ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }

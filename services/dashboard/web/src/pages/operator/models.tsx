@@ -5,6 +5,7 @@ import { Empty } from '../../ui/empty.js';
 import { ListCard } from '../../ui/list-card.js';
 import { Mark } from '../../ui/mark.js';
 import { Page } from '../../ui/page.js';
+import { ShortId } from '../../ui/short-id.js';
 
 /** The catalog as customers meet it, with what is switched off. */
 export function Component() {
@@ -19,12 +20,12 @@ export function Component() {
         list={models}
         columns={[
           { label: 'Model' },
-          { label: 'State' },
-          { label: 'Context', right: true },
+          { label: 'State', wide: true },
+          { label: 'Context', right: true, wide: true },
           { label: 'Input', right: true },
-          { label: 'Cache read', right: true },
+          { label: 'Cache read', right: true, wide: true },
           { label: 'Output', right: true },
-          { label: 'Price version' },
+          { label: 'Price version', wide: true },
         ]}
         nouns={['model', 'models']}
         empty={
@@ -36,18 +37,13 @@ export function Component() {
           <tr key={id}>
             <th scope="row">
               <div>{displayName}</div>
-              <div className="cell-sub code">{id}</div>
+              <div className="cell-sub code breakable">{id}</div>
+              <div className="narrow-only">
+                <ModelState isActive={active} isAvailable={available} isPriced={prices !== null} />
+              </div>
             </th>
             <td>
-              {!active ? (
-                <Mark>Unknown to clients</Mark>
-              ) : !available ? (
-                <Mark tone="warn">Switched off</Mark>
-              ) : prices === null ? (
-                <Mark tone="warn">No price</Mark>
-              ) : (
-                <Mark tone="good">Available</Mark>
-              )}
+              <ModelState isActive={active} isAvailable={available} isPriced={prices !== null} />
             </td>
             <td className="right">{contextLength === null ? '—' : formatShort(contextLength)}</td>
             <td className="right">{prices === null ? '—' : formatUsdExact(prices.inputPerMillion)}</td>
@@ -56,7 +52,7 @@ export function Component() {
             </td>
             <td className="right">{prices === null ? '—' : formatUsdExact(prices.outputPerMillion)}</td>
             <td>
-              <span className="code">{priceVersion ?? '—'}</span>
+              {priceVersion === null ? '—' : <ShortId id={priceVersion} />}
               {upcomingPrices.length > 0 && <div className="cell-sub">{upcomingPrices.length} to come</div>}
             </td>
           </tr>
@@ -64,4 +60,17 @@ export function Component() {
       />
     </Page>
   );
+}
+
+interface ModelStateProps {
+  readonly isActive: boolean;
+  readonly isAvailable: boolean;
+  readonly isPriced: boolean;
+}
+
+/** Whether customers can call it, and if not, why. */
+function ModelState({ isActive, isAvailable, isPriced }: ModelStateProps) {
+  if (!isActive) return <Mark>Hidden</Mark>;
+  if (!isAvailable) return <Mark tone="warn">Switched off</Mark>;
+  return isPriced ? <Mark tone="good">Available</Mark> : <Mark tone="warn">No price</Mark>;
 }

@@ -13,6 +13,7 @@ import { Empty } from '../../ui/empty.js';
 import { Loaded } from '../../ui/loaded.js';
 import { Mark } from '../../ui/mark.js';
 import { Card, Page } from '../../ui/page.js';
+import { ShortId } from '../../ui/short-id.js';
 import { Table } from '../../ui/table.js';
 import { Ago } from '../../ui/time.js';
 
@@ -28,42 +29,43 @@ export function Component() {
     await client.invalidateQueries({ queryKey: ['operator', 'slots'] });
   };
   return (
-    <Page title="Open slots" about="Calls that have not ended, as the gate has them; renewed every five seconds.">
+    <Page title="Running calls" about="Live: refreshed every five seconds.">
       <Loaded query={slots}>
         {({ data, next_cursor }) => (
           <Card flush title={`${countOf(data.length, 'call')}${next_cursor === null ? '' : ' and more'}`}>
             {data.length === 0 ? (
               <Empty icon="slots" title="Nothing runs at this moment">
-                Calls stand here from admission to their end.
+                A call is listed from its admission to its end.
               </Empty>
             ) : (
               <Table
-                label="Open slots"
+                label="Running calls"
                 columns={[
-                  { label: 'Request id' },
-                  { label: 'Account' },
-                  { label: 'Model' },
+                  { label: 'Call' },
+                  { label: 'Account', wide: true },
                   { label: 'State' },
-                  { label: 'Held', right: true },
-                  { label: 'Admitted' },
-                  { label: 'Edge' },
-                  { label: 'Actions', silent: true },
+                  { label: 'Held', right: true, wide: true },
+                  { label: 'Admitted', wide: true },
+                  { label: 'Edge', wide: true },
+                  { label: 'Actions', silent: true, pinned: true },
                 ]}
               >
                 {data.map((slot) => (
                   <tr key={slot.requestId}>
-                    <th scope="row" className="code nowrap">
-                      {slot.requestId}
+                    <th scope="row">
+                      <div className="code breakable">{slot.modelId}</div>
+                      <div className="cell-sub">
+                        <ShortId id={slot.requestId} />
+                      </div>
                     </th>
                     <td>
-                      <Link className="code nowrap" to={`/operator/accounts/${slot.accountId}`}>
-                        {slot.accountId}
+                      <Link to={`/operator/accounts/${slot.accountId}`}>
+                        <ShortId id={slot.accountId} />
                       </Link>
                     </td>
-                    <td className="code nowrap">{slot.modelId}</td>
                     <td>
                       <Mark tone={slot.state === 'open' ? 'good' : 'warn'}>
-                        {slot.state === 'open' ? 'Running' : 'Edge is silent'}
+                        {slot.state === 'open' ? 'Running' : 'No heartbeat'}
                       </Mark>
                     </td>
                     <td className="right">
@@ -73,14 +75,14 @@ export function Component() {
                       <Ago at={slot.admittedAt} />
                     </td>
                     <td className="code nowrap">{slot.edge ?? '—'}</td>
-                    <td className="right">
+                    <td className="right pinned">
                       <Button
                         size="compact-xs"
                         variant="default"
                         disabled={!mayWrite}
                         onClick={() => setReleasing(slot)}
                       >
-                        Release
+                        End call
                       </Button>
                     </td>
                   </tr>
@@ -92,13 +94,15 @@ export function Component() {
       </Loaded>
       <Confirm
         opened={releasing !== null}
-        title="Release this slot?"
-        action="Release"
+        title="End this call?"
+        action="End call"
         danger
         onClose={() => setReleasing(null)}
         onConfirm={release}
       >
-        <p>The call ends now. Its money stays held until its record comes.</p>
+        <p>
+          The client's answer breaks off. The money that is held for the call stays held until its usage record arrives.
+        </p>
       </Confirm>
     </Page>
   );

@@ -24,7 +24,7 @@ export function Component() {
           { label: 'Provider', wide: true },
           { label: 'Priority', right: true, wide: true },
           { label: 'Weight', right: true, wide: true },
-          { label: 'Credential' },
+          { label: 'Credential', wide: true },
         ]}
         nouns={['source', 'sources']}
         empty={
@@ -36,8 +36,8 @@ export function Component() {
         row={(source) => (
           <tr key={source.id} className={source.enabled ? undefined : 'quiet'}>
             <th scope="row">
-              <div className="code">{source.id}</div>
-              <div className="cell-sub breakable" style={{ fontWeight: 400 }}>
+              <div className="code breakable">{source.id}</div>
+              <div className="cell-sub breakable wide-only" style={{ fontWeight: 400 }}>
                 {source.baseUrl}
               </div>
             </th>
@@ -50,8 +50,13 @@ export function Component() {
               ) : (
                 <Mark>Switched off</Mark>
               )}
+              {!source.hasCredential && (
+                <div className="narrow-only">
+                  <Mark tone="warn">No credential</Mark>
+                </div>
+              )}
             </td>
-            <td className="code nowrap">{source.modelId}</td>
+            <td className="code breakable">{source.modelId}</td>
             <td>{source.providerId}</td>
             <td className="right">{source.priority}</td>
             <td className="right">{source.weight}</td>

@@ -15,7 +15,7 @@ export function Allotments({ allotments }: { readonly allotments: OverviewView['
           { label: 'Model' },
           { label: 'Used', right: true },
           { label: 'Limit', right: true },
-          { label: 'Share' },
+          { label: 'Share', wide: true },
         ]}
       >
         {allotments.map(({ modelId, unit, used, limit }) => {

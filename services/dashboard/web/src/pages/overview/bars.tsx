@@ -85,7 +85,7 @@ function Tip({ arranged, start, by, measure }: TipProps) {
       ))}
       {lines.length !== 1 && (
         <div className="line strong">
-          <span>Together</span>
+          <span>Total</span>
           <span className="num">{valueText(total, measure)}</span>
         </div>
       )}

@@ -1,4 +1,4 @@
-import type { UsageSeriesPoint } from '@gateway/contracts/pages';
+import type { UsageSeries, UsageSeriesPoint } from '@gateway/contracts/pages';
 import { startsOf } from '../../format/range.js';
 import type { Span } from '../../format/range.js';
 import { parseNano } from '../../format/usd.js';
@@ -32,6 +32,8 @@ export interface Arranged {
   /** All groups, the largest first. */
   readonly groups: readonly Group[];
   readonly totals: Sums;
+  /** Calls that nobody paid for, in none of the sums; null: unknown. */
+  readonly unbilled: UsageSeries['unbilled'];
 }
 
 /** Groups with a colour of their own. */
@@ -40,7 +42,7 @@ const REST_COLOR = 'var(--chart-8)';
 export const REST_ID = 'rest';
 
 /** Points of the API as rows and groups. */
-export function arrange(points: readonly UsageSeriesPoint[], span: Span, measure: Measure): Arranged {
+export function arrange({ data: points, unbilled }: UsageSeries, span: Span, measure: Measure): Arranged {
   const totals = noSums();
   const byGroup = new Map<string, { label: string; sums: Sums }>();
   for (const point of points) {
@@ -62,7 +64,7 @@ export function arrange(points: readonly UsageSeriesPoint[], span: Span, measure
   const drawnIds = new Set(groups.slice(0, DRAWN_MAX).map(({ id }) => id));
   const drawn = groups.slice(0, DRAWN_MAX);
   if (groups.length > DRAWN_MAX) drawn.push({ id: REST_ID, label: 'All others', color: REST_COLOR, sums: noSums() });
-  return { rows: rowsOf(points, span, measure, drawnIds), drawn, groups, totals };
+  return { rows: rowsOf(points, span, measure, drawnIds), drawn, groups, totals, unbilled };
 }
 
 /** What a group or all of them come to, in the measure. */

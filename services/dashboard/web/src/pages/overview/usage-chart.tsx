@@ -39,7 +39,7 @@ export function UsageChart({ range }: { readonly range: RangeName }) {
     [series.data, span, measure],
   );
   const groups = [
-    { value: 'none', label: 'Together' },
+    { value: 'none', label: 'All calls' },
     { value: 'model', label: 'By model' },
     { value: 'key', label: 'By key' },
     ...(isManager && account.type === 'team' ? [{ value: 'member', label: 'By member' }] : []),
@@ -47,7 +47,7 @@ export function UsageChart({ range }: { readonly range: RangeName }) {
   return (
     <Card
       title="Usage"
-      about={`By UTC ${span.by}, as far as it is settled`}
+      about={`By UTC ${span.by}; a call counts within seconds after it ends`}
       actions={
         <div className="chart-controls">
           <SegmentedControl
@@ -75,7 +75,7 @@ export function UsageChart({ range }: { readonly range: RangeName }) {
         ) : (
           <Bones lines={6} />
         )
-      ) : arranged.totals.calls === 0 ? (
+      ) : arranged.totals.calls === 0 && unbilledOf(arranged) === 0 ? (
         <Empty icon="usage" title="No calls in this time">
           Calls show up here within seconds after they end. <Link to="/quick-start">Make one</Link> with a snippet of
           the quick start, or choose a longer time.
@@ -86,14 +86,20 @@ export function UsageChart({ range }: { readonly range: RangeName }) {
           <Suspense fallback={<div className="chart-box" />}>
             <Bars arranged={arranged} by={span.by} measure={measure} />
           </Suspense>
-          {groupBy !== 'none' && <GroupTable arranged={arranged} groupBy={groupBy} measure={measure} />}
+          {groupBy !== 'none' && arranged.groups.length > 0 && (
+            <GroupTable arranged={arranged} groupBy={groupBy} measure={measure} />
+          )}
         </>
       )}
     </Card>
   );
 }
 
-function Totals({ arranged: { totals } }: { readonly arranged: Arranged }) {
+function unbilledOf({ unbilled }: Arranged): number {
+  return unbilled === null ? 0 : unbilled.voided + unbilled.expired;
+}
+
+function Totals({ arranged: { totals, unbilled } }: { readonly arranged: Arranged }) {
   const cached = totals.inputTokens === 0 ? 0 : Math.floor((totals.cachedInputTokens / totals.inputTokens) * 100);
   return (
     <dl className="totals">
@@ -110,9 +116,25 @@ function Totals({ arranged: { totals } }: { readonly arranged: Arranged }) {
         <dd>{formatNano(totals.walletNano)}</dd>
       </div>
       <div>
-        <dt>Calls</dt>
+        <dt>Billed calls</dt>
         <dd>{formatCount(totals.calls)}</dd>
       </div>
+      {unbilled !== null && (
+        <div>
+          <dt>Failed calls</dt>
+          <dd>
+            {unbilled.voided === 0 ? '0' : <Link to="/usage?outcome=voided">{formatCount(unbilled.voided)}</Link>}
+          </dd>
+        </div>
+      )}
+      {unbilled !== null && unbilled.expired > 0 && (
+        <div>
+          <dt>Lost calls</dt>
+          <dd>
+            <Link to="/usage?outcome=expired">{formatCount(unbilled.expired)}</Link>
+          </dd>
+        </div>
+      )}
       <div>
         <dt>Input tokens</dt>
         <dd title={formatCount(totals.inputTokens)}>{formatShort(totals.inputTokens)}</dd>

@@ -1,4 +1,4 @@
-import { Button, NumberInput, Select, Textarea } from '@mantine/core';
+import { Button, NumberInput, Textarea } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { Link } from 'react-router';
 import { useModels } from '../../api/queries.js';
@@ -9,6 +9,7 @@ import type { Advice } from '../../format/advice.js';
 import { Icon } from '../../ui/icons.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { Card, Page } from '../../ui/page.js';
+import { Picker } from '../../ui/picker.js';
 import { chooseModels } from '../quick-start/choose-models.js';
 import { TurnView } from './turn.js';
 import { useConversation } from './use-conversation.js';
@@ -47,7 +48,7 @@ export function Component() {
   return (
     <Page
       title="Playground"
-      about="Calls are billed like any other, but do not count toward the minute of your keys: ten a minute are the playground's own."
+      about="Calls are billed like any other and have a limit of their own: 10 per minute."
       actions={
         conversation.turns.length > 0 && (
           <Button variant="default" onClick={conversation.clear} disabled={conversation.isRunning}>
@@ -59,15 +60,13 @@ export function Component() {
       <div className="playground">
         <Card title="Settings">
           <div className="stack">
-            <Select
+            <Picker
               label="Model"
-              searchable
               allowDeselect={false}
-              data={callable.map(({ id }) => id)}
+              data={callable.map(({ id }) => ({ value: id, label: id }))}
               value={model}
               onChange={setChosen}
               placeholder={models.isPending ? 'Loading' : 'No model can be used now'}
-              nothingFoundMessage="No such model"
             />
             <Textarea
               label="System prompt"
@@ -87,8 +86,8 @@ export function Component() {
               onChange={setTemperature}
             />
             <NumberInput
-              label="Longest answer, in tokens"
-              description="The worst case of a call is computed from it"
+              label="Max output tokens"
+              description="Also sets the amount that is reserved for the call"
               min={1}
               max={1_000_000}
               step={100}

@@ -1,4 +1,4 @@
-import { Button, Select, Tabs } from '@mantine/core';
+import { Button, Tabs } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { useKeys, useModels } from '../../api/queries.js';
@@ -8,6 +8,7 @@ import { useCurrent } from '../../layout/current-account.js';
 import { CodeBlock, CopyLine } from '../../ui/copy.js';
 import { Notice } from '../../ui/notice.js';
 import { Card, Page } from '../../ui/page.js';
+import { Picker } from '../../ui/picker.js';
 import { chooseModels } from './choose-models.js';
 
 /** Base URLs and snippets with this deployment's own addresses. */
@@ -24,7 +25,7 @@ export function Component() {
   return (
     <Page
       title="Quick start"
-      about="Programs that work with a provider need another base URL, a key of yours, and models with their publisher."
+      about="Point any OpenAI or Anthropic client at this gateway: change the base URL, the key and the model name."
     >
       {!hasKey && (
         <Notice
@@ -57,13 +58,12 @@ export function Component() {
       <Card
         title="2. Make a call"
         actions={
-          <Select
+          <Picker
             aria-label="Model of the snippets"
             size="xs"
             w={240}
-            searchable
             allowDeselect={false}
-            data={callable.map(({ id }) => id)}
+            data={callable.map(({ id }) => ({ value: id, label: id }))}
             value={model}
             onChange={setChosen}
           />

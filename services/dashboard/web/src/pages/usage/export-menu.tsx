@@ -92,7 +92,7 @@ function ExportForm(props: ExportFormProps) {
           onChange={(value) => setRange(value ?? '')}
         />
         <Select
-          label="Form"
+          label="Format"
           data={FORMATS}
           value={format}
           allowDeselect={false}

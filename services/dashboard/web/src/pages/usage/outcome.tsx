@@ -2,8 +2,8 @@ import type { PageUsageRecord } from '@gateway/contracts/pages';
 import { Mark } from '../../ui/mark.js';
 
 const OUTCOMES = {
-  settled: { tone: 'good', word: 'Billed', about: 'The answer was complete, or the client left it.' },
-  voided: { tone: 'quiet', word: 'Not billed', about: 'No complete answer came from a provider.' },
+  settled: { tone: 'quiet', word: 'Billed', about: 'The answer was complete, or the client left it.' },
+  voided: { tone: 'bad', word: 'Failed', about: 'No complete answer came from a provider; nothing is charged.' },
   expired: { tone: 'warn', word: 'Lost', about: 'A part of the gateway failed during the call; nothing is charged.' },
 } as const;
 

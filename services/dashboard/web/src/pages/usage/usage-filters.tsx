@@ -1,7 +1,7 @@
-import { Select } from '@mantine/core';
 import { useKeys, useMembers, useModels } from '../../api/queries.js';
 import { RANGES } from '../../format/range.js';
 import { useCurrent } from '../../layout/current-account.js';
+import { Picker } from '../../ui/picker.js';
 import type { FilterName } from './usage.js';
 
 interface UsageFiltersProps {
@@ -11,7 +11,7 @@ interface UsageFiltersProps {
 
 const OUTCOMES = [
   { value: 'settled', label: 'Billed' },
-  { value: 'voided', label: 'Not billed' },
+  { value: 'voided', label: 'Failed' },
   { value: 'expired', label: 'Lost' },
 ];
 
@@ -59,7 +59,7 @@ export function UsageFilters({ query, set }: UsageFiltersProps) {
   return (
     <div className="row" role="group" aria-label="Filters">
       {choices.map(({ name, label, data, width }) => (
-        <Select
+        <Picker
           key={name}
           aria-label={label}
           placeholder={label}
@@ -68,7 +68,6 @@ export function UsageFilters({ query, set }: UsageFiltersProps) {
           data={data}
           value={query.get(name)}
           onChange={(value) => set(name, value)}
-          searchable={data.length > 8}
           clearable
           clearButtonProps={{ 'aria-label': `Clear: ${label}` }}
           comboboxProps={{ width: 'max-content', position: 'bottom-start' }}

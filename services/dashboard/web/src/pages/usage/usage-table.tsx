@@ -1,14 +1,12 @@
 import type { PageUsageRecord } from '@gateway/contracts/pages';
 import { formatCount } from '../../format/number.js';
 import { formatDuration } from '../../format/time.js';
+import { placesOf } from '../../format/usd.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Amount } from '../../ui/amount.js';
 import { Table } from '../../ui/table.js';
 import { ShortTime } from '../../ui/time.js';
 import { Outcome } from './outcome.js';
-
-/** Places of the amounts in the list, so that they stand below each other. */
-const PLACES = 6;
 
 interface UsageTableProps {
   readonly records: readonly PageUsageRecord[];
@@ -18,6 +16,8 @@ interface UsageTableProps {
 /** One row for each call; choosing one shows all of it. */
 export function UsageTable({ records, onChoose }: UsageTableProps) {
   const { account, isManager } = useCurrent();
+  // The same for all of them, so that decimals stand below each other.
+  const places = placesOf(records.map(({ chargedUsd }) => chargedUsd));
   const showsMember = account.type === 'team' && isManager;
   return (
     <Table
@@ -67,7 +67,7 @@ export function UsageTable({ records, onChoose }: UsageTableProps) {
             <Outcome outcome={record.outcome} />
           </td>
           <td className="right">
-            <Amount usd={record.chargedUsd} exact={PLACES} />
+            <Amount usd={record.chargedUsd} exact={places} />
           </td>
         </tr>
       ))}

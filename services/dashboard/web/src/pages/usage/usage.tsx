@@ -84,7 +84,7 @@ function NoCalls({ isFiltered, clear }: { readonly isFiltered: boolean; readonly
     return (
       <Empty
         icon="search"
-        title="No call fits these filters"
+        title="No calls match these filters"
         actions={
           <Button variant="default" onClick={clear}>
             Clear filters
