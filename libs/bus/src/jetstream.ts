@@ -6,7 +6,6 @@ export const NANOSECONDS_PER_MS = 1_000_000;
 
 /** Numbers of JetStream API errors that the bus acts on. */
 export const ERROR_NUMBER = {
-  streamNameInUse: 10_058,
   streamNotFound: 10_059,
   wrongLastSequence: 10_071,
   streamBytesExceeded: 10_054,

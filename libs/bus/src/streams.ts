@@ -39,13 +39,22 @@ export function makeStreams(inbox: ReplyInbox): Pick<Bus, 'ensureStream' | 'stre
   };
 }
 
-/** Creates the stream, or changes one of the same name to this configuration. */
+/**
+ * Creates the stream, or changes one of the same name to this configuration. The server refuses to create one that exists
+ * for any of several reasons, its own subjects and the room that it reserved among them: only a change that finds none
+ * shows that the refusal was meant.
+ */
 export async function ensureConfiguration(inbox: ReplyInbox, configuration: { name: string }): Promise<void> {
   try {
     await askApi(inbox, `STREAM.CREATE.${configuration.name}`, configuration);
-  } catch (error) {
-    if (!(error instanceof JetStreamFault) || error.errorNumber !== ERROR_NUMBER.streamNameInUse) throw error;
-    await askApi(inbox, `STREAM.UPDATE.${configuration.name}`, configuration);
+  } catch (refusal) {
+    if (!(refusal instanceof JetStreamFault)) throw refusal;
+    try {
+      await askApi(inbox, `STREAM.UPDATE.${configuration.name}`, configuration);
+    } catch (error) {
+      const isMissing = error instanceof JetStreamFault && error.errorNumber === ERROR_NUMBER.streamNotFound;
+      throw isMissing ? refusal : error;
+    }
   }
 }
 

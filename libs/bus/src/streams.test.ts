@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { startBusWorld, TEST_TIMEOUT_MS, USAGE_SETTINGS, type BusWorld } from '../test/bus-world.js';
+
+jest.setTimeout(TEST_TIMEOUT_MS);
+
+const REPLICAS = 8;
+/** Once it fits on the test server, twice it does not. */
+const BYTES_MAX = 20_000_000_000;
+
+let world: BusWorld;
+
+beforeAll(async () => {
+  world = await startBusWorld();
+});
+afterAll(() => world.stop());
+
+test('replicas that start at the same moment make one stream, though the server has no room for two', async () => {
+  const replicas = await Promise.all(Array.from({ length: REPLICAS }, () => world.connect('billing')));
+  const settings = { ...USAGE_SETTINGS, bytesMax: BYTES_MAX };
+  const made = await Promise.allSettled(replicas.map((bus) => bus.ensureStream(settings)));
+  expect(made.filter(({ status }) => status === 'rejected')).toEqual([]);
+});
+
+test('a stream that has no room is refused', async () => {
+  const bus = await world.connect('billing');
+  await bus.ensureStream({ ...USAGE_SETTINGS, bytesMax: BYTES_MAX });
+  const second = bus.ensureStream({ ...USAGE_SETTINGS, bytesMax: 2 * BYTES_MAX });
+  await expect(second).rejects.toMatchObject({ code: 'stream_refused' });
+});
