@@ -41,6 +41,7 @@ export { runService, type RunningService, type ServiceContext, type ServiceDefin
 export { open, seal, SealError } from './sealed-credential.js';
 export { makePrivateKey } from './hpke.js';
 export {
+  hasKeyOf,
   hasSealedForm,
   isSealedToCurrent,
   openSealed,

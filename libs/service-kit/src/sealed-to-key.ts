@@ -56,6 +56,13 @@ export function isSealedToCurrent(sealed: string, { privateKey }: OpeningKeys): 
   return sealed.startsWith(`${VERSION}.${keyIdOfPrivate(privateKey.current)}.`);
 }
 
+/** Whether a key for this text is at hand. Opens nothing: an altered text has its key all the same. */
+export function hasKeyOf(sealed: string, keys: OpeningKeys): boolean {
+  if (sealed.startsWith('v1.')) return keys.formerKey !== null;
+  const { current, previous } = keys.privateKey;
+  return [current, previous].some((key) => key !== null && sealed.startsWith(`${VERSION}.${keyIdOfPrivate(key)}.`));
+}
+
 /** Whether a text has a sealed one's form; whether it opens, only the holder of the key knows. */
 export function hasSealedForm(text: string): boolean {
   return FORM.test(text) || /^v1\.[0-9a-f]{12}\.[A-Za-z0-9_-]{16}\.[A-Za-z0-9_-]{22,}$/.test(text);
@@ -76,8 +83,15 @@ function sealingKeyIdOf(publicKey: Secret<Buffer>): string {
     .toString('hex');
 }
 
+/** Making the public half takes as long as opening a text. */
+const KEY_IDS = new WeakMap<Secret<Buffer>, string>();
+
 function keyIdOfPrivate(privateKey: Secret<Buffer>): string {
-  return sealingKeyIdOf(publicHalfOf(privateKey));
+  const known = KEY_IDS.get(privateKey);
+  if (known !== undefined) return known;
+  const id = sealingKeyIdOf(publicHalfOf(privateKey));
+  KEY_IDS.set(privateKey, id);
+  return id;
 }
 
 function repeatedIkm(secret: Secret, parts: readonly string[]): Buffer {

@@ -133,7 +133,7 @@ function hearBus(
     else edge.replicas.left(left, monotonicMs());
   });
   catalog.onChange(() => {
-    edge.health.renew((source) => catalog.source(source), edge.clock.nowMs());
+    edge.health.renew((source) => catalog.entry(source), edge.clock.nowMs());
     mirroredReport.tell();
   });
   bus.onReconnect(() => {

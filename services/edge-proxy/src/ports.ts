@@ -123,6 +123,9 @@ export interface Catalog {
   revision(): number | null;
   model(id: string): CatalogModel | undefined;
   models(): Iterable<CatalogModel>;
+  /** A source as the catalog has it, another object after each change. */
+  entry(id: string): CatalogSource | undefined;
+  /** With its credential, which is opened at the first use; undefined when it does not open. */
   source(id: string): OpenedSource | undefined;
   /** Disabled ones included. */
   sourcesOf(model: string): readonly CatalogSource[];

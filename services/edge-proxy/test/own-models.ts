@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { until } from '@gateway/testkit';
 import type { CatalogSource } from '@gateway/contracts/messages';
 import { sourceEntry, type EdgeWorld } from './edge-world.js';
@@ -29,26 +30,28 @@ export async function publishOwnModels(
     return { model: `pub/own-${id}`, upstreamModel: `up-${id}`, ids: sources.map((_, index) => `own-${id}-${index}`) };
   });
   const before = takenOver(world);
-  await world.publishCatalog((entries) => {
-    for (const [at, sources] of wanted.entries()) {
-      const { model, upstreamModel, ids } = made[at] as OwnModel;
-      for (const [index, { url, limits, more }] of sources.entries()) {
-        const unlimited = { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null };
-        entries.sources.push(
-          sourceEntry(ids[index] as string, url, {
-            model,
-            upstreamModel,
-            priority: index,
-            limits: { ...unlimited, ...limits },
-            ...more,
-          }),
-        );
-      }
-    }
-  });
+  const added: CatalogSource[] = [];
+  for (const [at, sources] of wanted.entries()) {
+    for (const [index, source] of sources.entries()) added.push(entryOf(made[at] as OwnModel, index, source));
+    // Sealing hundreds of credentials in one turn would keep the bus from answering its server's pings.
+    await setImmediate();
+  }
+  await world.publishCatalog((entries) => entries.sources.push(...added));
   for (const { model, ids } of made) world.gate.sources.set(model, [...ids]);
   await until('the catalog is with the edge', () => takenOver(world) > before);
   return made;
+}
+
+function entryOf({ model, upstreamModel, ids }: OwnModel, index: number, source: OwnSource): CatalogSource {
+  const { url, limits, more } = source;
+  const unlimited = { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null };
+  return sourceEntry(ids[index] as string, url, {
+    model,
+    upstreamModel,
+    priority: index,
+    limits: { ...unlimited, ...limits },
+    ...more,
+  });
 }
 
 export async function publishOwnModel(world: EdgeWorld, ...sources: OwnSource[]): Promise<OwnModel> {

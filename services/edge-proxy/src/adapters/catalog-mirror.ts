@@ -1,30 +1,18 @@
 import type { Bus, BucketMirror } from '@gateway/bus';
-import { catalogModel, catalogSource, type CatalogModel, type CatalogSource } from '@gateway/contracts/messages';
-import { isSealedToCurrent, openSealed, SealError, type Logger, type OpeningKeys } from '@gateway/service-kit';
-import type { Catalog, OpenedSource } from '../ports.js';
+import { catalogModel, type CatalogModel, type CatalogSource } from '@gateway/contracts/messages';
+import type { Logger, openSealed, OpeningKeys } from '@gateway/service-kit';
+import type { Catalog } from '../ports.js';
+import { SourceEntries } from './source-entries.js';
 
 const BUCKET = 'catalog';
 const MODEL_KEY = 'model.';
 const SOURCE_KEY = 'source.';
 
-/** Headers that belong to a connection or to the body: an operator's entry for one of them is left out. */
-const CONNECTION_HEADERS = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
-
 export interface CatalogMirror extends Catalog {
   /** Called after each change with the new copy in force. */
   onChange(listener: () => void): void;
   ageMs(nowMs: number): number;
-  /** Sources left out because no key at hand opens their credential. */
+  /** Sources left out because no key at hand opens their credential, as far as that is known: see {@link SourceEntries}. */
   unreadable(): number;
   /** Sources whose credential needs the previous key, or that of earlier releases. */
   outdated(): number;
@@ -32,17 +20,23 @@ export interface CatalogMirror extends Catalog {
 }
 
 /**
- * Follows the bucket `catalog`. Entries are parsed and credentials opened once per change. An entry that cannot be used is
- * logged and left out: the others still serve.
+ * Follows the bucket `catalog`. Entries are parsed once per change, credentials opened at their first use. An entry that cannot be used
+ * is logged and left out: the others still serve.
  */
-export function followCatalog(bus: Bus, keys: OpeningKeys, log: Logger): CatalogMirror {
+export function followCatalog(bus: Bus, keys: OpeningKeys, log: Logger, open?: typeof openSealed): CatalogMirror {
   const models = new Map<string, CatalogModel>();
-  const sources = new Map<string, OpenedSource>();
-  const unreadable = new Set<string>();
-  const outdated = new Set<string>();
   let byModel = new Map<string, CatalogSource[]>();
   let revision: number | null = null;
   let changedListener: () => void = () => undefined;
+  const unusable = (err: unknown, key: string): void => log.error({ err, key }, 'a catalog entry cannot be used');
+  const sources = new SourceEntries({
+    keys,
+    onUnusable: (id, err) => {
+      unusable(err, SOURCE_KEY + id);
+      byModel = groupByModel(sources.all());
+    },
+    ...(open === undefined ? {} : { open }),
+  });
 
   const takeOver = (key: string, text: string | undefined): void => {
     if (key.startsWith(MODEL_KEY)) {
@@ -51,19 +45,9 @@ export function followCatalog(bus: Bus, keys: OpeningKeys, log: Logger): Catalog
       if (text !== undefined) models.set(id, catalogModel.parse(JSON.parse(text)));
     } else if (key.startsWith(SOURCE_KEY)) {
       const id = key.slice(SOURCE_KEY.length);
-      for (const one of [sources, unreadable, outdated]) one.delete(id);
-      if (text !== undefined) takeSource(id, catalogSource.parse(JSON.parse(text)));
+      if (text === undefined) sources.drop(id);
+      else sources.take(id, text);
     }
-  };
-
-  const takeSource = (id: string, source: CatalogSource): void => {
-    try {
-      sources.set(id, openSource(source, keys));
-    } catch (err) {
-      if (err instanceof SealError) unreadable.add(id);
-      throw err;
-    }
-    if (source.sealedCredential !== null && !isSealedToCurrent(source.sealedCredential, keys)) outdated.add(id);
   };
 
   const mirror: BucketMirror = bus.mirrorBucket(BUCKET, (entries, head, changed) => {
@@ -71,10 +55,10 @@ export function followCatalog(bus: Bus, keys: OpeningKeys, log: Logger): Catalog
       try {
         takeOver(key, entries.get(key));
       } catch (err) {
-        log.error({ err, key }, 'a catalog entry cannot be used');
+        unusable(err, key);
       }
     }
-    byModel = groupByModel(sources.values());
+    byModel = groupByModel(sources.all());
     revision = head.revision;
     changedListener();
     log.info({ revision: head.revision, changed: changed.length }, 'catalog taken over');
@@ -86,33 +70,19 @@ export function followCatalog(bus: Bus, keys: OpeningKeys, log: Logger): Catalog
     onChange: (listener) => void (changedListener = listener),
     model: (id) => models.get(id),
     models: () => models.values(),
-    source: (id) => sources.get(id),
+    entry: (id) => sources.entry(id),
+    source: (id) => sources.opened(id),
     sourcesOf: (model) => byModel.get(model) ?? [],
     ageMs: (nowMs) => mirror.ageMs(nowMs),
-    unreadable: () => unreadable.size,
-    outdated: () => outdated.size,
+    unreadable: () => sources.unreadable,
+    outdated: () => sources.outdated,
     stop: () => mirror.stop(),
   };
 }
 
-/** Throws SealError when the credential cannot be opened. */
-export function openSource(source: CatalogSource, keys: OpeningKeys): OpenedSource {
-  const base = new URL(source.baseUrl);
-  const headers: string[] = [];
-  if (source.sealedCredential !== null) {
-    const credential = openSealed(source.sealedCredential, source.id, keys);
-    if (source.auth.type === 'bearer') headers.push('authorization', `Bearer ${credential}`);
-    else headers.push(source.auth.header.toLowerCase(), credential);
-  }
-  for (const [name, value] of Object.entries(source.headers)) {
-    if (!CONNECTION_HEADERS.has(name.toLowerCase())) headers.push(name.toLowerCase(), value);
-  }
-  return { source, origin: base.origin, basePath: base.pathname.replace(/\/+$/, ''), headers };
-}
-
-function groupByModel(sources: Iterable<OpenedSource>): Map<string, CatalogSource[]> {
+function groupByModel(sources: Iterable<CatalogSource>): Map<string, CatalogSource[]> {
   const groups = new Map<string, CatalogSource[]>();
-  for (const { source } of sources) {
+  for (const source of sources) {
     const group = groups.get(source.model);
     if (group === undefined) groups.set(source.model, [source]);
     else group.push(source);

@@ -77,7 +77,7 @@ function endTry(edge: Edge, call: AdmittedCall, opened: OpenedSource, { judged }
   const { source } = opened;
   const isRefused = edge.health.ended(source.id, judged, edge.clock.nowMs(), {
     account: call.account,
-    entry: opened,
+    entry: source,
   });
   call.attempts.push(recordOf(judged, opened, call.startedAt));
   edge.metrics.attemptEnded(source.id, judged.outcome);

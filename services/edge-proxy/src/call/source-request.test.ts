@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { publicHalfOf, Secret, sealTo } from '@gateway/service-kit';
-import { openSource } from '../adapters/catalog-mirror.js';
+import { openSealed, publicHalfOf, Secret, sealTo } from '@gateway/service-kit';
+import { openedSource } from '../adapters/source-entries.js';
 import { ENDPOINT_TABLE, type EndpointRow } from '../domain/endpoints.js';
 import { parseCall } from '../domain/parse-call.js';
 import { readHead } from '../http/read-head.js';
@@ -33,7 +33,9 @@ function requestFor(more: Partial<CatalogSource>, options: Options = {}) {
     body: { bytes: BODY, free: () => undefined },
     request: { headers, query: options.query ?? '' },
   } as unknown as AdmittedCall;
-  return sourceRequest(call, openSource(sourceEntry('src', 'https://provider.example/base/', more), KEYS), false);
+  const source = sourceEntry('src', 'https://provider.example/base/', more);
+  const credential = source.sealedCredential === null ? null : openSealed(source.sealedCredential, 'src', KEYS);
+  return sourceRequest(call, openedSource(source, credential), false);
 }
 
 const header = (headers: readonly string[], name: string): string[] =>

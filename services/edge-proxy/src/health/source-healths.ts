@@ -1,7 +1,6 @@
-import type { AttemptRecord } from '@gateway/contracts/messages';
+import type { AttemptRecord, CatalogSource } from '@gateway/contracts/messages';
 import type { JudgedAttempt } from '../domain/judge-attempt.js';
 import { isResting, noteNewEntry, noteOutcome, noteStart, type SourceHealth } from '../domain/source-order.js';
-import type { OpenedSource } from '../ports.js';
 
 /** What is remembered of a source that was tried, and how its last attempt ended. */
 export interface KnownSource {
@@ -11,13 +10,13 @@ export interface KnownSource {
   /** Epoch milliseconds, null before the first attempt has ended. */
   readonly lastAt: number | null;
   /** The source's entry by which it was tried last; null: not known. */
-  readonly entry: OpenedSource | null;
+  readonly entry: CatalogSource | null;
 }
 
 /** Whose call an attempt was, and by which entry of its source. */
 export interface TriedBy {
   readonly account: string;
-  readonly entry: OpenedSource;
+  readonly entry: CatalogSource;
 }
 
 /** What this edge remembers of the sources that it has tried. An unknown one has shown nothing bad. */
@@ -63,7 +62,7 @@ export class SourceHealths {
   }
 
   /** The catalog has changed: a source that refused us under another entry (a new credential, a mended path) may serve us now. */
-  renew(entryOf: (source: string) => OpenedSource | undefined, nowMs: number): void {
+  renew(entryOf: (source: string) => CatalogSource | undefined, nowMs: number): void {
     for (const [source, known] of this.#known) {
       if (known.entry === null || known.entry === entryOf(source)) continue;
       this.#note(source, { ...known, entry: null, health: noteNewEntry(known.health) }, nowMs);

@@ -1,8 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { SOURCE_HEALTH_EVERY_MS, SOURCE_HEALTH_MAX } from '@gateway/contracts/messages';
+import { SOURCE_HEALTH_EVERY_MS, SOURCE_HEALTH_MAX, type CatalogSource } from '@gateway/contracts/messages';
 import { FakeLine } from '../../test/fake-line.js';
 import type { JudgedAttempt } from '../domain/judge-attempt.js';
-import type { OpenedSource } from '../ports.js';
 import { SourceHealths } from './source-healths.js';
 import { HealthReport } from './tell-health.js';
 import { MirroredReport } from './tell-mirrored.js';
@@ -37,7 +36,7 @@ function report(known: (source: string) => boolean = () => true) {
   const told = new HealthReport({
     edge: 'e0',
     bus: line,
-    catalog: { source: (id) => (known(id) ? ({} as OpenedSource) : undefined) },
+    catalog: { entry: (id) => (known(id) ? ({} as CatalogSource) : undefined) },
     healths,
     monotonicMs: () => time.ms,
   });

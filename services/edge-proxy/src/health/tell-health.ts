@@ -8,7 +8,7 @@ const TOLD_AGAIN_MS_MIN = 1_000;
 export interface HealthReportParts {
   readonly edge: string;
   readonly bus: Pick<BusLine, 'tellHealth'>;
-  readonly catalog: Pick<Catalog, 'source'>;
+  readonly catalog: Pick<Catalog, 'entry'>;
   readonly healths: Pick<SourceHealths, 'keep'>;
   readonly monotonicMs: () => number;
 }
@@ -46,7 +46,7 @@ export class HealthReport {
     const { edge, bus, catalog, healths } = this.#parts;
     this.#toldAt = this.#parts.monotonicMs();
     this.#isDue = false;
-    const sources = healths.keep((source) => catalog.source(source) !== undefined).map(toWire);
+    const sources = healths.keep((source) => catalog.entry(source) !== undefined).map(toWire);
     for (let from = 0; from < sources.length; from += SOURCE_HEALTH_MAX) {
       bus.tellHealth({ edge, sources: sources.slice(from, from + SOURCE_HEALTH_MAX) });
     }
