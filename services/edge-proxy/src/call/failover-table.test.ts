@@ -92,7 +92,7 @@ const limitedInside = (name: string, more: Partial<Failure>): Failure =>
 const FAILURES: readonly Failure[] = [
   limited('a Retry-After in seconds', '7', '7'),
   limited('a Retry-After in fractions', '1.2', '2'),
-  limited('a Retry-After that is a date', new Date(Date.now() + 90_000).toUTCString(), /^\d{2}$/),
+  limited('a Retry-After that is a date', new Date(Date.now() + 3_600_000).toUTCString(), /^3\d{3}$/),
   limited('a Retry-After that is neither', 'soon', undefined),
   limited('no Retry-After', undefined, undefined),
   status(502, [true, 502, 'upstream_error']),
