@@ -35,18 +35,16 @@ test('`npm start` compiles every service: it starts them as programs, which no i
   expect(dependencies).toEqual(expect.arrayContaining(services));
 });
 
-test.each(rooms)('%s has a README, and its links lead somewhere', (room) => {
+test.each(rooms)('%s has a README that says what it owns, and what never happens', (room) => {
   const text = readFileSync(join(root, room, 'README.md'), 'utf8');
-  for (const heading of ['owns', 'does not own', 'invariants', 'decisions']) {
+  for (const heading of ['owns', 'does not own', 'invariants']) {
     expect(text.toLowerCase()).toMatch(new RegExp(`^##+ ${heading}`, 'm'));
   }
-  expect(brokenLinks(text, room)).toEqual([]);
 });
 
 const firstPage = readFileSync(join(root, 'README.md'), 'utf8');
 
-test('the links of the first page lead somewhere, and one to the README of every room', () => {
-  expect(brokenLinks(firstPage, '')).toEqual([]);
+test('the first page leads to the README of every room', () => {
   const { workspaces = [] } = packageOf('');
   const directories = ['libs', 'services', 'deploy'].flatMap((top) =>
     readdirSync(join(root, top)).map((name) => `${top}/${name}`),
@@ -64,12 +62,6 @@ test('the first page names every proof', () => {
   expect(proofs.length).toBeGreaterThan(10);
   expect(proofs.filter((name) => !new RegExp(`\\b${name}\\b`).test(firstPage))).toEqual([]);
 });
-
-function brokenLinks(text: string, room: string): string[] {
-  return [...text.matchAll(/\]\(([^)#:]+)(#[^)]*)?\)/g)]
-    .map(([, path = '']) => path)
-    .filter((path) => !existsSync(join(root, room, path)));
-}
 
 /** Started as programs, which no import tells. */
 const STARTED: Readonly<Record<string, readonly string[]>> = {

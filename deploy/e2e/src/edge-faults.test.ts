@@ -36,7 +36,7 @@ const EDGES = 4;
 /** Longer than a lease, and longer than an expiry with the question to billing after it. */
 const FREED_WITHIN_MS = 30_000;
 const EXPIRED_WITHIN_MS = 60_000;
-/** A silent edge is waited for up to 12 s (money and failure, rule 12). */
+/** A silent edge is waited for up to 12 s (docs/protocol.md#r12). */
 const OPEN_WITHIN_MS = 40_000;
 const EMPTY_WITHIN_MS = 45_000;
 /** Answers that are looked at while a replica hangs: the server gives its connection up after two to three seconds. */
@@ -44,7 +44,10 @@ const HUNG_ANSWERS = 150;
 /** Each silence of 250 ms is answered by a try at another replica, so a call fails only when four tries did. */
 const HUNG_FAULTS_MAX = 3;
 
-/** Redis is back: everybody is served within this time on a busy machine. Rule 12 gives a silent edge 12 s. */
+/**
+ * Redis is back: everybody is served within this time on a busy machine. docs/protocol.md#r12 gives
+ * a silent edge 12 s.
+ */
 const SERVED_MS_MAX = 20_000;
 const SEED = testSeed();
 

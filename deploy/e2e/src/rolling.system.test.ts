@@ -167,8 +167,9 @@ test('pepper, key pairs, session secret and operator token are rotated in two st
 }, 240_000);
 
 /**
- * By both edges. The first account of a bucket waits until billing has settled what was stored before (rule 11): right after
- * billing was replaced that may take longer than an answer may.
+ * By both edges. The first account of a bucket waits until billing has settled what was stored
+ * before (docs/protocol.md#r11): right after billing was replaced that may take longer than an
+ * answer may.
  */
 async function expectAnswered(secret: string): Promise<void> {
   for (const url of run.system.local.running().edgeUrls) {

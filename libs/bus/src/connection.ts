@@ -10,7 +10,7 @@ const DIAL_MS = 3_000;
 const RECONNECT_WAIT_MS = 100;
 /** Added at random, so that all processes do not return at the same moment. */
 const RECONNECT_JITTER_MS = 150;
-/** Two unanswered pings in a row end the connection (money and failure, rule 18). */
+/** Two unanswered pings in a row end the connection (docs/protocol.md#r18). */
 const PING_INTERVAL_MS = 2_000;
 const PINGS_UNANSWERED_MAX = 2;
 /** So many refused handshakes before the first success mean a wrong user or password. */

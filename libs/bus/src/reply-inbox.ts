@@ -41,7 +41,8 @@ export function answerSubjects(asker: ServiceName, requestSubject: string): stri
 
 /**
  * One subscription for the answers to all calls, a map of the waiting calls and one timer: half the cost of the library's
- * request (performance, point 3). Calls are found by what follows the inbox in the answer's subject: number and end.
+ * request (docs/decisions/0027-one-reply-inbox-for-each-process.md). Calls are found by what
+ * follows the inbox in the answer's subject: number and end.
  */
 export class ReplyInbox {
   readonly #link: Link;

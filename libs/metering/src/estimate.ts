@@ -4,9 +4,9 @@ import { inputTokensBound, tokensOfBytes } from './worst-case.js';
 import type { BoundFigures, CallBounds } from './worst-case.js';
 
 /**
- * Usage of a complete answer whose provider reported none (behaviour §2): the input bound, and the delivered bytes of
- * text at the model's bytes per token, at most the output bound. Nothing counts as cached. Rated, it is never above
- * the worst case of the same bounds.
+ * Usage of a complete answer whose provider reported none (docs/behaviour.md#actual-cost): the
+ * input bound, and the delivered bytes of text at the model's bytes per token, at most the output
+ * bound. Nothing counts as cached. Rated, it is never above the worst case of the same bounds.
  * @throws RangeError for a broken count or a `bytesPerToken` below 0.001
  */
 export function estimateUsage(bounds: CallBounds, figures: BoundFigures, deliveredOutputBytes: number): TokenUsage {

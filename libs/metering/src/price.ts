@@ -39,8 +39,8 @@ export interface TokenUsage {
 }
 
 /**
- * The charge for a usage at a price version (behaviour §2): rounded once, half up, and at most
- * `AMOUNT_NANO_USD_MAX`. It never falls when output tokens or prices rise.
+ * The charge for a usage at a price version (docs/behaviour.md#actual-cost): rounded once, half up,
+ * and at most `AMOUNT_NANO_USD_MAX`. It never falls when output tokens or prices rise.
  * @throws RangeError for a count that is not a safe non-negative integer
  */
 export function rate(usage: TokenUsage, price: PriceFigures): NanoUsd {

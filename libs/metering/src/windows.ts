@@ -13,7 +13,10 @@ export interface SubscriptionPeriod {
   end: number;
 }
 
-/** The periods that a call belongs to: fixed at admission, they travel with the call (behaviour §2). */
+/**
+ * The periods that a call belongs to: fixed at admission, they travel with the call
+ * (docs/behaviour.md#windows).
+ */
 export interface Periods {
   /** Calendar month, `YYYY-MM`. */
   month: string;

@@ -4,7 +4,10 @@ import type { NanoUsd } from './money.js';
 import { TOKENS_PER_PRICE, inputPrices } from './price.js';
 import type { PriceFigures } from './price.js';
 
-/** Output tokens assumed for a request that sets no maximum (specification, API key rule 5). */
+/**
+ * Output tokens assumed for a request that sets no maximum
+ * (libs/contracts/specification/model-gateway-api.md#api-key-managed-in-the-dashboard).
+ */
 export const OUTPUT_TOKENS_DEFAULT = 8192;
 /** Bytes of prompt text that make at least one token, where the catalog says nothing else. */
 export const BYTES_PER_TOKEN_DEFAULT = 3;
@@ -46,8 +49,8 @@ export interface OutputRequest {
 }
 
 /**
- * Input bound of behaviour §2: bytes ÷ bytesPerToken rounded up, plus array elements, plus the allowance of each
- * attachment. At most `Number.MAX_SAFE_INTEGER`.
+ * Input bound of docs/behaviour.md#worst-case: bytes ÷ bytesPerToken rounded up, plus array
+ * elements, plus the allowance of each attachment. At most `Number.MAX_SAFE_INTEGER`.
  * @throws RangeError for a broken count or a `bytesPerToken` below 0.001
  */
 export function inputTokensBound(bounds: Omit<CallBounds, 'outputTokensMax'>, figures: BoundFigures): number {
@@ -73,9 +76,10 @@ export function tokensOfBytes(bytes: number, bytesPerToken: number): number {
 }
 
 /**
- * What the call can cost at most within its bounds (behaviour §2): the dearest input price, any kind and any tier that
- * the input bound reaches, the dearest output price of those tiers, and the price per call. Rounded up, at most
- * `AMOUNT_NANO_USD_MAX`. A usage within the bounds is never rated above it.
+ * What the call can cost at most within its bounds (docs/behaviour.md#worst-case): the dearest
+ * input price, any kind and any tier that the input bound reaches, the dearest output price of
+ * those tiers, and the price per call. Rounded up, at most `AMOUNT_NANO_USD_MAX`. A usage within
+ * the bounds is never rated above it.
  * @throws RangeError as {@link inputTokensBound}
  */
 export function worstCase(bounds: CallBounds, figures: BoundFigures, price: PriceFigures): NanoUsd {
@@ -116,9 +120,9 @@ function spansOf(price: PriceFigures): DearestPrices[] {
 }
 
 /**
- * What a plan-funded call must at least be able to pay (behaviour §2): prompt bytes ÷ 8 at the cheapest input price of
- * any kind and tier, rounded down, plus the price per call. At most `AMOUNT_NANO_USD_MAX`; not above the worst case
- * while `bytesPerToken` is at most 8.
+ * What a plan-funded call must at least be able to pay (docs/behaviour.md#who-pays): prompt bytes ÷
+ * 8 at the cheapest input price of any kind and tier, rounded down, plus the price per call. At
+ * most `AMOUNT_NANO_USD_MAX`; not above the worst case while `bytesPerToken` is at most 8.
  * @throws RangeError for a broken count
  */
 export function leastCost(bounds: Pick<CallBounds, 'promptBytes'>, price: PriceFigures): NanoUsd {
@@ -129,8 +133,9 @@ export function leastCost(bounds: Pick<CallBounds, 'promptBytes'>, price: PriceF
 }
 
 /**
- * Output bound of behaviour §2: prompts × max(n, best_of) × the largest maximum that is set, else
- * {@link OUTPUT_TOKENS_DEFAULT}. Numbers too large to count (JSON `1e999`) saturate at `Number.MAX_SAFE_INTEGER`.
+ * Output bound of docs/behaviour.md#worst-case: prompts × max(n, best_of) × the largest maximum
+ * that is set, else {@link OUTPUT_TOKENS_DEFAULT}. Numbers too large to count (JSON `1e999`)
+ * saturate at `Number.MAX_SAFE_INTEGER`.
  * @throws RangeError for NaN
  */
 export function outputTokensMax(request: OutputRequest): number {

@@ -4,7 +4,7 @@ import type { OutboxRow } from './outbox-rows.js';
 import type { Pool } from './pool.js';
 import { onPool } from './tx.js';
 
-/** How long a command waits until its change is delivered (money and failure, rule 10). */
+/** How long a command waits until its change is delivered (docs/protocol.md#r10). */
 export const IN_FORCE_MS = 5_000;
 const LOOK_FIRST_MS = 10;
 const LOOK_MAX_MS = 200;

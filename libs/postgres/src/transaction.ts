@@ -18,9 +18,9 @@ const RETRY_MAX_MS = 500;
 /**
  * Runs `work` in one transaction: commits when it resolves, rolls back when it rejects. After a serialization failure or a
  * deadlock everything is run again on a fresh transaction, so `work` must have no effects outside of it. A
- * connection is held until the end: never wait inside for the bus, HTTP or anything but this database (money and
- * failure, Rules). A connection that fails during COMMIT leaves it unknown whether the transaction happened: that
- * error is thrown and not repeated.
+ * connection is held until the end: never wait inside for the bus, HTTP or anything but this
+ * database (docs/protocol.md#r18). A connection that fails during COMMIT leaves it unknown whether
+ * the transaction happened: that error is thrown and not repeated.
  */
 export async function inTransaction<T>(
   pool: Pool,

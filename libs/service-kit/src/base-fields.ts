@@ -15,7 +15,10 @@ export const BASE_FIELDS = {
 /** What a service finds in its configuration: its own fields and the base fields. */
 export type ServiceConfig<S extends ConfigFields> = ConfigOf<S> & ConfigOf<typeof BASE_FIELDS>;
 
-/** Test controls shift the clock that money depends on (money and failure, Rules): never on a reachable address. */
+/**
+ * Test controls shift the clock that money depends on (docs/protocol.md#time): never on a reachable
+ * address.
+ */
 export function testControlProblems(config: ConfigOf<typeof BASE_FIELDS>): string[] {
   if (!config.GATEWAY_TEST_CONTROLS || isLoopback(config.GATEWAY_ADMIN_HOST)) return [];
   return ['GATEWAY_TEST_CONTROLS can be on only while GATEWAY_ADMIN_HOST is a loopback address'];

@@ -1,7 +1,8 @@
 #!lua
 -- uses: gate spans amounts
--- One decision (money and failure, rule 2; behaviour §1). Checks first, writes last: Lua has no rollback. Not allowed
--- when Redis is out of memory: a refusal to run is a fault, never a half-made hold.
+-- One decision (docs/protocol.md#r2; docs/behaviour.md#order-of-refusals). Checks first, writes
+-- last: Lua has no rollback. Not allowed when Redis is out of memory: a refusal to run is a fault,
+-- never a half-made hold.
 --
 -- KEYS  tok, due, a:<account>, h:<account>, k:<key>, prefix of texts (s:)
 -- ARGV  see src/domain/admit-script.ts, which also reads the replies.
@@ -67,7 +68,8 @@ if known and mode ~= 'count' then
   return { 'gone', int(now) }
 end
 
--- Rows of periods. One that began after the account was loaded starts at 0; any other missing one is loaded (rule 13).
+-- Rows of periods. One that began after the account was loaded starts at 0; any other missing one
+-- is loaded (docs/protocol.md#r13).
 local missing = {}
 local function settled(index, name, period_start)
   local value = account[index]

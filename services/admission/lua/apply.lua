@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- uses: gate spans amounts holds
--- What the owners say of one account: records, rows, terms, closed ids (money and failure, rules 8, 10, 11). Each part is
--- written if it is newer, loaded or not; rows come first, then the closed ids.
+-- What the owners say of one account: records, rows, terms, closed ids (docs/protocol.md#r8,
+-- docs/protocol.md#r10, docs/protocol.md#r11). Each part is written if it is newer, loaded or not;
+-- rows come first, then the closed ids.
 --
 -- KEYS  tok, due, a:<account>, h:<account>, prefix of texts (s:)
 -- ARGV  3 account, 4 prefix of key records (k:), 5 incarnation ('' none),
@@ -68,7 +69,8 @@ local function put(field, value)
 end
 
 -- Another incarnation of the ledger counts versions anew, and rows that another gate left behind may lack what was settled
--- since (a server restarted from its file, a copy that was promoted): what was known is asked again (rules 12, 17).
+-- since (a server restarted from its file, a copy that was promoted): what was known is asked again
+-- (docs/protocol.md#r12, docs/protocol.md#r17).
 local other_ledger = versions['in'] ~= ARGV[5]
 local completes = loading and ARGV[8] == '1'
 if ARGV[5] ~= '' and (other_ledger or (versions['g'] ~= mark and versions['t'] ~= mark)) then
@@ -129,7 +131,7 @@ local session = tonumber(versions['ss'] or 0)
 -- Within an account time never goes back: a session that was over stays over.
 local account_now = math.max(now, tonumber(versions['lt'] or 0))
 -- What was read before the account was loaded, and comes late, makes no row: what it says of one that is not here may be older
--- than what was settled since. Such a row is asked for when it is needed (rule 13).
+-- than what was settled since. Such a row is asked for when it is needed (docs/protocol.md#r13).
 local loaded_version = versions['t'] == mark and tonumber(versions['lv']) or -1
 local load_is_late = loading and (tonumber(ARGV[10]) or loaded_version) < loaded_version
 for _ = 1, ROWS do

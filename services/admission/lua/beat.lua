@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
 -- uses: gate spans amounts holds
--- One edge's running calls of one bucket (money and failure, rule 5). A hold that is present and open lives on; an absent
--- one that was held under another token was lost: its place is named, so that it is created anew. A last beat that is read
--- for a bucket which another replica has opened meanwhile says nothing any more.
+-- One edge's running calls of one bucket (docs/protocol.md#r5). A hold that is present and open
+-- lives on; an absent one that was held under another token was lost: its place is named, so that
+-- it is created anew. A last beat that is read for a bucket which another replica has opened
+-- meanwhile says nothing any more.
 --
 -- KEYS  tok, due
 -- ARGV  3 prefix of accounts (a:), 4 prefix of holds (h:), 5 lease ms, 6 expiry ms, 7 '1' while the bucket is restored;

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- uses: gate spans amounts holds
--- Holds a running call again whose gate was lost (money and failure, rules 5 and 12). No limit is asked: it was admitted.
+-- Holds a running call again whose gate was lost (docs/protocol.md#r5 and docs/protocol.md#r12). No
+-- limit is asked: it was admitted.
 --
 -- KEYS  tok, due, a:<account>, h:<account>
 -- ARGV  3 account, 4 id, 5 tag, 6 edge, 7 lease ms, 8 expiry ms,

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- uses: gate spans amounts holds
--- The end of a call (money and failure, rules 4 and 6).
+-- The end of a call (docs/protocol.md#r4 and docs/protocol.md#r6).
 --
 -- KEYS  tok, due, a:<account>, h:<account>
 -- ARGV  3 account, 4 id, 5 time of the id, 6 outcome (ok | void), 7 amount, 8 tag ('' on a blind release),

@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- uses: gate spans amounts holds
--- What has fallen due in one bucket (money and failure, rule 9): a lapsed lease frees its slot, tombstones and notes (m:) are deleted,
--- open holds past due become expiring, and of those and the done ones the owner is asked.
+-- What has fallen due in one bucket (docs/protocol.md#r9): a lapsed lease frees its slot,
+-- tombstones and notes (m:) are deleted, open holds past due become expiring, and of those and the
+-- done ones the owner is asked.
 --
 -- KEYS  tok, due
 -- ARGV  3 prefix of accounts (a:), 4 prefix of holds (h:), 5 entries at most

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- uses: gate
--- The epoch of a bucket (money and failure, rule 12).
+-- The epoch of a bucket (docs/protocol.md#r12).
 --
 -- KEYS  tok, due
 -- ARGV  3 'restore' or 'open', 4 the token to set, or the token to open

@@ -112,7 +112,10 @@ export interface Catalog {
   view(): CatalogView | null;
 }
 
-/** Conditions under which no call is admitted although the gate could (money and failure, rules 14 and 15). */
+/**
+ * Conditions under which no call is admitted although the gate could (docs/protocol.md#r14 and
+ * docs/protocol.md#r15).
+ */
 export interface Brakes {
   /** Why nothing is admitted, or null. */
   engaged(): string | null;

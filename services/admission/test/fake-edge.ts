@@ -26,7 +26,10 @@ const ATTEMPTS_MAX = 2;
 const RETRY_MS = 250;
 const ENDPOINT = '/v1/chat/completions';
 
-/** An edge as far as admission sees one (money and failure, rules 3 to 6), without clients and providers. */
+/**
+ * An edge as far as admission sees one (docs/protocol.md#r3 to docs/protocol.md#r6), without
+ * clients and providers.
+ */
 export class FakeEdge {
   readonly running = new Map<string, EdgeCall>();
   readonly #releases = new Map<string, ReleaseEntry>();

@@ -9,7 +9,10 @@ import type { OwnerState } from './world.js';
 
 const CATCH_UP_MS = 1_200;
 
-/** Billing as far as admission sees it: settles the stream's events once each, tells standings, answers loads (rules 7, 8, 11). */
+/**
+ * Billing as far as admission sees it: settles the stream's events once each, tells standings,
+ * answers loads (docs/protocol.md#r7, docs/protocol.md#r8, docs/protocol.md#r11).
+ */
 export class FakeLedger {
   readonly settled = new Map<string, UsageEvent>();
   /** Set: what arrives waits. */

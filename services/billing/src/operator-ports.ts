@@ -47,7 +47,7 @@ export interface AuditStore {
   changes(query: ChangesQuery): Promise<WrittenChange[]>;
 }
 
-/** What waits for a change until admission has it (rule 10): the outbox. */
+/** What waits for a change until admission has it (docs/protocol.md#r10): the outbox. */
 export interface InForce {
   awaitDelivered(account: string, change: string): Promise<boolean>;
 }

@@ -19,7 +19,10 @@ export interface SessionSecrets {
   /** What a page must send beside the cookie of this value. */
   csrfTokenOf(cookie: string): string;
   isCsrfToken(cookie: string, token: string): boolean;
-  /** Of a member's playground key (behaviour §4): the secret, and its digests under this and the previous session secret. */
+  /**
+   * Of a member's playground key (docs/behaviour.md#playground): the secret, and its digests under
+   * this and the previous session secret.
+   */
   playgroundKey(owner: PlaygroundOwner): { readonly secret: string; readonly digests: readonly string[] };
 }
 

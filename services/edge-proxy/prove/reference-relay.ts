@@ -28,7 +28,8 @@ export interface Expected {
 
 /**
  * Reads a complete stream in the simplest way: the whole text at once, split by regular expressions, no state between
- * chunks. Written against the standard for server-sent events and the rules of behaviour §3, not against the relay.
+ * chunks. Written against the standard for server-sent events and the rules of
+ * docs/behaviour.md#answers, not against the relay.
  */
 export function expectedOf(stream: GeneratedStream): Expected {
   const text = stream.bytes.toString('utf8');

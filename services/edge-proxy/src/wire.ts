@@ -41,7 +41,7 @@ export async function startEdge(
 ): Promise<RunningEdge> {
   const { config, log, ready, replica } = context;
   const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'edge-proxy', replica, log });
-  // A new process is a new edge, also under an old replica's name (money and failure, rule 5).
+  // A new process is a new edge, also under an old replica's name (docs/protocol.md#r5).
   const edgeId = `${replica.slice(0, REPLICA_IN_ID_CHARS_MAX)}-${randomBytes(4).toString('hex')}`;
   const spool = await openSpool(config, edgeId);
   const sources = new SourceLanes({ privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES, proxy: proxyOf(config) });

@@ -215,7 +215,7 @@ function defaultSources(provider: ProviderSimulator): CatalogSource[] {
   ];
 }
 
-/** Long runs would fill the stream; billing trims what it has settled (rule 15). */
+/** Long runs would fill the stream; billing trims what it has settled (docs/protocol.md#r15). */
 const TRIM_EVERY = 10_000;
 
 const STREAM = {

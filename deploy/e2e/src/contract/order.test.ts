@@ -1,5 +1,5 @@
-// The order of refusals through the door (behaviour §1). Pair by pair on admission alone: services/admission. Row 2 has a
-// deployment of its own: services/edge-proxy.
+// The order of refusals through the door (docs/behaviour.md#order-of-refusals). Pair by pair on
+// admission alone: services/admission. Row 2 has a deployment of its own: services/edge-proxy.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REFUSAL_ROWS } from '@gateway/contracts/errors';
 import { jsonOf } from '../../test/contract-call.js';

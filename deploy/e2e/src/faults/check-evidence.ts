@@ -14,8 +14,8 @@ export interface Verdict {
 }
 
 /**
- * The logs of everybody who saw a call against what must hold whatever breaks (money and failure, invariants 1 to 7). Pure: it
- * knows nothing but the evidence.
+ * The logs of everybody who saw a call against what must hold whatever breaks
+ * (docs/protocol.md#invariants). Pure: it knows nothing but the evidence.
  */
 export function checkEvidence(evidence: Evidence): Verdict {
   const { calls, foreign } = joinLogs(evidence);

@@ -14,7 +14,7 @@ export interface Sources extends Pick<Evidence, 'calls' | 'faults' | 'terms' | '
   readonly provider: ObedientProvider;
 }
 
-/** With a crash everything is given back after three minutes (money and failure, invariant 7). */
+/** With a crash everything is given back after three minutes (docs/protocol.md#i7). */
 const QUIET_WITHIN_MS = 180_000;
 const RECORDED_WITHIN_MS = 20_000;
 const FINANCE_ROLE = 'gateway_finance';

@@ -100,8 +100,8 @@ function judgeCounts(pressed: PressedLimit): string[] {
 /**
  * Once a refusal said that it is used up, nothing that began later was admitted. A replica that is killed takes standings
  * along: what they settled counts twice until their holds are asked for, so that a refusal may come early, and the room is
- * there again some seconds later (money and failure, rules 8 and 9). Then only what began after as many were answered as
- * fit is wrong.
+ * there again some seconds later (docs/protocol.md#r8 and docs/protocol.md#r9). Then only what
+ * began after as many were answered as fit is wrong.
  */
 export function admittedAfterRefusal({
   limit: { refusals },

@@ -1,6 +1,6 @@
 import type { Seen } from '../../test/load.js';
 
-/** What clients may read while the gate is away and shortly after (money and failure, table of failures). */
+/** What clients may read while the gate is away and shortly after (docs/protocol.md#failures). */
 const FAULT_CODES: readonly string[] = ['admission_error', 'lookup_failed'];
 
 /** When the answers of the 500 class came, of calls that ended since, epoch ms. */

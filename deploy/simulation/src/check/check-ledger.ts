@@ -4,7 +4,10 @@ import type { World } from '../hosts/world.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
 import { Random } from '../time/random.js';
 
-/** Entries balance, rows are the sums of the entries, and a wallet is what came in less what was charged (invariant 1). */
+/**
+ * Entries balance, rows are the sums of the entries, and a wallet is what came in less what was
+ * charged (docs/protocol.md#i1).
+ */
 export function checkLedger({ ledger, truth, scenario }: World): void {
   const sums = new Map<string, bigint>();
   for (const { id, entries } of ledger.transactions.values()) {
@@ -28,7 +31,7 @@ export function checkLedger({ ledger, truth, scenario }: World): void {
   }
 }
 
-/** All messages into an empty ledger, in another order: the same balances (invariant 8). */
+/** All messages into an empty ledger, in another order: the same balances (docs/protocol.md#i8). */
 export async function checkReplay(world: World): Promise<void> {
   const { streams, ledger, truth, scenario } = world;
   const again = new MemoryLedger();

@@ -12,7 +12,7 @@ const figures: PriceFigures = {
   tiers: [],
 };
 
-/** Each call against its record (invariants 2 to 5). */
+/** Each call against its record (docs/protocol.md#invariants). */
 export function checkRecords(world: World): void {
   const seen = new Set<string>();
   for (const call of world.truth.calls) {

@@ -95,7 +95,10 @@ export class GateWatch {
   }
 }
 
-/** What remains (money and failure, "What remains"): calls of an edge that was cut off when the gate was lost. */
+/**
+ * What remains (docs/protocol.md#remains): calls of an edge that was cut off when the gate was
+ * lost.
+ */
 function markUnguarded({ truth, streams, time, server }: World): void {
   for (const call of truth.calls) {
     if (call.id === null || call.hold === null || call.hold.admittedAt > server.lostAt) continue;

@@ -14,7 +14,7 @@ const LONGEST_CALL_MS = 45_000;
 /** Shorter than the expiry of a run: where only messages were lost nobody may have to wait for that. */
 const UNOWNED_MS = 20_000;
 
-/** Sees to it that a run comes to rest in time (money and failure, invariant 7). */
+/** Sees to it that a run comes to rest in time (docs/protocol.md#i7). */
 export class RestWatch {
   #lookAt = 0;
   #quietSince: number | null = null;

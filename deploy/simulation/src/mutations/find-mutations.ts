@@ -29,7 +29,12 @@ export async function findMutations(): Promise<boolean> {
 
 function rowOf({ name, unseen }: Mutation, { seeds, rule }: Hunted): string {
   const found = rule === null ? `not in ${seeds}` : seeds;
-  return `| ${name} | ${found} | ${rule ?? unseen ?? ''} |`;
+  return linked(`| ${name} | ${found} | ${rule ?? unseen ?? ''} |`);
+}
+
+/** Citations of the protocol as links of the README. */
+function linked(row: string): string {
+  return row.replaceAll(/docs\/protocol\.md#(r\d+)/g, '[$1](../../$&)');
 }
 
 async function hunt({ name, seedsMax = SEEDS_MAX }: Mutation): Promise<Hunted> {

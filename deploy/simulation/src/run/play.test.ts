@@ -17,7 +17,7 @@ function* seedsFrom(from: number, count: number): Generator<number> {
 }
 
 test(
-  'every rule of money and failure holds after every step of every seed',
+  'every rule of the protocol holds after every step of every seed',
   async () => {
     const seeds = REPLAYED === undefined ? seedsFrom(1, SEEDS) : [Number(REPLAYED)];
     const { totals, failure } = await runSeeds(await openRedis(), seeds);

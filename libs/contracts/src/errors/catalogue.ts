@@ -9,7 +9,7 @@ export type ChatErrorType =
   | 'server_error'
   | 'gateway_error';
 
-/** Types of the messages protocol (behaviour, Envelopes). */
+/** Types of the messages protocol (docs/behaviour.md#envelopes). */
 export type MessagesErrorType =
   | 'authentication_error'
   | 'permission_error'

@@ -12,7 +12,10 @@ export interface ErrorContext {
   readonly messagesBaseUrl: string;
 }
 
-/** The order in which a call can be refused: the lowest row that applies is the answer (behaviour, section 1). */
+/**
+ * The order in which a call can be refused: the lowest row that applies is the answer
+ * (docs/behaviour.md#order-of-refusals).
+ */
 export const REFUSAL_ROWS = [
   { row: 1, codes: ['unsupported_endpoint'] },
   { row: 2, codes: ['anthropic_protocol_disabled'] },
@@ -39,7 +42,10 @@ export const REFUSAL_ROWS = [
   { row: 23, codes: ['monthly_spend_cap_exceeded'] },
 ] as const satisfies readonly { row: number; codes: readonly ErrorCode[] }[];
 
-/** The error of a refusal: the code's fixed text, then the numbers that explain it (behaviour, "Refusals help"). */
+/**
+ * The error of a refusal: the code's fixed text, then the numbers that explain it
+ * (docs/behaviour.md#order-of-refusals).
+ */
 export function refusalError(row: number, facts: RefusalFacts, context: ErrorContext): GatewayError {
   const code = codeOfRow(row, facts);
   const entry = catalogueEntry(code);
@@ -96,7 +102,10 @@ function explain(code: ErrorCode, facts: RefusalFacts, context: ErrorContext): s
   }
 }
 
-/** The limit counts all keys of the account together; the text speaks of the key (specification, Limits, rule 1). */
+/**
+ * The limit counts all keys of the account together; the text speaks of the key
+ * (libs/contracts/specification/model-gateway-api.md#limits).
+ */
 function rateSentences({ limit, retryAfterSeconds }: RefusalFacts): string[] {
   const sentences = limit === undefined ? [] : [`The limit is ${limit} per minute.`];
   if (retryAfterSeconds !== undefined) sentences.push(`Resets in ${retryAfterSeconds} s.`);

@@ -23,7 +23,10 @@ import { commandId, count, digest, digests, epochMs, objectId } from './scalars.
 
 const actor = z.string().min(1).max(200);
 
-/** Account, key and member of the key, read in one snapshot (money and failure, rule 11). `key` null: no such key. */
+/**
+ * Account, key and member of the key, read in one snapshot (docs/protocol.md#r11). `key` null: no
+ * such key.
+ */
 export const accountsLoad = request({
   name: 'accounts.load',
   subject: 'accounts.load',

@@ -226,7 +226,7 @@ export const admissionUsage = request({
   ]),
 });
 
-/** A change that is answered when admission has it (money and failure, rule 10). */
+/** A change that is answered when admission has it (docs/protocol.md#r10). */
 export const admissionApply = request({
   name: 'admission.apply',
   subject: 'admission.apply',

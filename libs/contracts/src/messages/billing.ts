@@ -29,7 +29,10 @@ import { count, digest, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objec
 import { standingOfAccount } from './standing.js';
 import { usageEvent } from './usage.js';
 
-/** What billing tells admission after each commit (money and failure, rule 8). Admission is one state: one replica applies it. */
+/**
+ * What billing tells admission after each commit (docs/protocol.md#r8). Admission is one state: one
+ * replica applies it.
+ */
 export const billingStanding = published({
   name: 'billing.standing',
   subject: 'billing.standing',
@@ -43,7 +46,8 @@ export const billingStanding = published({
 
 /**
  * The account's wallet, terms and running windows, the rows asked for by name (never written: value 0, version 0; the
- * wallet null), and which of the ids have their record, in one snapshot (rules 9 and 11).
+ * wallet null), and which of the ids have their record, in one snapshot (docs/protocol.md#r9 and
+ * docs/protocol.md#r11).
  */
 export const billingLoad = request({
   name: 'billing.load',

@@ -46,7 +46,10 @@ export const windowType = z.enum(WINDOW_TYPES);
 export const WINDOW_UNITS = ['usd', 'requests'] as const;
 export const windowUnit = z.enum(WINDOW_UNITS);
 
-/** The periods that a call belongs to, fixed at admission (behaviour, Money). Starts are epoch milliseconds. */
+/**
+ * The periods that a call belongs to, fixed at admission (docs/behaviour.md#windows). Starts are
+ * epoch milliseconds.
+ */
 export const periods = z.object({
   month,
   session5h: epochMs.nullable(),

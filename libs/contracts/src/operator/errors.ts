@@ -42,7 +42,10 @@ export function isRefusal(value: unknown): value is ManagementRefusal {
   return typeof value === 'object' && value !== null && 'refused' in value;
 }
 
-/** The change is committed and will be in force, but admission did not take it in time (money and failure, rule 10). */
+/**
+ * The change is committed and will be in force, but admission did not take it in time
+ * (docs/protocol.md#r10).
+ */
 export function notInForce(): ManagementRefusal {
   return refuse('not_in_force', 'the change is written and will be in force as soon as admission answers');
 }

@@ -13,7 +13,7 @@ const tokenPricing = z.object({
 });
 export type TokenPricing = z.infer<typeof tokenPricing>;
 
-/** GET /v1/models (specification, Model list; behaviour, section 5, for the extra fields). */
+/** GET /v1/models (specification, Model list; docs/behaviour.md#models, for the extra fields). */
 const modelListEntry = z.object({
   id: z.string(),
   object: z.literal('model'),

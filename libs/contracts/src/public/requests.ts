@@ -1,8 +1,9 @@
 import { z } from 'zod';
 
 /*
- * What the gateway checks of a request (specification, Request objects; behaviour, Fields). Null in an optional field
- * means unset. The fields that are only described here, and all others, are forwarded untouched.
+ * What the gateway checks of a request (specification, Request objects; docs/behaviour.md#fields).
+ * Null in an optional field means unset. The fields that are only described here, and all others,
+ * are forwarded untouched.
  */
 
 const model = z.string().min(1).max(512);

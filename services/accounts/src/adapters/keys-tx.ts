@@ -4,8 +4,9 @@ import type { KeysTx } from '../tx-ports.js';
 import { keyFromRow, type KeyRow } from './rows.js';
 
 /**
- * Active or suspended at the time $2. Of an account's API keys these count toward its maximum (behaviour §4): a suspended one can be
- * reinstated and must find its place; revoked and expired are final. The playground's key is none of them.
+ * Active or suspended at the time $2. Of an account's API keys these count toward its maximum
+ * (docs/behaviour.md#keys): a suspended one can be reinstated and must find its place; revoked and
+ * expired are final. The playground's key is none of them.
  */
 const IN_USE = "state IN ('active', 'suspended') AND (expires_at IS NULL OR expires_at > $2)";
 

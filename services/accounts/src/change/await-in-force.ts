@@ -9,7 +9,10 @@ export interface Changed<T> {
   readonly answer: T;
 }
 
-/** The answer of a committed change once it is in force (money and failure, rule 10). A refusal waits for nothing. */
+/**
+ * The answer of a committed change once it is in force (docs/protocol.md#r10). A refusal waits for
+ * nothing.
+ */
 export async function answerInForce<T>(
   inForce: InForce,
   changed: Changed<T> | ManagementRefusal,

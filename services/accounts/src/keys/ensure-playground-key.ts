@@ -24,9 +24,11 @@ const NAME = 'Playground';
 const MASKED_SECRET = 'internal';
 
 /**
- * A member's internal key for the playground (behaviour §4): made when there is none, given this digest in place when it has
- * another. The key rules do not hold for it: what it may spend is decided at each call, by the member's cap too. Answered when
- * admission has the digest: it was asked for before the key was made, and what nobody has is remembered there for a while.
+ * A member's internal key for the playground (docs/behaviour.md#playground): made when there is
+ * none, given this digest in place when it has another. The key rules do not hold for it: what it
+ * may spend is decided at each call, by the member's cap too. Answered when admission has the
+ * digest: it was asked for before the key was made, and what nobody has is remembered there for a
+ * while.
  */
 export async function ensurePlaygroundKey(
   ports: EnsurePlaygroundKeyPorts,

@@ -27,8 +27,9 @@ interface Answer {
 }
 
 /**
- * Gives a key another secret; only an active one (behaviour §4). Answered when admission has the new digest, so that no call
- * that starts afterwards passes with the old secret; or, with `inForce: false`, when it did not take it in time.
+ * Gives a key another secret; only an active one (docs/behaviour.md#keys). Answered when admission
+ * has the new digest, so that no call that starts afterwards passes with the old secret; or, with
+ * `inForce: false`, when it did not take it in time.
  */
 export async function rotateKey(
   { store, inForce, nowMs }: ChangeKeyPorts,

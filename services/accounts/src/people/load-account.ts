@@ -8,7 +8,7 @@ export interface AccountRecords {
   readonly member: MemberRecord | null;
 }
 
-/** What admission needs to know of an account and a key, at one instant (money and failure, rule 11). */
+/** What admission needs to know of an account and a key, at one instant (docs/protocol.md#r11). */
 export async function loadAccount(
   store: AccountsStore,
   request: { readonly account: string; readonly key: string | null },

@@ -140,7 +140,8 @@ local function create_hold(account_key, hold_key, member, id, hold, shape_text, 
   end
 end
 
--- A session that was opened for calls of which none was billed was never opened (behaviour, Money).
+-- A session that was opened for calls of which none was billed was never opened
+-- (docs/behaviour.md#windows).
 local function close_unused_session(account_key, start)
   local values = redis.call(
     'HMGET', account_key, 'ss', 'h:session:' .. start, 'v:w:session_5h:usd:' .. start, 'v:w:session_5h:requests:' .. start

@@ -49,8 +49,8 @@ export interface RedisMemory {
 
 /**
  * The connection to Redis. It is used only after a handshake that reads the server's run id and loads all scripts, so that
- * no token of another run is ever taken for this one's (money and failure, rule 12). Nothing is queued while it is
- * away, and nothing is sent again by itself.
+ * no token of another run is ever taken for this one's (docs/protocol.md#r12). Nothing is queued
+ * while it is away, and nothing is sent again by itself.
  */
 export class RedisGate implements Gate {
   readonly #redis: Redis;

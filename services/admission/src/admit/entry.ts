@@ -18,7 +18,7 @@ export type Entry =
       readonly body: Pick<AdmitEntry, 'id' | 'digests' | 'traceparent'>;
     };
 
-/** A hold's slot waits so long for the first beat (money and failure, rule 2). */
+/** A hold's slot waits so long for the first beat (docs/protocol.md#r2). */
 const FIRST_LEASE_MS = 10_000;
 
 /**

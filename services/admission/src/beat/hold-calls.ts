@@ -14,8 +14,9 @@ export interface HeldCalls {
 }
 
 /**
- * Keeps the holds of running calls alive and creates those that were lost with another gate (money and failure, rule 5).
- * @param restoring a lapsed lease takes its slot again (rule 12); nothing is done to a bucket that is open already
+ * Keeps the holds of running calls alive and creates those that were lost with another gate
+ * (docs/protocol.md#r5).
+ * @param restoring a lapsed lease takes its slot again (docs/protocol.md#r12); nothing is done to a bucket that is open already
  */
 export async function holdCalls(
   ports: Pick<Ports, 'gate' | 'durations'>,

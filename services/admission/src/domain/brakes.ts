@@ -15,8 +15,8 @@ export interface StoreFacts {
 }
 
 /**
- * Why nothing is admitted, or null (money and failure, rules 14 and 15). A store that was not seen stops nothing: the edges
- * stop by themselves when their events cannot be stored.
+ * Why nothing is admitted, or null (docs/protocol.md#r14 and docs/protocol.md#r15). A store that
+ * was not seen stops nothing: the edges stop by themselves when their events cannot be stored.
  */
 export function brakeReason({ redis, usage }: StoreFacts, now: number): string | null {
   if (redis && redis.maxBytes > 0 && redis.usedBytes > redis.maxBytes * MEMORY_SHARE_MAX) return 'redis is almost full';

@@ -13,7 +13,9 @@ export interface ServedModel {
 
 export type CatalogView = ReadonlyMap<string, ServedModel>;
 
-/** What the catalog says of one call: rows 9 and 11 to 14 of behaviour §1. */
+/**
+ * What the catalog says of one call: rows 9 and 11 to 14 of docs/behaviour.md#order-of-refusals.
+ */
 export interface ModelFacts {
   /** The lowest of rows 9, 11, 12, 13 and 14 that applies; 0: none does. */
   readonly row: 0 | 9 | 11 | 12 | 13 | 14;

@@ -1,6 +1,6 @@
 import type { AccountTerms } from '@gateway/contracts/messages';
 
-/** An account of which billing has no terms (behaviour §1, account defaults). */
+/** An account of which billing has no terms (docs/behaviour.md#order-of-refusals). */
 const TERMS_WITHOUT_PLAN: AccountTerms = {
   plan: null,
   requestsPerMinute: 60,
@@ -16,7 +16,7 @@ export function readTerms(text: string): AccountTerms {
   return text === '' ? { ...TERMS_WITHOUT_PLAN } : (JSON.parse(text) as AccountTerms);
 }
 
-/** The playground's own minute (specification, Limits, additional rule 3). */
+/** The playground's own minute (libs/contracts/specification/model-gateway-api.md#limits). */
 export const PLAYGROUND_REQUESTS_PER_MINUTE = 10;
 
 /** A time span within which what was found at `now` stays true: [from, until). */

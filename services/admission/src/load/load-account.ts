@@ -31,8 +31,8 @@ interface Flight {
 }
 
 /**
- * Loads what decisions lack from the owners (money and failure, rule 11). One load of an account is in flight; what comes
- * meanwhile is joined into the next one.
+ * Loads what decisions lack from the owners (docs/protocol.md#r11). One load of an account is in
+ * flight; what comes meanwhile is joined into the next one.
  */
 export class AccountLoader {
   readonly #flights = new Map<string, Flight>();

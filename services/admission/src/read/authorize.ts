@@ -5,7 +5,7 @@ import { termsAt } from '../domain/terms.js';
 import { readState } from './read-state.js';
 import type { ReadQuestion } from './read-state.js';
 
-/** What decides which models a key is shown (behaviour §5). */
+/** What decides which models a key is shown (docs/behaviour.md#models). */
 export async function authorize(
   decider: Decider,
   question: ReadQuestion,

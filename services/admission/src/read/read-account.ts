@@ -18,7 +18,7 @@ export interface AccountDump {
   readonly holds: readonly { readonly id: string; readonly hold: StoredHold; readonly shape: HoldShape | null }[];
   /** How many holds each shape is said to have. */
   readonly shapes: Readonly<Record<string, number>>;
-  /** Bytes of the largest field of each state, for the bound of rule 14. */
+  /** Bytes of the largest field of each state, for the bound of docs/protocol.md#r14. */
   readonly bytesOf: Readonly<Record<string, number>>;
 }
 

@@ -25,7 +25,10 @@ export interface Authorized {
   readonly state: ReadState;
 }
 
-/** A row of a running period; one that began after the account was loaded starts at 0 (rule 13). */
+/**
+ * A row of a running period; one that began after the account was loaded starts at 0
+ * (docs/protocol.md#r13).
+ */
 export interface PeriodRow {
   readonly row: string;
   readonly start: number;

@@ -16,7 +16,7 @@ import type { RunningTerms } from '../domain/terms.js';
 import { readState } from './read-state.js';
 import type { PeriodRow, ReadQuestion } from './read-state.js';
 
-/** The settled numbers of the state that decides, without holds (behaviour §5). */
+/** The settled numbers of the state that decides, without holds (docs/behaviour.md#usage). */
 export async function usage(decider: Decider, question: ReadQuestion): Promise<AnswerBodyOf<typeof admissionUsage>> {
   const read = await readState(decider, question, neededRows, 'usage_unavailable');
   if (read.kind !== 'authorized') return read;

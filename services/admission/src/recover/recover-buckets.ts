@@ -9,7 +9,7 @@ import type { Ports } from '../ports.js';
 import { settleReleases } from '../settle/settle-releases.js';
 import { bucketsOpened } from './recover-metrics.js';
 
-/** How often edges are asked to report (money and failure, message table), and at once for every new token. */
+/** How often edges are asked to report (docs/protocol.md#r12), and at once for every new token. */
 const REPORT_MS = 300;
 /** How soon after a report the beats are looked at; then after twice the time each, and at the latest with the next report. */
 const LOOK_FIRST_MS = 20;
@@ -25,8 +25,8 @@ interface Restoring {
 }
 
 /**
- * Gives lost buckets a new token and opens them when every live edge has said what it runs (money and failure, rule 12). Any
- * number of replicas may do it at once: each step is repeatable.
+ * Gives lost buckets a new token and opens them when every live edge has said what it runs
+ * (docs/protocol.md#r12). Any number of replicas may do it at once: each step is repeatable.
  */
 export class Recovery {
   readonly #noticed = new Set<number>();

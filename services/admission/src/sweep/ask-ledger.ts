@@ -23,7 +23,10 @@ interface Question {
   /** Redis time of the sweep, ms. */
   readonly now: number;
   readonly holds: readonly DueHold[];
-  /** Rows of months that the holds count in: what closes a hold must bring every row that its record touched (rule 8). */
+  /**
+   * Rows of months that the holds count in: what closes a hold must bring every row that its record
+   * touched (docs/protocol.md#r8).
+   */
   readonly names: readonly string[];
 }
 

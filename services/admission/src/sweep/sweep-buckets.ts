@@ -13,8 +13,9 @@ const RUNS_MAX = 20;
 const ALL_BUCKETS = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => bucket);
 
 /**
- * Takes everything that has fallen due in all buckets (money and failure, rule 9), hands the calls whose end is unknown to the
- * desk that asks for them, and tells of buckets that were lost. Any replica may do it, also several at once.
+ * Takes everything that has fallen due in all buckets (docs/protocol.md#r9), hands the calls whose
+ * end is unknown to the desk that asks for them, and tells of buckets that were lost. Any replica
+ * may do it, also several at once.
  * @throws AdmissionFault while Redis is away
  */
 export async function sweepBuckets(

@@ -12,7 +12,10 @@ import { priceAt, sourcesOf, termsAt } from './model-terms.js';
 import { COST_MAX } from './scene.js';
 import type { Stage } from './stage.js';
 
-/** Bytes that a done hold may take (money and failure, rule 14); the digits of a giant worst case come on top. */
+/**
+ * Bytes that a done hold may take (docs/protocol.md#r14); the digits of a giant worst case come on
+ * top.
+ */
 const DONE_BYTES_MAX = 100;
 
 /** Something that script and model disagree on. */
@@ -154,7 +157,7 @@ function sumsOf(fields: Readonly<Record<string, string>>): Sums {
   };
 }
 
-/** What must hold at an admission, told from the script's own numbers (money and failure, invariant 6). */
+/** What must hold at an admission, told from the script's own numbers (docs/protocol.md#i6). */
 export function requireFunds(sums: Sums, hold: HoldFields, state: ModelState): void {
   const wallet = sums.rows['wallet']?.value ?? 0;
   const held = Number(sums.held['wallet'] ?? 0);

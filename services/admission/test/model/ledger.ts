@@ -57,7 +57,10 @@ export class Ledger {
     return { account: this.account, rows: [], terms: this.terms, closed: [] };
   }
 
-  /** Settles one event that the stream has (rule 7). What it says names the id with every row that the id touched. */
+  /**
+   * Settles one event that the stream has (docs/protocol.md#r7). What it says names the id with
+   * every row that the id touched.
+   */
   settle(event: StreamedEvent): StandingOfAccount {
     const at = this.stream.indexOf(event);
     if (at >= 0) this.stream.splice(at, 1);
@@ -71,7 +74,9 @@ export class Ledger {
     return this.#standing([...new Set([...effect.keys(), ...before.keys()])], [event.id]);
   }
 
-  /** Null when billing is behind what was stored before the gate was lost (rule 11). */
+  /**
+   * Null when billing is behind what was stored before the gate was lost (docs/protocol.md#r11).
+   */
   load(names: readonly string[], ids: readonly string[], afterLoss: boolean, now: number) {
     if (afterLoss && this.stream.length > 0) return null;
     const wanted = new Set([WALLET_ROW, ...names]);

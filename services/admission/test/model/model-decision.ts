@@ -58,7 +58,10 @@ const UNBILLED: Endpoint = '/v1/messages/count_tokens';
 const PLAYGROUND_A_MINUTE = 10;
 const SLOT_RETRY_SECONDS = 2;
 
-/** The list of behaviour §1, in its order, for one call at one time. Takes the place in the minute, nothing else. */
+/**
+ * The list of docs/behaviour.md#order-of-refusals, in its order, for one call at one time. Takes
+ * the place in the minute, nothing else.
+ */
 export class ModelDecision {
   /** A place in the minute was found and taken. */
   tookMinute = false;
@@ -246,7 +249,10 @@ export class ModelDecision {
     return unit === 'requests' ? this.state.running(counts) : this.state.planOwes(counts);
   }
 
-  /** A period that began after the account was loaded starts at 0; any other row that is not here is loaded (rule 13). */
+  /**
+   * A period that began after the account was loaded starts at 0; any other row that is not here is
+   * loaded (docs/protocol.md#r13).
+   */
   #row(name: string, start: number): number {
     const row = this.state.rows.get(name);
     if (!row && start <= (this.state.loadedAt ?? 0)) this.#missing.push(name);

@@ -43,7 +43,11 @@ class ModelFault extends Error {
   }
 }
 
-/** The gate as the design describes it: rules 2, 4 to 6, 8 to 13. It is told the time and the token. */
+/**
+ * The gate as the design describes it: docs/protocol.md#r2, docs/protocol.md#r4 to
+ * docs/protocol.md#r6, docs/protocol.md#r8 to docs/protocol.md#r13. It is told the time and the
+ * token.
+ */
 export class ModelGate {
   readonly state = new ModelState();
   /** Versions of all rows that the ledger had when the account was loaded: no row of the gate may be older. */
@@ -85,7 +89,10 @@ export class ModelGate {
     return true;
   }
 
-  /** Rule 6 for an id that is not held; else the hold ends, or counts what the call costs. */
+  /**
+   * docs/protocol.md#r6 for an id that is not held; else the hold ends, or counts what the call
+   * costs.
+   */
   #end(release: ReleaseEntry): void {
     const { id } = release;
     if (this.state.gone.has(id)) return;
@@ -117,7 +124,10 @@ export class ModelGate {
     this.#routes.redis.add(record.digest);
   }
 
-  /** Rule 5; while the gate is restored a lapsed slot is taken again (rule 12). Returns the calls to be ended. */
+  /**
+   * docs/protocol.md#r5; while the gate is restored a lapsed slot is taken again
+   * (docs/protocol.md#r12). Returns the calls to be ended.
+   */
   beat(edge: string, calls: readonly BeatCall[], restoring: boolean): string[] {
     const suspended = this.state.record?.state === 'suspended';
     const abort: string[] = [];
@@ -135,7 +145,7 @@ export class ModelGate {
     return abort;
   }
 
-  /** Rule 9. Returns the calls that nobody will ever end. */
+  /** docs/protocol.md#r9. Returns the calls that nobody will ever end. */
   sweep(): ModelHold[] {
     for (const ended of [this.state.gone, this.state.counted])
       for (const [id, until] of ended) if (until <= this.now) ended.delete(id);
@@ -312,7 +322,7 @@ export class ModelGate {
     if (isNew && hold.fields.periods.session5h !== null) this.state.seeSession(hold.fields.periods.session5h, this.now);
   }
 
-  /** Rule 11: account and key, or rows of a loaded account. */
+  /** docs/protocol.md#r11: account and key, or rows of a loaded account. */
   #load(key: string | null, rows: readonly string[]): void {
     const wantsAccount = this.state.loadedAt === null;
     const wantsStanding = wantsAccount || rows.length > 0;

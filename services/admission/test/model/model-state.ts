@@ -12,7 +12,7 @@ import { NO_PLAN_DEFAULTS } from './model-terms.js';
 
 export const GONE_MS = 90_000;
 
-/** What the gate sets aside for one call (money and failure, Who keeps what). */
+/** What the gate sets aside for one call (docs/protocol.md#who-keeps-what). */
 export interface ModelHold {
   readonly id: string;
   readonly fields: HoldFields;
@@ -57,7 +57,10 @@ export class ModelState {
   /** Latest admission: time never goes back behind it. */
   latest = 0;
 
-  /** The gate is lost: with all it had, or only its right to be believed (rules 10 to 12). */
+  /**
+   * The gate is lost: with all it had, or only its right to be believed (docs/protocol.md#r10 to
+   * docs/protocol.md#r12).
+   */
   lose(dataToo: boolean): void {
     this.token = null;
     this.caughtUp = false;
@@ -85,7 +88,8 @@ export class ModelState {
   }
 
   /**
-   * Rows first, then the closed ids (rule 8). News from before the account was loaded make no row.
+   * Rows first, then the closed ids (docs/protocol.md#r8). News from before the account was loaded
+   * make no row.
    * @param isNews it was not asked for
    */
   applyStanding({ rows, terms, closed }: StandingOfAccount, now: number, isNews: boolean): void {

@@ -2,7 +2,7 @@ import type { AccountTerms, CallBounds, Endpoint, PricedVersion } from '@gateway
 import { ATTACHMENT_TOKENS_DEFAULT, leastCost, worstCase } from '@gateway/metering';
 import type { CatalogView } from '../../src/domain/catalog-view.js';
 
-/** Account defaults of behaviour §1, where billing has said nothing. */
+/** Account defaults of docs/behaviour.md#order-of-refusals, where billing has said nothing. */
 export const NO_PLAN_DEFAULTS: AccountTerms = {
   plan: null,
   requestsPerMinute: 60,

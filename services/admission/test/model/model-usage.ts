@@ -11,7 +11,10 @@ import {
 import type { ModelState } from './model-state.js';
 import { termsAt } from './model-terms.js';
 
-/** What the usage endpoint is told: settled numbers of the state that decides, without holds (behaviour §5). */
+/**
+ * What the usage endpoint is told: settled numbers of the state that decides, without holds
+ * (docs/behaviour.md#usage).
+ */
 export function modelUsage(state: ModelState, key: KeyRecord, now: number) {
   return {
     now,

@@ -61,7 +61,10 @@ export class Play {
     if (gate.scriptsRun > before || this.stage.now !== now) await this.#check();
   }
 
-  /** One minute after the last call no slot is taken and no hold is left; three where edges died (invariant 7). */
+  /**
+   * One minute after the last call no slot is taken and no hold is left; three where edges died
+   * (docs/protocol.md#i7).
+   */
   async end(): Promise<void> {
     const { stage } = this;
     this.#lastAdmitted = null;

@@ -37,7 +37,10 @@ const STANDING = `
   UNION ALL SELECT substr(ledger_account, 8), 'wallet', amount_nano_usd
               FROM ledger_entries WHERE ledger_account LIKE 'wallet:%'`;
 
-/** The plan pays up to its bound, then the wallet up to its hold, then the plan again (behaviour §2). */
+/**
+ * The plan pays up to its bound, then the wallet up to its hold, then the plan again
+ * (docs/behaviour.md#who-pays).
+ */
 const WALLET_PART = `(WITH above AS (SELECT charged_nano_usd - least(charged_nano_usd, greatest(plan_max_nano_usd, 0)) AS plan)
     SELECT CASE WHEN wallet_max_nano_usd IS NULL THEN above.plan
                 ELSE least(above.plan, greatest(wallet_max_nano_usd, 0)) END FROM above)`;

@@ -4,7 +4,9 @@ import { subjectOf, usageRecorded } from '@gateway/contracts/messages';
 import { gauge } from '@gateway/service-kit';
 import type { Stream } from '../ports.js';
 
-/** How long a message is kept at most; trimmed earlier once it is settled (rule 15). */
+/**
+ * How long a message is kept at most; trimmed earlier once it is settled (docs/protocol.md#r15).
+ */
 const AGE_MAX_MS = 14 * 24 * 3_600_000;
 /** Unacknowledged messages of one shard, of all replicas together. */
 const ACK_PENDING_MAX = 1_000;
@@ -26,7 +28,8 @@ export interface UsageStream extends Stream {
 }
 
 /**
- * Consumers are named by the ledger's incarnation: a restored ledger begins with the first message that is stored (rule 17).
+ * Consumers are named by the ledger's incarnation: a restored ledger begins with the first message
+ * that is stored (docs/protocol.md#r17).
  */
 export function makeUsageStream(bus: Bus, bytesMax: number, replicas: number, incarnation: string): UsageStream {
   const { stream } = usageRecorded;

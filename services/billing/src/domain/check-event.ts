@@ -14,7 +14,7 @@ export interface Problem {
 
 /**
  * What is wrong with an event whose form is right; null: it may become a record. Billing rates again what the edge rated
- * (money and failure, the table of messages): an amount that differs is set aside, never corrected by guess.
+ * (docs/protocol.md#r7): an amount that differs is set aside, never corrected by guess.
  */
 export function problemOf(event: UsageEvent): Problem | null {
   const { hold, outcome, rank, price } = event;
@@ -33,7 +33,7 @@ export function problemOf(event: UsageEvent): Problem | null {
   return { reason: 'amount', detail: `the event says ${event.amountNanoUsd}, usage and price give ${expected}` };
 }
 
-/** Wallet-funded calls have no bound on the wallet's part (money and failure, rule 7). */
+/** Wallet-funded calls have no bound on the wallet's part (docs/protocol.md#r7). */
 export function isPlanFunded(event: UsageEvent): boolean {
   return event.hold.walletMaxNanoUsd !== null;
 }

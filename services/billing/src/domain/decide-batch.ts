@@ -6,7 +6,10 @@ import { setAsideOf, type PreparedEvent, type PreparedEvents } from './prepare-e
 /** What became of one event. */
 export type EventOutcome = 'settled' | 'voided' | 'expired' | 'repeated' | 'outranked' | 'set_aside';
 
-/** An id that a standing names as closed, with the rows that its record touched (rule 8). */
+/**
+ * An id that a standing names as closed, with the rows that its record touched
+ * (docs/protocol.md#r8).
+ */
 export interface ClosedId {
   readonly account: string;
   readonly id: string;
@@ -33,9 +36,10 @@ export interface BatchDecision {
 }
 
 /**
- * Decides a batch over facts read once under the locks of its accounts (rule 7). Rank decides between records of one id: the
- * higher wins by a correcting transaction, the lower changes nothing, the same with the same content is a
- * repetition, the same with other content is set aside. Events of one batch meet each other as if they came one by one.
+ * Decides a batch over facts read once under the locks of its accounts (docs/protocol.md#r7). Rank
+ * decides between records of one id: the higher wins by a correcting transaction, the lower changes
+ * nothing, the same with the same content is a repetition, the same with other content is set
+ * aside. Events of one batch meet each other as if they came one by one.
  */
 export function decideBatch({ accepted, setAside }: PreparedEvents, read: BooksRead): BatchDecision {
   const books = makeBooks(read);

@@ -12,7 +12,7 @@ export interface PlanVersion {
   readonly createdAt: Date;
 }
 
-/** Names of windows that a plan leaves without one (behaviour §5). */
+/** Names of windows that a plan leaves without one (docs/behaviour.md#usage). */
 const LABELS: Record<WindowType, string> = { session_5h: 'Session (5 hours)', weekly: 'Weekly', monthly: 'Monthly' };
 
 /** A plan in the ledger's figures. Its amounts are in the bounds that the schema of the message states. */

@@ -22,7 +22,7 @@ interface Part {
 
 /**
  * What admission is told of closed ids, in messages below the limits of the bus. Each part that names an id carries every
- * row that the id touched (rule 8); rows that were never written have nothing to tell.
+ * row that the id touched (docs/protocol.md#r8); rows that were never written have nothing to tell.
  */
 export function standingMessages(
   closed: readonly ClosedId[],
@@ -48,7 +48,7 @@ export function standingMessages(
 
 /**
  * What is told of records that replaced others, until admission has it. The hold of such a call has expired: where a
- * standing is lost (rule 8), no hold falls due that would ask for what it said.
+ * standing is lost (docs/protocol.md#r8), no hold falls due that would ask for what it said.
  */
 export function correctionStandings({
   records,

@@ -44,8 +44,8 @@ export type PeriodDecision =
 /**
  * A period with a start of its own is a new one: it takes the place of the running one, or follows it when it begins later. One
  * with the start of a period that is there changes that period, which keeps its id and with it the use of its `monthly` windows
- * and allotments (behaviour §2). Of the periods to come stay those that an operator made and that begin when this one has
- * ended; renewals are made anew.
+ * and allotments (docs/behaviour.md#windows). Of the periods to come stay those that an operator
+ * made and that begin when this one has ended; renewals are made anew.
  */
 export function decidePeriod(wish: PeriodWish, facts: PeriodFacts): PeriodDecision {
   const { periods, planVersion, closed, newId, now } = facts;

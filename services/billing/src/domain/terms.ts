@@ -34,7 +34,7 @@ export interface LimitOverrides {
 
 export const NO_OVERRIDES: LimitOverrides = { requestsPerMinute: null, concurrency: null, activeKeysMax: null };
 
-/** Account defaults without a plan (behaviour §1). */
+/** Account defaults without a plan (docs/behaviour.md#order-of-refusals). */
 export const REQUESTS_PER_MINUTE_DEFAULT = 60;
 export const CONCURRENCY_DEFAULT = 3;
 export const ACTIVE_KEYS_DEFAULT = 3;

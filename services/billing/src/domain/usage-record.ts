@@ -3,7 +3,10 @@ import { splitFunding } from '@gateway/metering';
 import { rateWire } from './check-event.js';
 import type { AttemptOutcome, UsageFact, UsageRecord } from './facts.js';
 
-/** The record that an accepted event asks for. Plan and wallet parts come from the event alone (rule 7). */
+/**
+ * The record that an accepted event asks for. Plan and wallet parts come from the event alone
+ * (docs/protocol.md#r7).
+ */
 export function recordOf({ event, contentHash }: UsageFact): UsageRecord {
   const { hold } = event;
   const { periods } = hold;

@@ -24,7 +24,8 @@ export type LoadAnswer = { kind: 'loaded'; answer: AnswerBodyOf<typeof billingLo
 
 /**
  * Everything that admission needs of an account, in one snapshot. How far the stream is settled is found out before the
- * snapshot is taken, so that all of it is in the snapshot (rules 9 and 11).
+ * snapshot is taken, so that all of it is in the snapshot (docs/protocol.md#r9 and
+ * docs/protocol.md#r11).
  */
 export async function loadAccount(deps: LoadDeps, request: ReceivedOf<typeof billingLoad>): Promise<LoadAnswer> {
   const askedAt = deps.now();

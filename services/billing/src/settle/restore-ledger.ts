@@ -19,11 +19,12 @@ export type RestoreOutcome =
   | { readonly kind: 'gap'; readonly lost: number; readonly floor: number; readonly first: number };
 
 /**
- * Declares a copy of the ledger, restored from a backup, to be the ledger (money and failure, rule 17), while no billing
- * runs: under a new incarnation consumers begin at the stream's first message, so that everything since the backup is
- * settled again, and admission unloads every account that hears of it. Wallet entries made since the backup are in no stream:
- * whoever made them repeats them under their references. Messages that were trimmed since are lost for good, so that
- * a gap is refused unless it is accepted.
+ * Declares a copy of the ledger, restored from a backup, to be the ledger (docs/protocol.md#r17),
+ * while no billing runs: under a new incarnation consumers begin at the stream's first message, so
+ * that everything since the backup is settled again, and admission unloads every account that hears
+ * of it. Wallet entries made since the backup are in no stream: whoever made them repeats them
+ * under their references. Messages that were trimmed since are lost for good, so that a gap is
+ * refused unless it is accepted.
  */
 export async function restoreLedger(
   store: RestoreStore,

@@ -15,8 +15,9 @@ export interface UsageBatch {
 }
 
 /**
- * Settles a batch in one database transaction (rule 7): what may become a record is found out, then the books are read
- * under the locks of the accounts, the decision is made over what was read, and all of it is written.
+ * Settles a batch in one database transaction (docs/protocol.md#r7): what may become a record is
+ * found out, then the books are read under the locks of the accounts, the decision is made over
+ * what was read, and all of it is written.
  */
 export async function settleBatch(store: SettleStore, months: Months, batch: UsageBatch): Promise<BatchDecision> {
   const prepared = await withMonths(prepareEvents(batch.facts), months);
@@ -30,7 +31,7 @@ export async function settleBatch(store: SettleStore, months: Months, batch: Usa
   });
 }
 
-/** An event whose month is kept no more has no place to be recorded in (rule 16). */
+/** An event whose month is kept no more has no place to be recorded in (docs/protocol.md#r16). */
 async function withMonths({ accepted, setAside }: PreparedEvents, months: Months): Promise<PreparedEvents> {
   const kept: PreparedEvents['accepted'][number][] = [];
   const homeless: SetAside[] = [];

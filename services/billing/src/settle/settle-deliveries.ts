@@ -40,9 +40,10 @@ export interface SettleDeps {
 }
 
 /**
- * Settles deliveries of one shard: commit, publish the standing, acknowledge (rule 7). Whatever ends this in between, the
- * message comes again, changes nothing and is told again. Infrastructure errors are retried for ever, here first and
- * then by redelivery; only an event that the database refuses by itself is set aside.
+ * Settles deliveries of one shard: commit, publish the standing, acknowledge (docs/protocol.md#r7).
+ * Whatever ends this in between, the message comes again, changes nothing and is told again.
+ * Infrastructure errors are retried for ever, here first and then by redelivery; only an event that
+ * the database refuses by itself is set aside.
  */
 export async function settleDeliveries(
   deps: SettleDeps,

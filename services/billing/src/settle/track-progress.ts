@@ -2,7 +2,7 @@ import type { ProgressStore, SettledPosition, Stream, StreamFacts } from '../por
 
 /** How often the floor is moved. */
 export const TRACK_MS = 250;
-/** How often the stream is trimmed (rule 15). */
+/** How often the stream is trimmed (docs/protocol.md#r15). */
 export const TRIM_MS = 10_000;
 /** Settled messages younger than this stay in the stream, so that they can be replayed into a restored ledger. */
 export const REPLAY_RESERVE_MS = 3_600_000;

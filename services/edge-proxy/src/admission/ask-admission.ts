@@ -17,7 +17,7 @@ import { emptyBatch, splitBatch, TurnBatch } from './turn-batch.js';
 import type { TurnEnd } from './turn-end.js';
 import { UnansweredReleases } from './unanswered-releases.js';
 
-/** Silence after which another replica is asked (money and failure, rule 3). */
+/** Silence after which another replica is asked (docs/protocol.md#r3). */
 const SILENCE_MS = 250;
 /** How long a call waits for admission in all. */
 const WAIT_MS_MAX = 2_000;
@@ -52,7 +52,8 @@ export interface DeskParts {
 
 /**
  * Everything that the edge asks of admission for calls. What one turn of the event loop asks travels as one message;
- * answers are matched by id (money and failure, rules 1 and 3). A release that nobody answered is kept for the beats.
+ * answers are matched by id (docs/protocol.md#r1 and docs/protocol.md#r3). A release that nobody
+ * answered is kept for the beats.
  */
 export class AdmissionDesk {
   readonly #parts: DeskParts;

@@ -4,8 +4,8 @@ import type { Clock } from '@gateway/service-kit';
 const ROUND_TRIP_MS_MAX = 500;
 
 /**
- * Redis time as this edge knows it: the own clock, corrected by the `now` of admission's answers (money and failure,
- * rule 1). Ids, start and end of calls are read from it.
+ * Redis time as this edge knows it: the own clock, corrected by the `now` of admission's answers
+ * (docs/protocol.md#r1). Ids, start and end of calls are read from it.
  */
 export class EdgeClock implements Clock {
   readonly #own: Clock;

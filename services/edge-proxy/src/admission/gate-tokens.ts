@@ -13,8 +13,9 @@ interface KnownTokens {
 
 /**
  * The gate tokens that this edge has heard of, by bucket. A token that was followed by another is superseded: what it
- * comes with is void (money and failure, rule 3). Which one follows is told by the time inside them and not by the order of
- * arrival: an answer of a gate that is gone may come late, also under a token that was never heard here.
+ * comes with is void (docs/protocol.md#r3). Which one follows is told by the time inside them and
+ * not by the order of arrival: an answer of a gate that is gone may come late, also under a token
+ * that was never heard here.
  */
 export class GateTokens {
   readonly #buckets: (KnownTokens | undefined)[] = new Array<undefined>(BUCKETS_TOTAL).fill(undefined);

@@ -3,7 +3,10 @@ import type { AdmissionBatch } from '../ports.js';
 import type { TurnEnd } from './turn-end.js';
 import type { OpenEntry } from './question.js';
 
-/** Collects what one turn of the event loop asks of admission and sends it at the turn's end (performance, point 4). */
+/**
+ * Collects what one turn of the event loop asks of admission and sends it at the turn's end
+ * (docs/decisions/0030-batch-by-event-loop-tick.md).
+ */
 export class TurnBatch {
   readonly #edge: string;
   readonly #send: (batch: AdmissionBatch) => void;

@@ -1,6 +1,7 @@
 /**
  * Work for the end of this turn of the event loop. What the edge tells admission and the stream in one turn leaves in one
- * write to the bus (performance, point 4): a write of its own for each message costs more than making the messages.
+ * write to the bus (docs/decisions/0030-batch-by-event-loop-tick.md): a write of its own for each
+ * message costs more than making the messages.
  */
 export class TurnEnd {
   #due: (() => void)[] = [];

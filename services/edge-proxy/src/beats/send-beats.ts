@@ -31,7 +31,10 @@ interface SentBeat {
   readonly chunks: readonly (readonly HeldCall[])[];
 }
 
-/** Tells admission what runs here, every `everyMs`, when idle too, and takes its verdicts (money and failure, rule 5). */
+/**
+ * Tells admission what runs here, every `everyMs`, when idle too, and takes its verdicts
+ * (docs/protocol.md#r5).
+ */
 export class Beats {
   readonly #parts: BeatsParts;
   readonly #sent = new Map<number, SentBeat>();

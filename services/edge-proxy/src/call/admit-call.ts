@@ -17,8 +17,9 @@ import { lookUpOf, noteKey } from './key-look-up.js';
 import { presentedKey } from './present-key.js';
 
 /**
- * A body announced with at most so many bytes is read before admission is asked once (behaviour §1); with a key that admission
- * has not confirmed lately, one of so many.
+ * A body announced with at most so many bytes is read before admission is asked once
+ * (docs/behaviour.md#order-of-refusals); with a key that admission has not confirmed lately, one of
+ * so many.
  */
 const BODY_BYTES_BEFORE_ADMIT = 256 * 1024;
 const UNKNOWN_BODY_BYTES_BEFORE_ADMIT = 16 * 1024;

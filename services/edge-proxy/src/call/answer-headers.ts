@@ -1,7 +1,10 @@
 /** Headers of a source's answer: lower-case names, a repeated one is an array. */
 export type SourceHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Response headers that pass, of a stream (behaviour §3): its kind and cache rule, and a word to buffering proxies. */
+/**
+ * Response headers that pass, of a stream (docs/behaviour.md#answers): its kind and cache rule, and
+ * a word to buffering proxies.
+ */
 export function streamHeaders(headers: SourceHeaders): string[] {
   return [
     'content-type',

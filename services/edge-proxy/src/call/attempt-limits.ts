@@ -13,7 +13,10 @@ export interface LimitFacts {
   readonly expired: (limit: Limit) => void;
 }
 
-/** The time limits of one attempt (behaviour §3): one at a time is set, each replaces the one before. */
+/**
+ * The time limits of one attempt (docs/behaviour.md#times): one at a time is set, each replaces the
+ * one before.
+ */
 export class AttemptLimits {
   readonly #deadlines: Deadlines;
   readonly #facts: LimitFacts;

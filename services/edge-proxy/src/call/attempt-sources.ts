@@ -22,8 +22,9 @@ export type CallResult =
   | { readonly kind: 'gone' };
 
 /**
- * Tries the call's sources one after the other until one of them decides (behaviour §3). The decision after each attempt is
- * the domain's; the record of each goes into `call.attempts`.
+ * Tries the call's sources one after the other until one of them decides
+ * (docs/behaviour.md#failover). The decision after each attempt is the domain's; the record of each
+ * goes into `call.attempts`.
  */
 export async function attemptSources(edge: Edge, call: AdmittedCall): Promise<CallResult> {
   const judgements: JudgedAttempt[] = [];

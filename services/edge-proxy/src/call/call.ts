@@ -45,7 +45,7 @@ export interface EdgeSettings {
   readonly errors: ErrorContext;
   readonly keyPrefixes: readonly string[];
   readonly pepper: Rotatable;
-  /** Whether the messages endpoints are served (behaviour §1, row 2). */
+  /** Whether the messages endpoints are served (docs/behaviour.md#order-of-refusals). */
   readonly messagesEnabled: boolean;
   /** Share of the calls that are traced. */
   readonly traceRatio: number;

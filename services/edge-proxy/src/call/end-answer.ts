@@ -41,7 +41,10 @@ async function sendEnding(edge: Edge, call: AdmittedCall, delivery: Delivery, se
   }
 }
 
-/** A cut answer must not end like a complete one; some streams show that by their last event alone (behaviour §3). */
+/**
+ * A cut answer must not end like a complete one; some streams show that by their last event alone
+ * (docs/behaviour.md#answers).
+ */
 function endCut({ request, parsed, row }: AdmittedCall, ending: Buffer | null): void {
   if (parsed.stream && READERS[row.format].cutEndsNormally) request.answer.end(ending);
   else request.answer.cut(ending);

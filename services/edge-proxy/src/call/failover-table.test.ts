@@ -13,7 +13,7 @@ const OWN_LIMIT_MS = 700;
 
 type Outcome = UsageEvent['attempts'][number]['outcome'];
 
-/** One way in which a provider fails, and what must follow (behaviour §3). */
+/** One way in which a provider fails, and what must follow (docs/behaviour.md#failover). */
 interface Failure {
   readonly name: string;
   /** How a script plays it; absent: the source's address does. */

@@ -12,7 +12,10 @@ import { operationOf } from './operation-name.js';
 import { settleCall, type CallEnding } from './settle-call.js';
 import { writeError } from './write-error.js';
 
-/** A decision that cannot be made for overload is a 500 (behaviour §1): clients repeat such with a growing delay. */
+/**
+ * A decision that cannot be made for overload is a 500 (docs/behaviour.md#overload): clients repeat
+ * such with a growing delay.
+ */
 const OVERLOAD_TEXT = 'The gateway is overloaded. Try again in a moment.';
 
 /**
@@ -163,7 +166,10 @@ function refuse(edge: Edge, row: EndpointRow, request: ClientRequest, error: Gat
   writeError(request.answer, error, request.id, row.style);
 }
 
-/** Whether the call is traced is decided first; nothing is made for one that is not (performance, point 8). */
+/**
+ * Whether the call is traced is decided first; nothing is made for one that is not
+ * (docs/decisions/0029-a-call-is-traced-or-nothing-is-made.md).
+ */
 function startCallSpan(edge: Edge, row: EndpointRow, request: ClientRequest): Span {
   const { tracesClients, traceRatio } = edge.settings;
   const incoming = tracesClients ? request.headers.traceparent : undefined;

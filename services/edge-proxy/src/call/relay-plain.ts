@@ -6,8 +6,9 @@ import type { ClientAnswer } from '../ports.js';
 import { UNUSABLE, type AnswerRelay, type Delivery, type RelayEvents } from './delivery.js';
 
 /**
- * A plain body is held until it is complete up to this size; a larger one is relayed (behaviour §3), and so is one that
- * comes while all held ones have reached their bound.
+ * A plain body is held until it is complete up to this size; a larger one is relayed
+ * (docs/behaviour.md#answers), and so is one that comes while all held ones have reached their
+ * bound.
  */
 const HELD_BYTES_MAX = 1024 * 1024;
 /** Bytes of a relayed body that are kept to be read for its usage; of a longer one the usage is estimated. */

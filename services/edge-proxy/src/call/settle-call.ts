@@ -8,7 +8,10 @@ import type { MeterResult } from '../domain/formats/meter.js';
 import { callTime, type AdmittedCall, type Edge } from './call.js';
 import type { Deadline } from './deadlines.js';
 
-/** How long the last piece waits for its record, and for its slot to be given back (behaviour §3). */
+/**
+ * How long the last piece waits for its record, and for its slot to be given back
+ * (docs/behaviour.md#answers).
+ */
 const RECORD_WAIT_MS = 2_000;
 const RELEASE_WAIT_MS = 200;
 
@@ -33,9 +36,10 @@ export interface Settlement {
 const NOTHING_TO_WAIT_FOR: Settlement = { recorded: Promise.resolve(), released: Promise.resolve() };
 
 /**
- * The one record of a call: its event is frozen and published, its hold released, both at once (money and failure, rule 4).
- * A hold that is released void is gone at once, and nobody would miss the record of an edge that dies now: where there is to be
- * one, the stream has it first. A call that was sent to no source leaves no record; its hold is released void.
+ * The one record of a call: its event is frozen and published, its hold released, both at once
+ * (docs/protocol.md#r4). A hold that is released void is gone at once, and nobody would miss the
+ * record of an edge that dies now: where there is to be one, the stream has it first. A call that
+ * was sent to no source leaves no record; its hold is released void.
  */
 export function settleCall(edge: Edge, call: AdmittedCall, ending: CallEnding): Settlement {
   const { held, price } = call;

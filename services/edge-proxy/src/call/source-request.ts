@@ -4,7 +4,7 @@ import { addsStreamUsage, forwardBody } from '../domain/forward-body.js';
 import type { ClientHeaders, OpenedSource, SourceRequest } from '../ports.js';
 import type { AdmittedCall } from './call.js';
 
-/** The one query parameter that is passed on (behaviour §1, Paths). */
+/** The one query parameter that is passed on (docs/behaviour.md#paths). */
 const BETA_PARAMETER = /(?:^|&)(beta=[A-Za-z0-9._~-]{0,64})(?=&|$)/;
 
 /**
@@ -38,7 +38,10 @@ function pathOf({ source, basePath }: OpenedSource, endpoint: Endpoint, query: s
   return path + (path.includes('?') ? '&' : '?') + beta;
 }
 
-/** The allow-list (behaviour §3, Request headers). Everything else of the client stays here, its key first of all. */
+/**
+ * The allow-list (docs/behaviour.md#requests-to-sources). Everything else of the client stays here,
+ * its key first of all.
+ */
 function forwardedHeaders(client: ClientHeaders, style: EndpointStyle, { source }: OpenedSource): string[] {
   // Not the client's own content type: a character set or another parameter could make the provider read another body than was checked.
   const headers = ['content-type', 'application/json', 'accept-encoding', 'identity', 'user-agent', USER_AGENT];

@@ -9,7 +9,7 @@ export function writeJson(answer: ClientAnswer, status: number, text: string, he
   answer.end(bytes);
 }
 
-/** An error in the envelope of its endpoint (behaviour §1, Envelopes). */
+/** An error in the envelope of its endpoint (docs/behaviour.md#envelopes). */
 export function writeError(answer: ClientAnswer, error: GatewayError, requestId: string, style: EndpointStyle): void {
   const headers = Object.entries(errorHeaders(error)).flat();
   writeJson(answer, error.status, errorBody(error, requestId, style), headers);

@@ -29,9 +29,10 @@ export interface Charge {
 }
 
 /**
- * The charge of a call that has ended (behaviour §2). A complete answer and one that the client left cost what the
- * provider reported (an explicit zero is zero), else an estimate of what was delivered, which is never above the hold.
- * What provider or network ended costs nothing, and so does a call that the client left before it was sent.
+ * The charge of a call that has ended (docs/behaviour.md#actual-cost). A complete answer and one
+ * that the client left cost what the provider reported (an explicit zero is zero), else an estimate
+ * of what was delivered, which is never above the hold. What provider or network ended costs
+ * nothing, and so does a call that the client left before it was sent.
  */
 export function chargeOf(facts: ChargeFacts): Charge {
   const { ended, meter, price } = facts;

@@ -7,7 +7,10 @@ export type AnswerFormat = 'chat' | 'completion' | 'message' | 'response' | 'emb
 /** JSON kinds, as the scanner names them. */
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
-/** What a top-level field must be (behaviour §1, row 8 and Fields). `null` in an optional field means unset. */
+/**
+ * What a top-level field must be (docs/behaviour.md#fields). `null` in an optional field means
+ * unset.
+ */
 export type FieldType =
   | 'model' // a string of 1 to MODEL_NAME_LENGTH_MAX characters
   | 'objects' // an array of objects
@@ -51,7 +54,7 @@ export interface EndpointRow {
  */
 export type PromptForm = 'messages' | 'texts' | 'items';
 
-/** Choices in one answer (specification, Limits, rule 5). */
+/** Choices in one answer (libs/contracts/specification/model-gateway-api.md#limits). */
 export const CHOICES_MAX = 4;
 
 /** Fields that bound an answer's length: read on every endpoint, since any of them may reach a provider that obeys it. */

@@ -21,9 +21,10 @@ export function addsStreamUsage(call: ParsedCall, sourceCan: boolean): boolean {
 }
 
 /**
- * The body for a source (behaviour §3, Body): the value of the top-level `model` replaced, `include_usage` added where
- * asked for, the endpoint's cut members left out, every other byte as it came: pieces of `body` and what is put between them,
- * so that a large body is not held twice.
+ * The body for a source (docs/behaviour.md#requests-to-sources): the value of the top-level `model`
+ * replaced, `include_usage` added where asked for, the endpoint's cut members left out, every other
+ * byte as it came: pieces of `body` and what is put between them, so that a large body is not held
+ * twice.
  * @param body the bytes that the call was parsed from
  */
 export function forwardBody(call: ParsedCall, body: Buffer, options: ForwardOptions): Buffer[] {

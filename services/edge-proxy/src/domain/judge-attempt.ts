@@ -10,7 +10,10 @@ import { readErrorBody, type SaidError } from './said-error.js';
 
 /** Bytes of a provider's error body that are read for its text. */
 export const ERROR_BODY_BYTES_MAX = 64 * 1024;
-/** Rest of a source after a 429 without Retry-After, and the longest one (behaviour §3). */
+/**
+ * Rest of a source after a 429 without Retry-After, and the longest one
+ * (docs/behaviour.md#source-order).
+ */
 export const COOL_DOWN_DEFAULT_MS = 5_000;
 export const COOL_DOWN_MS_MAX = 600_000;
 
@@ -109,7 +112,10 @@ const NOTHING: JudgedAttempt = {
 
 const UNREACHED = { outcome: 'unreachable', possiblyPaid: false, reached: false } as const;
 
-/** What follows from one attempt (behaviour §3): the next step, the record, the error, and what the source gets for it. */
+/**
+ * What follows from one attempt (docs/behaviour.md#failover): the next step, the record, the error,
+ * and what the source gets for it.
+ */
 export function judgeAttempt(result: AttemptResult, facts: AttemptFacts): JudgedAttempt {
   if (result.kind === 'answered') return judgeAnswer(result, facts);
   const failed = { ...NOTHING, countsAsFailure: true, possiblyPaid: true, error: gatewayError('upstream_timeout') };

@@ -7,7 +7,7 @@ import type { Member, ScanProblem, Span } from './json-scanner.js';
 import { outputBound } from './output-bound.js';
 import { promptBounds } from './prompt-bounds.js';
 
-/** Largest request body (specification, Limits, rule 4): 10 MB. */
+/** Largest request body (libs/contracts/specification/model-gateway-api.md#limits): 10 MB. */
 export const BODY_BYTES_MAX = 10_485_760;
 
 /** What the request's headers say of its body. */
@@ -53,8 +53,8 @@ export type ParseResult =
   { readonly ok: true; readonly call: ParsedCall } | { readonly ok: false; readonly finding: BodyFinding };
 
 /**
- * Reads a call (behaviour §1, rows 7 and 8, and Fields): the first rule that the request breaks is the finding. What
- * the gateway does not read is neither looked at nor kept from the provider.
+ * Reads a call (docs/behaviour.md#fields): the first rule that the request breaks is the finding.
+ * What the gateway does not read is neither looked at nor kept from the provider.
  */
 export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body: Buffer): ParseResult {
   if (body.length > BODY_BYTES_MAX) return { ok: false, finding: bodyTooLarge() };

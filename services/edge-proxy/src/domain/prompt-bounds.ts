@@ -26,9 +26,10 @@ const NOT_PROMPT: ReadonlySet<string> = new Set([
 type PromptSize = { readonly [K in keyof PromptBounds]: number };
 
 /**
- * Size of a body's prompt (behaviour §2): the JSON bytes of its messages, texts, tools and whatever else may become prompt
- * text, without the base64 of attachments and without tokens given as integers; both of these are counted. The bytes are
- * an upper bound of the text's own.
+ * Size of a body's prompt (docs/behaviour.md#worst-case): the JSON bytes of its messages, texts,
+ * tools and whatever else may become prompt text, without the base64 of attachments and without
+ * tokens given as integers; both of these are counted. The bytes are an upper bound of the text's
+ * own.
  */
 export function promptBounds({ prompt }: EndpointRow, body: Buffer, members: readonly Member[]): PromptBounds {
   let promptBytes = 0;

@@ -1,4 +1,4 @@
-/** Characters of a provider's text that reach the client (behaviour §3). */
+/** Characters of a provider's text that reach the client (docs/behaviour.md#failover). */
 export const PROVIDER_MESSAGE_LENGTH_MAX = 2_000;
 /** Characters that are cleaned; what lies behind them could not be shown anyway. */
 const CLEANED_LENGTH_MAX = 4_000;

@@ -2,7 +2,10 @@ import { SOURCES_PER_MODEL_MAX } from '@gateway/contracts/messages';
 import type { CatalogSource } from '@gateway/contracts/messages';
 import type { JudgedAttempt } from './judge-attempt.js';
 
-/** Failures in a row that open a source's breaker, and how long it stays open (behaviour §3). */
+/**
+ * Failures in a row that open a source's breaker, and how long it stays open
+ * (docs/behaviour.md#source-order).
+ */
 export const BREAKER_FAILURES = 5;
 export const BREAKER_OPEN_MS = 30_000;
 /** First rest of a source that cannot serve us; each further refusal after a rest doubles it, up to the longest. */
@@ -37,8 +40,9 @@ const HEALTHY: SourceHealth = {
 };
 
 /**
- * The sources in the order in which they are tried (behaviour §3): by priority, the lowest first, weighted random
- * within it; those that rest last, in the same order; at most `SOURCES_PER_MODEL_MAX`.
+ * The sources in the order in which they are tried (docs/behaviour.md#source-order): by priority,
+ * the lowest first, weighted random within it; those that rest last, in the same order; at most
+ * `SOURCES_PER_MODEL_MAX`.
  * @param sources enabled ones that serve the endpoint
  * @param health by source id
  * @param random a number from 0 up to, not including, 1

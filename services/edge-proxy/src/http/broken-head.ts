@@ -4,7 +4,9 @@ export interface BrokenHead {
   readonly requestId: string | undefined;
   /** Of the request line, without its query; empty when there is none. */
   readonly path: string;
-  /** The parser refused the method or the path: no endpoint has such ones (behaviour §1, row 1). */
+  /**
+   * The parser refused the method or the path: no endpoint has such ones (docs/behaviour.md#paths).
+   */
   readonly isNoEndpoint: boolean;
 }
 

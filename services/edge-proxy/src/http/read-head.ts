@@ -24,8 +24,9 @@ const NAME_LENGTHS: ReadonlySet<number> = new Set(
 const LISTS: ReadonlySet<Field> = new Set(['accept', 'requestId', 'openaiBeta', 'anthropicBeta', 'contentEncoding']);
 
 /**
- * One pass over the raw headers. A second Bearer or x-api-key makes the key ambiguous (behaviour §1, Keys in headers); an
- * Authorization of another scheme is ignored beside a Bearer. Of other repeated headers the first counts.
+ * One pass over the raw headers. A second Bearer or x-api-key makes the key ambiguous
+ * (docs/behaviour.md#keys-in-headers); an Authorization of another scheme is ignored beside a
+ * Bearer. Of other repeated headers the first counts.
  */
 export function readHead(rawHeaders: readonly string[]): ClientHeaders {
   const values: { [K in Field]?: string } = {};

@@ -5,10 +5,12 @@ import type { ClientRequest } from '../ports.js';
 /** Serves one request. A rejection is a fault of the edge. */
 export type Route = (request: ClientRequest) => Promise<void>;
 
-/** Paths whose answers have the messages shape, whatever the method (behaviour §1, Envelopes). */
+/**
+ * Paths whose answers have the messages shape, whatever the method (docs/behaviour.md#envelopes).
+ */
 const MESSAGES_PATHS: ReadonlySet<string> = new Set(['/v1/messages', '/v1/messages/count_tokens']);
 
-/** The served routes: methods and raw paths, compared as they are (behaviour §1, Paths). */
+/** The served routes: methods and raw paths, compared as they are (docs/behaviour.md#paths). */
 export interface RouteTable {
   find(method: string, path: string): Route | undefined;
   styleOf(path: string): EndpointStyle;

@@ -39,7 +39,10 @@ export interface HttpServer {
   close(timeoutMs: number): Promise<void>;
 }
 
-/** The public listener: the raw path is looked up before Express sees anything (performance, point 2). */
+/**
+ * The public listener: the raw path is looked up before Express sees anything
+ * (docs/decisions/0026-express-stays-out-of-the-call-path.md).
+ */
 export function makeHttpServer(parts: ServeParts): HttpServer {
   const { routes, limits, clock, errorContext } = parts;
   const answering: Answering = { isDraining: false };

@@ -5,7 +5,9 @@ import type { TurnEnd } from '../admission/turn-end.js';
 import type { BusLine } from '../ports.js';
 import type { UnstoredEvent } from './unstored-line.js';
 
-/** An event that is older and not stored stops admissions until none is left (money and failure, rule 3). */
+/**
+ * An event that is older and not stored stops admissions until none is left (docs/protocol.md#r3).
+ */
 const UNSTORED_AGE_MS_MAX = 2_000;
 /** Bytes and events that wait in one edge; above, it admits nothing more. */
 const UNSTORED_BYTES_MAX = 64 * 1024 * 1024;
@@ -45,8 +47,8 @@ export interface JournalParts {
 
 /**
  * Hands usage events to the stream and never lets one go before it is stored. Per shard one message is on its way; what
- * ends meanwhile, or in the same turn of the event loop, is collected (money and failure, rule 4). The bytes are made once: a repeated message is
- * the same message.
+ * ends meanwhile, or in the same turn of the event loop, is collected (docs/protocol.md#r4). The
+ * bytes are made once: a repeated message is the same message.
  */
 export class UsageJournal {
   readonly #parts: JournalParts;

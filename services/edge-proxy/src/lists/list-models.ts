@@ -12,7 +12,10 @@ import { askForKey } from './ask-for-key.js';
 
 type Authorized = Extract<AuthorizeAnswer, { kind: 'authorized' }>;
 
-/** GET /v1/models: rows 1 to 5, then what the key may call (behaviour §5). Counts toward nothing. */
+/**
+ * GET /v1/models: rows 1 to 5, then what the key may call (docs/behaviour.md#models). Counts toward
+ * nothing.
+ */
 export async function listModels(edge: Edge, request: ClientRequest): Promise<void> {
   const fail = (error: GatewayError): void => {
     edge.metrics.errorAnswered(error.code);

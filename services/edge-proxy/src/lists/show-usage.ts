@@ -10,7 +10,10 @@ import { askForKey } from './ask-for-key.js';
 type Usage = Extract<UsageAnswer, { kind: 'usage' }>;
 type UsageWindow = UsageObject['windows'][number];
 
-/** GET /v1/gateway/usage: rows 1 to 5, then the settled numbers of the state that decides (behaviour §5). */
+/**
+ * GET /v1/gateway/usage: rows 1 to 5, then the settled numbers of the state that decides
+ * (docs/behaviour.md#usage).
+ */
 export async function showUsage(edge: Edge, request: ClientRequest): Promise<void> {
   const fail = (error: GatewayError): void => {
     edge.metrics.errorAnswered(error.code);

@@ -55,8 +55,9 @@ export interface StreamMeter {
   /** Whether generated text was seen. */
   hasText(): boolean;
   /**
-   * What the gateway sends when it ends this stream before its end (behaviour §3): an error event of the format, never
-   * its final marker. It may need what was seen: ids, numbers of events.
+   * What the gateway sends when it ends this stream before its end (docs/behaviour.md#answers): an
+   * error event of the format, never its final marker. It may need what was seen: ids, numbers of
+   * events.
    */
   cutEnding(error: GatewayError, requestId: string): Buffer;
 }
