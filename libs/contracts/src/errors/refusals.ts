@@ -58,7 +58,10 @@ export function refusalError(row: number, facts: RefusalFacts, context: ErrorCon
   });
 }
 
-/** Nobody sees the playground's key, and other limits than its own have nothing to do with it (specification, Limits, rule 3). */
+/**
+ * Nobody sees the playground's key, and other limits than its own have nothing to do with it
+ * (libs/contracts/specification/model-gateway-api.md#limits).
+ */
 const PLAYGROUND_RATE_TEXT = 'The playground has reached its requests per minute.';
 
 const PARAM_OF_CODE: Partial<Record<ErrorCode, string>> = {
