@@ -16,7 +16,7 @@ const PUBLIC_DOCUMENT = fileURLToPath(
   new URL('../../../libs/contracts/generated/public/openapi.json', import.meta.url),
 );
 const SEED = process.env['SCHEMA_FUZZ_SEED'] ?? '7';
-/** Two minutes on a machine that is idle. */
+/** Three minutes, and several times that on a machine that does much else. */
 const RUN_MS_MAX = 900_000;
 /**
  * 405 is what `unsupported_method` asks for, 404 what the specification says. The others have checks in `hooks.py` in their place, which
