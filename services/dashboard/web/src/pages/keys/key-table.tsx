@@ -91,9 +91,9 @@ function Spend({ keyView: { name, monthSpendUsd, monthlySpendCapUsd } }: { reado
   const percent = Number((parseNano(monthSpendUsd) * 100n) / parseNano(monthlySpendCapUsd));
   return (
     <div className="stack tight">
-      <span className="num">
-        <Amount usd={monthSpendUsd} /> <span className="muted">of {formatUsd(monthlySpendCapUsd)}</span>
-      </span>
+      <div>
+        <Amount usd={monthSpendUsd} /> <span className="num muted">of {formatUsd(monthlySpendCapUsd)}</span>
+      </div>
       <Meter label={`${name}: share of the cap`} percent={Math.min(100, percent)} />
     </div>
   );
