@@ -116,6 +116,7 @@ export class EdgeHost implements Hosted {
         revision: () => 1,
         model: (id) => catalog.models.find((model) => model.id === id),
         models: () => catalog.models,
+        entry: (id) => opened.get(id)?.source,
         source: (id) => opened.get(id),
         sourcesOf: (model) => catalog.sources.filter((source) => source.model === model),
         onChange: () => undefined,
