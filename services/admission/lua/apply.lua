@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- uses: gate spans amounts holds
+-- uses: gate spans amounts holds ended-rows
 -- What the owners say of one account: records, rows, terms, closed ids (docs/protocol.md#r8,
 -- docs/protocol.md#r10, docs/protocol.md#r11). Each part is written if it is newer, loaded or not;
 -- rows come first, then the closed ids.
@@ -32,7 +32,7 @@ local ROWS_AT = 21
 local MEMBERS_AT = ROWS_AT + ROWS * 3
 local RECORDS_AT = MEMBERS_AT + MEMBERS * 3
 local FIELDS_MAX = 1000
-local known_fields = { 'in', 'g', 't', 'lv', 'sv', 'tv', 'ss', 'x', 'lt' }
+local known_fields = { 'in', 'g', 't', 'at', 'lv', 'sv', 'tv', 'ss', 'x', 'lt' }
 local function ask_known(prefix, from, count)
   for at = from, from + (count - 1) * 3, 3 do
     known_fields[#known_fields + 1] = prefix .. ARGV[at]
@@ -196,8 +196,8 @@ if completes then
   if not versions['tv'] then
     put('tv', '0')
   end
+  put('at', versions['t'] == mark and int(math.max(tonumber(versions['at']), tonumber(ARGV[7]))) or ARGV[7])
   put('t', mark)
-  put('at', ARGV[7])
 end
 write_news()
 if completes and versions['g'] then
@@ -217,6 +217,27 @@ for _ = 1, tonumber(ARGV[20]) do
     end
   end
   at = at + 1
+end
+-- Once a day rows of ended periods go (docs/protocol.md#r13). The account is then as one that was loaded now and knows the
+-- versions of what went: a row that is not here never starts at 0, it is asked for; and what is not newer than the rows that
+-- went makes none.
+local function let_go()
+  local ended, low, gone = ended_rows(account_key, account_now), loaded_version, {}
+  for _, row in ipairs(ended) do
+    gone[#gone + 1] = 'v:' .. row
+    gone[#gone + 1] = 'u:' .. row
+  end
+  for from = 1, #gone, FIELDS_MAX do
+    local part = { unpack(gone, from, math.min(from + FIELDS_MAX - 1, #gone)) }
+    for index, version in ipairs(redis.call('HMGET', account_key, unpack(part))) do
+      low = index % 2 == 0 and math.max(low, tonumber(version or low)) or low
+    end
+    redis.call('HDEL', account_key, unpack(part))
+  end
+  redis.call('HSET', account_key, 'at', int(account_now), 'lv', int(low))
+end
+if not loading and ROWS > 0 and versions['t'] == mark and account_now - tonumber(versions['at']) >= LET_GO_MS then
+  let_go()
 end
 keep(account_key, versions['x'], now)
 return { 'applied', int(now), token }

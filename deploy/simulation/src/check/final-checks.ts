@@ -1,5 +1,6 @@
 import { bucketKeys } from '@gateway/admission/cores';
 import { bucketOfAccount } from '@gateway/contracts/ids';
+import { monthStart, parseRowName } from '@gateway/metering';
 import type { World } from '../hosts/world.js';
 import { checkLedger, checkReplay } from './check-ledger.js';
 import { checkRecords } from './check-records.js';
@@ -26,5 +27,16 @@ function checkMirrors({ server, scenario, ledger, truth }: World): void {
         truth.broke('the gate mirrors the ledger', `${name} ${field}: ${value}, the ledger has ${row?.value}`);
       }
     }
+    for (const [row, { value }] of ledger.rows.get(name) ?? []) {
+      if (`v:${row}` in fields || startOf(row) <= Number(fields['at']) || value === 0n) continue;
+      truth.broke('what the gate lacks is asked for, or nothing', `${name} ${row}: the ledger has ${value}`);
+    }
   }
+}
+
+/** When the period of a row began (ms); what belongs to no period of the calendar began before every load. */
+function startOf(name: string): number {
+  const row = parseRowName(name);
+  if (row?.kind === 'key_month' || row?.kind === 'member_month') return monthStart(row.month);
+  return row?.kind === 'window' && row.type !== 'monthly' ? row.start : -Infinity;
 }

@@ -61,6 +61,12 @@ export const MUTATIONS: readonly Mutation[] = [
     seedsMax: 2_000,
   },
   {
+    name: 'rows are let go and nothing is noted (docs/protocol.md#r13)',
+    file: 'apply.lua',
+    from: "redis.call('HSET', account_key, 'at', int(account_now), 'lv', int(low))",
+    to: '',
+  },
+  {
     name: 'a correction is told once, as any standing (docs/protocol.md#r8)',
     file: 'domain/standing-parts.js',
     from: 'if (corrected.size === 0)',

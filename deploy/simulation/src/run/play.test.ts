@@ -46,6 +46,11 @@ test(
 test.each([
   ['the wallet is not asked', 'elseif available < worst then', 'elseif false then'],
   ['a recovered gate takes no call again', 'if ARGV[at + call * 2 + 1] ~= token then', 'if false then'],
+  [
+    'rows are let go and nothing is noted',
+    "redis.call('HSET', account_key, 'at', int(account_now), 'lv', int(low))",
+    '',
+  ],
 ])(
   'a planted mistake is found: %s',
   async (_name, from, to) => {

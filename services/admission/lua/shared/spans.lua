@@ -6,3 +6,6 @@ local SESSION_MS = 18000000
 -- in holds.lua.
 local IDLE_SECONDS = 604800
 local STAMP_MS = 86400000
+-- How often rows of ended periods are let go, and how long after its end a week or a session counts as ended: see ended-rows.lua.
+local LET_GO_MS = 86400000
+local ENDED_MS = 3600000

@@ -124,12 +124,12 @@ export class StateReader {
   }
 }
 
-/** A row of a loaded account lacks nothing that was settled before the load, however late its standings came. */
+/** A row of a loaded account lacks nothing that was settled before the load, or was known before it was let go, however late its standings came. */
 export function requireSettled(sums: Sums, { state, ledgerAtLoad }: ModelGate): void {
   if (state.loadedAt === null) return;
   for (const [name, { version }] of Object.entries(sums.rows)) {
-    const settled = ledgerAtLoad.get(name) ?? 0;
-    if (version < settled) throw new Disagreement(`${name} has version ${version}, and the load was of ${settled}`);
+    const settled = Math.max(ledgerAtLoad.get(name) ?? 0, state.letGo.get(name) ?? 0);
+    if (version < settled) throw new Disagreement(`${name} has version ${version}, and ${settled} was known`);
   }
 }
 
@@ -206,7 +206,7 @@ function modelFacts({ state, slot, lease, due, tries, amount, edge, fields }: Mo
 }
 
 /** Sums that are 0 are absent. */
-function heldSums(state: ModelState): Record<string, string> {
+export function heldSums(state: ModelState): Record<string, string> {
   const sums = new Map<string, bigint>();
   const add = (name: string, value: number) => sums.set(name, (sums.get(name) ?? 0n) + BigInt(value));
   add('wallet', state.heldWallet());

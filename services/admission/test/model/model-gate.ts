@@ -13,6 +13,7 @@ import { keyMonthRow, memberMonthRow } from '@gateway/metering';
 import type { CatalogView } from '../../src/domain/catalog-view.js';
 import type { Directory } from './directory.js';
 import type { Ledger } from './ledger.js';
+import { letGoEnded } from './let-go.js';
 import { ModelDecision } from './model-decision.js';
 import { ModelState } from './model-state.js';
 import type { ModelHold } from './model-state.js';
@@ -208,6 +209,7 @@ export class ModelGate {
 
   applyStanding(standing: StandingOfAccount): void {
     this.state.applyStanding(standing, this.now, true);
+    if (standing.rows.length > 0) letGoEnded(this.state, Math.max(this.now, this.state.latest));
   }
 
   /** Whether all that a reader needs is here, so that reading changes nothing. */

@@ -36,7 +36,7 @@ export class ModelState {
   /** Null: the gate was lost. */
   token: string | null = null;
   caughtUp = false;
-  /** Since when the account is loaded under this token. */
+  /** Since when the account is loaded under this token, or is as if it were: see let-go.ts. */
   loadedAt: number | null = null;
   /** The version of the account that this load has read. */
   loadedVersion = 0;
@@ -46,6 +46,8 @@ export class ModelState {
   readonly keys = new Map<string, KeyRecord>();
   readonly members = new Map<string, MemberRecord>();
   readonly rows = new Map<string, { value: number | null; version: number }>();
+  /** Versions of rows that were let go: none comes back older. */
+  readonly letGo = new Map<string, number>();
   readonly holds = new Map<string, ModelHold>();
   /** Ids that are over, until when they are remembered. */
   readonly gone = new Map<string, number>();
@@ -67,6 +69,7 @@ export class ModelState {
     this.loadedAt = null;
     this.keysLoaded.clear();
     this.rows.clear();
+    this.letGo.clear();
     if (!dataToo) return;
     this.record = null;
     this.terms = { value: NO_PLAN_DEFAULTS, version: 0 };
