@@ -48,6 +48,8 @@ export const OPERATOR_SESSION_ROUTES = [
     method: 'POST',
     path: '/operator/sign-out',
     async handle(context) {
+      const { door, operator, origin } = context;
+      await door.access.noted({ action: 'operator_sign_out', actor: actorOf(operator), objectId: operator.id, origin });
       await endSession(context);
       return { status: 204, cookies: [setCookie('operator', '', 0, context.door.settings)] };
     },

@@ -41,6 +41,29 @@ test('who signs in as an operator or takes a file is written down before the ans
   world.reset();
 });
 
+test('an operator who signs out is written down once', async () => {
+  const headers = from('192.0.2.4');
+  const signedIn = await world.send('POST', '/api/operator/sign-in', {
+    who: null,
+    body: { token: ROOT_TOKEN },
+    headers,
+  });
+  const [line = ''] = signedIn.headers.getSetCookie();
+  const signed = {
+    ...headers,
+    cookie: line.slice(0, line.indexOf(';')),
+    'x-csrf-token': String(signedIn.body['csrfToken']),
+  };
+  const signOut = () => world.send('POST', '/api/operator/sign-out', { who: null, headers: signed });
+  world.noted.length = 0;
+  expect([(await signOut()).status, (await signOut()).status]).toEqual([204, 401]);
+  const origin = seenFrom('192.0.2.4');
+  expect(world.noted).toEqual([
+    { kind: 'access', action: 'operator_sign_out', actor: 'operator:root', account: null, objectId: 'root', origin },
+  ]);
+  world.reset();
+});
+
 test('refused attempts are counts by network: of strangers, of people, of operators, and of who may not', async () => {
   world.script({ 'accounts.begin-sign-in': { kind: 'proceed', user: null } });
   for (let n = 0; n < 3; n += 1) expect((await signIn(`nobody${n}@example.com`, '192.0.2.2')).status).toBe(401);

@@ -14,6 +14,7 @@ export interface Identified {
   readonly session: PeopleSession;
   readonly actor: string;
   readonly account: SessionAccount;
+  readonly operator: Operator;
 }
 
 /** The session of a cookie that has the form of one; asked each time, so that a sign-out holds at once. */
@@ -37,7 +38,7 @@ export async function identify(
   if (foreign !== null || route.access === 'anyone') return foreign ?? {};
   if (route.access === 'operator') {
     const operator = await findOperator({ door, cookies });
-    return refuseNoOperator({ door, cookies }, operator, request) ?? {};
+    return refuseNoOperator({ door, cookies }, operator, request) ?? (operator === null ? {} : { operator });
   }
   const session = await findSession(door, cookies.session);
   if (session === null) return refusePage('not_signed_in', 'sign in first');

@@ -2,6 +2,7 @@ import type { PeopleSession, RequestOrigin } from '@gateway/contracts/messages';
 import type { SessionAccount } from '@gateway/contracts/pages';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
+import type { Operator } from '../domain/operator-access.js';
 import type { PageRefusal } from '../domain/page-refusal.js';
 import { REQUEST_MS_MAX } from '../http/listener.js';
 import type { BodyBounds } from '../http/read-body.js';
@@ -32,6 +33,11 @@ export interface UserContext extends PageContext {
 /** Of a member of the account in the path, whose role allows it. */
 export interface AccountContext extends UserContext {
   readonly account: SessionAccount;
+}
+
+/** Of whoever is signed in as an operator. */
+export interface OperatorContext extends PageContext {
+  readonly operator: Operator;
 }
 
 export interface Input<P, Q, B> {
@@ -83,7 +89,7 @@ interface PageSpec<C, P extends z.ZodObject, Q extends z.ZodObject, B extends z.
 export interface PageRoute extends Omit<PageSpec<AccountContext, z.ZodObject, z.ZodObject, z.ZodType>, 'handle'> {
   readonly access: PageAccess;
   readonly bodyForm: 'json';
-  handle(request: AccountContext & Input<unknown, unknown, unknown>): Promise<PageHandled>;
+  handle(request: AccountContext & OperatorContext & Input<unknown, unknown, unknown>): Promise<PageHandled>;
 }
 
 /** What a body of this row may be. */
@@ -121,7 +127,7 @@ export function operatorRoute<
   P extends z.ZodObject = Nothing,
   Q extends z.ZodObject = Nothing,
   B extends z.ZodType = z.ZodUndefined,
->(row: Row<PageContext, P, Q, B>): PageRoute {
+>(row: Row<OperatorContext, P, Q, B>): PageRoute {
   return pageRoute('operator', row);
 }
 

@@ -17,6 +17,7 @@ import type { PageMetrics } from './page-metrics.js';
 import {
   bodyBoundsOf,
   type AccountContext,
+  type OperatorContext,
   type PageAnswered,
   type PageContext,
   type PageHandled,
@@ -94,7 +95,7 @@ async function outcomeOf(context: PageContext, route: PageRoute, request: Reques
     if (isRefusal(input)) return { who, handled: input };
     const taken = await place.take();
     if (taken !== true) return { who, handled: taken === 'gone' ? 'aborted' : busy() };
-    const handled = await route.handle({ ...(context as AccountContext), ...who, ...input });
+    const handled = await route.handle({ ...(context as AccountContext & OperatorContext), ...who, ...input });
     if (isLasting(handled) && !place.moveTo(handled.file ? 'files' : 'streams')) return { who, handled: busy() };
     if (isLasting(handled) && handled.file) {
       const { actor = STRANGER, account } = who;
