@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { chmodSync, chownSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -114,7 +115,7 @@ export async function startSecuredWorld(): Promise<SecuredWorld> {
         GATEWAY_WEBHOOK_PUBLIC_KEY: '09'.repeat(32),
         GATEWAY_WEBHOOK_PRIVATE_KEY: '02'.repeat(32),
         GATEWAY_SESSION_SECRET: 's'.repeat(64),
-        GATEWAY_OPERATOR_TOKEN: 't'.repeat(64),
+        GATEWAY_OPERATOR_TOKEN: randomBytes(32).toString('hex'),
       };
       const logFile = `${directory.path}/${service}-${children.length}.log`;
       const log = openSync(logFile, 'w');

@@ -124,7 +124,11 @@ export const COMMON_FIELDS = {
     doc: 'signs the sessions of the dashboard',
     minBytes: PEPPER_BYTES_MIN,
   }),
-  GATEWAY_OPERATOR_TOKEN: field.rotatableSecret({ doc: 'token of the operator "root"', minBytes: TOKEN_BYTES_MIN }),
+  GATEWAY_OPERATOR_TOKEN: field.rotatableSecret({
+    doc: 'token of the operator "root"; at least 32 random characters, as `openssl rand -hex 32` makes them',
+    minBytes: TOKEN_BYTES_MIN,
+    random: true,
+  }),
   GATEWAY_MESSAGES_ENABLED: field.boolean({ doc: 'serves the messages endpoints', default: true }),
   GATEWAY_TEAMS_ENABLED: field.boolean({ doc: 'serves team accounts', default: true }),
   GATEWAY_ALLOW_PRIVATE_SOURCES: field.boolean({

@@ -128,6 +128,24 @@ test('a rotatable secret has a previous one while NAME_PREVIOUS is set', () => {
   expect(short).toEqual(['PEPPER_PREVIOUS holds 3 bytes, at least 4 are needed. It is: the pepper']);
 });
 
+test.each([
+  ['too short', 'Zq3vN8xLr2TgW6yKb9Hd4Ms7Pf1Jc0A'],
+  ['of few different characters', 'aaaabbbbccccddddeeeeffffaaaabbbbccccdddd'],
+  ['one text repeated', 'operator-token-operator-token-operator-token-'],
+])(
+  'a secret that must be random is refused when it is %s, with the remedy; the one before it is not',
+  (_what, text) => {
+    const fields = { TOKEN: field.rotatableSecret({ doc: 'the token', random: true }) };
+    const random = '5e1f0c9b7a3d48e6f2b1a0c4d7e89365';
+    const [refused = ''] = problemsOf(() => readConfig(fields, { TOKEN: text }));
+    expect(refused).toContain('TOKEN does not look random: it needs at least 32 characters');
+    expect(refused).toContain('openssl rand -hex 32');
+    expect(refused).not.toContain(text);
+    const { current, previous } = readConfig(fields, { TOKEN: random, TOKEN_PREVIOUS: text }).TOKEN;
+    expect([current.reveal(), previous?.reveal()]).toEqual([random, text]);
+  },
+);
+
 test('a key is the same bytes as hex, base64 and base64url', () => {
   const fields = { KEY: field.rotatableKey({ doc: 'the key', bytes: 32 }) };
   const key = Buffer.from(Array.from({ length: 32 }, (_value, index) => 255 - index));

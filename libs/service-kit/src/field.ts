@@ -134,9 +134,15 @@ export const field = {
     return secretField(options, (name, env) => readSecretUrl(name, env, options));
   },
 
-  /** NAME(_FILE), and NAME_PREVIOUS(_FILE) while the old one must still be accepted. */
+  /**
+   * NAME(_FILE), and NAME_PREVIOUS(_FILE) while the old one must still be accepted. `random` is asked of the current one only, so that
+   * one that does not look so can be rotated away.
+   */
   rotatableSecret(options: Doc & Omit<SecretOptions, 'optional'>): ConfigField<Rotatable> {
-    return rotatable(options, (name, env, optional) => readSecret(name, env, { ...options, optional }));
+    const { random = false } = options;
+    return rotatable(options, (name, env, optional) =>
+      readSecret(name, env, { ...options, optional, random: random && !optional }),
+    );
   },
 
   /** A key of exactly `bytes` bytes, written as hex or base64 (also base64url). */

@@ -5,6 +5,8 @@ import { Secret } from './secret.js';
 export interface SecretOptions {
   /** Fewest bytes of UTF-8; 1 when absent. */
   readonly minBytes?: number;
+  /** It must look as if drawn at random: {@link looksRandom}. */
+  readonly random?: boolean;
   readonly optional?: boolean;
 }
 
@@ -25,7 +27,20 @@ export function readSecret(name: string, env: NodeJS.ProcessEnv, options: Secret
   const bytes = Buffer.byteLength(found.value);
   const minBytes = options.minBytes ?? 1;
   if (bytes < minBytes) return { problem: `holds ${bytes} bytes, at least ${minBytes} are needed` };
+  if (options.random === true && !looksRandom(found.value)) return { problem: `does not look random: ${RANDOM_RULE}` };
   return { value: new Secret(found.value) };
+}
+
+const RANDOM_CHARS_MIN = 32;
+const RANDOM_DISTINCT_MIN = 8;
+const RANDOM_RULE =
+  `it needs at least ${RANDOM_CHARS_MIN} characters, ${RANDOM_DISTINCT_MIN} different ones, and must not be one text repeated; ` +
+  'make one with: openssl rand -hex 32';
+
+/** Of 32 random hexadecimal digits fewer than 8 different ones come once in 20 million times. */
+function looksRandom(text: string): boolean {
+  const chars = [...text];
+  return chars.length >= RANDOM_CHARS_MIN && new Set(chars).size >= RANDOM_DISTINCT_MIN && !/^(.+?)\1+$/s.test(text);
 }
 
 export function readSecretUrl(
