@@ -138,7 +138,8 @@ export class ModelDecision {
     this.state.minutes.set(`${kind} ${minute}`, taken);
     this.tookMinute = taken <= limit;
     if (this.tookMinute) return null;
-    return refused(6, { limit, retryAfterSeconds: Math.ceil(((minute + 1) * MINUTE_MS - this.now) / 1_000) });
+    const retryAfterSeconds = Math.ceil(((minute + 1) * MINUTE_MS - this.now) / 1_000);
+    return refused(6, { limit, retryAfterSeconds, ...(kind === 'playground' && { playground: true }) });
   }
 
   /** Rows 7 to 14. */
