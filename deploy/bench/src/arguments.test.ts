@@ -9,12 +9,22 @@ test('without options everything is measured', () => {
     peers: ['direct', 'nginx', 'relay', 'portkey', 'gateway'],
     name: 'gateway-and-peers',
     quick: false,
+    against: null,
   });
 });
 
 test('both forms of an option are read, and the direct call is always measured', () => {
   expect(
-    readArguments(['--rounds', '2', '--seconds=0.5', '--only=gateway,nginx', '--quick', '--accounts', '100']),
+    readArguments([
+      '--rounds',
+      '2',
+      '--seconds=0.5',
+      '--only=gateway,nginx',
+      '--quick',
+      '--accounts',
+      '100',
+      '--against=HEAD~1',
+    ]),
   ).toEqual({
     rounds: 2,
     seconds: 0.5,
@@ -22,11 +32,24 @@ test('both forms of an option are read, and the direct call is always measured',
     peers: ['direct', 'nginx', 'gateway'],
     name: 'quick',
     quick: true,
+    against: 'HEAD~1',
   });
 });
 
 test('all problems are told at once', () => {
-  const wrong = ['--rounds', '0', '--seconds', 'x', '--only', 'caddy', '--name', '../x', '--fast', '--accounts'];
+  const wrong = [
+    '--rounds',
+    '0',
+    '--seconds',
+    'x',
+    '--only',
+    'caddy',
+    '--name',
+    '../x',
+    '--fast',
+    '--against=',
+    '--accounts',
+  ];
   const answer = readArguments(wrong);
   expect('problems' in answer && answer.problems).toEqual([
     expect.stringContaining('--fast'),
@@ -35,5 +58,7 @@ test('all problems are told at once', () => {
     '--seconds must be a number from 0.2 to 60',
     expect.stringContaining('caddy'),
     expect.stringContaining('--name'),
+    '--against needs a commit',
+    expect.stringContaining('compares with the gateway'),
   ]);
 });

@@ -1,24 +1,26 @@
 import { PEER_IDS } from './peers/peer.js';
-import type { PeerId } from './peers/peer.js';
+import type { ListedPeer } from './peers/peer.js';
 
 export interface BenchArguments {
   readonly rounds: number;
   /** Measured seconds of each scenario for each peer in each round. */
   readonly seconds: number;
   /** The direct call is always among them: latency is compared with it. */
-  readonly peers: readonly PeerId[];
+  readonly peers: readonly ListedPeer[];
   /** Accounts of the gateway; each makes at most 60 calls a minute. */
   readonly accounts: number;
   /** Base name of the result files. */
   readonly name: string;
   /** A look at whether everything works: short, and the results are not to be committed. */
   readonly quick: boolean;
+  /** A commit whose gateway is measured beside this build's, as git takes it; null: none. */
+  readonly against: string | null;
 }
 
 const USUAL = { rounds: 5, seconds: 4, accounts: 1_800 } as const;
 const QUICK = { rounds: 2, seconds: 1, accounts: 600 } as const;
 const BOUNDS = { rounds: [1, 50], seconds: [0.2, 60], accounts: [100, 20_000] } as const;
-const OPTIONS = ['--rounds', '--seconds', '--accounts', '--only', '--name'] as const;
+const OPTIONS = ['--rounds', '--seconds', '--accounts', '--only', '--name', '--against'] as const;
 
 /** Reads the command line; all problems are returned at once. */
 export function readArguments(args: readonly string[]): BenchArguments | { readonly problems: readonly string[] } {
@@ -50,17 +52,25 @@ export function readArguments(args: readonly string[]): BenchArguments | { reado
     peers: readPeers(given.get('only'), problems),
     name: readName(given.get('name') ?? (quick ? 'quick' : 'gateway-and-peers'), problems),
     quick,
+    against: readAgainst(given.get('against'), problems),
   };
+  if (result.against !== null && !result.peers.includes('gateway'))
+    problems.push('--against compares with the gateway: --only must name it');
   return problems.length > 0 ? { problems } : result;
 }
 
-function readPeers(text: string | undefined, problems: string[]): PeerId[] {
+function readPeers(text: string | undefined, problems: string[]): ListedPeer[] {
   const wanted = text?.split(',').map((name) => name.trim()) ?? [...PEER_IDS];
   for (const name of wanted) {
     if (!PEER_IDS.some((id) => id === name))
       problems.push(`--only: unknown peer "${name}": known are ${PEER_IDS.join(', ')}`);
   }
   return PEER_IDS.filter((id) => id === 'direct' || wanted.includes(id));
+}
+
+function readAgainst(text: string | undefined, problems: string[]): string | null {
+  if (text === '') problems.push('--against needs a commit');
+  return text ?? null;
 }
 
 function readName(text: string, problems: string[]): string {

@@ -7,6 +7,11 @@ import { runProgram } from './run-program.js';
 await runProgram('bench', async (options, command, context) => {
   const report = await runBench(options, command, context);
   process.stdout.write(`\n${renderReport(report)}\n`);
-  for (const file of writeReport(report, options.quick ? PLACES.work : PLACES.results, options.name))
+  for (const file of writeReport(
+    report,
+    options.quick || report.brokenOff !== null ? PLACES.work : PLACES.results,
+    options.name,
+  ))
     context.log(`wrote ${file}`);
+  if (report.brokenOff !== null) throw new Error(report.brokenOff);
 });

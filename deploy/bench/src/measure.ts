@@ -5,7 +5,7 @@ import type { Expected, LoadJob } from './load/load-job.js';
 import type { LoadProcess } from './load/load-process.js';
 import { OPEN_STREAM_CHUNKS, STREAM_CHUNKS } from './peers/peer.js';
 import type { CallKind, Peer } from './peers/peer.js';
-import type { Sample } from './results/sample.js';
+import type { IdleReading, Sample } from './results/sample.js';
 import { requestBody } from './scenarios.js';
 import type { Scenario } from './scenarios.js';
 
@@ -31,7 +31,7 @@ export function jobOf(peer: Peer, scenario: Omit<Scenario, 'id' | 'title'>, unti
     port: peer.port,
     headers: peer.headers,
     body: requestBody(peer.models[scenario.kind], scenario.kind),
-    keyed: peer.keyed,
+    keysOf: peer.keyed ? peer.id : null,
     connections: scenario.connections,
     perSecond: scenario.perSecond ?? null,
     rampMs: 0,
@@ -77,13 +77,17 @@ export async function measure(
   };
 }
 
-/** CPU microseconds per second by process while no call runs. */
-export async function measureIdle(peer: Peer): Promise<Record<string, number>> {
-  const [before, startedAt] = [readCpu(peer.processes, peer.except), performance.now()];
-  await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
-  const used = difference(readCpu(peer.processes, peer.except), before);
-  const seconds = (performance.now() - startedAt) / 1000;
-  return Object.fromEntries(Object.entries(used).map(([name, micros]) => [name, micros / seconds]));
+/** What these peers use while no call runs, all in the same seconds. */
+export async function measureIdle(peers: readonly Peer[], round: number): Promise<IdleReading[]> {
+  const read = () => peers.map((peer) => readCpu(peer.processes, peer.except));
+  const [before, startedAt] = [read(), performance.now()];
+  await new Promise((resolve) => setTimeout(resolve, peers.length === 0 ? 0 : IDLE_MS));
+  const [after, seconds] = [read(), (performance.now() - startedAt) / 1000];
+  return peers.map(({ id }, at) => {
+    const used = Object.entries(difference(after[at] ?? {}, before[at] ?? {}));
+    const cpuMicrosPerSecond = Object.fromEntries(used.map(([name, micros]) => [name, micros / seconds]));
+    return { round, peer: id, cpuMicrosPerSecond };
+  });
 }
 
 function difference(

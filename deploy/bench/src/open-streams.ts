@@ -29,7 +29,8 @@ export interface OpenStreams {
 /**
  * Opens so many streams at a peer, reads its memory while all are open, and sees them end.
  * @param fresh the peer's memory when it had just started: later garbage would hide what streams take
- * @throws Error when one was not open then, or one of the gateway's did not end complete
+ * @returns null when one was not open then: the machine was too busy, and the figure would be too small
+ * @throws Error when one of the gateway's did not end complete
  */
 export async function measureOpenStreams(
   bench: Bench,
@@ -37,7 +38,7 @@ export async function measureOpenStreams(
   { streams, rampMs }: { readonly streams: number; readonly rampMs: number },
   fresh: Readonly<Record<string, number>>,
   { signal }: BenchContext,
-): Promise<OpenStreams> {
+): Promise<OpenStreams | null> {
   const job = { ...jobOf(peer, { kind: 'open', connections: streams }, { calls: streams }), rampMs };
   const running = bench.load.run(job);
   // A job that fails early is told by `await running` below.
@@ -46,12 +47,11 @@ export async function measureOpenStreams(
   const during = readMemory(peer.processes);
   const result = await running;
   await peer.settle(result.calls);
-  if (result.firstByteMs.p99 > READ_AFTER_MS)
-    throw new Error(`${peer.title}: not all streams were open when it was read`);
   const dropped = failuresTotal(result);
   if (dropped > 0 && peer.id === 'gateway') {
     throw new Error(`${peer.title}: ${dropped} of ${streams} open streams failed: ${JSON.stringify(result.failures)}`);
   }
+  if (result.firstByteMs.p99 > READ_AFTER_MS) return null;
   const bytesPerStream = Object.fromEntries(
     Object.entries(during).map(([name, bytes]) => [name, (bytes - (fresh[name] ?? 0)) / streams]),
   );

@@ -1,12 +1,14 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { buildCommit } from './against/build-commit.js';
+import type { BuiltCommit } from './against/build-commit.js';
 import type { BenchArguments } from './arguments.js';
 import type { BenchContext } from './bench-context.js';
 import { startLoad } from './load/load-process.js';
 import { machineFacts } from './machine/machine-facts.js';
-import { examinePinning, pin, pinSelf } from './machine/pin.js';
+import { examinePinning, pin, pinAlone } from './machine/pin.js';
 import type { Pinning } from './machine/pin.js';
 import { readMemory } from './machine/read-memory.js';
-import { measureIdle } from './measure.js';
+import { jobOf } from './measure.js';
 import type { Bench } from './measure.js';
 import { measureOpenStreams, OPEN_COUNTS, OPEN_COUNTS_QUICK } from './open-streams.js';
 import type { OpenStreams } from './open-streams.js';
@@ -14,11 +16,13 @@ import type { Peer } from './peers/peer.js';
 import { startProvider } from './peers/start-provider.js';
 import { PLACES } from './places.js';
 import { memoryRatios, ratiosOf } from './results/aims.js';
+import { factorsOf } from './results/factors.js';
 import type { Report } from './results/report.js';
 import type { Sample } from './results/sample.js';
 import { summarise } from './results/summarise.js';
 import { runRounds } from './run-rounds.js';
-import { SCENARIOS } from './scenarios.js';
+import { atHalfLoad, FULL_LOAD, SCENARIOS } from './scenarios.js';
+import type { Scenario } from './scenarios.js';
 import { startPeers } from './start-peers.js';
 import type { Peers } from './start-peers.js';
 import { findUnable, warmUp } from './warm-up.js';
@@ -31,29 +35,42 @@ const CALLS_AT_A_TIME_MAX = 3;
 /** Starts everything, measures every scenario for every peer in every round, and answers the report. */
 export async function runBench(options: BenchArguments, command: string, context: BenchContext): Promise<Report> {
   const startedAt = new Date().toISOString();
+  const against = options.against === null ? null : await buildCommit(options.against, context);
   const pinning = examinePinning();
   const facts = machineFacts(pinning);
-  const { bench, peers } = await startAll(options, pinning, context);
+  const { bench, peers } = await startAll(options, against, pinning, context);
   const fresh = new Map(peers.all.map((peer) => [peer, readMemory(peer.processes)]));
   const unable = await findUnable(bench, peers, context);
   await warmUp(bench, peers, unable, context);
-  const idle = peers.gateway === null ? null : await measureIdle(peers.gateway);
-  const openStreams = await measureAllOpen(bench, peers, { unable, fresh }, options, context);
-  const samples = await runRounds(bench, peers, unable, options, context);
+  const scenarios = [...SCENARIOS, ...(await halfLoad(bench, peers, options))];
+  const { openStreams, notes } = await measureAllOpen(bench, peers, { unable, fresh }, options, context);
+  const { samples, idle, brokenOff } = await runRounds(bench, peers, scenarios, unable, options, context);
   const summaries = summarise(samples);
   return {
     command,
     startedAt,
     facts: [...facts, ...runFacts(options, peers, samples), ['Command', `\`${command}\``], ['Started', startedAt]],
     peers: peers.all.map(({ id, title, version }) => ({ id, title, version })),
-    scenarios: SCENARIOS.map(({ id, title, kind }) => ({ id, title, kind })),
-    notes: [...unable.values()].flatMap((reasons) => [...reasons.values()]),
+    scenarios: scenarios.map(({ id, title, kind }) => ({ id, title, kind })),
+    brokenOff,
+    notes: [...[...unable.values()].flatMap((reasons) => [...reasons.values()]), ...notes],
     idle,
     summaries,
     openStreams,
     ratios: [...ratiosOf(summaries), ...memoryRatios(openStreams)],
+    against: against && { commit: against.commit, factors: factorsOf(samples, idle) },
     samples,
   };
+}
+
+/** Measured when two gateways are compared; what the other commit's carries is the measure. */
+async function halfLoad(bench: Bench, { gateways }: Peers, { seconds }: BenchArguments): Promise<Scenario[]> {
+  const against = gateways.find(({ id }) => id === 'against');
+  const full = SCENARIOS.find(({ id }) => id === FULL_LOAD);
+  if (against === undefined || full === undefined) return [];
+  const { calls, elapsedMs } = await bench.load.run(jobOf(against, full, { seconds }));
+  await against.settle(calls);
+  return [atHalfLoad((calls * 1_000) / elapsedMs)];
 }
 
 /** Every peer that has processes and answers streams, with as many as the gateway's accounts may have open. */
@@ -63,22 +80,28 @@ async function measureAllOpen(
   { unable, fresh }: { readonly unable: Unable; readonly fresh: ReadonlyMap<Peer, Readonly<Record<string, number>>> },
   { accounts, quick }: BenchArguments,
   context: BenchContext,
-): Promise<OpenStreams[]> {
-  const found: OpenStreams[] = [];
-  const able = peers.all.filter((peer) => peer.id !== 'direct' && unable.get(peer)?.has('streamed') !== true);
+): Promise<{ openStreams: OpenStreams[]; notes: string[] }> {
+  const [found, notes]: [OpenStreams[], string[]] = [[], []];
+  const able = peers.all
+    .filter(({ id }) => id !== 'direct' && id !== 'against')
+    .filter((peer) => unable.get(peer)?.has('streamed') !== true);
   for (const count of quick ? OPEN_COUNTS_QUICK : OPEN_COUNTS) {
     if (count.streams > accounts * CALLS_AT_A_TIME_MAX) continue;
     for (const peer of able) {
-      found.push(await measureOpenStreams(bench, peer, count, fresh.get(peer) ?? {}, context));
+      const one = await measureOpenStreams(bench, peer, count, fresh.get(peer) ?? {}, context);
+      if (one === null)
+        notes.push(`${peer.title}: not all of ${count.streams} streams were open when its memory was read`);
+      else found.push(one);
     }
-    await peers.gateway?.audit();
+    for (const gateway of peers.gateways) await gateway.audit();
     context.log(`${count.streams} streams were open at each peer`);
   }
-  return found;
+  return { openStreams: found, notes };
 }
 
 async function startAll(
   options: BenchArguments,
+  against: BuiltCommit | null,
   pinning: Pinning,
   { ending, log, signal }: BenchContext,
 ): Promise<{ bench: Bench; peers: Peers }> {
@@ -91,13 +114,14 @@ async function startAll(
   // A running job then fails at once; everything else ends in order when the run has returned.
   signal.addEventListener('abort', () => void load.stop());
   await provider.listening(provider.port);
-  pinSelf(pinning, 'measured');
-  const peers = await startPeers(options, provider, directory, ending, log, signal);
-  if (peers.gateway !== null) load.useKeys(peers.gateway.secrets, CALLS_PER_MINUTE_MAX);
+  pinAlone(pinning, process.pid, 'measured');
+  const peers = await startPeers(options, against, provider, directory, ending, log, signal);
+  for (const { id, secrets } of peers.gateways) await load.useKeys(id, secrets, CALLS_PER_MINUTE_MAX);
   for (const peer of peers.all) pin(pinning, Object.values(peer.processes).flat(), 'measured');
   const loadSide = { load: [load.pid], provider: [provider.pid] };
   pin(pinning, [load.pid, provider.pid], 'load');
-  pinSelf(pinning, 'load');
+  for (const pid of new Set([process.pid, ...peers.gateways.map(({ starter }) => starter)]))
+    pinAlone(pinning, pid, 'load');
   return { bench: { load, loadSide }, peers };
 }
 
@@ -131,6 +155,6 @@ function runFacts(options: BenchArguments, peers: Peers, samples: readonly Sampl
   return [
     ['Versions', versions.join('; ')],
     ['Rounds', `${options.rounds}, ${options.seconds} s for each peer and scenario in each`],
-    ...(peers.gateway === null ? [] : ourFacts),
+    ...(peers.gateways.length === 0 ? [] : ourFacts),
   ];
 }

@@ -20,10 +20,25 @@ export const SCENARIOS: readonly Scenario[] = [
   { id: 'streamed-16', title: 'streams of 100 chunks, 16 connections', kind: 'streamed', connections: 16 },
 ];
 
+export const HALF_LOAD = 'paced-half';
+
+/** Calls begun at half of the rate that a gateway of this run has carried at {@link FULL_LOAD}. */
+export function atHalfLoad(callsPerSecond: number): Scenario {
+  const perSecond = Math.max(1, Math.round(callsPerSecond / 2));
+  return {
+    id: HALF_LOAD,
+    title: `half load, ${perSecond.toLocaleString('en-US')} calls begun a second`,
+    kind: 'plain',
+    connections: 256,
+    perSecond,
+  };
+}
+
 /** The one whose CPU figures and calls/s are compared. */
 export const FULL_LOAD = 'plain-64';
 /** The one whose latencies are compared. */
 export const ONE_AT_A_TIME = 'plain-1';
+export const AT_A_RATE = 'paced-200';
 export const STREAMS = 'streamed-16';
 
 const BODY_BYTES = 1_024;

@@ -1,3 +1,5 @@
+import type { BuiltCommit } from './against/build-commit.js';
+import { startAgainst } from './against/start-against.js';
 import type { BenchArguments } from './arguments.js';
 import type { Ending } from './ending.js';
 import { startGateway } from './gateway/start-gateway.js';
@@ -11,12 +13,14 @@ import { startRelay } from './peers/start-relay.js';
 
 export interface Peers {
   readonly all: readonly Peer[];
-  readonly gateway: GatewayPeer | null;
+  /** Those of {@link all} that have accounts and books: this build, and another commit's. */
+  readonly gateways: readonly GatewayPeer[];
 }
 
 /** Starts the peers that were asked for, one after the other; each is ended by `ending`, also those of a broken start. */
 export async function startPeers(
   options: BenchArguments,
+  against: BuiltCommit | null,
   provider: Provider,
   directory: string,
   ending: Ending,
@@ -24,7 +28,7 @@ export async function startPeers(
   signal: AbortSignal,
 ): Promise<Peers> {
   const all: Peer[] = [];
-  let gateway: GatewayPeer | null = null;
+  const gateways: GatewayPeer[] = [];
   for (const id of options.peers) {
     signal.throwIfAborted();
     switch (id) {
@@ -41,11 +45,12 @@ export async function startPeers(
         all.push(await startPortkey(provider, directory, ending, log));
         break;
       case 'gateway':
-        gateway = await startGateway(provider, directory, options.accounts, ending, log);
-        all.push(gateway);
+        gateways.push(await startGateway(provider, directory, options.accounts, ending, log));
         break;
     }
   }
   signal.throwIfAborted();
-  return { all, gateway };
+  if (against !== null) gateways.push(await startAgainst(against, provider, directory, options.accounts, ending, log));
+  signal.throwIfAborted();
+  return { all: [...all, ...gateways], gateways };
 }

@@ -18,7 +18,7 @@ const KINDS: readonly CallKind[] = ['plain', 'streamed', 'large'];
 /** Kinds of calls that a peer does not answer at all, with the reason for the reader. */
 export type Unable = ReadonlyMap<Peer, ReadonlyMap<CallKind, string>>;
 
-/** Tries the kinds of calls on every peer. @throws Error when the gateway does not answer one, or a peer no plain call */
+/** Tries the kinds of calls on every peer. @throws Error when a gateway does not answer one, or a peer no plain call */
 export async function findUnable(bench: Bench, peers: Peers, { log, signal }: BenchContext): Promise<Unable> {
   const unable = new Map<Peer, Map<CallKind, string>>();
   for (const peer of peers.all) {
@@ -26,7 +26,7 @@ export async function findUnable(bench: Bench, peers: Peers, { log, signal }: Be
       const reason = await tryUntilAnswered(bench, peer, kind, signal);
       if (reason === null) continue;
       const text = `${peer.title} answers no ${kind} call: ${reason}`;
-      if (peer.id === 'gateway' || kind === 'plain') throw new Error(text);
+      if (peer.keyed || kind === 'plain') throw new Error(text);
       unable.set(peer, (unable.get(peer) ?? new Map<CallKind, string>()).set(kind, text));
       log(text);
     }
@@ -34,15 +34,14 @@ export async function findUnable(bench: Bench, peers: Peers, { log, signal }: Be
   return unable;
 }
 
-/** Runs every peer warm; the gateway first makes one call for each account, and its books are checked. */
+/** Runs every peer warm; a gateway first makes one call for each account, and its books are checked. */
 export async function warmUp(bench: Bench, peers: Peers, unable: Unable, { log, signal }: BenchContext): Promise<void> {
-  if (peers.gateway !== null) {
-    const { gateway } = peers;
+  for (const gateway of peers.gateways) {
     // The first call of an account loads it into the gate: a cost of its own, left out of the figures.
     const first = { kind: 'plain', connections: FIRST_CALLS_PARALLEL } as const;
     await runClean(bench, gateway, jobOf(gateway, first, { calls: gateway.secrets.length }));
     await gateway.audit();
-    log(`each of the ${gateway.secrets.length} accounts has made a call; the books are right`);
+    log(`${gateway.title}: each of its ${gateway.secrets.length} accounts has made a call; the books are right`);
   }
   for (const peer of peers.all) {
     for (const kind of KINDS.filter((one) => unable.get(peer)?.has(one) !== true)) {

@@ -60,6 +60,7 @@ const PLACES = new Map<string, Place>([
   ['npm run pictures', { notRun: 'needs a browser: run by hand after a change of pages' }],
   ['npm run bench', { file: 'deploy/bench/results/gateway-and-peers.md', says: 'npm run bench' }],
   // Minutes on quiet cores.
+  ['npm run bench -- --against', { notRun: 'builds another commit: run by hand before and after a change of speed' }],
   ['npm run bench:', { notRun: 'run by hand after a change of what it measures; its figures are committed' }],
   ['npm run bench:admission', { file: 'services/admission/package.json', says: 'bench/main.mjs' }],
   ['npm run bench:billing', { file: 'services/billing/prove/bench.md', says: 'npm run bench:billing' }],

@@ -16,13 +16,16 @@ const DRAIN_MS = 1_000;
 
 /** The gateway as a peer, with what only it has: accounts and books. */
 export interface GatewayPeer extends Peer {
+  /** The process that started and supervises it; its CPU is not the gateway's. */
+  readonly starter: number;
   readonly secrets: readonly string[];
   /** @throws Error unless every answered call has its record and every wallet is exact. */
   audit(): Promise<void>;
 }
 
 /**
- * The whole system on servers of its own, everything on, with accounts that have a credit and a key each.
+ * The whole system on servers of its own, everything on, with accounts that have a credit and a key each. The bench of
+ * a later commit starts this one by it (`--against`): parameters and what is read of the answer stay.
  * @param env for all services, beside what a benchmark needs
  */
 export async function startGateway(
@@ -59,6 +62,7 @@ export async function startGateway(
   let answeredTotal = 0;
   return {
     id: 'gateway',
+    starter: process.pid,
     title: 'this gateway, everything on',
     version: serversOf(system),
     port: Number(new URL(system.addresses.publicUrl).port),

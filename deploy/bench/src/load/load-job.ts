@@ -10,8 +10,8 @@ export interface LoadJob {
   readonly port: number;
   readonly headers: readonly (readonly [string, string])[];
   readonly body: string;
-  /** Calls carry the keys that the load was given, in turn; else all carry the same made-up one. */
-  readonly keyed: boolean;
+  /** Calls carry the keys that the load was given under this name, in turn; null: all carry the same made-up one. */
+  readonly keysOf: string | null;
   readonly connections: number;
   /** Calls begin at this rate on whichever connection is free; null: on each connection one after the other. */
   readonly perSecond: number | null;

@@ -1,22 +1,15 @@
+import { answerParent } from '../machine/child-program.js';
 import { KeyTurns } from './key-turns.js';
-import type { LoadCommand, LoadReply } from './load-process.js';
+import type { LoadCommand } from './load-process.js';
 import { runLoad } from './run-load.js';
 import type { LoadKeys } from './run-load.js';
 
-let keys: LoadKeys | null = null;
+const keys = new Map<string, LoadKeys>();
 
-process.on('message', (command: LoadCommand) => {
-  if (command.kind === 'keys') {
-    keys = { secrets: command.secrets, turns: new KeyTurns(command.secrets.length, command.perMinuteMax) };
-    return;
-  }
-  runLoad(command.job, keys).then(
-    (result) => reply({ result }),
-    (error: unknown) => reply({ fault: error instanceof Error ? error.message : String(error) }),
-  );
+answerParent<LoadCommand>(async (command) => {
+  if (command.kind === 'job') return runLoad(command.job, keys.get(command.job.keysOf ?? '') ?? null);
+  const { of, secrets, perMinuteMax } = command;
+  keys.set(of, { secrets, turns: new KeyTurns(secrets.length, perMinuteMax) });
+  return null;
 });
 process.once('disconnect', () => process.exit(0));
-
-function reply(message: LoadReply): void {
-  process.send?.(message);
-}

@@ -17,7 +17,7 @@ function job(port: number, more: Partial<LoadJob> = {}): LoadJob {
     port,
     headers: [['x-more', 'yes']],
     body: '{"model":"m"}',
-    keyed: false,
+    keysOf: null,
     connections: 1,
     perSecond: null,
     rampMs: 0,
@@ -110,13 +110,13 @@ test('keyed calls use each key once before any of them again', async () => {
   server = await startAnsweringServer((_n, response) => response.end(GOOD));
   const secrets = ['k0', 'k1', 'k2', 'k3', 'k4'];
   const keys = { secrets, turns: new KeyTurns(secrets.length, 60) };
-  await runLoad(job(server.port, { keyed: true, connections: 2, until: { calls: 5 } }), keys);
+  await runLoad(job(server.port, { keysOf: 'gateway', connections: 2, until: { calls: 5 } }), keys);
   expect([...server.authorizations].sort()).toEqual(secrets.map((secret) => `Bearer ${secret}`));
 });
 
 test('keys that are used up end the job with an error instead of waiting', async () => {
   server = await startAnsweringServer((_n, response) => response.end(GOOD));
   const keys = { secrets: ['k0'], turns: new KeyTurns(1, 3) };
-  await expect(runLoad(job(server.port, { keyed: true, until: { calls: 10 } }), keys)).rejects.toThrow('used up');
+  await expect(runLoad(job(server.port, { keysOf: 'gateway', until: { calls: 10 } }), keys)).rejects.toThrow('used up');
   expect(server.authorizations.length).toBeLessThanOrEqual(6);
 });

@@ -24,8 +24,8 @@ export interface LoadKeys {
 
 /** Runs one job to its end. @throws Error when keys are asked for and used up: waiting would spoil the figures. */
 export async function runLoad(job: LoadJob, keys: LoadKeys | null): Promise<LoadResult> {
-  if (job.keyed && keys === null) throw new Error('the load was given no keys');
-  const used = job.keyed ? keys : null;
+  if (job.keysOf !== null && keys === null) throw new Error('the load was given no keys');
+  const used = job.keysOf === null ? null : keys;
   const requests = (used?.secrets ?? [NO_KEY]).map((secret) => requestOf(job, secret));
   const tally = new Tally();
   const startedAt = performance.now();

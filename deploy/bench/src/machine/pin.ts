@@ -28,11 +28,11 @@ export function pin(pinning: Pinning, roots: readonly number[], place: Place): v
 }
 
 /**
- * Puts this process on one core, without those that it has started. What it starts from then on is born there: some programs
+ * Puts a process on one core, without those that it has started. What it starts from then on is born there: some programs
  * make as many threads as they may use cores, and these would get in each other's way on one.
  */
-export function pinSelf(pinning: Pinning, place: Place): void {
-  if (pinning.pinned) move(process.pid, place);
+export function pinAlone(pinning: Pinning, pid: number, place: Place): void {
+  if (pinning.pinned) move(pid, place);
 }
 
 function move(pid: number, place: Place): void {

@@ -1,7 +1,10 @@
 import type { ProcessGroups } from '../machine/read-cpu.js';
 
 export const PEER_IDS = ['direct', 'nginx', 'relay', 'portkey', 'gateway'] as const;
-export type PeerId = (typeof PEER_IDS)[number];
+/** A peer that `--only` can name. */
+export type ListedPeer = (typeof PEER_IDS)[number];
+/** `against`: the gateway of another commit. */
+export type PeerId = ListedPeer | 'against';
 
 /** The kinds of calls that are measured; `large` sends a large body, `open` is a stream that lasts. */
 export type CallKind = 'plain' | 'streamed' | 'large' | 'open';
@@ -17,7 +20,7 @@ export interface Peer {
   readonly headers: readonly (readonly [string, string])[];
   /** Model names by which it sends the kinds of calls to the provider. */
   readonly models: Readonly<Record<CallKind, string>>;
-  /** Calls carry keys of prepared accounts. */
+  /** A gateway of this project: calls carry keys of prepared accounts, and none may fail. */
   readonly keyed: boolean;
   /** What its CPU is read from; empty for the direct call. */
   readonly processes: ProcessGroups;

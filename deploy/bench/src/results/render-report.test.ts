@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { sample } from '../../test/samples.js';
 import { memoryRatios, ratiosOf } from './aims.js';
+import { factorsOf } from './factors.js';
 import { renderReport } from './render-report.js';
 import type { Report } from './report.js';
 import { summarise } from './summarise.js';
@@ -22,10 +23,16 @@ function report(samples: readonly ReturnType<typeof sample>[]): Report {
     ],
     scenarios: [{ id: 'plain-64', title: '64 connections', kind: 'plain' }],
     notes: ['Portkey answers no streamed call: status 500'],
-    idle: { 'edge-proxy': 1_500 },
+    idle: [1_000, 1_500, 9_000].map((micros, n) => ({
+      round: n + 1,
+      peer: 'gateway',
+      cpuMicrosPerSecond: { 'edge-proxy': micros },
+    })),
     summaries,
     openStreams: OPEN,
     ratios: [...ratiosOf(summaries), ...memoryRatios(OPEN)],
+    against: { commit: '0123456789ab', factors: factorsOf(samples, []) },
+    brokenOff: 'round 2 of 5 failed',
     samples,
   };
 }
@@ -69,5 +76,7 @@ test('the page has a row for each peer in their order, failures, the ratios and 
   expect(cells).toContainEqual(['gateway', '25.5', '0']);
   expect(cells).toContainEqual(['of it edge-proxy', '25.0', '']);
   expect(cells).toContainEqual([expect.stringContaining('per open stream'), '25.0', '≤ 35', '≤ 30', 'aim']);
+  expect(page).toContain('## This build ÷ 0123456789ab');
+  expect(page).toContain('**Broken off**: round 2 of 5 failed');
   expect(page).toContain('- Portkey answers no streamed call: status 500');
 });

@@ -1,11 +1,14 @@
 import { renderTable } from '@gateway/testkit';
 import type { OpenStreams } from '../open-streams.js';
 import { STREAM_CHUNKS } from '../peers/peer.js';
+import type { PeerId } from '../peers/peer.js';
 import { FULL_LOAD } from '../scenarios.js';
 import { reached } from './aims.js';
 import type { Aim, Ratio } from './aims.js';
 import { figure } from './figure.js';
+import { renderFactors } from './render-factors.js';
 import type { Report } from './report.js';
+import { median } from './statistics.js';
 import type { Summary } from './summarise.js';
 
 /** From this share of a core on, load and provider are said to be the bound. */
@@ -18,7 +21,9 @@ export function renderReport(report: Report): string {
   const sections = [
     '# Benchmark: this gateway and its peers',
     'Ratios carry over to other machines, absolute figures do not. Medians over the rounds; every round measures every peer.',
+    ...(report.brokenOff === null ? [] : [`**Broken off**: ${report.brokenOff}`]),
     report.facts.map(([name, text]) => `- **${name}**: ${text}`).join('\n'),
+    ...(report.against === null ? [] : [renderFactors(report.against.commit, report.against.factors)]),
     ...report.scenarios.map((scenario) => {
       const summaries = report.peers.flatMap(({ id }) =>
         report.summaries.filter((summary) => summary.scenario === scenario.id && summary.peer === id),
@@ -29,9 +34,7 @@ export function renderReport(report: Report): string {
     ...(report.openStreams.length === 0
       ? []
       : [`## Streams that stay open, KB of memory for each\n\n${openTable(report)}`]),
-    ...(report.idle === null
-      ? []
-      : [`## CPU of the gateway by process, µs per call\n\n${processTable(report, report.idle)}`]),
+    ...(report.idle.some(isOurs) ? [`## CPU of the gateway by process, µs per call\n\n${processTable(report)}`] : []),
     `## Ratios\n\n${ratioTable(report.ratios)}`,
     `## How to read it\n\n${READING.join('\n')}`,
     ...(report.notes.length === 0 ? [] : [`## Not measured\n\n${report.notes.map((note) => `- ${note}`).join('\n')}`]),
@@ -132,8 +135,14 @@ function openTable(report: Report): string {
   return renderTable(['', ...counts.map((count) => `${count.toLocaleString('en-US')} open`), 'dropped'], rows);
 }
 
-function processTable(report: Report, idle: Readonly<Record<string, number>>): string {
-  const ours = report.summaries.filter((summary) => summary.peer === 'gateway');
+const isOurs = ({ peer }: { readonly peer: PeerId }): boolean => peer === 'gateway';
+
+function processTable(report: Report): string {
+  const ours = report.summaries.filter(isOurs);
+  const readings = report.idle.filter(isOurs).map(({ cpuMicrosPerSecond }) => cpuMicrosPerSecond);
+  const idle = Object.fromEntries(
+    Object.keys(readings[0] ?? {}).map((name) => [name, median(readings.map((micros) => micros[name] ?? 0))]),
+  );
   const order = ours.find((summary) => summary.scenario === FULL_LOAD)?.cpuByProcess ?? {};
   const names = Object.keys(idle).sort((a, b) => (order[b] ?? 0) - (order[a] ?? 0));
   const titles = ours.map(({ scenario }) => {

@@ -14,3 +14,11 @@ export interface Sample {
   /** Of load and provider together, in microseconds. */
   readonly loadMicros: number;
 }
+
+/** CPU of a gateway while no call runs. */
+export interface IdleReading {
+  readonly round: number;
+  readonly peer: PeerId;
+  /** Microseconds per second by process. */
+  readonly cpuMicrosPerSecond: Readonly<Record<string, number>>;
+}

@@ -5,7 +5,7 @@ import { startGateway } from '../gateway/start-gateway.js';
 import type { GatewayPeer } from '../gateway/start-gateway.js';
 import { startLoad } from '../load/load-process.js';
 import { machineFacts } from '../machine/machine-facts.js';
-import { examinePinning, pin, pinSelf } from '../machine/pin.js';
+import { examinePinning, pin, pinAlone } from '../machine/pin.js';
 import { measure } from '../measure.js';
 import type { Bench } from '../measure.js';
 import { startProvider } from '../peers/start-provider.js';
@@ -50,15 +50,15 @@ export async function runTelemetry(
   const startedAt = new Date().toISOString();
   const pinning = examinePinning();
   const facts = machineFacts(pinning);
-  pinSelf(pinning, 'measured');
+  pinAlone(pinning, process.pid, 'measured');
   const legs = await startLegs(options, context);
   for (const { gateway, bench } of legs) {
     pin(pinning, Object.values(gateway.processes).flat(), 'measured');
     pin(pinning, Object.values(bench.loadSide).flat(), 'load');
   }
-  pinSelf(pinning, 'load');
+  pinAlone(pinning, process.pid, 'load');
   for (const { gateway, bench } of legs) {
-    const peers = { all: [gateway], gateway };
+    const peers = { all: [gateway], gateways: [gateway] };
     await warmUp(bench, peers, await findUnable(bench, peers, context), context);
   }
   const samples = await runRounds(legs, options, context);
@@ -92,7 +92,7 @@ async function startLegs(options: BenchArguments, { ending, log, signal }: Bench
     const load = startLoad();
     ending.add('a load', () => load.stop());
     signal.addEventListener('abort', () => void load.stop());
-    load.useKeys(gateway.secrets, CALLS_PER_MINUTE_MAX);
+    await load.useKeys(gateway.id, gateway.secrets, CALLS_PER_MINUTE_MAX);
     const loadSide = { load: [load.pid], provider: [provider.pid] };
     legs.push({ share, gateway, bench: { load, loadSide }, collector });
   }

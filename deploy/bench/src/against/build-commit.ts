@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import type { BenchContext } from '../bench-context.js';
+import { PLACES } from '../places.js';
+
+const run = promisify(execFile);
+
+/** A commit of this repository, installed and compiled in a work tree of its own. */
+export interface BuiltCommit {
+  /** The first twelve hexadecimal digits of its name. */
+  readonly commit: string;
+  readonly directory: string;
+}
+
+const COMMIT_DIGITS = 12;
+const STEPS = [
+  ['git', 'worktree', 'prune'],
+  ['git', 'worktree', 'add', '--force', '--detach'],
+  ['npm', 'ci', '--no-audit', '--no-fund'],
+  ['npm', 'run', 'build'],
+] as const;
+const STEP_MS_MAX = 20 * 60_000;
+const OUTPUT_BYTES_MAX = 64 * 1_024 * 1_024;
+const LINES_SHOWN = 20;
+
+/**
+ * Builds a commit once; a later run takes what is there. A build that was broken off is begun again.
+ * @param name as git takes it: a hash, a branch, `HEAD~3`
+ * @throws Error when there is no such commit, or with the last lines when it cannot be built
+ */
+export async function buildCommit(name: string, { log, signal }: BenchContext): Promise<BuiltCommit> {
+  const full = await run('git', ['rev-parse', '--verify', '--end-of-options', `${name}^{commit}`], {
+    cwd: PLACES.checkout,
+  }).catch(() => {
+    throw new Error(`--against: this repository has no commit "${name}"`);
+  });
+  const id = full.stdout.trim();
+  const commit = id.slice(0, COMMIT_DIGITS);
+  const directory = `${PLACES.commits}/${commit}`;
+  const mark = `${directory}.built`;
+  if (existsSync(mark) && existsSync(directory)) return { commit, directory };
+  log(`building ${commit}, once: this takes minutes`);
+  await rm(mark, { force: true });
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(PLACES.commits, { recursive: true });
+  for (const [command, ...args] of STEPS) {
+    const options = { env: ownEnvironment(), signal, timeout: STEP_MS_MAX, maxBuffer: OUTPUT_BYTES_MAX };
+    const isGit = command === 'git';
+    const all = args[1] === 'add' ? [...args, directory, id] : args;
+    await run(command, all, { ...options, cwd: isGit ? PLACES.checkout : directory }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw new Error(`${commit} cannot be built: "${command} ${args.join(' ')}" failed:\n${lastLines(error)}`);
+    });
+  }
+  await writeFile(mark, '');
+  return { commit, directory };
+}
+
+/** Without what npm tells its scripts, which names this checkout, and with development packages: the compiler is one. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => {
+    return name !== 'NODE_ENV' && name !== 'npm_config_local_prefix' && !/^npm_(package|lifecycle)_/.test(name);
+  });
+  return Object.fromEntries(own);
+}
+
+/** Compilers complain on the standard output, npm on the error output. */
+function lastLines(error: unknown): string {
+  const { stdout = '', stderr = '', message = '' } = error as Partial<Record<'stdout' | 'stderr' | 'message', string>>;
+  const lines = `${stdout}\n${stderr}`.split('\n').filter((line) => line.trim() !== '');
+  return lines.length === 0 ? message : lines.slice(-LINES_SHOWN).join('\n');
+}

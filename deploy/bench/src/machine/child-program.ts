@@ -1,0 +1,81 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** What a child program sends: a line for the log, or the answer to the question that it was asked last. */
+export type ChildReply<R> = { readonly log: string } | { readonly result: R } | { readonly fault: string };
+
+const LEAVE_MS_MAX = 30_000;
+
+/** A module of the benchmark in a process of its own, which answers one question at a time. Ctrl-C does not reach it. */
+export class ChildProgram<Command extends object> {
+  readonly #child;
+  readonly #exited: Promise<void>;
+
+  constructor(
+    module: URL,
+    private readonly name: string,
+    log: (line: string) => void = () => undefined,
+  ) {
+    this.#child = fork(fileURLToPath(module), { detached: true });
+    this.#exited = new Promise((resolve) => this.#child.once('exit', () => resolve()));
+    this.#child.on('message', (reply: ChildReply<unknown>) => {
+      if ('log' in reply) log(reply.log);
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Sends what has no answer. */
+  tell(command: Command): void {
+    this.#child.send(command);
+  }
+
+  /** @throws Error with the child's reason when it could not answer, and when it has ended */
+  ask<R>(command: Command): Promise<R> {
+    return new Promise((resolve, reject) => {
+      const done = (): void => {
+        this.#child.off('message', onReply);
+        this.#child.off('exit', onExit);
+      };
+      const onExit = (): void => {
+        done();
+        reject(new Error(`${this.name} has ended`));
+      };
+      const onReply = (reply: ChildReply<R>): void => {
+        if ('log' in reply) return;
+        done();
+        if ('result' in reply) resolve(reply.result);
+        else reject(new Error(reply.fault));
+      };
+      if (!this.#child.connected) return onExit();
+      this.#child.on('message', onReply);
+      this.#child.once('exit', onExit);
+      this.tell(command);
+    });
+  }
+
+  async kill(): Promise<void> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGKILL');
+    await this.#exited;
+  }
+
+  /** Lets the child end what it has started: it hears `disconnect`. After 30 s it is killed. */
+  async leave(): Promise<void> {
+    const timer = setTimeout(() => void this.kill(), LEAVE_MS_MAX);
+    if (this.#child.connected) this.#child.disconnect();
+    await this.#exited;
+    clearTimeout(timer);
+  }
+}
+
+/** The child's side: answers each command by `answer`, whose error becomes a fault. */
+export function answerParent<Command>(answer: (command: Command) => Promise<unknown>): void {
+  process.on('message', (command: Command) => {
+    answer(command).then(
+      (result) => process.send?.({ result }),
+      (error: unknown) => process.send?.({ fault: error instanceof Error ? error.message : String(error) }),
+    );
+  });
+}

@@ -1,0 +1,65 @@
+import { expect, test } from '@jest/globals';
+import { sample } from '../../test/samples.js';
+import { factorsOf } from './factors.js';
+import { renderFactors } from './render-factors.js';
+
+const CPU = 'CPU of all processes per plain call, 64 connections, µs';
+const named = (what: string, factors: ReturnType<typeof factorsOf>) => factors.find((one) => one.what === what);
+/** A round in which both builds were measured. */
+const round = (n: number, ours: number, theirs: number) => [
+  sample('gateway', n, { 'edge-proxy': ours * 0.25, nats: ours * 0.75 }, 2),
+  sample('against', n, { 'edge-proxy': theirs * 0.5, nats: theirs * 0.5 }, 4),
+];
+
+test('the factor is the median of those within the rounds: a machine that slows down changes nothing', () => {
+  const samples = [
+    [80, 100],
+    [160, 200],
+    [410, 500],
+    [800, 1_000],
+    [83, 100],
+  ].flatMap(([ours = 0, theirs = 0], n) => round(n + 1, ours, theirs));
+  const factors = factorsOf(samples, []);
+  const whole = named(CPU, factors);
+  expect(whole).toMatchObject({ ours: 160, theirs: 200, rounds: 5, isNoisy: false });
+  expect(whole?.factor.median).toBeCloseTo(0.8);
+  expect(whole?.factor.max).toBeCloseTo(0.83);
+  expect(named('CPU of the edge per plain call, 64 connections, µs', factors)?.factor.median).toBeCloseTo(0.4);
+});
+
+test('every row has its scenario, and idle CPU is that of the same round', () => {
+  const scenarios = ['plain-1', 'paced-200', 'paced-half', 'plain-64', 'streamed-16'];
+  const samples = scenarios.flatMap((scenario) => round(1, 50, 100).map((one) => ({ ...one, scenario })));
+  const idle = (peer: 'gateway' | 'against', n: number, nats: number) =>
+    ({ peer, round: n, cpuMicrosPerSecond: { nats, redis: 10 } }) as const;
+  const factors = factorsOf(samples, [idle('gateway', 1, 10), idle('against', 1, 90), idle('gateway', 2, 500)]);
+  expect(factors.map(({ factor }) => factor.median)).toEqual([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.2, 0.25, 0.25]);
+});
+
+test('rounds that are too few or differ too much are said to be noisy, and their figures stay', () => {
+  const few = factorsOf([...round(1, 80, 100), ...round(2, 80, 100)], []);
+  const wild = factorsOf(
+    [80, 120, 80, 120, 100].flatMap((ours, n) => round(n + 1, ours, 100)),
+    [],
+  );
+  const onePeak = factorsOf(
+    [80, 80, 80, 80, 400].flatMap((ours, n) => round(n + 1, ours, 100)),
+    [],
+  );
+  expect([few, wild, onePeak].map((factors) => named(CPU, factors)?.isNoisy)).toEqual([true, true, false]);
+  const page = renderFactors('0123456789ab', wild);
+  expect(page).toContain('## This build ÷ 0123456789ab');
+  const cells = page.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+  expect(cells).toContainEqual(['', CPU, '100', '100', '1.00 ‡', '0.800 to 1.20', '5', '']);
+  expect(page).toContain('are too noisy to tell a difference of 5 %');
+  expect(
+    renderFactors(
+      '0123456789ab',
+      [named(CPU, onePeak)].flatMap((one) => one ?? []),
+    ),
+  ).not.toContain('noisy');
+});
+
+test('a round in which only one of them was measured is in no row', () => {
+  expect(factorsOf([sample('gateway', 1, { nats: 1 }, 2), sample('against', 2, { nats: 1 }, 2)], [])).toEqual([]);
+});

@@ -1,0 +1,79 @@
+import { STREAM_CHUNKS } from '../peers/peer.js';
+import type { PeerId } from '../peers/peer.js';
+import { AT_A_RATE, FULL_LOAD, HALF_LOAD, ONE_AT_A_TIME, STREAMS } from '../scenarios.js';
+import type { IdleReading, Sample } from './sample.js';
+import { median, percentile } from './statistics.js';
+
+/** One row of "this build ÷ commit". */
+export interface Factor {
+  readonly what: string;
+  /** Medians over the rounds, in the unit that `what` says. */
+  readonly ours: number;
+  readonly theirs: number;
+  /** Of the quotients within each round, so that a machine which slows down between rounds changes nothing. */
+  readonly factor: { readonly median: number; readonly min: number; readonly max: number };
+  /** Rounds in which both were measured. */
+  readonly rounds: number;
+  /** The rounds differ too much, or are too few, for the median to be relied upon. */
+  readonly isNoisy: boolean;
+}
+
+/** Fewer say nothing about how far they spread. */
+export const ROUNDS_MIN = 5;
+/** The middle half of the rounds may span this share of the median: a difference of 5 % can then be told. */
+export const SPAN_MAX = 0.1;
+const QUARTILES = [25, 75] as const;
+
+/** What one peer showed in one round. */
+type Value = (of: (scenario: string) => Sample | undefined, idle: IdleReading | undefined) => number | undefined;
+
+const total = (micros: Readonly<Record<string, number>>): number =>
+  Object.values(micros).reduce((sum, one) => sum + one, 0);
+const perCall = (sample: Sample | undefined, micros: (sample: Sample) => number): number | undefined =>
+  sample && micros(sample) / sample.result.calls;
+const whole = (sample: Sample): number => total(sample.cpuMicros);
+const edge = (sample: Sample): number => sample.cpuMicros['edge-proxy'] ?? NaN;
+
+const ROWS: readonly (readonly [what: string, value: Value])[] = [
+  ['first byte p50, 1 connection, ms', (of) => of(ONE_AT_A_TIME)?.result.firstByteMs.p50],
+  ['first byte p99, 1 connection, ms', (of) => of(ONE_AT_A_TIME)?.result.firstByteMs.p99],
+  ['first byte p50, half load, ms', (of) => of(HALF_LOAD)?.result.firstByteMs.p50],
+  ['first byte p99, half load, ms', (of) => of(HALF_LOAD)?.result.firstByteMs.p99],
+  ['complete answer (its record stored) p50, 1 connection, ms', (of) => of(ONE_AT_A_TIME)?.result.completeMs.p50],
+  ['CPU of all processes per plain call, 64 connections, µs', (of) => perCall(of(FULL_LOAD), whole)],
+  ['CPU of all processes per plain call, 200 calls a second, µs', (of) => perCall(of(AT_A_RATE), whole)],
+  ['CPU of all processes without calls, µs per second', (_of, idle) => idle && total(idle.cpuMicrosPerSecond)],
+  ['CPU of the edge per plain call, 64 connections, µs', (of) => perCall(of(FULL_LOAD), edge)],
+  ['CPU of the edge per streamed chunk, µs', (of) => perCall(of(STREAMS), (one) => edge(one) / STREAM_CHUNKS)],
+];
+
+/** This build against the other commit: one factor for each row that both have in at least one round. */
+export function factorsOf(samples: readonly Sample[], idle: readonly IdleReading[]): Factor[] {
+  const rounds = [...new Set([...samples, ...idle].map(({ round }) => round))];
+  return ROWS.flatMap(([what, value]) => {
+    const valueOf = (peer: PeerId, round: number): number => {
+      const own = <T extends { readonly peer: PeerId; readonly round: number }>(one: T): boolean =>
+        one.peer === peer && one.round === round;
+      const of = (scenario: string) => samples.find((one) => own(one) && one.scenario === scenario);
+      return value(of, idle.find(own)) ?? NaN;
+    };
+    const pairs = rounds
+      .map((round) => ({ ours: valueOf('gateway', round), theirs: valueOf('against', round) }))
+      .filter(({ ours, theirs }) => Number.isFinite(ours / theirs));
+    return pairs.length === 0 ? [] : [factorOf(what, pairs)];
+  });
+}
+
+function factorOf(what: string, pairs: readonly { readonly ours: number; readonly theirs: number }[]): Factor {
+  const quotients = pairs.map(({ ours, theirs }) => ours / theirs).sort((a, b) => a - b);
+  const middle = median(quotients);
+  const [low, high] = QUARTILES.map((percent) => percentile(quotients, percent)) as [number, number];
+  return {
+    what,
+    ours: median(pairs.map(({ ours }) => ours)),
+    theirs: median(pairs.map(({ theirs }) => theirs)),
+    factor: { median: middle, min: Math.min(...quotients), max: Math.max(...quotients) },
+    rounds: pairs.length,
+    isNoisy: pairs.length < ROUNDS_MIN || high - low > SPAN_MAX * middle,
+  };
+}

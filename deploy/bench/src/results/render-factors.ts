@@ -1,0 +1,32 @@
+import { renderTable } from '@gateway/testkit';
+import type { Factor } from './factors.js';
+import { ROUNDS_MIN, SPAN_MAX } from './factors.js';
+import { figure } from './figure.js';
+
+const NOISY_MARK = ' ‡';
+
+/** The section "this build ÷ commit". */
+export function renderFactors(commit: string, factors: readonly Factor[]): string {
+  const rows = factors.map(({ what, ours, theirs, factor, rounds, isNoisy }) => [
+    what,
+    figure(ours),
+    figure(theirs),
+    figure(factor.median) + (isNoisy ? NOISY_MARK : ''),
+    `${figure(factor.min)} to ${figure(factor.max)}`,
+    String(rounds),
+  ]);
+  const noisy = factors.filter(({ isNoisy }) => isNoisy).length;
+  return [
+    `## This build ÷ ${commit}`,
+    renderTable(['', 'this build', commit, 'factor', 'rounds from to', 'rounds'], rows),
+    'Figures are medians over the rounds; the factor is the median of the factors within each round.',
+    ...(noisy === 0 ? [] : [noiseOf(noisy, factors.length)]),
+  ].join('\n\n');
+}
+
+function noiseOf(noisy: number, all: number): string {
+  return (
+    `${NOISY_MARK.trim()} ${noisy} of ${all} rows are too noisy to tell a difference of 5 %: fewer than ${ROUNDS_MIN} ` +
+    `rounds, or the middle half of them spans more than ${SPAN_MAX * 100} % of the median. Run again on a quiet machine.`
+  );
+}
