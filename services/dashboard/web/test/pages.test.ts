@@ -610,7 +610,7 @@ test('ledger: what no call caused is found beyond many pages of calls, with its 
   await page.getByText('Without calls').click();
   const row = page.getByRole('row', { name: /Funds added/ });
   await row.getByText('INV-2026-0117').waitFor();
-  await row.getByText('Invoice paid by bank transfer').waitFor();
+  await row.getByText('Invoice paid by bank transfer').filter({ visible: true }).waitFor();
   await see(page, '1 entry shown');
 });
 
