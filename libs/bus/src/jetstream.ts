@@ -6,7 +6,10 @@ export const NANOSECONDS_PER_MS = 1_000_000;
 
 /** Numbers of JetStream API errors that the bus acts on. */
 export const ERROR_NUMBER = {
+  storageExceeded: 10_047,
+  streamNameInUse: 10_058,
   streamNotFound: 10_059,
+  streamSubjectOverlap: 10_065,
   wrongLastSequence: 10_071,
   streamBytesExceeded: 10_054,
   streamStoreFailed: 10_077,

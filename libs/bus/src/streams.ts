@@ -39,16 +39,23 @@ export function makeStreams(inbox: ReplyInbox): Pick<Bus, 'ensureStream' | 'stre
   };
 }
 
+/** What the server may say when the stream exists, or when another replica makes it in the same moment. */
+const MAY_EXIST: readonly number[] = [
+  ERROR_NUMBER.streamNameInUse,
+  // Its own subjects, and the room that it reserved itself.
+  ERROR_NUMBER.streamSubjectOverlap,
+  ERROR_NUMBER.storageExceeded,
+];
+
 /**
- * Creates the stream, or changes one of the same name to this configuration. The server refuses to create one that exists
- * for any of several reasons, its own subjects and the room that it reserved among them: only a change that finds none
- * shows that the refusal was meant.
+ * Creates the stream, or changes one of the same name to this configuration.
+ * @throws JetStreamFault why it is not created, unless it exists; why it is not changed
  */
 export async function ensureConfiguration(inbox: ReplyInbox, configuration: { name: string }): Promise<void> {
   try {
     await askApi(inbox, `STREAM.CREATE.${configuration.name}`, configuration);
   } catch (refusal) {
-    if (!(refusal instanceof JetStreamFault)) throw refusal;
+    if (!(refusal instanceof JetStreamFault) || !MAY_EXIST.includes(refusal.errorNumber)) throw refusal;
     try {
       await askApi(inbox, `STREAM.UPDATE.${configuration.name}`, configuration);
     } catch (error) {
