@@ -5,13 +5,12 @@ import {
   type ManagementRefusal,
   type ModelView,
   type PricesSpec,
-  type SourceHealthView,
 } from '@gateway/contracts/operator';
 import type { PageModel, PageModels } from '@gateway/contracts/pages';
 import type { PagesDoor } from '../page-ports.js';
-import { failingModelsOf } from './failing-models.js';
 import { accountRoute, type PageHandled } from '../pages/page-route.js';
 import { decidingState, type DecidingState } from './deciding-state.js';
+import { failingModelsOf } from './failing-models.js';
 
 /** Pages of the catalog that are read for one answer. */
 const PAGES_MAX = 25;
@@ -35,39 +34,32 @@ export const MODEL_PAGE_ROUTES = [
   }),
 ];
 
-async function allModels(door: PagesDoor): Promise<ModelView[] | ManagementRefusal> {
-  const models: ModelView[] = [];
-  let cursor: string | null = null;
-  for (let page = 1; page <= PAGES_MAX; page += 1) {
-    const answer: Awaited<ReturnType<typeof askPage>> = await askPage(door, cursor);
-    if (isRefusal(answer)) return answer;
-    models.push(...answer.models);
-    if (answer.nextCursor === null) break;
-    cursor = answer.nextCursor;
-  }
-  return models;
+async function allModels({ services }: PagesDoor): Promise<ModelView[] | ManagementRefusal> {
+  const pages = await allPages((cursor) => services.request(catalogListModels, { cursor, limit: PAGE_LIMIT_MAX }));
+  return isRefusal(pages) ? pages : pages.flatMap(({ models }) => models);
 }
 
 /** Empty where the edges' memory cannot be read: it is a hint. */
-async function failingModels(door: PagesDoor): Promise<ReadonlySet<string>> {
-  const entries: SourceHealthView[] = [];
-  let cursor: string | null = null;
-  for (let page = 1; page <= PAGES_MAX; page += 1) {
-    const answer: Awaited<ReturnType<typeof askHealth>> = await askHealth(door, cursor);
-    if (answer === null || isRefusal(answer)) return new Set();
-    entries.push(...answer.sources);
-    if (answer.nextCursor === null) break;
-    cursor = answer.nextCursor;
+async function failingModels({ services }: PagesDoor): Promise<ReadonlySet<string>> {
+  const pages = await allPages((cursor) =>
+    services.request(catalogSourceHealth, { cursor, limit: PAGE_LIMIT_MAX }),
+  ).catch(() => []);
+  return failingModelsOf(isRefusal(pages) ? [] : pages.flatMap(({ sources }) => sources));
+}
+
+/** The pages of a list, at most {@link PAGES_MAX}; the refusal when one of them is refused. */
+async function allPages<Page extends { readonly nextCursor: string | null }>(
+  ask: (cursor: string | null) => Promise<Page | ManagementRefusal>,
+): Promise<Page[] | ManagementRefusal> {
+  const pages: Page[] = [];
+  for (let cursor: string | null = null; pages.length < PAGES_MAX;) {
+    const page: Page | ManagementRefusal = await ask(cursor);
+    if (isRefusal(page)) return page;
+    pages.push(page);
+    cursor = page.nextCursor;
+    if (cursor === null) break;
   }
-  return failingModelsOf(entries);
-}
-
-function askHealth(door: PagesDoor, cursor: string | null) {
-  return door.services.request(catalogSourceHealth, { cursor, limit: PAGE_LIMIT_MAX }).catch(() => null);
-}
-
-function askPage(door: PagesDoor, cursor: string | null) {
-  return door.services.request(catalogListModels, { cursor, limit: PAGE_LIMIT_MAX });
+  return pages;
 }
 
 function viewOf(model: ModelView, state: DecidingState | null, failing: ReadonlySet<string>): PageModel {
