@@ -1,4 +1,4 @@
-// The order of refusals through the door (docs/behaviour.md#order-of-refusals). Pair by pair on
+// The order of refusals over HTTP (docs/behaviour.md#order-of-refusals). Pair by pair on
 // admission alone: services/admission. Row 2 has a deployment of its own: services/edge-proxy.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REFUSAL_ROWS } from '@gateway/contracts/errors';

@@ -54,6 +54,19 @@ export const catalogModel = z.object({
 });
 export type CatalogModel = z.infer<typeof catalogModel>;
 
+/** Names, in lower case, of headers that belong to a connection or to the body: a source sets none of them. */
+export const CONNECTION_HEADERS: readonly string[] = [
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
 export const catalogSource = z.object({
   v: z.literal(1),
   id: objectId,

@@ -14,7 +14,7 @@ const ALL_BUCKETS = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => b
 
 /**
  * Takes everything that has fallen due in all buckets (docs/protocol.md#r9), hands the calls whose
- * end is unknown to the desk that asks for them, and tells of buckets that were lost. Any replica
+ * end is unknown to whoever asks billing for it, and tells of buckets that were lost. Any replica
  * may do it, also several at once.
  * @throws AdmissionFault while Redis is away
  */

@@ -1,4 +1,4 @@
-import { ENDPOINTS } from '@gateway/contracts/messages';
+import { CONNECTION_HEADERS, ENDPOINTS } from '@gateway/contracts/messages';
 import {
   isRefusal,
   refuse,
@@ -16,20 +16,7 @@ export const SOURCE_BYTES_MAX = 32 * 1024;
 /** The operator API shows something else at `/sources/<this>`, so that such a source could never be read. */
 const TAKEN_ID = 'health';
 /** Headers of the connection and the body, which the relay sets itself. */
-const RELAY_HEADERS = new Set([
-  'accept-encoding',
-  'connection',
-  'content-encoding',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+const RELAY_HEADERS = new Set([...CONNECTION_HEADERS, 'accept-encoding', 'content-encoding', 'content-type']);
 /** Headers whose values are credentials, which answers would show: `auth` and `credential` are the place for them. */
 const CREDENTIAL_HEADERS = new Set([
   'api-key',

@@ -1,19 +1,6 @@
-import { catalogSource, type CatalogSource } from '@gateway/contracts/messages';
+import { catalogSource, CONNECTION_HEADERS, type CatalogSource } from '@gateway/contracts/messages';
 import { hasKeyOf, isSealedToCurrent, openSealed, SealError, type OpeningKeys } from '@gateway/service-kit';
 import type { OpenedSource } from '../ports.js';
-
-/** Headers that belong to a connection or to the body: an operator's entry for one of them is left out. */
-const CONNECTION_HEADERS = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
 
 export interface SourceEntriesParts {
   readonly keys: OpeningKeys;
@@ -120,7 +107,7 @@ export function openedSource(source: CatalogSource, credential: string | null): 
     else headers.push(source.auth.header.toLowerCase(), credential);
   }
   for (const [name, value] of Object.entries(source.headers)) {
-    if (!CONNECTION_HEADERS.has(name.toLowerCase())) headers.push(name.toLowerCase(), value);
+    if (!CONNECTION_HEADERS.includes(name.toLowerCase())) headers.push(name.toLowerCase(), value);
   }
   return { source, origin: base.origin, basePath: base.pathname.replace(/\/+$/, ''), headers };
 }

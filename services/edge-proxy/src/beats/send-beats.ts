@@ -32,7 +32,7 @@ interface SentBeat {
 }
 
 /**
- * Tells admission what runs here, every `everyMs`, when idle too, and takes its verdicts
+ * Tells admission what runs here, every `everyMs`, when idle too, and takes its replies
  * (docs/protocol.md#r5).
  */
 export class Beats {
