@@ -125,7 +125,7 @@ module.exports = {
       name: 'cores-are-for-the-simulation',
       severity: 'error',
       comment: 'What runs without its adapters is started by one room only.',
-      from: { pathNot: '^deploy/simulation/' },
+      from: { pathNot: '^deploy/verify/simulation/' },
       to: { path: '^services/[^/]+/src/cores\\.ts$' },
     },
     {

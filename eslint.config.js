@@ -15,6 +15,7 @@ export default tseslint.config(
           './services/dashboard/web/fixtures/tsconfig.json',
           './services/dashboard/web/test/tsconfig.json',
           './deploy/*/tsconfig.json',
+          './deploy/verify/*/tsconfig.json',
         ],
         tsconfigRootDir: import.meta.dirname,
       },

@@ -1,5 +1,5 @@
-import { useMemoryDirectory } from './deploy/check/memory-directory.mjs';
-import { ROOMS } from './deploy/check/rooms.mjs';
+import { useMemoryDirectory } from './deploy/verify/check/memory-directory.mjs';
+import { ROOMS } from './deploy/verify/check/rooms.mjs';
 
 useMemoryDirectory();
 
@@ -13,13 +13,13 @@ const CACHE = '<rootDir>/.cache/jest';
 
 /** The end-to-end tests share one running system, started before the first and stopped after the last of them. */
 const system = {
-  globalSetup: '<rootDir>/deploy/e2e/test/global-setup.mjs',
-  globalTeardown: '<rootDir>/deploy/e2e/test/global-teardown.mjs',
+  globalSetup: '<rootDir>/deploy/verify/e2e/test/global-setup.mjs',
+  globalTeardown: '<rootDir>/deploy/verify/e2e/test/global-teardown.mjs',
 };
 
 /** One project per room, so that a run can name the room of each test and its time. */
 const project = (room) => ({
-  ...(room === 'deploy/e2e' ? system : {}),
+  ...(room === 'deploy/verify/e2e' ? system : {}),
   displayName: room,
   cacheDirectory: CACHE,
   rootDir: import.meta.dirname,
@@ -50,7 +50,7 @@ export default {
   maxWorkers: 3,
   // What suites leave behind makes each collection of garbage slower: the simulation took ten times as long in an old worker.
   workerIdleMemoryLimit: '700MB',
-  testSequencer: './deploy/check/longest-first.mjs',
+  testSequencer: './deploy/verify/check/longest-first.mjs',
   testTimeout: 30_000,
-  reporters: ['default', './deploy/check/room-times.mjs'],
+  reporters: ['default', './deploy/verify/check/room-times.mjs'],
 };

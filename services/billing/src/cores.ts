@@ -1,4 +1,4 @@
-// What `deploy/simulation` runs of this service: everything but its database and the bus.
+// What `deploy/verify/simulation` runs of this service: everything but its database and the bus.
 export type { BatchDecision } from './domain/decide-batch.js';
 export type { BalanceRow, LedgerTransaction, SetAside, UsageRecord } from './domain/facts.js';
 export { toStandingRow } from './domain/facts.js';

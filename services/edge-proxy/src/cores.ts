@@ -1,4 +1,4 @@
-// What `deploy/simulation` runs of this service without its adapters.
+// What `deploy/verify/simulation` runs of this service without its adapters.
 export { handleModelCall } from './call/handle-model-call.js';
 export { EDGE_FIELDS } from './config.js';
 export { ENDPOINT_TABLE } from './domain/endpoints.js';

@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { Ending } from '../ending.js';
+import type { GatewayPeer, startGateway } from '../gateway/start-gateway.js';
+import { answerParent } from '../machine/child-program.js';
+import type { Provider } from '../peers/start-provider.js';
+import type { GatewayFacts, HostCommand } from './start-against.js';
+
+/** Where commits keep `startGateway`, the newest place first. It is called as it is in this one. */
+const STARTERS = ['deploy/verify/bench', 'deploy/bench'].map((room) => `${room}/dist/gateway/start-gateway.js`);
+
+const ending = new Ending();
+const log = (line: string) => void process.send?.({ log: line });
+let gateway: GatewayPeer | undefined;
+
+answerParent<HostCommand>(async (command) => {
+  if (command.kind === 'start') return start(command);
+  await (command.kind === 'audit' ? gateway?.audit() : gateway?.settle(command.answered));
+  return null;
+});
+process.once('disconnect', () => void ending.run(() => undefined).then(() => process.exit(0)));
+
+async function start(command: HostCommand & { kind: 'start' }): Promise<GatewayFacts> {
+  const module = STARTERS.map((starter) => `${command.directory}/${starter}`).find((file) => existsSync(file));
+  if (module === undefined) throw new Error(`it has none of ${STARTERS.join(', ')}`);
+  const theirs = (await import(pathToFileURL(module).href)) as { readonly startGateway: typeof startGateway };
+  gateway = await theirs.startGateway(command.provider as Provider, command.state, command.accounts, ending, log);
+  const { settle: _settle, audit: _audit, ...facts } = gateway;
+  return facts;
+}

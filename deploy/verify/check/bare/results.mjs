@@ -1,0 +1,80 @@
+import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+
+/** Collects what was seen, prints it at once, and writes the table. */
+export class Results {
+  #rows = [];
+  failed = 0;
+
+  /**
+   * Runs one step. What it returns is its result: a text, or an object whose `text` is it. `null` is returned when it failed:
+   * then what was expected and what was seen is printed.
+   */
+  async step(who, what, work) {
+    const startedAt = performance.now();
+    const seconds = () => (performance.now() - startedAt) / 1000;
+    try {
+      const result = await work((row, rowSeconds, text) =>
+        this.#add({ who, what: row, seconds: rowSeconds, text, ok: true }),
+      );
+      this.#add({ who, what, seconds: seconds(), text: typeof result === 'string' ? result : result.text, ok: true });
+      return result;
+    } catch (error) {
+      this.failed += 1;
+      this.#add({ who, what, seconds: seconds(), text: error.message.split('\n')[0], ok: false });
+      console.log(error.message.split('\n').slice(1).join('\n'));
+      if (!error.expected) console.log(error.stack);
+      return null;
+    }
+  }
+
+  write(file, { source, options, root }) {
+    const lines = [
+      '# Bare machine',
+      '',
+      'Written by `npm run check:bare`: a Debian 12 made by debootstrap (minbase), with ca-certificates, git, Node and npm added,',
+      'no curl, no servers, no package lists. The npm cache is empty before the first `npm ci` of each user.',
+      '',
+      `Source: ${source?.text ?? 'none'}. Node ${process.versions.node}, npm ${root?.npmVersion ?? '?'}, ${cpus().length} cores.${leftOut(options)}`,
+      '',
+      '| As | What | Seconds | Result |',
+      '| --- | --- | ---: | --- |',
+      ...this.#rows.map(
+        ({ who, what, seconds, text, ok }) =>
+          `| ${who} | ${what} | ${seconds.toFixed(1)} | ${ok ? '' : '**failed**: '}${text.replaceAll('|', '\\|')} |`,
+      ),
+      '',
+      this.failed === 0 ? 'All passed.' : `${this.failed} failed.`,
+      '',
+    ];
+    writeFileSync(file, lines.join('\n'));
+    console.log(`\n${lines.at(-2)} The table is in deploy/verify/check/bare-results.md.`);
+  }
+
+  #add(row) {
+    this.#rows.push(row);
+    console.log(
+      `${row.ok ? 'ok    ' : 'FAILED'} ${row.seconds.toFixed(1).padStart(6)} s  ${row.who}: ${row.what}: ${row.text}`,
+    );
+  }
+}
+
+/** A check that failed: what was expected, and what shows why it was not so. */
+export class Unexpected extends Error {
+  expected = true;
+  constructor(expectation, seen = '') {
+    super(`expected ${expectation}\n${seen}`);
+  }
+}
+
+export function expect(condition, expectation, seen) {
+  if (!condition) throw new Unexpected(expectation, typeof seen === 'function' ? seen() : seen);
+}
+
+function leftOut({ skipTests, userTests, only }) {
+  const parts = [
+    ...(skipTests ? ['`npm test`'] : userTests ? [] : ['`npm test` as the ordinary user']),
+    ...(only === null ? [] : [`everything as ${only === 'root' ? 'the ordinary user' : 'root'}`]),
+  ];
+  return parts.length === 0 ? '' : ` Left out in this run: ${parts.join(', ')}.`;
+}

@@ -1,0 +1,115 @@
+// Whether what documents and comments cite is there: `npm run rules` runs it. A citation is `docs/<page>.md`, with or
+// without an anchor; a link of a document is relative to it.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const TEXT = /\.(?:[cm]?[jt]sx?|md|sql|lua|ya?ml|sh|css|html|json)$|^\.ci\/run$/;
+/** Written by programs, or by the owners of the contract; and where violations are planted. */
+const NOT_OURS =
+  /(?:^|\/)(?:generated|goldens)\/|^package-lock\.json$|^libs\/contracts\/specification\/|^deploy\/verify\/check\/src\/citations\.test\.ts$/;
+/** An applied migration is never changed; these go when the migrations are written anew. */
+const FORMER = new Set(
+  ['0001_ledger.sql', '0002_usage.sql', '0010_chain.sql'].map((name) => `services/billing/migrations/${name}`),
+);
+/** Pages that are cited from the root of the repository. */
+const CITATION = /(?<![\w./-])((?:docs|libs\/contracts\/specification)\/[\w./-]+\.md)(?:#([\w-]+))?/g;
+const LINK = /\]\(([^()\s]+)\)/g;
+/** Numbers that mean nothing without the page that gave them. Rows of the specification have their section before them. */
+const OLD_FORMS = [
+  /behaviour §\d/g,
+  /behaviour, (?:section \d|Money\b|Envelopes\b)/g,
+  /\bmoney[ -]and[ -]failure\b/g,
+  /\bperformance, point \d/g,
+  /\bdecision \d+\b/g,
+  /(?<!\b(?:key:?|authentication:|limits:|errors:) )\b[Rr]ules? \d+\b/g,
+  /\binvariants? \d+\b/g,
+];
+
+/**
+ * What is cited and not there, as `<file>: <what>`.
+ * @param {ReadonlyMap<string, string>} files texts of all tracked files by path from the root
+ * @param {ReadonlySet<string>} paths all tracked files, also those that are no text
+ * @returns {string[]}
+ */
+export function brokenCitations(files, paths) {
+  const directories = new Set([...paths].flatMap(parents));
+  const anchors = new Map();
+  const problemOf = (path, anchor) => {
+    if (!paths.has(path) && !directories.has(path)) return 'is not there';
+    if (anchor === undefined || !path.endsWith('.md')) return null;
+    if (!anchors.has(path)) anchors.set(path, anchorsOf(files.get(path) ?? ''));
+    return anchors.get(path).has(anchor) ? null : 'has no such anchor';
+  };
+  const broken = [];
+  for (const [file, text] of files) {
+    if (NOT_OURS.test(file)) continue;
+    const note = (cited, problem) => problem !== null && broken.push(`${file}: ${cited} ${problem}`);
+    for (const [cited, path, anchor] of text.matchAll(CITATION)) note(cited, problemOf(path, anchor));
+    if (file.endsWith('.md')) {
+      for (const [, link] of prose(text).matchAll(LINK)) {
+        if (/^[a-z]+:/.test(link)) continue;
+        const [path, anchor] = link.split('#');
+        const target = path === '' ? file : posix.join(posix.dirname(file), path).replace(/\/$/, '');
+        note(link, problemOf(target, anchor));
+      }
+    }
+    if (FORMER.has(file)) continue;
+    const unlinked = file.endsWith('.md') ? text.replace(/\[[^\]]*\]\([^)]*\)/g, '') : text;
+    const flat = unlinked.replace(/\n[ \t]*(?:\*(?!\/)|\/\/|--|#)?[ \t]*/g, ' ');
+    for (const form of OLD_FORMS) for (const [cited] of flat.matchAll(form)) note(cited, 'is no link');
+  }
+  for (const file of FORMER) if (!paths.has(file)) broken.push(`${file}: is excepted and not there`);
+  return broken;
+}
+
+/** Without code, in which brackets are no links. */
+function prose(text) {
+  return text.replace(/^[ ]*```[\s\S]*?^[ ]*```/gm, '').replace(/`[^`\n]*`/g, '');
+}
+
+/** What a link may name in a document: its headings as GitHub writes them, and its own anchors. */
+function anchorsOf(text) {
+  const bare = text.replace(/^[ ]*```[\s\S]*?^[ ]*```/gm, '');
+  const found = new Set([...bare.matchAll(/<a id="([\w-]+)"><\/a>/g)].map(([, id]) => id));
+  const counts = new Map();
+  for (const [, heading] of bare.matchAll(/^#{1,6} (.+)$/gm)) {
+    const slug = heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .trim()
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replace(/\s/g, '-');
+    const count = counts.get(slug) ?? 0;
+    counts.set(slug, count + 1);
+    found.add(count === 0 ? slug : `${slug}-${count}`);
+  }
+  return found;
+}
+
+function parents(path) {
+  const parts = path.split('/').slice(0, -1);
+  return parts.map((_part, index) => parts.slice(0, index + 1).join('/'));
+}
+
+/** The tracked files of a repository, and those that are about to be. @param {string} root */
+export function trackedFiles(root) {
+  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  const deleted = execFileSync('git', ['ls-files', '-z', '--deleted'], { cwd: root, encoding: 'utf8' });
+  const paths = new Set(listed.split('\0').filter((path) => path !== ''));
+  for (const path of deleted.split('\0')) paths.delete(path);
+  const files = new Map();
+  for (const path of paths) if (TEXT.test(path)) files.set(path, readFileSync(`${root}/${path}`, 'utf8'));
+  return { files, paths };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { files, paths } = trackedFiles(fileURLToPath(new URL('../../../', import.meta.url)).replace(/\/$/, ''));
+  const broken = brokenCitations(files, paths);
+  for (const line of broken) console.error(line);
+  if (broken.length > 0) process.exit(1);
+}

@@ -1,0 +1,43 @@
+import Sequencer from '@jest/test-sequencer';
+
+/**
+ * Suites that take longest, so that none of them runs last while the other worker has nothing left to do. Without this a
+ * clean clone orders suites by the size of their files.
+ */
+const LONGEST = [
+  'deploy/verify/e2e/src/rolling.system.test.ts',
+  'services/admission/src/admit/model-against-script.test.ts',
+  'deploy/verify/e2e/src/faults.test.ts',
+  'deploy/verify/e2e/src/edge-faults.test.ts',
+  'deploy/verify/simulation/src/run/play.test.ts',
+  'deploy/verify/e2e/src/limits.test.ts',
+  'services/dashboard/web/test/pages.test.ts',
+  'deploy/verify/e2e/src/limits-clock.test.ts',
+  'services/admission/src/recover/lose-gate-under-load.test.ts',
+  'services/billing/src/settle/disturb-worker.test.ts',
+  'services/accounts/src/sign-in/sign-in.test.ts',
+  'deploy/verify/e2e/src/rotation.test.ts',
+  'deploy/verify/e2e/src/catalog-changes.test.ts',
+  'deploy/verify/e2e/src/contract/faults.test.ts',
+  'services/edge-proxy/src/call/end-answer.test.ts',
+  'services/edge-proxy/src/call/aborted-streams.test.ts',
+  'services/edge-proxy/src/call/failover-table.test.ts',
+  'deploy/verify/e2e/src/browser/story.test.ts',
+  'services/admission/src/admit/model-on-cluster.test.ts',
+  'services/edge-proxy/src/wire.test.ts',
+  'services/accounts/src/doors/awaited-changes.test.ts',
+  'services/billing/src/wire.test.ts',
+  'services/billing/prove/month.test.ts',
+];
+
+/** Longest suites first, the rest as jest orders it. */
+export default class LongestFirst extends Sequencer {
+  sort(tests) {
+    const place = ({ path }) => {
+      const at = LONGEST.findIndex((suite) => path.endsWith(suite));
+      return at < 0 ? LONGEST.length : at;
+    };
+    // A stable sort: suites of the same place keep jest's order.
+    return super.sort(tests).sort((a, b) => place(a) - place(b));
+  }
+}

@@ -1,0 +1,67 @@
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { brokenCitations, trackedFiles } from '../citations.mjs';
+
+const PAGE =
+  '# The page\n\n<a id="r1"></a>\n\n## 1. First, and `code`\n\n## Twice\n\n## Twice\n\n```\n# no heading\n```\n';
+const FORMER = ['0001_ledger', '0002_usage', '0010_chain'].map((name) => `services/billing/migrations/${name}.sql`);
+
+/** What is found in a repository of one page and this file. */
+function found(file: string, text: string): string[] {
+  const files = new Map([
+    ['docs/page.md', PAGE],
+    ['services/a/picture.svg', ''],
+    [file, text],
+  ]);
+  return brokenCitations(files, new Set([...files.keys(), ...FORMER])).map((line) => line.slice(file.length + 2));
+}
+
+test('everything that is cited is there, and no number is cited without its page', () => {
+  const root = fileURLToPath(new URL('../../../../', import.meta.url)).replace(/\/$/, '');
+  const { files, paths } = trackedFiles(root);
+  expect(files.size).toBeGreaterThan(1_000);
+  expect(brokenCitations(files, paths)).toEqual([]);
+});
+
+test.each([
+  ['// see docs/page.md#r2', ['docs/page.md#r2 has no such anchor']],
+  ['/** Twice (docs/nowhere.md#r1). */', ['docs/nowhere.md#r1 is not there']],
+  ['// docs/page.md#no-heading', ['docs/page.md#no-heading has no such anchor']],
+  ['// (rule 7)', ['rule 7 is no link']],
+  ['/**\n * It must (money\n * and failure).\n */', ['money and failure is no link']],
+  ['-- (behaviour §3)', ['behaviour §3 is no link']],
+  ['// decision 12, invariants 2 to 5; performance, point 4', expect.arrayContaining(['decision 12 is no link'])],
+])('a comment %j is found', (text, wanted) => {
+  expect(found('services/a/src/b.ts', text)).toEqual(wanted);
+});
+
+test.each([
+  '// docs/page.md, docs/page.md#r1. docs/page.md#1-first-and-code (docs/page.md#twice-1)',
+  "covers: ['limits: rule 4 request body', 'api key: rule 2']; test('key rule 4: rotation');",
+])('a comment %j is lawful', (text) => {
+  expect(found('services/a/src/b.ts', text)).toEqual([]);
+});
+
+test('links of a document are relative to it; code has none', () => {
+  const lawful = [
+    '[a](../../docs/page.md#r1)',
+    '[b](#here)',
+    '[c](picture.svg)',
+    '[d](https://example.com/x)',
+    '[e](..)',
+  ];
+  const text = ['# Here', ...lawful, '[rule 1](../../docs/page.md#r1)', '`[x](y)`', '```', '[x](y)', '```'].join(
+    '\n\n',
+  );
+  expect(found('services/a/README.md', text)).toEqual([]);
+  const broken = '# Here\n\n[a](page.md) [b](#there) [c](../../docs/page.md#r9)\n';
+  expect(found('services/a/README.md', broken)).toEqual([
+    'page.md is not there',
+    '#there has no such anchor',
+    '../../docs/page.md#r9 has no such anchor',
+  ]);
+});
+
+test('an exception that nobody needs any more is found', () => {
+  expect(brokenCitations(new Map(), new Set(FORMER.slice(1)))).toEqual([`${FORMER[0]}: is excepted and not there`]);
+});

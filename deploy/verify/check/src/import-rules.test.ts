@@ -1,0 +1,103 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+/** What the planted files import; the rules look at paths, so that empty files are enough. */
+const TARGETS = [
+  'services/admission/src/main.ts',
+  'services/edge-proxy/src/adapters/bus-line.ts',
+  'services/edge-proxy/src/call/verb.ts',
+  'services/billing/src/cores.ts',
+  'deploy/local/src/index.ts',
+];
+const PACKAGES = ['bus', 'postgres', 'servers', 'testkit'];
+
+const VIOLATIONS = [
+  ['services/billing/src/domain/a.ts', "import 'pg';", 'domain-is-pure'],
+  ['services/billing/src/settle/b.ts', "import 'nats';", 'one-importer-of-nats'],
+  ['services/billing/src/c.ts', "import '../../admission/src/main.js';", 'services-never-import-each-other'],
+  ['services/edge-proxy/src/call/d.ts', "import 'ioredis';", 'redis-is-admissions'],
+  ['services/admission/src/admit/e.ts', "import '@gateway/postgres';", 'edge-and-admission-touch-no-postgres'],
+  ['services/admission/src/admit/f.ts', "import '@gateway/servers';", 'testkit-and-servers-are-not-for-services'],
+  ['services/edge-proxy/src/call/g.ts', "import '../adapters/bus-line.js';", 'verbs-see-ports-not-adapters'],
+  ['libs/metering/src/h.ts', "import 'node:fs';", 'metering-imports-nothing'],
+  ['libs/contracts/src/i.ts', "import 'node:http';", 'contracts-import-no-io'],
+  ['services/billing/src/settle/j.ts', "import '@gateway/testkit';", 'testkit-and-servers-are-not-for-services'],
+  ['libs/bus/src/k.ts', "import '../../../services/admission/src/main.js';", 'libs-never-import-services-or-deploy'],
+  ['services/billing/src/l.ts', "import '../../../deploy/local/src/index.js';", 'services-never-import-deploy'],
+  ['services/edge-proxy/src/adapters/m.ts', "import '../call/verb.js';", 'adapters-see-no-verbs'],
+  ['services/billing/src/adapters/n.ts', "import 'knex';", 'one-importer-of-knex'],
+  ['services/billing/src/o.ts', "import '@opentelemetry/sdk-node';", 'telemetry-sdk-only-in-service-kit'],
+  ['services/billing/src/settle/s.ts', "import '../cores.js';", 'cores-are-for-the-simulation'],
+  ['services/billing/src/settle/p.ts', "import './nowhere.js';", 'no-unresolved'],
+  ['services/billing/src/settle/q.ts', "import './r.js';", 'no-cycles'],
+] as const;
+/** The other half of the cycle, which is reported once. */
+const CYCLE_END = ['services/billing/src/settle/r.ts', "import './q.js';"] as const;
+const LAWFUL = ['services/billing/src/settle/lawful.ts', "import '@gateway/bus';"] as const;
+
+let house: string;
+let broken: ReadonlyMap<string, readonly string[]>;
+beforeAll(() => {
+  house = mkdtempSync(join(tmpdir(), 'gateway-rules-'));
+  build();
+  for (const [file, text] of [...VIOLATIONS, CYCLE_END, LAWFUL]) plant(file, text);
+  broken = rulesBroken();
+});
+afterAll(() => rmSync(house, { recursive: true, force: true }));
+
+test.each(VIOLATIONS)('%s with %s breaks the rule %s', (file, _text, rule) => {
+  expect(broken.get(file) ?? []).toContain(rule);
+});
+
+test('every rule has its violation here', () => {
+  const { forbidden } = createRequire(import.meta.url)(join(root, '.dependency-cruiser.cjs')) as {
+    forbidden: { name: string }[];
+  };
+  const planted = new Set<string>(VIOLATIONS.map(([, , rule]) => rule));
+  expect(forbidden.map(({ name }) => name).filter((name) => !planted.has(name))).toEqual([]);
+});
+
+test('a file that keeps the rules breaks none', () => {
+  expect(broken.get(LAWFUL[0])).toBeUndefined();
+});
+
+/** A small house under the same rules: nothing is planted where other tests and the compiler look. */
+function build(): void {
+  for (const name of ['.dependency-cruiser.cjs', 'tsconfig.base.json', 'package.json']) {
+    copyFileSync(join(root, name), join(house, name));
+  }
+  mkdirSync(join(house, 'node_modules/@gateway'), { recursive: true });
+  for (const name of readdirSync(join(root, 'node_modules')).filter((entry) => entry !== '@gateway')) {
+    symlinkSync(join(root, 'node_modules', name), join(house, 'node_modules', name));
+  }
+  for (const name of PACKAGES) {
+    plant(`libs/${name}/src/index.ts`, 'export {};');
+    plant(`libs/${name}/package.json`, JSON.stringify({ name: `@gateway/${name}`, exports: './src/index.ts' }));
+    symlinkSync(join(house, 'libs', name), join(house, 'node_modules/@gateway', name));
+  }
+  for (const target of TARGETS) plant(target, 'export {};');
+}
+
+function plant(file: string, text: string): void {
+  mkdirSync(dirname(join(house, file)), { recursive: true });
+  writeFileSync(join(house, file), `${text}\n`);
+}
+
+function rulesBroken(): Map<string, string[]> {
+  const args = ['--config', '.dependency-cruiser.cjs', '--output-type', 'json', 'libs', 'services'];
+  const run = spawnSync(process.execPath, ['node_modules/dependency-cruiser/bin/dependency-cruise.mjs', ...args], {
+    cwd: house,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const { summary } = JSON.parse(run.stdout) as { summary: { violations: { from: string; rule: { name: string } }[] } };
+  const byFile = new Map<string, string[]>();
+  for (const { from, rule } of summary.violations) byFile.set(from, [...(byFile.get(from) ?? []), rule.name]);
+  return byFile;
+}

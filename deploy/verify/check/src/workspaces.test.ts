@@ -1,0 +1,104 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { ROOMS } from '../rooms.mjs';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const rooms = ROOMS.filter((room) => existsSync(join(root, room, 'package.json')));
+
+interface Package {
+  readonly name: string;
+  readonly workspaces?: readonly string[];
+  readonly scripts?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+const packageOf = (room: string) => JSON.parse(readFileSync(join(root, room, 'package.json'), 'utf8')) as Package;
+const roomOf = new Map(rooms.map((room) => [packageOf(room).name, room]));
+
+test.each(rooms)('%s: the compiler is told of the packages that it depends on', (room) => {
+  const { references = [] } = JSON.parse(readFileSync(join(root, room, 'tsconfig.json'), 'utf8')) as {
+    references?: { path: string }[];
+  };
+  const wanted = Object.keys(packageOf(room).dependencies ?? {}).flatMap((name) => roomOf.get(name) ?? []);
+  expect(references.map(({ path }) => join(room, path)).sort()).toEqual(wanted.sort());
+});
+
+test('`npm start` compiles every service: it starts them as programs, which no import tells', () => {
+  const dependencies = Object.keys(packageOf('deploy/local').dependencies ?? {});
+  const services = rooms.filter((room) => room.startsWith('services/')).map((room) => packageOf(room).name);
+  expect(dependencies).toEqual(expect.arrayContaining(services));
+});
+
+test.each(rooms)('%s has a README that says what it owns, and what never happens', (room) => {
+  const text = readFileSync(join(root, room, 'README.md'), 'utf8');
+  for (const heading of ['owns', 'does not own', 'invariants']) {
+    expect(text.toLowerCase()).toMatch(new RegExp(`^##+ ${heading}`, 'm'));
+  }
+});
+
+const firstPage = readFileSync(join(root, 'README.md'), 'utf8');
+
+test('the first page leads to the README of every room', () => {
+  const { workspaces = [] } = packageOf('');
+  // A workspace that is named lies deeper than the others; rooms without a package have a README all the same.
+  const pages = [...new Set([...ROOMS, ...workspaces])]
+    .map((room) => `${room}/README.md`)
+    .filter((page) => existsSync(join(root, page)));
+  expect(pages.length).toBeGreaterThan(rooms.length);
+  expect(pages.filter((page) => !firstPage.includes(`](${page})`))).toEqual([]);
+});
+
+test('the first page names every proof', () => {
+  const proofs = Object.keys(packageOf('').scripts ?? {}).filter((name) => name.startsWith('prove:'));
+  expect(proofs.length).toBeGreaterThan(10);
+  expect(proofs.filter((name) => !new RegExp(`\\b${name}\\b`).test(firstPage))).toEqual([]);
+});
+
+/** Started as programs, which no import tells. */
+const STARTED: Readonly<Record<string, readonly string[]>> = {
+  'deploy/local': [
+    ...rooms.filter((room) => room.startsWith('services/')).map((room) => packageOf(room).name),
+    '@gateway/provider-simulator',
+  ],
+  'deploy/verify/bench': ['@gateway/provider-simulator'],
+};
+
+test.each(rooms)('%s depends on what it imports, and on nothing else', (room) => {
+  const { dependencies = {}, devDependencies = {} } = packageOf(room);
+  const ofAll = packageOf('').devDependencies ?? {};
+  const imported = importsOf(room);
+  const isUsed = (name: string): boolean =>
+    imported.has(name) || (STARTED[room] ?? []).includes(name) || imported.has(name.replace(/^@types\//, ''));
+  expect(Object.keys(dependencies).filter((name) => !isUsed(name))).toEqual([]);
+  const declared = new Set([...Object.keys({ ...dependencies, ...devDependencies, ...ofAll }), packageOf(room).name]);
+  expect([...imported].filter((name) => !declared.has(name)).sort()).toEqual([]);
+});
+
+/** The packages that the room's own files name. */
+function importsOf(room: string): Set<string> {
+  const names = new Set<string>();
+  const files = readdirSync(join(root, room), { recursive: true, encoding: 'utf8' }).filter(
+    (file) => !/(?:^|\/)(?:dist|node_modules)\//.test(file),
+  );
+  // A package inside the room answers for itself.
+  const inner = files.flatMap((file) =>
+    file.endsWith('/package.json') ? [file.slice(0, -'package.json'.length)] : [],
+  );
+  for (const file of files) {
+    if (!/\.(?:tsx?|mjs|js)$/.test(file) || inner.some((directory) => file.startsWith(directory))) continue;
+    const text = readFileSync(join(root, room, file), 'utf8');
+    for (const [, name = ''] of text.matchAll(/(?:\bfrom |\bimport\(|\bimport |\brequire\()'([^'./\s][^'\s]*)'/g)) {
+      if (name.startsWith('node:')) continue;
+      names.add(
+        name
+          .split('/')
+          .slice(0, name.startsWith('@') ? 2 : 1)
+          .join('/'),
+      );
+    }
+  }
+  return names;
+}

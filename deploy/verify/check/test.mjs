@@ -1,0 +1,69 @@
+// `npm test`: compile, lint, import rules, then one jest run over all rooms but the long tests. `npm run test:system` (this
+// with --system): compile, then the long tests, `*.system.test.ts`. Names of rooms behind either: only those. Stops at the
+// first step that fails, and ends with the counts of the jest run alone on a line.
+import { spawnSync } from 'node:child_process';
+import { selectRooms } from './rooms.mjs';
+import { forgetCounts, readCounts } from './test-counts.mjs';
+
+const TEST_MINUTES_MAX = 10;
+
+const words = process.argv.slice(2);
+const isSystem = words[0] === '--system';
+const rooms = roomsOrEnd(isSystem ? words.slice(1) : words);
+
+process.chdir(new URL('../../..', import.meta.url).pathname);
+forgetCounts();
+
+const startedAt = Date.now();
+const isDone = before() && jest();
+const minutes = (Date.now() - startedAt) / 60_000;
+const isSlow = !isSystem && minutes > TEST_MINUTES_MAX;
+console.log(
+  `\ntook ${minutes.toFixed(1)} minutes${isSlow ? ` (more than ${TEST_MINUTES_MAX}: make something quicker)` : ''}`,
+);
+const counts = readCounts();
+if (counts.skipped > 0) console.log(`${counts.skipped} skipped: their names and what they need stand above`);
+console.log(`${counts.passed} passed, ${counts.failed} failed`);
+process.exit(isDone && counts.failed === 0 ? 0 : 1);
+
+function roomsOrEnd(names) {
+  try {
+    return selectRooms(names);
+  } catch (error) {
+    console.error(error.message);
+    process.exit(2);
+  }
+}
+
+/** Everything before the tests: all of it for `npm test`, compiling and the rooms' own lint for some rooms. */
+function before() {
+  if (isSystem) return run('npm', ['run', '-s', 'build']);
+  if (rooms.length === 0) return turbo('//#build', '//#lint', '//#rules');
+  return (
+    run('npm', ['run', '-s', 'build']) &&
+    run('node_modules/.bin/eslint', ['--no-warn-ignored', '--no-error-on-unmatched-pattern', ...rooms]) &&
+    run('node_modules/.bin/prettier', ['--check', ...rooms])
+  );
+}
+
+function jest() {
+  const selected = rooms.length === 0 ? [] : ['--selectProjects', ...rooms];
+  // Long tests press a whole machine: one at a time.
+  const workers = isSystem ? ['--maxWorkers=1'] : [];
+  return run('npm', ['run', '-s', 'jest', '--', ...workers, ...selected], {
+    GATEWAY_TEST_LANE: isSystem ? 'system' : 'inner',
+  });
+}
+
+function turbo(...steps) {
+  const env = { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', TURBO_NO_UPDATE_NOTIFIER: '1' };
+  return run(
+    'node_modules/.bin/turbo',
+    ['run', ...steps, '--output-logs=full', '--log-prefix=none', '--no-color'],
+    env,
+  );
+}
+
+function run(program, args, env = {}) {
+  return spawnSync(program, args, { stdio: 'inherit', env: { ...process.env, ...env } }).status === 0;
+}

@@ -1,0 +1,180 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { commandsIn, documents } from '../test/documented-commands.js';
+import { ROOMS } from '../../check/rooms.mjs';
+import { sharedSystem } from '../test/system.js';
+
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+
+/** Where a command is run: a file that says so. */
+interface RunIn {
+  readonly file: string;
+  readonly says: string;
+}
+/** `here`: by this test, on the shared system. `not run`: a reason. */
+type Place = 'here' | RunIn | { readonly notRun: string };
+
+const proof = (room: string, name: string): [string, Place] => [
+  `npm run prove:${name}`,
+  { file: `${room}/prove/${name}.md`, says: `npm run prove:${name}` },
+];
+const NO_ENGINE = { notRun: 'no Docker engine, Helm or cluster is at hand; files and recipes are checked instead' };
+
+/** By its beginning; the longest that fits counts. */
+const PLACES = new Map<string, Place>([
+  ['npm ci', { file: '.ci/run', says: 'npm ci' }],
+  ['npm test', { file: 'deploy/verify/check/both-lanes.mjs', says: "['test']" }],
+  ['npm run test:system', { file: 'deploy/verify/check/both-lanes.mjs', says: 'test:system' }],
+  ['npm start', { file: 'deploy/verify/check/bare/running-system.mjs', says: "['npm', 'start'" }],
+  ['npm run build', { file: 'deploy/verify/check/test.mjs', says: '//#build' }],
+  ['node services/dashboard/web/build.mjs', { file: 'package.json', says: 'node services/dashboard/web/build.mjs' }],
+  ['npx tsc -b', { file: 'package.json', says: 'tsc -b' }],
+  ['npm run rules', { file: 'deploy/verify/check/test.mjs', says: '//#rules' }],
+  ['npm run jest', { file: 'deploy/verify/check/test.mjs', says: "'jest'" }],
+  ['npm run format', { notRun: 'writes the tree; `npm test` runs the same programs to compare' }],
+  ['npm run schemas', { notRun: 'writes the tree; a test of contracts compares' }],
+  ['npm run chart', { file: '.ci/run', says: 'deploy/helm/render.sh' }],
+  ['npm run doctor', 'here'],
+  ['npm run reset', 'here'],
+  ['npm run replay-usage', { file: 'services/edge-proxy/src/replay-usage-main.test.ts', says: 'replay-usage-main.js' }],
+  [
+    'node services/edge-proxy/dist/replay-usage-main.js',
+    { file: 'services/edge-proxy/src/replay-usage-main.test.ts', says: 'replay-usage-main.js' },
+  ],
+  ['npm run ledger', 'here'],
+  ['npm run operator', 'here'],
+  ['npm run -s operator', { file: 'deploy/verify/e2e/src/runbooks.test.ts', says: 'npm run -s operator' }],
+  ['npm run rights', 'here'],
+  ['npm run migrate', { file: 'deploy/setup/src/migrate-config.test.ts', says: 'migrate-main.js' }],
+  ['npm run compose:secrets', { file: 'deploy/setup/src/compose-secrets.test.ts', says: 'compose-secrets-main.js' }],
+  ['npm run backup', { file: 'deploy/verify/e2e/src/rolling/run-program.ts', says: 'backup-main.js' }],
+  ['npm run restore', { file: 'deploy/verify/e2e/src/rolling/run-program.ts', says: 'restore-main.js' }],
+  ['npm run restored', { file: 'deploy/setup/src/restore-main.ts', says: 'settle/restore-main.js' }],
+  ['npm run audit', { file: 'services/billing/src/audit/commands.test.ts', says: 'audit/main' }],
+  ['npm run chain', { file: 'services/billing/src/audit/commands.test.ts', says: 'chain/main' }],
+  ['npm run set-aside', { file: 'services/billing/src/audit/commands.test.ts', says: 'set-aside-main' }],
+  ['npm run check:bare', { file: 'deploy/verify/check/bare-results.md', says: 'npm' }],
+  ['npm run check:image', { notRun: 'minutes and a network: run by hand before a release (deploy/docker)' }],
+  ['npm run pictures', { notRun: 'needs a browser: run by hand after a change of pages' }],
+  ['npm run bench', { file: 'deploy/verify/bench/results/gateway-and-peers.md', says: 'npm run bench' }],
+  // Minutes on quiet cores.
+  ['npm run bench -- --against', { notRun: 'builds another commit: run by hand before and after a change of speed' }],
+  ['npm run bench:', { notRun: 'run by hand after a change of what it measures; its figures are committed' }],
+  ['npm run bench:admission', { file: 'services/admission/package.json', says: 'bench/main.mjs' }],
+  ['npm run bench:billing', { file: 'services/billing/prove/bench.md', says: 'npm run bench:billing' }],
+  ...['rotation', 'redis', 'limits', 'faults', 'soak', 'upgrade', 'restore'].map((name) =>
+    proof('deploy/verify/e2e', name),
+  ),
+  ...['scanner', 'relay', 'fuzz'].map((name) => proof('services/edge-proxy', name)),
+  ...['month', 'ledger'].map((name) => proof('services/billing', name)),
+  proof('services/admission', 'model'),
+  ['npm run prove:strangers', { file: 'deploy/verify/e2e/src/strangers.system.test.ts', says: 'strangers' }],
+  [
+    'npm run check:cluster',
+    { notRun: 'needs a Kubernetes cluster; its manifests and its table are tested (deploy/helm/cluster)' },
+  ],
+  ['npm run -s sealing-keys', { file: 'deploy/setup/src/sealing-keys.test.ts', says: 'sealing-keys' }],
+  ['npm run reseal', { file: 'services/catalog/src/reseal/reseal-credentials.test.ts', says: 'reseal/main.js' }],
+  ['npm run prove:simulation', { file: 'deploy/verify/simulation/README.md', says: 'results.md' }],
+  ['npm sbom', { file: 'deploy/docker/Dockerfile', says: 'npm sbom' }],
+  ['docker', NO_ENGINE],
+  ['helm', NO_ENGINE],
+  ['kubectl', NO_ENGINE],
+  ['nats', { notRun: 'a tool of its own, on servers of the reader' }],
+  ['promtool test rules', { file: 'deploy/observe/src/rules.test.ts', says: 'promtool' }],
+  ['node dist/main.js', { file: 'deploy/local/src/processes.ts', says: 'dist/main.js' }],
+  ['curl -X POST $A/__script', { notRun: 'an example: tests of the simulator make the same requests' }],
+  ['curl "$A/__calls', { notRun: 'an example: tests of the simulator make the same requests' }],
+  ['curl https://gateway.example/', { file: 'deploy/verify/e2e/src/contract/endpoints.test.ts', says: 'test' }],
+]);
+
+const COMMANDS = documents(ROOT).flatMap((document) => commandsIn(ROOT, document));
+
+test('every command of a document is run somewhere, or it is said why not', () => {
+  expect(COMMANDS.length).toBeGreaterThan(100);
+  const homeless = COMMANDS.filter(({ command }) => placeOf(command) === undefined);
+  expect(homeless).toEqual([]);
+  const wrong = [...PLACES].flatMap(([command, place]) => {
+    if (place === 'here' || 'notRun' in place) return [];
+    const file = join(ROOT, place.file);
+    return existsSync(file) && readFileSync(file, 'utf8').includes(place.says) ? [] : [`${command}: ${place.file}`];
+  });
+  expect(wrong).toEqual([]);
+});
+
+test('every npm script that a document names exists in its room', () => {
+  const missing = COMMANDS.filter(({ document, command }) => {
+    const [, script, rest = ''] = /^npm run (?:-s )?([\w:-]+)(.*)$/.exec(command) ?? [];
+    if (script === undefined) return false;
+    const workspace = / -w (\S+)/.exec(rest)?.[1];
+    // A document of a room may name the room's own script without saying whose it is.
+    const rooms =
+      workspace === undefined ? ['.', ...ROOMS.filter((room) => document.startsWith(`${room}/`))] : [workspace];
+    return !rooms.some((room) => scriptOf(room, script) !== undefined);
+  });
+  expect(missing).toEqual([]);
+});
+
+test('commands that read a running system answer on this one, and none prints a password', async () => {
+  const system = sharedSystem();
+  const state = process.env['GATEWAY_E2E_STATE'] ?? '';
+  const { account } = await system.operator.account('3.00');
+  const access = ['--url', system.operatorUrl, '--token', system.operatorToken];
+  const answers = await Promise.all([
+    run('doctor', []),
+    run('rights', ['nats']),
+    run('rights', ['redis']),
+    run('operator', ['GET', `/accounts/${account}/wallet`, ...access]),
+    run('operator', ['GET', '/sources/health', ...access]),
+    run('ledger', ['--state', state]),
+    run('reset', ['--state', state]),
+  ]);
+  expect(answers.map(({ code, said }) => [code, said])).toEqual([
+    [0, expect.stringContaining('postgres')],
+    [0, expect.stringContaining('GATEWAY_BUS_PASSWORD_BILLING')],
+    [0, expect.stringContaining('admission')],
+    [0, expect.stringContaining('"3.00"')],
+    [0, expect.anything()],
+    [0, expect.stringContaining('wallet')],
+    // It runs, so nothing is deleted.
+    [1, expect.stringContaining('stop it first')],
+  ]);
+  const passwords = [system.natsUrl, system.redisUrl, system.postgresUrl].map((url) => new URL(url).password);
+  for (const { said } of answers) for (const password of passwords) expect(said).not.toContain(password);
+}, 60_000);
+
+function placeOf(command: string): Place | undefined {
+  const begun = [...PLACES.keys()].filter((start) => {
+    const isWhole = !/\w$/.test(start) || !/^[\w:-]/.test(command.slice(start.length));
+    return command.startsWith(start) && isWhole;
+  });
+  const longest = begun.sort((one, other) => other.length - one.length)[0];
+  return longest === undefined ? undefined : PLACES.get(longest);
+}
+
+function scriptOf(room: string, script: string): string | undefined {
+  const file = join(ROOT, room, 'package.json');
+  if (!existsSync(file)) return undefined;
+  return (JSON.parse(readFileSync(file, 'utf8')) as { scripts?: Record<string, string> }).scripts?.[script];
+}
+
+/** What the script of the root runs, without compiling again. */
+async function run(script: string, args: readonly string[]): Promise<{ code: number | null; said: string }> {
+  const [, program = ''] = /(?:^|&& )node (\S+)$/.exec(scriptOf('.', script) ?? '') ?? [];
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GATEWAY_')));
+  const child = spawn(process.execPath, [join(ROOT, program), ...args], {
+    cwd: ROOT,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const output of [child.stdout, child.stderr]) output.on('data', (text) => (said += String(text)));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  return { code, said };
+}
