@@ -273,7 +273,7 @@ test('each host has a certificate of its own', () => {
 test('an edge waits for its balancer, keeps connections for it, and leaves usage on the volume that is named', () => {
   const edge = workloadsOf(readGolden('production')).find(({ manifest }) => componentOf(manifest) === 'edge-proxy');
   const { metadata, spec } = edge?.pod as PodTemplate & { metadata: { annotations?: Labels } };
-  expect(JSON.stringify(spec.containers[0])).toContain('setTimeout(() => {}, 30000)');
+  expect(JSON.stringify(spec.containers[0])).toContain('"command":["sleep","30"]');
   expect(spec.terminationGracePeriodSeconds).toBe(725);
   expect(metadata.annotations).toMatchObject({ 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' });
   const variables = variablesOf(edge?.pod as PodTemplate);

@@ -12,6 +12,11 @@ export const STOP_STEP_MS = {
   releases: 1_000,
   bus: 3_000,
 } as const;
+/**
+ * How long idle connections are kept when a drain begins, in milliseconds, at most the drain's own
+ * time. Requests that are on their way are served, and clients move on by `connection: close`.
+ */
+const IDLE_CONNECTIONS_MS = 2_000;
 /** How often a stop looks whether the calls have ended. */
 const IDLE_POLL_MS = 20;
 
@@ -30,8 +35,10 @@ export async function stopEdge(
   const { running, log } = edge;
   const graceEnd = performance.now() + drainMs;
   http.beginDrain();
+  await waitUntil(() => http.connectionsOpen() === 0, Math.min(IDLE_CONNECTIONS_MS, drainMs));
+  http.closeIdle();
   const isIdle = (): boolean => running.size === 0 && http.requestsOpen() === 0;
-  if (!(await waitUntil(isIdle, drainMs))) {
+  if (!(await waitUntil(isIdle, graceEnd - performance.now()))) {
     log.warn({ calls: running.size }, 'the grace is over: running calls are cut');
     running.abortAll('drain');
     await waitUntil(isIdle, STOP_STEP_MS.cutCalls);

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { edgeReport } from '@gateway/contracts/messages';
@@ -221,6 +221,26 @@ test(
     await until('both records', () => events.length === 2);
     expect(outcomeOf(finishes.headers['x-gateway-request-id'])).toBe('settled');
     expect(outcomeOf(stalls.headers['x-gateway-request-id'])).toBe('voided');
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'a request on a kept connection is served when a stop has begun, and its answer closes the connection',
+  async () => {
+    const { edge } = await start();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const sockets = new Set<unknown>();
+    agent.on('free', (socket) => sockets.add(socket));
+    expect((await send(edge.url, PATH, { ...chat(), agent })).status).toBe(200);
+    await until('the connection is kept', () => sockets.size === 1);
+    const stopped = edge.stop();
+    await expect(send(edge.url, PATH, chat())).rejects.toThrow('ECONNREFUSED');
+    const answer = await send(edge.url, PATH, { ...chat(), agent });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.connection).toBe('close');
+    await expect(send(edge.url, PATH, { ...chat(), agent })).rejects.toThrow('ECONNREFUSED');
+    await stopped;
   },
   TIMEOUT_MS,
 );

@@ -1,4 +1,4 @@
-import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { request as httpRequest, type Agent, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { TEST_KEY, TEST_MODEL } from './edge-world.js';
 
@@ -15,11 +15,13 @@ export interface RequestOptions {
   readonly key?: string | null;
   /** Address that it asks from. */
   readonly localAddress?: string;
+  /** Keeps its connection. */
+  readonly agent?: Agent;
   /** The client leaves. */
   readonly signal?: AbortSignal;
 }
 
-/** One request on a connection of its own. Rejects when the answer does not end as HTTP says. */
+/** One request, on its own connection without `agent`. Rejects when the answer does not end as HTTP says. */
 export async function send(url: string, path: string, options: RequestOptions = {}): Promise<Answer> {
   const answer = await begin(url, path, options);
   return { status: answer.statusCode ?? 0, headers: answer.headers, body: await bytesOf(answer) };
@@ -31,8 +33,8 @@ export function begin(url: string, path: string, options: RequestOptions = {}): 
     const key = options.key === undefined ? TEST_KEY : options.key;
     const headers = { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...options.headers };
     const method = options.method ?? (options.body === undefined ? 'GET' : 'POST');
-    const { localAddress, signal } = options;
-    const request = httpRequest(new URL(path, url), { method, headers, agent: false, localAddress, signal });
+    const { agent = false, localAddress, signal } = options;
+    const request = httpRequest(new URL(path, url), { method, headers, agent, localAddress, signal });
     request.on('response', resolve);
     request.on('error', reject);
     request.end(options.body);

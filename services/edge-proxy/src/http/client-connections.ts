@@ -37,6 +37,10 @@ export class ClientConnections {
     );
   }
 
+  get size(): number {
+    return this.#all.size;
+  }
+
   /** A connection was made; one above what its client may have is closed at once. */
   add(socket: Socket): void {
     const connection = new ClientConnection(socket);

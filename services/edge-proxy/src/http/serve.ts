@@ -2,6 +2,7 @@ import { gatewayError, refusalError, type ErrorContext } from '@gateway/contract
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { Clock, Logger } from '@gateway/service-kit';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorBody, writeError } from '../call/write-error.js';
 import type { EndpointStyle } from '../domain/endpoints.js';
@@ -33,8 +34,14 @@ export interface HttpServer {
   readonly server: Server;
   /** Requests whose route has not ended. */
   requestsOpen(): number;
-  /** Takes no new connections and closes those that are idle; running answers end with `connection: close`. */
+  connectionsOpen(): number;
+  /**
+   * Takes no new connections. Requests on those that are open are still served: their answers end
+   * with `connection: close`, so that a client that sends one now meets no reset.
+   */
   beginDrain(): void;
+  /** Closes connections on which no request is open. */
+  closeIdle(): void;
   /** Resolves when every connection is closed; destroys those that are left after `timeoutMs`. */
   close(timeoutMs: number): Promise<void>;
 }
@@ -111,11 +118,13 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
   return {
     server,
     requestsOpen: () => requestsOpen,
+    connectionsOpen: () => connections.size,
     beginDrain: () => {
       answering.isDraining = true;
-      server.close();
-      server.closeIdleConnections();
+      // Not node:http's own close, which would close idle connections and end the check of overdue requests.
+      NetServer.prototype.close.call(server);
     },
+    closeIdle: () => server.closeIdleConnections(),
     close: (timeoutMs) => closeServer(server, timeoutMs),
   };
 }
