@@ -4,7 +4,7 @@ import type {
   admissionAuthorize,
   admissionHeld,
   admissionUsage,
-  billingStanding,
+  billingBalanceSnapshots,
 } from '@gateway/contracts/messages';
 import { BatchDesk } from './admit/admit-batch.js';
 import type { Batch, BatchReply } from './admit/admit-batch.js';
@@ -98,7 +98,7 @@ export class Admission {
     return applyNews(this.ports, news, this.#decider.noticeLoss);
   }
 
-  standing(standing: ReceivedOf<typeof billingStanding>): Promise<void> {
+  standing(standing: ReceivedOf<typeof billingBalanceSnapshots>): Promise<void> {
     return applyStanding(this.ports, standing, this.#decider.noticeLoss);
   }
 

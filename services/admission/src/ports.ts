@@ -8,8 +8,8 @@ import type {
   ReceivedOf,
   UsageEvent,
   billingLoad,
-  edgeBeat,
-  edgeVerdict,
+  edgeHeartbeat,
+  edgeHeartbeatReply,
 } from '@gateway/contracts/messages';
 import type { CatalogView } from './domain/catalog-view.js';
 import type { KeptBeat } from './domain/last-beats.js';
@@ -75,12 +75,12 @@ export interface Owners {
 /** What billing answers a load. `version`: of the account in the snapshot, when it is told. */
 export type LoadedStanding = AnswerBodyOf<typeof billingLoad>;
 
-export type Beat = ReceivedOf<typeof edgeBeat>;
+export type Beat = ReceivedOf<typeof edgeHeartbeat>;
 
 /** The last beats that the stream keeps, and what is said to edges. */
 export interface Edges {
   lastBeats(): Promise<readonly KeptBeat[]>;
-  verdict(edge: string, verdict: BodyOf<typeof edgeVerdict>): void;
+  verdict(edge: string, verdict: BodyOf<typeof edgeHeartbeatReply>): void;
   report(tokens: readonly { bucket: number; token: string }[]): void;
 }
 

@@ -1,6 +1,12 @@
 import type { Bus } from '@gateway/bus';
 import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
-import { admissionBatch, edgeBeat, edgeReport, edgeVerdict, usageRecorded } from '@gateway/contracts/messages';
+import {
+  admissionBatch,
+  edgeHeartbeat,
+  edgeResyncRequest,
+  edgeHeartbeatReply,
+  usageRecorded,
+} from '@gateway/contracts/messages';
 import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, UsageEvent } from '@gateway/contracts/messages';
 import { setAtOf } from '../src/domain/gate-token.js';
 import type { Spending } from './spending.js';
@@ -48,8 +54,8 @@ export class FakeEdge {
     /** How late it hears a report. */
     reportLateMs = 0,
   ) {
-    bus.subscribe(edgeVerdict, (verdict) => this.#take(verdict), { words: { edge: name } });
-    bus.subscribe(edgeReport, async ({ tokens }) => {
+    bus.subscribe(edgeHeartbeatReply, (verdict) => this.#take(verdict), { words: { edge: name } });
+    bus.subscribe(edgeResyncRequest, async ({ tokens }) => {
       if (reportLateMs > 0) await new Promise((resolve) => setTimeout(resolve, reportLateMs));
       for (const { bucket, token } of tokens) this.#note(bucket, token);
       await this.beat();
@@ -138,7 +144,7 @@ export class FakeEdge {
       calls: calls.map(({ id, hold, tag }) => ({ id, hold, tag, endpoint: ENDPOINT as typeof ENDPOINT })),
       releases: [...this.#releases.values()],
     };
-    await this.bus.store(edgeBeat, { edge: this.name, chunk: 0 }, beat).catch(() => undefined);
+    await this.bus.store(edgeHeartbeat, { edge: this.name, chunk: 0 }, beat).catch(() => undefined);
   }
 
   #ask(entry: AdmitEntry): Promise<BatchAnswer | null> {

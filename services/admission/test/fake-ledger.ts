@@ -1,6 +1,6 @@
 import { BusFault } from '@gateway/bus';
 import type { Bus } from '@gateway/bus';
-import { billingLoad, billingStanding, usageRecorded } from '@gateway/contracts/messages';
+import { billingLoad, billingBalanceSnapshots, usageRecorded } from '@gateway/contracts/messages';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { keyMonthRow } from '@gateway/metering';
 import { until } from '@gateway/testkit';
@@ -83,7 +83,7 @@ export class FakeLedger {
         return row ? [{ name, ...row }] : [];
       });
       const standing = { account: event.hold.account, rows, closed: [event.id] };
-      this.bus.publish(billingStanding, {}, { incarnation: state.incarnation, accounts: [standing] });
+      this.bus.publish(billingBalanceSnapshots, {}, { incarnation: state.incarnation, accounts: [standing] });
     }
   }
 

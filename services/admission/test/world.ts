@@ -10,7 +10,7 @@ import type {
   KeyRecord,
   MemberRecord,
   ReleaseEntry,
-  StandingRow,
+  VersionedBalance,
   UsageEvent,
 } from '@gateway/contracts/messages';
 import type { RunningServer } from '@gateway/servers';
@@ -237,7 +237,7 @@ export function ownersOf(state: OwnerState): Ports['owners'] {
       if (state.billingDown) throw new Error('no responders');
       const known = state.accounts.get(account);
       if (!known) throw new Error(`no account ${account}`);
-      const rows = new Map<string, StandingRow>();
+      const rows = new Map<string, VersionedBalance>();
       for (const name of ['wallet', ...names]) {
         const row = known.rows.get(name) ?? { value: name === 'wallet' ? null : 0, version: 0 };
         rows.set(name, { name, ...row });

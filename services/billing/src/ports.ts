@@ -1,4 +1,4 @@
-import type { StandingOfAccount, StandingRow } from '@gateway/contracts/messages';
+import type { BalanceSnapshot, VersionedBalance } from '@gateway/contracts/messages';
 import type { BooksRead } from './domain/books.js';
 import type { BatchDecision } from './domain/decide-batch.js';
 import type { LedgerTransaction, UsageRecord } from './domain/facts.js';
@@ -60,7 +60,7 @@ export interface AccountSnapshot {
   readonly termsVersion: number;
   readonly told: ToldSubscriptions;
   readonly limits: LimitOverrides;
-  readonly rows: readonly StandingRow[];
+  readonly rows: readonly VersionedBalance[];
   readonly closed: readonly string[];
 }
 
@@ -160,5 +160,5 @@ export interface ProgressStore extends Pick<LoadStore, 'settledPosition'> {
 
 export interface Announcer {
   /** False: not sent, because the bus is disconnected. */
-  standing(accounts: StandingOfAccount[]): boolean;
+  standing(accounts: BalanceSnapshot[]): boolean;
 }

@@ -8,13 +8,13 @@ import {
   billingLedger,
   billingLoad,
   billingPutLimits,
-  billingStanding,
+  billingBalanceSnapshots,
   billingUsageRecord,
   billingUsageRecords,
   billingWallet,
   usageRecorded,
   type ReceivedOf,
-  type StandingOfAccount,
+  type BalanceSnapshot,
   type UsageEvent,
 } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
@@ -28,7 +28,7 @@ let world: BillingWorld;
 let edge: Bus;
 let admission: Bus;
 let dashboard: Bus;
-const standings: StandingOfAccount[] = [];
+const standings: BalanceSnapshot[] = [];
 const applied: ReceivedOf<typeof admissionApply>[] = [];
 let admissionAnswers = true;
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
     world.connect('admission'),
     world.connect('dashboard'),
   ]);
-  admission.subscribe(billingStanding, ({ accounts }) => void standings.push(...accounts));
+  admission.subscribe(billingBalanceSnapshots, ({ accounts }) => void standings.push(...accounts));
   admission.serve(admissionApply, async (body) => {
     if (!admissionAnswers) throw new Error('this test lets admission fail');
     applied.push(body);

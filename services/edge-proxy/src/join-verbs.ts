@@ -1,5 +1,5 @@
 import type { Bus } from '@gateway/bus';
-import { edgeReport, edgeVerdict } from '@gateway/contracts/messages';
+import { edgeResyncRequest, edgeHeartbeatReply } from '@gateway/contracts/messages';
 import { containerMemoryBytes, type ServiceContext } from '@gateway/service-kit';
 import { AdmissionDesk } from './admission/ask-admission.js';
 import { EdgeClock } from './admission/edge-clock.js';
@@ -127,8 +127,8 @@ function hearBus(
   edgeId: string,
   monotonicMs: () => number,
 ): void {
-  bus.subscribe(edgeVerdict, (verdict) => beats.verdict(verdict), { words: { edge: edgeId } });
-  bus.subscribe(edgeReport, ({ tokens, left }) => {
+  bus.subscribe(edgeHeartbeatReply, (verdict) => beats.verdict(verdict), { words: { edge: edgeId } });
+  bus.subscribe(edgeResyncRequest, ({ tokens, left }) => {
     if (left === undefined) beats.report(tokens);
     else edge.replicas.left(left, monotonicMs());
   });

@@ -8,9 +8,9 @@ import type {
   admissionBatch,
   admissionUsage,
   catalogMirrored,
-  edgeBeat,
+  edgeHeartbeat,
   edgeHealth,
-  edgeVerdict,
+  edgeHeartbeatReply,
 } from '@gateway/contracts/messages';
 import type { EndpointRow } from './domain/endpoints.js';
 import type { ParseResult, RequestContentHeaders } from './domain/parse-call.js';
@@ -20,8 +20,8 @@ export type AdmissionBatchAnswer = AnswerOf<typeof admissionBatch>;
 export type AuthorizeQuestion = BodyOf<typeof admissionAuthorize>;
 export type AuthorizeAnswer = AnswerOf<typeof admissionAuthorize>;
 export type UsageAnswer = AnswerOf<typeof admissionUsage>;
-export type Beat = BodyOf<typeof edgeBeat>;
-export type Verdict = ReceivedOf<typeof edgeVerdict>;
+export type Beat = BodyOf<typeof edgeHeartbeat>;
+export type Verdict = ReceivedOf<typeof edgeHeartbeatReply>;
 export type Told<What extends 'health' | 'mirrored'> = BodyOf<
   { health: typeof edgeHealth; mirrored: typeof catalogMirrored }[What]
 >;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import { edgeReport } from '@gateway/contracts/messages';
+import { edgeResyncRequest } from '@gateway/contracts/messages';
 import { startTelemetry, type Telemetry } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
 import { begin, bytesOf, chat, send } from '../test/client.js';
@@ -150,7 +150,7 @@ test.each([
       return gate.admits.at(-1)?.replica === 'a1' && gate.admits.some(({ replica }) => replica === 'a0');
     });
     const [slow, leaving] = admissionBuses;
-    if (isTold) leaving?.publish(edgeReport, {}, { tokens: [], left: 'a1' });
+    if (isTold) leaving?.publish(edgeResyncRequest, {}, { tokens: [], left: 'a1' });
     await leaving?.drain(1_000);
     gate.deliver = (answer) => void setTimeout(answer, SLOW_MS);
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(edge.url, PATH, chat())));

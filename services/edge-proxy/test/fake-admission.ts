@@ -4,9 +4,9 @@ import {
   admissionAuthorize,
   admissionBatch,
   admissionUsage,
-  edgeBeat,
-  edgeReport,
-  edgeVerdict,
+  edgeHeartbeat,
+  edgeResyncRequest,
+  edgeHeartbeatReply,
   type AdmitEntry,
   type AnswerBodyOf,
   type BatchAnswer,
@@ -43,7 +43,7 @@ export class FakeGate {
   readonly prices = new Map<string, PricedVersion>();
   readonly batches: { replica: string; batch: Batch }[] = [];
   readonly releases: ReleaseEntry[] = [];
-  readonly beats: ReceivedOf<typeof edgeBeat>[] = [];
+  readonly beats: ReceivedOf<typeof edgeHeartbeat>[] = [];
   readonly admits: { replica: string; entry: AdmitEntry }[] = [];
   readonly holds = new Map<string, HoldFields>();
   /** Decides about an entry instead of the default, which admits; null: no answer. */
@@ -100,7 +100,7 @@ export function serveFakeAdmission(bus: Bus, gate: FakeGate): void {
     return gate.usage;
   });
   bus.subscribe(
-    edgeBeat,
+    edgeHeartbeat,
     (beat) => {
       gate.beats.push(beat);
       gate.releases.push(...beat.releases);
@@ -113,11 +113,11 @@ export function serveFakeAdmission(bus: Bus, gate: FakeGate): void {
 export function sendVerdict(
   bus: Bus,
   gate: FakeGate,
-  beat: ReceivedOf<typeof edgeBeat>,
+  beat: ReceivedOf<typeof edgeHeartbeat>,
   verdict: { abort?: string[]; released?: string[]; token?: string } = {},
 ): void {
   bus.publish(
-    edgeVerdict,
+    edgeHeartbeatReply,
     { edge: beat.edge },
     {
       n: beat.n,
@@ -131,7 +131,7 @@ export function sendVerdict(
 }
 
 export function sendReport(bus: Bus, gate: FakeGate): void {
-  bus.publish(edgeReport, {}, { tokens: [{ bucket: gate.bucket, token: gate.token }] });
+  bus.publish(edgeResyncRequest, {}, { tokens: [{ bucket: gate.bucket, token: gate.token }] });
 }
 
 function answerBatch(bus: Bus, gate: FakeGate, batch: Batch, reply: Reply): void {

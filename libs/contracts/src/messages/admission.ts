@@ -9,7 +9,7 @@ import {
   digests,
   endpoint,
   epochMs,
-  gateToken,
+  bucketEpoch,
   modelId,
   nanoUsd,
   nanoUsdPositive,
@@ -17,7 +17,7 @@ import {
   requestId,
   traceparent,
 } from './scalars.js';
-import { standingOfAccount } from './standing.js';
+import { balanceSnapshot } from './balance-snapshot.js';
 
 /** Entries of each kind in one batch; a fuller event-loop turn is sent as several messages. */
 export const BATCH_ENTRIES_MAX = 256;
@@ -45,7 +45,7 @@ export const releaseEntry = z.discriminatedUnion('blind', [
     blind: z.literal(false),
     id: requestId,
     hold: holdFields,
-    tag: gateToken,
+    tag: bucketEpoch,
     outcome: z.enum(['ok', 'void']),
     amountNanoUsd: nanoUsdPositive,
   }),
@@ -96,15 +96,15 @@ const openedAnswer = z.object({
   id: requestId,
   account: objectId,
   bucket,
-  token: gateToken,
+  token: bucketEpoch,
 });
 const admittedAnswer = z.object({
   kind: z.literal('admitted'),
   id: requestId,
   account: objectId,
   bucket,
-  token: gateToken,
-  /** Null for endpoints that are not billed: no slot, no hold, no beat, no release. */
+  token: bucketEpoch,
+  /** Null for endpoints that are not billed: no slot, no hold, no heartbeat, no release. */
   hold: holdFields.nullable(),
   price: pricedVersion.nullable(),
   /** Enabled sources that serve the endpoint, as the deciding catalog revision has them. */
@@ -238,7 +238,7 @@ export const admissionApply = request({
   timeoutMs: 1_000,
   body: z.object({
     /** From billing, with the incarnation of the ledger that they belong to. */
-    standing: z.object({ incarnation: objectId, accounts: z.array(standingOfAccount).min(1).max(100) }).optional(),
+    standing: z.object({ incarnation: objectId, accounts: z.array(balanceSnapshot).min(1).max(100) }).optional(),
     /** From accounts. */
     accounts: z.array(accountRecord).max(100).optional(),
     keys: z.array(keyRecord).max(100).optional(),

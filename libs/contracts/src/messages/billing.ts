@@ -26,14 +26,14 @@ import {
 import { managementBy } from './management.js';
 import { published, request } from './message.js';
 import { count, digest, epochMs, modelId, month, nanoUsd, nanoUsdPositive, objectId, requestId } from './scalars.js';
-import { standingOfAccount } from './standing.js';
+import { balanceSnapshot } from './balance-snapshot.js';
 import { usageEvent } from './usage.js';
 
 /**
  * What billing tells admission after each commit (docs/protocol.md#r8). Admission is one state: one
  * replica applies it.
  */
-export const billingStanding = published({
+export const billingBalanceSnapshots = published({
   name: 'billing.standing',
   subject: 'billing.standing',
   version: 1,
@@ -41,7 +41,7 @@ export const billingStanding = published({
   sentBy: ['billing'],
   servedBy: ['admission'],
   reaches: 'one',
-  body: z.object({ incarnation: objectId, accounts: z.array(standingOfAccount).min(1).max(500) }),
+  body: z.object({ incarnation: objectId, accounts: z.array(balanceSnapshot).min(1).max(500) }),
 });
 
 /**
@@ -67,7 +67,7 @@ export const billingLoad = request({
   }),
   answer: z.object({
     incarnation: objectId,
-    standing: standingOfAccount,
+    standing: balanceSnapshot,
     /** Every event stored before this time is settled. */
     caughtUpTo: epochMs,
     /** The account's version in the snapshot: whatever has a lower one, or this, was settled before it. */

@@ -2,21 +2,24 @@ import { z } from 'zod';
 import { releaseEntry } from './admission.js';
 import { holdFields } from './call.js';
 import { published, stored } from './message.js';
-import { bucket, count, endpoint, epochMs, gateToken, objectId, requestId } from './scalars.js';
+import { bucket, count, endpoint, epochMs, bucketEpoch, objectId, requestId } from './scalars.js';
 
-/** Running calls in one beat message. */
-export const BEAT_CALLS_MAX = 500;
-/** Bytes of one beat message, below what the bus takes; calls and releases of one beat go in parts of their own. */
-export const BEAT_BYTES_MAX = 768 * 1024;
+/** Running calls in one heartbeat message. */
+export const HEARTBEAT_CALLS_MAX = 500;
+/** Bytes of one heartbeat message, below the limit of the bus. A larger heartbeat is sent in chunks. */
+export const HEARTBEAT_BYTES_MAX = 768 * 1024;
 
-const bucketTokens = z.array(z.object({ bucket, token: gateToken })).max(256);
-export type BucketTokens = z.infer<typeof bucketTokens>;
+const bucketEpochs = z.array(z.object({ bucket, token: bucketEpoch })).max(256);
+export type BucketEpochs = z.infer<typeof bucketEpochs>;
 
-const beatCall = z.object({ id: requestId, hold: holdFields, tag: gateToken, endpoint });
-export type BeatCall = z.infer<typeof beatCall>;
+const heartbeatCall = z.object({ id: requestId, hold: holdFields, tag: bucketEpoch, endpoint });
+export type HeartbeatCall = z.infer<typeof heartbeatCall>;
 
-/** What an edge has running, every two seconds, also when idle: the last one per edge and chunk is kept. */
-export const edgeBeat = stored({
+/**
+ * An edge lists its running calls every two seconds, also when it is idle. The stream keeps the last
+ * message of each edge and chunk.
+ */
+export const edgeHeartbeat = stored({
   name: 'edge.beat',
   subject: 'edge.beat.{edge}.{chunk}',
   version: 1,
@@ -26,21 +29,21 @@ export const edgeBeat = stored({
   stream: 'BEATS',
   body: z.object({
     edge: objectId,
-    /** Number of the beat, growing; all chunks of one beat have it. */
+    /** The growing number of the heartbeat, the same in all its chunks. */
     n: count,
     chunk: count,
     chunks: z.int().min(1),
-    /** Gate tokens that the edge last heard, per bucket. */
-    tokens: bucketTokens,
-    calls: z.array(beatCall).max(BEAT_CALLS_MAX),
-    releases: z.array(releaseEntry).max(BEAT_CALLS_MAX),
-    /** The edge has stopped for good: nothing of it runs, nothing is unreleased. */
+    /** The last epoch of each bucket that the edge received. */
+    tokens: bucketEpochs,
+    calls: z.array(heartbeatCall).max(HEARTBEAT_CALLS_MAX),
+    releases: z.array(releaseEntry).max(HEARTBEAT_CALLS_MAX),
+    /** The edge has stopped: no call runs and all releases are done. */
     last: z.boolean(),
   }),
 });
 
-/** What admission says to a beat. */
-export const edgeVerdict = published({
+/** Admission answers a heartbeat. */
+export const edgeHeartbeatReply = published({
   name: 'edge.verdict',
   subject: 'edge.verdict.{edge}',
   version: 1,
@@ -51,20 +54,20 @@ export const edgeVerdict = published({
   body: z.object({
     n: count,
     chunk: count,
-    tokens: bucketTokens,
+    tokens: bucketEpochs,
     /** Running calls that shall be ended (account suspended, slot taken back by an operator). */
     abort: z.array(requestId),
-    /** Releases of the beat that are done with. */
+    /** Releases of the heartbeat that are done. */
     released: z.array(requestId),
     now: epochMs,
   }),
 });
 
 /**
- * Asks every edge for a beat at once, while buckets are being restored; or tells that a replica of admission leaves, with no
- * tokens.
+ * Admission asks all edges for a heartbeat at once while it restores buckets. A replica that stops
+ * sends one without epochs, with its own id in `left`.
  */
-export const edgeReport = published({
+export const edgeResyncRequest = published({
   name: 'edge.report',
   subject: 'edge.report',
   version: 1,
@@ -72,8 +75,8 @@ export const edgeReport = published({
   servedBy: ['edge-proxy'],
   reaches: 'all',
   body: z.object({
-    tokens: bucketTokens,
-    /** The replica that stops now: it is not to be asked by name any more. */
+    tokens: bucketEpochs,
+    /** The replica that stops now. Edges send it no more requests by name. */
     left: objectId.optional(),
   }),
 });

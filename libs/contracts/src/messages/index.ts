@@ -67,7 +67,7 @@ import {
   billingPutLimits,
   billingPutPlan,
   billingPutSubscription,
-  billingStanding,
+  billingBalanceSnapshots,
   billingStatement,
   billingStatementLines,
   billingTrialBalance,
@@ -92,7 +92,7 @@ import {
   catalogSourceHealth,
   edgeHealth,
 } from './catalog.js';
-import { edgeBeat, edgeReport, edgeVerdict } from './edge.js';
+import { edgeHeartbeat, edgeResyncRequest, edgeHeartbeatReply } from './edge.js';
 import {
   billingKeyMonths,
   billingRefusedCall,
@@ -131,10 +131,10 @@ export const MESSAGES: readonly AnyMessage[] = [
   admissionReleaseSlot,
   admissionHeld,
   usageRecorded,
-  edgeBeat,
-  edgeVerdict,
-  edgeReport,
-  billingStanding,
+  edgeHeartbeat,
+  edgeHeartbeatReply,
+  edgeResyncRequest,
+  billingBalanceSnapshots,
   billingLoad,
   billingFunding,
   billingAddWalletEntry,
@@ -248,5 +248,5 @@ export * from './people.js';
 export * from './price-figures.js';
 export * from './records.js';
 export * from './scalars.js';
-export * from './standing.js';
+export * from './balance-snapshot.js';
 export * from './usage.js';

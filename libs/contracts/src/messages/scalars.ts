@@ -30,7 +30,7 @@ export const digest = z.string().regex(/^[0-9a-f]{64}$/);
 export const digests = z.array(digest).min(1).max(2);
 export const bucket = z.int().min(0).max(255);
 /** Epoch of a bucket in Redis: run id and random. */
-export const gateToken = z.string().min(1).max(128);
+export const bucketEpoch = z.string().min(1).max(128);
 export const month = z.string().regex(/^[0-9]{4}-(0[1-9]|1[0-2])$/);
 export const traceparent = z.string().max(64).optional();
 

@@ -4,8 +4,10 @@ import { modelId } from '../operator/scalars.js';
 export const PLAYGROUND_MESSAGES_MAX = 200;
 export const PLAYGROUND_TEXT_CHARS_MAX = 200_000;
 
-/** One turn: answered as the edge's event stream, with `x-gateway-request-id` to ask for its cost. */
-export const playgroundTurn = z.object({
+/**
+ * The edge answers with its event stream. `x-gateway-request-id` in its head leads to the cost.
+ */
+export const playgroundRequest = z.object({
   model: modelId,
   messages: z
     .array(
@@ -19,4 +21,4 @@ export const playgroundTurn = z.object({
   temperature: z.number().min(0).max(2).optional(),
   max_tokens: z.int().min(1).max(1_000_000).optional(),
 });
-export type PlaygroundTurn = z.input<typeof playgroundTurn>;
+export type PlaygroundRequest = z.input<typeof playgroundRequest>;

@@ -1,5 +1,5 @@
 import type { Bus } from '@gateway/bus';
-import { edgeBeat, edgeReport, edgeVerdict, subjectPattern } from '@gateway/contracts/messages';
+import { edgeHeartbeat, edgeResyncRequest, edgeHeartbeatReply, subjectPattern } from '@gateway/contracts/messages';
 import type { Edges, Log } from '../ports.js';
 
 const MEBIBYTE = 1024 * 1024;
@@ -11,30 +11,30 @@ const DUPLICATE_WINDOW_MS = 1_000;
 
 /** Tells the edges that this replica stops: they ask it by name no more. */
 export function tellLeaving(bus: Bus, replica: string): void {
-  bus.publish(edgeReport, {}, { tokens: [], left: replica });
+  bus.publish(edgeResyncRequest, {}, { tokens: [], left: replica });
 }
 
 export function busEdges(bus: Bus, log: Log): Edges {
   return {
     async lastBeats() {
-      const kept = await bus.lastPerSubject(edgeBeat.stream, subjectPattern(edgeBeat));
+      const kept = await bus.lastPerSubject(edgeHeartbeat.stream, subjectPattern(edgeHeartbeat));
       return kept.flatMap(({ data, storedAtMs, subject }) => {
-        const decoded = bus.decode(edgeBeat, data);
+        const decoded = bus.decode(edgeHeartbeat, data);
         if (decoded.ok) return [{ beat: decoded.body, storedAtMs }];
         log.error({ subject, problem: decoded.problem }, 'a kept beat cannot be read');
         return [];
       });
     },
-    verdict: (edge, verdict) => void bus.publish(edgeVerdict, { edge }, verdict),
-    report: (tokens) => void bus.publish(edgeReport, {}, { tokens: [...tokens] }),
+    verdict: (edge, verdict) => void bus.publish(edgeHeartbeatReply, { edge }, verdict),
+    report: (tokens) => void bus.publish(edgeResyncRequest, {}, { tokens: [...tokens] }),
   };
 }
 
 /** Admission owns the stream of beats: the last message of each edge and part. */
 export function ensureBeats(bus: Bus, replicas: number): Promise<void> {
   return bus.ensureStream({
-    stream: edgeBeat.stream,
-    subjects: [subjectPattern(edgeBeat)],
+    stream: edgeHeartbeat.stream,
+    subjects: [subjectPattern(edgeHeartbeat)],
     discard: 'old',
     bytesMax: BEATS_BYTES_MAX,
     ageMaxMs: BEATS_AGE_MAX_MS,

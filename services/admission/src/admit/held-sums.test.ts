@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import type { ReleaseEntry, StandingRow } from '@gateway/contracts/messages';
+import type { ReleaseEntry, VersionedBalance } from '@gateway/contracts/messages';
 import { splitFunding } from '@gateway/metering';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
@@ -117,7 +117,7 @@ test.each(SEEDS)('held sums and slots equal the sum of the holds after each step
     const closed = [pick(ended)?.id, random.chance(0.3) ? takeLive()?.id : undefined].filter((id) => id !== undefined);
     version += 1;
     wallet += Math.floor((random.next() - 0.45) * PRICE);
-    const rows: StandingRow[] = random.chance(0.7) ? [{ name: 'wallet', value: wallet, version }] : [];
+    const rows: VersionedBalance[] = random.chance(0.7) ? [{ name: 'wallet', value: wallet, version }] : [];
     await pick(replicas)!.admission.standing({
       incarnation: 'ledger-1',
       accounts: [{ account: account.account, rows, closed }],

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import type { BeatCall } from '@gateway/contracts/messages';
+import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { PRICE, admitEntry, batch, beatOf, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Admitted, Replica, World } from '../../test/world.js';
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-const running = (call: Admitted, change: Partial<BeatCall> = {}): BeatCall => ({
+const running = (call: Admitted, change: Partial<HeartbeatCall> = {}): HeartbeatCall => ({
   id: call.id,
   hold: call.hold,
   tag: call.token,

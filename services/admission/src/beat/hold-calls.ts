@@ -1,6 +1,6 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
-import type { BeatCall } from '@gateway/contracts/messages';
-import { beatCall, createCall, readBeatReply } from '../domain/beat-script.js';
+import type { HeartbeatCall } from '@gateway/contracts/messages';
+import { heartbeatCall, createCall, readBeatReply } from '../domain/beat-script.js';
 import { bucketKeys } from '../domain/gate-keys.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
@@ -21,13 +21,13 @@ export interface HeldCalls {
 export async function holdCalls(
   ports: Pick<Ports, 'gate' | 'durations'>,
   edge: string,
-  calls: readonly BeatCall[],
+  calls: readonly HeartbeatCall[],
   restoring: boolean,
 ): Promise<HeldCalls> {
   const held: HeldCalls = { tokens: [], abort: [], failed: [] };
   const byBucket = [...callsByBucket(calls)];
   const replies = await ports.gate.run(
-    byBucket.map(([bucket, own]) => beatCall(bucketKeys(bucket), own, ports.durations, restoring)),
+    byBucket.map(([bucket, own]) => heartbeatCall(bucketKeys(bucket), own, ports.durations, restoring)),
   );
   for (const [index, [bucket, own]] of byBucket.entries()) {
     const reply = replies[index];
@@ -44,8 +44,8 @@ export async function holdCalls(
   return held;
 }
 
-export function callsByBucket(calls: readonly BeatCall[]): Map<number, BeatCall[]> {
-  const byBucket = new Map<number, BeatCall[]>();
+export function callsByBucket(calls: readonly HeartbeatCall[]): Map<number, HeartbeatCall[]> {
+  const byBucket = new Map<number, HeartbeatCall[]>();
   for (const call of calls) {
     const bucket = bucketOfAccount(call.hold.account);
     const known = byBucket.get(bucket);
@@ -59,7 +59,7 @@ async function createLost(
   { gate, durations }: Pick<Ports, 'gate' | 'durations'>,
   bucket: number,
   edge: string,
-  lost: readonly BeatCall[],
+  lost: readonly HeartbeatCall[],
   restoring: boolean,
 ): Promise<boolean> {
   if (lost.length === 0) return true;

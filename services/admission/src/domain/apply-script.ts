@@ -1,5 +1,5 @@
 import { shortHash } from '@gateway/contracts/ids';
-import type { AccountRecord, KeyRecord, MemberRecord, StandingOfAccount } from '@gateway/contracts/messages';
+import type { AccountRecord, KeyRecord, MemberRecord, BalanceSnapshot } from '@gateway/contracts/messages';
 import type { BucketKeys } from './gate-keys.js';
 import type { ScriptCall } from './script-call.js';
 import { storeKey, storeTerms } from './stored-records.js';
@@ -9,7 +9,7 @@ export interface AccountNews {
   readonly account: string;
   readonly incarnation?: string;
   readonly record?: AccountRecord;
-  readonly standing?: StandingOfAccount;
+  readonly standing?: BalanceSnapshot;
   readonly members?: readonly MemberRecord[];
   readonly keyRecords?: readonly KeyRecord[];
 }

@@ -1,4 +1,4 @@
-import type { BeatCall } from '@gateway/contracts/messages';
+import type { HeartbeatCall } from '@gateway/contracts/messages';
 import type { BucketKeys } from './gate-keys.js';
 import { holdNumbers } from './hold.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
@@ -12,13 +12,13 @@ export interface BeatSpans {
 }
 
 /** @param restoring gives a slot back to calls whose lease lapsed while the gate was away; void once the bucket is open */
-export function beatCall(
+export function heartbeatCall(
   keys: BucketKeys,
-  calls: readonly BeatCall[],
+  calls: readonly HeartbeatCall[],
   spans: BeatSpans,
   restoring: boolean,
 ): ScriptCall {
-  const byAccount = new Map<string, BeatCall[]>();
+  const byAccount = new Map<string, HeartbeatCall[]>();
   for (const call of calls) {
     const known = byAccount.get(call.hold.account);
     if (known) known.push(call);
@@ -57,7 +57,7 @@ export function readBeatReply(reply: ScriptReply): BeatOutcome {
 export function createCall(
   keys: BucketKeys,
   edge: string,
-  call: BeatCall,
+  call: HeartbeatCall,
   spans: BeatSpans,
   restoring: boolean,
 ): ScriptCall {

@@ -1,4 +1,4 @@
-import type { BeatCall, BucketTokens, ReleaseEntry } from '@gateway/contracts/messages';
+import type { HeartbeatCall, BucketEpochs, ReleaseEntry } from '@gateway/contracts/messages';
 
 /** One stored message of the stream of beats, as far as a recovery reads it. */
 export interface KeptBeat {
@@ -7,8 +7,8 @@ export interface KeptBeat {
     readonly n: number;
     readonly chunk: number;
     readonly chunks: number;
-    readonly tokens: BucketTokens;
-    readonly calls: readonly BeatCall[];
+    readonly tokens: BucketEpochs;
+    readonly calls: readonly HeartbeatCall[];
     readonly releases: readonly ReleaseEntry[];
     readonly last: boolean;
   };
@@ -26,7 +26,7 @@ export interface LastBeat {
   readonly stopped: boolean;
   /** The gate token that the newest beat quotes, per bucket. */
   readonly tokens: ReadonlyMap<number, string>;
-  readonly calls: readonly BeatCall[];
+  readonly calls: readonly HeartbeatCall[];
   readonly releases: readonly ReleaseEntry[];
 }
 

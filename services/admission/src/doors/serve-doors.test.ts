@@ -9,12 +9,12 @@ import {
   admissionReleaseSlot,
   admissionSlots,
   admissionUsage,
-  billingStanding,
+  billingBalanceSnapshots,
   callsRefused,
   catalogMirrored,
-  edgeBeat,
-  edgeReport,
-  edgeVerdict,
+  edgeHeartbeat,
+  edgeResyncRequest,
+  edgeHeartbeatReply,
   keysUsed,
 } from '@gateway/contracts/messages';
 import type { AnswerOf, BatchAnswer, BodyOf, ReceivedOf } from '@gateway/contracts/messages';
@@ -153,7 +153,7 @@ test('a standing that billing publishes ends the calls that it names', async () 
   const [admitted] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
   const rows = [{ name: 'wallet', value: 7, version: 2 }];
   const standing = { account: account.account, rows, closed: [admitted!.id] };
-  world.buses.billing.publish(billingStanding, {}, { incarnation: 'ledger-1', accounts: [standing] });
+  world.buses.billing.publish(billingBalanceSnapshots, {}, { incarnation: 'ledger-1', accounts: [standing] });
   await until('the slot is free', async () => (await one.admission.readAccount(account.account)).slots === 0);
   expect(await one.admission.readAccount(account.account)).toMatchObject({ held: {}, rows: { wallet: { value: 7 } } });
 });
@@ -164,11 +164,11 @@ test('a beat is answered by a verdict for its edge', async () => {
   const { id, hold, token, bucket } = answer as Admitted;
   const verdicts: object[] = [];
   const edge = world.buses['edge-proxy'];
-  edge.subscribe(edgeVerdict, (verdict) => void verdicts.push(verdict), { words: { edge: 'edge7' } });
+  edge.subscribe(edgeHeartbeatReply, (verdict) => void verdicts.push(verdict), { words: { edge: 'edge7' } });
   const call = { id, hold, tag: token, endpoint: '/v1/messages' as const };
   const beat = { edge: 'edge7', n: 3, chunk: 0, chunks: 1, tokens: [], calls: [call], releases: [], last: false };
   await until('a verdict arrives', async () => {
-    await edge.store(edgeBeat, { edge: 'edge7', chunk: 0 }, beat);
+    await edge.store(edgeHeartbeat, { edge: 'edge7', chunk: 0 }, beat);
     return verdicts.length > 0;
   });
   expect(verdicts[0]).toMatchObject({ n: 3, chunk: 0, tokens: [{ bucket, token }], abort: [], released: [] });
@@ -256,7 +256,7 @@ test('a replica that stops tells which keys were used and which calls it refused
 
 test('a replica that stops tells the edges that it leaves', async () => {
   const left: string[] = [];
-  world.buses['edge-proxy'].subscribe(edgeReport, (report) => void (report.left && left.push(report.left)));
+  world.buses['edge-proxy'].subscribe(edgeResyncRequest, (report) => void (report.left && left.push(report.left)));
   const fourth = await world.start('four');
   expect(left).toEqual([]);
   await fourth.stop();

@@ -7,8 +7,8 @@ import {
   admissionReleaseSlot,
   admissionSlots,
   admissionUsage,
-  billingStanding,
-  edgeBeat,
+  billingBalanceSnapshots,
+  edgeHeartbeat,
 } from '@gateway/contracts/messages';
 import type { Admission } from '../admission.js';
 import type { Log } from '../ports.js';
@@ -34,12 +34,12 @@ export function serveDoors(bus: Bus, admission: Admission, log: Log): void {
   bus.serve(admissionSlots, (question) => admission.slots(question), { concurrencyMax: LISTS_MAX });
   bus.serve(admissionReleaseSlot, (question) => admission.releaseSlot(question), { concurrencyMax: LISTS_MAX });
   bus.serve(admissionHeld, (question) => admission.held(question));
-  bus.subscribe(billingStanding, async (standing) => {
+  bus.subscribe(billingBalanceSnapshots, async (standing) => {
     // A standing that is lost costs a question when its holds fall due.
     await admission.standing(standing).catch((err: unknown) => log.warn({ err }, 'a standing was not applied'));
   });
   bus.subscribe(
-    edgeBeat,
+    edgeHeartbeat,
     async (beat) => {
       await admission.beat(beat).catch((err: unknown) => log.warn({ err, edge: beat.edge }, 'a beat was not taken'));
     },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { admissionHeld, edgeBeat } from '@gateway/contracts/messages';
+import { admissionHeld, edgeHeartbeat } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 import type { StartedAdmission } from '../wire.js';
@@ -42,7 +42,7 @@ test('NATS is replaced by an empty one: edges beat again, and a gate that is los
   await world.nats.restart!({ kill: true, emptyState: true });
   await until('the buses are back', () => Object.values(world.buses).every((bus) => bus.connected()));
   await ensureUsage(world.buses.billing);
-  const beats = () => world.buses['edge-proxy'].streamState(edgeBeat.stream).catch(() => null);
+  const beats = () => world.buses['edge-proxy'].streamState(edgeHeartbeat.stream).catch(() => null);
   await until('the beats are kept again', async () => ((await beats())?.messages ?? 0) > 0);
   await redis.flushall();
   await allOpen();

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import type { BeatCall } from '@gateway/contracts/messages';
+import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { keyMonthRow, monthOf } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
@@ -31,7 +31,7 @@ afterEach(async () => {
   await world.stop();
 });
 
-const running = (call: Admitted, tag = call.token): BeatCall => ({
+const running = (call: Admitted, tag = call.token): HeartbeatCall => ({
   id: call.id,
   hold: call.hold,
   tag,

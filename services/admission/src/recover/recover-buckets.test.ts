@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { BeatCall } from '@gateway/contracts/messages';
+import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
 import { setAtOf } from '../domain/gate-token.js';
 import { Known } from '../load/known.js';
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.stop());
 
-const running = (call: Admitted): BeatCall => ({
+const running = (call: Admitted): HeartbeatCall => ({
   id: call.id,
   hold: call.hold,
   tag: call.token,

@@ -1,5 +1,5 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
-import type { ReceivedOf, admissionApply, billingStanding } from '@gateway/contracts/messages';
+import type { ReceivedOf, admissionApply, billingBalanceSnapshots } from '@gateway/contracts/messages';
 import { applyCall } from '../domain/apply-script.js';
 import type { AccountNews } from '../domain/apply-script.js';
 import { bucketKeys } from '../domain/gate-keys.js';
@@ -22,7 +22,7 @@ export async function applyNews(
 /** Writes a standing. What is not written is repeated by a later standing, or asked for when its hold falls due. */
 export async function applyStanding(
   ports: Pick<Ports, 'gate'>,
-  { incarnation, accounts }: ReceivedOf<typeof billingStanding>,
+  { incarnation, accounts }: ReceivedOf<typeof billingBalanceSnapshots>,
   noticeLoss: (bucket: number) => void,
 ): Promise<void> {
   const news = accounts.map((standing) => ({ account: standing.account, incarnation, standing }));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bucketOfAccount } from '@gateway/contracts/ids';
-import type { StandingRow } from '@gateway/contracts/messages';
+import type { VersionedBalance } from '@gateway/contracts/messages';
 import { keyMonthRow, memberMonthRow, monthOf, sessionWindowRow, weekStart, weeklyWindowRow } from '@gateway/metering';
 import { Redis } from 'ioredis';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
@@ -35,7 +35,7 @@ async function settle({ account, state }: TestAccount, values: Record<string, nu
   await tell(account, rows, closed);
 }
 
-const tell = (account: string, rows: StandingRow[], closed: string[] = []) =>
+const tell = (account: string, rows: VersionedBalance[], closed: string[] = []) =>
   one.admission.standing({ incarnation: 'ledger-1', accounts: [{ account, rows, closed }] });
 
 test('after many periods an account has as many fields as after a few', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import type { BeatCall } from '@gateway/contracts/messages';
+import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
 import {
   PRICE,
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-const running = (call: Admitted, tag = call.token): BeatCall => ({
+const running = (call: Admitted, tag = call.token): HeartbeatCall => ({
   id: call.id,
   hold: call.hold,
   tag,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { usageEvent } from '@gateway/contracts/messages';
-import type { BeatCall, HoldFields } from '@gateway/contracts/messages';
+import type { HeartbeatCall, HoldFields } from '@gateway/contracts/messages';
 import {
   PRICE,
   admit,
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-const running = (call: Admitted): BeatCall => ({
+const running = (call: Admitted): HeartbeatCall => ({
   id: call.id,
   hold: call.hold,
   tag: call.token,

@@ -1,4 +1,4 @@
-import type { AccountTerms, HoldFields, StandingOfAccount, StandingRow } from '@gateway/contracts/messages';
+import type { AccountTerms, HoldFields, BalanceSnapshot, VersionedBalance } from '@gateway/contracts/messages';
 import {
   SESSION_5H_MS,
   WALLET_ROW,
@@ -31,7 +31,7 @@ interface LedgerRecord {
 
 /** Billing as admission sees it: one account's rows, terms and records. Amounts in nano-USD, times in ms. */
 export class Ledger {
-  readonly rows = new Map<string, StandingRow>();
+  readonly rows = new Map<string, VersionedBalance>();
   terms: { value: AccountTerms; version: number };
   /** Stored and not settled yet. */
   readonly stream: StreamedEvent[] = [];
@@ -46,12 +46,12 @@ export class Ledger {
     this.terms = { value: terms, version: 1 };
   }
 
-  credit(amount: number): StandingOfAccount {
+  credit(amount: number): BalanceSnapshot {
     this.#write(new Map([[WALLET_ROW, amount]]));
     return this.#standing([WALLET_ROW], []);
   }
 
-  changeTerms(value: AccountTerms): StandingOfAccount {
+  changeTerms(value: AccountTerms): BalanceSnapshot {
     this.#version += 1;
     this.terms = { value, version: this.#version };
     return { account: this.account, rows: [], terms: this.terms, closed: [] };
@@ -61,7 +61,7 @@ export class Ledger {
    * Settles one event that the stream has (docs/protocol.md#r7). What it says names the id with
    * every row that the id touched.
    */
-  settle(event: StreamedEvent): StandingOfAccount {
+  settle(event: StreamedEvent): BalanceSnapshot {
     const at = this.stream.indexOf(event);
     if (at >= 0) this.stream.splice(at, 1);
     const known = this.#records.get(event.id);
@@ -86,7 +86,7 @@ export class Ledger {
       if (!written.has(name)) rows.push({ name, value: name === WALLET_ROW ? null : 0, version: 0 });
     }
     const closed = ids.filter((id) => this.#records.has(id));
-    const standing: StandingOfAccount = { account: this.account, rows, terms: this.terms, closed };
+    const standing: BalanceSnapshot = { account: this.account, rows, terms: this.terms, closed };
     return {
       version: this.#version,
       standing,
@@ -111,7 +111,7 @@ export class Ledger {
     }
   }
 
-  #standing(names: readonly string[], closed: string[]): StandingOfAccount {
+  #standing(names: readonly string[], closed: string[]): BalanceSnapshot {
     const rows = names.flatMap((name) => this.rows.get(name) ?? []);
     return { account: this.account, rows, closed };
   }

@@ -2,12 +2,12 @@ import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import type {
   AdmissionFaultCode,
   AdmitEntry,
-  BeatCall,
+  HeartbeatCall,
   HoldFields,
   KeyRecord,
   RefusalFacts,
   ReleaseEntry,
-  StandingOfAccount,
+  BalanceSnapshot,
 } from '@gateway/contracts/messages';
 import { keyMonthRow, memberMonthRow } from '@gateway/metering';
 import type { CatalogView } from '../../src/domain/catalog-view.js';
@@ -129,10 +129,10 @@ export class ModelGate {
    * docs/protocol.md#r5; while the gate is restored a lapsed slot is taken again
    * (docs/protocol.md#r12). Returns the calls to be ended.
    */
-  beat(edge: string, calls: readonly BeatCall[], restoring: boolean): string[] {
+  beat(edge: string, calls: readonly HeartbeatCall[], restoring: boolean): string[] {
     const suspended = this.state.record?.state === 'suspended';
     const abort: string[] = [];
-    const lost: BeatCall[] = [];
+    const lost: HeartbeatCall[] = [];
     for (const call of calls) {
       const hold = this.state.holds.get(call.id);
       if (suspended || hold?.slot === 'taken back') abort.push(call.id);
@@ -207,7 +207,7 @@ export class ModelGate {
     }
   }
 
-  applyStanding(standing: StandingOfAccount): void {
+  applyStanding(standing: BalanceSnapshot): void {
     this.state.applyStanding(standing, this.now, true);
     if (standing.rows.length > 0) letGoEnded(this.state, Math.max(this.now, this.state.latest));
   }

@@ -4,7 +4,7 @@ import type {
   HoldFields,
   KeyRecord,
   MemberRecord,
-  StandingOfAccount,
+  BalanceSnapshot,
 } from '@gateway/contracts/messages';
 import { SESSION_5H_MS, parseRowName, sessionWindowRow, splitFunding } from '@gateway/metering';
 import type { WindowUnit } from '@gateway/metering';
@@ -95,7 +95,7 @@ export class ModelState {
    * make no row.
    * @param isNews it was not asked for
    */
-  applyStanding({ rows, terms, closed }: StandingOfAccount, now: number, isNews: boolean): void {
+  applyStanding({ rows, terms, closed }: BalanceSnapshot, now: number, isNews: boolean): void {
     if (terms && terms.version > this.terms.version) this.terms = terms;
     const lateVersion = isNews && this.loadedAt !== null ? this.loadedVersion : -1;
     for (const { name, value, version } of rows) {
@@ -111,7 +111,7 @@ export class ModelState {
   }
 
   /** What the first whole load does not name, and is not newer, may be of a standing that came late: it is asked again. */
-  forgetUnnamed(rows: StandingOfAccount['rows'], accountVersion: number): void {
+  forgetUnnamed(rows: BalanceSnapshot['rows'], accountVersion: number): void {
     const named = new Set(rows.map(({ name }) => name));
     this.loadedVersion = accountVersion;
     for (const [name, { version }] of this.rows) {

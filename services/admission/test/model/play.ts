@@ -1,5 +1,5 @@
 import { SESSION_5H_MS, WEEK_MS, monthEnd, monthOf, weekStart } from '@gateway/metering';
-import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, StandingOfAccount } from '@gateway/contracts/messages';
+import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, BalanceSnapshot } from '@gateway/contracts/messages';
 import { bucketKeys } from '../../src/domain/gate-keys.js';
 import { Disagreement, StateReader, agree, agreeOnAnswer, requireFunds, requireSettled } from './compare.js';
 import type { Sums } from './compare.js';
@@ -27,7 +27,7 @@ export class Play {
   readonly log: (() => string)[] = [];
   /** What was said once, for duplicates and late arrivals. */
   readonly #reader = new StateReader();
-  readonly #said: StandingOfAccount[] = [];
+  readonly #said: BalanceSnapshot[] = [];
   readonly #untold: (() => Promise<void>)[] = [];
   readonly #opened: { id: string; digest: string }[] = [];
   readonly #asked: { entry: AdmitEntry; edge: string }[] = [];
@@ -448,13 +448,13 @@ export class Play {
   }
 
   /** At once, later, or never. */
-  async #tell(standing: StandingOfAccount): Promise<void> {
+  async #tell(standing: BalanceSnapshot): Promise<void> {
     if (this.#choices.rarely(4, 3)) this.#untold.push(() => this.#tellStanding(standing));
     else if (this.#choices.rarely(10, 3)) this.#said.push(standing);
     else await this.#tellStanding(standing);
   }
 
-  async #tellStanding(standing: StandingOfAccount): Promise<void> {
+  async #tellStanding(standing: BalanceSnapshot): Promise<void> {
     this.#said.push(standing);
     const { stage } = this;
     this.#note(() => JSON.stringify(standing));

@@ -7,7 +7,7 @@ import {
   weekStart,
 } from '@gateway/metering';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
-import type { StandingRow } from '@gateway/contracts/messages';
+import type { VersionedBalance } from '@gateway/contracts/messages';
 import { toStandingRow, type BalanceRow } from '../domain/facts.js';
 import { toldPeriods, type ToldPeriods } from '../domain/periods.js';
 import type { AccountSnapshot, LoadStore, SnapshotRequest } from '../ports.js';
@@ -55,7 +55,7 @@ async function rowsOf(
   names: readonly string[],
   { current, next }: ToldPeriods,
   now: number,
-): Promise<StandingRow[]> {
+): Promise<VersionedBalance[]> {
   const wanted = [...new Set([WALLET_ROW, ...names])];
   const periods = [current, next].flatMap((period) => (period === null ? [] : [period.id]));
   const found = await tx.query<BalanceRow>(
@@ -86,7 +86,7 @@ async function rowsOf(
 }
 
 /** A wallet without an entry is no wallet of zero (specification, Usage). */
-function neverWritten(name: string): StandingRow {
+function neverWritten(name: string): VersionedBalance {
   return { name, value: parseRowName(name)?.kind === 'wallet' ? null : 0, version: 0 };
 }
 

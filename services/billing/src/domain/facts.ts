@@ -1,4 +1,4 @@
-import type { AttemptRecord, StandingRow, UsageEvent } from '@gateway/contracts/messages';
+import type { AttemptRecord, VersionedBalance, UsageEvent } from '@gateway/contracts/messages';
 import type { NanoUsd, TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
 
 /** An event that its door has accepted, with what was computed of its bytes. */
@@ -105,6 +105,6 @@ export interface BalanceRow {
 }
 
 /** The form in which admission gets a row. */
-export function toStandingRow({ name, value, version }: BalanceRow): StandingRow {
+export function toStandingRow({ name, value, version }: BalanceRow): VersionedBalance {
   return { name, value: Number(value), version: Number(version) };
 }

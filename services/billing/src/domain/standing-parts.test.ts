@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { billingStanding } from '@gateway/contracts/messages';
+import { billingBalanceSnapshots } from '@gateway/contracts/messages';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { BalanceRow } from './facts.js';
 import { standingMessages } from './standing-parts.js';
@@ -59,7 +59,7 @@ test.each([
     const seen = new Set<string>();
     for (const accountsOf of messages) {
       const body = { incarnation: 'i', accounts: accountsOf };
-      expect(billingStanding.body.safeParse(body).success).toBe(true);
+      expect(billingBalanceSnapshots.body.safeParse(body).success).toBe(true);
       expect(JSON.stringify(body).length).toBeLessThan(BUS_BYTES_MAX);
       for (const { account, rows, closed: ids } of accountsOf) {
         const told = new Set(rows.map(({ name }) => name));

@@ -1,4 +1,4 @@
-import type { StandingOfAccount } from '@gateway/contracts/messages';
+import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import type { BatchDecision, ClosedId } from './decide-batch.js';
 import { toStandingRow, type BalanceRow } from './facts.js';
 
@@ -27,9 +27,9 @@ interface Part {
 export function standingMessages(
   closed: readonly ClosedId[],
   rows: ReadonlyMap<string, ReadonlyMap<string, BalanceRow>>,
-): StandingOfAccount[][] {
-  const messages: StandingOfAccount[][] = [];
-  let message: StandingOfAccount[] = [];
+): BalanceSnapshot[][] {
+  const messages: BalanceSnapshot[][] = [];
+  let message: BalanceSnapshot[] = [];
   let bytes = 0;
   for (const part of partsOf(closed)) {
     const standing = toStanding(part, rows);
@@ -54,7 +54,7 @@ export function correctionStandings({
   records,
   closed,
   rowsAfter,
-}: Pick<BatchDecision, 'records' | 'closed' | 'rowsAfter'>): StandingOfAccount[] {
+}: Pick<BatchDecision, 'records' | 'closed' | 'rowsAfter'>): BalanceSnapshot[] {
   const corrected = new Set(records.flatMap(({ record, replaces }) => (replaces ? [record.id] : [])));
   if (corrected.size === 0) return [];
   return standingMessages(
@@ -79,13 +79,13 @@ function partsOf(closed: readonly ClosedId[]): Part[] {
   return parts;
 }
 
-function toStanding(part: Part, rows: ReadonlyMap<string, ReadonlyMap<string, BalanceRow>>): StandingOfAccount {
+function toStanding(part: Part, rows: ReadonlyMap<string, ReadonlyMap<string, BalanceRow>>): BalanceSnapshot {
   const known = rows.get(part.account);
   const written = [...part.rows].flatMap((name) => known?.get(name) ?? []);
   return { account: part.account, rows: written.map(toStandingRow), closed: part.closed };
 }
 
-function sizeOf({ account, rows, closed }: StandingOfAccount): number {
+function sizeOf({ account, rows, closed }: BalanceSnapshot): number {
   const names = rows.reduce((total, { name }) => total + name.length + ROW_BYTES, 0);
   return ACCOUNT_BYTES + account.length + names + closed.length * ID_BYTES;
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import type { StandingOfAccount, UsageEvent } from '@gateway/contracts/messages';
+import type { BalanceSnapshot, UsageEvent } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
@@ -159,7 +159,7 @@ describe('deliveries of one call', () => {
 
   test('a correction is told until admission has it: its hold is gone, and nobody would ask for it', async () => {
     const standings = () =>
-      onPool(ledger.pool).query<{ key: string; body: { standing: StandingOfAccount } }>('SELECT key, body FROM outbox');
+      onPool(ledger.pool).query<{ key: string; body: { standing: BalanceSnapshot } }>('SELECT key, body FROM outbox');
     await settle([expired(paid)]);
     await settle([settled(holdFor('a'), 5)]);
     expect(await standings()).toEqual([]);

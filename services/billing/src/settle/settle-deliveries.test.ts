@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { StandingOfAccount, UsageEvent } from '@gateway/contracts/messages';
+import type { BalanceSnapshot, UsageEvent } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
 import { silentLog, type TestDatabase } from '@gateway/testkit';
 import { faultsOf } from '../../test/audit.js';
@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterAll(() => world.stop());
 
 /** What happened, in its order. */
-type Step = { told: StandingOfAccount[] } | { acked: number } | { givenBack: number; ms: number };
+type Step = { told: BalanceSnapshot[] } | { acked: number } | { givenBack: number; ms: number };
 
 interface Bench {
   readonly steps: Step[];

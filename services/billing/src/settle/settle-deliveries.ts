@@ -1,4 +1,4 @@
-import type { StandingOfAccount } from '@gateway/contracts/messages';
+import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import type { BatchDecision } from '../domain/decide-batch.js';
 import type { UsageFact } from '../domain/facts.js';
 import { standingMessages } from '../domain/standing-parts.js';
@@ -125,7 +125,7 @@ async function settleAny(deps: SettleDeps, batch: UsageBatch): Promise<BatchDeci
 
 /** False: the bus is disconnected. What was sent before that may be told twice. */
 function announce({ announcer }: SettleDeps, decision: BatchDecision): boolean {
-  return standingMessages(decision.closed, decision.rowsAfter).every((accounts: StandingOfAccount[]) =>
+  return standingMessages(decision.closed, decision.rowsAfter).every((accounts: BalanceSnapshot[]) =>
     announcer.standing(accounts),
   );
 }

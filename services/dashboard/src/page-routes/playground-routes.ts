@@ -1,4 +1,4 @@
-import { PAGE_ERRORS, playgroundTurn, type PageError } from '@gateway/contracts/pages';
+import { PAGE_ERRORS, playgroundRequest, type PageError } from '@gateway/contracts/pages';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { z } from 'zod';
@@ -14,14 +14,14 @@ const BODY_BYTES_MAX = 1024 * 1024;
 const PASSED_HEADERS = ['content-type', 'retry-after', REQUEST_ID_HEADER];
 const UNAUTHORIZED = 401;
 
-type Request = AccountContext & { readonly body: z.output<typeof playgroundTurn> };
+type Request = AccountContext & { readonly body: z.output<typeof playgroundRequest> };
 
 export const PLAYGROUND_ROUTES = [
   accountRoute('member', {
     id: 'playground',
     method: 'POST',
     path: '/playground',
-    body: playgroundTurn,
+    body: playgroundRequest,
     bodyBytesMax: BODY_BYTES_MAX,
     handle: (request): Promise<PageHandled> =>
       Promise.resolve({ status: 200, stream: (from, to) => turn(request, from, to) }),

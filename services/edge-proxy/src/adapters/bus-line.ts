@@ -4,7 +4,7 @@ import {
   admissionBatch,
   admissionUsage,
   catalogMirrored,
-  edgeBeat,
+  edgeHeartbeat,
   edgeHealth,
   usageRecorded,
 } from '@gateway/contracts/messages';
@@ -31,7 +31,7 @@ export function makeBusLine(bus: Bus): BusLine {
       await bus.store(usageRecorded, { shard }, message, { timeoutMs: STORE_USAGE_MS });
     },
     storeBeat: async (beat) => {
-      await bus.store(edgeBeat, { edge: beat.edge, chunk: beat.chunk }, beat, { timeoutMs: STORE_BEAT_MS });
+      await bus.store(edgeHeartbeat, { edge: beat.edge, chunk: beat.chunk }, beat, { timeoutMs: STORE_BEAT_MS });
     },
     tellHealth: (health) => void bus.publish(edgeHealth, {}, health),
     tellMirrored: (mirrored) => void bus.publish(catalogMirrored, {}, mirrored),

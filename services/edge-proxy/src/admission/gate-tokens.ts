@@ -1,5 +1,5 @@
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
-import type { BucketTokens } from '@gateway/contracts/messages';
+import type { BucketEpochs } from '@gateway/contracts/messages';
 
 /** Superseded tokens that are remembered for each bucket: losses of the gate within the life of a late message. */
 const SUPERSEDED_MAX = 8;
@@ -38,8 +38,8 @@ export class GateTokens {
   }
 
   /** What a beat carries. */
-  all(): BucketTokens {
-    const tokens: BucketTokens = [];
+  all(): BucketEpochs {
+    const tokens: BucketEpochs = [];
     for (const [bucket, known] of this.#buckets.entries()) {
       if (known !== undefined) tokens.push({ bucket, token: known.current });
     }

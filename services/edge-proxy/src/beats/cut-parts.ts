@@ -1,4 +1,4 @@
-import { BEAT_BYTES_MAX, BEAT_CALLS_MAX } from '@gateway/contracts/messages';
+import { HEARTBEAT_BYTES_MAX, HEARTBEAT_CALLS_MAX } from '@gateway/contracts/messages';
 
 /** A comma between two items, and what a call has beside its hold: id, endpoint and the names of all four. */
 const BESIDE_BYTES = 160;
@@ -27,7 +27,7 @@ export function cutParts<T>(
   let bytes = spareBytes.inAll;
   for (const item of items) {
     const own = bytesOf(measured(item)) + BESIDE_BYTES + spareBytes.each;
-    if (part.length === BEAT_CALLS_MAX || (part.length > 0 && bytes + own > BEAT_BYTES_MAX)) {
+    if (part.length === HEARTBEAT_CALLS_MAX || (part.length > 0 && bytes + own > HEARTBEAT_BYTES_MAX)) {
       parts.push(part);
       part = [];
       bytes = spareBytes.inAll;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { BEAT_BYTES_MAX, BEAT_CALLS_MAX, edgeBeat, type HoldFields } from '@gateway/contracts/messages';
+import { HEARTBEAT_BYTES_MAX, HEARTBEAT_CALLS_MAX, edgeHeartbeat, type HoldFields } from '@gateway/contracts/messages';
 import { admittedUnder, FakeLine, TEST_BUCKET } from '../../test/fake-line.js';
 import { AdmissionDesk } from '../admission/ask-admission.js';
 import { EdgeClock } from '../admission/edge-clock.js';
@@ -69,7 +69,7 @@ function heldCall(tag = 't1'): HeldCall {
 }
 
 /** As long as the gate's own are. */
-const gateToken = (n: number): string => `${'a'.repeat(40)}.${1_800_000_000_000 + n}.${'b'.repeat(16)}`;
+const bucketEpoch = (n: number): string => `${'a'.repeat(40)}.${1_800_000_000_000 + n}.${'b'.repeat(16)}`;
 
 const verdict = (more: Partial<Verdict>): Verdict => ({
   n: 1,
@@ -95,16 +95,16 @@ test('a beat names every call with its hold and tag, and every release that nobo
   desk.release({ blind: true, id: makeUuidV7(0), digests: ['0'.repeat(64)] }, null);
   await beats.beat();
   const [beat, second] = line.beats;
-  for (const part of line.beats) expect(edgeBeat.body.parse(part)).toEqual(part);
+  for (const part of line.beats) expect(edgeHeartbeat.body.parse(part)).toEqual(part);
   expect(beat?.calls).toEqual([{ id: call.id, hold: call.hold, tag: 't1', endpoint: call.endpoint }]);
   expect([beat?.releases, second?.calls, second?.releases.length]).toEqual([[], [], 1]);
 });
 
 test('more than 500 calls go in chunks of one beat', async () => {
-  for (let count = 0; count < BEAT_CALLS_MAX + 1; count += 1) heldCall();
+  for (let count = 0; count < HEARTBEAT_CALLS_MAX + 1; count += 1) heldCall();
   await beats.beat();
   expect(line.beats.map(({ n, chunk, chunks, calls }) => [n, chunk, chunks, calls.length])).toEqual([
-    [1, 0, 2, BEAT_CALLS_MAX],
+    [1, 0, 2, HEARTBEAT_CALLS_MAX],
     [1, 1, 2, 1],
   ]);
 });
@@ -125,26 +125,26 @@ test('a beat whose calls and releases are long is cut so that the bus takes each
     allotment: 'usd',
     periods: { ...first.hold.periods, session5h: Date.now(), weekly: Date.now(), subscription },
   };
-  for (let bucket = 0; bucket < 256; bucket += 1) tokens.note(bucket, gateToken(bucket));
+  for (let bucket = 0; bucket < 256; bucket += 1) tokens.note(bucket, bucketEpoch(bucket));
   const ids = Array.from({ length: 1_200 }, () => makeUuidV7(Date.now()));
   for (const id of ids) {
-    const tag = gateToken(0);
+    const tag = bucketEpoch(0);
     const abort = (): void => undefined;
     running.add({ id, endpoint: '/v1/chat/completions', hold: { ...hold }, bucket: TEST_BUCKET, tag, abort });
     desk.release({ blind: false, id, hold: { ...hold }, tag, outcome: 'ok', amountNanoUsd: 1 }, null);
   }
   await beats.beat();
-  const sizes = line.beats.map((beat) => Buffer.byteLength(JSON.stringify({ ...beat, v: edgeBeat.version })));
-  expect(Math.max(...sizes)).toBeLessThanOrEqual(BEAT_BYTES_MAX);
+  const sizes = line.beats.map((beat) => Buffer.byteLength(JSON.stringify({ ...beat, v: edgeHeartbeat.version })));
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(HEARTBEAT_BYTES_MAX);
   expect(line.beats.flatMap(({ calls }) => calls.map(({ id }) => id))).toEqual(ids);
   expect(line.beats.flatMap(({ releases }) => releases.map(({ id }) => id))).toEqual(ids);
   expect(line.beats.map(({ chunk, chunks }) => [chunk, chunks])).toEqual(
     line.beats.map((_beat, index) => [index, line.beats.length]),
   );
-  for (const beat of line.beats) expect(edgeBeat.body.safeParse(beat).success).toBe(true);
+  for (const beat of line.beats) expect(edgeHeartbeat.body.safeParse(beat).success).toBe(true);
   // A verdict names a part: it changes the tags of that part's calls.
-  beats.verdict(verdict({ n: 1, chunk: 1, tokens: [{ bucket: TEST_BUCKET, token: gateToken(1_000) }] }));
-  const changed = running.all().filter(({ tag }) => tag === gateToken(1_000));
+  beats.verdict(verdict({ n: 1, chunk: 1, tokens: [{ bucket: TEST_BUCKET, token: bucketEpoch(1_000) }] }));
+  const changed = running.all().filter(({ tag }) => tag === bucketEpoch(1_000));
   expect(changed.map(({ id }) => id)).toEqual(line.beats[1]?.calls.map(({ id }) => id));
 });
 

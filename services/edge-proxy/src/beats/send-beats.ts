@@ -1,4 +1,4 @@
-import type { BucketTokens } from '@gateway/contracts/messages';
+import type { BucketEpochs } from '@gateway/contracts/messages';
 import type { AdmissionDesk } from '../admission/ask-admission.js';
 import type { EdgeClock } from '../admission/edge-clock.js';
 import type { GateTokens } from '../admission/gate-tokens.js';
@@ -56,7 +56,7 @@ export class Beats {
   }
 
   /** Admission restores buckets and asks for a beat that quotes their new tokens. */
-  report(tokens: BucketTokens): void {
+  report(tokens: BucketEpochs): void {
     for (const { bucket, token } of tokens) this.#parts.tokens.note(bucket, token);
     if (!this.#isLast) void this.beat();
   }

@@ -1,6 +1,6 @@
 import { correctionStandings, loadAccount, makeMonths, startUsageWorker } from '@gateway/billing/cores';
 import type { SettleStore, UsageDelivery } from '@gateway/billing/cores';
-import type { StandingOfAccount } from '@gateway/contracts/messages';
+import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import type { StoredUsage } from '../network/streams.js';
@@ -104,7 +104,7 @@ export class BillingHost implements Hosted {
   }
 
   /** Admission is one state: one replica takes it. */
-  #announce(accounts: StandingOfAccount[]): boolean {
+  #announce(accounts: BalanceSnapshot[]): boolean {
     const { world, host } = this;
     if (world.network.isCut(host)) return false;
     const to = anyOf(world, world.admissions);

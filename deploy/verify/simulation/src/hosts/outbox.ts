@@ -1,5 +1,5 @@
 import { composeTerms, NO_OVERRIDES, type Subscription } from '@gateway/billing/cores';
-import type { StandingOfAccount } from '@gateway/contracts/messages';
+import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
@@ -11,7 +11,7 @@ const REPEAT_MS = 500;
 /** Billing's commands, and corrections: money and terms. What they change goes to admission until it has it, in the order of the changes. */
 export class Outbox {
   readonly host = new Host('outbox');
-  readonly #rows: { readonly standing: StandingOfAccount; readonly taken: () => void }[] = [];
+  readonly #rows: { readonly standing: BalanceSnapshot; readonly taken: () => void }[] = [];
   #isTelling = false;
   #entries = 0;
 
@@ -40,11 +40,11 @@ export class Outbox {
   }
 
   /** Of the transaction that has just settled a batch. */
-  correct(standings: readonly StandingOfAccount[]): void {
+  correct(standings: readonly BalanceSnapshot[]): void {
     for (const standing of standings) this.#tell(onWire(standing), () => undefined);
   }
 
-  #tell(standing: StandingOfAccount, taken: () => void): void {
+  #tell(standing: BalanceSnapshot, taken: () => void): void {
     this.#rows.push({ standing, taken });
     if (this.#isTelling) return;
     this.#isTelling = true;

@@ -12,7 +12,7 @@ import type {
   UsageRecord,
 } from '@gateway/billing/cores';
 import { WALLET_ROW } from '@gateway/metering';
-import type { StandingOfAccount } from '@gateway/contracts/messages';
+import type { BalanceSnapshot } from '@gateway/contracts/messages';
 
 type SettleRequest = Parameters<SettleStore['settle']>[0];
 type SnapshotRequest = Parameters<LoadStore['snapshot']>[0];
@@ -47,7 +47,7 @@ export class MemoryLedger {
   }
 
   /** A credit, or a chargeback when negative. Null: refused. */
-  addEntry(account: string, amountNanoUsd: bigint, id: string): StandingOfAccount | null {
+  addEntry(account: string, amountNanoUsd: bigint, id: string): BalanceSnapshot | null {
     const kind = amountNanoUsd < 0n ? ('chargeback' as const) : ('credit' as const);
     const entry = { account, amountNanoUsd, kind, reason: 'x', reference: id, relatesTo: null, actor: 'operator' };
     const balanceNanoUsd = this.row(account, WALLET_ROW)?.value ?? 0n;

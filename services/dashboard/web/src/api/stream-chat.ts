@@ -1,4 +1,4 @@
-import type { PlaygroundTurn } from '@gateway/contracts/pages';
+import type { PlaygroundRequest } from '@gateway/contracts/pages';
 import { ApiError, send } from './request.js';
 import { readEvents } from './read-events.js';
 
@@ -19,7 +19,7 @@ interface Chunk {
  */
 export async function streamChat(
   account: string,
-  turn: PlaygroundTurn,
+  turn: PlaygroundRequest,
   signal: AbortSignal,
   events: TurnEvents,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import type { PlaygroundTurn } from '@gateway/contracts/pages';
+import type { PlaygroundRequest } from '@gateway/contracts/pages';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { streamChat } from '../../api/stream-chat.js';
@@ -61,7 +61,7 @@ export function useConversation(account: string) {
 }
 
 /** The whole conversation again: the gateway keeps none. Turns that failed are left out. */
-function turnOf(turns: readonly Turn[], question: string, settings: Settings): PlaygroundTurn {
+function turnOf(turns: readonly Turn[], question: string, settings: Settings): PlaygroundRequest {
   const said = turns
     .filter(({ answer }) => answer !== '')
     .flatMap((turn) => [
