@@ -1,7 +1,10 @@
-import { LEDGER_SERVICES, migrateServices, type LedgerService } from '@gateway/setup';
+import { LEDGER_SERVICES, migrateServices, MigrationHistoryError, type LedgerService } from '@gateway/setup';
 import type { Secrets } from './secrets.js';
 
-/** Brings every schema up to date, each with its service's role. Services never migrate. */
+/**
+ * Brings every schema up to date, each with its service's role. Services never migrate.
+ * @throws Error saying `npm run reset` when another version of this program made the database
+ */
 export async function migrateAll(migrationUrl: string, secrets: Secrets, log: (line: string) => void): Promise<void> {
   const applied = await migrateServices({
     migrationUrl,
@@ -16,6 +19,11 @@ export async function migrateAll(migrationUrl: string, secrets: Secrets, log: (l
       warn: (_facts, text) => log(`  ${text}`),
       error: (_facts, text) => log(`  ${text}`),
     },
+  }).catch((error: unknown) => {
+    if (!(error instanceof MigrationHistoryError)) throw error;
+    throw new Error(
+      `${error.message}. Another version made this state: start that version, or delete the state (npm run reset).`,
+    );
   });
   for (const service of LEDGER_SERVICES) {
     const { length } = applied[service];

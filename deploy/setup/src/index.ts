@@ -1,3 +1,4 @@
+export { MigrationHistoryError } from '@gateway/postgres';
 export {
   LEDGER_SERVICES,
   migrateServices,

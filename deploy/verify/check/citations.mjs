@@ -9,10 +9,6 @@ const TEXT = /\.(?:[cm]?[jt]sx?|md|sql|lua|ya?ml|sh|css|html|json)$|^\.ci\/run$/
 /** Written by programs, or by the owners of the contract; and where violations are planted. */
 const NOT_OURS =
   /(?:^|\/)(?:generated|goldens)\/|^package-lock\.json$|^libs\/contracts\/specification\/|^deploy\/verify\/check\/src\/citations\.test\.ts$/;
-/** An applied migration is never changed; these go when the migrations are written anew. */
-const FORMER = new Set(
-  ['0001_ledger.sql', '0002_usage.sql', '0010_chain.sql'].map((name) => `services/billing/migrations/${name}`),
-);
 /** Pages that are cited from the root of the repository. */
 const CITATION = /(?<![\w./-])((?:docs|libs\/contracts\/specification)\/[\w./-]+\.md)(?:#([\w-]+))?/g;
 const LINK = /\]\(([^()\s]+)\)/g;
@@ -55,12 +51,10 @@ export function brokenCitations(files, paths) {
         note(link, problemOf(target, anchor));
       }
     }
-    if (FORMER.has(file)) continue;
     const unlinked = file.endsWith('.md') ? text.replace(/\[[^\]]*\]\([^)]*\)/g, '') : text;
     const flat = unlinked.replace(/\n[ \t]*(?:\*(?!\/)|\/\/|--|#)?[ \t]*/g, ' ');
     for (const form of OLD_FORMS) for (const [cited] of flat.matchAll(form)) note(cited, 'is no link');
   }
-  for (const file of FORMER) if (!paths.has(file)) broken.push(`${file}: is excepted and not there`);
   return broken;
 }
 

@@ -4,6 +4,7 @@ export { dumpSchema } from './dump-schema.js';
 export { isConnectionFault, isDataFault, isValueFault, sqlStateOf } from './faults.js';
 export { type Log } from './log.js';
 export { migrate, type MigrateOptions } from './migrate.js';
+export { MigrationHistoryError } from './migration-files.js';
 export { startOutbox, type Outbox, type OutboxOptions } from './outbox.js';
 export { outboxAges } from './outbox-ages.js';
 export { type OutboxRow } from './outbox-rows.js';

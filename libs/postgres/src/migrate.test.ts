@@ -2,7 +2,15 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { migrationDirectory, recordingLog, startPostgres, testPool, type TestServer } from '../test/database.js';
-import { createDatabaseFromTemplate, databaseUrl, dropDatabase, migrate, onPool, outboxTableSql } from './index.js';
+import {
+  createDatabaseFromTemplate,
+  databaseUrl,
+  dropDatabase,
+  migrate,
+  MigrationHistoryError,
+  onPool,
+  outboxTableSql,
+} from './index.js';
 
 const ROLE = { name: 'gateway_shop', password: "it's a password" };
 const START = 'CREATE TABLE item (id bigint PRIMARY KEY);\nGRANT SELECT, INSERT ON item TO ${role};\n';
@@ -93,7 +101,9 @@ test('refuses an applied file that was changed, and one that is missing', async 
   const directory = migrationDirectory({ '0001_start.sql': START, '0002_more.sql': 'CREATE TABLE more (id int);' });
   await run(directory);
   writeFileSync(join(directory, '0002_more.sql'), 'CREATE TABLE more (id bigint);');
-  await expect(run(directory)).rejects.toThrow('0002_more.sql was changed after it was applied');
+  const changed = run(directory);
+  await expect(changed).rejects.toThrow(MigrationHistoryError);
+  await expect(changed).rejects.toThrow('0002_more.sql was changed after it was applied');
   rmSync(join(directory, '0002_more.sql'));
   await expect(run(directory)).rejects.toThrow('0002_more.sql was applied to this database, but its file is missing');
 });

@@ -32,23 +32,35 @@ export function readMigrationFiles(directory: URL | string): MigrationFile[] {
   });
 }
 
+/** The database was made by other migrations than these, and cannot be brought up to date with them. */
+export class MigrationHistoryError extends Error {}
+
 /**
  * Compares what was applied with the files. Migrations only go forward: an applied file that is gone or was changed, and a
  * new one that sorts before an applied one, are errors.
+ * @throws MigrationHistoryError
  */
 export function checkHistory(files: readonly MigrationFile[], applied: readonly AppliedMigration[]): void {
   const byName = new Map(files.map((file) => [file.name, file]));
   for (const { name, checksum } of applied) {
     const file = byName.get(name);
-    if (!file) throw new Error(`migration ${name} was applied to this database, but its file is missing`);
+    if (!file) {
+      throw new MigrationHistoryError(`migration ${name} was applied to this database, but its file is missing`);
+    }
     if (file.checksum !== checksum) {
-      throw new Error(`migration ${name} was changed after it was applied to this database; write a new migration`);
+      throw new MigrationHistoryError(
+        `migration ${name} was changed after it was applied to this database; write a new migration`,
+      );
     }
   }
   const done = new Set(applied.map(({ name }) => name));
   const last = [...done].sort().at(-1) ?? '';
   const late = files.find(({ name }) => !done.has(name) && name < last);
-  if (late) throw new Error(`migration ${late.name} is new, but ${last} was applied already; give it a higher number`);
+  if (late) {
+    throw new MigrationHistoryError(
+      `migration ${late.name} is new, but ${last} was applied already; give it a higher number`,
+    );
+  }
 }
 
 /** Puts values in the place of `${name}`. Throws when a name is not known. */

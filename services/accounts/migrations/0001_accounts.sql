@@ -1,4 +1,4 @@
--- Users, accounts, members and API keys.
+-- People, accounts, members, API keys, operators, and who did what.
 
 -- People who sign in. An address belongs to one user, however it is written.
 CREATE TABLE users (
@@ -6,22 +6,32 @@ CREATE TABLE users (
   email text NOT NULL CHECK (email = lower(email) AND length(email) BETWEEN 3 AND 320),
   email_verified boolean NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
-  UNIQUE (email)
+  -- PHC string of a scrypt hash. Null: nobody has set one, as for somebody who was invited.
+  password_hash text CHECK (length(password_hash) <= 300 AND password_hash LIKE '$scrypt$%'),
+  -- When the person signed up; null: somebody else made them, or the sign-up is to be kept.
+  signed_up_at timestamptz,
+  UNIQUE (email),
+  -- A password is set by the link in the mail that verifies the address.
+  CONSTRAINT users_password_verified CHECK (email_verified OR password_hash IS NULL)
 );
-GRANT SELECT, INSERT, UPDATE (email_verified) ON users TO ${role};
+CREATE INDEX users_signed_up ON users (signed_up_at) WHERE signed_up_at IS NOT NULL AND NOT email_verified;
+GRANT SELECT, INSERT, UPDATE (email_verified, password_hash, signed_up_at) ON users TO ${role};
 
 -- Customers. Versions of accounts, members and keys grow with each change that admission must know.
 CREATE TABLE accounts (
   id text COLLATE "C" PRIMARY KEY CHECK (id ~ '^acc_[0-9a-f]{32}$'),
   name text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
   type text NOT NULL CHECK (type IN ('personal', 'team')),
-  state text NOT NULL DEFAULT 'active' CHECK (state IN ('active', 'suspended')),
+  state text NOT NULL DEFAULT 'active' CHECK (state IN ('active', 'suspended', 'closed')),
   version bigint NOT NULL DEFAULT 1 CHECK (version > 0),
-  created_at timestamptz NOT NULL DEFAULT now()
+  created_at timestamptz NOT NULL DEFAULT now(),
+  -- A command makes one object, however often it is sent.
+  command uuid UNIQUE
 );
-GRANT SELECT, INSERT (id, name, type), UPDATE (state, version) ON accounts TO ${role};
+GRANT SELECT, INSERT (id, name, type, command), UPDATE (state, version) ON accounts TO ${role};
 
--- Users in accounts.
+-- Users in accounts. A member who left stays as what old keys and the log refer to; the same person can come back as
+-- another member.
 CREATE TABLE members (
   id text COLLATE "C" PRIMARY KEY CHECK (id ~ '^mem_[0-9a-f]{32}$'),
   account text COLLATE "C" NOT NULL REFERENCES accounts,
@@ -30,15 +40,18 @@ CREATE TABLE members (
   cap_nano_usd bigint CHECK (cap_nano_usd BETWEEN 1 AND 9000000000000000),
   version bigint NOT NULL DEFAULT 1 CHECK (version > 0),
   created_at timestamptz NOT NULL DEFAULT now(),
-  UNIQUE (account, user_id),
+  command uuid UNIQUE,
+  deleted_at timestamptz CHECK (deleted_at IS NULL OR role <> 'owner'),
   -- What a key of this account refers to.
   UNIQUE (account, id)
 );
+CREATE UNIQUE INDEX members_account_user ON members (account, user_id) WHERE deleted_at IS NULL;
 CREATE UNIQUE INDEX members_owner ON members (account) WHERE role = 'owner';
 CREATE INDEX members_user ON members (user_id);
-GRANT SELECT, INSERT (id, account, user_id, role, cap_nano_usd), UPDATE (role, cap_nano_usd, version)
-  ON members TO ${role};
+GRANT SELECT, INSERT (id, account, user_id, role, cap_nano_usd, command),
+  UPDATE (role, cap_nano_usd, version, deleted_at) ON members TO ${role};
 
+-- Room in each page: the last use is written again and again, and stands in no index.
 CREATE TABLE api_keys (
   id text COLLATE "C" PRIMARY KEY CHECK (id ~ '^key_[0-9a-f]{32}$'),
   account text COLLATE "C" NOT NULL REFERENCES accounts,
@@ -55,14 +68,135 @@ CREATE TABLE api_keys (
   allowed_models text[] CHECK (cardinality(allowed_models) > 0),
   version bigint NOT NULL DEFAULT 1 CHECK (version > 0),
   created_at timestamptz NOT NULL DEFAULT now(),
+  command uuid UNIQUE,
+  last_used_at timestamptz,
   FOREIGN KEY (account, member) REFERENCES members (account, id)
-);
+) WITH (fillfactor = 80);
 CREATE INDEX api_keys_account ON api_keys (account, id);
-CREATE UNIQUE INDEX api_keys_playground ON api_keys (account) WHERE kind = 'playground';
-GRANT SELECT, INSERT (id, account, member, kind, name, digest, masked_secret, expires_at, cap_nano_usd, allowed_models),
-  UPDATE (digest, masked_secret, state, version) ON api_keys TO ${role};
+CREATE INDEX api_keys_member ON api_keys (member);
+-- Each member has a playground key of their own, so that their cap binds there and their calls are theirs.
+CREATE UNIQUE INDEX api_keys_playground_member ON api_keys (member) WHERE kind = 'playground';
+GRANT SELECT,
+  INSERT (id, account, member, kind, name, digest, masked_secret, expires_at, cap_nano_usd, allowed_models, command),
+  UPDATE (digest, masked_secret, state, version, last_used_at) ON api_keys TO ${role};
 
--- Who did what, for ever. Holds neither secrets nor digests.
+-- Which version of a key a command made. Kept for as long as a command can come again.
+CREATE TABLE key_rotations (
+  command uuid PRIMARY KEY,
+  key text COLLATE "C" NOT NULL REFERENCES api_keys,
+  version bigint NOT NULL CHECK (version > 1),
+  created_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX key_rotations_created_at ON key_rotations (created_at);
+GRANT SELECT, INSERT, DELETE ON key_rotations TO ${role};
+
+CREATE TABLE sessions (
+  -- HMAC-SHA-256 of the cookie's value under the session secret, hexadecimal. The value itself is kept nowhere.
+  digest text COLLATE "C" PRIMARY KEY CHECK (digest ~ '^[0-9a-f]{64}$'),
+  user_id text COLLATE "C" NOT NULL REFERENCES users,
+  created_at timestamptz NOT NULL,
+  seen_at timestamptz NOT NULL
+);
+CREATE INDEX sessions_user ON sessions (user_id, created_at);
+CREATE INDEX sessions_seen_at ON sessions (seen_at);
+GRANT SELECT, INSERT, UPDATE (digest, seen_at), DELETE ON sessions TO ${role};
+
+CREATE TABLE mail_tokens (
+  -- SHA-256 of a token, hexadecimal. The token is only in the mail.
+  digest text COLLATE "C" PRIMARY KEY CHECK (digest ~ '^[0-9a-f]{64}$'),
+  user_id text COLLATE "C" NOT NULL REFERENCES users,
+  kind text NOT NULL CHECK (kind IN ('verify', 'reset', 'invitation')),
+  created_at timestamptz NOT NULL,
+  expires_at timestamptz NOT NULL
+);
+CREATE INDEX mail_tokens_user ON mail_tokens (user_id, kind, created_at);
+CREATE INDEX mail_tokens_expires_at ON mail_tokens (expires_at);
+GRANT SELECT, INSERT, DELETE ON mail_tokens TO ${role};
+
+-- Attempts by what they are counted for. Subjects are spread over a fixed number of slots, so that nobody can fill the
+-- table, and no address or client stands in it.
+CREATE TABLE attempts (
+  kind text NOT NULL CHECK (length(kind) BETWEEN 1 AND 40),
+  slot integer NOT NULL CHECK (slot BETWEEN 0 AND 262143),
+  attempts integer NOT NULL CHECK (attempts >= 0),
+  began_at timestamptz NOT NULL,
+  PRIMARY KEY (kind, slot)
+) WITH (fillfactor = 80);
+CREATE INDEX attempts_began_at ON attempts (began_at);
+GRANT SELECT, INSERT, UPDATE (attempts, began_at), DELETE ON attempts TO ${role};
+
+-- Which slot an attempt is counted in is a secret of this database: by a plain hash everybody could find an address whose attempts
+-- are counted together with somebody else's.
+
+CREATE TABLE attempt_salt (
+  -- One row.
+  id boolean PRIMARY KEY DEFAULT true CHECK (id),
+  salt bytea NOT NULL CHECK (octet_length(salt) = 32)
+);
+-- 244 random bits; a UUID has 122.
+INSERT INTO attempt_salt (salt)
+  VALUES (decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'));
+
+-- One of 2^18 slots. The service has no right to the salt itself. So few bits of the digest are used that nothing of it can be extended,
+-- and no kind has a colon in it.
+CREATE FUNCTION attempt_slot(kind text, subject text) RETURNS integer LANGUAGE sql STABLE SECURITY DEFINER
+  SET search_path = ${schema}, pg_temp AS $$
+  SELECT (get_byte(digest, 0) << 10) | (get_byte(digest, 1) << 2) | (get_byte(digest, 2) >> 6)
+    FROM attempt_salt, sha256(salt || convert_to(kind || ':' || subject, 'UTF8')) AS digest
+$$;
+REVOKE ALL ON FUNCTION attempt_slot(text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION attempt_slot(text, text) TO ${role};
+
+-- Who may use the operator API. A deleted one stays for the log; its name is free again.
+CREATE TABLE operators (
+  id text COLLATE "C" PRIMARY KEY CHECK (id ~ '^opr_[0-9a-f]{32}$'),
+  name text NOT NULL CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}$' AND lower(name) <> 'root'),
+  role text NOT NULL CHECK (role IN ('admin', 'operator', 'finance', 'readonly')),
+  -- HMAC-SHA-256 of the token under the pepper, hexadecimal. The token itself is kept nowhere.
+  digest text COLLATE "C" NOT NULL UNIQUE CHECK (digest ~ '^[0-9a-f]{64}$'),
+  created_by text NOT NULL CHECK (length(created_by) BETWEEN 1 AND 200),
+  created_at timestamptz NOT NULL DEFAULT now(),
+  deleted_at timestamptz,
+  command uuid UNIQUE,
+  -- Null: never. The service sets it when it makes the operator, and never again.
+  expires_at timestamptz
+);
+CREATE UNIQUE INDEX operators_name ON operators (lower(name)) WHERE deleted_at IS NULL;
+GRANT SELECT, INSERT (id, name, role, digest, created_by, command, expires_at),
+  UPDATE (deleted_at) ON operators TO ${role};
+
+CREATE TABLE operator_sessions (
+  -- HMAC-SHA-256 of the cookie's value under the session secret, hexadecimal. The value itself is kept nowhere.
+  digest text COLLATE "C" PRIMARY KEY CHECK (digest ~ '^[0-9a-f]{64}$'),
+  -- Null: the holder of the deployment's own token, who is no row.
+  operator text COLLATE "C" REFERENCES operators,
+  -- HMAC-SHA-256 of the deployment's token that it began with, under the pepper: it ends with that token.
+  root_digest text COLLATE "C" CHECK (root_digest ~ '^[0-9a-f]{64}$'),
+  created_at timestamptz NOT NULL,
+  seen_at timestamptz NOT NULL,
+  CHECK ((operator IS NULL) <> (root_digest IS NULL))
+);
+CREATE INDEX operator_sessions_operator ON operator_sessions (operator, created_at);
+CREATE INDEX operator_sessions_seen_at ON operator_sessions (seen_at);
+GRANT SELECT, INSERT, UPDATE (digest, seen_at), DELETE ON operator_sessions TO ${role};
+
+-- Requests of the operator API that carry an idempotency key, with what they were answered.
+CREATE TABLE idempotency_keys (
+  operator text NOT NULL CHECK (length(operator) BETWEEN 1 AND 200),
+  key text NOT NULL CHECK (length(key) BETWEEN 1 AND 255),
+  fingerprint text COLLATE "C" NOT NULL CHECK (fingerprint ~ '^[0-9a-f]{64}$'),
+  command uuid NOT NULL,
+  status smallint CHECK (status BETWEEN 200 AND 499),
+  body text CHECK (length(body) <= 200000),
+  created_at timestamptz NOT NULL,
+  PRIMARY KEY (operator, key),
+  CHECK ((status IS NULL) = (body IS NULL))
+);
+CREATE INDEX idempotency_keys_created_at ON idempotency_keys (created_at);
+GRANT SELECT, INSERT, UPDATE (fingerprint, command, status, body, created_at), DELETE ON idempotency_keys TO ${role};
+
+-- Who did what, for ever: changes, sign-ins, reads of files and, for 90 days, refused attempts. Holds neither secrets
+-- nor digests. An entry whose personal fields were erased says so; who did what, and when, stays.
 CREATE TABLE audit_log (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at timestamptz NOT NULL DEFAULT now(),
@@ -71,11 +205,34 @@ CREATE TABLE audit_log (
   account text COLLATE "C",
   object_id text COLLATE "C" NOT NULL,
   before jsonb,
-  after jsonb
+  after jsonb,
+  erased_at timestamptz,
+  erased_fields text[],
+  -- `change`; `access`: somebody signed in or out, or read a file; `refused`: attempts that were refused, counted by minute.
+  kind text NOT NULL DEFAULT 'change' CHECK (kind IN ('change', 'access', 'refused')),
+  -- The network of the client: an IPv4 address, or the /64 of an IPv6 address.
+  client text CHECK (length(client) BETWEEN 1 AND 64),
+  agent text CHECK (length(agent) BETWEEN 1 AND 200),
+  request_id text COLLATE "C" CHECK (length(request_id) BETWEEN 1 AND 64),
+  CHECK ((erased_at IS NULL) = (erased_fields IS NULL))
 );
 CREATE INDEX audit_log_account ON audit_log (account, id);
 CREATE INDEX audit_log_object ON audit_log (object_id, id);
-GRANT SELECT, INSERT (actor, action, account, object_id, before, after) ON audit_log TO ${role};
+CREATE INDEX audit_log_kind ON audit_log (kind, id) WHERE kind <> 'change';
+GRANT SELECT, INSERT (actor, action, account, object_id, before, after, kind, client, agent, request_id) ON audit_log TO ${role};
+
+-- Refused attempts are kept for 90 days, everything else for ever. Deletes at most so many; how many went.
+CREATE FUNCTION forget_refused_attempts(most integer) RETURNS integer LANGUAGE sql SECURITY DEFINER
+  SET search_path = ${schema}, pg_temp AS $$
+  WITH gone AS (
+    DELETE FROM audit_log WHERE id IN (
+      SELECT id FROM (SELECT id, at FROM audit_log WHERE kind = 'refused' ORDER BY id LIMIT most) AS oldest
+       WHERE at < now() - interval '90 days')
+    RETURNING 1)
+  SELECT count(*)::integer FROM gone
+$$;
+REVOKE ALL ON FUNCTION forget_refused_attempts(integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION forget_refused_attempts(integer) TO ${role};
 
 -- Changes that admission must have before they are answered.
 CREATE TABLE outbox (
@@ -92,3 +249,129 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_key_id ON outbox (key, id);
 CREATE INDEX outbox_due_at ON outbox (due_at);
 GRANT SELECT, INSERT, UPDATE, DELETE ON outbox TO ${role};
+
+-- Alerts that billing has told: each is mailed once, however often it is told.
+CREATE TABLE mailed_alerts (
+  alert text COLLATE "C" PRIMARY KEY CHECK (length(alert) BETWEEN 1 AND 128),
+  account text COLLATE "C" NOT NULL REFERENCES accounts,
+  taken_at timestamptz NOT NULL DEFAULT now()
+);
+GRANT SELECT, INSERT (alert, account) ON mailed_alerts TO ${role};
+
+-- Mails on their way, one row for each person. A row names the member: address and names are read when it is sent.
+CREATE TABLE mail_outbox (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  topic text NOT NULL,
+  key text NOT NULL,
+  body jsonb NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  -- Not before: the end of the lease of whoever delivers it, or the time of the next attempt.
+  due_at timestamptz NOT NULL DEFAULT now(),
+  claim uuid,
+  created_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+CREATE INDEX mail_outbox_key_id ON mail_outbox (key, id);
+CREATE INDEX mail_outbox_due_at ON mail_outbox (due_at);
+GRANT SELECT, INSERT, UPDATE, DELETE ON mail_outbox TO ${role};
+
+-- Caps on their way to billing. An outbox of its own: billing may be away for long, and changes that wait for admission
+-- must not wait behind that.
+CREATE TABLE billing_outbox (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  topic text NOT NULL,
+  key text NOT NULL,
+  body jsonb NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  -- Not before: the end of the lease of whoever delivers it, or the time of the next attempt.
+  due_at timestamptz NOT NULL DEFAULT now(),
+  claim uuid,
+  created_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+CREATE INDEX billing_outbox_key_id ON billing_outbox (key, id);
+CREATE INDEX billing_outbox_due_at ON billing_outbox (due_at);
+GRANT SELECT, INSERT, UPDATE, DELETE ON billing_outbox TO ${role};
+
+-- Accounts close for ever: what names a person is erased, what happened stays.
+
+CREATE FUNCTION erase_fields(view jsonb, fields text[], put text) RETURNS jsonb LANGUAGE sql IMMUTABLE
+  RETURN view || coalesce(
+    (SELECT jsonb_object_agg(key, to_jsonb(put)) FROM jsonb_each(view) WHERE key = ANY (fields) AND value <> 'null'), '{}');
+
+-- The service has no right to change names, addresses or the log. It may have those of a closed account erased, and only
+-- so: through this function, in the transaction that closes it. Answers how many entries of the log it erased from.
+CREATE FUNCTION erase_closed_account(closed text) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path = ${schema}, pg_temp AS $$
+DECLARE
+  put CONSTANT text := 'erased';
+  fields CONSTANT text[] := ARRAY['name', 'email'];
+  person text;
+  nobody text;
+  entries bigint;
+BEGIN
+  IF NOT EXISTS (SELECT FROM accounts WHERE id = closed AND state = 'closed') THEN
+    RAISE EXCEPTION 'account % is not closed', closed USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  UPDATE accounts SET name = put WHERE id = closed;
+  UPDATE api_keys SET name = put WHERE account = closed;
+  FOR person IN SELECT DISTINCT user_id FROM members WHERE account = closed ORDER BY 1 LOOP
+    -- Whoever makes this person a member of another account at this moment is waited for, or waits and finds nobody.
+    PERFORM FROM users WHERE id = person FOR UPDATE;
+    IF EXISTS (SELECT FROM members other WHERE other.user_id = person AND other.account <> closed
+                  AND other.deleted_at IS NULL) THEN
+      -- The address is still that of other accounts: here its place is taken by nobody.
+      nobody := 'usr_' || replace(gen_random_uuid()::text, '-', '');
+      INSERT INTO users (id, email, email_verified) VALUES (nobody, put || ':' || nobody, false);
+      UPDATE members SET user_id = nobody WHERE account = closed AND user_id = person;
+    ELSE
+      -- No address: nobody can be made a member by it.
+      UPDATE users SET email = put || ':' || id, email_verified = false, password_hash = NULL WHERE id = person;
+      DELETE FROM sessions WHERE user_id = person;
+      DELETE FROM mail_tokens WHERE user_id = person;
+      UPDATE audit_log SET client = NULL, agent = NULL
+       WHERE object_id = person AND (client IS NOT NULL OR agent IS NOT NULL);
+    END IF;
+  END LOOP;
+  UPDATE audit_log
+     SET before = erase_fields(before, fields, put), after = erase_fields(after, fields, put),
+         erased_at = now(), erased_fields = fields
+   WHERE account = closed AND (jsonb_exists_any(before, fields) OR jsonb_exists_any(after, fields));
+  GET DIAGNOSTICS entries = ROW_COUNT;
+  RETURN entries;
+END $$;
+REVOKE ALL ON FUNCTION erase_closed_account(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION erase_closed_account(text) TO ${role};
+
+-- Deletes somebody who signed up more than seven days ago and never verified the address, with the account of that sign-up and what
+-- the log says of it. The service has no right to do that to anybody else: who belongs to another account, whose account has a key
+-- or an alert, or was changed by somebody else, stays and is not asked for again. False: nothing was deleted.
+CREATE FUNCTION forget_sign_up(person text) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path = ${schema}, pg_temp AS $$
+DECLARE
+  own text;
+BEGIN
+  PERFORM FROM users
+    WHERE id = person AND signed_up_at < now() - interval '7 days' AND NOT email_verified FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  SELECT min(account) INTO own FROM members WHERE user_id = person HAVING count(*) = 1;
+  PERFORM FROM accounts WHERE id = own FOR UPDATE;
+  IF own IS NULL
+      OR NOT EXISTS (SELECT FROM audit_log WHERE account = own AND action = 'sign_up' AND actor = 'user:' || person)
+      OR EXISTS (SELECT FROM audit_log WHERE account = own AND actor <> 'user:' || person)
+      OR EXISTS (SELECT FROM members WHERE account = own AND user_id <> person)
+      OR EXISTS (SELECT FROM api_keys WHERE account = own)
+      OR EXISTS (SELECT FROM mailed_alerts WHERE account = own) THEN
+    UPDATE users SET signed_up_at = NULL WHERE id = person;
+    RETURN false;
+  END IF;
+  DELETE FROM sessions WHERE user_id = person;
+  DELETE FROM mail_tokens WHERE user_id = person;
+  DELETE FROM members WHERE account = own;
+  DELETE FROM accounts WHERE id = own;
+  DELETE FROM users WHERE id = person;
+  DELETE FROM audit_log WHERE account = own OR (object_id = person AND account IS NULL);
+  RETURN true;
+END $$;
+REVOKE ALL ON FUNCTION forget_sign_up(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION forget_sign_up(text) TO ${role};

@@ -17,9 +17,14 @@ CREATE TABLE accounts (
   version bigint NOT NULL DEFAULT 0 CHECK (version >= 0),
   -- The version at which the terms (plan, subscription, limits) last changed.
   terms_version bigint NOT NULL DEFAULT 0 CHECK (terms_version BETWEEN 0 AND version),
-  created_at timestamptz NOT NULL DEFAULT now()
+  created_at timestamptz NOT NULL DEFAULT now(),
+  -- Grows with each change of a cap of the account's keys and members: together with terms_version it says which limits
+  -- of an account are known already.
+  caps_version bigint NOT NULL DEFAULT 0 CHECK (caps_version >= 0),
+  -- Final: no credit and no subscription any more. The ledger of the account stays, and late calls still settle.
+  closed_at timestamptz
 ) WITH (fillfactor = 70);
-GRANT SELECT, INSERT (account), UPDATE (version, terms_version) ON accounts TO ${role};
+GRANT SELECT, INSERT (account), UPDATE (version, terms_version, caps_version, closed_at) ON accounts TO ${role};
 
 -- Projections: balances and counters by name (wallet, km:, mm:, w:, al:), written in the transaction of their entries.
 CREATE TABLE standing_rows (
@@ -32,7 +37,7 @@ CREATE TABLE standing_rows (
 GRANT SELECT, INSERT, UPDATE (value, version) ON standing_rows TO ${role};
 
 -- Big tables are split by the month of the time inside the UUIDv7 that is their key: never by a clock, so that a
--- redelivery at midnight meets the row of the first delivery (money and failure, rule 16).
+-- redelivery at midnight meets the row of the first delivery (docs/protocol.md#r16).
 
 CREATE TABLE ledger_transactions (
   id uuid NOT NULL,
@@ -47,6 +52,8 @@ CREATE TABLE ledger_transactions (
   PRIMARY KEY (id)
 ) PARTITION BY RANGE (id);
 CREATE INDEX ledger_transactions_account ON ledger_transactions (account, id);
+-- So few that no charge has an entry in it.
+CREATE INDEX ledger_transactions_not_usage ON ledger_transactions (account, id) WHERE kind <> 'usage';
 GRANT SELECT, INSERT (id, kind, account, request_id, corrects) ON ledger_transactions TO ${role};
 
 CREATE TABLE ledger_entries (
@@ -54,8 +61,13 @@ CREATE TABLE ledger_entries (
   -- 1, 2, 3, … within the transaction.
   ordinal smallint NOT NULL CHECK (ordinal > 0),
   ledger_account text COLLATE "C" NOT NULL CHECK (
-    ledger_account IN ('revenue:wallet', 'revenue:plan', 'funding', 'adjustment', 'cost')
-    OR ledger_account ~ '^(wallet:[^:]+|plan:[^:]+:[^:]+|provider-cost:[^:]+)$'
+    CASE split_part(ledger_account, ':', 1)
+      WHEN 'wallet' THEN ledger_account LIKE 'wallet:_%' AND ledger_account NOT LIKE 'wallet:%:%'
+      WHEN 'revenue' THEN ledger_account IN ('revenue:wallet', 'revenue:plan')
+      WHEN 'plan' THEN ledger_account LIKE 'plan:_%:_%' AND ledger_account NOT LIKE 'plan:%:%:%' AND ledger_account NOT LIKE 'plan::%'
+      WHEN 'provider-cost' THEN ledger_account LIKE 'provider-cost:_%' AND ledger_account NOT LIKE 'provider-cost:%:%'
+      ELSE ledger_account IN ('funding', 'adjustment', 'cost')
+    END
   ),
   amount_nano_usd bigint NOT NULL
     CHECK (amount_nano_usd <> 0 AND amount_nano_usd BETWEEN -9000000000000000 AND 9000000000000000),
@@ -78,6 +90,7 @@ CREATE TABLE wallet_entries (
   posted_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX wallet_entries_account ON wallet_entries (account, transaction_id);
+CREATE INDEX wallet_entries_relates_to ON wallet_entries (relates_to) WHERE relates_to IS NOT NULL;
 GRANT SELECT,
   INSERT (reference, transaction_id, account, kind, amount_nano_usd, balance_nano_usd, reason, relates_to, actor)
   ON wallet_entries TO ${role};
@@ -102,37 +115,649 @@ CREATE TRIGGER no_truncate BEFORE TRUNCATE ON ledger_transactions EXECUTE FUNCTI
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON ledger_entries EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON wallet_entries EXECUTE FUNCTION refuse_change();
 
--- All entries of a ledger transaction come in one statement of the database transaction that wrote its head: their
--- ordinals are 1 to n, so that a second statement meets the first one's primary key.
-CREATE FUNCTION check_added_entries() RETURNS trigger LANGUAGE plpgsql SET search_path = ${schema}, pg_temp AS $$
+-- Ledger transactions are posted in one statement, heads and entries together, and checked as one set at its end. Nothing
+-- can be added later: a whole set of entries begins with ordinal 1, which a head that has entries has already.
+
+CREATE FUNCTION check_added_entries() RETURNS trigger LANGUAGE plpgsql
+  -- A set of thousands against millions: never by reading all of them, whatever was planned for the first set.
+  SET search_path = ${schema}, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  late uuid;
+  wrong record;
 BEGIN
-  SELECT added.transaction_id INTO late
-    FROM (SELECT transaction_id, count(*) AS entries, max(ordinal) AS last FROM added_entries GROUP BY 1) added
+  SELECT added.*, head.posted_by IS DISTINCT FROM pg_current_xact_id() OR added.entries <> added.last AS apart INTO wrong
+    FROM (SELECT transaction_id, count(*) AS entries, max(ordinal) AS last, sum(amount_nano_usd) AS total
+            FROM added_entries GROUP BY 1) added
     LEFT JOIN ledger_transactions head ON head.id = added.transaction_id
    WHERE head.posted_by IS DISTINCT FROM pg_current_xact_id() OR added.entries <> added.last
+      OR added.entries < 2 OR added.total <> 0
    LIMIT 1;
-  IF FOUND THEN
-    RAISE EXCEPTION 'entries of ledger transaction % do not come whole and with it', late
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  IF wrong.apart THEN
+    RAISE EXCEPTION 'entries of ledger transaction % do not come whole and with it', wrong.transaction_id
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
-  RETURN NULL;
+  RAISE EXCEPTION 'ledger transaction % has % entries that sum to %', wrong.transaction_id, wrong.entries, wrong.total
+    USING ERRCODE = 'integrity_constraint_violation';
 END $$;
 CREATE TRIGGER whole_and_in_time AFTER INSERT ON ledger_entries
   REFERENCING NEW TABLE AS added_entries FOR EACH STATEMENT EXECUTE FUNCTION check_added_entries();
 
-CREATE FUNCTION check_balance() RETURNS trigger LANGUAGE plpgsql SET search_path = ${schema}, pg_temp AS $$
+-- Entries come whole or not at all, so one with ordinal 2 stands for all of them.
+CREATE FUNCTION check_added_heads() RETURNS trigger LANGUAGE plpgsql
+  SET search_path = ${schema}, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  entries bigint;
-  total numeric;
+  bare uuid;
 BEGIN
-  SELECT count(*), sum(amount_nano_usd) INTO entries, total FROM ledger_entries WHERE transaction_id = NEW.id;
-  IF entries < 2 OR total <> 0 THEN
-    RAISE EXCEPTION 'ledger transaction % has % entries that sum to %', NEW.id, entries, coalesce(total, 0)
+  SELECT head.id INTO bare
+    FROM added_heads head LEFT JOIN ledger_entries entry ON entry.transaction_id = head.id AND entry.ordinal = 2
+   WHERE entry.ordinal IS NULL LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'ledger transaction % has no entries that sum to 0 in the statement of its head', bare
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   RETURN NULL;
 END $$;
-CREATE CONSTRAINT TRIGGER balanced AFTER INSERT ON ledger_transactions
-  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_balance();
+CREATE TRIGGER balanced AFTER INSERT ON ledger_transactions
+  REFERENCING NEW TABLE AS added_heads FOR EACH STATEMENT EXECUTE FUNCTION check_added_heads();
+
+-- The hash chain over ledger transactions.
+
+-- One chain for each shard of accounts, so that the workers of different shards never wait for each other. Every database
+-- transaction that posts appends one block to each chain that it touches, under the lock of the chain's head.
+CREATE TABLE chain_heads (
+  chain smallint PRIMARY KEY CHECK (chain >= 0),
+  -- Blocks so far.
+  number bigint NOT NULL DEFAULT 0 CHECK (number >= 0),
+  -- The link of the last transaction of the last block.
+  link bytea NOT NULL CHECK (length(link) = 32)
+) WITH (fillfactor = 10);
+-- As many as there are shards (contracts). The first link is of the chain's own name.
+INSERT INTO chain_heads (chain, link)
+  SELECT chain, sha256(convert_to('chain ' || chain, 'UTF8')) FROM generate_series(0, 3) AS chain;
+GRANT SELECT, UPDATE (number, link) ON chain_heads TO ${role};
+
+CREATE TABLE chain_blocks (
+  chain smallint NOT NULL CHECK (chain >= 0),
+  -- 1, 2, 3, … within the chain.
+  number bigint NOT NULL CHECK (number > 0),
+  -- 48 bytes for each ledger transaction, in the order of the chain: its id and its link.
+  members bytea NOT NULL CHECK (length(members) > 0 AND length(members) % 48 = 0),
+  posted_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (chain, number)
+);
+-- Hashes do not compress.
+ALTER TABLE chain_blocks ALTER COLUMN members SET STORAGE EXTERNAL;
+GRANT SELECT, INSERT (chain, number, members) ON chain_blocks TO ${role};
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON chain_blocks FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON chain_blocks EXECUTE FUNCTION refuse_change();
+
+-- A block is the next one of its chain: a second writer of a number meets the primary key, a gap meets this.
+CREATE FUNCTION check_next_block() RETURNS trigger LANGUAGE plpgsql SET search_path = ${schema}, pg_temp AS $$
+BEGIN
+  IF NEW.number > 1 AND NOT EXISTS (SELECT FROM chain_blocks WHERE chain = NEW.chain AND number = NEW.number - 1) THEN
+    RAISE EXCEPTION 'block % of chain % does not follow a block', NEW.number, NEW.chain
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER next_block BEFORE INSERT ON chain_blocks FOR EACH ROW EXECUTE FUNCTION check_next_block();
+
+-- One row: ledger transactions that were posted before there were chains stand in none of them.
+CREATE TABLE chain_start (
+  only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  earlier_transactions bigint NOT NULL
+);
+INSERT INTO chain_start (earlier_transactions) VALUES (0);
+GRANT SELECT ON chain_start TO ${role};
+
+-- For the command that declares a copy of the ledger, restored from a backup, to be the ledger (docs/protocol.md#r17): the only
+-- right to change this row.
+CREATE FUNCTION begin_incarnation() RETURNS text LANGUAGE sql SECURITY DEFINER SET search_path = ${schema}, pg_temp
+  AS $$ UPDATE ledger_state SET incarnation = gen_random_uuid()::text RETURNING incarnation $$;
+REVOKE ALL ON FUNCTION begin_incarnation() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION begin_incarnation() TO ${role};
+
+-- Usage: one record per request id, and how far the stream is settled.
+
+-- Inbox and record in one: (id, rank, content_hash) decides what a delivery means.
+CREATE TABLE usage_records (
+  id uuid NOT NULL,
+  rank smallint NOT NULL CHECK (rank IN (1, 2)),
+  content_hash bytea NOT NULL CHECK (length(content_hash) = 32),
+  account text COLLATE "C" NOT NULL,
+  key_id text NOT NULL,
+  member_id text NOT NULL,
+  model_id text NOT NULL,
+  source_id text,
+  endpoint text,
+  streamed boolean NOT NULL,
+  outcome text NOT NULL CHECK (outcome IN ('settled', 'voided', 'expired')),
+  evidence text NOT NULL CHECK (evidence IN ('reported', 'estimated', 'none')),
+  status smallint,
+  started_at timestamptz NOT NULL,
+  first_byte_at timestamptz,
+  ended_at timestamptz NOT NULL,
+  input_tokens bigint,
+  cached_input_tokens bigint,
+  cache_write_tokens bigint,
+  cache_write_1h_tokens bigint,
+  output_tokens bigint,
+  price_version text,
+  charged_nano_usd bigint NOT NULL CHECK (charged_nano_usd >= 0),
+  plan_nano_usd bigint NOT NULL CHECK (plan_nano_usd >= 0),
+  wallet_nano_usd bigint NOT NULL CHECK (wallet_nano_usd >= 0),
+  -- What the providers charge for all attempts; null while it is unknown.
+  cost_nano_usd bigint CHECK (cost_nano_usd >= 0),
+  -- What admission fixed: the funding, and the periods and rows that the call counts in.
+  admitted_at timestamptz NOT NULL,
+  worst_nano_usd bigint NOT NULL,
+  plan_max_nano_usd bigint NOT NULL,
+  -- Null: wallet-funded, without bound.
+  wallet_max_nano_usd bigint,
+  month text NOT NULL,
+  session_start_ms bigint,
+  week_start_ms bigint,
+  subscription_period text,
+  -- `<type>/<unit>` of each window that the call counts in.
+  windows text[] NOT NULL,
+  allotment text CHECK (allotment IN ('usd', 'requests')),
+  attempts jsonb NOT NULL,
+  recorded_at timestamptz NOT NULL DEFAULT now(),
+  CHECK (charged_nano_usd = plan_nano_usd + wallet_nano_usd),
+  CHECK (outcome = 'settled' OR charged_nano_usd = 0),
+  CHECK ((outcome = 'expired') = (rank = 1)),
+  PRIMARY KEY (id)
+) PARTITION BY RANGE (id);
+CREATE INDEX usage_records_account ON usage_records (account, id);
+-- So few that no settled call has an entry in it.
+CREATE INDEX usage_records_unsettled ON usage_records (account, outcome, id) WHERE outcome <> 'settled';
+GRANT SELECT, INSERT, UPDATE ON usage_records TO ${role};
+
+-- A record is only ever replaced by one of a higher rank.
+CREATE FUNCTION check_record_change() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF NEW.id = OLD.id AND NEW.account = OLD.account AND NEW.rank > OLD.rank THEN RETURN NEW; END IF;
+  RAISE EXCEPTION 'usage record % is only replaced by a higher rank', OLD.id
+    USING ERRCODE = 'integrity_constraint_violation';
+END $$;
+CREATE TRIGGER higher_rank_only BEFORE UPDATE ON usage_records FOR EACH ROW EXECUTE FUNCTION check_record_change();
+CREATE TRIGGER no_delete BEFORE DELETE ON usage_records FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON usage_records EXECUTE FUNCTION refuse_change();
+
+-- Events that could not become a record, for a person to look at. The hash keeps a redelivery from adding another row.
+CREATE TABLE set_aside_events (
+  content_hash bytea PRIMARY KEY CHECK (length(content_hash) = 32),
+  request_id uuid,
+  account text COLLATE "C",
+  shard smallint NOT NULL,
+  stream_sequence bigint NOT NULL,
+  reason text NOT NULL,
+  detail text NOT NULL,
+  event bytea NOT NULL,
+  set_aside_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX set_aside_events_request ON set_aside_events (request_id);
+GRANT SELECT, INSERT ON set_aside_events TO ${role};
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON set_aside_events FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON set_aside_events EXECUTE FUNCTION refuse_change();
+
+-- When an event that was set aside was tried again, and what became of it.
+CREATE TABLE set_aside_replays (
+  content_hash bytea NOT NULL REFERENCES set_aside_events,
+  replayed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  actor text NOT NULL CHECK (length(actor) BETWEEN 1 AND 200),
+  -- One for each event of it.
+  outcomes text[] NOT NULL,
+  -- Nothing of it is set aside any more.
+  resolved boolean NOT NULL,
+  PRIMARY KEY (content_hash, replayed_at)
+);
+GRANT SELECT, INSERT (content_hash, actor, outcomes, resolved) ON set_aside_replays TO ${role};
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON set_aside_replays FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON set_aside_replays EXECUTE FUNCTION refuse_change();
+
+-- Stream messages whose events are settled, above the floor; rows at or below it are deleted. The time is part of the
+-- key, so that messages of a stream that was lost and made anew are not taken for those of the old one.
+CREATE TABLE applied_messages (
+  sequence bigint NOT NULL CHECK (sequence > 0),
+  stored_at timestamptz NOT NULL,
+  shard smallint NOT NULL,
+  PRIMARY KEY (sequence, stored_at)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+GRANT SELECT, INSERT, DELETE ON applied_messages TO ${role};
+
+-- One row: every message up to the floor is settled.
+CREATE TABLE stream_progress (
+  only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  floor_sequence bigint NOT NULL DEFAULT 0 CHECK (floor_sequence >= 0),
+  -- The latest time at which a message up to the floor was stored.
+  floor_stored_at timestamptz NOT NULL DEFAULT to_timestamp(0),
+  -- Messages stored earlier belong to a stream that is no more.
+  stream_since timestamptz NOT NULL DEFAULT to_timestamp(0)
+) WITH (fillfactor = 10);
+INSERT INTO stream_progress DEFAULT VALUES;
+GRANT SELECT, UPDATE ON stream_progress TO ${role};
+
+-- What was settled when: the stream is trimmed up to a mark that is older than the replay reserve.
+CREATE TABLE stream_marks (
+  marked_at timestamptz PRIMARY KEY DEFAULT now(),
+  sequence bigint NOT NULL CHECK (sequence >= 0)
+);
+GRANT SELECT, INSERT, DELETE ON stream_marks TO ${role};
+
+-- Who works on a shard, and when it last said so: a holder that hangs loses its session, and so the shard's lock.
+CREATE TABLE shard_holders (
+  shard smallint PRIMARY KEY CHECK (shard >= 0),
+  backend_pid integer NOT NULL,
+  backend_started_at timestamptz NOT NULL,
+  seen_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 10);
+GRANT SELECT, INSERT, UPDATE, DELETE ON shard_holders TO ${role};
+
+-- Sums of the settled records by the hour (UTC) inside their ids, written in the transaction of the records. A record counts
+-- once and for ever: only records that are not settled give way to others.
+CREATE TABLE usage_hours (
+  account text COLLATE "C" NOT NULL,
+  -- Start of the hour, epoch milliseconds.
+  hour_ms bigint NOT NULL CHECK (hour_ms % 3600000 = 0),
+  key_id text COLLATE "C" NOT NULL,
+  member_id text COLLATE "C" NOT NULL,
+  model_id text COLLATE "C" NOT NULL,
+  calls bigint NOT NULL CHECK (calls > 0),
+  input_tokens bigint NOT NULL,
+  cached_input_tokens bigint NOT NULL,
+  -- Of both kinds.
+  cache_write_tokens bigint NOT NULL,
+  output_tokens bigint NOT NULL,
+  plan_nano_usd bigint NOT NULL CHECK (plan_nano_usd >= 0),
+  wallet_nano_usd bigint NOT NULL CHECK (wallet_nano_usd >= 0),
+  -- Of the calls, those whose wallet paid: what a statement counts as transactions. An hour is to be believed only where
+  -- as many were counted as there are: billing of a release before adds calls and counts none of them.
+  wallet_calls bigint NOT NULL DEFAULT 0,
+  counted_calls bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (account, hour_ms, key_id, member_id, model_id)
+) WITH (fillfactor = 70);
+GRANT SELECT, INSERT,
+  UPDATE (calls, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, plan_nano_usd, wallet_nano_usd,
+          wallet_calls, counted_calls)
+  ON usage_hours TO ${role};
+
+-- Partitions are made ahead by the service through this function; it has no right of its own to make tables.
+CREATE FUNCTION uuid_floor(epoch_ms bigint) RETURNS uuid LANGUAGE sql IMMUTABLE STRICT
+  RETURN (lpad(to_hex(epoch_ms), 12, '0') || repeat('0', 20))::uuid;
+
+-- Triggers of a parent do not see who names a partition: the partitions of the ledger have their own.
+CREATE FUNCTION guard_month(parent text, part text) RETURNS void LANGUAGE plpgsql SET search_path = ${schema}, pg_temp AS $$
+BEGIN
+  IF parent = 'ledger_transactions' THEN
+    EXECUTE format('CREATE TRIGGER balanced AFTER INSERT ON %I REFERENCING NEW TABLE AS added_heads
+                      FOR EACH STATEMENT EXECUTE FUNCTION check_added_heads()', part);
+  ELSIF parent = 'ledger_entries' THEN
+    EXECUTE format('CREATE TRIGGER whole_and_in_time AFTER INSERT ON %I REFERENCING NEW TABLE AS added_entries
+                      FOR EACH STATEMENT EXECUTE FUNCTION check_added_entries()', part);
+  END IF;
+END $$;
+REVOKE ALL ON FUNCTION guard_month(text, text) FROM PUBLIC;
+
+-- False: the month was dropped or lies too far ahead to be real.
+CREATE FUNCTION ensure_month(month_start date) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path = ${schema}, pg_temp AS $$
+DECLARE
+  -- Far enough for any test clock, near enough that a garbled id makes no table.
+  last_month CONSTANT date := date_trunc('month', now() + interval '10 years')::date;
+  lower_id CONSTANT uuid := uuid_floor((extract(epoch FROM month_start::timestamp) * 1000)::bigint);
+  upper_id CONSTANT uuid := uuid_floor((extract(epoch FROM month_start::timestamp + interval '1 month') * 1000)::bigint);
+  parent text;
+  part text;
+BEGIN
+  IF month_start <> date_trunc('month', month_start)::date
+     OR month_start < (SELECT first_month FROM ledger_state) OR month_start > last_month THEN
+    RETURN false;
+  END IF;
+  PERFORM pg_advisory_xact_lock(hashtextextended('ensure_month ${schema}', 0));
+  FOREACH parent IN ARRAY ARRAY['ledger_transactions', 'ledger_entries', 'usage_records'] LOOP
+    part := parent || '_' || to_char(month_start, 'YYYY_MM');
+    CONTINUE WHEN EXISTS (
+      SELECT FROM pg_catalog.pg_class WHERE relname = part AND relnamespace = '${schema}'::regnamespace
+    );
+    -- Made apart and attached: making it as a partition at once would lock out every reader of the parent.
+    EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', part, parent);
+    EXECUTE format('CREATE TRIGGER no_truncate BEFORE TRUNCATE ON %I EXECUTE FUNCTION refuse_change()', part);
+    PERFORM guard_month(parent, part);
+    EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, part, lower_id, upper_id);
+  END LOOP;
+  RETURN true;
+END $$;
+REVOKE ALL ON FUNCTION ensure_month(date) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ensure_month(date) TO ${role};
+
+-- Plans are immutable versions; a subscription period keeps the version that it began with.
+
+CREATE TABLE plans (
+  id text COLLATE "C" PRIMARY KEY,
+  -- The version that new subscription periods get.
+  current_version integer NOT NULL CHECK (current_version > 0),
+  deleted_at timestamptz
+);
+GRANT SELECT, INSERT, UPDATE (current_version, deleted_at) ON plans TO ${role};
+
+CREATE TABLE plan_versions (
+  plan_id text COLLATE "C" NOT NULL,
+  version integer NOT NULL CHECK (version > 0),
+  spec jsonb NOT NULL,
+  created_by text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (plan_id, version)
+);
+GRANT SELECT, INSERT ON plan_versions TO ${role};
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON plan_versions FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON plan_versions EXECUTE FUNCTION refuse_change();
+-- Deferred, so that a plan and its first version can be written in either order.
+ALTER TABLE plans ADD FOREIGN KEY (id, current_version) REFERENCES plan_versions (plan_id, version)
+  DEFERRABLE INITIALLY DEFERRED;
+
+CREATE TABLE subscription_periods (
+  -- Stands in row names and in ledger accounts: no colon.
+  id text COLLATE "C" PRIMARY KEY CHECK (id ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$'),
+  account text COLLATE "C" NOT NULL REFERENCES accounts,
+  plan_id text COLLATE "C" NOT NULL,
+  plan_version integer NOT NULL,
+  period_start timestamptz NOT NULL,
+  period_end timestamptz NOT NULL CHECK (period_end > period_start),
+  renews boolean NOT NULL,
+  -- Ended before its time: by an operator, or because another period took its place.
+  ended_at timestamptz,
+  created_by text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  -- The day of the month on which a period of whole months begins and ends; in shorter months their last day. A renewal
+  -- has that of the period it was made of. Null: what start and end show.
+  anchor_day smallint CHECK (anchor_day BETWEEN 1 AND 31),
+  -- The period that this one was made of, because that one renews.
+  renewal_of text COLLATE "C" REFERENCES subscription_periods,
+  FOREIGN KEY (plan_id, plan_version) REFERENCES plan_versions (plan_id, version)
+);
+CREATE INDEX subscription_periods_account ON subscription_periods (account, period_start);
+-- Makes a renewal happen once, whoever writes it.
+CREATE UNIQUE INDEX subscription_periods_start ON subscription_periods (account, period_start) WHERE ended_at IS NULL;
+CREATE INDEX subscription_periods_plan ON subscription_periods (plan_id, period_end) WHERE ended_at IS NULL;
+CREATE INDEX subscription_periods_plan_start ON subscription_periods (plan_id, period_start, account) WHERE ended_at IS NULL;
+GRANT SELECT, INSERT, UPDATE (plan_id, plan_version, period_end, renews, ended_at, anchor_day)
+  ON subscription_periods TO ${role};
+
+-- When an account's terms change by themselves, or its subscription is to be renewed: one row for each account that waits
+-- for something.
+CREATE TABLE subscription_timers (
+  account text COLLATE "C" PRIMARY KEY REFERENCES accounts,
+  due_at timestamptz NOT NULL,
+  -- The period that admission was told of last; null: none.
+  told_period text COLLATE "C",
+  -- The period that follows, as admission was told of it last, so that it goes from one to the next by its own time;
+  -- null: none.
+  told_next text COLLATE "C"
+);
+CREATE INDEX subscription_timers_due_at ON subscription_timers (due_at);
+GRANT SELECT, INSERT, UPDATE, DELETE ON subscription_timers TO ${role};
+
+-- Plans with a new version: the periods to come are told anew, in the order of their start and account.
+CREATE TABLE plan_refreshes (
+  plan_id text COLLATE "C" PRIMARY KEY,
+  -- The last one that was gone through.
+  after_start timestamptz NOT NULL,
+  after_account text COLLATE "C" NOT NULL
+);
+GRANT SELECT, INSERT, UPDATE, DELETE ON plan_refreshes TO ${role};
+
+-- Limits of one account that stand in place of its plan's or the defaults; null: not overridden.
+CREATE TABLE account_limits (
+  account text COLLATE "C" PRIMARY KEY REFERENCES accounts,
+  requests_per_minute integer CHECK (requests_per_minute > 0),
+  concurrency integer CHECK (concurrency > 0),
+  active_keys_max integer CHECK (active_keys_max > 0),
+  changed_by text NOT NULL,
+  changed_at timestamptz NOT NULL DEFAULT now()
+);
+GRANT SELECT, INSERT, UPDATE ON account_limits TO ${role};
+
+-- One row for each change by an operator (and each renewal), written in its transaction. Before and after are views: they
+-- hold no secrets.
+CREATE TABLE changes (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at timestamptz NOT NULL DEFAULT now(),
+  actor text NOT NULL,
+  action text NOT NULL,
+  account text COLLATE "C",
+  object_id text COLLATE "C" NOT NULL,
+  before jsonb,
+  after jsonb
+);
+CREATE INDEX changes_account ON changes (account, id);
+CREATE INDEX changes_object_id ON changes (object_id, id);
+GRANT SELECT, INSERT (actor, action, account, object_id, before, after) ON changes TO ${role};
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON changes EXECUTE FUNCTION refuse_change();
+
+-- A mirror of the monthly caps that accounts keeps. Admission enforces them; here they are limits of alerts.
+CREATE TABLE spend_caps (
+  account text COLLATE "C" NOT NULL REFERENCES accounts,
+  kind text COLLATE "C" NOT NULL CHECK (kind IN ('key', 'member')),
+  id text COLLATE "C" NOT NULL CHECK (length(id) BETWEEN 1 AND 128),
+  -- Null: none any more.
+  cap_nano_usd bigint CHECK (cap_nano_usd >= 0),
+  version bigint NOT NULL CHECK (version >= 0),
+  PRIMARY KEY (account, kind, id)
+);
+GRANT SELECT, INSERT, UPDATE (cap_nano_usd, version) ON spend_caps TO ${role};
+
+-- The primary key makes an alert happen once, whoever raises it. Subject and period are the two parts of the name of the
+-- standing row that reached the threshold.
+CREATE TABLE alerts (
+  account text COLLATE "C" NOT NULL REFERENCES accounts,
+  subject text COLLATE "C" NOT NULL CHECK (subject ~ '^(w|km|mm):'),
+  period text COLLATE "C" NOT NULL,
+  threshold smallint NOT NULL CHECK (threshold IN (50, 75, 90, 100)),
+  id uuid NOT NULL DEFAULT gen_random_uuid() UNIQUE,
+  -- The order in which they are listed.
+  number bigint GENERATED ALWAYS AS IDENTITY,
+  -- Of the moment in which it was raised: nano-USD, or calls for a window of requests.
+  limit_value bigint NOT NULL CHECK (limit_value >= 0),
+  used_value bigint NOT NULL,
+  period_start timestamptz NOT NULL,
+  period_end timestamptz NOT NULL CHECK (period_end > period_start),
+  raised_at timestamptz NOT NULL DEFAULT now(),
+  CHECK (used_value::numeric * 100 >= limit_value::numeric * threshold),
+  PRIMARY KEY (account, subject, period, threshold)
+);
+CREATE INDEX alerts_account_number ON alerts (account, number);
+GRANT SELECT, INSERT (account, subject, period, threshold, limit_value, used_value, period_start, period_end)
+  ON alerts TO ${role};
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON alerts FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON alerts EXECUTE FUNCTION refuse_change();
+
+-- Where an account's events are posted to.
+CREATE TABLE webhooks (
+  account text COLLATE "C" PRIMARY KEY REFERENCES accounts,
+  url text NOT NULL CHECK (length(url) BETWEEN 1 AND 2000),
+  enabled boolean NOT NULL,
+  -- The signing secret under GATEWAY_CREDENTIALS_KEY, context webhook:<account>.
+  sealed_secret text NOT NULL,
+  -- The command of the last rotation: a repeated one changes nothing.
+  rotated_by uuid,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  changed_at timestamptz NOT NULL DEFAULT now()
+);
+GRANT SELECT, INSERT, UPDATE, DELETE ON webhooks TO ${role};
+
+-- Events on their way to webhooks, and what became of them; old ones are deleted.
+CREATE TABLE webhook_deliveries (
+  -- The alert's id is the event's.
+  event uuid PRIMARY KEY,
+  account text COLLATE "C" NOT NULL,
+  number bigint GENERATED ALWAYS AS IDENTITY,
+  state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'delivered', 'failed', 'dropped')),
+  attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+  -- The newest last.
+  last_attempts jsonb NOT NULL DEFAULT '[]',
+  created_at timestamptz NOT NULL DEFAULT now(),
+  ended_at timestamptz CHECK ((ended_at IS NULL) = (state = 'waiting'))
+) WITH (fillfactor = 70);
+CREATE INDEX webhook_deliveries_account ON webhook_deliveries (account, number);
+GRANT SELECT, INSERT (event, account), UPDATE (state, attempts, last_attempts, ended_at), DELETE
+  ON webhook_deliveries TO ${role};
+
+-- How often admission refused what, as its replicas tell now and then: for people to look at, nothing is decided by it.
+CREATE TABLE refused_calls (
+  account text COLLATE "C" NOT NULL,
+  -- Start of the minute, epoch milliseconds.
+  minute_ms bigint NOT NULL CHECK (minute_ms % 60000 = 0),
+  code text COLLATE "C" NOT NULL CHECK (length(code) BETWEEN 1 AND 64),
+  -- Empty: of no key that is known.
+  key_id text COLLATE "C" NOT NULL,
+  calls bigint NOT NULL CHECK (calls > 0),
+  -- Of the newest ones, the newest last.
+  last_ids uuid[] NOT NULL CHECK (cardinality(last_ids) <= 5),
+  PRIMARY KEY (account, minute_ms, code, key_id)
+) WITH (fillfactor = 70);
+CREATE INDEX refused_calls_minute ON refused_calls (minute_ms);
+GRANT SELECT, INSERT, UPDATE (calls, last_ids), DELETE ON refused_calls TO ${role};
+
+-- Messages to admission that must arrive (docs/protocol.md#r10).
+CREATE TABLE outbox (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  topic text NOT NULL,
+  key text NOT NULL,
+  body jsonb NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  -- Not before: the end of the lease of whoever delivers it, or the time of the next attempt.
+  due_at timestamptz NOT NULL DEFAULT now(),
+  claim uuid,
+  created_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+CREATE INDEX outbox_key_id ON outbox (key, id);
+CREATE INDEX outbox_due_at ON outbox (due_at);
+GRANT SELECT, INSERT, UPDATE, DELETE ON outbox TO ${role};
+
+-- Alerts on their way to accounts, which mails them. An outbox of its own: accounts may be away for long, and commands that
+-- wait for admission must not wait behind that.
+CREATE TABLE alert_outbox (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  topic text NOT NULL,
+  key text NOT NULL,
+  body jsonb NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  -- Not before: the end of the lease of whoever delivers it, or the time of the next attempt.
+  due_at timestamptz NOT NULL DEFAULT now(),
+  claim uuid,
+  created_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+CREATE INDEX alert_outbox_key_id ON alert_outbox (key, id);
+CREATE INDEX alert_outbox_due_at ON alert_outbox (due_at);
+GRANT SELECT, INSERT, UPDATE, DELETE ON alert_outbox TO ${role};
+
+-- Events on their way to receivers of customers, which may be slow or away for days.
+CREATE TABLE webhook_outbox (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  topic text NOT NULL,
+  key text NOT NULL,
+  body jsonb NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  -- Not before: the end of the lease of whoever delivers it, or the time of the next attempt.
+  due_at timestamptz NOT NULL DEFAULT now(),
+  claim uuid,
+  created_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+CREATE INDEX webhook_outbox_key_id ON webhook_outbox (key, id);
+CREATE INDEX webhook_outbox_due_at ON webhook_outbox (due_at);
+GRANT SELECT, INSERT, UPDATE, DELETE ON webhook_outbox TO ${role};
+
+-- What finance reads: views with a version in their name. A view is never changed in what it says; a new form is a new
+-- view beside it. Views read with the rights of their owner, so no table has to be granted.
+CREATE SCHEMA finance;
+GRANT USAGE ON SCHEMA finance TO ${finance};
+
+-- The time inside an id: calls and wallet entries belong to the month of their ids, whenever they were posted.
+CREATE FUNCTION finance.time_of(id uuid) RETURNS timestamptz LANGUAGE sql IMMUTABLE STRICT
+  RETURN timestamptz 'epoch'
+    + ('x0000' || substr(id::text, 1, 8) || substr(id::text, 10, 4))::bit(64)::bigint * interval '1 millisecond';
+CREATE FUNCTION finance.month_of(id uuid) RETURNS text LANGUAGE sql STABLE STRICT
+  RETURN to_char(finance.time_of(id) AT TIME ZONE 'UTC', 'YYYY-MM');
+-- Exact: a division would round.
+CREATE FUNCTION finance.usd(nano numeric) RETURNS numeric LANGUAGE sql IMMUTABLE STRICT
+  RETURN (nano * 0.000000001)::numeric(28, 9);
+
+CREATE VIEW finance.usage_records_v1 AS
+SELECT id AS request_id, account AS account_id, key_id, member_id, model_id, source_id, endpoint, streamed, outcome, evidence,
+       status, finance.month_of(id) AS month, finance.time_of(id) AS called_at, started_at, first_byte_at, ended_at,
+       input_tokens, cached_input_tokens, cache_write_tokens, cache_write_1h_tokens, output_tokens, price_version,
+       finance.usd(charged_nano_usd) AS charged_usd, finance.usd(plan_nano_usd) AS plan_usd,
+       finance.usd(wallet_nano_usd) AS wallet_usd, finance.usd(cost_nano_usd) AS cost_usd, subscription_period,
+       (SELECT coalesce(jsonb_agg(jsonb_build_object(
+                 'source_id', one -> 'source', 'provider_id', one -> 'provider', 'outcome', one -> 'outcome',
+                 'status', one -> 'status', 'possibly_paid', one -> 'possiblyPaid', 'cost_version', one -> 'costVersion',
+                 'cost_usd', finance.usd((one ->> 'costNanoUsd')::numeric)::text) ORDER BY place), '[]')
+          FROM jsonb_array_elements(attempts) WITH ORDINALITY AS attempt (one, place)) AS attempts,
+       recorded_at
+  FROM ${schema}.usage_records;
+
+CREATE VIEW finance.ledger_transactions_v1 AS
+SELECT head.id AS transaction_id, head.kind, head.account AS account_id, head.request_id, head.corrects,
+       finance.month_of(head.id) AS month, head.posted_at, entry.reference, entry.reason, entry.relates_to, entry.actor
+  FROM ${schema}.ledger_transactions head LEFT JOIN ${schema}.wallet_entries entry ON entry.transaction_id = head.id;
+
+CREATE VIEW finance.ledger_entries_v1 AS
+SELECT entry.transaction_id, entry.ordinal, head.kind, head.account AS account_id, finance.month_of(head.id) AS month,
+       entry.ledger_account, finance.usd(entry.amount_nano_usd) AS amount_usd, head.posted_at
+  FROM ${schema}.ledger_entries entry JOIN ${schema}.ledger_transactions head ON head.id = entry.transaction_id;
+
+CREATE VIEW finance.wallet_balances_v1 AS
+SELECT wallet.account AS account_id, finance.usd(wallet.value) AS balance_usd, account.closed_at
+  FROM ${schema}.standing_rows wallet JOIN ${schema}.accounts account ON account.account = wallet.account
+ WHERE wallet.name = 'wallet';
+
+-- One row for each account and month in which something moved; opening and movements give closing.
+CREATE VIEW finance.statements_v1 AS
+WITH moved AS (
+  SELECT head.account, finance.month_of(head.id) AS month,
+         sum(entry.amount_nano_usd) FILTER (WHERE head.kind = 'credit') AS credits,
+         sum(entry.amount_nano_usd) FILTER (WHERE head.kind = 'refund') AS refunds,
+         sum(entry.amount_nano_usd) FILTER (WHERE head.kind = 'chargeback') AS chargebacks,
+         sum(entry.amount_nano_usd) FILTER (WHERE head.kind = 'adjustment') AS adjustments,
+         sum(entry.amount_nano_usd) FILTER (WHERE head.kind IN ('usage', 'usage_correction')) AS usage,
+         sum(entry.amount_nano_usd) AS total
+    FROM ${schema}.ledger_transactions head JOIN ${schema}.ledger_entries entry ON entry.transaction_id = head.id
+   WHERE entry.ledger_account = 'wallet:' || head.account
+   GROUP BY 1, 2
+), used AS (
+  SELECT account, finance.month_of(id) AS month, count(*) AS calls, sum(charged_nano_usd) AS charged,
+         sum(plan_nano_usd) AS plan, sum(wallet_nano_usd) AS wallet
+    FROM ${schema}.usage_records WHERE outcome = 'settled' GROUP BY 1, 2
+), both_of AS (
+  SELECT account, month, credits, refunds, chargebacks, adjustments, usage, coalesce(total, 0) AS total,
+         coalesce(calls, 0) AS calls, charged, plan, wallet,
+         sum(coalesce(total, 0)) OVER (PARTITION BY account ORDER BY month) AS closing
+    FROM moved FULL JOIN used USING (account, month)
+)
+SELECT account AS account_id, month, finance.usd(closing - total) AS opening_usd,
+       finance.usd(coalesce(credits, 0)) AS credits_usd, finance.usd(coalesce(refunds, 0)) AS refunds_usd,
+       finance.usd(coalesce(chargebacks, 0)) AS chargebacks_usd, finance.usd(coalesce(adjustments, 0)) AS adjustments_usd,
+       finance.usd(coalesce(usage, 0)) AS usage_usd, finance.usd(closing) AS closing_usd, calls,
+       finance.usd(coalesce(charged, 0)) AS charged_usd, finance.usd(coalesce(plan, 0)) AS plan_usd,
+       finance.usd(coalesce(wallet, 0)) AS wallet_usd
+  FROM both_of;
+
+-- What each key, member and model used in a month.
+CREATE VIEW finance.statement_lines_v1 AS
+SELECT account AS account_id, finance.month_of(id) AS month,
+       CASE grouping(key_id, member_id, model_id) WHEN 3 THEN 'key' WHEN 5 THEN 'member' ELSE 'model' END AS line_of,
+       coalesce(key_id, member_id, model_id) AS line_id, count(*) AS calls, finance.usd(sum(charged_nano_usd)) AS charged_usd,
+       finance.usd(sum(plan_nano_usd)) AS plan_usd, finance.usd(sum(wallet_nano_usd)) AS wallet_usd
+  FROM ${schema}.usage_records WHERE outcome = 'settled'
+ GROUP BY account, finance.month_of(id), GROUPING SETS ((key_id), (member_id), (model_id));
+
+-- All ledger accounts by class; their sum is zero.
+CREATE VIEW finance.trial_balance_v1 AS
+SELECT CASE WHEN ledger_account LIKE 'wallet:%' THEN 'wallet' WHEN ledger_account LIKE 'plan:%' THEN 'plan'
+            ELSE ledger_account END AS ledger_account,
+       finance.usd(sum(amount_nano_usd)) AS amount_usd
+  FROM ${schema}.ledger_entries GROUP BY 1;
+
+GRANT SELECT ON ALL TABLES IN SCHEMA finance TO ${finance};

@@ -8,13 +8,15 @@ CREATE TABLE catalog_state (
 INSERT INTO catalog_state DEFAULT VALUES;
 GRANT SELECT, UPDATE (revision) ON catalog_state TO ${role};
 
+-- Deleted objects stay as rows: versions refer to them, and what is made again keeps the time of its first creation.
 CREATE TABLE providers (
   id text COLLATE "C" PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 128),
   name text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
   format text NOT NULL CHECK (format IN ('openai', 'anthropic')),
-  created_at timestamptz NOT NULL DEFAULT now()
+  created_at timestamptz NOT NULL DEFAULT now(),
+  deleted_at timestamptz
 );
-GRANT SELECT, INSERT, UPDATE (name, format) ON providers TO ${role};
+GRANT SELECT, INSERT, UPDATE (name, format, deleted_at) ON providers TO ${role};
 
 CREATE TABLE models (
   id text COLLATE "C" PRIMARY KEY CHECK (length(id) BETWEEN 3 AND 193),
@@ -25,10 +27,15 @@ CREATE TABLE models (
   context_length integer CHECK (context_length > 0),
   max_output_tokens integer CHECK (max_output_tokens > 0),
   bytes_per_token double precision NOT NULL CHECK (bytes_per_token BETWEEN 0.25 AND 16),
-  created_at timestamptz NOT NULL DEFAULT now()
+  created_at timestamptz NOT NULL DEFAULT now(),
+  deleted_at timestamptz,
+  -- Versions with an ordinal up to this were written before the last deletion: they are history and never come into
+  -- force again.
+  versions_after bigint NOT NULL DEFAULT 0
 );
 GRANT SELECT, INSERT,
-  UPDATE (display_name, active, available, kind, context_length, max_output_tokens, bytes_per_token)
+  UPDATE (display_name, active, available, kind, context_length, max_output_tokens, bytes_per_token, deleted_at,
+          versions_after)
   ON models TO ${role};
 
 CREATE TABLE sources (
@@ -41,8 +48,8 @@ CREATE TABLE sources (
   paths jsonb NOT NULL CHECK (jsonb_typeof(paths) = 'object'),
   -- Null: as the provider's format has it.
   auth jsonb CHECK (jsonb_typeof(auth) = 'object'),
-  -- Sealed for this id (AES-256-GCM); never in clear.
-  sealed_credential text CHECK (sealed_credential LIKE 'v1.%'),
+  -- Sealed for this id, never in clear: to a public key (v2), or as a release before did it (v1).
+  sealed_credential text CHECK (sealed_credential LIKE 'v1.%' OR sealed_credential LIKE 'v2.%'),
   headers jsonb NOT NULL CHECK (jsonb_typeof(headers) = 'object'),
   -- "pass" or a list of names.
   betas jsonb NOT NULL CHECK (jsonb_typeof(betas) IN ('string', 'array')),
@@ -53,13 +60,22 @@ CREATE TABLE sources (
   cancel_stops_billing boolean NOT NULL,
   -- Milliseconds by name, null for none.
   limits jsonb NOT NULL CHECK (jsonb_typeof(limits) = 'object'),
-  created_at timestamptz NOT NULL DEFAULT now()
+  created_at timestamptz NOT NULL DEFAULT now(),
+  deleted_at timestamptz,
+  -- As of models.
+  versions_after bigint NOT NULL DEFAULT 0,
+  -- What a provider's total_tokens count beyond input and output.
+  total_extra text NOT NULL DEFAULT 'reasoning' CHECK (total_extra IN ('reasoning', 'output', 'input')),
+  -- True: an empty list of betas stands for what the provider's format has.
+  betas_default boolean NOT NULL DEFAULT true,
+  CONSTRAINT sources_deleted_without_credential CHECK (deleted_at IS NULL OR sealed_credential IS NULL)
 );
 CREATE INDEX sources_model ON sources (model);
 CREATE INDEX sources_provider ON sources (provider);
 GRANT SELECT, INSERT,
   UPDATE (model, provider, base_url, upstream_model, endpoints, paths, auth, sealed_credential, headers, betas,
-          priority, weight, enabled, stream_usage, cancel_stops_billing, limits)
+          priority, weight, enabled, stream_usage, cancel_stops_billing, limits, deleted_at, versions_after,
+          total_extra, betas_default)
   ON sources TO ${role};
 
 -- Append-only: what a call was charged can be explained for ever. Of two with one time, the later written counts.
@@ -91,7 +107,9 @@ GRANT SELECT, INSERT (version, source, effective_from, figures) ON cost_versions
 CREATE TABLE changes (
   revision bigint PRIMARY KEY,
   actor text NOT NULL CHECK (length(actor) BETWEEN 1 AND 200),
-  action text NOT NULL CHECK (action IN ('put_provider', 'put_model', 'put_source', 'reseal_credentials')),
+  action text NOT NULL CHECK (
+    action IN ('put_provider', 'put_model', 'put_source', 'delete_provider', 'delete_model', 'delete_source',
+               'reseal_credentials')),
   object_id text COLLATE "C" NOT NULL,
   before jsonb,
   after jsonb,
@@ -99,3 +117,12 @@ CREATE TABLE changes (
 );
 CREATE INDEX changes_object ON changes (object_id, revision);
 GRANT SELECT, INSERT (revision, actor, action, object_id, before, after) ON changes TO ${role};
+
+-- One row. Whoever holds it may touch the bucket; a holder that died loses it in time.
+CREATE TABLE publication_lease (
+  only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  holder text,
+  held_until timestamptz NOT NULL DEFAULT '-infinity'
+);
+INSERT INTO publication_lease DEFAULT VALUES;
+GRANT SELECT, UPDATE (holder, held_until) ON publication_lease TO ${role};
