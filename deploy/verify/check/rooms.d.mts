@@ -1,2 +1,6 @@
 export declare const ROOMS: readonly string[];
-export declare function selectRooms(words: readonly string[], rooms?: readonly string[]): string[];
+export declare function selectTests(
+  words: readonly string[],
+  lane: 'inner' | 'system',
+  rooms?: readonly string[],
+): { readonly rooms: string[]; readonly files: string[] };

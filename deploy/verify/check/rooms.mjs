@@ -4,6 +4,8 @@ const ROOT = new URL('../../../', import.meta.url);
 
 /** Folders that hold rooms. */
 const TOPS = ['libs', 'services', 'deploy', 'deploy/verify'];
+const NO_TESTS = /(?:^|\/)(?:dist|node_modules)\//;
+const TEST = /(?:\.system)?\.test\.ts$/;
 
 /** Every room, `libs/bus` or `deploy/verify/e2e`: a folder with a README in one that holds rooms. */
 export const ROOMS = TOPS.flatMap((top) =>
@@ -13,17 +15,45 @@ export const ROOMS = TOPS.flatMap((top) =>
 );
 
 /**
- * The rooms that are meant: each word is a room's path or its last part, a trailing slash is ignored. Throws for a word that
- * is no room, with the list of those that there are.
+ * The rooms and test files that are meant. A word is a room's path or its last part, or a test
+ * file's path or its name with or without the ending; a trailing slash is ignored. A name that
+ * several files have means all of them.
+ * @param lane `inner` or `system`: files of the other lane are not meant
+ * @returns paths from the root, each once, in the order given
+ * @throws Error with the list of rooms for a word that is neither, or with the other lane's command
  */
-export function selectRooms(words, rooms = ROOMS) {
-  const selected = words.map((word) => {
+export function selectTests(words, lane, rooms = ROOMS) {
+  const files = new Set();
+  const selected = new Set();
+  for (const word of words) {
     const name = word.replace(/^\.\//, '').replace(/\/+$/, '');
-    const found = rooms.find((room) => room === name || room.split('/').at(-1) === name);
-    if (found === undefined) {
-      throw new Error(`"${word}" is not a room; rooms are:\n${rooms.map((room) => `  ${room}`).join('\n')}`);
-    }
-    return found;
+    const room = rooms.find((path) => path === name || path.split('/').at(-1) === name);
+    if (room !== undefined) selected.add(room);
+    else for (const file of filesNamed(name, word, lane, rooms)) files.add(file);
+  }
+  return { rooms: [...selected], files: [...files] };
+}
+
+function filesNamed(name, word, lane, rooms) {
+  const found = testFiles(rooms).filter((path) => {
+    const last = path.split('/').at(-1);
+    return path === name || last === name || last.replace(TEST, '') === name;
   });
-  return [...new Set(selected)];
+  if (found.length === 0) {
+    const list = rooms.map((room) => `  ${room}`).join('\n');
+    throw new Error(`"${word}" is neither a room nor a test file; rooms are:\n${list}`);
+  }
+  const ofLane = found.filter((path) => path.endsWith('.system.test.ts') === (lane === 'system'));
+  if (ofLane.length > 0) return ofLane;
+  throw new Error(
+    `"${word}" is a test of the other lane: npm ${lane === 'system' ? 'test' : 'run test:system'} -- ${word}`,
+  );
+}
+
+function testFiles(rooms) {
+  return rooms.flatMap((room) =>
+    readdirSync(new URL(room, ROOT), { recursive: true })
+      .map((file) => `${room}/${file}`)
+      .filter((path) => TEST.test(path) && !NO_TESTS.test(path)),
+  );
 }

@@ -2,14 +2,16 @@
 // with --system): compile, then the long tests, `*.system.test.ts`. Names of rooms behind either: only those. Stops at the
 // first step that fails, and ends with the counts of the jest run alone on a line.
 import { spawnSync } from 'node:child_process';
-import { selectRooms } from './rooms.mjs';
+import { ROOMS, selectTests } from './rooms.mjs';
 import { forgetCounts, readCounts } from './test-counts.mjs';
 
 const TEST_MINUTES_MAX = 10;
 
 const words = process.argv.slice(2);
 const isSystem = words[0] === '--system';
-const rooms = roomsOrEnd(isSystem ? words.slice(1) : words);
+const lane = isSystem ? 'system' : 'inner';
+const { rooms, files } = selectOrEnd(isSystem ? words.slice(1) : words);
+const selected = [...rooms, ...files];
 
 process.chdir(new URL('../../..', import.meta.url).pathname);
 forgetCounts();
@@ -26,33 +28,39 @@ if (counts.skipped > 0) console.log(`${counts.skipped} skipped: their names and 
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
 process.exit(isDone && counts.failed === 0 ? 0 : 1);
 
-function roomsOrEnd(names) {
+function selectOrEnd(names) {
   try {
-    return selectRooms(names);
+    return selectTests(names, lane);
   } catch (error) {
     console.error(error.message);
     process.exit(2);
   }
 }
 
-/** Everything before the tests: all of it for `npm test`, compiling and the rooms' own lint for some rooms. */
+/** Everything before the tests: all of it for `npm test`, compiling and the lint of what is selected otherwise. */
 function before() {
   if (isSystem) return run('npm', ['run', '-s', 'build']);
-  if (rooms.length === 0) return turbo('//#build', '//#lint', '//#rules');
+  if (selected.length === 0) return turbo('//#build', '//#lint', '//#rules');
   return (
     run('npm', ['run', '-s', 'build']) &&
-    run('node_modules/.bin/eslint', ['--no-warn-ignored', '--no-error-on-unmatched-pattern', ...rooms]) &&
-    run('node_modules/.bin/prettier', ['--check', ...rooms])
+    run('node_modules/.bin/eslint', ['--no-warn-ignored', '--no-error-on-unmatched-pattern', ...selected]) &&
+    run('node_modules/.bin/prettier', ['--check', ...selected])
   );
 }
 
 function jest() {
-  const selected = rooms.length === 0 ? [] : ['--selectProjects', ...rooms];
+  const patterns = selected.flatMap((path) => ['--testPathPatterns', `/${path}${rooms.includes(path) ? '/' : '$'}`]);
   // Long tests press a whole machine: one at a time.
   const workers = isSystem ? ['--maxWorkers=1'] : [];
-  return run('npm', ['run', '-s', 'jest', '--', ...workers, ...selected], {
-    GATEWAY_TEST_LANE: isSystem ? 'system' : 'inner',
+  return run('npm', ['run', '-s', 'jest', '--', ...workers, ...projects(), ...patterns], {
+    GATEWAY_TEST_LANE: lane,
   });
+}
+
+/** The rooms of what is selected: only their set-up is run. */
+function projects() {
+  const roomOf = (path) => ROOMS.filter((room) => path === room || path.startsWith(`${room}/`));
+  return selected.length === 0 ? [] : ['--selectProjects', ...new Set(selected.flatMap(roomOf))];
 }
 
 function turbo(...steps) {

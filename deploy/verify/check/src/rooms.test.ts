@@ -1,25 +1,43 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { ROOMS, selectRooms } from '../rooms.mjs';
+import { ROOMS, selectTests } from '../rooms.mjs';
 
 test('a room is meant by its path or by its last part, each once and in the order given', () => {
-  expect(selectRooms(['services/billing', 'bus', 'billing', './libs/bus/'])).toEqual(['services/billing', 'libs/bus']);
-  expect(selectRooms([])).toEqual([]);
+  expect(selectTests(['services/billing', 'bus', 'billing', './libs/bus/'], 'inner')).toEqual({
+    rooms: ['services/billing', 'libs/bus'],
+    files: [],
+  });
+  expect(selectTests([], 'inner')).toEqual({ rooms: [], files: [] });
+});
+
+test('a test file is meant by its path, its name, or its name without the ending', () => {
+  const here = 'deploy/verify/check/src/rooms.test.ts';
+  for (const word of [here, `./${here}`, 'rooms.test.ts', 'rooms']) {
+    expect(selectTests([word, 'bus'], 'inner')).toEqual({ rooms: ['libs/bus'], files: [here] });
+  }
+});
+
+test('a name means the files of the lane that is asked, or names the command of the other', () => {
+  expect(selectTests(['rolling'], 'system').files).toEqual(['deploy/verify/e2e/src/rolling.system.test.ts']);
+  expect(() => selectTests(['rooms'], 'system')).toThrow('is a test of the other lane: npm test -- rooms');
+  expect(() => selectTests(['rolling'], 'inner')).toThrow('npm run test:system -- rolling');
 });
 
 test('no two rooms have the same last part', () => {
   expect(new Set(ROOMS.map((room) => room.split('/').at(-1))).size).toBe(ROOMS.length);
-  for (const room of ROOMS) expect(selectRooms([room.split('/').at(-1) ?? ''])).toEqual([room]);
+  for (const room of ROOMS) expect(selectTests([room.split('/').at(-1) ?? ''], 'inner').rooms).toEqual([room]);
 });
 
 test.each(['biling', 'services', '', '--watch', 'services/billing/src'])('"%s" is refused with the rooms', (word) => {
-  expect(() => selectRooms(['billing', word])).toThrow(/is not a room; rooms are:\n {2}libs\/bus\n/);
+  expect(() => selectTests(['billing', word], 'inner')).toThrow(
+    /is neither a room nor a test file; rooms are:\n {2}libs\/bus\n/,
+  );
 });
 
 test.each([[], ['--system']])('the command refuses an unknown room before it compiles anything (%s)', (...lane) => {
   const program = fileURLToPath(new URL('../test.mjs', import.meta.url));
   const { status, stderr } = spawnSync(process.execPath, [program, ...lane, 'biling'], { encoding: 'utf8' });
   expect(status).toBe(2);
-  expect(stderr).toMatch(/"biling" is not a room[^]*\n {2}services\/billing\n/);
+  expect(stderr).toMatch(/"biling" is neither a room nor a test file[^]*\n {2}services\/billing\n/);
 });

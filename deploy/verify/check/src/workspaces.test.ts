@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { ROOMS } from '../rooms.mjs';
@@ -102,3 +102,9 @@ function importsOf(room: string): Set<string> {
   }
   return names;
 }
+
+test.each(rooms)('%s runs its own tests by `npm test`', (room) => {
+  expect(packageOf(room).scripts?.['test']).toBe(
+    `node ${relative(join(root, room), join(root, 'deploy/verify/check/test.mjs'))} ${room}`,
+  );
+});
