@@ -10,7 +10,7 @@ import { MIGRATE_FIELDS, rolesOf } from './migrate-config.js';
 
 const PASSWORD_BYTES = 32;
 /** Gives the ledger a new incarnation: billing's own command, since the ledger is billing's. */
-const RESTORED = fileURLToPath(new URL('../../../services/billing/dist/settle/restore-main.js', import.meta.url));
+const RESTORED = fileURLToPath(new URL('../../../services/billing/dist/commands/restore.js', import.meta.url));
 
 await runSetupCommand('restore', async () => {
   const { directory, acceptLoss } = directoryFrom('from');

@@ -14,7 +14,7 @@ const LONGEST = [
   'services/dashboard/web/test/pages.test.ts',
   'deploy/verify/e2e/src/limits-clock.test.ts',
   'services/admission/src/recover/lose-gate-under-load.test.ts',
-  'services/billing/src/settle/disturb-worker.test.ts',
+  'services/billing/src/usage/disturb-worker.test.ts',
   'services/accounts/src/sign-in/sign-in.test.ts',
   'deploy/verify/e2e/src/rotation.test.ts',
   'deploy/verify/e2e/src/catalog-changes.test.ts',
@@ -26,7 +26,7 @@ const LONGEST = [
   'services/admission/src/admit/model-on-cluster.test.ts',
   'services/edge-proxy/src/wire.test.ts',
   'services/accounts/src/doors/awaited-changes.test.ts',
-  'services/billing/src/wire.test.ts',
+  'services/billing/src/service.test.ts',
   'services/billing/prove/month.test.ts',
 ];
 

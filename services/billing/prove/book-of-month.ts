@@ -1,6 +1,6 @@
 import { parseUsd } from '@gateway/metering';
 import type { StatementView } from '@gateway/contracts/operator';
-import { MONTH_BEGINS, MONTH_ENDS, type GeneratedCall } from './month.js';
+import { type GeneratedCall, MONTH_BEGINS, MONTH_ENDS } from './month.js';
 
 /** The months that a generated month reaches into, in order. */
 export const MONTHS = ['2026-09', '2026-10', '2026-11'] as const;

@@ -5,8 +5,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { testSeed } from '@gateway/testkit/seed';
 import { faultsOf } from '../test/audit.js';
 import { booksOf, DisturbedWorld, ended } from '../test/disturbed-world.js';
-import { killAtEach, PORT_CALLS, STATEMENTS, Traffic } from '../test/kill-rounds.js';
 import { seededRandom } from '../test/events.js';
+import { killAtEach, PORT_CALLS, STATEMENTS, Traffic } from '../test/kill-rounds.js';
 
 /** Without the command this is a small run that keeps the proof itself working. */
 const PROVED = process.env['GATEWAY_PROVE_LEDGER_EVENTS'];

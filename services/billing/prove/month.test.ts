@@ -7,24 +7,24 @@ import { createPool, onPool } from '@gateway/postgres';
 import { silentLog, type TestDatabase } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { showStatement } from '../src/finance/statement.js';
+import { showTrialBalance } from '../src/ledger/show-ledger.js';
+import { showUsageRecords } from '../src/records/show-records.js';
 import { accepted } from '../test/accepted.js';
 import { faultsOf } from '../test/audit.js';
 import { ledgerVerbs, type LedgerVerbs } from '../test/ledger-verbs.js';
-import { startLedgerWorld, type LedgerWorld } from '../test/ledger-world.js';
+import { type LedgerWorld, startLedgerWorld } from '../test/ledger-world.js';
 import { readCsv } from '../test/read-csv.js';
-import { showTrialBalance } from '../src/show/show-ledger.js';
-import { showStatement } from '../src/show/show-statement.js';
-import { showUsageRecords } from '../src/show/show-usage-records.js';
 import { add, BookOfMonth, classOf, MONTHS, plain, readStatement } from './book-of-month.js';
 import {
   generateCall,
+  type GeneratedAccount,
+  type GeneratedCall,
+  type Generator,
   makeGenerator,
   MONTH_BEGINS,
   MONTH_ENDS,
   PLAN_CHANGES,
-  type GeneratedAccount,
-  type GeneratedCall,
-  type Generator,
 } from './month.js';
 
 const PROVED = process.env['GATEWAY_PROVE_MONTH_CALLS'];

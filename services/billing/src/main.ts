@@ -1,6 +1,6 @@
 import { runService } from '@gateway/service-kit';
 import { BILLING_FIELDS } from './config.js';
-import { startBilling } from './wire.js';
+import { startBilling } from './service.js';
 
 await runService({
   name: 'billing',

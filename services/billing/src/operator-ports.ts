@@ -1,10 +1,10 @@
 import type { ManagementRefusal } from '@gateway/contracts/operator';
-import type { PlanChange, PlansWish } from './domain/decide-plans.js';
-import type { LedgerEntry, LedgerKind, UsageRecord } from './domain/facts.js';
-import type { Period, Renewal } from './domain/periods.js';
-import type { PlanVersion } from './domain/plan-spec.js';
-import type { PeriodDecision, PeriodFacts } from './domain/subscribe.js';
-import type { LimitOverrides } from './domain/terms.js';
+import type { LedgerEntry, LedgerKind, UsageRecord } from './ledger/rules.js';
+import type { PlanChange, PlansWish } from './plans/decide-rules.js';
+import type { PlanVersion } from './plans/rules.js';
+import type { PeriodDecision, PeriodFacts } from './subscriptions/decide-rules.js';
+import type { Period, Renewal } from './subscriptions/period-rules.js';
+import type { LimitOverrides } from './subscriptions/terms-rules.js';
 
 /** Who changed what. Before and after are views, without secrets; null: it was not there, or is no more. */
 export interface Change {

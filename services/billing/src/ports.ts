@@ -1,9 +1,9 @@
 import type { BalanceSnapshot, VersionedBalance } from '@gateway/contracts/messages';
-import type { BooksRead } from './domain/books.js';
-import type { BatchDecision } from './domain/decide-batch.js';
-import type { LedgerTransaction, UsageRecord } from './domain/facts.js';
-import type { LimitOverrides, Subscription, ToldSubscriptions } from './domain/terms.js';
-import type { WalletDecision, WalletEntry, WalletFacts } from './domain/wallet-entry.js';
+import type { LedgerTransaction, UsageRecord } from './ledger/rules.js';
+import type { LimitOverrides, Subscription, ToldSubscriptions } from './subscriptions/terms-rules.js';
+import type { BooksRead } from './usage/batch-ledger-rules.js';
+import type { BatchDecision } from './usage/decide-rules.js';
+import type { WalletDecision, WalletEntry, WalletFacts } from './wallets/rules.js';
 
 /** A message of the stream, with all its events settled by the transaction that records it. */
 export interface AppliedMessage {

@@ -1,15 +1,15 @@
 import type { Bus } from '@gateway/bus';
 import type { Pool } from '@gateway/postgres';
 import { nextDelayMs } from '@gateway/service-kit';
-import { makeAnnouncer } from './adapters/announcer.js';
-import { isInfrastructureFault } from './adapters/infrastructure-fault.js';
-import { makeSettleStore } from './adapters/settle-store.js';
-import { makeShardLocks } from './adapters/shard-locks.js';
-import type { UsageStream } from './adapters/usage-stream.js';
-import { startUsageWorker, type UsageWorker } from './doors/usage-worker.js';
-import type { Months } from './settle/ensure-months.js';
-import { makeSettleMeter } from './settle/settle-meter.js';
-import type { BillingOptions } from './wire.js';
+import type { Months } from './ledger/months.js';
+import type { BillingOptions } from './service.js';
+import { makeAnnouncer } from './usage/announcer.js';
+import { isInfrastructureFault } from './usage/infrastructure-fault.js';
+import { makeSettleMeter } from './usage/settle-meter.js';
+import { makeSettleStore } from './usage/settle-store.js';
+import { makeShardLocks } from './usage/shard-locks-store.js';
+import type { UsageStream } from './usage/stream.js';
+import { startUsageWorker, type UsageWorker } from './usage/worker.js';
 
 /** How what a server did not take is tried again. */
 export const RETRY = { baseMs: 100, maxMs: 2_000, random: Math.random };

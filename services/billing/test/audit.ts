@@ -1,6 +1,6 @@
 import { onPool, type Pool } from '@gateway/postgres';
-import { makeLedgerReader } from '../src/adapters/ledger-reader.js';
-import { auditLedger } from '../src/audit/audit-ledger.js';
+import { makeLedgerReader } from '../src/ledger/audit-store.js';
+import { auditLedger } from '../src/ledger/audit.js';
 
 /** What the audit says of a ledger: nothing when all is well. */
 export async function faultsOf(pool: Pool): Promise<string[]> {

@@ -3,7 +3,7 @@ import type { ServiceName } from '@gateway/contracts/messages';
 import type { RunningServer } from '@gateway/servers';
 import { ReadyChecks, Secret, systemClock, type Clock } from '@gateway/service-kit';
 import { silentLog, startTestBus, type TestDatabase } from '@gateway/testkit';
-import { startBilling, type BillingOptions } from '../src/wire.js';
+import { type BillingOptions, startBilling } from '../src/service.js';
 import { startLedgerWorld } from './ledger-world.js';
 
 const STREAM_BYTES = 64 * 1024 * 1024;

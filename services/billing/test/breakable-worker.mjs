@@ -5,14 +5,14 @@ import { setTimeout as after } from 'node:timers/promises';
 import { connectBus } from '@gateway/bus';
 import { subjectOf, usageRecorded } from '@gateway/contracts/messages';
 import { createPool, isConnectionFault } from '@gateway/postgres';
-import { isInfrastructureFault } from '../dist/adapters/infrastructure-fault.js';
-import { makeAnnouncer } from '../dist/adapters/announcer.js';
-import { readIncarnation } from '../dist/adapters/incarnation.js';
-import { makeSettleStore } from '../dist/adapters/settle-store.js';
-import { makeShardLocks } from '../dist/adapters/shard-locks.js';
-import { startUsageWorker } from '../dist/doors/usage-worker.js';
-import { makeMonths } from '../dist/settle/ensure-months.js';
-import { makeSettleMeter } from '../dist/settle/settle-meter.js';
+import { readIncarnation } from '../dist/ledger/incarnation.js';
+import { makeMonths } from '../dist/ledger/months.js';
+import { makeAnnouncer } from '../dist/usage/announcer.js';
+import { isInfrastructureFault } from '../dist/usage/infrastructure-fault.js';
+import { makeSettleMeter } from '../dist/usage/settle-meter.js';
+import { makeSettleStore } from '../dist/usage/settle-store.js';
+import { makeShardLocks } from '../dist/usage/shard-locks-store.js';
+import { startUsageWorker } from '../dist/usage/worker.js';
 
 /** `point` is "before <call>", "after <call>" or null; it kills when it is reached for the `nth` time. */
 const {

@@ -7,18 +7,18 @@ import { usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
 import type { Pool } from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
 import { startTestBus, until, type TestBus, type TestDatabase } from '@gateway/testkit';
-import { makeProgressStore } from '../src/adapters/progress-store.js';
-import { makeSettleStore } from '../src/adapters/settle-store.js';
-import { makeUsageStream } from '../src/adapters/usage-stream.js';
-import { makeMonths } from '../src/settle/ensure-months.js';
-import { readDelivery } from '../src/settle/read-delivery.js';
-import { settleBatch } from '../src/settle/settle-batch.js';
+import { makeMonths } from '../src/ledger/months.js';
+import { makeProgressStore } from '../src/usage/progress-store.js';
+import { readDelivery } from '../src/usage/read-delivery.js';
+import { settleBatch } from '../src/usage/settle-batch.js';
+import { makeSettleStore } from '../src/usage/settle-store.js';
+import { makeUsageStream } from '../src/usage/stream.js';
 import { balancesOf } from './audit.js';
 import { messageOf } from './events.js';
-import { startLedgerWorld, type LedgerWorld } from './ledger-world.js';
+import { type LedgerWorld, startLedgerWorld } from './ledger-world.js';
 
 const WORKER = fileURLToPath(new URL('breakable-worker.mjs', import.meta.url));
-const BUILT = fileURLToPath(new URL('../dist/doors/usage-worker.js', import.meta.url));
+const BUILT = fileURLToPath(new URL('../dist/usage/worker.js', import.meta.url));
 /** Messages that are settled in one transaction where nothing disturbs. */
 const UNDISTURBED_MESSAGES = 10;
 const STREAM_BYTES = 512 * 1024 * 1024;

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
-import { ended, type DisturbedWorld } from './disturbed-world.js';
+import { type DisturbedWorld, ended } from './disturbed-world.js';
 import { expired, holdFor, planHoldFor, seededRandom, settled, START, voided } from './events.js';
 
 /** What a worker calls while it settles a batch: its ports, and the two statements that make a transaction. */

@@ -12,7 +12,7 @@ import {
   type AccountTerms,
 } from '@gateway/contracts/messages';
 import { accepted } from './accepted.js';
-import { startBillingWorld, type BillingWorld } from './billing-world.js';
+import { type BillingWorld, startBillingWorld } from './billing-world.js';
 
 export const HOUR = 3_600_000;
 export const ACTOR = 'operator:ada';

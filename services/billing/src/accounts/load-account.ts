@@ -1,0 +1,77 @@
+import type { AnswerBodyOf, billingLoad, ReceivedOf } from '@gateway/contracts/messages';
+import {
+  type LoadStore,
+  type SettledPosition,
+  STORED_AT_ROUNDING_MS,
+  type Stream,
+  type StreamFacts,
+} from '../ports.js';
+import { composeTerms } from '../subscriptions/terms-rules.js';
+
+/** How long a load after a loss of the gate waits for the stream to be settled. */
+export const CATCH_UP_MS = 1_000;
+const LOOK_MS = 10;
+
+export interface LoadDeps {
+  /** Many accounts are loaded at once after a loss of the gate: calls that are the same for all should be joined. */
+  readonly store: LoadStore;
+  readonly stream: Pick<Stream, 'facts'>;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+export type LoadAnswer = { kind: 'loaded'; answer: AnswerBodyOf<typeof billingLoad> } | { kind: 'behind' };
+
+/**
+ * Everything that admission needs of an account, in one snapshot. How far the stream is settled is found out before the
+ * snapshot is taken, so that all of it is in the snapshot (docs/protocol.md#r9 and
+ * docs/protocol.md#r11).
+ */
+export async function loadAccount(deps: LoadDeps, request: ReceivedOf<typeof billingLoad>): Promise<LoadAnswer> {
+  const askedAt = deps.now();
+  const caughtUpTo = request.afterLoss ? await waitForStream(deps, askedAt) : await caughtUpNow(deps, askedAt);
+  if (caughtUpTo === null) return { kind: 'behind' };
+  const { account, names, ids } = request;
+  const snapshot = await deps.store.snapshot({ account, names, ids, now: askedAt });
+  return {
+    kind: 'loaded',
+    answer: {
+      incarnation: snapshot.incarnation,
+      standing: {
+        account,
+        rows: [...snapshot.rows],
+        terms: { value: composeTerms(snapshot.told, snapshot.limits), version: snapshot.termsVersion },
+        closed: [...snapshot.closed],
+      },
+      caughtUpTo,
+      version: snapshot.version,
+    },
+  };
+}
+
+/** A time before which every stored event is settled. */
+async function caughtUpNow({ store, stream }: LoadDeps, askedAt: number): Promise<number> {
+  const facts = await stream.facts();
+  const position = await store.settledPosition();
+  return isSettled(position, facts) ? askedAt : Math.min(position.storedAtMs, askedAt);
+}
+
+/** The time of asking, once everything stored before it is settled; null when that takes too long. */
+async function waitForStream({ store, stream }: LoadDeps, askedAt: number): Promise<number | null> {
+  const facts = await stream.facts();
+  const untilMs = performance.now() + CATCH_UP_MS;
+  for (;;) {
+    if (isSettled(await store.settledPosition(), facts)) return askedAt;
+    if (performance.now() > untilMs) return null;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+/**
+ * Whether everything is settled that was in the stream. The time tells a position in a stream that is no more from one beyond
+ * the end that was seen.
+ */
+function isSettled(position: SettledPosition, { lastSequence, lastAtMs }: StreamFacts): boolean {
+  if (lastAtMs === null) return true;
+  return position.sequence >= lastSequence && position.storedAtMs >= lastAtMs - STORED_AT_ROUNDING_MS;
+}

@@ -1,0 +1,111 @@
+import {
+  parseRowName,
+  SESSION_5H_MS,
+  sessionWindowRow,
+  WALLET_ROW,
+  weeklyWindowRow,
+  weekStart,
+} from '@gateway/metering';
+import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
+import type { VersionedBalance } from '@gateway/contracts/messages';
+import { type BalanceRow, toStandingRow } from '../ledger/rules.js';
+import { spanOf } from '../ledger/sql.js';
+import type { AccountSnapshot, LoadStore, SnapshotRequest } from '../ports.js';
+import { toldPeriods, type ToldPeriods } from '../subscriptions/period-rules.js';
+import { readPeriods } from '../subscriptions/periods-store.js';
+import { readLimits, readTold } from '../subscriptions/subscription-rows.js';
+import { settledPosition } from '../usage/progress-store.js';
+
+/** Rows of windows and allotments that one load carries; the newest names win. */
+const RUNNING_ROWS_MAX = 600;
+
+export function makeLoadStore(pool: Pool): LoadStore {
+  const queries = onPool(pool);
+  return {
+    settledPosition: () => settledPosition(queries),
+    snapshot: (request) =>
+      inTransaction(pool, (tx) => snapshot(tx, request), { isolation: 'repeatable read', readOnly: true }),
+  };
+}
+
+async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): Promise<AccountSnapshot> {
+  const state = await tx.one<{ incarnation: string; version: bigint | null; terms_version: bigint | null }>(
+    `SELECT ledger_state.incarnation, accounts.version, accounts.terms_version
+       FROM ledger_state LEFT JOIN accounts ON accounts.account = $1`,
+    [account],
+    { name: 'load_state' },
+  );
+  if (state === null) throw new Error('the ledger has no incarnation');
+  const periods = toldPeriods(await readPeriods(tx, account, now), now);
+  return {
+    incarnation: state.incarnation,
+    version: Number(state.version ?? 0n),
+    termsVersion: Number(state.terms_version ?? 0n),
+    told: await readTold(tx, periods),
+    limits: await readLimits(tx, account),
+    rows: await rowsOf(tx, account, names, periods, now),
+    closed: await closedIds(tx, ids),
+  };
+}
+
+/** The wallet, what was asked for, and all windows and allotments that may run, whoever's clock is ahead of ours. */
+async function rowsOf(
+  tx: Tx,
+  account: string,
+  names: readonly string[],
+  { current, next }: ToldPeriods,
+  now: number,
+): Promise<VersionedBalance[]> {
+  const wanted = [...new Set([WALLET_ROW, ...names])];
+  const periods = [current, next].flatMap((period) => (period === null ? [] : [period.id]));
+  const found = await tx.query<BalanceRow>(
+    `SELECT account, name, value, version FROM standing_rows WHERE account = $1 AND name = ANY ($2::text[])
+     UNION
+     (SELECT account, name, value, version FROM standing_rows
+       WHERE account = $1 AND name >= 'w:' AND name < 'w;'
+         AND (name LIKE 'w:session\\_5h:%' AND split_part(name, ':', 4) >= $3
+           OR name LIKE 'w:weekly:%' AND split_part(name, ':', 4) >= $4
+           OR name LIKE 'w:monthly:%' AND split_part(name, ':', 4) = ANY ($5::text[]))
+       ORDER BY name DESC LIMIT ${RUNNING_ROWS_MAX})
+     UNION
+     (SELECT account, name, value, version FROM standing_rows
+       WHERE account = $1 AND name >= 'al:' AND name < 'al;' AND substring(name FROM '[^:]*$') = ANY ($5::text[])
+       ORDER BY name DESC LIMIT ${RUNNING_ROWS_MAX})`,
+    [
+      account,
+      wanted,
+      lastPart(sessionWindowRow('usd', sessionsSince(now))),
+      lastPart(weeklyWindowRow('usd', weekStart(now))),
+      periods,
+    ],
+    { name: 'load_rows' },
+  );
+  const written = new Set(found.map(({ name }) => name));
+  const never = wanted.filter((name) => !written.has(name));
+  return [...found.map(toStandingRow), ...never.map(neverWritten)];
+}
+
+/** A wallet without an entry is no wallet of zero (specification, Usage). */
+function neverWritten(name: string): VersionedBalance {
+  return { name, value: parseRowName(name)?.kind === 'wallet' ? null : 0, version: 0 };
+}
+
+async function closedIds(tx: Tx, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const rows = await tx.query<{ id: string }>(
+    `SELECT id FROM usage_records WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid
+     UNION SELECT request_id FROM set_aside_events WHERE request_id = ANY ($1::uuid[])`,
+    [ids, ...spanOf(ids)],
+    { name: 'load_closed' },
+  );
+  return rows.map(({ id }) => id);
+}
+
+function sessionsSince(now: number): number {
+  return Math.max(0, now - SESSION_5H_MS);
+}
+
+/** Starts have 13 digits until the year 2286: as text they sort like numbers. */
+function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf(':') + 1);
+}

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { UsageEvent } from '@gateway/contracts/messages';
+import { onPool } from '@gateway/postgres';
+import { until } from '@gateway/testkit';
+import { DisturbedWorld, ended } from '../../test/disturbed-world.js';
+import { holdFor, settled } from '../../test/events.js';
+import { highestOfBatches } from '../../test/highest-of-batches.js';
+import { makeAlertStore } from './store.js';
+
+/** Around everything that a batch does once an alert is decided. */
+const POINTS = [
+  'before insert_alerts',
+  'after insert_alerts',
+  'after enqueue_alert_outbox',
+  'after write_rows',
+  'before COMMIT',
+  'after COMMIT',
+  'after settle',
+  'after standing',
+  'before ack',
+  'after ack',
+];
+
+let world: DisturbedWorld;
+
+beforeAll(async () => {
+  world = await DisturbedWorld.start();
+}, 60_000);
+afterAll(() => world.stop(), 60_000);
+
+test('workers that are killed around an alert, two at a time: one alert each, told once, in order', async () => {
+  const accounts = POINTS.map((_, index) => `killed-${index}`);
+  const store = makeAlertStore(world.ledger.pool);
+  for (const account of accounts)
+    await store.applyCaps(account, [{ kind: 'key', id: `key-${account}`, capNanoUsd: 100n, version: 1 }]);
+  for (const [index, point] of POINTS.entries()) {
+    const account = accounts[index] as string;
+    const events: UsageEvent[] = [50, 25, 15, 10].map((amount) => settled(holdFor(account), amount));
+    await world.store([...events, ...events.slice(0, 2)], 1);
+    // Whichever of the two has the shard reaches the point, and the other takes over and reaches it too, if there is more.
+    const workers = [world.worker({ point }), world.worker({ point })];
+    await until(
+      `a worker reaches "${point}"`,
+      () => workers.some(({ signalCode }) => signalCode === 'SIGKILL'),
+      30_000,
+    );
+    await Promise.all(workers.map(ended));
+  }
+  const last = world.worker();
+  await world.settled();
+  await ended(last);
+  const sql = onPool(world.ledger.pool);
+  const raised = await sql.query<{ account: string; thresholds: number[] }>(
+    'SELECT account, array_agg(threshold::int ORDER BY number) AS thresholds FROM alerts GROUP BY account ORDER BY account',
+  );
+  const told = await sql.query<{ account: string; thresholds: number[] }>(
+    `SELECT key AS account, array_agg((body ->> 'threshold')::int ORDER BY id) AS thresholds
+       FROM alert_outbox GROUP BY key ORDER BY key`,
+  );
+  const expected = [...accounts].sort().map((account) => ({ account, thresholds: [50, 75, 90, 100] }));
+  expect(raised).toEqual(expected);
+  const highest = accounts.map(async (account) => ({
+    account,
+    thresholds: await highestOfBatches(world.ledger.pool, account),
+  }));
+  expect(told).toEqual((await Promise.all(highest)).sort((one, other) => (one.account < other.account ? -1 : 1)));
+}, 180_000);

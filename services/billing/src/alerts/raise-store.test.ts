@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { UsageEvent } from '@gateway/contracts/messages';
+import { weekStart } from '@gateway/metering';
+import { inTransaction, onPool, type Tx } from '@gateway/postgres';
+import type { TestDatabase } from '@gateway/testkit';
+import { testSeed } from '@gateway/testkit/seed';
+import { expired, factsOf, holdFor, planHoldFor, seededRandom, settled, START, voided } from '../../test/events.js';
+import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { makeMonths } from '../ledger/months.js';
+import { planToStored } from '../plans/plan-rows.js';
+import type { PlanSpec } from '../subscriptions/terms-rules.js';
+import { settleBatch } from '../usage/settle-batch.js';
+import { makeSettleStore } from '../usage/settle-store.js';
+import { makeWebhookStore } from '../webhooks/store.js';
+import { makeAlertWatch } from './raise-store.js';
+import { makeAlertStore } from './store.js';
+
+const SEED = testSeed();
+
+let world: LedgerWorld;
+let ledger: TestDatabase;
+let store: ReturnType<typeof makeSettleStore>;
+
+beforeAll(async () => {
+  world = await startLedgerWorld();
+}, 60_000);
+beforeEach(async () => {
+  ledger = await world.emptied();
+  store = makeSettleStore(ledger.pool);
+});
+afterAll(() => world.stop());
+
+const settle = (events: readonly UsageEvent[], by = store) =>
+  settleBatch(by, makeMonths(by), { facts: factsOf(...events), setAside: [], applied: [] });
+
+const cap = (account: string, capNanoUsd: bigint | null, kind: 'key' | 'member' = 'key', version = 1) =>
+  makeAlertStore(ledger.pool).applyCaps(account, [{ kind, id: `${kind}-${account}`, capNanoUsd, version }]);
+
+const WINDOWS: PlanSpec['windows'] = [
+  { type: 'session_5h', unit: 'usd', limit: 100n, label: 'Session' },
+  { type: 'weekly', unit: 'usd', limit: 1_000n, label: 'Week' },
+  { type: 'weekly', unit: 'requests', limit: 2n, label: 'Calls' },
+  { type: 'monthly', unit: 'usd', limit: 10_000n, label: 'Month' },
+];
+
+/** The period that the holds of the tests name, on a plan of its own. */
+async function subscribe(account: string, windows = WINDOWS, version = 1): Promise<void> {
+  const sql = onPool(ledger.admin);
+  const plan = planToStored({
+    name: 'Pro',
+    tier: 'pro',
+    models: null,
+    requestsPerMinute: 60,
+    concurrency: 10,
+    windows,
+    allotments: [],
+    defaultKeyCapNanoUsd: null,
+    activeKeysMax: 3,
+  });
+  await sql.execute('INSERT INTO accounts (account) VALUES ($1) ON CONFLICT DO NOTHING', [account]);
+  await sql.execute('INSERT INTO plan_versions (plan_id, version, spec, created_by) VALUES ($1, $2, $3, $4)', [
+    ...['pro', version, JSON.stringify(plan), 'test'],
+  ]);
+  await sql.execute(
+    `INSERT INTO subscription_periods
+       (id, account, plan_id, plan_version, period_start, period_end, renews, created_by)
+     VALUES ('sub-1', $1, 'pro', $2, to_timestamp($3), to_timestamp($4), false, 'test')
+     ON CONFLICT (id) DO UPDATE SET plan_version = excluded.plan_version`,
+    [account, version, START / 1_000 - 86_400, START / 1_000 + 86_400],
+  );
+  await sql.execute('UPDATE accounts SET version = version + 1, terms_version = version + 1 WHERE account = $1', [
+    account,
+  ]);
+}
+
+async function raised(): Promise<string[]> {
+  const rows = await onPool(ledger.pool).query<{ text: string }>(
+    `SELECT subject || ' ' || period || ' ' || threshold AS text FROM alerts ORDER BY number`,
+  );
+  return rows.map(({ text }) => text);
+}
+const told = () =>
+  onPool(ledger.pool).query<{ key: string; body: object }>('SELECT key, body FROM alert_outbox ORDER BY id');
+const toHooks = () =>
+  onPool(ledger.pool).query<{ key: string; body: object }>('SELECT key, body FROM webhook_outbox ORDER BY id');
+
+const km = (threshold: number, account = 'a') => `km:key-${account} 2026-11 ${threshold}`;
+
+test('the cap of a key: each threshold once, in the order of the charges', async () => {
+  await cap('a', 100n);
+  for (const amount of [49, 1, 24, 1, 1, 14, 9, 1, 300]) await settle([settled(holdFor('a'), amount)]);
+  expect(await raised()).toEqual([km(50), km(75), km(90), km(100)]);
+  const rows = await told();
+  expect(rows.map(({ key }) => key)).toEqual(['a', 'a', 'a', 'a']);
+  expect(rows[1]?.body).toMatchObject({
+    account: 'a',
+    subject: { kind: 'key_cap', keyId: 'key-a' },
+    threshold: 75,
+    limit: 100,
+    used: 75,
+    periodStart: Date.UTC(2026, 10, 1),
+    periodEnd: Date.UTC(2026, 11, 1),
+  });
+  expect(await toHooks()).toEqual([]);
+});
+
+test('one charge may reach all thresholds; a batch of several accounts raises the alerts of each', async () => {
+  await Promise.all([cap('a', 100n), cap('b', 100n), cap('b', 50n, 'member'), cap('c', 1_000n)]);
+  await settle([settled(holdFor('a'), 100), settled(holdFor('b'), 30), settled(holdFor('c'), 30)]);
+  expect(await raised()).toEqual([km(50), km(75), km(90), km(100), 'mm:member-b 2026-11 50']);
+});
+
+test('windows of the plan in USD and in calls; a call without the plan touches none', async () => {
+  await subscribe('a');
+  await settle([settled(planHoldFor('a', 60, 0), 60), settled(holdFor('a'), 900)]);
+  const [week, session] = [weekStart(START), START - 60_000];
+  expect(await raised()).toEqual([`w:session_5h:usd ${session} 50`, `w:weekly:requests ${week} 50`]);
+  await settle([settled(planHoldFor('a', 60, 0), 60)]);
+  expect((await raised()).slice(2)).toEqual([
+    ...[75, 90, 100].map((threshold) => `w:session_5h:usd ${session} ${threshold}`),
+    ...[75, 90, 100].map((threshold) => `w:weekly:requests ${week} ${threshold}`),
+  ]);
+  await settle([settled(planHoldFor('a', 5_000, 0), 4_880)]);
+  expect((await raised()).slice(8)).toEqual([
+    `w:monthly:usd sub-1 50`,
+    ...[50, 75, 90, 100].map((threshold) => `w:weekly:usd ${week} ${threshold}`),
+  ]);
+  const alerts = await makeAlertStore(ledger.pool).alerts({ account: 'a', before: null, limit: 100 });
+  expect(alerts.find(({ alert }) => alert.limit === 10_000n)?.alert).toMatchObject({
+    subject: { kind: 'window', type: 'monthly', unit: 'usd' },
+    used: 5_000n,
+    periodStart: START - 86_400_000,
+    periodEnd: START + 86_400_000,
+  });
+});
+
+test('a row that is corrected down and charged up again raises nothing twice', async () => {
+  await subscribe('a', [{ type: 'weekly', unit: 'usd', limit: 100n, label: 'Week' }]);
+  await cap('a', 100n);
+  const late = settled(planHoldFor('a', 1_000, 0), 60);
+  await settle([expired(late)]);
+  await settle([late]);
+  const before = await raised();
+  expect(before).toEqual([km(50), `w:weekly:usd ${weekStart(START)} 50`]);
+  // Nothing that the stream carries takes a charge back, so the row itself is turned back.
+  await onPool(ledger.pool).execute("UPDATE standing_rows SET value = 10 WHERE name LIKE 'km:%' OR name LIKE 'w:%'");
+  for (const by of [store, makeSettleStore(ledger.pool)]) await settle([settled(planHoldFor('a', 1_000, 0), 25)], by);
+  expect(await raised()).toEqual(before);
+  await settle([voided(settled(holdFor('a'), 1_000))]);
+  expect(await raised()).toEqual(before);
+});
+
+test('a limit that falls below the use raises at the next charge, also in a process that knew the old one', async () => {
+  await subscribe('a', [{ type: 'weekly', unit: 'usd', limit: 1_000n, label: 'Week' }]);
+  await cap('a', 1_000n, 'member');
+  await settle([settled(planHoldFor('a', 1_000, 0), 80)]);
+  await subscribe('a', [{ type: 'weekly', unit: 'usd', limit: 100n, label: 'Week' }], 2);
+  await cap('a', 90n, 'member', 2);
+  expect(await raised()).toEqual([]);
+  await settle([settled(planHoldFor('a', 1_000, 0), 1)]);
+  const week = weekStart(START);
+  expect(await raised()).toEqual([
+    ...['mm:member-a 2026-11 50', 'mm:member-a 2026-11 75', 'mm:member-a 2026-11 90'],
+    ...[`w:weekly:usd ${week} 50`, `w:weekly:usd ${week} 75`],
+  ]);
+});
+
+test('a cap of an older version, or one taken away, limits nothing', async () => {
+  await cap('a', 100n, 'key', 3);
+  await cap('a', 10n, 'key', 2);
+  await settle([settled(holdFor('a'), 20)]);
+  expect(await raised()).toEqual([]);
+  await cap('a', null, 'key', 4);
+  await settle([settled(holdFor('a'), 100)]);
+  expect(await raised()).toEqual([]);
+});
+
+test('another month is another period', async () => {
+  await cap('a', 100n);
+  const december = { ...holdFor('a').periods, month: '2026-12' };
+  await settle([settled(holdFor('a'), 50), settled(holdFor('a', { periods: december }), 50)]);
+  expect(await raised()).toEqual([km(50), 'km:key-a 2026-12 50']);
+});
+
+test('an enabled webhook gets the event, a disabled one does not', async () => {
+  const webhooks = makeWebhookStore(ledger.pool);
+  await Promise.all([cap('a', 100n), cap('b', 100n)]);
+  for (const [account, enabled] of [
+    ['a', true],
+    ['b', false],
+  ] as const)
+    await webhooks.putWebhook({ account, enabled, url: 'https://h.example.com/', sealedSecret: 's', actor: 't' });
+  await settle([settled(holdFor('a'), 76), settled(holdFor('b'), 76)]);
+  const events = await toHooks();
+  expect(events.map(({ key }) => key)).toEqual(['a', 'a']);
+  expect(events[0]?.body).toMatchObject({
+    type: 'alert.raised',
+    data: { accountId: 'a', thresholdPercent: 50, limit: '0.0000001', used: '0.000000076' },
+  });
+  expect(await webhooks.deliveries({ account: 'a', before: null, limit: 9 })).toHaveLength(2);
+});
+
+test('a charge that reaches nothing asks the database for nothing once its limits are known', async () => {
+  await cap('a', 1_000n);
+  const watch = makeAlertWatch();
+  const batch = (value: bigint) => ({
+    decision: { records: [], changedRows: [{ account: 'a', name: 'km:key-a:2026-11', value, version: 1n }] },
+    before: [],
+    limits: new Map([['a', '0.1']]),
+  });
+  let statements = 0;
+  const counting = (tx: Tx): Tx => ({
+    ...tx,
+    query: (...args: Parameters<Tx['query']>) => ((statements += 1), tx.query(...args)) as never,
+    execute: (...args) => ((statements += 1), tx.execute(...args)),
+  });
+  const raise = async (value: bigint): Promise<number> => {
+    statements = 0;
+    watch.committed(await inTransaction(ledger.pool, (tx) => watch.raise(counting(tx), batch(value))));
+    return statements;
+  };
+  expect(await raise(1n)).toBeGreaterThan(0);
+  expect(await raise(499n)).toBe(0);
+  expect(await raise(500n)).toBeGreaterThan(0);
+  expect(await raise(749n)).toBe(0);
+  expect(await raised()).toEqual([km(50)]);
+});
+
+test('what a transaction reached that was rolled back is raised by the next one', async () => {
+  await cap('a', 100n);
+  await settle([settled(holdFor('a'), 10)]);
+  const broken = { ...settled(holdFor('a'), 60), source: 'x'.repeat(10) };
+  await onPool(ledger.admin).execute(
+    "ALTER TABLE usage_records ADD CONSTRAINT broken CHECK (source_id <> 'xxxxxxxxxx')",
+  );
+  await expect(settle([broken])).rejects.toThrow();
+  await onPool(ledger.admin).execute('ALTER TABLE usage_records DROP CONSTRAINT broken');
+  expect(await raised()).toEqual([]);
+  await settle([broken]);
+  expect(await raised()).toEqual([km(50)]);
+});
+
+test(`several processes charge the same accounts at once: one alert each, and each is told once (TEST_SEED=${SEED})`, async () => {
+  const random = seededRandom(SEED);
+  const accounts = Array.from({ length: 5 }, (_, index) => `p${index}`);
+  for (const account of accounts) await cap(account, 1_000n);
+  const events = accounts.flatMap((account) =>
+    Array.from({ length: 60 }, () => settled(holdFor(account), 20, { id: makeUuidV7(START) })),
+  );
+  const stores = [1, 2, 3].map(() => makeSettleStore(ledger.pool));
+  await Promise.all(
+    stores.map(async (by) => {
+      // Each process gets every event, in an order of its own.
+      const own = [...events].sort(() => random() - 0.5);
+      for (let at = 0; at < own.length; at += 7) await settle(own.slice(at, at + 7), by);
+    }),
+  );
+  const expected = accounts.flatMap((account) => [50, 75, 90, 100].map((threshold) => km(threshold, account)));
+  expect((await raised()).sort()).toEqual(expected.sort());
+  const tellings = await told();
+  expect(tellings).toHaveLength(expected.length);
+  for (const account of accounts)
+    expect(tellings.filter(({ key }) => key === account).map(({ body }) => body)).toMatchObject(
+      [50, 75, 90, 100].map((threshold) => ({ threshold })),
+    );
+}, 60_000);

@@ -1,0 +1,19 @@
+// `npm run audit`: replays the ledger from zero and names every difference. Exit code 1 when there is one. Repairs nothing.
+import { auditLedger } from '../ledger/audit.js';
+import { runCommand } from './run-command.js';
+
+await runCommand(async ({ reader }) => {
+  const begunMs = performance.now();
+  const { differences, blocks, transactions } = await reader.snapshot((ledger) =>
+    auditLedger(ledger, {
+      begin: (check) => console.error(`${check} …`),
+      difference: ({ check, subject, expected, found }) =>
+        console.log(`${check}: ${subject}: expected ${expected}; found ${found}`),
+    }),
+  );
+  const seconds = ((performance.now() - begunMs) / 1_000).toFixed(1);
+  console.log(
+    `${differences} differences; ${transactions} ledger transactions in ${blocks} blocks were followed (${seconds} s)`,
+  );
+  return differences === 0 ? 0 : 1;
+});

@@ -1,0 +1,53 @@
+// `npm run set-aside -- list [--all] | show HASH | replay HASH --actor NAME`: events that could not become records. `replay`
+// tries one again after what refused it was put right; admission hears of it through the outbox of a running billing.
+import { parseArgs } from 'node:util';
+import type { SetAsideRow } from '../ledger/ledger-ports.js';
+import { replaySetAside } from '../usage/replay-dead-letter.js';
+import { runCommand } from './run-command.js';
+
+const EXIT_STILL_SET_ASIDE = 1;
+const EXIT_UNKNOWN = 3;
+const EXIT_USAGE = 64;
+const HASH = /^[0-9a-f]{64}$/;
+
+const { values, positionals } = parseArgs({
+  options: { all: { type: 'boolean', default: false }, actor: { type: 'string' } },
+  allowPositionals: true,
+});
+const [verb, hash = ''] = positionals;
+
+if (verb === 'list') {
+  await runCommand(async ({ setAside }) => {
+    for await (const row of setAside.list(values.all)) console.log(lineOf(row));
+    return 0;
+  });
+} else if (verb === 'show' && HASH.test(hash)) {
+  await runCommand(async ({ setAside }) => {
+    const row = await setAside.find(hash);
+    if (row === null) return unknown();
+    console.log(`${lineOf(row)}\n${row.event.toString('utf8')}`);
+    return 0;
+  });
+} else if (verb === 'replay' && HASH.test(hash) && values.actor !== undefined) {
+  const { actor } = values;
+  await runCommand(async ({ setAside }) => {
+    const result = await replaySetAside(setAside, hash, actor);
+    if (result === null) return unknown();
+    console.log(result.outcomes.join(', '));
+    return result.resolved ? 0 : EXIT_STILL_SET_ASIDE;
+  });
+} else {
+  console.error('usage: set-aside list [--all] | show HASH | replay HASH --actor NAME');
+  process.exitCode = EXIT_USAGE;
+}
+
+function unknown(): number {
+  console.error('no event with this hash was set aside');
+  return EXIT_UNKNOWN;
+}
+
+function lineOf(row: SetAsideRow): string {
+  const replayed = row.replays === 0 ? '' : `; replayed ${row.replays} times: ${row.lastOutcomes?.join(', ')}`;
+  const facts = [row.contentHash, row.setAsideAt.toISOString(), row.requestId ?? '-', row.account ?? '-', row.reason];
+  return `${facts.join('  ')}  ${row.detail}${replayed}`;
+}

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { usageRecorded } from '@gateway/contracts/messages';
+import { onPool } from '@gateway/postgres';
+import type { TestDatabase } from '@gateway/testkit';
+import { testSeed } from '@gateway/testkit/seed';
+import { faultsOf } from '../../test/audit.js';
+import { booksOf, DisturbedWorld, ended } from '../../test/disturbed-world.js';
+import { Traffic } from '../../test/kill-rounds.js';
+import { readIncarnation } from '../ledger/incarnation.js';
+import { makeProgressStore } from '../usage/progress-store.js';
+import { makeRestoreStore } from '../usage/restore-store.js';
+import { restoreLedger } from './restore-ledger.js';
+
+const SEED = testSeed();
+
+let world: DisturbedWorld;
+
+beforeAll(async () => {
+  world = await DisturbedWorld.start();
+}, 60_000);
+afterAll(() => world.stop(), 60_000);
+
+/** A ledger that consumes the stream beside the world's. */
+async function otherLedger(): Promise<TestDatabase> {
+  const other = await world.ledgers.ledger();
+  await other.pool.query('SELECT begin_incarnation()');
+  return other;
+}
+
+test(`a ledger from a backup settles everything since, and admission is told to load anew (TEST_SEED=${SEED})`, async () => {
+  const traffic = new Traffic([0, 1, 2, 3], SEED);
+  const store = async (rounds: number): Promise<void> => {
+    for (let round = 0; round < rounds; round += 1) await world.store(traffic.round(), 3);
+  };
+  // The copy saw the first part only, like a backup that was made then; the world's ledger goes on and is lost.
+  const copy = await otherLedger();
+  await store(20);
+  const workers = [world.worker(), world.worker({ ledger: copy })];
+  await Promise.all([world.settled(), world.settled(copy)]);
+  await ended(workers[1] as (typeof workers)[number]);
+  await store(20);
+  await world.settled();
+  await ended(workers[0] as (typeof workers)[number]);
+  expect(await booksOf(copy.pool)).not.toEqual(await booksOf(world.ledger.pool));
+
+  const before = await readIncarnation(copy.pool);
+  const stream = await world.billing.streamState(usageRecorded.stream);
+  const outcome = await restoreLedger(makeRestoreStore(copy.pool), stream, false);
+  const incarnation = await readIncarnation(copy.pool);
+  expect(outcome).toMatchObject({ kind: 'restored', incarnation, lost: 0 });
+  expect(incarnation).not.toBe(before);
+  const told = await onPool(copy.pool).query<{ account: string; rows: unknown[] }>(
+    `SELECT key AS account, body -> 'standing' -> 'rows' AS rows FROM outbox WHERE topic = 'standing' ORDER BY key`,
+  );
+  const accounts = await onPool(copy.pool).query<{ account: string }>('SELECT account FROM accounts ORDER BY account');
+  expect(told).toEqual(accounts.map(({ account }) => ({ account, rows: [] })));
+
+  const again = world.worker({ ledger: copy });
+  await world.settled(copy);
+  await ended(again);
+  expect(await booksOf(copy.pool)).toEqual(await booksOf(world.ledger.pool));
+  expect(await faultsOf(copy.pool)).toEqual([]);
+}, 120_000);
+
+test('the whole stream into an empty ledger gives the same balances', async () => {
+  const empty = await otherLedger();
+  const worker = world.worker({ ledger: empty });
+  await world.settled(empty);
+  await ended(worker);
+  expect(await booksOf(empty.pool)).toEqual(await booksOf(world.ledger.pool));
+}, 120_000);
+
+test('what has left the stream since the backup is told, and a loss has to be accepted', async () => {
+  const copy = await world.ledgers.ledger();
+  const store = makeRestoreStore(copy.pool);
+  const before = await readIncarnation(copy.pool);
+  const trimmed = { firstSequence: 8, lastSequence: 20 };
+  expect(await restoreLedger(store, trimmed, false)).toEqual({ kind: 'gap', lost: 7, floor: 0, first: 8 });
+  expect(await readIncarnation(copy.pool)).toBe(before);
+  expect(await restoreLedger(store, trimmed, true)).toMatchObject({ kind: 'restored', lost: 7, toSettle: 13 });
+  expect(await makeProgressStore(copy.pool).settledPosition()).toEqual({ sequence: 0, storedAtMs: 0 });
+});

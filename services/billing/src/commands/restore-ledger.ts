@@ -1,0 +1,40 @@
+import type { RestoreStore } from '../ledger/ledger-ports.js';
+
+export interface StoredMessages {
+  /** The oldest message that the stream still has. */
+  readonly firstSequence: number;
+  readonly lastSequence: number;
+}
+
+export type RestoreOutcome =
+  | {
+      readonly kind: 'restored';
+      readonly incarnation: string;
+      readonly accounts: number;
+      /** Messages that the backup does not know and that will be settled again. */
+      readonly toSettle: number;
+      readonly lost: number;
+    }
+  /** Messages that the backup does not know have left the stream. */
+  | { readonly kind: 'gap'; readonly lost: number; readonly floor: number; readonly first: number };
+
+/**
+ * Declares a copy of the ledger, restored from a backup, to be the ledger (docs/protocol.md#r17),
+ * while no billing runs: under a new incarnation consumers begin at the stream's first message, so
+ * that everything since the backup is settled again, and admission unloads every account that hears
+ * of it. Wallet entries made since the backup are in no stream: whoever made them repeats them
+ * under their references. Messages that were trimmed since are lost for good, so that a gap is
+ * refused unless it is accepted.
+ */
+export async function restoreLedger(
+  store: RestoreStore,
+  stream: StoredMessages,
+  acceptLoss: boolean,
+): Promise<RestoreOutcome> {
+  const floor = await store.floorSequence();
+  const { firstSequence: first, lastSequence: last } = stream;
+  const lost = Math.max(0, first - 1 - floor);
+  if (lost > 0 && !acceptLoss) return { kind: 'gap', lost, floor, first };
+  const begun = await store.beginIncarnation();
+  return { kind: 'restored', ...begun, toSettle: Math.max(0, last - Math.max(floor, first - 1)), lost };
+}

@@ -1,0 +1,45 @@
+import { hash } from 'node:crypto';
+import type { AnswerBodyOf, billingExportUsageRecords } from '@gateway/contracts/messages';
+import type { ExportFormat } from '@gateway/contracts/operator';
+import { type Column, csvHead, csvLine } from './csv.js';
+
+export type ExportPage = Exclude<AnswerBodyOf<typeof billingExportUsageRecords>, { refused: unknown }>;
+
+/** Lines of one page; a page that would be too large for the bus has fewer. */
+export const EXPORT_LINES_MAX = 500;
+/** Of a page as it travels, that is as a JSON text: well below the 1,000,000 that the bus carries. */
+export const EXPORT_BYTES_MAX = 700_000;
+
+export interface PageSpec<T> {
+  readonly format: ExportFormat;
+  readonly columns: readonly Column<T>[];
+  readonly idOf: (line: T) => string;
+  /** The first page of a file: a CSV has its head there and nowhere else, so that pages and resumed files can be joined. */
+  readonly first: boolean;
+  /** More lines follow those that are given. */
+  readonly more: boolean;
+}
+
+/** As many of the lines as fit, at least one of those given. The same lines always give the same bytes. */
+export function makePage<T>(lines: readonly T[], { format, columns, idOf, first, more }: PageSpec<T>): ExportPage {
+  const parts: string[] = [];
+  let bytes = 0;
+  let taken = 0;
+  if (first && format === 'csv') parts.push(csvHead(columns));
+  for (const line of lines) {
+    const part = format === 'csv' ? csvLine(columns, line) : `${JSON.stringify(line)}\n`;
+    bytes += Buffer.byteLength(JSON.stringify(part));
+    if (taken > 0 && bytes > EXPORT_BYTES_MAX) break;
+    parts.push(part);
+    taken += 1;
+  }
+  const text = parts.join('');
+  const last = lines[taken - 1];
+  return {
+    text,
+    sha256: hash('sha256', text, 'hex'),
+    lines: taken,
+    lastId: last === undefined ? null : idOf(last),
+    more: more || taken < lines.length,
+  };
+}

@@ -1,0 +1,93 @@
+import { onPool, type Pool } from '@gateway/postgres';
+import type { ExportedEntry, ExportQuery, ExportStore } from '../operator-ports.js';
+import { RECORD_SELECTION, recordFromRow, type RecordRow } from '../records/record-sql.js';
+
+/** Each page is one statement, so it sees one instant. */
+export function makeExportStore(pool: Pool): ExportStore {
+  const queries = onPool(pool);
+  return {
+    async records({ after, ...query }) {
+      const rows = await queries.query<RecordRow & { recorded_at: Date }>(
+        `SELECT ${RECORD_SELECTION}, recorded_at FROM usage_records
+          WHERE ${WITHIN} AND id > $5 ${ofAccount(query, 'account')} ORDER BY id LIMIT $1`,
+        [...valuesOf(query), after ?? BEFORE_ALL, ...accountOf(query)],
+      );
+      return rows.map((row) => ({ record: recordFromRow(row), recordedAt: row.recorded_at }));
+    },
+    async entries({ after, ...query }) {
+      // So many heads have at least as many entries; what is too much of them is cut off by the outer limit. OFFSET 0 keeps
+      // the entries of each head a look into its primary key: a join would read the whole ledger for every page.
+      const rows = await queries.query<EntryRow>(
+        `SELECT head.id AS transaction_id, entry.ordinal, head.kind, head.account, head.request_id, head.corrects,
+                entry.ledger_account, entry.amount_nano_usd, head.posted_at,
+                money.reference, money.reason, money.relates_to, money.actor
+           FROM (SELECT id, kind, account, request_id, corrects, posted_at FROM ledger_transactions
+                  WHERE ${WITHIN} AND id >= $5 ${ofAccount(query, 'account', 7)} ORDER BY id LIMIT $1) head
+          CROSS JOIN LATERAL (SELECT ordinal, ledger_account, amount_nano_usd FROM ledger_entries
+                               WHERE transaction_id = head.id AND (head.id > $5 OR ordinal > $6) OFFSET 0) entry
+           LEFT JOIN LATERAL (SELECT reference, reason, relates_to, actor FROM wallet_entries
+                               WHERE transaction_id = head.id OFFSET 0) money ON true
+          ORDER BY head.id, entry.ordinal LIMIT $1`,
+        [...valuesOf(query), after?.transaction ?? BEFORE_ALL, after?.ordinal ?? 0, ...accountOf(query)],
+      );
+      return rows.map(entryFromRow);
+    },
+  };
+}
+
+/** `$1` limit, `$2` from, `$3` to (epoch milliseconds), `$4` beyond all ids. */
+const WITHIN = `id >= uuid_floor(coalesce($2::bigint, 0)) AND id < coalesce(uuid_floor($3::bigint), $4::uuid)`;
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
+const BEYOND_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+/** Ids carry 48 bits of milliseconds: a later bound is beyond all of them. */
+const ID_TIME_MS_MAX = 2 ** 48 - 1;
+
+type Bounds = Pick<ExportQuery, 'account' | 'from' | 'to' | 'limit'>;
+
+function valuesOf({ from, to, limit }: Bounds): unknown[] {
+  const within = (ms: number | null): number | null => ms && Math.min(ms, ID_TIME_MS_MAX);
+  return [limit, within(from), within(to), BEYOND_ALL];
+}
+
+/** Stated only if asked for: with and without an account it is another index. */
+function ofAccount({ account }: Bounds, column: string, parameter = 6): string {
+  return account === null ? '' : `AND ${column} = $${parameter}`;
+}
+
+function accountOf({ account }: Bounds): string[] {
+  return account === null ? [] : [account];
+}
+
+interface EntryRow {
+  transaction_id: string;
+  ordinal: number;
+  kind: ExportedEntry['kind'];
+  account: string;
+  request_id: string | null;
+  corrects: string | null;
+  ledger_account: string;
+  amount_nano_usd: bigint;
+  posted_at: Date;
+  reference: string | null;
+  reason: string | null;
+  relates_to: string | null;
+  actor: string | null;
+}
+
+function entryFromRow(row: EntryRow): ExportedEntry {
+  return {
+    transactionId: row.transaction_id,
+    ordinal: row.ordinal,
+    kind: row.kind,
+    account: row.account,
+    requestId: row.request_id,
+    corrects: row.corrects,
+    ledgerAccount: row.ledger_account,
+    amountNanoUsd: row.amount_nano_usd,
+    postedAt: row.posted_at,
+    reference: row.reference,
+    reason: row.reason,
+    relatesTo: row.relates_to,
+    actor: row.actor,
+  };
+}

@@ -1,0 +1,88 @@
+import type { Tx } from '@gateway/postgres';
+import type { Movement } from '../operator-ports.js';
+import { HOUR_MS } from '../records/hours-store.js';
+
+/** What moved the wallet, by the time inside the ids: [from, to), whole hours in epoch milliseconds. */
+export async function readMovements(tx: Tx, account: string, from: number, to: number): Promise<Movement[]> {
+  const others = await readOthers(tx, account, from, to);
+  const settled = await readSettled(tx, account, from, to);
+  const calls = settled.counted ? settled.walletCalls : await countWalletCalls(tx, account, from, to);
+  // Of a settled call the first charge or, where an expired record was there before, its correction has taken the wallet's part.
+  const corrections = others.find(({ kind }) => kind === 'usage_correction');
+  const usage: Movement = {
+    kind: 'usage',
+    amountNanoUsd: -settled.walletNanoUsd - (corrections?.amountNanoUsd ?? 0n),
+    transactions: calls - (corrections?.transactions ?? 0),
+  };
+  const movements = usage.transactions === 0 ? others : [...others, usage];
+  return movements.sort((one, other) => (one.kind < other.kind ? -1 : 1));
+}
+
+/** The sum of all that moved the wallet from then on. */
+export async function sumLaterMovements(tx: Tx, account: string, from: number): Promise<bigint> {
+  const others = await readOthers(tx, account, from, null);
+  const { walletNanoUsd } = await readSettled(tx, account, from, null);
+  // Corrections are of settled calls: they are in their sum already.
+  const entries = others.filter(({ kind }) => kind !== 'usage_correction');
+  return sumMovements(entries) - walletNanoUsd;
+}
+
+export function sumMovements(movements: readonly Movement[]): bigint {
+  return movements.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n);
+}
+
+/** All but charges: few, with an index of their own. */
+async function readOthers(tx: Tx, account: string, from: number, to: number | null): Promise<Movement[]> {
+  const rows = await tx.query<{ kind: string; amount: string; transactions: bigint }>(
+    `SELECT head.kind, sum(entry.amount_nano_usd)::text AS amount, count(DISTINCT head.id) AS transactions
+       FROM ledger_transactions head JOIN ledger_entries entry ON entry.transaction_id = head.id
+      WHERE head.account = $1 AND head.kind <> 'usage'
+        AND head.id >= uuid_floor($2) AND ($3::bigint IS NULL OR head.id < uuid_floor($3))
+        AND entry.ledger_account = 'wallet:' || $1
+      GROUP BY 1`,
+    [account, from, to],
+  );
+  return rows.map(({ kind, amount, transactions }) => ({
+    kind,
+    amountNanoUsd: BigInt(amount),
+    transactions: Number(transactions),
+  }));
+}
+
+interface SettledCalls {
+  readonly walletNanoUsd: bigint;
+  /** Those of which the wallet paid a part; true only if all of them were counted. */
+  readonly walletCalls: number;
+  readonly counted: boolean;
+}
+
+async function readSettled(tx: Tx, account: string, from: number, to: number | null): Promise<SettledCalls> {
+  const row = await tx.one<{ wallet: string; calls: bigint; counted: boolean }>(
+    `SELECT coalesce(sum(wallet_nano_usd), 0)::text AS wallet, coalesce(sum(wallet_calls), 0)::bigint AS calls,
+            coalesce(bool_and(counted_calls = calls), true) AS counted
+       FROM usage_hours WHERE account = $1 AND hour_ms >= $2 AND ($3::bigint IS NULL OR hour_ms < $3)`,
+    [account, from, to],
+  );
+  return {
+    walletNanoUsd: BigInt(row?.wallet ?? 0),
+    walletCalls: Number(row?.calls ?? 0n),
+    counted: row?.counted ?? true,
+  };
+}
+
+/** Hours with calls from before there were counts: their records tell. */
+async function countWalletCalls(tx: Tx, account: string, from: number, to: number): Promise<number> {
+  const row = await tx.one<{ calls: bigint }>(
+    `WITH used AS (
+       SELECT hour_ms, sum(wallet_calls) AS calls, bool_and(counted_calls = calls) AS counted
+         FROM usage_hours WHERE account = $1 AND hour_ms >= $2 AND hour_ms < $3 GROUP BY 1
+     )
+     SELECT sum(CASE WHEN counted THEN calls ELSE (
+              SELECT count(*) FROM usage_records
+               WHERE account = $1 AND id >= uuid_floor(hour_ms) AND id < uuid_floor(hour_ms + ${HOUR_MS})
+                 AND outcome = 'settled' AND wallet_nano_usd > 0) END)::bigint AS calls
+       FROM used`,
+    [account, from, to],
+  );
+  return Number(row?.calls ?? 0n);
+}

@@ -1,0 +1,63 @@
+import { WALLET_ROW } from '@gateway/metering';
+import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
+import type { FinanceStore, StatementFacts } from '../operator-ports.js';
+import { timeOf } from '../subscriptions/periods-store.js';
+import { readMovements, sumLaterMovements, sumMovements } from './movements-store.js';
+import { readLines, readSpends } from './spends-store.js';
+
+export function makeFinanceStore(pool: Pool): FinanceStore {
+  const queries = onPool(pool);
+  return {
+    async balances(asOf) {
+      const rows = await queries.query<{ name: string; amount: string }>(
+        `SELECT ${CLASS} AS name, sum(entry.amount_nano_usd)::text AS amount
+           FROM ledger_entries entry ${asOf === null ? '' : POSTED_BEFORE} GROUP BY 1 ORDER BY 1`,
+        asOf === null ? [] : [asOf],
+      );
+      return rows.map(({ name, amount }) => ({ name, amountNanoUsd: BigInt(amount) }));
+    },
+    statement: (account, from, to, linesMax) =>
+      inTransaction(pool, (tx) => statement(tx, account, from, to, linesMax), {
+        isolation: 'repeatable read',
+        readOnly: true,
+      }),
+    statementLines: (query) => readLines(queries, query),
+  };
+}
+
+/** Ledger accounts of customers are summed over all of them. */
+const CLASS = `CASE WHEN entry.ledger_account LIKE 'wallet:%' THEN 'wallet'
+                WHEN entry.ledger_account LIKE 'plan:%' THEN 'plan' ELSE entry.ledger_account END`;
+const POSTED_BEFORE = `JOIN ledger_transactions head ON head.id = entry.transaction_id AND head.posted_at < ${timeOf('$1')}`;
+
+async function statement(
+  tx: Tx,
+  account: string,
+  from: number,
+  to: number,
+  linesMax: number,
+): Promise<StatementFacts | null> {
+  const kept = await tx.one<{ kept: boolean }>(`SELECT first_month <= ${timeOf('$1')} AS kept FROM ledger_state`, [
+    from,
+  ]);
+  if (kept?.kept !== true) return null;
+  const balance = await readBalance(tx, account);
+  const movements = await readMovements(tx, account, from, to);
+  const later = await sumLaterMovements(tx, account, to);
+  const spends = await readSpends(tx, { account, from, to }, linesMax);
+  return {
+    // What the month did not do was done before it or after it: the balance is the sum of all movements.
+    openingNanoUsd: balance - later - sumMovements(movements),
+    closingNanoUsd: balance - later,
+    movements,
+    ...spends,
+  };
+}
+
+async function readBalance(tx: Tx, account: string): Promise<bigint> {
+  const row = await tx.one<{ value: bigint }>('SELECT value FROM standing_rows WHERE account = $1 AND name = $2', [
+    account,
+    WALLET_ROW,
+  ]);
+  return row?.value ?? 0n;
+}

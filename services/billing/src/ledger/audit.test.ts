@@ -1,0 +1,274 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { UsageEvent } from '@gateway/contracts/messages';
+import { inTransaction } from '@gateway/postgres';
+import type { TestDatabase } from '@gateway/testkit';
+import { faultsOf } from '../../test/audit.js';
+import { expired, factsOf, holdFor, planHoldFor, settled, START } from '../../test/events.js';
+import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { chainLines, chainOfFile } from '../commands/chain-file.js';
+import { settleBatch } from '../usage/settle-batch.js';
+import { makeSettleStore } from '../usage/settle-store.js';
+import { decideWalletEntry } from '../wallets/rules.js';
+import { makeWalletStore } from '../wallets/store.js';
+import { makeLedgerReader } from './audit-store.js';
+import type { ChainHead } from './ledger-ports.js';
+import { makeMonths } from './months.js';
+import { verifyChain } from './verify-chain.js';
+import { lookAtLedger } from './watch.js';
+
+let world: LedgerWorld;
+let ledger: TestDatabase;
+let call: UsageEvent;
+let late: UsageEvent;
+
+beforeAll(async () => {
+  world = await startLedgerWorld();
+}, 60_000);
+afterAll(() => world.stop());
+
+/** Two accounts, plan and wallet, a top-up, a correction. */
+beforeEach(async () => {
+  ledger = await world.emptied();
+  call = settled(planHoldFor('a', 50, 30), 100);
+  late = settled(holdFor('b'), 70);
+  await topUp('a', 1_000n);
+  await settle(call, settled(holdFor('b'), 20), expired(late));
+  await settle(late, settled(planHoldFor('b', 50, 30), 40));
+});
+
+async function settle(...events: UsageEvent[]): Promise<void> {
+  const store = makeSettleStore(ledger.pool);
+  await settleBatch(store, makeMonths(store), { facts: factsOf(...events), setAside: [], applied: [] });
+}
+
+async function topUp(account: string, amountNanoUsd: bigint): Promise<void> {
+  const entry = {
+    account,
+    amountNanoUsd,
+    kind: 'credit' as const,
+    reason: 'paid',
+    relatesTo: null,
+    actor: 'test',
+    reference: makeUuidV7(START),
+  };
+  await makeSettleStore(ledger.pool).ensureMonth('2026-11');
+  await makeWalletStore(ledger.pool).addEntry({
+    entry,
+    transactionId: makeUuidV7(START),
+    decide: (facts) => decideWalletEntry(entry, facts),
+  });
+}
+
+/** As somebody who can do everything does it. */
+function damage(...statements: string[]): Promise<void> {
+  return inTransaction(ledger.admin, async (tx) => {
+    await tx.execute(`SET LOCAL gateway.ledger_repair = 'on'`);
+    await tx.execute(`SET LOCAL session_replication_role = 'replica'`);
+    for (const statement of statements) expect(await tx.execute(statement)).toBeGreaterThan(0);
+  });
+}
+
+const checksOf = (faults: readonly string[]): string[] => [
+  ...new Set(faults.map((fault) => fault.split(':')[0] ?? '')),
+];
+
+test('a clean ledger has no differences', async () => {
+  expect(await faultsOf(ledger.pool)).toEqual([]);
+});
+
+describe('damage is named', () => {
+  const forged = makeUuidV7(START);
+  const kinds: [what: string, checks: string[], subject: () => string, ...statements: (() => string)[]][] = [
+    [
+      'an entry of another amount',
+      ['trial balance', 'transaction', 'charge', 'chain'],
+      () => call.id,
+      () => `UPDATE ledger_entries SET amount_nano_usd = amount_nano_usd + 1
+              WHERE transaction_id = '${call.id}' AND ledger_account = 'revenue:plan'`,
+    ],
+    [
+      'two entries of other amounts that balance',
+      ['charge', 'standing', 'chain'],
+      () => call.id,
+      () => `UPDATE ledger_entries SET amount_nano_usd = amount_nano_usd * 2 WHERE transaction_id = '${call.id}'
+              AND ledger_account IN ('wallet:a', 'revenue:wallet')`,
+    ],
+    [
+      'an entry under another account',
+      ['charge', 'standing', 'chain'],
+      () => call.id,
+      () => `UPDATE ledger_entries SET ledger_account = 'wallet:b'
+              WHERE transaction_id = '${call.id}' AND ledger_account = 'wallet:a'`,
+    ],
+    [
+      'a transaction that is gone with its entries',
+      ['charge', 'standing', 'chained transactions', 'chain'],
+      () => call.id,
+      () => `DELETE FROM ledger_entries WHERE transaction_id = '${call.id}'`,
+      () => `DELETE FROM ledger_transactions WHERE id = '${call.id}'`,
+    ],
+    [
+      'a transaction that nobody posted',
+      ['wallet entry', 'standing', 'chained transactions', 'unchained transaction'],
+      () => forged,
+      () => `INSERT INTO ledger_transactions (id, kind, account) VALUES ('${forged}', 'adjustment', 'a')`,
+      () => `INSERT INTO ledger_entries VALUES ('${forged}', 1, 'wallet:a', 5), ('${forged}', 2, 'adjustment', -5)`,
+    ],
+    [
+      'a transaction that was posted at another time',
+      ['chain'],
+      () => call.id,
+      () => `UPDATE ledger_transactions SET posted_at = posted_at + interval '1 microsecond' WHERE id = '${call.id}'`,
+    ],
+    [
+      'a correction that points elsewhere',
+      ['head of a charge', 'chain'],
+      () => late.id,
+      () => `UPDATE ledger_transactions SET corrects = '${call.id}' WHERE kind = 'usage_correction'`,
+    ],
+    [
+      'a wallet of another value',
+      ['standing'],
+      () => 'b wallet',
+      () => `UPDATE standing_rows SET value = value + 1 WHERE account = 'b' AND name = 'wallet'`,
+    ],
+    [
+      'a window that has lost its use',
+      ['standing'],
+      () => 'a w:weekly:requests',
+      () => `DELETE FROM standing_rows WHERE account = 'a' AND name LIKE 'w:weekly:requests:%'`,
+    ],
+    [
+      'the month of a key that nobody used',
+      ['standing'],
+      () => 'a km:nobody:2026-11',
+      () => `INSERT INTO standing_rows VALUES ('a', 'km:nobody:2026-11', 7, 1)`,
+    ],
+    [
+      'a record of another charge',
+      ['record', 'charge', 'standing', 'hour of use'],
+      () => call.id,
+      () => `UPDATE usage_records SET charged_nano_usd = 101, plan_nano_usd = 71 - 1, wallet_nano_usd = 31
+              WHERE id = '${call.id}'`,
+    ],
+    [
+      'a record that is gone',
+      ['charge', 'head of a charge', 'standing', 'hour of use'],
+      () => call.id,
+      () => `DELETE FROM usage_records WHERE id = '${call.id}'`,
+    ],
+    [
+      'an hour with a call that nobody made',
+      ['hour of use'],
+      () => 'key-a',
+      () => `UPDATE usage_hours SET calls = calls + 1 WHERE account = 'a'`,
+    ],
+    [
+      'an hour with a payment of the wallet that nobody made',
+      ['hour of use'],
+      () => 'key-a',
+      () => `UPDATE usage_hours SET wallet_calls = wallet_calls + 1 WHERE account = 'a'`,
+    ],
+    [
+      'what an attempt has cost',
+      ['record', 'charge'],
+      () => call.id,
+      () => `UPDATE usage_records SET attempts = jsonb_set(attempts, '{0,costNanoUsd}', '1') WHERE id = '${call.id}'`,
+    ],
+    [
+      'a wallet entry of another amount',
+      ['wallet entry'],
+      () => '1000',
+      () => `UPDATE wallet_entries SET amount_nano_usd = 1001`,
+    ],
+    [
+      'a version that went back',
+      ['version'],
+      () => 'a wallet',
+      () => `UPDATE accounts SET version = 1 WHERE account = 'a'`,
+    ],
+    [
+      'a chain without its last block',
+      ['chained transactions', 'unchained transaction', 'chain'],
+      () => 'the head says',
+      () =>
+        `DELETE FROM chain_blocks WHERE (chain, number) IN (SELECT chain, max(number) FROM chain_blocks GROUP BY chain)`,
+    ],
+    [
+      'an alert that nobody reached',
+      ['alert'],
+      () => 'a km:key-a:2026-11 at 50 percent',
+      () => `INSERT INTO alerts (account, subject, period, threshold, limit_value, used_value, period_start, period_end)
+             VALUES ('a', 'km:key-a', '2026-11', 50, 1000, 700, now(), now() + interval '1 day')`,
+    ],
+  ];
+
+  test.each(kinds)('%s', async (_what, checks, subject, ...statements) => {
+    await damage(...statements.map((statement) => statement()));
+    const faults = await faultsOf(ledger.pool);
+    expect(checksOf(faults)).toEqual(checks);
+    expect(faults.some((fault) => fault.includes(subject()))).toBe(true);
+  });
+
+  test('all of it at once, each by its name', async () => {
+    const apart = kinds.filter(([what]) => !what.includes('gone') && !what.includes('last block'));
+    await damage(...apart.flatMap(([, , , ...statements]) => statements.map((statement) => statement())));
+    expect(new Set(checksOf(await faultsOf(ledger.pool)))).toEqual(new Set(apart.flatMap(([, checks]) => checks)));
+  });
+});
+
+test('a look at the newest part finds what is wrong there, and counts what is set aside', async () => {
+  const look = () => makeLedgerReader(ledger.pool).snapshot(lookAtLedger);
+  expect(await look()).toEqual({ faults: [], setAside: 0 });
+  await settle({ ...call, amountNanoUsd: 99 });
+  await damage(
+    `UPDATE ledger_entries SET amount_nano_usd = amount_nano_usd - 1
+      WHERE transaction_id = '${call.id}' AND ledger_account = 'cost'`,
+  );
+  expect(await look()).toEqual({
+    faults: [expect.stringContaining('do not sum to zero'), expect.stringContaining(`${call.id}: transaction and`)],
+    setAside: 1,
+  });
+});
+
+describe('an export of the chains', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'gateway-chain-')), 'chain.jsonl');
+  afterAll(() => rmSync(join(file, '..'), { recursive: true }));
+
+  function lines(): Promise<string[]> {
+    return makeLedgerReader(ledger.pool).snapshot(async ({ chain }) => {
+      const exported: string[] = [];
+      for await (const line of chainLines(chain)) exported.push(line);
+      return exported;
+    });
+  }
+
+  async function brokenIn(text: readonly string[], anchors: readonly ChainHead[] = []): Promise<string[]> {
+    writeFileSync(file, text.map((line) => `${line}\n`).join(''));
+    const broken: string[] = [];
+    await verifyChain(chainOfFile(file), {
+      anchors,
+      broken: ({ transaction, problem }) => broken.push(transaction ?? problem),
+    });
+    return broken;
+  }
+
+  test('follows by itself, and names the transaction that was changed in it', async () => {
+    const exported = await lines();
+    expect(await brokenIn(exported)).toEqual([]);
+    const changed = exported.map((line) => line.replace('"wallet:a","-30"', '"wallet:a","-29"'));
+    expect(await brokenIn(changed)).toEqual([call.id]);
+  });
+
+  test('a chain that was computed anew is refuted by a head that was kept', async () => {
+    const heads = await makeLedgerReader(ledger.pool).snapshot(({ chain }) => chain.heads());
+    const anchors = heads.filter(({ number }) => number > 0n);
+    expect(await brokenIn(await lines(), anchors)).toEqual([]);
+    const other = anchors.map((anchor) => ({ ...anchor, link: '0'.repeat(64) }));
+    expect(await brokenIn(await lines(), other)).toHaveLength(anchors.length);
+  });
+});

@@ -1,0 +1,35 @@
+import type { Difference, LedgerSnapshot } from './ledger-ports.js';
+import { type ChainSums, verifyChain } from './verify-chain.js';
+
+export interface AuditSums extends ChainSums {
+  readonly differences: number;
+}
+
+export interface AuditReport {
+  begin(check: string): void;
+  difference(difference: Difference): void;
+}
+
+/**
+ * Replays usage records and ledger entries from zero and compares every balance, window, counter and alert with what
+ * they give, the tables with each other, and the ledger with its hash chains. Names each difference and repairs nothing.
+ */
+export async function auditLedger(snapshot: LedgerSnapshot, report: AuditReport): Promise<AuditSums> {
+  let differences = 0;
+  const tell = (difference: Difference): void => {
+    differences += 1;
+    report.difference(difference);
+  };
+  for await (const difference of snapshot.differences((check) => report.begin(check))) tell(difference);
+  report.begin('chain');
+  const sums = await verifyChain(snapshot.chain, {
+    broken: ({ chain, block, transaction, problem }) =>
+      tell({
+        check: 'chain',
+        subject: `chain ${chain}, block ${block}${transaction === null ? '' : `, transaction ${transaction}`}`,
+        expected: 'links that follow from the ledger',
+        found: problem,
+      }),
+  });
+  return { ...sums, differences };
+}

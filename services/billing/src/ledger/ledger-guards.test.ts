@@ -1,0 +1,300 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import { dumpSchema, inTransaction, onPool } from '@gateway/postgres';
+import type { TestDatabase } from '@gateway/testkit';
+import { START } from '../../test/events.js';
+import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+
+let world: LedgerWorld;
+let ledger: TestDatabase;
+
+beforeAll(async () => {
+  world = await startLedgerWorld();
+  ledger = await world.ledger();
+  await ledger.pool.query(`SELECT ensure_month('2026-11-01')`);
+}, 60_000);
+
+afterAll(() => world.stop());
+
+type Entries = readonly (readonly [ledgerAccount: string, amountNanoUsd: number])[];
+const BALANCED: Entries = [
+  ['wallet:a', -5],
+  ['revenue:wallet', 5],
+];
+
+type Query = (text: string, values: unknown[]) => Promise<unknown>;
+
+/** Head and entries in one statement, as the ledger wants them. */
+async function postBy(query: Query, id: string, entries: Entries): Promise<void> {
+  await query(
+    `WITH head AS (INSERT INTO billing.ledger_transactions (id, kind, account) VALUES ($1, 'usage', 'a'))
+     INSERT INTO billing.ledger_entries (transaction_id, ordinal, ledger_account, amount_nano_usd)
+     SELECT $1, ordinality, account, amount FROM unnest($2::text[], $3::bigint[]) WITH ORDINALITY AS entry (account, amount)`,
+    [id, entries.map(([account]) => account), entries.map(([, amount]) => amount)],
+  );
+}
+
+async function addEntries(query: Query, id: string, entries: Entries, first = 1): Promise<void> {
+  await query(
+    `INSERT INTO billing.ledger_entries (transaction_id, ordinal, ledger_account, amount_nano_usd)
+     SELECT $1, $2::int - 1 + ordinality, account, amount
+       FROM unnest($3::text[], $4::bigint[]) WITH ORDINALITY AS entry (account, amount)`,
+    [id, first, entries.map(([account]) => account), entries.map(([, amount]) => amount)],
+  );
+}
+
+/** Posts one ledger transaction as the service's role. */
+async function post(entries: Entries): Promise<string> {
+  const id = makeUuidV7(START);
+  await postBy((text, values) => ledger.pool.query(text, values), id, entries);
+  return id;
+}
+
+test('the schema is the one that was committed', async () => {
+  const golden = new URL('../../schema.golden.txt', import.meta.url);
+  const dump = await dumpSchema(ledger.admin, 'billing');
+  if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(golden, dump);
+  expect(dump).toBe(readFileSync(golden, 'utf8'));
+});
+
+describe('a ledger transaction', () => {
+  test('is taken when its entries sum to zero', async () => {
+    const all = [
+      'wallet:a',
+      'revenue:wallet',
+      'revenue:plan',
+      'plan:a:p',
+      'funding',
+      'adjustment',
+      'cost',
+      'provider-cost:p',
+    ];
+    await post(all.map((name, at) => [name, at % 2 === 0 ? 1 : -1]));
+    const id = await post(BALANCED);
+    const { rows } = await ledger.pool.query('SELECT ordinal FROM ledger_entries WHERE transaction_id = $1', [id]);
+    expect(rows).toHaveLength(2);
+  });
+
+  test.each<[string, Entries]>([
+    [
+      'does not sum to zero',
+      [
+        ['wallet:a', -5],
+        ['revenue:wallet', 4],
+      ],
+    ],
+    ['has one entry', [['wallet:a', -5]]],
+    ['has no entries', []],
+  ])('is refused when it %s', async (_what, entries) => {
+    await expect(post(entries)).rejects.toThrow(/entries that sum to/);
+  });
+
+  test.each<[string, Entries]>([
+    [
+      'an entry of zero',
+      [
+        ['wallet:a', 0],
+        ['revenue:wallet', 0],
+      ],
+    ],
+    ...[
+      'purse:a',
+      'wallet:',
+      'wallet:a:b',
+      'revenue:all',
+      'plan:a',
+      'plan::p',
+      'plan:a:',
+      'plan:a:b:c',
+      'provider-cost:',
+      'costs',
+    ].map((name): [string, Entries] => [
+      `an unknown ledger account ${name}`,
+      [
+        [name, -5],
+        ['revenue:wallet', 5],
+      ],
+    ]),
+    [
+      'an amount beyond the bound',
+      [
+        ['wallet:a', -9_000_000_000_000_001],
+        ['revenue:wallet', 9_000_000_000_000_001],
+      ],
+    ],
+  ])('is refused with %s', async (_what, entries) => {
+    await expect(post(entries)).rejects.toThrow(/violates check constraint/);
+  });
+
+  test.each(['the service', 'the superuser'])(
+    'is refused in parts, whatever order they come in, to %s',
+    async (who) => {
+      const pool = who === 'the service' ? ledger.pool : ledger.admin;
+      const id = makeUuidV7(START);
+      const head = (query: Query) =>
+        query(`INSERT INTO billing.ledger_transactions (id, kind, account) VALUES ($1, 'usage', 'a')`, [id]);
+      await expect(inTransaction(pool, (tx) => head((text, values) => tx.execute(text, values)))).rejects.toThrow(
+        /has no entries/,
+      );
+      await expect(
+        inTransaction(pool, async (tx) => {
+          const query: Query = (text, values) => tx.execute(text, values);
+          await postBy(query, id, BALANCED);
+          await addEntries(query, id, BALANCED, 3);
+        }),
+      ).rejects.toThrow(/do not come whole/);
+    },
+  );
+
+  test('by a partition is checked as by its parent', async () => {
+    const id = makeUuidV7(START);
+    await expect(
+      ledger.admin.query(
+        `INSERT INTO billing.ledger_transactions_2026_11 (id, kind, account) VALUES ($1, 'usage', 'a')`,
+        [id],
+      ),
+    ).rejects.toThrow(/has no entries/);
+    await expect(
+      ledger.admin.query(`INSERT INTO billing.ledger_entries_2026_11 VALUES ($1, 1, 'cost', 1), ($1, 2, 'cost', -1)`, [
+        id,
+      ]),
+    ).rejects.toThrow(/do not come whole/);
+  });
+
+  test.each(['the service', 'the superuser'])('takes no entries later, not even balanced ones, of %s', async (who) => {
+    const id = await post(BALANCED);
+    const pool = who === 'the service' ? ledger.pool : ledger.admin;
+    for (const first of [1, 3])
+      await expect(addEntries((text, values) => pool.query(text, values), id, BALANCED, first)).rejects.toThrow(
+        /do not come whole|duplicate key/,
+      );
+  });
+
+  test('cannot be claimed to be written now when it was written before', async () => {
+    await expect(
+      ledger.pool.query(
+        `INSERT INTO ledger_transactions (id, kind, account, posted_by) VALUES ($1, 'usage', 'a', '1')`,
+        [makeUuidV7(START)],
+      ),
+    ).rejects.toThrow(/permission denied/);
+  });
+
+  test('takes no entries without its head', async () => {
+    await expect(
+      addEntries((text, values) => ledger.pool.query(text, values), makeUuidV7(START), BALANCED),
+    ).rejects.toThrow(/do not come whole/);
+  });
+});
+
+describe('history', () => {
+  const tables = ['ledger_transactions', 'ledger_entries', 'wallet_entries', 'set_aside_events', 'usage_records'];
+
+  beforeAll(async () => {
+    await ledger.admin.query(`
+      INSERT INTO billing.accounts (account) VALUES ('a');
+      INSERT INTO billing.wallet_entries
+        (reference, transaction_id, account, kind, amount_nano_usd, balance_nano_usd, reason, actor)
+        VALUES ('r', gen_random_uuid(), 'a', 'credit', 1, 1, 'test', 'test');
+      INSERT INTO billing.set_aside_events (content_hash, shard, stream_sequence, reason, detail, event)
+        VALUES (sha256('x'), 0, 1, 'unreadable', 'test', 'x')`);
+  });
+
+  test.each(tables)('%s: the service has no right to delete or to empty', async (table) => {
+    await expect(ledger.pool.query(`DELETE FROM ${table}`)).rejects.toThrow(/permission denied/);
+    await expect(ledger.pool.query(`TRUNCATE ${table}`)).rejects.toThrow(/permission denied/);
+  });
+
+  test.each(['ledger_transactions', 'ledger_entries', 'wallet_entries', 'set_aside_events'])(
+    '%s: changes are refused to the superuser too',
+    async (table) => {
+      const id = await post(BALANCED);
+      expect(id).toBeTruthy();
+      const column = { ledger_entries: 'ledger_account', set_aside_events: 'reason' }[table] ?? 'kind';
+      await expect(ledger.pool.query(`UPDATE ${table} SET ${column} = ${column}`)).rejects.toThrow(/permission denied/);
+      await expect(ledger.admin.query(`UPDATE billing.${table} SET ${column} = ${column}`)).rejects.toThrow(
+        /append-only/,
+      );
+      await expect(ledger.admin.query(`DELETE FROM billing.${table}`)).rejects.toThrow(/append-only/);
+      await expect(ledger.admin.query(`TRUNCATE billing.${table} CASCADE`)).rejects.toThrow(/append-only/);
+    },
+  );
+
+  test('a partition is no way around', async () => {
+    await post(BALANCED);
+    await expect(ledger.pool.query('INSERT INTO ledger_entries_2026_11 SELECT * FROM ledger_entries')).rejects.toThrow(
+      /permission denied/,
+    );
+    for (const text of ['DELETE FROM', 'TRUNCATE'])
+      await expect(ledger.admin.query(`${text} billing.ledger_entries_2026_11`)).rejects.toThrow(/append-only/);
+  });
+
+  test('a superuser who says so can repair', async () => {
+    const id = await post(BALANCED);
+    await inTransaction(ledger.admin, async (tx) => {
+      await tx.execute(`SET LOCAL gateway.ledger_repair = 'on'`);
+      await tx.execute('DELETE FROM billing.ledger_entries WHERE transaction_id = $1', [id]);
+      await tx.execute('DELETE FROM billing.ledger_transactions WHERE id = $1', [id]);
+    });
+    expect(await onPool(ledger.pool).query('SELECT FROM ledger_transactions WHERE id = $1', [id])).toEqual([]);
+  });
+
+  test('the service cannot say so', async () => {
+    await post(BALANCED);
+    await expect(
+      inTransaction(ledger.pool, async (tx) => {
+        await tx.execute(`SET LOCAL gateway.ledger_repair = 'on'`);
+        await tx.execute(`UPDATE ledger_entries SET amount_nano_usd = 1`);
+      }),
+    ).rejects.toThrow(/permission denied/);
+  });
+});
+
+describe('the hash chains', () => {
+  const append = (number: number, pool = ledger.pool): Promise<unknown> =>
+    pool.query(
+      `INSERT INTO billing.chain_blocks (chain, number, members) VALUES (0, $1, decode(repeat('ab', 48), 'hex'))`,
+      [number],
+    );
+
+  test('take the next block only, and no other one of its number', async () => {
+    await expect(append(2)).rejects.toThrow(/does not follow a block/);
+    await append(1);
+    await append(2);
+    await expect(append(2)).rejects.toThrow(/duplicate key/);
+    await expect(append(4)).rejects.toThrow(/does not follow a block/);
+  });
+
+  test.each(['UPDATE billing.chain_blocks SET members = members', 'DELETE FROM billing.chain_blocks'])(
+    '%s is refused to the service and to the superuser',
+    async (text) => {
+      await expect(ledger.pool.query(text)).rejects.toThrow(/permission denied/);
+      await expect(ledger.admin.query(text)).rejects.toThrow(/append-only/);
+    },
+  );
+
+  test('the service cannot give the ledger an incarnation of its choice', async () => {
+    await expect(ledger.pool.query(`UPDATE ledger_state SET incarnation = 'mine'`)).rejects.toThrow(
+      /permission denied/,
+    );
+  });
+});
+
+describe('months', () => {
+  const ensure = async (month: string): Promise<boolean> =>
+    (await onPool(ledger.pool).one<{ kept: boolean }>('SELECT ensure_month($1) AS kept', [month]))?.kept === true;
+
+  test('are made by whoever comes first, at once by many', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => ensure('2027-03-01')));
+    expect(answers).toEqual(Array.from({ length: 8 }, () => true));
+  });
+
+  test.each(['2019-12-01', '2026-11-02', '2226-01-01'])('%s is not kept', async (month) => {
+    expect(await ensure(month)).toBe(false);
+  });
+
+  test('the service cannot make or drop tables', async () => {
+    await expect(ledger.pool.query('CREATE TABLE other (a int)')).rejects.toThrow(/permission denied/);
+    await expect(ledger.pool.query('DROP TABLE usage_records_2026_11')).rejects.toThrow(/must be owner/);
+  });
+});

@@ -1,0 +1,68 @@
+import { UUID_PATTERN } from '@gateway/contracts/ids';
+import { objectId } from '@gateway/contracts/messages';
+import { type ManagementRefusal, refuseCursor } from '@gateway/contracts/operator';
+
+export interface Page<T> {
+  readonly items: T[];
+  /** Where the next page begins; null on the last one. */
+  readonly nextCursor: string | null;
+}
+
+/** Of one page, well below the 1,000,000 that the bus carries: rows may be plans with hundreds of models. */
+export const PAGE_BYTES_MAX = 600_000;
+
+/**
+ * The first `limit` of at most `limit + 1` rows in the order of their names, as views, and the name of the last as a cursor. A
+ * page that would be too large for the bus is shorter, but never empty.
+ */
+export function pageOf<T, V>(
+  rows: readonly T[],
+  limit: number,
+  { nameOf, viewOf }: { readonly nameOf: (row: T) => string; readonly viewOf: (row: T) => V },
+): Page<V> {
+  const items: V[] = [];
+  let bytes = 0;
+  for (const row of rows.slice(0, limit)) {
+    const view = viewOf(row);
+    bytes += Buffer.byteLength(JSON.stringify(view));
+    if (items.length > 0 && bytes > PAGE_BYTES_MAX) break;
+    items.push(view);
+  }
+  const last = rows[items.length - 1];
+  return { items, nextCursor: rows.length > items.length && last !== undefined ? CURSOR_PREFIX + nameOf(last) : null };
+}
+
+export interface Place<T> {
+  /** The name after which the page begins; null on the first one. */
+  readonly after: T | null;
+}
+
+/** Where a page of rows with UUIDs begins; a cursor that is not of such a list is refused. */
+export function readUuidCursor(cursor: string | null): Place<string> | ManagementRefusal {
+  return readCursor(cursor, (name) => (UUID_PATTERN.test(name) ? name : null));
+}
+
+/** Where a page of rows with ids of objects begins. */
+export function readIdCursor(cursor: string | null): Place<string> | ManagementRefusal {
+  return readCursor(cursor, (name) => objectId.safeParse(name).data ?? null);
+}
+
+/** Where a page of rows with names of any form begins. */
+export function readNameCursor(cursor: string | null): Place<string> | ManagementRefusal {
+  return readCursor(cursor, (name) => (name === '' ? null : name));
+}
+
+/** Where a page of numbered rows begins. */
+export function readNumberCursor(cursor: string | null): Place<bigint> | ManagementRefusal {
+  return readCursor(cursor, (name) => (NUMBER_PATTERN.test(name) ? BigInt(name) : null));
+}
+
+const CURSOR_PREFIX = 'after:';
+/** Below 2^63, as the database counts. */
+const NUMBER_PATTERN = /^[1-9]\d{0,17}$/;
+
+function readCursor<T>(cursor: string | null, read: (name: string) => T | null): Place<T> | ManagementRefusal {
+  if (cursor === null) return { after: null };
+  const after = cursor.startsWith(CURSOR_PREFIX) ? read(cursor.slice(CURSOR_PREFIX.length)) : null;
+  return after === null ? refuseCursor() : { after };
+}

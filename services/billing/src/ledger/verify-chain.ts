@@ -1,0 +1,89 @@
+import { hash } from 'node:crypto';
+import { chainText } from './chain-rules.js';
+import type { ChainBlock, ChainHead, ChainSource } from './ledger-ports.js';
+
+/** A place at which a chain is not what its links say. */
+export interface BrokenLink {
+  readonly chain: number;
+  readonly block: bigint;
+  /** Ledger transaction, when the link of one is broken. */
+  readonly transaction: string | null;
+  readonly problem: string;
+}
+
+export interface ChainSums {
+  readonly blocks: number;
+  readonly transactions: number;
+}
+
+export interface VerifyOptions {
+  /** Heads that were seen earlier and kept elsewhere: they must still lie on their chains. */
+  readonly anchors?: readonly ChainHead[];
+  /** Verified before: only what follows is read. */
+  readonly after?: readonly ChainHead[];
+  readonly broken: (link: BrokenLink) => void;
+}
+
+/** The link before the first transaction of a chain. */
+export function firstLink(chain: number): string {
+  return hash('sha256', `chain ${chain}`, 'hex');
+}
+
+/**
+ * Recomputes every link from the ledger's own rows and tells each broken one in the order of the chains. After a broken
+ * link it goes on from the one that is stored, so that every damaged transaction is named and no other.
+ */
+export async function verifyChain(source: ChainSource, options: VerifyOptions): Promise<ChainSums> {
+  const ends = new Map<number, ChainHead>();
+  for (const head of options.after ?? []) ends.set(head.chain, head);
+  const heads = await source.heads();
+  const anchors = new Map((options.anchors ?? []).map((anchor) => [`${anchor.chain}/${anchor.number}`, anchor]));
+  const sums = { blocks: 0, transactions: 0 };
+  for await (const block of source.blocks(options.after)) {
+    const before = ends.get(block.chain) ?? { chain: block.chain, number: 0n, link: firstLink(block.chain) };
+    const end = verifyBlock(before, block, options.broken);
+    ends.set(block.chain, end);
+    const anchor = anchors.get(`${end.chain}/${end.number}`);
+    if (anchor !== undefined && anchor.link === end.link) anchors.delete(`${end.chain}/${end.number}`);
+    sums.blocks += 1;
+    sums.transactions += block.members.length;
+  }
+  verifyHeads(heads, ends, options.broken);
+  for (const { chain, number } of anchors.values())
+    if (number > 0n)
+      options.broken({ chain, block: number, transaction: null, problem: 'the anchor does not lie on the chain' });
+  return sums;
+}
+
+function verifyBlock(before: ChainHead, block: ChainBlock, broken: VerifyOptions['broken']): ChainHead {
+  const { chain, number, members, transactions } = block;
+  const at = (transaction: string | null, problem: string): void =>
+    broken({ chain, block: number, transaction, problem });
+  if (number !== before.number + 1n) at(null, `it follows block ${before.number}: blocks between them are missing`);
+  let { link } = before;
+  for (const member of members) {
+    const transaction = transactions.get(member.id);
+    if (transaction === undefined) at(member.id, 'the transaction is not in the ledger');
+    else if (hash('sha256', link + chainText(transaction, transaction.postedAtUs), 'hex') !== member.link)
+      at(member.id, 'transaction and previous link do not give this link');
+    link = member.link;
+  }
+  return { chain, number, link };
+}
+
+function verifyHeads(
+  heads: readonly ChainHead[],
+  ends: ReadonlyMap<number, ChainHead>,
+  broken: VerifyOptions['broken'],
+): void {
+  for (const { chain, number, link } of heads) {
+    const end = ends.get(chain) ?? { number: 0n, link: firstLink(chain) };
+    if (end.number !== number || end.link !== link)
+      broken({
+        chain,
+        block: end.number,
+        transaction: null,
+        problem: `the head says ${number} blocks that end otherwise`,
+      });
+  }
+}

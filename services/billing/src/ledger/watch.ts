@@ -1,0 +1,93 @@
+import { gauge } from '@gateway/service-kit';
+import type { LedgerReader, LedgerSnapshot } from './ledger-ports.js';
+import type { LedgerTransaction } from './rules.js';
+import { verifyChain } from './verify-chain.js';
+
+/** How often the newest part of the ledger is looked at. */
+const WATCH_MS = 60_000;
+/** Blocks of each chain that are followed; a block has at most 500 ledger transactions. */
+const BLOCKS_WATCHED = 4;
+
+export interface WatchDeps {
+  readonly reader: LedgerReader;
+  readonly log: { warn(facts: object, text: string): void; error(facts: object, text: string): void };
+}
+
+/** What a look has found. */
+export interface Watched {
+  /** Texts for the log. */
+  readonly faults: readonly string[];
+  readonly setAside: number;
+}
+
+/**
+ * A bounded look at the invariants: the newest blocks of each chain follow from the ledger, and the entries of each of their
+ * transactions sum to zero. The audit looks at everything.
+ */
+export async function lookAtLedger(ledger: LedgerSnapshot): Promise<Watched> {
+  const faults: string[] = [];
+  const { chain } = ledger;
+  await verifyChain(
+    {
+      heads: () => chain.heads(),
+      async *blocks(after) {
+        for await (const block of chain.blocks(after)) {
+          for (const { id } of block.members)
+            if (totalOf(block.transactions.get(id)) !== 0n)
+              faults.push(`the entries of transaction ${id} do not sum to zero`);
+          yield block;
+        }
+      },
+    },
+    {
+      after: await ledger.headsBefore(BLOCKS_WATCHED),
+      broken: (link) => faults.push(`chain ${link.chain}, block ${link.block}, ${link.transaction}: ${link.problem}`),
+    },
+  );
+  return { faults, setAside: await ledger.setAside() };
+}
+
+function totalOf(transaction: LedgerTransaction | undefined): bigint {
+  return (transaction?.entries ?? []).reduce((total, { amountNanoUsd }) => total + amountNanoUsd, 0n);
+}
+
+/** Looks again and again while the service runs; what was found is a metric, and an error in the log. */
+export function watchLedger({ reader, log }: WatchDeps): { stop(): Promise<void> } {
+  let watched: Watched = { faults: [], setAside: 0 };
+  let lookedMs = performance.now();
+  let looking: Promise<void> | null = null;
+  gauge(
+    'gateway_billing_invariant_faults',
+    'Broken invariants in the newest part of the ledger',
+    () => watched.faults.length,
+  );
+  gauge(
+    'gateway_billing_invariants_age_seconds',
+    'Time since the invariants were last looked at',
+    () => (performance.now() - lookedMs) / 1_000,
+  );
+  gauge('gateway_billing_set_aside', 'Events that are set aside and not resolved', () => watched.setAside);
+
+  const look = async (): Promise<void> => {
+    try {
+      watched = await reader.snapshot(lookAtLedger);
+      lookedMs = performance.now();
+      for (const fault of watched.faults) log.error({ fault }, 'an invariant of the ledger is broken');
+    } catch (err) {
+      log.warn({ err }, 'the invariants of the ledger could not be looked at');
+    }
+  };
+  const begin = (): void => {
+    looking ??= look().finally(() => {
+      looking = null;
+    });
+  };
+  const timer = setInterval(begin, WATCH_MS);
+  begin();
+  return {
+    async stop() {
+      clearInterval(timer);
+      await looking;
+    },
+  };
+}

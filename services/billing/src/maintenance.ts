@@ -1,0 +1,87 @@
+import { REFUSED_KEPT_MS } from '@gateway/contracts/messages';
+import { type Clock, counter, gauge } from '@gateway/service-kit';
+import type { Months } from './ledger/months.js';
+import type { ProgressStore, Stream } from './ports.js';
+import type { RefusedStore } from './records/insight-ports.js';
+import { type Progress, TRACK_MS, trackProgress, TRIM_MS, trimStream } from './usage/progress.js';
+
+/** How often the months ahead are looked after. */
+const MONTHS_MS = 3_600_000;
+/** How often refused calls that are kept no more are deleted. */
+const FORGET_MS = 600_000;
+
+export interface KeepDeps {
+  readonly store: ProgressStore;
+  readonly stream: Stream;
+  readonly months: Months;
+  readonly refused: Pick<RefusedStore, 'forget'>;
+  readonly clock: Clock;
+  readonly log: { warn(facts: object, text: string): void };
+}
+
+/**
+ * Looks after the stream while the service runs: progress, trimming, months ahead, and what the metrics say of them; and
+ * deletes refused calls that are kept no more.
+ */
+export function startKeeping(deps: KeepDeps): { stop(): Promise<void> } {
+  const { store, stream, months, refused, clock, log } = deps;
+  let progress: Progress | null = null;
+  const trimmed = counter('gateway_billing_trims_total', 'Times that settled messages were deleted from the stream');
+  gauge('gateway_billing_lag_messages', 'Stored messages that are not settled without a gap', () =>
+    lagMessages(progress),
+  );
+  gauge('gateway_billing_lag_seconds', 'Age of the oldest message that is not settled, at most', () =>
+    lagSeconds(progress, clock.nowMs()),
+  );
+  const loops = [
+    every(TRACK_MS, log, 'progress of the stream is not known', async () => {
+      progress = await trackProgress(store, stream, log);
+    }),
+    every(TRIM_MS, log, 'the stream was not trimmed', async () => {
+      if ((await trimStream(store, stream)) > 0) trimmed.add(1);
+    }),
+    every(MONTHS_MS, log, 'the months ahead were not made', () => months.makeAhead(clock.nowMs())),
+    every(FORGET_MS, log, 'old refused calls were not deleted', () => refused.forget(clock.nowMs() - REFUSED_KEPT_MS)),
+  ];
+  return {
+    async stop() {
+      await Promise.all(loops.map((loop) => loop.stop()));
+    },
+  };
+}
+
+function lagMessages(progress: Progress | null): number {
+  return progress === null ? 0 : Math.max(0, progress.stream.lastSequence - progress.position.sequence);
+}
+
+function lagSeconds(progress: Progress | null, now: number): number {
+  if (progress === null || lagMessages(progress) === 0) return 0;
+  const since = progress.position.storedAtMs || (progress.stream.firstAtMs ?? now);
+  return Math.max(0, now - since) / 1_000;
+}
+
+/** Runs `work` again and again, never twice at once; only the first fault in a row is told. */
+function every(ms: number, log: KeepDeps['log'], text: string, work: () => Promise<void>): { stop(): Promise<void> } {
+  let running: Promise<void> | null = null;
+  let failing = false;
+  const run = async (): Promise<void> => {
+    try {
+      await work();
+      failing = false;
+    } catch (err) {
+      if (!failing) log.warn({ err }, text);
+      failing = true;
+    }
+  };
+  const timer = setInterval(() => {
+    running ??= run().finally(() => {
+      running = null;
+    });
+  }, ms);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}

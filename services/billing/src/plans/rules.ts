@@ -1,0 +1,75 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { PlanView, PlanSpec as WirePlanSpec } from '@gateway/contracts/operator';
+import { formatUsd, parseUsd, type WindowType, type WindowUnit } from '@gateway/metering';
+import type { PlanSpec } from '../subscriptions/terms-rules.js';
+
+/** A version of a plan, as it is stored for ever. */
+export interface PlanVersion {
+  readonly id: string;
+  readonly version: number;
+  readonly plan: PlanSpec;
+  /** When the plan's first version was made. */
+  readonly createdAt: Date;
+}
+
+/** Names of windows that a plan leaves without one (docs/behaviour.md#usage). */
+const LABELS: Record<WindowType, string> = { session_5h: 'Session (5 hours)', weekly: 'Weekly', monthly: 'Monthly' };
+
+/** A plan in the ledger's figures. Its amounts are in the bounds that the schema of the message states. */
+export function planFromWire(spec: WirePlanSpec): PlanSpec {
+  return {
+    name: spec.name,
+    tier: spec.tier,
+    models: spec.models,
+    requestsPerMinute: spec.requestsPerMinute,
+    concurrency: spec.concurrency,
+    windows: spec.windows.map(({ type, unit, limit, label }) => ({
+      type,
+      unit,
+      limit: limitOf(limit),
+      label: label ?? LABELS[type],
+    })),
+    allotments: spec.modelAllotments.map(({ modelId, unit, limit }) => ({
+      model: modelId,
+      unit,
+      limit: limitOf(limit),
+    })),
+    defaultKeyCapNanoUsd: spec.defaultKeySpendCapUsd == null ? null : limitOf(spec.defaultKeySpendCapUsd),
+    activeKeysMax: spec.maxActiveKeys,
+  };
+}
+
+/** A plan as operators see it: what is shown can be put again and changes nothing. */
+export function toPlanView({ id, version, plan, createdAt }: PlanVersion): PlanView {
+  return {
+    id,
+    version,
+    name: plan.name,
+    tier: plan.tier,
+    models: plan.models === null ? null : [...plan.models],
+    requestsPerMinute: plan.requestsPerMinute,
+    concurrency: plan.concurrency,
+    windows: plan.windows.map(({ type, unit, limit, label }) => ({ type, unit, limit: shown(unit, limit), label })),
+    modelAllotments: plan.allotments.map(({ model, unit, limit }) => ({
+      modelId: model,
+      unit,
+      limit: shown(unit, limit),
+    })),
+    defaultKeySpendCapUsd: plan.defaultKeyCapNanoUsd === null ? null : formatUsd(plan.defaultKeyCapNanoUsd),
+    maxActiveKeys: plan.activeKeysMax,
+    createdAt: createdAt.toISOString(),
+  };
+}
+
+export function isSamePlan(one: PlanSpec, other: PlanSpec): boolean {
+  return isDeepStrictEqual(one, other);
+}
+
+/** A decimal text is USD and becomes nano-USD; a number is a count of requests. */
+function limitOf(limit: string | number): bigint {
+  return typeof limit === 'number' ? BigInt(limit) : parseUsd(limit);
+}
+
+function shown(unit: WindowUnit, limit: bigint): string | number {
+  return unit === 'usd' ? formatUsd(limit) : Number(limit);
+}

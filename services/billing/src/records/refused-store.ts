@@ -1,0 +1,110 @@
+import { timeOfUuidV7 } from '@gateway/contracts/ids';
+import { REFUSED_IDS_MAX } from '@gateway/contracts/messages';
+import { onPool, type Pool } from '@gateway/postgres';
+import type { RefusedCalls, RefusedStore } from './insight-ports.js';
+
+/** Rows deleted in one statement. */
+const FORGET_MAX = 10_000;
+/** An id is of the edge's clock, its minute of the gate's: they differ by half a minute at most. */
+const NEAR_MS = 120_000;
+
+interface RefusedRow {
+  account: string;
+  minute_ms: bigint;
+  code: string;
+  key_id: string;
+  calls: bigint;
+  last_ids: string[];
+}
+
+/** Ids begin with their time; two replicas may be told in another order than the calls were refused. */
+const NEWEST = `ARRAY(SELECT id FROM (
+    SELECT id FROM unnest(kept.last_ids || excluded.last_ids) AS id ORDER BY id DESC LIMIT ${REFUSED_IDS_MAX}) newest ORDER BY id)`;
+
+export function makeRefusedStore(pool: Pool): RefusedStore {
+  const queries = onPool(pool);
+  return {
+    async add(refused) {
+      const rows = [...together(refused).values()].sort(byKey);
+      if (rows.length === 0) return;
+      await queries.execute(
+        `INSERT INTO refused_calls AS kept (account, minute_ms, code, key_id, calls, last_ids)
+         SELECT account, minute_ms, code, key_id, calls, string_to_array(ids, ',')::uuid[]
+           FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[])
+             AS told (account, minute_ms, code, key_id, calls, ids)
+         ON CONFLICT (account, minute_ms, code, key_id) DO UPDATE
+           SET calls = kept.calls + excluded.calls,
+               last_ids = ${NEWEST}`,
+        [
+          rows.map(({ account }) => account),
+          rows.map(({ minute }) => minute),
+          rows.map(({ code }) => code),
+          rows.map(({ key }) => key ?? ''),
+          rows.map(({ count }) => count),
+          rows.map(({ lastIds }) => lastIds.join(',')),
+        ],
+        { name: 'add_refused' },
+      );
+    },
+    async list({ account, from, to, key, limit }) {
+      const within = `account = $1 AND minute_ms >= $2 AND minute_ms < $3 AND ($4::text IS NULL OR key_id = $4)`;
+      const rows = await queries.query<RefusedRow>(
+        `SELECT * FROM refused_calls WHERE ${within} ORDER BY minute_ms DESC, code, key_id LIMIT $5`,
+        [account, from, to, key, limit],
+      );
+      const totals = await queries.query<{ code: string; calls: bigint }>(
+        `SELECT code, sum(calls)::bigint AS calls FROM refused_calls WHERE ${within} GROUP BY 1 ORDER BY 2 DESC, 1`,
+        [account, from, to, key],
+      );
+      return { rows: rows.map(fromRow), totals: totals.map(({ code, calls }) => ({ code, count: Number(calls) })) };
+    },
+    async find(requestId) {
+      const time = timeOfUuidV7(requestId);
+      const [row] = await queries.query<RefusedRow>(
+        `SELECT * FROM refused_calls WHERE minute_ms BETWEEN $1 AND $2 AND $3 = ANY (last_ids) LIMIT 1`,
+        [time - NEAR_MS, time + NEAR_MS, requestId],
+      );
+      return row === undefined ? null : fromRow(row);
+    },
+    async forget(before) {
+      for (let deleted = FORGET_MAX; deleted === FORGET_MAX;)
+        deleted = await queries.execute(
+          `DELETE FROM refused_calls WHERE ctid = ANY (ARRAY(
+             SELECT ctid FROM refused_calls WHERE minute_ms < $1 LIMIT ${FORGET_MAX}))`,
+          [before],
+        );
+    },
+  };
+}
+
+/** One row for each key: a statement cannot add to one row twice. */
+function together(refused: readonly RefusedCalls[]): Map<string, RefusedCalls> {
+  const rows = new Map<string, RefusedCalls>();
+  for (const row of refused) {
+    const before = rows.get(nameOf(row));
+    const lastIds = [...(before?.lastIds ?? []), ...row.lastIds].sort().slice(-REFUSED_IDS_MAX);
+    rows.set(nameOf(row), { ...row, count: row.count + (before?.count ?? 0), lastIds });
+  }
+  return rows;
+}
+
+function nameOf({ account, minute, code, key }: RefusedCalls): string {
+  return `${account} ${minute} ${code} ${key ?? ''}`;
+}
+
+/** All writers lock rows in the same order. */
+function byKey(one: RefusedCalls, other: RefusedCalls): number {
+  const [first, second] = [nameOf(one), nameOf(other)];
+  return first < second ? -1 : Number(first > second);
+}
+
+function fromRow(row: RefusedRow): RefusedCalls {
+  return {
+    account: row.account,
+    minute: Number(row.minute_ms),
+    code: row.code,
+    key: row.key_id === '' ? null : row.key_id,
+    count: Number(row.calls),
+    lastIds: row.last_ids,
+  };
+}

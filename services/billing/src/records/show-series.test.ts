@@ -1,0 +1,280 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
+import {
+  billingRefusedCall,
+  billingRefusedCalls,
+  billingUsageRecords,
+  billingUsageSeries,
+  callsRefused,
+  REFUSED_KEPT_MS,
+  SERIES_GROUPS_MAX,
+  usageRecorded,
+  type BodyOf,
+  type UsageEvent,
+} from '@gateway/contracts/messages';
+import { monthOf } from '@gateway/metering';
+import { until } from '@gateway/testkit';
+import { accepted } from '../../test/accepted.js';
+import { faultsOf } from '../../test/audit.js';
+import { expired, holdFor, planHoldFor, settled, voided } from '../../test/events.js';
+import { HOUR, OperatorWorld } from '../../test/operator-world.js';
+import type { PlacedRow } from './insight-ports.js';
+import { makeRefusedStore } from './refused-store.js';
+import { fitRows } from './show-series.js';
+
+const DAY = 24 * HOUR;
+/** Two days before now: nothing of it is at the edge of a month that is not kept. */
+const DAY_START = Math.floor((Date.now() - 2 * DAY) / DAY) * DAY;
+
+let world: OperatorWorld;
+
+beforeAll(async () => {
+  world = await OperatorWorld.start();
+}, 60_000);
+afterAll(() => world.stop(), 60_000);
+
+async function settle(...events: UsageEvent[]): Promise<void> {
+  for (const event of events)
+    await world.edge.store(usageRecorded, { shard: shardOfAccount(event.hold.account) }, { events: [event] });
+  const account = events[0]?.hold.account ?? '';
+  await until(
+    'they are settled',
+    async () => (await recordsOf(account)).length === new Set(events.map((e) => e.id)).size,
+  );
+}
+
+async function recordsOf(account: string, filters: Partial<BodyOf<typeof billingUsageRecords>> = {}) {
+  const query = { account, from: null, to: null, cursor: null, limit: 100, ...filters };
+  return accepted(await world.dashboard.request(billingUsageRecords, query)).records;
+}
+
+/** A call at a time of the day; one nano-USD a token. */
+function callAt(hour: number, account: string, amount: number, changes: object = {}): UsageEvent {
+  const hold = holdFor(account, { periods: { ...holdFor(account).periods, month: monthOf(DAY_START) }, ...changes });
+  return settled(hold, amount, { id: makeUuidV7(DAY_START + hour * HOUR + 1) });
+}
+
+async function series(account: string, changes: Partial<BodyOf<typeof billingUsageSeries>> = {}) {
+  return (await wholeSeries(account, changes)).rows;
+}
+
+async function wholeSeries(account: string, changes: Partial<BodyOf<typeof billingUsageSeries>> = {}) {
+  const query = { account, from: DAY_START, to: DAY_START + 2 * DAY, by: 'day' as const, groupBy: 'none' as const };
+  return accepted(await world.dashboard.request(billingUsageSeries, { ...query, ...changes }));
+}
+
+describe('usage over time', () => {
+  const account = 'series';
+
+  beforeAll(async () => {
+    const usage = { input: 70, cachedInput: 40, cacheWrite: 5, cacheWrite1h: 6, output: 30 };
+    const cached = { ...callAt(1, account, 100, { key: 'k2', model: 'acme/two' }), usage };
+    const late = callAt(3, account, 900, { key: 'k2', member: 'm2' });
+    const repeated = callAt(1, account, 30);
+    const planned = settled(planHoldFor(account, 50, 100), 80, { id: makeUuidV7(DAY_START + 26 * HOUR) });
+    const failed = voided(callAt(2, account, 0));
+    await settle(repeated, cached, expired(late), failed, planned, repeated, late);
+    await settle(callAt(1, 'another', 5_000));
+  });
+
+  test('by the day everything that was settled counts once, in the day of its admission', async () => {
+    const rows = await series(account);
+    expect(rows).toEqual([
+      {
+        start: DAY_START,
+        group: null,
+        calls: 3,
+        inputTokens: 1_000,
+        outputTokens: 30,
+        cachedInputTokens: 40,
+        cacheWriteTokens: 11,
+        chargedNanoUsd: 1_030,
+        planNanoUsd: 0,
+        walletNanoUsd: 1_030,
+      },
+      {
+        start: DAY_START + DAY,
+        group: null,
+        calls: 1,
+        inputTokens: 80,
+        outputTokens: 0,
+        cachedInputTokens: 0,
+        cacheWriteTokens: 0,
+        chargedNanoUsd: 80,
+        planNanoUsd: 50,
+        walletNanoUsd: 30,
+      },
+    ]);
+  });
+
+  test('by the hour, in groups, the largest charge of an hour first; bounds are whole hours', async () => {
+    const rows = await series(account, {
+      by: 'hour',
+      groupBy: 'model',
+      from: DAY_START + HOUR + 1,
+      to: DAY_START + 3 * HOUR + 1,
+    });
+    expect(rows.map(({ start, group, chargedNanoUsd }) => [(start - DAY_START) / HOUR, group, chargedNanoUsd])).toEqual(
+      [
+        [1, 'acme/two', 100],
+        [1, 'acme/one', 30],
+        [3, 'acme/one', 900],
+      ],
+    );
+  });
+
+  test('of one key, member or model alone', async () => {
+    const charged = async (filter: object) =>
+      (await series(account, filter)).map((row) => [row.group, row.chargedNanoUsd]);
+    expect(await charged({ key: 'k2' })).toEqual([[null, 1_000]]);
+    expect(await charged({ member: 'm2', groupBy: 'key' })).toEqual([['k2', 900]]);
+    expect(await charged({ model: 'acme/two', groupBy: 'member' })).toEqual([[`member-${account}`, 100]]);
+  });
+
+  test('calls that were not billed are counted by outcome, within the same bounds and filters', async () => {
+    const failing = 'series-unbilled';
+    const lost = callAt(3, failing, 9, { key: 'k3' });
+    const others = [voided(callAt(1, failing, 0)), voided(callAt(26, failing, 0)), expired(lost)];
+    await settle(...others, callAt(1, failing, 30));
+    const unbilled = async (changes: object = {}) => (await wholeSeries(failing, changes)).unbilled;
+    expect(await unbilled()).toEqual({ voided: 2, expired: 1 });
+    expect(await unbilled({ to: DAY_START + DAY, groupBy: 'key' })).toEqual({ voided: 1, expired: 1 });
+    expect(await unbilled({ key: 'k3' })).toEqual({ voided: 0, expired: 1 });
+    expect(await unbilled({ member: 'nobody' })).toEqual({ voided: 0, expired: 0 });
+    await world.edge.store(usageRecorded, { shard: shardOfAccount(failing) }, { events: [lost] });
+    await until('the lost one is settled late', async () => (await series(failing))[0]?.calls === 2);
+    expect(await unbilled()).toEqual({ voided: 2, expired: 0 });
+  });
+
+  test('a time that is too long or ends before it begins is refused', async () => {
+    const ask = (changes: object) =>
+      world.dashboard.request(billingUsageSeries, {
+        account,
+        from: 0,
+        to: 400 * DAY,
+        by: 'day' as const,
+        groupBy: 'none' as const,
+        ...changes,
+      });
+    expect(await ask({})).toEqual({ rows: [], unbilled: { voided: 0, expired: 0 } });
+    expect(await ask({ to: 400 * DAY + 1 })).toMatchObject({ refused: { code: 'invalid_request', param: 'from' } });
+    expect(await ask({ by: 'hour' })).toMatchObject({ refused: { code: 'invalid_request', param: 'from' } });
+    expect(await ask({ to: 0 })).toMatchObject({ refused: { code: 'invalid_request', param: 'to' } });
+  });
+
+  test('the largest groups have rows of their own, the others one together', async () => {
+    const keys = Array.from({ length: SERIES_GROUPS_MAX + 3 }, (_, at) => `key-${at}`);
+    await settle(...keys.map((key, at) => callAt(5, 'many', 100 + at, { key })));
+    const rows = await series('many', { groupBy: 'key' });
+    expect(rows.map(({ group }) => group).sort()).toEqual([...keys.slice(3), 'other'].sort());
+    expect(rows.find(({ group }) => group === 'other')).toMatchObject({ calls: 3, chargedNanoUsd: 303 });
+  });
+
+  test('usage records are filtered by everything that a chart shows', async () => {
+    const amounts = async (filters: object) =>
+      (await recordsOf(account, filters)).map(({ chargedUsd }) => Math.round(Number(chargedUsd) * 1e9));
+    expect(await amounts({ key: 'k2' })).toEqual([900, 100]);
+    expect(await amounts({ member: 'm2' })).toEqual([900]);
+    expect(await amounts({ model: 'acme/two', key: 'k2' })).toEqual([100]);
+    expect(await amounts({ outcome: 'voided' })).toEqual([0]);
+    const [one] = await recordsOf(account, { outcome: 'voided' });
+    expect(await recordsOf(account, { requestId: one?.requestId ?? '' })).toEqual([one]);
+    expect(await recordsOf('another', { requestId: one?.requestId ?? '' })).toEqual([]);
+  });
+
+  test('the audit finds every hour as its records give it', async () => {
+    expect(await faultsOf(world.billing.ledger.pool)).toEqual([]);
+  });
+});
+
+test('groups that do not fit into an answer join the rest, and nothing is lost', () => {
+  const nothing = { inputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 0, planNanoUsd: 0 };
+  const placed: PlacedRow[] = [0, HOUR].flatMap((start) =>
+    ['a', 'other', 'c', null].map((group, at) => ({
+      ...nothing,
+      start,
+      group,
+      place: at + 1,
+      calls: 1,
+      chargedNanoUsd: 10 - at,
+      walletNanoUsd: 10 - at,
+    })),
+  );
+  const shown = (limits: object) => fitRows(placed, limits).map((row) => [row.group, row.chargedNanoUsd]);
+  expect(shown({ rowsMax: 6 }).slice(0, 3)).toEqual([
+    ['other', 16],
+    ['a', 10],
+    ['c', 8],
+  ]);
+  expect(shown({ rowsMax: 5 }).slice(0, 2)).toEqual([
+    ['other', 24],
+    ['a', 10],
+  ]);
+  expect(shown({ bytesMax: 600 })).toEqual([
+    ['other', 34],
+    ['other', 34],
+  ]);
+});
+
+describe('refused calls', () => {
+  const minute = Math.floor(Date.now() / 60_000) * 60_000 - 600_000;
+  const ids = Array.from({ length: 8 }, (_, at) => makeUuidV7(minute + at));
+  const list = async (account: string, changes: object = {}) =>
+    accepted(
+      await world.dashboard.request(billingRefusedCalls, {
+        account,
+        from: minute - HOUR,
+        to: minute + HOUR,
+        ...changes,
+      }),
+    );
+  const tell = (at: number, ...rows: BodyOf<typeof callsRefused>['rows']) =>
+    world.admission.publish(callsRefused, {}, { from: 'replica-1', minute: at, rows });
+
+  test('what replicas tell adds up by account, minute, code and key, with the last ids', async () => {
+    const row = { account: 'refused', key: 'k1', code: 'rate_limit_exceeded' };
+    tell(minute, { ...row, count: 40, lastIds: ids.slice(0, 4) }, { ...row, account: 'beside', count: 1, lastIds: [] });
+    tell(minute + 1, { ...row, count: 2, lastIds: ids.slice(4, 6) });
+    tell(minute + 60_000, { account: 'refused', code: 'invalid_api_key', count: 3, lastIds: ids.slice(6) });
+    await until(
+      'all three came',
+      async () => (await list('refused')).totals.reduce((sum, one) => sum + one.count, 0) === 45,
+    );
+    expect(await list('refused')).toEqual({
+      rows: [
+        { minute: minute + 60_000, code: 'invalid_api_key', key: null, count: 3, lastIds: ids.slice(6) },
+        { minute, code: 'rate_limit_exceeded', key: 'k1', count: 42, lastIds: ids.slice(1, 6) },
+      ],
+      more: false,
+      totals: [
+        { code: 'rate_limit_exceeded', count: 42 },
+        { code: 'invalid_api_key', count: 3 },
+      ],
+    });
+    expect((await list('refused', { key: 'k1' })).rows.map(({ count }) => count)).toEqual([42]);
+    expect((await list('refused', { to: minute + 60_000 })).rows.map(({ count }) => count)).toEqual([42]);
+  });
+
+  test('an id is found in the minute that names it', async () => {
+    const find = (requestId: string) => world.dashboard.request(billingRefusedCall, { requestId });
+    expect(await find(ids[5] ?? '')).toMatchObject({ account: 'refused', row: { minute, count: 42, key: 'k1' } });
+    expect(await find(ids[0] ?? '')).toMatchObject({ refused: { code: 'not_found' } });
+    expect(
+      await world.dashboard.request(billingRefusedCalls, { account: 'refused', from: 0, to: REFUSED_KEPT_MS + 1 }),
+    ).toMatchObject({
+      refused: { param: 'from' },
+    });
+  });
+
+  test('minutes that are too old are not kept, and those that grow old are deleted', async () => {
+    const row = { account: 'refused', code: 'model_not_found', count: 1, lastIds: [] };
+    tell(Date.now() - REFUSED_KEPT_MS - 60_000, row);
+    tell(minute, row);
+    await until('the later one came', async () => (await list('refused')).rows.length === 3);
+    const { pool } = world.billing.ledger;
+    const kept = async () => (await pool.query('SELECT count(*) AS n FROM refused_calls')).rows[0] as { n: bigint };
+    expect(await kept()).toEqual({ n: 4n });
+    await makeRefusedStore(pool).forget(minute + 60_000);
+    expect(await kept()).toEqual({ n: 1n });
+  });
+});

@@ -1,0 +1,120 @@
+import {
+  type AnswerBodyOf,
+  type billingUsageSeries,
+  OTHER_GROUP,
+  type ReceivedOf,
+  SERIES_GROUPS_MAX,
+  SERIES_HOURLY_MS_MAX,
+  SERIES_MS_MAX,
+  SERIES_ROWS_MAX,
+} from '@gateway/contracts/messages';
+import { refuse } from '@gateway/contracts/operator';
+import type { PlacedRow, SeriesRow, UsageHoursStore } from './insight-ports.js';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Estimated bytes of an answer, below the 1,000,000 that the bus carries. */
+const ANSWER_BYTES_MAX = 900_000;
+/** JSON of a row without its group, with the largest numbers that are likely. */
+const ROW_BYTES = 220;
+
+/** What an account's settled calls used, as rows for a chart, and how many others there were. */
+export async function showUsageSeries(
+  store: UsageHoursStore,
+  { account, from, to, by, groupBy, key, model, member }: ReceivedOf<typeof billingUsageSeries>,
+): Promise<AnswerBodyOf<typeof billingUsageSeries>> {
+  const longest = by === 'hour' ? SERIES_HOURLY_MS_MAX : SERIES_MS_MAX;
+  if (to <= from) return refuse('invalid_request', 'the series ends before it begins', 'to');
+  if (to - from > longest)
+    return refuse('invalid_request', `a series by the ${by} covers ${longest / DAY_MS} days at most`, 'from');
+  const query = {
+    account,
+    from: Math.floor(from / HOUR_MS) * HOUR_MS,
+    to: Math.ceil(to / HOUR_MS) * HOUR_MS,
+    stepMs: by === 'hour' ? HOUR_MS : DAY_MS,
+    groupBy,
+    key: key ?? null,
+    model: model ?? null,
+    member: member ?? null,
+    groupsMax: SERIES_GROUPS_MAX,
+  } as const;
+  const [rows, unbilled] = await Promise.all([store.series(query), store.unbilled(query)]);
+  return { rows: groupBy === 'none' ? rows.map(withoutPlace) : fitRows(rows), unbilled };
+}
+
+/** Names as many of the largest groups as fit into one answer, and joins the rest. */
+export function fitRows(
+  rows: readonly PlacedRow[],
+  { rowsMax = SERIES_ROWS_MAX, bytesMax = ANSWER_BYTES_MAX } = {},
+): SeriesRow[] {
+  const sizes = sizesByGroups(rows);
+  let groups = SERIES_GROUPS_MAX;
+  for (; groups > 0; groups -= 1) {
+    const { rows: joined, bytes } = sizes[groups] ?? NO_ROWS;
+    if (joined <= rowsMax && bytes <= bytesMax) break;
+  }
+  return joinBeyond(rows, groups);
+}
+
+const NO_ROWS = { rows: 0, bytes: 0 };
+
+/** How large an answer is that names so many groups, at most. */
+function sizesByGroups(rows: readonly PlacedRow[]): { rows: number; bytes: number }[] {
+  const named = Array.from({ length: SERIES_GROUPS_MAX + 1 }, () => ({ ...NO_ROWS }));
+  /** Starts of which the last group in the order of places is this one: with fewer groups they have a row of the rest. */
+  const reaching = Array.from({ length: SERIES_GROUPS_MAX + 2 }, () => 0);
+  const lastOf = new Map<number, number>();
+  for (const { place, group, start } of rows) {
+    const at = group === OTHER_GROUP ? SERIES_GROUPS_MAX + 1 : place;
+    lastOf.set(start, Math.max(lastOf.get(start) ?? 0, at));
+    const size = named[at];
+    if (size === undefined) continue;
+    size.rows += 1;
+    size.bytes += ROW_BYTES + (group?.length ?? 0);
+  }
+  for (const place of lastOf.values()) reaching[place] = (reaching[place] ?? 0) + 1;
+  let [sum, rest] = [NO_ROWS, lastOf.size];
+  return named.map((size, groups) => {
+    sum = { rows: sum.rows + size.rows, bytes: sum.bytes + size.bytes };
+    rest -= reaching[groups] ?? 0;
+    return { rows: sum.rows + rest, bytes: sum.bytes + rest * (ROW_BYTES + OTHER_GROUP.length) };
+  });
+}
+
+/** A group that has the name of the rest is joined with it: rows of one start never have the same group. */
+function joinBeyond(rows: readonly PlacedRow[], groups: number): SeriesRow[] {
+  const joined: SeriesRow[] = [];
+  let other: Mutable<SeriesRow> | null = null;
+  for (const row of rows) {
+    if (row.place <= groups && row.group !== OTHER_GROUP) {
+      joined.push(withoutPlace(row));
+    } else if (other?.start === row.start) {
+      add(other, row);
+    } else {
+      other = { ...withoutPlace(row), group: OTHER_GROUP };
+      joined.push(other);
+    }
+  }
+  return joined.sort((one, next) => one.start - next.start || next.chargedNanoUsd - one.chargedNanoUsd);
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+const SUMMED = [
+  'calls',
+  'inputTokens',
+  'cachedInputTokens',
+  'cacheWriteTokens',
+  'outputTokens',
+  'chargedNanoUsd',
+  'planNanoUsd',
+  'walletNanoUsd',
+] as const satisfies readonly (keyof SeriesRow)[];
+
+function add(sum: Mutable<SeriesRow>, row: SeriesRow): void {
+  for (const name of SUMMED) sum[name] += row[name];
+}
+
+function withoutPlace({ place: _place, ...row }: PlacedRow): SeriesRow {
+  return row;
+}

@@ -1,0 +1,105 @@
+import { timeOfUuidV7 } from '@gateway/contracts/ids';
+import type { Tx } from '@gateway/postgres';
+import type { UsageRecord } from '../ledger/rules.js';
+import { boundsOf, WITHIN } from '../ledger/sql.js';
+import type { RecordsQuery } from '../ports.js';
+import { HOUR_MS } from './hours-store.js';
+import { RECORD_SELECTION, recordFromRow, type RecordRow } from './record-sql.js';
+
+/**
+ * Records newest first. What is asked of one account by key, member or model is looked for where the sums of its hours say
+ * that there are such calls, and among the calls that are not settled: so a search that finds nothing reads no record.
+ */
+export async function findRecords(tx: Tx, query: RecordsQuery): Promise<UsageRecord[]> {
+  const { account, key, member, model, outcome, requestId, limit } = query;
+  const rare = key !== null || member !== null || model !== null;
+  if (account === null || requestId !== null || (!rare && outcome === null)) return readMatching(tx, query, '');
+  if (outcome === 'voided' || outcome === 'expired') return readMatching(tx, query, UNSETTLED[outcome]);
+  if (!rare) return readMatching(tx, query, '');
+  const found = await readSettled(tx, { ...query, account });
+  if (outcome === null) {
+    for (const unsettled of Object.values(UNSETTLED)) found.push(...(await readMatching(tx, query, unsettled)));
+  }
+  return found.sort((one, other) => (one.id < other.id ? 1 : -1)).slice(0, limit);
+}
+
+/** In the words of the index `usage_records_unsettled`: a parameter would not tell the planner that the index has all of them. */
+const UNSETTLED = {
+  voided: `AND outcome = 'voided' AND outcome <> 'settled'`,
+  expired: `AND outcome = 'expired' AND outcome <> 'settled'`,
+} as const;
+
+const FILTERS = {
+  account: 'account',
+  key: 'key_id',
+  member: 'member_id',
+  model: 'model_id',
+  outcome: 'outcome',
+  requestId: 'id',
+} as const;
+/** Those that the hours of use have as well. */
+const SUMMED_FILTERS = { account: 'account', key: 'key_id', member: 'member_id', model: 'model_id' } as const;
+
+async function readMatching(tx: Tx, query: RecordsQuery, more: string): Promise<UsageRecord[]> {
+  const { conditions, values } = filtersOf(query, FILTERS, boundsOf(query));
+  const rows = await tx.query<RecordRow>(
+    `SELECT ${RECORD_SELECTION} FROM usage_records WHERE ${WITHIN} ${conditions} ${more} ORDER BY id DESC LIMIT $4`,
+    values,
+  );
+  return rows.map(recordFromRow);
+}
+
+async function readSettled(tx: Tx, query: RecordsQuery & { readonly account: string }): Promise<UsageRecord[]> {
+  const hours = await readHours(tx, query);
+  if (hours.length === 0) return [];
+  const { conditions, values } = filtersOf(query, SUMMED_FILTERS, [...boundsOf(query), hours]);
+  const rows = await tx.query<RecordRow>(
+    `SELECT record.* FROM unnest($5::bigint[]) AS hour (start_ms), LATERAL (
+       SELECT ${RECORD_SELECTION} FROM usage_records
+        WHERE ${WITHIN} AND id >= uuid_floor(start_ms) AND id < uuid_floor(start_ms + ${HOUR_MS})
+          AND outcome = 'settled' ${conditions} ORDER BY id DESC LIMIT $4) record
+      ORDER BY id DESC LIMIT $4`,
+    values,
+  );
+  return rows.map(recordFromRow);
+}
+
+/** Starts of the newest hours that together have as many settled calls as are asked for. */
+async function readHours(tx: Tx, query: RecordsQuery & { readonly account: string }): Promise<number[]> {
+  const { from, to, before, limit } = query;
+  const begin = from ?? 0;
+  const end = Math.min(
+    to ?? Number.MAX_SAFE_INTEGER,
+    before === null ? Number.MAX_SAFE_INTEGER : timeOfUuidV7(before) + 1,
+  );
+  // An hour has a call at least; the first and the last may lie partly outside.
+  const { conditions, values } = filtersOf(query, SUMMED_FILTERS, [begin - HOUR_MS, end, limit + 2]);
+  const rows = await tx.query<{ hour_ms: bigint; calls: bigint }>(
+    `SELECT hour_ms, sum(calls)::bigint AS calls FROM usage_hours WHERE hour_ms > $1 AND hour_ms < $2 ${conditions}
+      GROUP BY 1 ORDER BY 1 DESC LIMIT $3`,
+    values,
+  );
+  const hours: number[] = [];
+  let calls = 0;
+  for (const row of rows) {
+    if (calls >= limit) break;
+    const start = Number(row.hour_ms);
+    hours.push(start);
+    if (start >= begin && start + HOUR_MS <= end - 1) calls += Number(row.calls);
+  }
+  return hours;
+}
+
+/** Only the filters that are there, so that the plan of the statement is that of what is asked. */
+function filtersOf(
+  query: RecordsQuery,
+  filters: Readonly<Record<string, string>>,
+  bounds: readonly unknown[],
+): { conditions: string; values: unknown[] } {
+  const values = [...bounds];
+  const conditions = Object.entries(filters).flatMap(([name, column]) => {
+    const value = query[name as keyof RecordsQuery];
+    return value === null ? [] : [`AND ${column} = $${values.push(value)}`];
+  });
+  return { conditions: conditions.join(' '), values };
+}

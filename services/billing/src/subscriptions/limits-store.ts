@@ -1,0 +1,38 @@
+import { isDeepStrictEqual } from 'node:util';
+import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
+import { lockForTerms } from '../ledger/accounts-store.js';
+import { insertChange } from '../ledger/change-rows.js';
+import type { LimitsRequest, LimitsStore } from '../operator-ports.js';
+import { readLimits } from './subscription-rows.js';
+import { toLimitsView } from './terms-rules.js';
+import { termsChange, writeTerms } from './terms-store.js';
+
+export function makeLimitsStore(pool: Pool): LimitsStore {
+  return {
+    limits: (account) => readLimits(onPool(pool), account),
+    putLimits: (request) => inTransaction(pool, (tx) => putLimits(tx, request)),
+  };
+}
+
+async function putLimits(tx: Tx, { account, limits, actor, now }: LimitsRequest): Promise<string> {
+  const versions = await lockForTerms(tx, account);
+  const before = await readLimits(tx, account);
+  if (isDeepStrictEqual(before, limits)) return termsChange(versions.terms);
+  await tx.execute(
+    `INSERT INTO account_limits (account, requests_per_minute, concurrency, active_keys_max, changed_by)
+     VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (account) DO UPDATE
+       SET requests_per_minute = excluded.requests_per_minute, concurrency = excluded.concurrency,
+           active_keys_max = excluded.active_keys_max, changed_by = excluded.changed_by, changed_at = now()`,
+    [account, limits.requestsPerMinute, limits.concurrency, limits.activeKeysMax, actor],
+  );
+  await insertChange(tx, {
+    actor,
+    action: 'put_limits',
+    account,
+    objectId: account,
+    before: toLimitsView(before),
+    after: toLimitsView(limits),
+  });
+  return writeTerms(tx, account, versions.account + 1n, now);
+}

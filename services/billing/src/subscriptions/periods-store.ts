@@ -1,0 +1,137 @@
+import type { Tx } from '@gateway/postgres';
+import type { PeriodWrite } from './decide-rules.js';
+import type { Period, ToldPeriods } from './period-rules.js';
+
+/** SQL for the time that a parameter of epoch milliseconds stands for. */
+export function timeOf(parameter: string): string {
+  return `timestamptz 'epoch' + ${parameter}::bigint * interval '1 millisecond'`;
+}
+
+interface PeriodRow {
+  id: string;
+  account: string;
+  plan_id: string;
+  plan_version: number;
+  period_start: Date;
+  period_end: Date;
+  renews: boolean;
+  anchor_day: number | null;
+  renewal_of: string | null;
+}
+
+const COLUMNS = 'id, account, plan_id, plan_version, period_start, period_end, renews, anchor_day, renewal_of';
+
+/**
+ * Periods that run or come, the last that has ended by time, and the one that begins at `start` (epoch milliseconds, or none);
+ * none of those that were ended before their time. By their start.
+ */
+export async function readPeriods(
+  tx: Tx,
+  account: string,
+  now: number,
+  start: number | null = null,
+): Promise<Period[]> {
+  const rows = await tx.query<PeriodRow>(
+    `SELECT ${COLUMNS} FROM subscription_periods
+      WHERE account = $1 AND ended_at IS NULL AND (period_end > ${timeOf('$2')} OR period_start = ${timeOf('$3')})
+     UNION
+     (SELECT ${COLUMNS} FROM subscription_periods
+       WHERE account = $1 AND ended_at IS NULL AND period_end <= ${timeOf('$2')} ORDER BY period_start DESC LIMIT 1)
+     ORDER BY period_start`,
+    [account, now, start],
+    { name: 'read_periods' },
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    account: row.account,
+    planId: row.plan_id,
+    planVersion: row.plan_version,
+    start: row.period_start.getTime(),
+    end: row.period_end.getTime(),
+    renews: row.renews,
+    anchorDay: row.anchor_day,
+    renewalOf: row.renewal_of,
+  }));
+}
+
+/** Others give way first: no two periods of an account begin at the same time. */
+export async function writePeriod(tx: Tx, write: PeriodWrite, actor: string, now: number): Promise<void> {
+  const { period, isNew, ended, shortened } = write;
+  if (ended.length > 0) await endPeriods(tx, ended, now);
+  if (shortened.length > 0) {
+    await tx.execute(`UPDATE subscription_periods SET period_end = ${timeOf('$2')} WHERE id = ANY ($1::text[])`, [
+      shortened,
+      period.start,
+    ]);
+  }
+  if (isNew) return insertPeriod(tx, period, actor);
+  await tx.execute(
+    `UPDATE subscription_periods
+        SET plan_id = $2, plan_version = $3, period_end = ${timeOf('$4')}, renews = $5, anchor_day = $6 WHERE id = $1`,
+    [period.id, period.planId, period.planVersion, period.end, period.renews, period.anchorDay],
+  );
+}
+
+export async function insertPeriod(tx: Tx, period: Period, actor: string): Promise<void> {
+  await tx.execute(
+    `INSERT INTO subscription_periods
+       (id, account, plan_id, plan_version, period_start, period_end, renews, anchor_day, renewal_of, created_by)
+     VALUES ($1, $2, $3, $4, ${timeOf('$5')}, ${timeOf('$6')}, $7, $8, $9, $10)`,
+    [
+      period.id,
+      period.account,
+      period.planId,
+      period.planVersion,
+      period.start,
+      period.end,
+      period.renews,
+      period.anchorDay,
+      period.renewalOf,
+      actor,
+    ],
+    { name: 'insert_period' },
+  );
+}
+
+export async function endPeriods(tx: Tx, ids: readonly string[], now: number): Promise<void> {
+  await tx.execute(`UPDATE subscription_periods SET ended_at = ${timeOf('$2')} WHERE id = ANY ($1::text[])`, [
+    ids,
+    now,
+  ]);
+}
+
+/** What an account waits for. */
+export interface TimerRow {
+  readonly dueAt: number;
+  /** Ids of the periods that admission was told of last. */
+  readonly told: ToldPeriods<string>;
+}
+
+export async function readTimer(tx: Tx, account: string): Promise<TimerRow | null> {
+  const row = await tx.one<{ due_at: Date; told_period: string | null; told_next: string | null }>(
+    'SELECT due_at, told_period, told_next FROM subscription_timers WHERE account = $1',
+    [account],
+    { name: 'read_timer' },
+  );
+  return row && { dueAt: row.due_at.getTime(), told: { current: row.told_period, next: row.told_next } };
+}
+
+/** `dueAt` null: nothing is to come. */
+export async function writeTimer(
+  tx: Tx,
+  account: string,
+  dueAt: number | null,
+  { current, next }: ToldPeriods,
+): Promise<void> {
+  if (dueAt === null) {
+    await tx.execute('DELETE FROM subscription_timers WHERE account = $1', [account], { name: 'delete_timer' });
+    return;
+  }
+  await tx.execute(
+    `INSERT INTO subscription_timers (account, due_at, told_period, told_next) VALUES ($1, ${timeOf('$2')}, $3, $4)
+     ON CONFLICT (account) DO UPDATE
+       SET due_at = excluded.due_at, told_period = excluded.told_period, told_next = excluded.told_next`,
+    [account, dueAt, current?.id ?? null, next?.id ?? null],
+    { name: 'write_timer' },
+  );
+}

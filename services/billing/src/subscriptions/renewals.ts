@@ -1,0 +1,105 @@
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import { type Clock, counter, gauge } from '@gateway/service-kit';
+import type { SubscriptionStore } from '../operator-ports.js';
+
+/** Accounts that are read at once, and those of them that are kept side by side. */
+const BATCH_MAX = 100;
+const SIDE_BY_SIDE = 4;
+/** How often the timers are looked at when nothing is due sooner: other replicas, and people, set them too. */
+const LOOK_MS = 250;
+/** An account that could not be kept is left alone for so long, so that it does not hold up the others. */
+const POSTPONE_MS = 30_000;
+
+export interface KeepSubscriptionsDeps {
+  readonly store: Pick<SubscriptionStore, 'timers' | 'refreshPlans' | 'upkeep' | 'postpone'>;
+  /** Delivers the outbox now. */
+  readonly nudge: () => void;
+  readonly clock: Clock;
+  readonly log: { warn(facts: object, text: string): void };
+}
+
+/**
+ * Renews subscriptions ahead of their end, tells admission of the periods that come, and no more of those that have passed.
+ * Every replica does it: whoever comes first writes, the others find it done.
+ */
+export function startKeepingSubscriptions(deps: KeepSubscriptionsDeps): { stop(): Promise<void> } {
+  const { store, clock, log } = deps;
+  const renewals = counter('gateway_billing_renewals_total', 'Subscription periods that were made by renewal');
+  let lateMs = 0;
+  gauge(
+    'gateway_billing_subscription_lag_seconds',
+    'How long ago the oldest subscription timer was due',
+    () => lateMs / 1_000,
+  );
+  let stopped = false;
+  let failing = false;
+
+  const keep = async (account: string): Promise<void> => {
+    const now = clock.nowMs();
+    try {
+      const { renewed } = await store.upkeep({ account, newId: makeUuidV7(now), now });
+      if (renewed !== null) renewals.add(1);
+    } catch (err) {
+      log.warn({ err, account }, 'a subscription could not be kept; it is tried again');
+      await store.postpone(account, now + POSTPONE_MS);
+    }
+  };
+
+  /** @returns how long nothing is due, in milliseconds */
+  const look = async (): Promise<number> => {
+    const refreshed = await store.refreshPlans(clock.nowMs());
+    const timers = await store.timers(BATCH_MAX);
+    const now = clock.nowMs();
+    const due = timers.filter(({ dueAt }) => dueAt <= now).map(({ account }) => account);
+    lateMs = Math.max(0, now - (timers[0]?.dueAt ?? now));
+    if (due.length > 0) {
+      await sideBySide(due, keep);
+      deps.nudge();
+      return 0;
+    }
+    if (refreshed) return 0;
+    return Math.max(0, Math.min(LOOK_MS, (timers[0]?.dueAt ?? Infinity) - now));
+  };
+
+  const lookSafely = async (): Promise<number> => {
+    try {
+      const waitMs = await look();
+      failing = false;
+      return waitMs;
+    } catch (err) {
+      if (!failing) log.warn({ err }, 'subscriptions could not be looked at; trying on');
+      failing = true;
+      return LOOK_MS;
+    }
+  };
+
+  let wake: () => void = () => undefined;
+  const running = (async () => {
+    while (!stopped) {
+      const waitMs = await lookSafely();
+      if (!stopped)
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, waitMs);
+          wake = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+    }
+  })();
+  return {
+    async stop() {
+      stopped = true;
+      wake();
+      await running;
+    },
+  };
+}
+
+async function sideBySide(accounts: readonly string[], keep: (account: string) => Promise<void>): Promise<void> {
+  const waiting = [...accounts];
+  const work = async (): Promise<void> => {
+    for (let account = waiting.shift(); account !== undefined; account = waiting.shift()) await keep(account);
+  };
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
+}

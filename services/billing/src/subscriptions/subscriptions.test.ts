@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { billingFunding, billingGetLimits, billingPutLimits } from '@gateway/contracts/messages';
+import type { SubscriptionView } from '@gateway/contracts/operator';
+import { until } from '@gateway/testkit';
+import { accepted } from '../../test/accepted.js';
+import { ACTOR, HOUR, OperatorWorld } from '../../test/operator-world.js';
+import { CLOCKS_APART_MS_MAX as APART } from './period-rules.js';
+
+let world: OperatorWorld;
+
+beforeAll(async () => {
+  world = await OperatorWorld.start();
+}, 60_000);
+
+beforeEach(() => world.reset());
+
+afterAll(() => world.stop(), 60_000);
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+const shown = async (account: string): Promise<SubscriptionView> =>
+  accepted(await world.getPeriod(account)).subscription;
+
+describe('a subscription', () => {
+  test('is in force when it is answered, shown, put again without a change, and ended', async () => {
+    const [account, plan] = [world.fresh('account'), world.fresh('plan')];
+    await world.putPlan(plan, { windows: [{ type: 'monthly', unit: 'requests', limit: 5 }], maxActiveKeys: 8 });
+    expect(await world.getPeriod(account)).toMatchObject({ refused: { code: 'not_found' } });
+    const { change, subscription } = accepted(await world.putPeriod(account, plan, world.now, world.now + HOUR));
+    expect(change).toBe('created');
+    expect(subscription).toMatchObject({ accountId: account, planId: plan, planVersion: 1, active: true });
+    expect(world.lastTold(account)).toMatchObject({
+      plan: { id: plan },
+      windows: [{ type: 'monthly', limit: 5 }],
+      subscription: { id: subscription.id, start: world.now, end: world.now + HOUR },
+    });
+    expect(await world.terms(account)).toEqual(world.lastTold(account));
+    expect(await world.getPeriod(account)).toEqual({ subscription });
+    expect(await world.dashboard.request(billingFunding, { account })).toMatchObject({
+      planActive: true,
+      activeKeysMax: 8,
+    });
+    expect(await world.putPeriod(account, plan, world.now, world.now + HOUR)).toEqual({
+      change: 'unchanged',
+      subscription,
+    });
+    expect(world.told.get(account)).toHaveLength(1);
+    expect(await world.deletePeriod(account)).toEqual({ deleted: true });
+    expect(world.lastTold(account)).toMatchObject({ plan: null, subscription: null, concurrency: 3 });
+    expect(await world.deletePeriod(account)).toMatchObject({ refused: { code: 'not_found' } });
+    expect((await world.audit({ account })).entries).toMatchObject([
+      { action: 'delete_subscription', before: { id: subscription.id }, after: null },
+      { action: 'put_subscription', objectId: subscription.id, before: null, after: { planVersion: 1 } },
+    ]);
+  });
+
+  test('with the same start changes in place, at the current version; with another it is a new one', async () => {
+    const { account, plan, id } = await world.subscribed();
+    await world.putPlan(plan, { concurrency: 20 });
+    expect(await world.terms(account)).toMatchObject({ concurrency: 10, subscription: { id } });
+    expect(await world.putPeriod(account, plan, world.now - HOUR, world.now + 2 * HOUR)).toMatchObject({
+      change: 'changed',
+      subscription: { id, planVersion: 2 },
+    });
+    expect(world.lastTold(account)).toMatchObject({ concurrency: 20, subscription: { id, end: world.now + 2 * HOUR } });
+    const other = accepted(await world.putPeriod(account, plan, world.now - HOUR / 2, world.now + HOUR));
+    expect(other.subscription.id).not.toBe(id);
+    expect(world.lastTold(account)?.subscription?.id).toBe(other.subscription.id);
+  });
+
+  test('that begins later follows: it is told ahead, and anew when its plan gets another version, until it begins', async () => {
+    const { account, plan, id } = await world.subscribed(world.now - HOUR, world.now + 2 * HOUR);
+    const start = world.now + HOUR;
+    const { subscription } = accepted(await world.putPeriod(account, plan, start, start + 2 * HOUR));
+    expect(subscription).toMatchObject({ active: false, planVersion: 1 });
+    expect(await shown(account)).toMatchObject({ id, periodEnd: iso(start) });
+    const ahead = { id: subscription.id, start, end: start + 2 * HOUR };
+    expect(world.lastTold(account)).toMatchObject({
+      subscription: { id, end: start },
+      next: { plan: { id: plan }, concurrency: 10, subscription: ahead },
+      withoutPlan: { requestsPerMinute: 60, concurrency: 3 },
+    });
+    expect(await world.terms(account)).toEqual(world.lastTold(account));
+    await world.putPlan(plan, { concurrency: 30 });
+    await until('the new version is told', () => world.lastTold(account)?.next?.concurrency === 30);
+    expect(world.lastTold(account)).toMatchObject({ concurrency: 10, subscription: { id } });
+    world.now = start;
+    expect(world.running(account)).toMatchObject({ concurrency: 30, subscription: ahead });
+    expect(await shown(account)).toMatchObject({ id: subscription.id, planVersion: 2, active: true });
+    await world.putPlan(plan, { concurrency: 40 });
+    world.now += APART;
+    await until('the old period is told no more', () => world.lastTold(account)?.subscription?.id === subscription.id);
+    expect(world.lastTold(account)).toMatchObject({ concurrency: 30 });
+    expect(world.lastTold(account)).not.toHaveProperty('next');
+    world.now = ahead.end + APART;
+    await until('the end is told', () => world.lastTold(account)?.plan === null);
+    expect(world.lastTold(account)).toMatchObject({ concurrency: 3, requestsPerMinute: 60 });
+    const versions = world.told.get(account)?.map(({ version }) => version) ?? [];
+    expect(versions).toEqual([...new Set(versions)].sort((one, other) => one - other));
+    expect(versions).toHaveLength(5);
+  });
+
+  test('is told with the one that follows by a clock that is up to half a minute ahead or behind', async () => {
+    const { account, plan, id } = await world.subscribed(world.now - HOUR, world.now + HOUR);
+    const end = world.now + HOUR;
+    const { subscription } = accepted(await world.putPeriod(account, plan, end, end + HOUR));
+    for (const now of [end - 1, end, end + 2_000, end + APART - 1]) {
+      world.now = now;
+      const terms = await world.terms(account);
+      expect([terms?.subscription?.id, terms?.next?.subscription.id]).toEqual([id, subscription.id]);
+    }
+    await world.dashboard.request(billingPutLimits, { account, spec: { concurrency: 7 }, actor: ACTOR });
+    expect(world.lastTold(account)).toMatchObject({
+      concurrency: 7,
+      subscription: { id },
+      next: { concurrency: 7, subscription: { id: subscription.id } },
+      withoutPlan: { concurrency: 7 },
+    });
+    world.now = end + APART;
+    expect(await world.terms(account)).toMatchObject({ subscription: { id: subscription.id } });
+  });
+
+  test('to come is told ahead without a running one, and can be ended before it begins', async () => {
+    const [account, plan] = [world.fresh('account'), world.fresh('plan')];
+    await world.putPlan(plan);
+    await world.putPeriod(account, plan, world.now + HOUR, world.now + 2 * HOUR);
+    expect(world.lastTold(account)).toMatchObject({ plan: null, concurrency: 3, next: { plan: { id: plan } } });
+    expect(await world.deletePeriod(account)).toEqual({ deleted: true });
+    expect(world.lastTold(account)).not.toHaveProperty('next');
+  });
+
+  test.each([
+    ['invalid_request', 'periodEnd', -2 * HOUR, -HOUR],
+    ['not_found', 'planId', 0, HOUR],
+  ])('is refused with %s (%s)', async (code, param, from, to) => {
+    expect(await world.putPeriod(world.fresh('account'), 'no-plan', world.now + from, world.now + to)).toMatchObject({
+      refused: { code, param },
+    });
+  });
+
+  test('that admission does not take is refused as not in force and comes into force later', async () => {
+    const [account, plan] = [world.fresh('account'), world.fresh('plan')];
+    await world.putPlan(plan);
+    world.admissionAnswers = false;
+    const answers = await Promise.all([
+      world.putPeriod(account, plan, world.now, world.now + HOUR),
+      world.dashboard.request(billingPutLimits, {
+        account: world.fresh('account'),
+        spec: { concurrency: 1 },
+        actor: ACTOR,
+      }),
+    ]);
+    for (const answer of answers) expect(answer).toMatchObject({ refused: { code: 'not_in_force' } });
+    world.admissionAnswers = true;
+    expect(await world.putPeriod(account, plan, world.now, world.now + HOUR)).toMatchObject({ change: 'unchanged' });
+    expect(world.lastTold(account)?.plan?.id).toBe(plan);
+  }, 30_000);
+});
+
+test('limits are shown as they were put, and an equal put writes nothing', async () => {
+  const account = world.fresh('account');
+  const put = (spec: object) => world.dashboard.request(billingPutLimits, { account, spec, actor: ACTOR });
+  const none = { requestsPerMinute: null, concurrency: null, maxActiveKeys: null };
+  expect(await world.dashboard.request(billingGetLimits, { account })).toEqual({ limits: none });
+  await put({ concurrency: 4 });
+  await put({ concurrency: 4 });
+  expect(await world.dashboard.request(billingGetLimits, { account })).toEqual({ limits: { ...none, concurrency: 4 } });
+  expect((await world.audit({ account })).entries).toMatchObject([
+    { action: 'put_limits', objectId: account, before: none, after: { ...none, concurrency: 4 } },
+  ]);
+  expect(world.told.get(account)).toHaveLength(1);
+});

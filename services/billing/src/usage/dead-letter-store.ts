@@ -1,0 +1,90 @@
+import { inTransaction, onPool, type Pool } from '@gateway/postgres';
+import { makeAlertWatch } from '../alerts/raise-store.js';
+import type { SetAsideRow, SetAsideStore } from '../ledger/ledger-ports.js';
+import { enqueueStanding } from '../ledger/outbox-rows.js';
+import type { SetAsideReason } from '../ledger/rules.js';
+import type { EventOutcome } from './decide-rules.js';
+import { makeSettleStore, settleIn } from './settle-store.js';
+import { standingMessages } from './snapshot-rules.js';
+
+const PAGE_MAX = 100;
+
+interface Row {
+  content_hash: string;
+  request_id: string | null;
+  account: string | null;
+  shard: number;
+  stream_sequence: bigint;
+  reason: SetAsideReason;
+  detail: string;
+  event: Buffer;
+  set_aside_at: Date;
+  replays: bigint;
+  last_outcomes: EventOutcome[] | null;
+}
+
+const SELECT = `
+  SELECT encode(aside.content_hash, 'hex') AS content_hash, request_id, account, shard, stream_sequence, reason, detail,
+         event, set_aside_at, replay.replays, replay.last_outcomes
+    FROM set_aside_events aside
+    CROSS JOIN LATERAL (
+      SELECT count(*) AS replays, coalesce(bool_or(resolved), false) AS resolved,
+             (SELECT outcomes FROM set_aside_replays newest WHERE newest.content_hash = aside.content_hash
+               ORDER BY replayed_at DESC LIMIT 1) AS last_outcomes
+        FROM set_aside_replays WHERE set_aside_replays.content_hash = aside.content_hash
+    ) replay`;
+
+export function makeSetAsideStore(pool: Pool): SetAsideStore {
+  const queries = onPool(pool);
+  const { ensureMonth } = makeSettleStore(pool);
+  return {
+    ensureMonth,
+    async *list(all) {
+      let after = { at: new Date(0), hash: '' };
+      for (;;) {
+        const rows = await queries.query<Row>(
+          `${SELECT} WHERE (set_aside_at, aside.content_hash) > ($1, decode($2, 'hex')) AND ($3 OR NOT replay.resolved)
+            ORDER BY set_aside_at, aside.content_hash LIMIT ${PAGE_MAX}`,
+          [after.at, after.hash, all],
+        );
+        for (const row of rows) yield toSetAside(row);
+        const last = rows.at(-1);
+        if (last === undefined || rows.length < PAGE_MAX) return;
+        after = { at: last.set_aside_at, hash: last.content_hash };
+      }
+    },
+    async find(contentHash) {
+      const row = await queries.one<Row>(`${SELECT} WHERE aside.content_hash = decode($1, 'hex')`, [contentHash]);
+      return row === null ? null : toSetAside(row);
+    },
+    replay: (contentHash, actor, request) =>
+      inTransaction(pool, async (tx) => {
+        const { decision: decided } = await settleIn(tx, request, makeAlertWatch());
+        const { outcomes } = decided;
+        const resolved = !outcomes.includes('set_aside');
+        await tx.execute(
+          `INSERT INTO set_aside_replays (content_hash, actor, outcomes, resolved) VALUES (decode($1, 'hex'), $2, $3, $4)`,
+          [contentHash, actor, outcomes, resolved],
+        );
+        for (const standings of standingMessages(decided.closed, decided.rowsAfter))
+          for (const standing of standings) await enqueueStanding(tx, `replay-${contentHash}`, standing);
+        return { outcomes, resolved, decided };
+      }),
+  };
+}
+
+function toSetAside(row: Row): SetAsideRow {
+  return {
+    contentHash: row.content_hash,
+    requestId: row.request_id,
+    account: row.account,
+    shard: row.shard,
+    sequence: Number(row.stream_sequence),
+    reason: row.reason,
+    detail: row.detail,
+    setAsideAt: row.set_aside_at,
+    event: row.event,
+    replays: Number(row.replays),
+    lastOutcomes: row.last_outcomes,
+  };
+}

@@ -1,0 +1,97 @@
+import {
+  allotmentRow,
+  keyMonthRow,
+  memberMonthRow,
+  monthlyWindowRow,
+  type NanoUsd,
+  sessionWindowRow,
+  WALLET_ROW,
+  weeklyWindowRow,
+  type WindowType,
+  type WindowUnit,
+} from '@gateway/metering';
+import type { LedgerEntry, UsageRecord } from '../ledger/rules.js';
+
+/** What a record means for the books: amounts by ledger account (they sum to zero) and changes of standing rows by name. */
+export interface Effect {
+  readonly entries: ReadonlyMap<string, NanoUsd>;
+  readonly rows: ReadonlyMap<string, bigint>;
+}
+
+export const NO_EFFECT: Effect = { entries: new Map(), rows: new Map() };
+
+/**
+ * Signs: what we owe or have earned is positive (wallets, revenue, providers), what we own or have spent negative (funding,
+ * cost). A charge moves wallet → `revenue:wallet` and plan → `revenue:plan`; what an attempt cost us moves
+ * `cost` → its provider. Only a settled call counts in rows of usage.
+ */
+export function effectOf(record: UsageRecord): Effect {
+  const entries = new Map<string, NanoUsd>();
+  const rows = new Map<string, bigint>();
+  const { account, planNanoUsd: plan, walletNanoUsd: wallet, chargedNanoUsd: charged } = record;
+  if (wallet !== 0n) {
+    add(entries, `wallet:${account}`, -wallet);
+    add(entries, 'revenue:wallet', wallet);
+    add(rows, WALLET_ROW, -wallet);
+  }
+  if (plan !== 0n) {
+    add(entries, `plan:${account}:${periodOf(record)}`, -plan);
+    add(entries, 'revenue:plan', plan);
+  }
+  for (const { provider, costNanoUsd } of record.attempts) {
+    if (costNanoUsd === null || costNanoUsd === 0n) continue;
+    add(entries, 'cost', -costNanoUsd);
+    add(entries, `provider-cost:${provider}`, costNanoUsd);
+  }
+  if (record.outcome !== 'settled') return { entries, rows };
+  if (charged !== 0n) {
+    add(rows, keyMonthRow(record.key, record.month), charged);
+    add(rows, memberMonthRow(record.member, record.month), charged);
+  }
+  for (const { type, unit } of record.windows) {
+    const name = windowRow(type, unit, record);
+    const used = unit === 'usd' ? plan : 1n;
+    if (name !== null && used !== 0n) add(rows, name, used);
+  }
+  if (record.allotment !== null) {
+    const used = record.allotment === 'usd' ? plan : 1n;
+    if (used !== 0n) add(rows, allotmentRow(record.allotment, record.model, periodOf(record)), used);
+  }
+  return { entries, rows };
+}
+
+/** What must still be written so that the books show `after` where they show `before`. */
+export function difference(after: Effect, before: Effect): Effect {
+  return { entries: minus(after.entries, before.entries), rows: minus(after.rows, before.rows) };
+}
+
+export function entriesOf(effect: Effect): LedgerEntry[] {
+  return [...effect.entries].map(([ledgerAccount, amountNanoUsd]) => ({ ledgerAccount, amountNanoUsd }));
+}
+
+function windowRow(type: WindowType, unit: WindowUnit, record: UsageRecord): string | null {
+  switch (type) {
+    case 'session_5h':
+      return record.session5h === null ? null : sessionWindowRow(unit, record.session5h);
+    case 'weekly':
+      return record.weekly === null ? null : weeklyWindowRow(unit, record.weekly);
+    case 'monthly':
+      return monthlyWindowRow(unit, periodOf(record));
+  }
+}
+
+function periodOf({ id, subscriptionPeriod }: UsageRecord): string {
+  if (subscriptionPeriod === null) throw new RangeError(`call ${id} has a plan part and no subscription period`);
+  return subscriptionPeriod;
+}
+
+function add(amounts: Map<string, bigint>, name: string, amount: bigint): void {
+  amounts.set(name, (amounts.get(name) ?? 0n) + amount);
+}
+
+function minus(after: ReadonlyMap<string, bigint>, before: ReadonlyMap<string, bigint>): Map<string, bigint> {
+  const left = new Map(after);
+  for (const [name, amount] of before) add(left, name, -amount);
+  for (const [name, amount] of left) if (amount === 0n) left.delete(name);
+  return left;
+}

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { inTransaction, onPool } from '@gateway/postgres';
+import { silentLog, type TestDatabase } from '@gateway/testkit';
+import { seededRandom } from '../../test/events.js';
+import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { insertApplied } from '../ledger/store.js';
+import type { ProgressStore, StreamFacts } from '../ports.js';
+import { makeProgressStore } from './progress-store.js';
+import { trackProgress, trimStream } from './progress.js';
+
+let world: LedgerWorld;
+let ledger: TestDatabase;
+let store: ProgressStore;
+
+beforeAll(async () => {
+  world = await startLedgerWorld();
+}, 60_000);
+beforeEach(async () => {
+  ledger = await world.emptied();
+  store = makeProgressStore(ledger.pool);
+});
+afterAll(() => world.stop());
+
+const T0 = 1_700_000_000_000;
+/** Messages are stored a second apart. */
+const at = (sequence: number, since = T0): number => since + sequence * 1_000;
+
+function apply(sequences: readonly number[], since = T0): Promise<void> {
+  return inTransaction(ledger.pool, (tx) =>
+    insertApplied(
+      tx,
+      sequences.map((sequence) => ({ sequence, storedAtMs: at(sequence, since), shard: 0 })),
+    ),
+  );
+}
+
+function streamOf(firstSequence: number, lastSequence: number, since = T0): StreamFacts {
+  const empty = lastSequence < firstSequence;
+  return {
+    firstSequence,
+    lastSequence,
+    firstAtMs: empty ? null : at(firstSequence, since),
+    lastAtMs: empty ? null : at(lastSequence, since),
+    filled: 0,
+  };
+}
+
+/** As the replica that looks after the stream alone. */
+const advance = async (stream: StreamFacts) => store.advance(stream, await store.floor());
+
+const sequence = async (): Promise<number> => (await store.settledPosition()).sequence;
+const rowsLeft = async (): Promise<number> => (await onPool(ledger.pool).query('SELECT FROM applied_messages')).length;
+
+test('nothing is settled at first', async () => {
+  expect(await store.settledPosition()).toEqual({ sequence: 0, storedAtMs: 0 });
+});
+
+test('the position is the end of what is settled without a gap, before and after the floor moves', async () => {
+  await apply([1, 2, 4, 5]);
+  expect(await store.settledPosition()).toEqual({ sequence: 2, storedAtMs: at(2) });
+  expect(await advance(streamOf(1, 6))).toEqual({
+    position: { sequence: 2, storedAtMs: at(2) },
+    restarted: false,
+  });
+  expect(await rowsLeft()).toBe(2);
+  await apply([3]);
+  expect(await store.settledPosition()).toEqual({ sequence: 5, storedAtMs: at(5) });
+  await advance(streamOf(1, 6));
+  expect(await rowsLeft()).toBe(0);
+});
+
+test('a message delivered again changes nothing', async () => {
+  await apply([1, 2, 3]);
+  await advance(streamOf(1, 3));
+  await apply([2]);
+  expect(await advance(streamOf(1, 3))).toMatchObject({ position: { sequence: 3 }, restarted: false });
+  expect(await rowsLeft()).toBe(0);
+});
+
+test('messages that left the stream by their age are not waited for', async () => {
+  await apply([5]);
+  await advance(streamOf(4, 6));
+  expect(await sequence()).toBe(3);
+  await apply([4]);
+  expect(await sequence()).toBe(5);
+});
+
+test('a replica that hung takes back nothing: what it saw of the stream is older than the floor', async () => {
+  await apply([1, 2]);
+  const [floor, seen] = [await store.floor(), streamOf(1, 2)];
+  await apply([3, 4]);
+  await advance(streamOf(1, 4));
+  expect(await store.advance(seen, floor)).toMatchObject({ position: { sequence: 4 }, restarted: false });
+  expect(await sequence()).toBe(4);
+});
+
+test('an empty stream moves nothing', async () => {
+  await apply([1, 2]);
+  await advance(streamOf(3, 2));
+  expect(await sequence()).toBe(2);
+});
+
+describe('a stream that was made anew', () => {
+  const NEW = T0 + 1_000_000;
+
+  beforeEach(async () => {
+    await apply([1, 2, 3, 5]);
+    await advance(streamOf(1, 5));
+  });
+
+  test('is known by its end', async () => {
+    expect(await advance(streamOf(1, 2, NEW))).toMatchObject({ position: { sequence: 0 }, restarted: true });
+    await apply([1, 2], NEW);
+    expect(await advance(streamOf(1, 2, NEW))).toMatchObject({ position: { sequence: 2 }, restarted: false });
+  });
+
+  test('is known by a message below the floor, also when it is longer already', async () => {
+    await apply([1, 2, 3, 4, 5, 6, 8], NEW);
+    expect(await advance(streamOf(1, 8, NEW))).toMatchObject({ position: { sequence: 6 }, restarted: true });
+    await apply([7], NEW);
+    expect(await sequence()).toBe(8);
+  });
+});
+
+test('many workers in any order: the position never passes what is missing', async () => {
+  const random = seededRandom(7);
+  const order = Array.from({ length: 200 }, (_, index) => ({ index: index + 1, key: random() })).sort(
+    (a, b) => a.key - b.key,
+  );
+  const applied = new Set<number>();
+  for (let from = 0; from < order.length; from += 10) {
+    const part = order.slice(from, from + 10).map(({ index }) => index);
+    await apply(part);
+    for (const one of part) applied.add(one);
+    let expected = 0;
+    while (applied.has(expected + 1)) expected += 1;
+    if (from % 40 === 0) await advance(streamOf(1, 200));
+    expect(await sequence()).toBe(expected);
+  }
+});
+
+describe('trimming', () => {
+  const trimmed: number[] = [];
+  const stream = {
+    facts: () => Promise.resolve(streamOf(1, 5)),
+    trim: async (upToSequence: number) => void trimmed.push(upToSequence),
+  };
+
+  beforeEach(() => void trimmed.splice(0));
+
+  test('leaves what is younger than the reserve', async () => {
+    await apply([1, 2, 3]);
+    await trackProgress(store, stream, silentLog);
+    expect(await trimStream(store, stream, 60_000)).toBe(0);
+    expect(trimmed).toEqual([]);
+  });
+
+  test('deletes what was settled before the reserve began, and no more', async () => {
+    await apply([1, 2]);
+    await trackProgress(store, stream, silentLog);
+    await trimStream(store, stream, 60_000);
+    await ledger.admin.query(`UPDATE billing.stream_marks SET marked_at = marked_at - interval '2 minutes'`);
+    await apply([3]);
+    await trackProgress(store, stream, silentLog);
+    expect(await trimStream(store, stream, 60_000)).toBe(2);
+    expect(trimmed).toEqual([2]);
+  });
+
+  test('a stream that is more than half full keeps no reserve', async () => {
+    await apply([1, 2]);
+    await trackProgress(store, stream, silentLog);
+    const filling = { ...stream, facts: () => Promise.resolve({ ...streamOf(1, 5), filled: 0.51 }) };
+    expect(await trimStream(store, filling, 60_000)).toBe(2);
+  });
+
+  test('never deletes what is not settled, whatever was marked', async () => {
+    await apply([1]);
+    await store.mark(5);
+    expect(await trimStream(store, stream, 0)).toBe(1);
+  });
+});

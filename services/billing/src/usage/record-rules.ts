@@ -1,0 +1,81 @@
+import type { UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
+import { splitFunding } from '@gateway/metering';
+import type { AttemptOutcome, UsageFact, UsageRecord } from '../ledger/rules.js';
+import { rateWire } from './check-event.js';
+
+/**
+ * The record that an accepted event asks for. Plan and wallet parts come from the event alone
+ * (docs/protocol.md#r7).
+ */
+export function recordOf({ event, contentHash }: UsageFact): UsageRecord {
+  const { hold } = event;
+  const { periods } = hold;
+  const charged = BigInt(event.amountNanoUsd);
+  const split = splitFunding(charged, BigInt(hold.planMaxNanoUsd), bigintOrNull(hold.walletMaxNanoUsd));
+  const attempts = event.attempts.map(attemptOf);
+  return {
+    id: event.id,
+    rank: event.rank,
+    contentHash,
+    account: hold.account,
+    key: hold.key,
+    member: hold.member,
+    model: hold.model,
+    source: event.source,
+    endpoint: event.endpoint,
+    streamed: event.streamed,
+    outcome: event.outcome,
+    evidence: event.evidence,
+    status: event.status,
+    startedAt: event.startedAt,
+    firstByteAt: event.firstByteAt,
+    endedAt: event.endedAt,
+    usage: event.usage,
+    priceVersion: event.price === null ? null : event.price.version,
+    chargedNanoUsd: charged,
+    planNanoUsd: split.plan,
+    walletNanoUsd: split.wallet,
+    costNanoUsd: totalCost(attempts),
+    admittedAt: hold.admittedAt,
+    worstNanoUsd: BigInt(hold.worstNanoUsd),
+    planMaxNanoUsd: BigInt(hold.planMaxNanoUsd),
+    walletMaxNanoUsd: bigintOrNull(hold.walletMaxNanoUsd),
+    month: periods.month,
+    session5h: periods.session5h,
+    weekly: periods.weekly,
+    subscriptionPeriod: periods.subscription === null ? null : periods.subscription.id,
+    windows: hold.windows,
+    allotment: hold.allotment,
+    attempts,
+  };
+}
+
+/** Only what is known here: an event may carry more fields, and this is kept as it is. */
+function countsOf({ input, cachedInput, cacheWrite, cacheWrite1h, output }: WireTokenUsage): WireTokenUsage {
+  return { input, cachedInput, cacheWrite, cacheWrite1h, output };
+}
+
+/** Unknown while the usage or the cost version is: a probable cost is not a cost. */
+function attemptOf(attempt: UsageEvent['attempts'][number]): AttemptOutcome {
+  const { source, provider, outcome, status, possiblyPaid, usage, cost } = attempt;
+  return {
+    source,
+    provider,
+    outcome,
+    status,
+    possiblyPaid,
+    usage: usage === null ? null : countsOf(usage),
+    costVersion: cost === null ? null : cost.version,
+    costNanoUsd: cost === null || usage === null ? null : rateWire(usage, cost),
+  };
+}
+
+function totalCost(attempts: readonly AttemptOutcome[]): bigint | null {
+  let total: bigint | null = null;
+  for (const { costNanoUsd } of attempts) if (costNanoUsd !== null) total = (total ?? 0n) + costNanoUsd;
+  return total;
+}
+
+function bigintOrNull(value: number | null): bigint | null {
+  return value === null ? null : BigInt(value);
+}

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { onPool } from '@gateway/postgres';
+import type { TestDatabase } from '@gateway/testkit';
+import { balancesOf, faultsOf } from '../../test/audit.js';
+import { holdFor, messageOf, settled } from '../../test/events.js';
+import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import type { SetAsideRow } from '../ledger/ledger-ports.js';
+import { makeMonths } from '../ledger/months.js';
+import { makeSetAsideStore } from './dead-letter-store.js';
+import { readDelivery } from './read-delivery.js';
+import { replaySetAside } from './replay-dead-letter.js';
+import { settleBatch } from './settle-batch.js';
+import { makeSettleStore } from './settle-store.js';
+
+let world: LedgerWorld;
+let ledger: TestDatabase;
+
+beforeAll(async () => {
+  world = await startLedgerWorld();
+}, 60_000);
+beforeEach(async () => {
+  ledger = await world.emptied();
+});
+afterAll(() => world.stop());
+
+const event = settled(holdFor('a'), 70);
+
+async function deliver(...events: unknown[]): Promise<void> {
+  const store = makeSettleStore(ledger.pool);
+  const { facts, setAside } = readDelivery(messageOf(events), { shard: 0, sequence: 1 });
+  await settleBatch(store, makeMonths(store), { facts, setAside, applied: [] });
+}
+
+async function listed(all = false): Promise<SetAsideRow[]> {
+  const rows: SetAsideRow[] = [];
+  for await (const row of makeSetAsideStore(ledger.pool).list(all)) rows.push(row);
+  return rows;
+}
+
+/** As the database refuses an event for a reason that can be put right. */
+async function whileRefused(work: () => Promise<void>): Promise<void> {
+  await ledger.admin.query(`ALTER TABLE billing.usage_records ADD CONSTRAINT broken CHECK (account <> 'a') NOT VALID`);
+  await work().finally(() => ledger.admin.query('ALTER TABLE billing.usage_records DROP CONSTRAINT broken'));
+}
+
+async function setAsideByDatabase(): Promise<string> {
+  const { facts } = readDelivery(messageOf([event]), { shard: 0, sequence: 1 });
+  const store = makeSettleStore(ledger.pool);
+  await whileRefused(() =>
+    expect(settleBatch(store, makeMonths(store), { facts, setAside: [], applied: [] })).rejects.toThrow(/broken/),
+  );
+  const [fact] = facts;
+  if (fact === undefined) throw new Error('the event could not be read');
+  await settleBatch(store, makeMonths(store), {
+    facts: [],
+    setAside: [
+      {
+        contentHash: fact.contentHash,
+        requestId: event.id,
+        account: 'a',
+        origin: fact.origin,
+        reason: 'refused_by_database',
+        detail: 'broken',
+        event: Buffer.from(JSON.stringify(fact.event)),
+      },
+    ],
+    applied: [],
+  });
+  return fact.contentHash;
+}
+
+test('an event that was set aside is listed, settles after the fix, and is then told to admission', async () => {
+  const hash = await setAsideByDatabase();
+  expect(await listed()).toMatchObject([{ contentHash: hash, requestId: event.id, reason: 'refused_by_database' }]);
+  expect(await replaySetAside(makeSetAsideStore(ledger.pool), hash, 'operator:ada')).toEqual({
+    outcomes: ['settled'],
+    resolved: true,
+  });
+  expect(await balancesOf(ledger.pool)).toMatchObject({ 'a wallet': '-70', [`record ${event.id}`]: 'settled 70' });
+  expect(await listed()).toEqual([]);
+  expect(await listed(true)).toMatchObject([{ contentHash: hash, replays: 1, lastOutcomes: ['settled'] }]);
+  const [told] = await onPool(ledger.pool).query<{ body: unknown }>('SELECT body FROM outbox');
+  expect(told).toMatchObject({ body: { standing: { account: 'a', closed: [event.id] } } });
+  expect(await faultsOf(ledger.pool)).toEqual([]);
+});
+
+test('what was replayed is a repetition when it comes again, and the other way round', async () => {
+  const hash = await setAsideByDatabase();
+  const store = makeSetAsideStore(ledger.pool);
+  await replaySetAside(store, hash, 'operator:ada');
+  await deliver(event);
+  expect(await replaySetAside(store, hash, 'operator:ada')).toEqual({ outcomes: ['repeated'], resolved: true });
+  expect(await balancesOf(ledger.pool)).toMatchObject({ 'a wallet': '-70' });
+  expect(await listed(true)).toHaveLength(1);
+});
+
+test('an event that is still wrong is set aside as before', async () => {
+  await deliver({ ...event, amountNanoUsd: 71 }, { id: event.id, rank: 9 });
+  const rows = await listed();
+  expect(rows.map(({ reason }) => reason).sort()).toEqual(['amount', 'unreadable']);
+  for (const { contentHash } of rows)
+    expect(await replaySetAside(makeSetAsideStore(ledger.pool), contentHash, 'operator:ada')).toEqual({
+      outcomes: ['set_aside'],
+      resolved: false,
+    });
+  expect(await listed()).toMatchObject([{ replays: 1 }, { replays: 1 }]);
+});
+
+test('nothing is replayed for a hash that nobody set aside', async () => {
+  expect(await replaySetAside(makeSetAsideStore(ledger.pool), '0'.repeat(64), 'operator:ada')).toBeNull();
+});

@@ -1,0 +1,48 @@
+import { usageRecorded } from '@gateway/contracts/messages';
+import type { ReplayResult, SetAsideRow, SetAsideStore } from '../ledger/ledger-ports.js';
+import { makeMonths } from '../ledger/months.js';
+import type { UsageFact } from '../ledger/rules.js';
+import type { SettleStore } from '../ports.js';
+import { readDelivery } from './read-delivery.js';
+import { settleBatch } from './settle-batch.js';
+
+/**
+ * Tries an event again that was set aside, after what refused it was put right. It goes the way of a delivery: it may settle, be
+ * found to be settled already, or be set aside as before. Null: no such event.
+ */
+export async function replaySetAside(
+  store: SetAsideStore,
+  contentHash: string,
+  actor: string,
+): Promise<ReplayResult | null> {
+  const row = await store.find(contentHash);
+  if (row === null) return null;
+  const { facts, setAside } = read(row);
+  let result: ReplayResult | undefined;
+  const settling: SettleStore = {
+    ensureMonth: (month) => store.ensureMonth(month),
+    async settle(request) {
+      const { decided, ...rest } = await store.replay(contentHash, actor, request);
+      result = rest;
+      return decided;
+    },
+  };
+  await settleBatch(settling, makeMonths(settling), { facts, setAside, applied: [] });
+  if (result === undefined) throw new Error('a replay has settled nothing');
+  return result;
+}
+
+/** A whole message that could not be read is kept as it was; an event is kept without its message. */
+function read(row: SetAsideRow): Pick<ReturnType<typeof readDelivery>, 'facts' | 'setAside'> {
+  const origin = { shard: row.shard, sequence: row.sequence };
+  const whole = readDelivery(row.event, origin);
+  if (whole.facts.length > 0) return whole;
+  const text = `{"events":[${row.event.toString('utf8')}],"v":${usageRecorded.version}}`;
+  const { facts, setAside } = readDelivery(Buffer.from(text, 'utf8'), origin);
+  return { facts: facts.map((fact) => asSent(fact, row)), setAside };
+}
+
+/** What was kept of a readable event is its content, not its bytes: another delivery of it is known by the first hash. */
+function asSent(fact: UsageFact, { reason, contentHash }: SetAsideRow): UsageFact {
+  return reason === 'unreadable' ? fact : { ...fact, contentHash };
+}

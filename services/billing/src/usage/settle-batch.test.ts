@@ -1,0 +1,289 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { BalanceSnapshot, UsageEvent } from '@gateway/contracts/messages';
+import { onPool } from '@gateway/postgres';
+import type { TestDatabase } from '@gateway/testkit';
+import { testSeed } from '@gateway/testkit/seed';
+import { balancesOf, faultsOf } from '../../test/audit.js';
+import { expired, factsOf, holdFor, planHoldFor, seededRandom, settled, START, voided } from '../../test/events.js';
+import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { makeMonths } from '../ledger/months.js';
+import type { BatchDecision } from './decide-rules.js';
+import { settleBatch } from './settle-batch.js';
+import { makeSettleStore } from './settle-store.js';
+
+let world: LedgerWorld;
+let ledger: TestDatabase;
+
+beforeAll(async () => {
+  world = await startLedgerWorld();
+}, 60_000);
+beforeEach(async () => {
+  ledger = await world.emptied();
+});
+afterAll(() => world.stop());
+
+function settle(events: readonly UsageEvent[], on = ledger): Promise<BatchDecision> {
+  const store = makeSettleStore(on.pool);
+  return settleBatch(store, makeMonths(store), { facts: factsOf(...events), setAside: [], applied: [] });
+}
+
+async function row(account: string, name: string): Promise<bigint | null> {
+  const found = await onPool(ledger.pool).one<{ value: bigint }>(
+    'SELECT value FROM standing_rows WHERE account = $1 AND name = $2',
+    [account, name],
+  );
+  return found?.value ?? null;
+}
+
+test('a wallet-funded call takes its price from the wallet and counts for key and member', async () => {
+  const event = settled(holdFor('a'), 70);
+  const { outcomes } = await settle([event]);
+  expect(outcomes).toEqual(['settled']);
+  expect(await balancesOf(ledger.pool)).toEqual({
+    'a km:key-a:2026-11': '70',
+    'a mm:member-a:2026-11': '70',
+    'a wallet': '-70',
+    cost: '-70',
+    'provider-cost:provider-1': '70',
+    'revenue:wallet': '70',
+    'wallet:a': '-70',
+    [`record ${event.id}`]: 'settled 70',
+  });
+  expect(await faultsOf(ledger.pool)).toEqual([]);
+});
+
+test('a plan-funded call: the plan up to its bound, then the wallet up to its hold, then the plan again', async () => {
+  await settle([settled(planHoldFor('a', 50, 30), 100)]);
+  const balances = await balancesOf(ledger.pool);
+  expect(balances).toMatchObject({
+    'wallet:a': '-30',
+    'plan:a:sub-1': '-70',
+    'revenue:plan': '70',
+    'revenue:wallet': '30',
+    'a wallet': '-30',
+    [`a w:weekly:requests:${Date.UTC(2026, 10, 16)}`]: '1',
+    [`a w:weekly:usd:${Date.UTC(2026, 10, 16)}`]: '70',
+    [`a w:session_5h:usd:${START - 60_000}`]: '70',
+    'a w:monthly:usd:sub-1': '70',
+    'a al:requests:acme/one:sub-1': '1',
+    'a km:key-a:2026-11': '100',
+  });
+  expect(await faultsOf(ledger.pool)).toEqual([]);
+});
+
+test.each(['voided', 'expired'] as const)('a call that was %s leaves a record and nothing else', async (outcome) => {
+  const event = settled(planHoldFor('a', 50, 30), 100);
+  await settle([outcome === 'voided' ? voided(event) : expired(event)]);
+  expect(await balancesOf(ledger.pool)).toEqual({ [`record ${event.id}`]: `${outcome} 0` });
+});
+
+test('what a voided call cost us is kept apart from what the customer pays', async () => {
+  const event = settled(holdFor('a'), 100);
+  await settle([{ ...voided(event), attempts: event.attempts }]);
+  expect(await balancesOf(ledger.pool)).toEqual({
+    cost: '-100',
+    'provider-cost:provider-1': '100',
+    [`record ${event.id}`]: 'voided 0',
+  });
+});
+
+describe('deliveries of one call', () => {
+  const paid = settled(planHoldFor('a', 50, 30), 100);
+  const deliveries: Record<string, UsageEvent> = {
+    settle: paid,
+    again: paid,
+    expire: expired(paid),
+    'expire again': { ...expired(paid), endedAt: START + 99_000 },
+  };
+  const names = Object.keys(deliveries);
+
+  test.each([1, 2, 4])(
+    'in any order, in batches of %s, give the same books',
+    async (size) => {
+      const orders = permutations(names);
+      for (const [index, order] of orders.entries()) {
+        const account = `a${index}`;
+        const id = makeUuidV7(START);
+        const events = order.map((name) => deliveryTo(account, id, deliveries[name] as UsageEvent));
+        for (let at = 0; at < events.length; at += size)
+          expect((await settle(events.slice(at, at + size))).setAside).toEqual([]);
+        expect(await balancesOf(ledger.pool)).toMatchObject({
+          [`wallet:${account}`]: '-30',
+          [`plan:${account}:sub-1`]: '-70',
+          [`${account} wallet`]: '-30',
+          [`${account} w:weekly:requests:${Date.UTC(2026, 10, 16)}`]: '1',
+          cost: String(-100 * (index + 1)),
+          [`record ${id}`]: 'settled 100',
+        });
+      }
+      expect(await faultsOf(ledger.pool)).toEqual([]);
+    },
+    30_000,
+  );
+
+  test('the same rank with other content is set aside: the first stands', async () => {
+    await settle([paid]);
+    const { outcomes, setAside, closed } = await settle([settled(planHoldFor('a', 50, 30), 90, { id: paid.id })]);
+    expect(outcomes).toEqual(['set_aside']);
+    expect(setAside[0]).toMatchObject({ reason: 'other_content', requestId: paid.id });
+    expect(closed[0]).toMatchObject({ id: paid.id });
+    expect(closed[0]?.rows).toContain('wallet');
+    expect((await balancesOf(ledger.pool))[`record ${paid.id}`]).toBe('settled 100');
+    expect(await onPool(ledger.pool).query('SELECT reason, account FROM set_aside_events')).toEqual([
+      { reason: 'other_content', account: 'a' },
+    ]);
+  });
+
+  test('the same, set aside twice, is kept once', async () => {
+    const other = settled(planHoldFor('a', 50, 30), 90, { id: paid.id });
+    await settle([paid, other]);
+    await settle([other]);
+    expect(await onPool(ledger.pool).query('SELECT FROM set_aside_events')).toHaveLength(1);
+  });
+
+  test('the same id for another account is set aside', async () => {
+    await settle([paid]);
+    const { setAside } = await settle([settled(holdFor('b'), 100, { id: paid.id })]);
+    expect(setAside).toMatchObject([{ reason: 'other_account' }]);
+    expect(await row('b', 'wallet')).toBeNull();
+  });
+
+  test('a correction points to what it corrects', async () => {
+    await settle([expired(paid)]);
+    await settle([paid]);
+    expect(await onPool(ledger.pool).query('SELECT kind, corrects FROM ledger_transactions')).toEqual([
+      { kind: 'usage_correction', corrects: paid.id },
+    ]);
+  });
+
+  test('a correction is told until admission has it: its hold is gone, and nobody would ask for it', async () => {
+    const standings = () =>
+      onPool(ledger.pool).query<{ key: string; body: { standing: BalanceSnapshot } }>('SELECT key, body FROM outbox');
+    await settle([expired(paid)]);
+    await settle([settled(holdFor('a'), 5)]);
+    expect(await standings()).toEqual([]);
+    await settle([paid, settled(holdFor('a'), 1), settled(holdFor('b'), 2)]);
+    await settle([paid]);
+    const told = await standings();
+    expect(told).toMatchObject([{ key: 'a', body: { standing: { account: 'a', closed: [paid.id] } } }]);
+    expect(told[0]?.body.standing.rows).toContainEqual({
+      name: 'wallet',
+      value: Number(await row('a', 'wallet')),
+      version: 2,
+    });
+  });
+});
+
+describe('an event is set aside alone', () => {
+  const good = settled(holdFor('a'), 10);
+  const bad: Record<string, UsageEvent> = {
+    'whose amount is not what usage and price give': { ...settled(holdFor('a'), 10), amountNanoUsd: 11 },
+    'that was voided and has an amount': { ...voided(settled(holdFor('a'), 10)), amountNanoUsd: 10 },
+    'that expired with the rank of an edge': { ...expired(settled(holdFor('a'), 10)), rank: 2 },
+    'whose price is another than that of its hold': settled(holdFor('a', { priceVersion: 'p2' }), 10),
+    'whose plan part has no period': settled(holdFor('a', { planMaxNanoUsd: 10, walletMaxNanoUsd: 0 }), 10),
+    'whose month is none': settled(holdFor('a', { periods: { ...good.hold.periods, month: '0001-01' } }), 10),
+    'whose id lies beyond the months of the ledger': {
+      ...settled(holdFor('a'), 10),
+      id: makeUuidV7(Date.UTC(2019, 1)),
+    },
+    'that would take a balance out of its bounds': settled(holdFor('a'), 8_999_999_999_999_999),
+  };
+
+  test.each(Object.keys(bad))('%s', async (name) => {
+    const event = bad[name] as UsageEvent;
+    const { outcomes, closed, setAside } = await settle([good, event]);
+    expect(outcomes.toSorted()).toEqual(['set_aside', 'settled']);
+    expect(closed.map(({ id }) => id)).toContain(event.id);
+    expect(setAside).toMatchObject([{ requestId: event.id, account: 'a' }]);
+    expect(await row('a', 'wallet')).toBe(-10n);
+    expect(await faultsOf(ledger.pool)).toEqual([]);
+  });
+});
+
+test('a call belongs to the month inside its id and to the month of its admission, whenever it is settled', async () => {
+  const end = Date.UTC(2026, 11, 1);
+  const events = [end - 1, end].map((time) =>
+    settled(holdFor('a', { admittedAt: time, periods: { ...holdFor('a').periods, month: '2026-11' } }), 10, {
+      id: makeUuidV7(time),
+    }),
+  );
+  await settle(events);
+  await settle(events);
+  const partitions = await onPool(ledger.admin).query<{ name: string }>(
+    'SELECT tableoid::regclass::text AS name FROM billing.usage_records ORDER BY id',
+  );
+  expect(partitions.map(({ name }) => name)).toEqual(['usage_records_2026_11', 'usage_records_2026_12']);
+  expect(await row('a', 'km:key-a:2026-11')).toBe(20n);
+});
+
+test('many workers on the same events at once charge each of them once', async () => {
+  const events = Array.from({ length: 60 }, (_, index) => settled(holdFor(`account-${index % 7}`), 10));
+  const backwards = [...events].reverse();
+  const batches = await Promise.all([settle(events), settle(backwards), settle(events.slice(20)), settle(backwards)]);
+  const outcomes = batches.flatMap(({ outcomes }) => outcomes);
+  expect(outcomes.filter((outcome) => outcome === 'settled')).toHaveLength(60);
+  expect(outcomes.filter((outcome) => outcome === 'repeated')).toHaveLength(60 * 3 - 20);
+  const { cost } = await balancesOf(ledger.pool);
+  expect(cost).toBe('-600');
+  expect(await faultsOf(ledger.pool)).toEqual([]);
+}, 20_000);
+
+test('versions grow with each change, and rows keep the version at which they changed', async () => {
+  const one = settled(holdFor('a', { key: 'one' }), 10);
+  await settle([one]);
+  const { rowsAfter } = await settle([settled(holdFor('a', { key: 'two' }), 5)]);
+  expect(rowsAfter.get('a')?.get('wallet')).toMatchObject({ value: -15n, version: 2n });
+  expect(rowsAfter.get('a')?.get('km:two:2026-11')).toMatchObject({ value: 5n, version: 2n });
+  const again = await settle([one]);
+  expect(again.rowsAfter.get('a')?.get('km:one:2026-11')).toMatchObject({ value: 10n, version: 1n });
+  expect(again.rowsAfter.get('a')?.get('wallet')).toMatchObject({ version: 2n });
+  expect(again.closed).toMatchObject([{ id: one.id, rows: expect.arrayContaining(['wallet', 'km:one:2026-11']) }]);
+});
+
+const SEED = testSeed();
+
+test(`a random run in any order gives the same books (TEST_SEED=${SEED})`, async () => {
+  const random = seededRandom(SEED);
+  const pick = (max: number): number => Math.floor(random() * max);
+  const calls = Array.from({ length: 300 }, () => randomCall(pick));
+  const deliveries = calls.flatMap((event) => {
+    const ends = [event, ...(pick(4) === 0 ? [expired(event)] : []), ...(pick(3) === 0 ? [event] : [])];
+    return pick(10) === 0 ? [expired(event)] : ends;
+  });
+  const other = await world.ledger();
+  for (const on of [ledger, other]) {
+    const order = shuffled(deliveries, random);
+    while (order.length > 0) await settle(order.splice(0, 1 + pick(40)), on);
+    expect(await faultsOf(on.pool)).toEqual([]);
+  }
+  expect(await balancesOf(other.pool)).toEqual(await balancesOf(ledger.pool));
+  const records = await onPool(ledger.pool).query('SELECT FROM usage_records');
+  expect(records).toHaveLength(calls.length);
+}, 60_000);
+
+function randomCall(pick: (max: number) => number): UsageEvent {
+  const account = `account-${pick(12)}`;
+  const hold = pick(2) === 0 ? holdFor(account) : planHoldFor(account, pick(80), pick(60));
+  const event = settled({ ...hold, key: `key-${pick(3)}`, model: `acme/${pick(3)}` }, pick(150));
+  return pick(8) === 0 ? voided(event) : event;
+}
+
+function shuffled<T>(items: readonly T[], random: () => number): T[] {
+  return items
+    .map((item) => ({ item, at: random() }))
+    .sort((one, other) => one.at - other.at)
+    .map(({ item }) => item);
+}
+
+function deliveryTo(account: string, id: string, event: UsageEvent): UsageEvent {
+  return { ...event, id, hold: { ...event.hold, account } };
+}
+
+function permutations<T>(items: readonly T[]): T[][] {
+  if (items.length <= 1) return [[...items]];
+  return items.flatMap((item, index) =>
+    permutations([...items.slice(0, index), ...items.slice(index + 1)]).map((rest) => [item, ...rest]),
+  );
+}

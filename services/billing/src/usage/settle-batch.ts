@@ -1,0 +1,60 @@
+import { timeOfUuidV7 } from '@gateway/contracts/ids';
+import { monthOf } from '@gateway/metering';
+import type { Months } from '../ledger/months.js';
+import type { SetAside, UsageFact } from '../ledger/rules.js';
+import type { AppliedMessage, SettleStore } from '../ports.js';
+import { type BatchDecision, decideBatch, rowsOfBatch } from './decide-rules.js';
+import { type PreparedEvents, prepareEvents, setAsideOf } from './prepare-rules.js';
+
+export interface UsageBatch {
+  readonly facts: readonly UsageFact[];
+  /** Could not be read. */
+  readonly setAside: readonly SetAside[];
+  /** Messages whose events are all in this batch, or were settled before. */
+  readonly applied: readonly AppliedMessage[];
+}
+
+/**
+ * Settles a batch in one database transaction (docs/protocol.md#r7): what may become a record is
+ * found out, then the books are read under the locks of the accounts, the decision is made over
+ * what was read, and all of it is written.
+ */
+export async function settleBatch(store: SettleStore, months: Months, batch: UsageBatch): Promise<BatchDecision> {
+  const prepared = await withMonths(prepareEvents(batch.facts), months);
+  const events = { accepted: prepared.accepted, setAside: [...prepared.setAside, ...batch.setAside] };
+  return store.settle({
+    accounts: new Set(events.accepted.map(({ record }) => record.account)),
+    ids: idsOf(events),
+    rowsOf: (known) => rowsOfBatch(events, known),
+    decide: (read) => decideBatch(events, read),
+    applied: batch.applied,
+  });
+}
+
+/** An event whose month is kept no more has no place to be recorded in (docs/protocol.md#r16). */
+async function withMonths({ accepted, setAside }: PreparedEvents, months: Months): Promise<PreparedEvents> {
+  const kept: PreparedEvents['accepted'][number][] = [];
+  const homeless: SetAside[] = [];
+  for (const event of accepted) {
+    const month = monthOfId(event.record.id);
+    if (month !== null && (await months.has(month))) kept.push(event);
+    else homeless.push(setAsideOf(event.fact, 'no_partition', `the ledger keeps no month for ${event.record.id}`));
+  }
+  return { accepted: kept, setAside: [...setAside, ...homeless] };
+}
+
+/** Null for an id whose time lies beyond all calendars. */
+function monthOfId(id: string): string | null {
+  try {
+    return monthOf(timeOfUuidV7(id));
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+function idsOf({ accepted, setAside }: PreparedEvents): string[] {
+  const ids = new Set(accepted.map(({ record }) => record.id));
+  for (const { requestId } of setAside) if (requestId !== null) ids.add(requestId);
+  return [...ids];
+}

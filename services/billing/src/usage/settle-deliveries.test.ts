@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { BalanceSnapshot, UsageEvent } from '@gateway/contracts/messages';
+import { onPool } from '@gateway/postgres';
+import { silentLog, type TestDatabase } from '@gateway/testkit';
+import { faultsOf } from '../../test/audit.js';
+import { holdFor, messageOf, settled } from '../../test/events.js';
+import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { makeMonths } from '../ledger/months.js';
+import type { SettleStore } from '../ports.js';
+import { isInfrastructureFault } from './infrastructure-fault.js';
+import { makeProgressStore } from './progress-store.js';
+import { GIVEN_BACK_MS, settleDeliveries, type SettleDeps, type UsageDelivery } from './settle-deliveries.js';
+import { makeSettleMeter } from './settle-meter.js';
+import { makeSettleStore } from './settle-store.js';
+
+let world: LedgerWorld;
+let ledger: TestDatabase;
+
+beforeAll(async () => {
+  world = await startLedgerWorld();
+}, 60_000);
+beforeEach(async () => {
+  ledger = await world.emptied();
+});
+afterAll(() => world.stop());
+
+/** What happened, in its order. */
+type Step = { told: BalanceSnapshot[] } | { acked: number } | { givenBack: number; ms: number };
+
+interface Bench {
+  readonly steps: Step[];
+  readonly deps: SettleDeps;
+}
+
+function bench(changes: { store?: SettleStore; connected?: () => boolean; stopping?: AbortSignal } = {}): Bench {
+  const steps: Step[] = [];
+  const store = changes.store ?? makeSettleStore(ledger.pool);
+  const deps: SettleDeps = {
+    store,
+    months: makeMonths(store),
+    announcer: {
+      standing(accounts) {
+        if (changes.connected?.() === false) return false;
+        steps.push({ told: accounts });
+        return true;
+      },
+    },
+    meter: makeSettleMeter(),
+    isInfrastructureFault,
+    retryDelayMs: () => 1,
+    log: silentLog,
+    stopping: changes.stopping ?? new AbortController().signal,
+  };
+  return { steps, deps };
+}
+
+function delivery(steps: Step[], sequence: number, data: Uint8Array): UsageDelivery {
+  return {
+    data,
+    sequence,
+    storedAtMs: sequence,
+    ack: () => void steps.push({ acked: sequence }),
+    retryAfter: (ms) => void steps.push({ givenBack: sequence, ms }),
+  };
+}
+
+/** Hands messages to the worker: one array of events, or bytes, for each. */
+async function deliver(
+  { deps, steps }: Bench,
+  ...messages: readonly (readonly unknown[] | Uint8Array)[]
+): Promise<void> {
+  const deliveries = messages.map((message, index) =>
+    delivery(steps, index + 1, message instanceof Uint8Array ? message : messageOf(message)),
+  );
+  await settleDeliveries(deps, 0, deliveries);
+}
+
+async function outcomes(): Promise<string[]> {
+  const rows = await onPool(ledger.pool).query<{ text: string }>(
+    `SELECT outcome || ' ' || charged_nano_usd AS text FROM usage_records
+     UNION ALL SELECT 'aside: ' || reason FROM set_aside_events ORDER BY 1`,
+  );
+  return rows.map(({ text }) => text);
+}
+
+const event = (amount = 10, account = 'a'): UsageEvent => settled(holdFor(account), amount);
+
+test('a batch is committed, then told, then acknowledged', async () => {
+  const at = bench();
+  const one = event();
+  await deliver(at, [one], [event(5)]);
+  expect(await outcomes()).toEqual(['settled 10', 'settled 5']);
+  expect(at.steps.map((step) => Object.keys(step)[0])).toEqual(['told', 'acked', 'acked']);
+  expect(at.steps[0]).toMatchObject({
+    told: [
+      {
+        account: 'a',
+        closed: [one.id, expect.any(String)],
+        rows: expect.arrayContaining([{ name: 'wallet', value: -15, version: 1 }]),
+      },
+    ],
+  });
+});
+
+test('what could not be told is not acknowledged; told again, it changes nothing', async () => {
+  let connected = false;
+  const at = bench({ connected: () => connected });
+  const one = event();
+  await deliver(at, [one]);
+  expect(at.steps).toEqual([{ givenBack: 1, ms: GIVEN_BACK_MS }]);
+  expect(await outcomes()).toEqual(['settled 10']);
+  connected = true;
+  at.steps.length = 0;
+  await deliver(at, [one]);
+  expect(at.steps).toEqual([
+    {
+      told: [
+        { account: 'a', closed: [one.id], rows: expect.arrayContaining([{ name: 'wallet', value: -10, version: 1 }]) },
+      ],
+    },
+    { acked: 1 },
+  ]);
+  expect(await outcomes()).toEqual(['settled 10']);
+  expect(await faultsOf(ledger.pool)).toEqual([]);
+});
+
+describe('poison', () => {
+  test('a message that is no JSON is set aside and acknowledged; the others go on', async () => {
+    const at = bench();
+    await deliver(at, Buffer.from('{"events":['), [event()]);
+    expect(await outcomes()).toEqual(['aside: unreadable', 'settled 10']);
+    expect(at.steps.filter((step) => 'acked' in step)).toHaveLength(2);
+  });
+
+  test.each([
+    ['of an unknown version', { events: [event()], v: 2 }],
+    ['without events', { v: 1 }],
+    ['that is a number', 7],
+  ])('a message %s is set aside', async (_what, body) => {
+    await deliver(bench(), Buffer.from(JSON.stringify(body)));
+    expect(await outcomes()).toEqual(['aside: unreadable']);
+  });
+
+  test('an event that is not in the form of the contract is set aside alone and its id is named', async () => {
+    const at = bench();
+    const bad = { ...event(), evidence: 'guessed' };
+    await deliver(at, [event(), bad, event(5)]);
+    expect(await outcomes()).toEqual(['aside: unreadable', 'settled 10', 'settled 5']);
+    const told = at.steps.flatMap((step) => ('told' in step ? step.told : []));
+    expect(told.flatMap(({ closed }) => closed)).toContain(bad.id);
+  });
+
+  test('an event without a readable id is set aside and named to nobody', async () => {
+    const at = bench();
+    await deliver(at, [{ ...event(), id: 'not an id' }, null, 'text']);
+    expect(await outcomes()).toEqual(['aside: unreadable', 'aside: unreadable', 'aside: unreadable']);
+    expect(at.steps).toEqual([{ acked: 1 }]);
+  });
+
+  test('an event that the database refuses is set aside alone', async () => {
+    ledger = await world.ledger();
+    await ledger.admin.query(`
+      CREATE FUNCTION billing.refuse_poison() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN IF NEW.account = 'poison' THEN RAISE EXCEPTION 'poison'; END IF; RETURN NEW; END $$;
+      CREATE TRIGGER poison BEFORE INSERT ON billing.usage_records FOR EACH ROW EXECUTE FUNCTION billing.refuse_poison()`);
+    const at = bench();
+    const bad = event(7, 'poison');
+    await deliver(at, [event(), bad], [event(5)]);
+    expect(await outcomes()).toEqual(['aside: refused_by_database', 'settled 10', 'settled 5']);
+    const told = at.steps.flatMap((step) => ('told' in step ? step.told : []));
+    expect(told.find(({ account }) => account === 'poison')).toEqual({ account: 'poison', rows: [], closed: [bad.id] });
+    expect((await makeProgressStore(ledger.pool).settledPosition()).sequence).toBe(2);
+    expect(await faultsOf(ledger.pool)).toEqual([]);
+  });
+});
+
+describe('a database that cannot work', () => {
+  const unreachable = (): Error => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+
+  test('is tried again, and sets nothing aside', async () => {
+    const store = makeSettleStore(ledger.pool);
+    let faults = 3;
+    const at = bench({
+      store: {
+        ...store,
+        settle: (request) => (faults-- > 0 ? Promise.reject(unreachable()) : store.settle(request)),
+      },
+    });
+    await deliver(at, [event()]);
+    expect(await outcomes()).toEqual(['settled 10']);
+    expect(at.steps.at(-1)).toEqual({ acked: 1 });
+  });
+
+  test('for too long, or while the service stops, gives the messages back', async () => {
+    const stopping = new AbortController();
+    stopping.abort();
+    const store = makeSettleStore(ledger.pool);
+    const at = bench({ store: { ...store, settle: () => Promise.reject(unreachable()) }, stopping: stopping.signal });
+    const full = Array.from({ length: 300 }, () => event());
+    await deliver(at, full, full);
+    expect(at.steps).toEqual([1, 2].map((givenBack) => ({ givenBack, ms: GIVEN_BACK_MS })));
+    expect(await outcomes()).toEqual([]);
+  });
+
+  test('because a table is missing is no poison either', async () => {
+    ledger = await world.ledger();
+    await ledger.admin.query('ALTER TABLE billing.standing_rows RENAME TO elsewhere');
+    const stopping = new AbortController();
+    stopping.abort();
+    const at = bench({ stopping: stopping.signal });
+    await deliver(at, [event()]);
+    expect(at.steps).toEqual([{ givenBack: 1, ms: GIVEN_BACK_MS }]);
+    expect(await onPool(ledger.admin).query('SELECT FROM billing.set_aside_events')).toEqual([]);
+  });
+});
+
+test('many messages are cut into transactions of at most 1,200 events', async () => {
+  const at = bench();
+  const messages = Array.from({ length: 45 }, () => Array.from({ length: 100 }, () => event(1)));
+  await deliver(at, ...messages);
+  expect(at.steps.filter((step) => 'told' in step)).toHaveLength(4);
+  const { rows } = await ledger.pool.query<{ posts: bigint }>(
+    'SELECT count(DISTINCT posted_by) AS posts FROM ledger_transactions',
+  );
+  expect(rows[0]?.posts).toBe(4n);
+}, 20_000);

@@ -1,0 +1,145 @@
+import type { BalanceSnapshot } from '@gateway/contracts/messages';
+import type { Months } from '../ledger/months.js';
+import type { UsageFact } from '../ledger/rules.js';
+import type { Announcer, AppliedMessage, SettleStore } from '../ports.js';
+import type { BatchDecision } from './decide-rules.js';
+import { readDelivery } from './read-delivery.js';
+import { settleBatch, type UsageBatch } from './settle-batch.js';
+import { settleInHalves } from './settle-in-halves.js';
+import type { SettleMeter } from './settle-meter.js';
+import { standingMessages } from './snapshot-rules.js';
+
+/** Events in one database transaction; a message is never split. */
+export const BATCH_EVENTS_MAX = 1_200;
+/** How long a batch is tried here while the database cannot work; then its messages are given back. */
+export const RETRY_IN_PLACE_MS = 10_000;
+/** Messages given back are delivered again after this. */
+export const GIVEN_BACK_MS = 1_000;
+
+/** A stored message as the bus delivers it. */
+export interface UsageDelivery {
+  readonly data: Uint8Array;
+  readonly sequence: number;
+  readonly storedAtMs: number;
+  ack(): void;
+  retryAfter(ms: number): void;
+}
+
+export interface SettleDeps {
+  readonly store: SettleStore;
+  readonly months: Months;
+  readonly announcer: Announcer;
+  readonly meter: SettleMeter;
+  /** Whether the database as a whole cannot work, whatever it is asked: such errors set nothing aside. */
+  readonly isInfrastructureFault: (error: unknown) => boolean;
+  /** Delay before retry number `attempt`, milliseconds. */
+  readonly retryDelayMs: (attempt: number) => number;
+  readonly log: { warn(facts: object, text: string): void; error(facts: object, text: string): void };
+  /** Aborted at the stop of the service. */
+  readonly stopping: AbortSignal;
+}
+
+/**
+ * Settles deliveries of one shard: commit, publish the standing, acknowledge (docs/protocol.md#r7).
+ * Whatever ends this in between, the message comes again, changes nothing and is told again.
+ * Infrastructure errors are retried for ever, here first and then by redelivery; only an event that
+ * the database refuses by itself is set aside.
+ */
+export async function settleDeliveries(
+  deps: SettleDeps,
+  shard: number,
+  deliveries: readonly UsageDelivery[],
+): Promise<void> {
+  let done = 0;
+  for (const chunk of chunksOf(deliveries, shard)) {
+    const decision = await settleWithRetry(deps, chunk);
+    if (decision === null || !announce(deps, decision)) break;
+    for (const { ack } of chunk.deliveries) ack();
+    done += chunk.deliveries.length;
+  }
+  for (const { retryAfter } of deliveries.slice(done)) retryAfter(GIVEN_BACK_MS);
+}
+
+interface Chunk {
+  readonly batch: UsageBatch;
+  readonly deliveries: UsageDelivery[];
+}
+
+function* chunksOf(deliveries: readonly UsageDelivery[], shard: number): Generator<Chunk> {
+  let chunk: {
+    facts: UsageFact[];
+    setAside: UsageBatch['setAside'][number][];
+    applied: AppliedMessage[];
+    from: UsageDelivery[];
+  } | null = null;
+  for (const delivery of deliveries) {
+    const { sequence, storedAtMs } = delivery;
+    const read = readDelivery(delivery.data, { shard, sequence });
+    const events = read.facts.length + read.setAside.length;
+    if (chunk !== null && chunk.facts.length + chunk.setAside.length + events > BATCH_EVENTS_MAX) {
+      yield { batch: chunk, deliveries: chunk.from };
+      chunk = null;
+    }
+    chunk ??= { facts: [], setAside: [], applied: [], from: [] };
+    chunk.facts.push(...read.facts);
+    chunk.setAside.push(...read.setAside);
+    chunk.applied.push({ sequence, storedAtMs, shard });
+    chunk.from.push(delivery);
+  }
+  if (chunk !== null) yield { batch: chunk, deliveries: chunk.from };
+}
+
+/** Null: the database could not work for too long. */
+async function settleWithRetry(deps: SettleDeps, { batch }: Chunk): Promise<BatchDecision | null> {
+  const { meter, log, stopping } = deps;
+  const begunMs = performance.now();
+  for (let attempt = 0; ; attempt += 1) {
+    const measured = meter.begin(batch.facts);
+    try {
+      const decision = await settleAny(deps, batch);
+      measured.settled(decision);
+      return decision;
+    } catch (err) {
+      measured.failed(err);
+      const delayMs = deps.retryDelayMs(attempt);
+      const overdue = performance.now() - begunMs + delayMs > RETRY_IN_PLACE_MS;
+      log.warn(
+        { err, events: batch.facts.length, attempt, overdue },
+        'a batch could not be settled; it is tried again',
+      );
+      if (overdue || !(await pause(delayMs, stopping))) return null;
+    }
+  }
+}
+
+/** The whole batch; when the database refuses some of its data, all but that. */
+async function settleAny(deps: SettleDeps, batch: UsageBatch): Promise<BatchDecision> {
+  try {
+    return await settleBatch(deps.store, deps.months, batch);
+  } catch (err) {
+    if (deps.isInfrastructureFault(err)) throw err;
+    deps.log.error({ err, events: batch.facts.length }, 'a batch was refused; it is settled in halves');
+    return settleInHalves(deps, batch);
+  }
+}
+
+/** False: the bus is disconnected. What was sent before that may be told twice. */
+function announce({ announcer }: SettleDeps, decision: BatchDecision): boolean {
+  return standingMessages(decision.closed, decision.rowsAfter).every((accounts: BalanceSnapshot[]) =>
+    announcer.standing(accounts),
+  );
+}
+
+/** False: the service is stopping. */
+async function pause(ms: number, stopping: AbortSignal): Promise<boolean> {
+  if (stopping.aborted) return false;
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      stopping.removeEventListener('abort', done);
+      resolve(!stopping.aborted);
+    };
+    const timer = setTimeout(done, ms);
+    stopping.addEventListener('abort', done);
+  });
+}

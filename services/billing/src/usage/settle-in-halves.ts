@@ -1,0 +1,71 @@
+import type { BalanceRow, SetAside, UsageFact } from '../ledger/rules.js';
+import type { BatchDecision } from './decide-rules.js';
+import { setAsideOf } from './prepare-rules.js';
+import { settleBatch, type UsageBatch } from './settle-batch.js';
+import type { SettleDeps } from './settle-deliveries.js';
+
+/** Characters of the database's refusal that are kept. */
+const DETAIL_CHARS_MAX = 300;
+
+/**
+ * Settles the halves of a batch that the database has refused, and the halves of a half that it refuses, so that what is
+ * refused by itself is set aside alone and the others go on. The messages count as applied only when all of that is done.
+ */
+export async function settleInHalves(deps: SettleDeps, batch: UsageBatch): Promise<BatchDecision> {
+  const decisions = await settleEach(deps, halvesOf(batch.facts));
+  decisions.push(await settleBatch(deps.store, deps.months, { ...batch, facts: [] }));
+  return decisions.reduce(together);
+}
+
+type Facts = readonly UsageFact[];
+
+async function settleEach(deps: SettleDeps, parts: readonly Facts[]): Promise<BatchDecision[]> {
+  const decisions: BatchDecision[] = [];
+  for (const facts of parts) decisions.push(...(await settlePart(deps, facts)));
+  return decisions;
+}
+
+async function settlePart(deps: SettleDeps, facts: Facts): Promise<BatchDecision[]> {
+  try {
+    return [await settleBatch(deps.store, deps.months, { facts, setAside: [], applied: [] })];
+  } catch (err) {
+    if (deps.isInfrastructureFault(err)) throw err;
+    const [first, ...others] = facts;
+    return first !== undefined && others.length === 0
+      ? [await setAside(deps, first, err)]
+      : settleEach(deps, halvesOf(facts));
+  }
+}
+
+function halvesOf(facts: Facts): Facts[] {
+  const middle = Math.ceil(facts.length / 2);
+  return [facts.slice(0, middle), facts.slice(middle)].filter(({ length }) => length > 0);
+}
+
+function setAside({ store, months, log }: SettleDeps, fact: UsageFact, err: unknown): Promise<BatchDecision> {
+  log.error({ err, requestId: fact.event.id }, 'an event was refused by the database and is set aside');
+  return settleBatch(store, months, { facts: [], setAside: [refusedEvent(fact, err)], applied: [] });
+}
+
+function refusedEvent(fact: UsageFact, error: unknown): SetAside {
+  const text = error instanceof Error ? error.message : String(error);
+  return setAsideOf(fact, 'refused_by_database', text.slice(0, DETAIL_CHARS_MAX));
+}
+
+/** One decision as if both had been one batch; rows of the later one are newer. */
+function together(earlier: BatchDecision, later: BatchDecision): BatchDecision {
+  const rowsAfter = new Map<string, Map<string, BalanceRow>>();
+  for (const rows of [earlier.rowsAfter, later.rowsAfter])
+    for (const [account, ofAccount] of rows)
+      rowsAfter.set(account, new Map([...(rowsAfter.get(account) ?? []), ...ofAccount]));
+  return {
+    records: [...earlier.records, ...later.records],
+    transactions: [...earlier.transactions, ...later.transactions],
+    changedRows: [...earlier.changedRows, ...later.changedRows],
+    accountVersions: new Map([...earlier.accountVersions, ...later.accountVersions]),
+    setAside: [...earlier.setAside, ...later.setAside],
+    closed: [...earlier.closed, ...later.closed],
+    rowsAfter,
+    outcomes: [...earlier.outcomes, ...later.outcomes],
+  };
+}

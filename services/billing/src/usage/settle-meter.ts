@@ -1,0 +1,91 @@
+import { usageRecorded } from '@gateway/contracts/messages';
+import { counter, histogram, LINKS_MAX, type Span, startSpan } from '@gateway/service-kit';
+import type { UsageFact } from '../ledger/rules.js';
+import type { BatchDecision, EventOutcome } from './decide-rules.js';
+
+/** Counts what becomes of usage events, and makes their spans. */
+export interface SettleMeter {
+  begin(facts: readonly UsageFact[]): Measured;
+}
+
+export interface Measured {
+  settled(decision: BatchDecision): void;
+  failed(error: unknown): void;
+}
+
+const OUTCOMES: readonly EventOutcome[] = ['settled', 'voided', 'expired', 'repeated', 'outranked', 'set_aside'];
+const COMMIT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const BATCH_EVENTS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000];
+
+export function makeSettleMeter(): SettleMeter {
+  const events = counter('gateway_billing_events_total', 'Usage events by what became of them', { outcome: OUTCOMES });
+  const seconds = histogram('gateway_billing_settle_seconds', 'Time from a batch to its commit', COMMIT_SECONDS);
+  const sizes = histogram('gateway_billing_batch_events', 'Events settled in one database transaction', BATCH_EVENTS);
+  const faults = counter('gateway_billing_settle_faults_total', 'Batches that had to be tried again');
+  return {
+    begin(facts) {
+      const begunMs = performance.now();
+      const spans = openSpans(facts);
+      return {
+        settled({ outcomes }) {
+          for (const outcome of outcomes) events.of({ outcome }).add(1);
+          sizes.observe(outcomes.length);
+          seconds.observe((performance.now() - begunMs) / 1_000);
+          for (const span of spans) span.end();
+        },
+        failed(error) {
+          faults.add(1);
+          for (const span of spans) {
+            span.fault(error);
+            span.end();
+          }
+        },
+      };
+    },
+  };
+}
+
+/** Traced events of one batch that get spans: what 1 % of the calls of a full batch are, and no more at 100 %. */
+const TRACED_EVENTS_MAX = LINKS_MAX;
+const NO_SPANS: readonly Span[] = [];
+
+/**
+ * A span for each traced event, as its child, and one for the transaction that settles all of them: it stands in the trace
+ * of the first and is linked with the others.
+ */
+function openSpans(facts: readonly UsageFact[]): readonly Span[] {
+  const events: Span[] = [];
+  for (const { event } of facts) {
+    if (event.traceparent === undefined || events.length >= TRACED_EVENTS_MAX) continue;
+    const span = startEventSpan(event, event.traceparent);
+    if (span.traceparent !== undefined) events.push(span);
+  }
+  const [first, ...others] = events;
+  return first === undefined ? NO_SPANS : [startTransactionSpan(first, others, facts.length), ...events];
+}
+
+function startEventSpan(event: UsageFact['event'], parent: string): Span {
+  return startSpan('billing.settle', {
+    parent,
+    kind: 'consumer',
+    attributes: {
+      'messaging.system': 'nats',
+      'messaging.operation.type': 'process',
+      'messaging.destination.name': usageRecorded.stream,
+      'gateway.request_id': event.id,
+      'gateway.outcome': event.outcome,
+      'gateway.rank': event.rank,
+    },
+  });
+}
+
+function startTransactionSpan(first: Span, others: readonly Span[], events: number): Span {
+  const transaction = startSpan('settle batch', {
+    parent: first.traceparent,
+    kind: 'client',
+    links: others.flatMap(({ traceparent }) => traceparent ?? []),
+    attributes: { 'db.system.name': 'postgresql', 'db.operation.batch.size': events },
+  });
+  if (transaction.traceparent !== undefined) for (const span of others) span.link(transaction.traceparent);
+  return transaction;
+}

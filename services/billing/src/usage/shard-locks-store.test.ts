@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { until, type TestDatabase } from '@gateway/testkit';
+import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { makeShardLocks } from './shard-locks-store.js';
+
+let world: LedgerWorld;
+let ledger: TestDatabase;
+
+beforeAll(async () => {
+  world = await startLedgerWorld();
+  ledger = await world.ledger();
+}, 60_000);
+afterAll(() => world.stop());
+
+test('one process holds a shard; it goes to another one when it is given back', async () => {
+  const [one, other] = [makeShardLocks(ledger.pool, () => undefined), makeShardLocks(ledger.pool, () => undefined)];
+  expect(await one.hold(0)).toBe(true);
+  expect(await one.hold(0)).toBe(true);
+  expect(await other.hold(0)).toBe(false);
+  expect(await other.hold(1)).toBe(true);
+  await one.release();
+  await until('the other one has it', () => other.hold(0));
+  await other.release();
+});
+
+test('a broken session loses its shards, says so, and can take them again', async () => {
+  let lost = 0;
+  const locks = makeShardLocks(ledger.pool, () => (lost += 1));
+  expect(await locks.hold(2)).toBe(true);
+  await ledger.admin.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = 2
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  );
+  await until('the loss is told', () => lost === 1);
+  await until('it is held again', () => locks.hold(2));
+  await locks.release();
+});
+
+test('who holds a shard and is silent loses it, and says so when it wakes', async () => {
+  let lost = 0;
+  const silentMs = 200;
+  const hung = makeShardLocks(ledger.pool, () => (lost += 1), silentMs);
+  const other = makeShardLocks(ledger.pool, () => undefined, silentMs);
+  expect(await hung.hold(3)).toBe(true);
+  expect(await other.hold(3)).toBe(false);
+  // Its beats go on in this process; a beat that lies back is what another one sees of a process that hangs.
+  await until('the other one has it', async () => {
+    await ledger.admin.query(
+      `UPDATE billing.shard_holders SET seen_at = seen_at - interval '1 minute' WHERE shard = 3`,
+    );
+    return other.hold(3);
+  });
+  await until('the loss is told', () => lost === 1);
+  expect(await hung.hold(3)).toBe(false);
+  await Promise.all([hung.release(), other.release()]);
+});

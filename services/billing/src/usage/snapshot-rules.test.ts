@@ -1,0 +1,89 @@
+import { expect, test } from '@jest/globals';
+import { billingBalanceSnapshots } from '@gateway/contracts/messages';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { BalanceRow } from '../ledger/rules.js';
+import { standingMessages } from './snapshot-rules.js';
+
+const BUS_BYTES_MAX = 1_000_000;
+
+function rowsOf(...rows: readonly (readonly [account: string, name: string])[]): Map<string, Map<string, BalanceRow>> {
+  const all = new Map<string, Map<string, BalanceRow>>();
+  for (const [account, name] of rows) {
+    const ofAccount = all.get(account) ?? new Map<string, BalanceRow>();
+    all.set(account, ofAccount.set(name, { account, name, value: -7n, version: 3n }));
+  }
+  return all;
+}
+
+test('an id and every row that it touched travel together; what was never written is left out', () => {
+  const [one, two] = [makeUuidV7(1), makeUuidV7(2)];
+  const rows = rowsOf(['a', 'wallet'], ['a', 'km:k:2026-11']);
+  const closed = [
+    { account: 'a', id: one, rows: ['wallet'] },
+    { account: 'a', id: two, rows: ['wallet', 'km:k:2026-11', 'never'] },
+  ];
+  expect(standingMessages(closed, rows)).toEqual([
+    [
+      {
+        account: 'a',
+        rows: [
+          { name: 'wallet', value: -7, version: 3 },
+          { name: 'km:k:2026-11', value: -7, version: 3 },
+        ],
+        closed: [one, two],
+      },
+    ],
+  ]);
+});
+
+test('nothing closed, nothing told', () => {
+  expect(standingMessages([], new Map())).toEqual([]);
+});
+
+test.each([
+  ['one account with many calls and rows', 1, 3_000],
+  ['many accounts', 3_000, 1],
+])(
+  '%s: every message is within the contract and the bus, and no id comes without its rows',
+  (_what, accounts, calls) => {
+    const names = Array.from({ length: 7 }, (_, index) => `${'n'.repeat(200)}${index}`);
+    const closed = Array.from({ length: accounts }, (_, account) =>
+      Array.from({ length: calls }, (__, call) => ({
+        account: `a${account}`,
+        id: makeUuidV7(call),
+        rows: names.map((name) => `${name}-${call % 500}`),
+      })),
+    ).flat();
+    const rows = rowsOf(...closed.flatMap(({ account, rows }) => rows.map((name) => [account, name] as const)));
+    const messages = standingMessages(closed, rows);
+    const seen = new Set<string>();
+    for (const accountsOf of messages) {
+      const body = { incarnation: 'i', accounts: accountsOf };
+      expect(billingBalanceSnapshots.body.safeParse(body).success).toBe(true);
+      expect(JSON.stringify(body).length).toBeLessThan(BUS_BYTES_MAX);
+      for (const { account, rows, closed: ids } of accountsOf) {
+        const told = new Set(rows.map(({ name }) => name));
+        for (const id of ids) {
+          const wanted = byId(closed).get(id);
+          expect(wanted?.account).toBe(account);
+          if (wanted === undefined || !wanted.rows.every((name) => told.has(name)))
+            throw new Error(`rows of ${id} are missing`);
+          seen.add(id);
+        }
+      }
+    }
+    expect(seen.size).toBe(closed.length);
+  },
+);
+
+let index: Map<string, { account: string; rows: string[] }> | null = null;
+let indexed: unknown = null;
+function byId(
+  closed: readonly { account: string; id: string; rows: string[] }[],
+): Map<string, { account: string; rows: string[] }> {
+  if (indexed !== closed || index === null) {
+    index = new Map(closed.map((one) => [one.id, one]));
+    indexed = closed;
+  }
+  return index;
+}

@@ -1,0 +1,91 @@
+import type { BalanceSnapshot } from '@gateway/contracts/messages';
+import { type BalanceRow, toStandingRow } from '../ledger/rules.js';
+import type { BatchDecision, ClosedId } from './decide-rules.js';
+
+/** Rows or ids in the part of one account; the message allows twice as many. */
+const PART_ITEMS_MAX = 1_000;
+/** Accounts in one message; the message allows a quarter more. */
+const MESSAGE_ACCOUNTS_MAX = 400;
+/** Estimated bytes of one message, well below the 1,000,000 that the bus carries. */
+const MESSAGE_BYTES_MAX = 400_000;
+
+/** Rounded up: JSON around a row and its numbers, around an id, around an account. */
+const ROW_BYTES = 80;
+const ID_BYTES = 40;
+const ACCOUNT_BYTES = 60;
+
+interface Part {
+  readonly account: string;
+  readonly rows: Set<string>;
+  readonly closed: string[];
+}
+
+/**
+ * What admission is told of closed ids, in messages below the limits of the bus. Each part that names an id carries every
+ * row that the id touched (docs/protocol.md#r8); rows that were never written have nothing to tell.
+ */
+export function standingMessages(
+  closed: readonly ClosedId[],
+  rows: ReadonlyMap<string, ReadonlyMap<string, BalanceRow>>,
+): BalanceSnapshot[][] {
+  const messages: BalanceSnapshot[][] = [];
+  let message: BalanceSnapshot[] = [];
+  let bytes = 0;
+  for (const part of partsOf(closed)) {
+    const standing = toStanding(part, rows);
+    const size = sizeOf(standing);
+    if (message.length > 0 && (message.length >= MESSAGE_ACCOUNTS_MAX || bytes + size > MESSAGE_BYTES_MAX)) {
+      messages.push(message);
+      message = [];
+      bytes = 0;
+    }
+    message.push(standing);
+    bytes += size;
+  }
+  if (message.length > 0) messages.push(message);
+  return messages;
+}
+
+/**
+ * What is told of records that replaced others, until admission has it. The hold of such a call has expired: where a
+ * standing is lost (docs/protocol.md#r8), no hold falls due that would ask for what it said.
+ */
+export function correctionStandings({
+  records,
+  closed,
+  rowsAfter,
+}: Pick<BatchDecision, 'records' | 'closed' | 'rowsAfter'>): BalanceSnapshot[] {
+  const corrected = new Set(records.flatMap(({ record, replaces }) => (replaces ? [record.id] : [])));
+  if (corrected.size === 0) return [];
+  return standingMessages(
+    closed.filter(({ id }) => corrected.has(id)),
+    rowsAfter,
+  ).flat();
+}
+
+function partsOf(closed: readonly ClosedId[]): Part[] {
+  const parts: Part[] = [];
+  const open = new Map<string, Part>();
+  for (const { account, id, rows } of closed) {
+    let part = open.get(account);
+    if (part === undefined || part.closed.length >= PART_ITEMS_MAX || part.rows.size + rows.length > PART_ITEMS_MAX) {
+      part = { account, rows: new Set(), closed: [] };
+      open.set(account, part);
+      parts.push(part);
+    }
+    part.closed.push(id);
+    for (const name of rows) part.rows.add(name);
+  }
+  return parts;
+}
+
+function toStanding(part: Part, rows: ReadonlyMap<string, ReadonlyMap<string, BalanceRow>>): BalanceSnapshot {
+  const known = rows.get(part.account);
+  const written = [...part.rows].flatMap((name) => known?.get(name) ?? []);
+  return { account: part.account, rows: written.map(toStandingRow), closed: part.closed };
+}
+
+function sizeOf({ account, rows, closed }: BalanceSnapshot): number {
+  const names = rows.reduce((total, { name }) => total + name.length + ROW_BYTES, 0);
+  return ACCOUNT_BYTES + account.length + names + closed.length * ID_BYTES;
+}

@@ -1,0 +1,81 @@
+import { type Bus, BusFault, type StoredDelivery } from '@gateway/bus';
+import { SHARDS_TOTAL } from '@gateway/contracts/ids';
+import { subjectOf, usageRecorded } from '@gateway/contracts/messages';
+import { gauge } from '@gateway/service-kit';
+import type { Stream } from '../ports.js';
+
+/**
+ * How long a message is kept at most; trimmed earlier once it is settled (docs/protocol.md#r15).
+ */
+const AGE_MAX_MS = 14 * 24 * 3_600_000;
+/** Unacknowledged messages of one shard, of all replicas together. */
+const ACK_PENDING_MAX = 1_000;
+/** A killed worker's messages are delivered again after this. */
+const ACK_WAIT_MS = 5_000;
+/**
+ * Batches of one shard begin at the earliest so far apart: a transaction is a dozen statements and a commit, for one event
+ * as for fifty. Nobody waits for it: a call's hold stays until its charge is known.
+ */
+const COLLECT_MS = 250;
+/** Messages handed over at once; a message holds up to 100 events. */
+const BATCH_MESSAGES_MAX = 100;
+
+/** The stream of usage events, which billing owns: it makes, consumes and trims it. */
+export interface UsageStream extends Stream {
+  ensure(): Promise<void>;
+  /** Only the owner of the shard calls it; two owners are slower and no less right. */
+  consume(shard: number, handler: (batch: StoredDelivery[]) => Promise<void>): { stop(): Promise<void> };
+}
+
+/**
+ * Consumers are named by the ledger's incarnation: a restored ledger begins with the first message
+ * that is stored (docs/protocol.md#r17).
+ */
+export function makeUsageStream(bus: Bus, bytesMax: number, replicas: number, incarnation: string): UsageStream {
+  const { stream } = usageRecorded;
+
+  // One subject per shard and no others: every message is some shard's, so that sequences have no gaps when all is settled.
+  const subjects = Array.from({ length: SHARDS_TOTAL }, (_, shard) => subjectOf(usageRecorded, { shard }));
+
+  let bytesStored = 0;
+  gauge('gateway_billing_stream_bytes', 'Bytes of usage events that the stream has', () => bytesStored);
+  gauge('gateway_billing_stream_bytes_max', 'Bytes of usage events that the stream may have', () => bytesMax);
+
+  const ensure = (): Promise<void> =>
+    bus.ensureStream({
+      stream,
+      subjects,
+      discard: 'new',
+      bytesMax,
+      ageMaxMs: AGE_MAX_MS,
+      // Repetitions are known by their ids for ever, not by the stream for minutes; JetStream has no zero.
+      duplicateWindowMs: 1_000,
+      replicas,
+    });
+
+  return {
+    ensure,
+    async facts() {
+      const state = await bus.streamState(stream).catch(async (error: unknown) => {
+        if (!(error instanceof BusFault) || error.code !== 'stream_missing') throw error;
+        await ensure();
+        return bus.streamState(stream);
+      });
+      const { firstSequence, lastSequence, firstAt, lastAt, bytes } = state;
+      bytesStored = bytes;
+      return { firstSequence, lastSequence, firstAtMs: firstAt, lastAtMs: lastAt, filled: bytes / bytesMax };
+    },
+    trim: (upToSequence) => bus.purgeStream(stream, upToSequence),
+    consume: (shard, handler) =>
+      bus.consume({
+        stream,
+        durable: `billing-${shard}-${incarnation}`,
+        filterSubject: subjectOf(usageRecorded, { shard }),
+        batchMax: BATCH_MESSAGES_MAX,
+        maxAckPending: ACK_PENDING_MAX,
+        ackWaitMs: ACK_WAIT_MS,
+        collectMs: COLLECT_MS,
+        handler,
+      }),
+  };
+}

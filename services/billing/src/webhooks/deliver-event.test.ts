@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { onPool } from '@gateway/postgres';
+import { publicHalfOf, seal, sealTo, Secret, type OpeningKeys } from '@gateway/service-kit';
+import type { TestDatabase } from '@gateway/testkit';
+import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { type Alert, toWebhookEvent } from '../alerts/rules.js';
+import type { WebhookRequest, WebhookSender } from './alert-ports.js';
+import { deliverEvent, GIVEN_UP_MS, NotDeliveredError } from './deliver-event.js';
+import { makeDeliveryStore } from './delivery-store.js';
+import { resealSecrets } from './reseal-secrets.js';
+import { makeSecretSeal } from './secrets.js';
+import { makeWebhookStore } from './store.js';
+
+const DAY_MS = 86_400_000;
+const RAISED = Date.UTC(2026, 10, 20, 12);
+const key = (fill: number) => new Secret(Buffer.alloc(32, fill));
+const [old, current] = [key(1), key(2)];
+
+let world: LedgerWorld;
+let ledger: TestDatabase;
+let now = RAISED;
+let answer: Awaited<ReturnType<WebhookSender['post']>> = { status: 200 };
+const sent: WebhookRequest[] = [];
+
+beforeAll(async () => {
+  world = await startLedgerWorld();
+}, 60_000);
+beforeEach(async () => {
+  ledger = await world.emptied();
+  now = RAISED;
+  answer = { status: 200 };
+  sent.length = 0;
+});
+afterAll(() => world.stop());
+
+const put = (account: string, under = current) =>
+  makeWebhookStore(ledger.pool).putWebhook({
+    account,
+    actor: 'test',
+    enabled: true,
+    url: 'https://hooks.example.com/',
+    sealedSecret: sealTo('whsec_1', `webhook:${account}`, publicHalfOf(under)),
+  });
+
+async function waiting(account: string): Promise<{ body: object; id: string }> {
+  const alert: Alert = {
+    id: randomUUID(),
+    account,
+    threshold: 50,
+    limit: 100n,
+    used: 50n,
+    raisedAt: RAISED,
+    subject: { kind: 'key_cap', keyId: 'key-1' },
+    periodStart: Date.UTC(2026, 10, 1),
+    periodEnd: Date.UTC(2026, 11, 1),
+  };
+  await onPool(ledger.pool).execute('INSERT INTO webhook_deliveries (event, account) VALUES ($1, $2)', [
+    alert.id,
+    account,
+  ]);
+  return { body: toWebhookEvent(alert), id: alert.id };
+}
+
+const keysOf = (previous: Secret<Buffer> | null = null, formerKey: Secret<Buffer> | null = null): OpeningKeys => ({
+  privateKey: { current, previous },
+  formerKey,
+});
+const deliver = (row: { body: object }, keys = keysOf()) =>
+  deliverEvent(
+    {
+      store: makeDeliveryStore(ledger.pool),
+      seal: makeSecretSeal(keys),
+      sender: { post: async (request) => (sent.push(request), answer) },
+      now: () => now,
+    },
+    row,
+  );
+const deliveries = (account: string) => makeWebhookStore(ledger.pool).deliveries({ account, before: null, limit: 100 });
+
+test('an event is tried for three days', async () => {
+  expect(GIVEN_UP_MS).toBe(3 * DAY_MS);
+  await put('a');
+  const row = await waiting('a');
+  answer = { status: 500 };
+  for (const at of [0, DAY_MS, GIVEN_UP_MS - 1]) {
+    now = RAISED + at;
+    await expect(deliver(row)).rejects.toThrow(NotDeliveredError);
+  }
+  now = RAISED + GIVEN_UP_MS;
+  await deliver(row);
+  expect(await deliveries('a')).toMatchObject([
+    { state: 'failed', attempts: 4, lastAttempts: Array(4).fill({ status: 500 }) },
+  ]);
+  await deliver(row);
+  expect(sent).toHaveLength(4);
+});
+
+test.each([100, 199, 300, 301, 404, 410, 500])('the status %d is a failure', async (status) => {
+  await put('a');
+  answer = { status };
+  await expect(deliver(await waiting('a'))).rejects.toThrow(`status ${status}`);
+});
+
+test('a delivered event that comes again is not sent again', async () => {
+  await put('a');
+  const row = await waiting('a');
+  await deliver(row);
+  await deliver(row);
+  expect(sent).toHaveLength(1);
+  expect(await deliveries('a')).toMatchObject([{ state: 'delivered', attempts: 1 }]);
+});
+
+test('without a webhook an event is dropped', async () => {
+  await put('b');
+  const row = await waiting('a');
+  await deliver(row);
+  expect([sent, await deliveries('a')]).toMatchObject([[], [{ state: 'dropped', attempts: 0, lastAttempts: [] }]]);
+});
+
+test('every attempt is signed anew, with its own time', async () => {
+  await put('a');
+  const row = await waiting('a');
+  answer = { failure: 'timeout' };
+  await expect(deliver(row)).rejects.toThrow('timeout');
+  now += 61_999;
+  answer = { status: 204 };
+  await deliver(row);
+  const [first, second] = sent.map(({ headers }) => headers);
+  expect(Number(second?.['x-gateway-timestamp']) - Number(first?.['x-gateway-timestamp'])).toBe(61);
+  expect(second?.['x-gateway-signature']).not.toBe(first?.['x-gateway-signature']);
+  expect(sent[0]?.body).toBe(sent[1]?.body);
+});
+
+test('the last twenty attempts are shown, all are counted', async () => {
+  await put('a');
+  const row = await waiting('a');
+  answer = { failure: 'connection' };
+  for (let attempt = 0; attempt < 23; attempt += 1) {
+    now += 1_000;
+    await expect(deliver(row)).rejects.toThrow();
+  }
+  const [delivery] = await deliveries('a');
+  expect([delivery?.attempts, delivery?.lastAttempts.length]).toEqual([23, 20]);
+  expect(delivery?.lastAttempts.at(-1)?.at).toBe(new Date(now).toISOString());
+  expect(delivery?.lastAttempts[0]?.at).toBe(new Date(RAISED + 4_000).toISOString());
+});
+
+test('what ended more than 30 days ago is forgotten with the next one that ends', async () => {
+  await put('a');
+  const [first, second, other] = [await waiting('a'), await waiting('a'), await waiting('b')];
+  await deliver(first);
+  await deliver(other);
+  await onPool(ledger.pool).execute(
+    "UPDATE webhook_deliveries SET ended_at = now() - interval '31 days' WHERE ended_at IS NOT NULL",
+  );
+  await deliver(second);
+  expect((await deliveries('a')).map(({ event }) => event)).toEqual([second.id]);
+  expect(await deliveries('b')).toHaveLength(1);
+});
+
+test('secrets move to the current key; one that no key opens sends nothing and says so', async () => {
+  await put('a', old);
+  await put('b', current);
+  await put('c', key(3));
+  const keys = keysOf(old);
+  const row = await waiting('a');
+  await expect(deliver(row)).rejects.toThrow('secret_unreadable');
+  const store = makeWebhookStore(ledger.pool);
+  expect(await resealSecrets(store, makeSecretSeal(keys))).toEqual({ resealed: 1, unreadable: 1 });
+  expect(await resealSecrets(store, makeSecretSeal(keys))).toEqual({ resealed: 0, unreadable: 1 });
+  await deliver(row);
+  expect(sent).toHaveLength(1);
+});
+
+test('a sealed secret opens for its own account only', async () => {
+  const sealed = sealTo('whsec_1', 'webhook:a', publicHalfOf(current));
+  const { open } = makeSecretSeal(keysOf());
+  expect([open(sealed, 'a'), open(sealed, 'b')]).toEqual(['whsec_1', null]);
+});
+
+test('a secret that an earlier release sealed moves to the key pair, with the key of that release at hand', async () => {
+  const former = key(4);
+  await makeWebhookStore(ledger.pool).putWebhook({
+    account: 'a',
+    actor: 'test',
+    enabled: true,
+    url: 'https://hooks.example.com/',
+    sealedSecret: seal('whsec_1', 'webhook:a', { current: former }),
+  });
+  const store = makeWebhookStore(ledger.pool);
+  expect(await resealSecrets(store, makeSecretSeal(keysOf()))).toEqual({ resealed: 0, unreadable: 1 });
+  expect(await resealSecrets(store, makeSecretSeal(keysOf(null, former)))).toEqual({ resealed: 1, unreadable: 0 });
+  await deliver(await waiting('a'));
+  expect(sent).toHaveLength(1);
+});

@@ -1,0 +1,67 @@
+import { type WebhookAttempt, webhookEvent, type WebhookEvent } from '@gateway/contracts/operator';
+import { counter } from '@gateway/service-kit';
+import type { DeliveryStore, SecretSeal, WebhookSender } from './alert-ports.js';
+import { signedRequest } from './sign-event.js';
+
+/** An event is given up when an attempt fails so long after it was raised. */
+export const GIVEN_UP_MS = 3 * 86_400_000;
+const SUCCESS_MIN = 200;
+const SUCCESS_MAX = 299;
+
+export interface DeliverEventDeps {
+  readonly store: DeliveryStore;
+  readonly seal: Pick<SecretSeal, 'open'>;
+  readonly sender: WebhookSender;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** An attempt failed and another one follows. */
+export class NotDeliveredError extends Error {
+  override readonly name = 'NotDeliveredError';
+}
+
+const attemptsTotal = counter('gateway_billing_webhook_attempts_total', 'Attempts to deliver events to webhooks', {
+  outcome: ['delivered', 'failed'],
+});
+
+/**
+ * Delivers one event of the outbox, whose rows of one account come in order. Whatever the receiver answers beside 2xx is a
+ * failure; it throws, so that the outbox tries again later. An event that was delivered and comes again is not sent.
+ */
+export async function deliverEvent(
+  { store, seal, sender, now }: DeliverEventDeps,
+  row: { readonly body: unknown },
+): Promise<void> {
+  const event = webhookEvent.parse(row.body);
+  const target = await store.target(event.id);
+  if (target === null) return store.drop(event.id);
+  const atMs = now();
+  const secret = seal.open(target.sealedSecret, event.data.accountId);
+  const attempt =
+    secret === null
+      ? attemptAt(atMs, { failure: 'secret_unreadable', status: null, durationMs: 0 })
+      : await attemptOnce(sender, { url: target.url, secret, event, atMs });
+  attemptsTotal.of({ outcome: attempt.failure === null ? 'delivered' : 'failed' }).add();
+  const isOver = atMs - Date.parse(event.createdAt) >= GIVEN_UP_MS;
+  const ended = attempt.failure === null ? 'delivered' : isOver ? 'failed' : null;
+  await store.noteAttempt(event.id, attempt, ended);
+  if (ended === null) throw new NotDeliveredError(`${attempt.failure} ${attempt.status ?? ''}`.trimEnd());
+}
+
+async function attemptOnce(
+  sender: WebhookSender,
+  { url, secret, event, atMs }: { url: string; secret: string; event: WebhookEvent; atMs: number },
+): Promise<WebhookAttempt> {
+  const begunMs = performance.now();
+  const answer = await sender.post(signedRequest(url, secret, event, atMs));
+  const durationMs = Math.round(performance.now() - begunMs);
+  if ('failure' in answer) return attemptAt(atMs, { failure: answer.failure, status: null, durationMs });
+  const { status } = answer;
+  const failure = status >= SUCCESS_MIN && status <= SUCCESS_MAX ? null : 'status';
+  return attemptAt(atMs, { failure, status, durationMs });
+}
+
+function attemptAt(atMs: number, attempt: Omit<WebhookAttempt, 'at'>): WebhookAttempt {
+  return { at: new Date(atMs).toISOString(), ...attempt };
+}

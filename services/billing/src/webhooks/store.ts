@@ -1,0 +1,160 @@
+import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
+import { WEBHOOK_OUTBOX } from '../alerts/alerts-store.js';
+import { isClosed, lockForTerms } from '../ledger/accounts-store.js';
+import { insertChange } from '../ledger/change-rows.js';
+import type {
+  PutWebhookRequest,
+  RotateSecretRequest,
+  SealedSecretStore,
+  Webhook,
+  WebhookStore,
+} from './alert-ports.js';
+import {
+  DELIVERY_COLUMNS,
+  deliveryFromRow,
+  type DeliveryRow,
+  WEBHOOK_COLUMNS,
+  webhookFromRow,
+  type WebhookRow,
+} from './webhook-rows.js';
+
+export function makeWebhookStore(pool: Pool): WebhookStore & SealedSecretStore {
+  const queries = onPool(pool);
+  return {
+    async webhook(account) {
+      const row = await readWebhook(queries, account);
+      return row && webhookFromRow(row);
+    },
+    putWebhook: (request) => inTransaction(pool, (tx) => putWebhook(tx, request)),
+    deleteWebhook: (account, actor) => inTransaction(pool, (tx) => deleteWebhook(tx, account, actor)),
+    rotateSecret: (request) => inTransaction(pool, (tx) => rotateSecret(tx, request)),
+    async deliveries({ account, before, limit }) {
+      const rows = await queries.query<DeliveryRow>(
+        `SELECT ${DELIVERY_COLUMNS} FROM webhook_deliveries
+          WHERE account = $1 AND ($2::bigint IS NULL OR number < $2) ORDER BY number DESC LIMIT $3`,
+        [account, before, limit],
+      );
+      return rows.map(deliveryFromRow);
+    },
+    async sealedSecrets(after, limit) {
+      const rows = await queries.query<{ account: string; sealed_secret: string }>(
+        'SELECT account, sealed_secret FROM webhooks WHERE account > $1 ORDER BY account LIMIT $2',
+        [after, limit],
+      );
+      return rows.map((row) => ({ account: row.account, sealedSecret: row.sealed_secret }));
+    },
+    async replaceSealed(account, before, after) {
+      await queries.execute('UPDATE webhooks SET sealed_secret = $3 WHERE account = $1 AND sealed_secret = $2', [
+        account,
+        before,
+        after,
+      ]);
+    },
+  };
+}
+
+async function putWebhook(tx: Tx, request: PutWebhookRequest): ReturnType<WebhookStore['putWebhook']> {
+  const { account, url, enabled, sealedSecret, actor } = request;
+  await lockForTerms(tx, account);
+  if (await isClosed(tx, account)) return null;
+  const before = await readWebhook(tx, account);
+  if (before !== null && before.url === url && before.enabled === enabled)
+    return { change: 'unchanged', webhook: webhookFromRow(before) };
+  const after = await written(
+    tx,
+    `INSERT INTO webhooks (account, url, enabled, sealed_secret) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (account) DO UPDATE SET url = excluded.url, enabled = excluded.enabled, changed_at = now()
+     RETURNING ${WEBHOOK_COLUMNS}`,
+    [account, url, enabled, sealedSecret],
+  );
+  const webhook = webhookFromRow(after);
+  if (enabled) await tryAtOnce(tx, account);
+  else await dropWaiting(tx, account);
+  await insertChange(tx, {
+    actor,
+    account,
+    objectId: account,
+    action: 'put_webhook',
+    before: before && content(webhookFromRow(before)),
+    after: content(webhook),
+  });
+  return { change: before === null ? 'created' : 'changed', webhook };
+}
+
+/** False: the account has none. What waits for it is dropped. */
+export async function deleteWebhook(tx: Tx, account: string, actor: string): Promise<boolean> {
+  const before = await lockWebhook(tx, account);
+  if (before === null) return false;
+  await tx.execute('DELETE FROM webhooks WHERE account = $1', [account]);
+  await dropWaiting(tx, account);
+  await insertChange(tx, {
+    actor,
+    account,
+    objectId: account,
+    action: 'delete_webhook',
+    before: content(webhookFromRow(before)),
+    after: null,
+  });
+  return true;
+}
+
+async function rotateSecret(tx: Tx, request: RotateSecretRequest): ReturnType<WebhookStore['rotateSecret']> {
+  const { account, sealedSecret, actor, command } = request;
+  const before = await lockWebhook(tx, account);
+  if (before === null) return null;
+  if (command !== null && before.rotated_by === command) return { webhook: webhookFromRow(before), repeated: true };
+  const after = await written(
+    tx,
+    `UPDATE webhooks SET sealed_secret = $2, rotated_by = $3, changed_at = now() WHERE account = $1
+     RETURNING ${WEBHOOK_COLUMNS}`,
+    [account, sealedSecret, command],
+  );
+  const webhook = webhookFromRow(after);
+  await insertChange(tx, {
+    actor,
+    account,
+    objectId: account,
+    action: 'rotate_webhook_secret',
+    before: content(webhookFromRow(before)),
+    after: content(webhook),
+  });
+  return { webhook, repeated: false };
+}
+
+function readWebhook(tx: Tx, account: string): Promise<WebhookRow | null> {
+  return tx.one<WebhookRow>(`SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE account = $1`, [account]);
+}
+
+/** The webhook under its account's lock. Whoever has none need not be known to the ledger. */
+async function lockWebhook(tx: Tx, account: string): Promise<WebhookRow | null> {
+  if ((await readWebhook(tx, account)) === null) return null;
+  await lockForTerms(tx, account);
+  return readWebhook(tx, account);
+}
+
+async function written(tx: Tx, text: string, values: readonly unknown[]): Promise<WebhookRow> {
+  const row = await tx.one<WebhookRow>(text, values);
+  if (row === null) throw new Error('a webhook is missing after it was written');
+  return row;
+}
+
+/** An address that was changed may work: what waits does not wait for its next attempt. */
+async function tryAtOnce(tx: Tx, account: string): Promise<void> {
+  await tx.execute(
+    `UPDATE ${WEBHOOK_OUTBOX} SET due_at = clock_timestamp(), attempts = 0 WHERE key = $1 AND claim IS NULL`,
+    [account],
+  );
+}
+
+async function dropWaiting(tx: Tx, account: string): Promise<void> {
+  await tx.execute(
+    `UPDATE webhook_deliveries SET state = 'dropped', ended_at = now() WHERE account = $1 AND state = 'waiting'`,
+    [account],
+  );
+  await tx.execute(`DELETE FROM ${WEBHOOK_OUTBOX} WHERE key = $1`, [account]);
+}
+
+/** As audit entries show it. */
+function content({ url, enabled }: Webhook): object {
+  return { url, enabled };
+}
