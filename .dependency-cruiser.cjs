@@ -5,6 +5,44 @@
 const test = '(\\.test\\.ts$|/test/|/prove/|/bench/)';
 const service = '^services/([^/]+)/src/';
 
+/** Services that are cut by feature, `src/<feature>/`; the others are cut by layer. A converted service joins here. */
+const FEATURE_SERVICES = ['billing'];
+/** Folders that every feature of their service may import. They import no feature. */
+const BASE_FOLDERS = ['billing/src/ledger'];
+/**
+ * What else a feature may import of its own service, each line only from the lines above it, so that there is no circle.
+ * A feature that is not named meets others in `service.ts` alone.
+ */
+const FEATURE_IMPORTS = {
+  'billing/src/records': [],
+  'billing/src/plans': [],
+  'billing/src/webhooks': [],
+  'billing/src/alerts': ['plans', 'webhooks'],
+  'billing/src/subscriptions': ['plans'],
+  'billing/src/usage': ['records', 'alerts'],
+  'billing/src/exports': ['records'],
+  'billing/src/accounts': ['subscriptions', 'usage', 'webhooks'],
+};
+const featureService = `^services/(${FEATURE_SERVICES.join('|')})/src/`;
+/** What puts a service together: the files at the top of `src`, and programs. */
+const composing = `${featureService}([^/]+\\.ts$|commands/)`;
+/** `rules.ts`, `wallet-rules.ts`: pure. `store.ts`, `plan-store.ts`, `sql.ts`, `record-sql.ts`: the side of the database. */
+const RULES = '/(rules|[a-z0-9-]+-rules)\\.ts$';
+const STORES = '/(store|sql|[a-z0-9-]+-(store|sql))\\.ts$';
+
+const featureRule = ([folder, names], index, all) => {
+  const above = all.slice(0, index).map(([before]) => before);
+  const allowed = names.map((name) => folder.replace(/[^/]+$/, name));
+  for (const path of allowed)
+    if (!above.includes(path)) throw new Error(`${folder} imports ${path}, which is not above`);
+  return {
+    name: 'features-meet-in-service',
+    severity: 'error',
+    from: { path: `^services/${folder}/`, pathNot: test },
+    to: { path: '^services/', pathNot: [folder, ...BASE_FOLDERS, ...allowed].map((path) => `^services/${path}/`) },
+  };
+};
+
 /** Pure, though service-kit is not. */
 const NETWORK_ADDRESS = '^libs/service-kit/src/network-address\\.ts$';
 
@@ -17,6 +55,12 @@ module.exports = {
       comment: 'A cycle has no bottom to start reading at.',
       from: {},
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'no-cycles-of-types',
+      severity: 'error',
+      from: { path: featureService },
+      to: { circular: true },
     },
     {
       name: 'services-never-import-each-other',
@@ -85,6 +129,53 @@ module.exports = {
       from: { path: `${service}adapters/`, pathNot: test },
       to: { path: '^services/$1/src/(?!adapters/|domain/|[a-z]*-?ports\\.ts|config\\.ts)' },
     },
+    {
+      name: 'rules-are-pure',
+      severity: 'error',
+      comment: 'A decision is a function of its input, request and now, over the types of other rules.',
+      from: { path: `${featureService}.*${RULES}`, pathNot: test },
+      to: {
+        pathNot: [
+          `^services/$1/src/.*${RULES}`,
+          '^libs/(metering|contracts)/',
+          NETWORK_ADDRESS,
+          '^(node:)?(buffer|util)$',
+        ],
+      },
+    },
+    {
+      name: 'only-stores-see-a-database',
+      severity: 'error',
+      from: { path: featureService, pathNot: [test, STORES, composing] },
+      to: { path: ['^libs/postgres/', 'node_modules/(pg|knex)/'] },
+    },
+    {
+      name: 'verbs-see-types-of-stores',
+      severity: 'error',
+      comment: 'Only what puts a service together makes stores.',
+      from: { path: featureService, pathNot: [test, STORES, composing] },
+      to: { path: `^services/$1/src/.*${STORES}`, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'stores-see-no-verbs',
+      severity: 'error',
+      from: { path: `${featureService}.*${STORES}`, pathNot: test },
+      to: { path: '^services/$1/src/', pathNot: [STORES, RULES] },
+    },
+    {
+      name: 'features-meet-in-service',
+      severity: 'error',
+      comment: 'FEATURE_IMPORTS has the exceptions.',
+      from: {
+        path: `${featureService}([^/]+)/`,
+        pathNot: [test, composing, ...Object.keys(FEATURE_IMPORTS).map((path) => `^services/${path}/`)],
+      },
+      to: {
+        path: '^services/',
+        pathNot: ['^services/$1/src/$2/', ...BASE_FOLDERS.map((path) => `^services/${path}/`)],
+      },
+    },
+    ...Object.entries(FEATURE_IMPORTS).map(featureRule),
     {
       name: 'one-importer-of-nats',
       severity: 'error',

@@ -7,8 +7,7 @@ import { createPool, onPool } from '@gateway/postgres';
 import { silentLog, type TestDatabase } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { showStatement } from '../src/finance/statement.js';
-import { showTrialBalance } from '../src/ledger/show-ledger.js';
+import { showStatement, showTrialBalance } from '../src/finance/handlers.js';
 import { showUsageRecords } from '../src/records/show-records.js';
 import { accepted } from '../test/accepted.js';
 import { faultsOf } from '../test/audit.js';
@@ -240,7 +239,7 @@ async function allRecords(account: string): Promise<UsageRecordView[]> {
   do {
     const question = { account, from: MONTH_BEGINS, to: MONTH_ENDS, cursor, limit: 200 };
     const page: { records: UsageRecordView[]; nextCursor: string | null } = accepted(
-      await showUsageRecords(verbs.show, question),
+      await showUsageRecords(verbs.records, question),
     );
     records.push(...page.records);
     cursor = page.nextCursor;

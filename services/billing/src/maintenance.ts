@@ -1,9 +1,10 @@
 import { REFUSED_KEPT_MS } from '@gateway/contracts/messages';
 import { type Clock, counter, gauge } from '@gateway/service-kit';
 import type { Months } from './ledger/months.js';
-import type { ProgressStore, Stream } from './ports.js';
-import type { RefusedStore } from './records/insight-ports.js';
+import type { RefusedStore } from './records/refused-store.js';
+import type { ProgressStore } from './usage/progress-store.js';
 import { type Progress, TRACK_MS, trackProgress, TRIM_MS, trimStream } from './usage/progress.js';
+import type { Stream } from './usage/stream.js';
 
 /** How often the months ahead are looked after. */
 const MONTHS_MS = 3_600_000;

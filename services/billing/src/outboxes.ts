@@ -1,17 +1,22 @@
 import type { Bus } from '@gateway/bus';
-import { alertRaised } from '@gateway/contracts/messages';
-import { type Pool, startOutbox } from '@gateway/postgres';
-import type { RunningService } from '@gateway/service-kit';
-import { ALERT_OUTBOX, WEBHOOK_OUTBOX } from './alerts/alerts-store.js';
-import { deliverAlert } from './alerts/deliver-alert.js';
-import type { BillingOptions } from './service.js';
+import { admissionApply, alertRaised, objectId, raisedAlert, balanceSnapshot } from '@gateway/contracts/messages';
+import { type Outbox, OUTBOX_TABLE, outboxAges, type Pool, startOutbox } from '@gateway/postgres';
+import { askedGauge, type Clock, type Logger, type OpeningKeys, type RunningService } from '@gateway/service-kit';
+import { z } from 'zod';
+import { ALERT_OUTBOX } from './alerts/outbox-store.js';
 import { deliverEvent } from './webhooks/deliver-event.js';
 import { makeDeliveryStore } from './webhooks/delivery-store.js';
-import { resealSecrets } from './webhooks/reseal-secrets.js';
-import { makeSecretSeal } from './webhooks/secrets.js';
+import { makeSecretSeal, resealSecrets } from './webhooks/secrets.js';
 import { makeWebhookSender } from './webhooks/sender.js';
-import { makeWebhookStore } from './webhooks/store.js';
+import { makeWebhookStore, WEBHOOK_OUTBOX } from './webhooks/store.js';
 
+/** A command that is not in force yet is sent again at least this often. */
+const OUTBOX_RETRY_MAX_MS = 2_000;
+/** What a killed replica had taken of the outbox is delivered by another one after this time. */
+const OUTBOX_LEASE_MS = 5_000;
+const OUTBOX_DELIVER_MS = 2_000;
+/** How often the outboxes are polled for the metrics. */
+const OUTBOX_AGE_MS = 5_000;
 /** Accounts may be away for long; nobody waits for a mail. */
 const ALERT_RETRY_MAX_MS = 30_000;
 const ALERT_DELIVER_MS = 5_000;
@@ -24,15 +29,43 @@ const WEBHOOK_KEYS_MAX = 64;
 const WEBHOOK_DELIVER_MS = 15_000;
 const WEBHOOK_LEASE_MS = 35_000;
 
-interface TellingParts {
-  readonly options: BillingOptions;
-  readonly pool: Pool;
-  readonly bus: Bus;
+/** Body of a row of the outbox to admission. */
+const outboxSnapshot = z.object({ change: objectId, standing: balanceSnapshot });
+
+/** Sends admission the changes that must be in force before their commands are answered. */
+export function startAdmissionOutbox(pool: Pool, bus: Bus, incarnation: string, log: Logger): Outbox {
+  return startOutbox({
+    pool,
+    log,
+    retryMaxMs: OUTBOX_RETRY_MAX_MS,
+    leaseMs: OUTBOX_LEASE_MS,
+    deliverMs: OUTBOX_DELIVER_MS,
+    deliver: async ({ body }) => {
+      const { standing } = outboxSnapshot.parse(body);
+      await bus.request(admissionApply, { standing: { incarnation, accounts: [standing] } });
+    },
+  });
 }
 
-/** Alerts go to accounts and to webhooks, each by an outbox of its own: neither waits for the other, nor admission for them. */
-export function startTelling({ options, pool, bus }: TellingParts): RunningService & { readonly tellNow: () => void } {
-  const { log, clock, privateAllowed, webhookRetry = WEBHOOK_RETRY } = options;
+export interface AlertOutboxOptions {
+  readonly pool: Pool;
+  readonly bus: Bus;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** Open the secrets of webhooks. */
+  readonly webhookKeys: OpeningKeys;
+  /** Webhooks on private and loopback addresses are allowed. */
+  readonly privateAllowed: boolean;
+  /** How attempts at webhooks are spaced; the rule's times when absent. */
+  readonly webhookRetry?: { readonly baseMs: number; readonly maxMs: number };
+}
+
+/**
+ * Sends alerts to accounts, which mails them, and to webhooks. Each has an outbox of its own: neither waits for the
+ * other, nor admission for them. Accounts may be told an alert twice; the second mails nothing.
+ */
+export function startAlertOutboxes(options: AlertOutboxOptions): RunningService & { readonly nudge: () => void } {
+  const { pool, bus, log, clock, privateAllowed, webhookRetry = WEBHOOK_RETRY } = options;
   const seal = makeSecretSeal(options.webhookKeys);
   const alerts = startOutbox({
     pool,
@@ -41,7 +74,7 @@ export function startTelling({ options, pool, bus }: TellingParts): RunningServi
     retryMaxMs: ALERT_RETRY_MAX_MS,
     leaseMs: ALERT_LEASE_MS,
     deliverMs: ALERT_DELIVER_MS,
-    deliver: (row) => deliverAlert((alert) => bus.request(alertRaised, alert), row),
+    deliver: async ({ body }) => void (await bus.request(alertRaised, raisedAlert.parse(body))),
   });
   const delivery = {
     store: makeDeliveryStore(pool),
@@ -68,7 +101,7 @@ export function startTelling({ options, pool, bus }: TellingParts): RunningServi
     (err: unknown) => log.error({ err }, 'secrets of webhooks were not looked after'),
   );
   return {
-    tellNow() {
+    nudge() {
       alerts.nudge();
       webhooks.nudge();
     },
@@ -76,4 +109,14 @@ export function startTelling({ options, pool, bus }: TellingParts): RunningServi
       await Promise.all([alerts.stop(), webhooks.stop(), resealing]);
     },
   };
+}
+
+/** Declares the metric of the outboxes' ages. */
+export function watchOutboxAges(pool: Pool): { stop(): Promise<void> } {
+  return askedGauge(
+    'gateway_billing_outbox_age_seconds',
+    'How long the oldest message of an outbox has waited',
+    () => outboxAges(pool, [OUTBOX_TABLE, ALERT_OUTBOX, WEBHOOK_OUTBOX]),
+    { label: 'outbox', everyMs: OUTBOX_AGE_MS },
+  );
 }

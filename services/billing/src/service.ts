@@ -1,18 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Bus, connectBus } from '@gateway/bus';
-import { admissionApply } from '@gateway/contracts/messages';
+import { type Bus, BusFault, connectBus } from '@gateway/bus';
 import {
   createPool,
   isConnectionFault,
+  isValueFault,
   type Outbox,
-  OUTBOX_TABLE,
-  outboxAges,
   type Pool,
   poolConnections,
-  startOutbox,
 } from '@gateway/postgres';
 import {
-  askedGauge,
   type Clock,
   gauge,
   type Logger,
@@ -22,39 +18,47 @@ import {
   type RunningService,
 } from '@gateway/service-kit';
 import { makeLoadStore } from './accounts/load-store.js';
-import { makeCloseStore } from './accounts/store.js';
-import { ALERT_OUTBOX, WEBHOOK_OUTBOX } from './alerts/alerts-store.js';
+import { joinCalls } from './accounts/single-flight.js';
+import { createAccountStore } from './accounts/store.js';
 import { makeAlertStore } from './alerts/store.js';
-import { deliverStanding } from './deliver-standing.js';
 import { makeExportStore } from './exports/store.js';
 import { makeFinanceStore } from './finance/store.js';
-import { joinCalls } from './join-calls.js';
 import { makeLedgerReader } from './ledger/audit-store.js';
 import { makeAuditStore } from './ledger/changes-store.js';
-import { readIncarnation } from './ledger/incarnation.js';
 import { makeMonths, type Months } from './ledger/months.js';
-import { makeShowStore } from './ledger/transactions-store.js';
+import { readIncarnation } from './ledger/store.js';
+import { createTransactionStore } from './ledger/transactions-store.js';
 import { watchLedger } from './ledger/watch.js';
 import { startKeeping } from './maintenance.js';
-import { startTelling } from './outboxes.js';
+import { startAdmissionOutbox, startAlertOutboxes, watchOutboxAges } from './outboxes.js';
 import { makePlanStore } from './plans/store.js';
-import { serveInsights } from './records/handlers.js';
+import { serveRecords } from './records/handlers.js';
 import { makeUsageHoursStore } from './records/hours-store.js';
 import { makeRefusedStore } from './records/refused-store.js';
-import { makeStandingValuesStore } from './records/standing-values.js';
-import { serveRequests } from './requests.js';
 import { makeLimitsStore } from './subscriptions/limits-store.js';
 import { startKeepingSubscriptions } from './subscriptions/renewals.js';
-import { makeSubscriptionStore } from './subscriptions/store.js';
-import { createPipelinedPool } from './usage/pipelined-pool.js';
+import { createSubscriptionStore } from './subscriptions/store.js';
+import { createPipelinedPool } from './usage/pipeline-store.js';
 import { makeProgressStore } from './usage/progress-store.js';
-import { makeSettleStore } from './usage/settle-store.js';
-import { makeUsageStream, type UsageStream } from './usage/stream.js';
+import { makeSettleMeter } from './usage/settle-meter.js';
+import { isInfrastructureFault, makeSettleStore } from './usage/settle-store.js';
+import { makeShardLocks } from './usage/shard-locks-store.js';
+import { makeAnnouncer, makeUsageStream, type UsageStream } from './usage/stream.js';
+import { startUsageWorker, type UsageWorker } from './usage/worker.js';
 import { makeWalletStore } from './wallets/store.js';
-import { serveAlertRequests } from './webhooks/handlers.js';
+import { serveWebhooks } from './webhooks/handlers.js';
 import { makeWebhookStore } from './webhooks/store.js';
-import { RETRY, startWorker } from './wire-worker.js';
-import { withStoreFaults } from './with-store-faults.js';
+import { serveAccounts } from './accounts/handlers.js';
+import { serveAlerts } from './alerts/handlers.js';
+import { serveExports } from './exports/handlers.js';
+import { serveFinance } from './finance/handlers.js';
+import { serveLedger } from './ledger/handlers.js';
+import { servePlans } from './plans/handlers.js';
+import { createRecordStore } from './records/store.js';
+import { serveSubscriptions } from './subscriptions/handlers.js';
+import { createRenewalStore } from './subscriptions/renewals-store.js';
+import { serveWallets } from './wallets/handlers.js';
+import { makeDeliveryStore } from './webhooks/delivery-store.js';
 
 export interface BillingOptions {
   readonly natsUrl: string;
@@ -80,13 +84,8 @@ const IDLE_IN_TRANSACTION_MS = 5_000;
 const SETTLE_CONNECTIONS_MAX = 6;
 /** Connections for all requests; one more keeps the shard locks. */
 const CONNECTIONS_MAX = 20;
-/** A command that is not in force yet is told again at least this often. */
-const OUTBOX_RETRY_MAX_MS = 2_000;
-/** What a killed replica had taken of the outbox is delivered by another one after this time. */
-const OUTBOX_LEASE_MS = 5_000;
-const OUTBOX_DELIVER_MS = 2_000;
-/** How often the outboxes are looked at for the metrics. */
-const OUTBOX_AGE_MS = 5_000;
+/** How what a server did not take is tried again. */
+const RETRY = { baseMs: 100, maxMs: 2_000, random: Math.random };
 const DRAIN_MS = 10_000;
 
 /** Opens database, bus, stream, workers and doors, in this order. */
@@ -116,101 +115,84 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   await stream.ensure();
   opened.bus = true;
 
-  const outbox = startOutbox({
-    pool,
+  const outbox = startAdmissionOutbox(pool, bus, incarnation, log);
+  const alerts = startAlertOutboxes({ ...options, pool, bus });
+  const worker = startWorker({ options, settlePool, locksPool, bus, stream, incarnation, months, nudge: alerts.nudge });
+  const maintenance = startKeeping({
+    store: makeProgressStore(pool),
+    refused: makeRefusedStore(pool),
+    stream,
+    months,
+    clock,
     log,
-    retryMaxMs: OUTBOX_RETRY_MAX_MS,
-    leaseMs: OUTBOX_LEASE_MS,
-    deliverMs: OUTBOX_DELIVER_MS,
-    deliver: (row) =>
-      deliverStanding(async (standing) => {
-        await bus.request(admissionApply, { standing: { incarnation, accounts: [standing] } });
-      }, row),
   });
-  const telling = startTelling({ options, pool, bus });
-  const { tellNow } = telling;
-  const worker = startWorker({ options, settlePool, locksPool, bus, stream, incarnation, months, tellNow });
-  const refused = makeRefusedStore(pool);
-  const keeping = startKeeping({ store: makeProgressStore(pool), stream, months, refused, clock, log });
   const watching = watchLedger({ reader: makeLedgerReader(pool), log });
-  const subscriptions = startKeepingSubscriptions({
-    store: makeSubscriptionStore(pool),
+  const renewals = startKeepingSubscriptions({
+    store: createRenewalStore(pool),
     nudge: () => outbox.nudge(),
     clock,
     log,
   });
-  const ages = declareGauges(pool, [pool, settlePool, locksPool]);
-  const served = withStoreFaults(bus);
-  serveDoors({ bus: served, pool, stream, months, clock, outbox });
-  serveInsights(served, {
-    hours: makeUsageHoursStore(pool),
-    standing: makeStandingValuesStore(pool),
-    refused,
-    now: () => clock.nowMs(),
-    log,
-  });
-  serveAlertRequests(served, {
-    alerts: makeAlertStore(pool),
-    webhooks: { store: makeWebhookStore(pool), privateAllowed: options.privateAllowed },
-  });
+  const ages = watchOutboxAges(pool);
+  gauge(
+    'gateway_billing_pool_connections',
+    'Database connections, and queries that wait for one',
+    () => poolConnections([pool, settlePool, locksPool]),
+    { label: 'state' },
+  );
+  serveFeatures({ options, pool, stream, months, inForce: outbox }, withStoreFaults(bus));
   await bus.listening();
 
   return {
     async stop() {
-      await Promise.all([worker.stop(), subscriptions.stop(), telling.stop()]);
+      await Promise.all([worker.stop(), renewals.stop(), alerts.stop()]);
       await bus.drain(DRAIN_MS);
-      await Promise.all([outbox.stop(), keeping.stop(), watching.stop(), ages.stop()]);
+      await Promise.all([outbox.stop(), maintenance.stop(), watching.stop(), ages.stop()]);
       await Promise.all([pool.end(), settlePool.end(), locksPool.end()]);
     },
   };
 }
 
-/** What of the database is looked at for the metrics. */
-function declareGauges(pool: Pool, pools: readonly Pool[]): { stop(): Promise<void> } {
-  gauge(
-    'gateway_billing_pool_connections',
-    'Database connections, and queries that wait for one',
-    () => poolConnections(pools),
-    { label: 'state' },
-  );
-  return askedGauge(
-    'gateway_billing_outbox_age_seconds',
-    'How long the oldest message of an outbox has waited',
-    () => outboxAges(pool, [OUTBOX_TABLE, ALERT_OUTBOX, WEBHOOK_OUTBOX]),
-    { label: 'outbox', everyMs: OUTBOX_AGE_MS },
-  );
-}
-
-interface DoorParts {
-  readonly bus: Pick<Bus, 'serve'>;
+interface FeatureParts {
+  readonly options: BillingOptions;
   readonly pool: Pool;
   readonly stream: UsageStream;
   readonly months: Months;
-  readonly clock: Clock;
-  readonly outbox: Pick<Outbox, 'awaitDelivered'>;
+  readonly inForce: Pick<Outbox, 'awaitDelivered'>;
 }
 
-function serveDoors({ bus, pool, stream, months, clock, outbox }: DoorParts): void {
+/** Gives each feature its stores, and the bus its handlers. */
+function serveFeatures({ options, pool, stream, months, inForce }: FeatureParts, bus: Bus): void {
+  const { clock, log, privateAllowed } = options;
   const now = (): number => clock.nowMs();
-  const show = makeShowStore(pool);
+  const transactions = createTransactionStore(pool);
   const loadStore = makeLoadStore(pool);
-  serveRequests(bus, {
-    load: {
-      store: { ...loadStore, settledPosition: joinCalls(loadStore.settledPosition) },
-      stream: { facts: joinCalls(() => stream.facts()) },
-      now,
-    },
-    fund: { store: makeWalletStore(pool), show, months, inForce: outbox, now },
-    limits: { store: makeLimitsStore(pool), inForce: outbox, now },
-    subscribe: { store: makeSubscriptionStore(pool), inForce: outbox, now },
-    plans: makePlanStore(pool),
-    close: { store: makeCloseStore(pool), inForce: outbox, now },
-    finance: makeFinanceStore(pool),
-    exports: makeExportStore(pool),
-    audit: makeAuditStore(pool),
-    show,
+  const load = {
+    store: { ...loadStore, settledPosition: joinCalls(loadStore.settledPosition) },
+    stream: { facts: joinCalls(() => stream.facts()) },
+    now,
+  };
+  serveAccounts(bus, { load, store: createAccountStore(pool), inForce, now });
+  serveLedger(bus, { transactions, changes: makeAuditStore(pool) });
+  serveRecords(bus, {
+    records: createRecordStore(pool),
+    hours: makeUsageHoursStore(pool),
+    refused: makeRefusedStore(pool),
+    now,
+    log,
+  });
+  serveWallets(bus, { store: makeWalletStore(pool), transactions, months, inForce, now });
+  servePlans(bus, { store: makePlanStore(pool), now });
+  serveSubscriptions(bus, {
+    subscriptions: createSubscriptionStore(pool),
+    limits: makeLimitsStore(pool),
+    inForce,
     now,
   });
+  serveAlerts(bus, makeAlertStore(pool));
+  serveWebhooks(bus, { store: makeWebhookStore(pool), deliveries: makeDeliveryStore(pool), privateAllowed });
+  serveFinance(bus, { store: makeFinanceStore(pool), now });
+  serveExports(bus, makeExportStore(pool));
 }
 
 /** At the start the database may come later than this process. */
@@ -232,4 +214,60 @@ function withIdleLimit(url: string): string {
   const limited = new URL(url);
   limited.searchParams.set('idle_in_transaction_session_timeout', String(IDLE_IN_TRANSACTION_MS));
   return limited.href;
+}
+
+interface WorkerParts {
+  readonly options: BillingOptions;
+  readonly settlePool: Pool;
+  readonly locksPool: Pool;
+  readonly bus: Bus;
+  readonly stream: UsageStream;
+  readonly incarnation: string;
+  readonly months: Months;
+  readonly nudge: () => void;
+}
+
+/** Settles what the stream brings, each shard by one replica. */
+function startWorker(parts: WorkerParts): UsageWorker {
+  const { options, settlePool, locksPool, bus, stream, incarnation, months, nudge } = parts;
+  const { log, stopping } = options;
+  const worker: UsageWorker = startUsageWorker({
+    store: makeSettleStore(settlePool, nudge),
+    months,
+    announcer: makeAnnouncer(bus, incarnation),
+    meter: makeSettleMeter(),
+    isInfrastructureFault,
+    retryDelayMs: (attempt) => nextDelayMs(attempt, RETRY),
+    log,
+    stopping,
+    locks: makeShardLocks(locksPool, () => worker.lost()),
+    consume: (shard, handler) => stream.consume(shard, handler),
+  });
+  return worker;
+}
+
+/**
+ * The bus for handlers that read and write the ledger's database: a database that is away, or that cannot store a value of the request,
+ * is told as such. Any other fault stays in the log of the bus.
+ */
+export function withStoreFaults<B extends Pick<Bus, 'serve'>>(bus: B): B {
+  const serve: Bus['serve'] = (message, handler, options) =>
+    bus.serve(
+      message,
+      async (body) => {
+        try {
+          return await handler(body);
+        } catch (error) {
+          throw storeFaultOf(error);
+        }
+      },
+      options,
+    );
+  return { ...bus, serve };
+}
+
+function storeFaultOf(error: unknown): unknown {
+  if (isConnectionFault(error)) return new BusFault('dependency_unavailable', 'the database of billing is away');
+  if (isValueFault(error)) return new BusFault('invalid_value', 'the database of billing cannot store a value');
+  return error;
 }

@@ -1,7 +1,7 @@
 import type { Bus } from '@gateway/bus';
 import { billingWallet } from '@gateway/contracts/messages';
 import { expect, test } from '@jest/globals';
-import { withStoreFaults } from './with-store-faults.js';
+import { withStoreFaults } from './service.js';
 
 /** What a handler that fails with this error is answered with. */
 async function codeFor(error: unknown): Promise<string | undefined> {

@@ -5,13 +5,12 @@ import { setTimeout as after } from 'node:timers/promises';
 import { connectBus } from '@gateway/bus';
 import { subjectOf, usageRecorded } from '@gateway/contracts/messages';
 import { createPool, isConnectionFault } from '@gateway/postgres';
-import { readIncarnation } from '../dist/ledger/incarnation.js';
 import { makeMonths } from '../dist/ledger/months.js';
-import { makeAnnouncer } from '../dist/usage/announcer.js';
-import { isInfrastructureFault } from '../dist/usage/infrastructure-fault.js';
+import { readIncarnation } from '../dist/ledger/store.js';
 import { makeSettleMeter } from '../dist/usage/settle-meter.js';
-import { makeSettleStore } from '../dist/usage/settle-store.js';
+import { isInfrastructureFault, makeSettleStore } from '../dist/usage/settle-store.js';
 import { makeShardLocks } from '../dist/usage/shard-locks-store.js';
+import { makeAnnouncer } from '../dist/usage/stream.js';
 import { startUsageWorker } from '../dist/usage/worker.js';
 
 /** `point` is "before <call>", "after <call>" or null; it kills when it is reached for the `nth` time. */

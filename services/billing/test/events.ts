@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { HoldFields, PricedVersion, UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
 import { monthOf, weekStart } from '@gateway/metering';
-import type { UsageFact } from '../src/ledger/rules.js';
 import { factOf } from '../src/usage/read-delivery.js';
+import type { UsageFact } from '../src/usage/rules.js';
 
 export const START = Date.UTC(2026, 10, 20, 12);
 

@@ -2,22 +2,22 @@ import type { ReceivedOf, AnswerBodyOf } from '@gateway/contracts/messages';
 import type { billingExportLedgerEntries, billingExportUsageRecords, UsageEvent } from '@gateway/contracts/messages';
 import type { WalletEntryCreate } from '@gateway/contracts/operator';
 import type { TestDatabase } from '@gateway/testkit';
-import { exportLedgerEntries } from '../src/exports/export-ledger-entries.js';
-import { exportUsageRecords } from '../src/exports/export-usage-records.js';
+import { exportLedgerEntries, exportUsageRecords } from '../src/exports/handlers.js';
 import { makeExportStore } from '../src/exports/store.js';
 import { makeFinanceStore } from '../src/finance/store.js';
 import { makeMonths } from '../src/ledger/months.js';
-import { makeShowStore } from '../src/ledger/transactions-store.js';
-import { putPlan } from '../src/plans/plans.js';
+import { createTransactionStore } from '../src/ledger/transactions-store.js';
+import { putPlan } from '../src/plans/handlers.js';
 import { makePlanStore } from '../src/plans/store.js';
-import { makeSubscriptionStore } from '../src/subscriptions/store.js';
-import { putSubscription } from '../src/subscriptions/subscriptions.js';
+import { putSubscription } from '../src/subscriptions/handlers.js';
+import { createSubscriptionStore } from '../src/subscriptions/store.js';
 import { settleBatch } from '../src/usage/settle-batch.js';
 import { makeSettleStore } from '../src/usage/settle-store.js';
-import { addWalletEntry } from '../src/wallets/add-wallet-entry.js';
+import { addWalletEntry } from '../src/wallets/handlers.js';
 import { makeWalletStore } from '../src/wallets/store.js';
 import { accepted } from './accepted.js';
 import { factsOf } from './events.js';
+import { createRecordStore } from '../src/records/store.js';
 
 type Page = Exclude<AnswerBodyOf<typeof billingExportUsageRecords>, { refused: unknown }>;
 type Wanted = Partial<Omit<ReceivedOf<typeof billingExportUsageRecords>, 'after'>>;
@@ -26,7 +26,8 @@ type Wanted = Partial<Omit<ReceivedOf<typeof billingExportUsageRecords>, 'after'
 export function ledgerVerbs(ledger: TestDatabase) {
   const settleStore = makeSettleStore(ledger.pool);
   const months = makeMonths(settleStore);
-  const show = makeShowStore(ledger.pool);
+  const transactions = createTransactionStore(ledger.pool);
+  const records = createRecordStore(ledger.pool);
   const finance = makeFinanceStore(ledger.pool);
   const exports = makeExportStore(ledger.pool);
   const inForce = { awaitDelivered: () => Promise.resolve(true) };
@@ -38,13 +39,14 @@ export function ledgerVerbs(ledger: TestDatabase) {
     after: string | null,
   ): Promise<Page> => accepted(await exportLedgerEntries(exports, { ...wanted(changes), after }));
   return {
-    show,
+    transactions,
+    records,
     finance,
     settle: (...events: UsageEvent[]) =>
       settleBatch(settleStore, months, { facts: factsOf(...events), setAside: [], applied: [] }),
     fund: (account: string, spec: WalletEntryCreate, now: number, actor = 'operator:ada') =>
       addWalletEntry(
-        { inForce, store: makeWalletStore(ledger.pool), show, months, now: () => now },
+        { inForce, store: makeWalletStore(ledger.pool), transactions, months, now: () => now },
         { account, spec, actor },
       ),
     async plan(id: string, now: number) {
@@ -66,7 +68,7 @@ export function ledgerVerbs(ledger: TestDatabase) {
     async subscribe(account: string, planId: string, start: number, end: number, now: number): Promise<string> {
       const [periodStart, periodEnd] = [new Date(start).toISOString(), new Date(end).toISOString()];
       const request = { account, spec: { planId, periodStart, periodEnd, renews: false }, actor: 'operator:ada' };
-      const deps = { store: makeSubscriptionStore(ledger.pool), inForce, now: () => now };
+      const deps = { store: createSubscriptionStore(ledger.pool), inForce, now: () => now };
       return accepted(await putSubscription(deps, request)).subscription.id;
     },
     recordsPage,

@@ -1,12 +1,8 @@
 import type { AnswerBodyOf, billingLoad, ReceivedOf } from '@gateway/contracts/messages';
-import {
-  type LoadStore,
-  type SettledPosition,
-  STORED_AT_ROUNDING_MS,
-  type Stream,
-  type StreamFacts,
-} from '../ports.js';
 import { composeTerms } from '../subscriptions/terms-rules.js';
+import { isSettled } from '../usage/progress-rules.js';
+import type { Stream } from '../usage/stream.js';
+import type { LoadStore } from './load-store.js';
 
 /** How long a load after a loss of the gate waits for the stream to be settled. */
 export const CATCH_UP_MS = 1_000;
@@ -65,13 +61,4 @@ async function waitForStream({ store, stream }: LoadDeps, askedAt: number): Prom
     if (performance.now() > untilMs) return null;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
-}
-
-/**
- * Whether everything is settled that was in the stream. The time tells a position in a stream that is no more from one beyond
- * the end that was seen.
- */
-function isSettled(position: SettledPosition, { lastSequence, lastAtMs }: StreamFacts): boolean {
-  if (lastAtMs === null) return true;
-  return position.sequence >= lastSequence && position.storedAtMs >= lastAtMs - STORED_AT_ROUNDING_MS;
 }

@@ -1,3 +1,4 @@
+import type { VersionedBalance } from '@gateway/contracts/messages';
 import {
   parseRowName,
   SESSION_5H_MS,
@@ -7,14 +8,38 @@ import {
   weekStart,
 } from '@gateway/metering';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
-import type { VersionedBalance } from '@gateway/contracts/messages';
 import { type BalanceRow, toStandingRow } from '../ledger/rules.js';
 import { spanOf } from '../ledger/sql.js';
-import type { AccountSnapshot, LoadStore, SnapshotRequest } from '../ports.js';
 import { toldPeriods, type ToldPeriods } from '../subscriptions/period-rules.js';
 import { readPeriods } from '../subscriptions/periods-store.js';
-import { readLimits, readTold } from '../subscriptions/subscription-rows.js';
+import type { LimitOverrides, ToldSubscriptions } from '../subscriptions/terms-rules.js';
+import { readLimits, readTold } from '../subscriptions/terms-store.js';
+import type { SettledPosition } from '../usage/progress-rules.js';
 import { settledPosition } from '../usage/progress-store.js';
+
+/** Everything that a load answers, of one snapshot. */
+export interface AccountSnapshot {
+  readonly incarnation: string;
+  readonly version: number;
+  readonly termsVersion: number;
+  readonly told: ToldSubscriptions;
+  readonly limits: LimitOverrides;
+  readonly rows: readonly VersionedBalance[];
+  readonly closed: readonly string[];
+}
+
+export interface SnapshotRequest {
+  readonly account: string;
+  readonly names: readonly string[];
+  readonly ids: readonly string[];
+  /** Which windows and subscriptions run and come, epoch milliseconds. */
+  readonly now: number;
+}
+
+export interface LoadStore {
+  snapshot(request: SnapshotRequest): Promise<AccountSnapshot>;
+  settledPosition(): Promise<SettledPosition>;
+}
 
 /** Rows of windows and allotments that one load carries; the newest names win. */
 const RUNNING_ROWS_MAX = 600;

@@ -1,15 +1,34 @@
 import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
 import { isClosed, lockForTerms } from '../ledger/accounts-store.js';
-import { insertChange } from '../ledger/change-rows.js';
-import type { CloseOutcome, CloseStore } from '../operator-ports.js';
+import { insertChange } from '../ledger/changes-store.js';
+import { readBalance, readWallet } from '../ledger/store.js';
 import { endRunning } from '../subscriptions/store.js';
-import { termsChange, writeTerms } from '../subscriptions/terms-store.js';
-import { readBalance } from '../wallets/store.js';
+import { readLimits, readSubscription, termsChange, writeTerms } from '../subscriptions/terms-store.js';
 import { deleteWebhook } from '../webhooks/store.js';
 
-export function makeCloseStore(pool: Pool): CloseStore {
+/** What became of closing an account: `change` is what admission must have. */
+export type CloseOutcome =
+  { readonly kind: 'closed'; readonly change: string } | { readonly kind: 'wallet'; readonly balanceNanoUsd: bigint };
+
+export type AccountStore = ReturnType<typeof createAccountStore>;
+
+/** What concerns an account as a whole: its money, and its end. */
+export function createAccountStore(pool: Pool) {
   return {
-    closeAccount: (account, actor, now) => inTransaction(pool, (tx) => closeAccount(tx, account, actor, now)),
+    /** The wallet, the subscription that runs at `now` (epoch milliseconds) and the overrides, as of one moment. */
+    funding: (account: string, now: number) =>
+      inTransaction(
+        pool,
+        async (tx) => ({
+          walletNanoUsd: (await readWallet(tx, account))?.value ?? null,
+          subscription: await readSubscription(tx, account, now),
+          limits: await readLimits(tx, account),
+        }),
+        { isolation: 'repeatable read', readOnly: true },
+      ),
+    /** One database transaction: lock the account, read the wallet, end periods, close, terms, audit, outbox, commit. */
+    closeAccount: (account: string, actor: string, now: number) =>
+      inTransaction(pool, (tx) => closeAccount(tx, account, actor, now)),
   };
 }
 

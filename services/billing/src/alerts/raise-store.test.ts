@@ -8,10 +8,11 @@ import { testSeed } from '@gateway/testkit/seed';
 import { expired, factsOf, holdFor, planHoldFor, seededRandom, settled, START, voided } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { makeMonths } from '../ledger/months.js';
-import { planToStored } from '../plans/plan-rows.js';
-import type { PlanSpec } from '../subscriptions/terms-rules.js';
+import type { PlanSpec } from '../plans/rules.js';
+import { planToStored } from '../plans/store.js';
 import { settleBatch } from '../usage/settle-batch.js';
 import { makeSettleStore } from '../usage/settle-store.js';
+import { makeDeliveryStore } from '../webhooks/delivery-store.js';
 import { makeWebhookStore } from '../webhooks/store.js';
 import { makeAlertWatch } from './raise-store.js';
 import { makeAlertStore } from './store.js';
@@ -198,7 +199,7 @@ test('an enabled webhook gets the event, a disabled one does not', async () => {
     type: 'alert.raised',
     data: { accountId: 'a', thresholdPercent: 50, limit: '0.0000001', used: '0.000000076' },
   });
-  expect(await webhooks.deliveries({ account: 'a', before: null, limit: 9 })).toHaveLength(2);
+  expect(await makeDeliveryStore(ledger.pool).deliveries({ account: 'a', before: null, limit: 9 })).toHaveLength(2);
 });
 
 test('a charge that reaches nothing asks the database for nothing once its limits are known', async () => {

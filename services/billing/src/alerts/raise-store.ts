@@ -1,22 +1,31 @@
 import { counter } from '@gateway/service-kit';
 import type { Tx } from '@gateway/postgres';
 import type { BalanceRow } from '../ledger/rules.js';
-import type { BatchDecision } from '../usage/decide-rules.js';
-import { alertsCrossed, nextReach } from './alert-thresholds.js';
+import { limitedRow, type LimitedRow, splitRowName } from './limit-rules.js';
+import { enqueueAlerts } from './outbox-store.js';
+import { alertsCrossed, nextReach } from './rules.js';
 import {
   type CapName,
-  enqueueAlerts,
   insertAlerts,
   type PeriodWindows,
   readCaps,
   readPeriodWindows,
   type WantedAlert,
-} from './alerts-store.js';
-import { limitedRow, type LimitedRow, splitRowName } from './limit-rules.js';
+} from './store.js';
+
+/** What of a usage record says under which subscription period it was charged. */
+interface ChargedRecord {
+  readonly account: string;
+  readonly windows: readonly unknown[];
+  readonly subscriptionPeriod: string | null;
+}
 
 /** What a batch has charged, under the locks of its accounts. */
 export interface ChargedBatch {
-  readonly decision: Pick<BatchDecision, 'records' | 'changedRows'>;
+  readonly decision: {
+    readonly records: readonly { readonly record: ChargedRecord }[];
+    readonly changedRows: readonly BalanceRow[];
+  };
   /** The rows as they were read; a row that was never written is 0. */
   readonly before: readonly BalanceRow[];
   /** Names the state of each account's limits: another text, other limits. */
@@ -122,7 +131,7 @@ interface UnknownRow {
 }
 
 /** The subscription period of each account's last plan-funded call. */
-function chargedPeriods(records: BatchDecision['records']): Map<string, string> {
+function chargedPeriods(records: ChargedBatch['decision']['records']): Map<string, string> {
   const periods = new Map<string, string>();
   for (const { record } of records)
     if (record.windows.length > 0 && record.subscriptionPeriod !== null)

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { alertsCrossed, nextReach, THRESHOLDS } from './alert-thresholds.js';
+import { alertsCrossed, nextReach, THRESHOLDS } from './rules.js';
 
 const rows: [what: string, before: bigint, after: bigint, limit: bigint, crossed: number[]][] = [
   ['nothing is reached', 0n, 49n, 100n, []],

@@ -1,8 +1,28 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
+import type { AlertThreshold } from '@gateway/contracts/operator';
 import { lockForTerms } from '../ledger/accounts-store.js';
-import { arrayLiteral } from '../ledger/array-literal.js';
-import type { AlertStore, SpendCap } from '../webhooks/alert-ports.js';
-import { ALERT_COLUMNS, alertFromRow, type AlertRow } from './alerts-store.js';
+import { arrayLiteral, type NumberedQuery } from '../ledger/sql.js';
+import type { PlanSpec } from '../plans/rules.js';
+import { planFromStored, type StoredPlan } from '../plans/store.js';
+import { subjectOf } from './limit-rules.js';
+import type { Alert } from './rules.js';
+
+/** The monthly cap of a key or a member, as accounts tells it. */
+export interface SpendCap {
+  readonly kind: 'key' | 'member';
+  readonly id: string;
+  /** Null: none. */
+  readonly capNanoUsd: bigint | null;
+  /** Of the key or the member: the newer one wins. */
+  readonly version: number;
+}
+
+export interface AlertStore {
+  /** One database transaction: lock the account, write caps that are newer, commit. */
+  applyCaps(account: string, caps: readonly SpendCap[]): Promise<void>;
+  /** Newest first. */
+  alerts(query: NumberedQuery): Promise<{ readonly number: bigint; readonly alert: Alert }[]>;
+}
 
 export function makeAlertStore(pool: Pool): AlertStore {
   const queries = onPool(pool);
@@ -43,4 +63,125 @@ async function applyCaps(tx: Tx, account: string, caps: readonly SpendCap[]): Pr
   await tx.execute('UPDATE accounts SET caps_version = caps_version + 1 WHERE account = $1', [account], {
     name: 'write_caps_version',
   });
+}
+
+export interface CapName {
+  readonly account: string;
+  readonly kind: 'key' | 'member';
+  readonly id: string;
+}
+
+/** Caps that are there, in nano-USD. */
+export async function readCaps(
+  tx: Tx,
+  names: readonly CapName[],
+): Promise<(CapName & { readonly capNanoUsd: bigint })[]> {
+  if (names.length === 0) return [];
+  const rows = await tx.query<CapName & { cap_nano_usd: bigint }>(
+    `SELECT account, kind, id, cap_nano_usd FROM spend_caps
+       JOIN unnest($1::text[], $2::text[], $3::text[]) AS wanted (account, kind, id) USING (account, kind, id)
+      WHERE cap_nano_usd IS NOT NULL`,
+    [
+      arrayLiteral(names.map(({ account }) => account)),
+      arrayLiteral(names.map(({ kind }) => kind)),
+      arrayLiteral(names.map(({ id }) => id)),
+    ],
+    { name: 'read_caps' },
+  );
+  return rows.map(({ account, kind, id, cap_nano_usd }) => ({ account, kind, id, capNanoUsd: cap_nano_usd }));
+}
+
+/** A subscription period with the windows of the plan version that it keeps. Times are epoch milliseconds. */
+export interface PeriodWindows {
+  readonly start: number;
+  readonly end: number;
+  readonly windows: PlanSpec['windows'];
+}
+
+/** Periods by their ids, ended ones too: a call is settled after its period has ended. */
+export async function readPeriodWindows(tx: Tx, ids: readonly string[]): Promise<Map<string, PeriodWindows>> {
+  if (ids.length === 0) return new Map();
+  const rows = await tx.query<{ id: string; period_start: Date; period_end: Date; spec: StoredPlan }>(
+    `SELECT period.id, period.period_start, period.period_end, plan.spec
+       FROM subscription_periods period
+       JOIN plan_versions plan ON plan.plan_id = period.plan_id AND plan.version = period.plan_version
+      WHERE period.id = ANY ($1::text[])`,
+    [arrayLiteral(ids)],
+    { name: 'read_period_windows' },
+  );
+  return new Map(
+    rows.map((row) => [
+      row.id,
+      {
+        start: row.period_start.getTime(),
+        end: row.period_end.getTime(),
+        windows: planFromStored(row.spec).windows,
+      },
+    ]),
+  );
+}
+
+/** An alert that is raised unless it was before. */
+export interface WantedAlert extends Omit<Alert, 'id' | 'subject' | 'raisedAt'> {
+  /** The parts of the row's name. */
+  readonly subject: string;
+  readonly period: string;
+}
+
+export interface AlertRow {
+  readonly id: string;
+  readonly number: bigint;
+  readonly account: string;
+  readonly subject: string;
+  readonly threshold: number;
+  readonly limit_value: bigint;
+  readonly used_value: bigint;
+  readonly period_start: Date;
+  readonly period_end: Date;
+  readonly raised_at: Date;
+}
+
+export const ALERT_COLUMNS =
+  'id, number, account, subject, threshold, limit_value, used_value, period_start, period_end, raised_at';
+
+export function alertFromRow(row: AlertRow): Alert {
+  return {
+    id: row.id,
+    account: row.account,
+    subject: subjectOf(row.subject),
+    // The table has no other.
+    threshold: row.threshold as AlertThreshold,
+    limit: row.limit_value,
+    used: row.used_value,
+    periodStart: row.period_start.getTime(),
+    periodEnd: row.period_end.getTime(),
+    raisedAt: row.raised_at.getTime(),
+  };
+}
+
+/** Writes alerts that are new, in the order of their thresholds. @returns those */
+export async function insertAlerts(tx: Tx, wanted: readonly WantedAlert[]): Promise<Alert[]> {
+  const rows = await tx.query<AlertRow>(
+    `INSERT INTO alerts (account, subject, period, threshold, limit_value, used_value, period_start, period_end)
+     SELECT account, subject, period, threshold, limit_value, used_value,
+            timestamptz 'epoch' + start_ms * interval '1 millisecond',
+            timestamptz 'epoch' + end_ms * interval '1 millisecond'
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
+         AS wanted (account, subject, period, threshold, limit_value, used_value, start_ms, end_ms)
+      ORDER BY account, subject, period, threshold
+     ON CONFLICT DO NOTHING
+     RETURNING ${ALERT_COLUMNS}`,
+    [
+      arrayLiteral(wanted.map(({ account }) => account)),
+      arrayLiteral(wanted.map(({ subject }) => subject)),
+      arrayLiteral(wanted.map(({ period }) => period)),
+      arrayLiteral(wanted.map(({ threshold }) => threshold)),
+      arrayLiteral(wanted.map(({ limit }) => limit)),
+      arrayLiteral(wanted.map(({ used }) => used)),
+      arrayLiteral(wanted.map(({ periodStart }) => periodStart)),
+      arrayLiteral(wanted.map(({ periodEnd }) => periodEnd)),
+    ],
+    { name: 'insert_alerts' },
+  );
+  return rows.sort((one, other) => (one.number < other.number ? -1 : 1)).map(alertFromRow);
 }

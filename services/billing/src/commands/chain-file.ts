@@ -1,8 +1,13 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { type ChainedTransaction, chainText } from '../ledger/chain-rules.js';
-import type { ChainBlock, ChainHead, ChainSource } from '../ledger/ledger-ports.js';
+import {
+  type ChainBlock,
+  type ChainedTransaction,
+  type ChainHead,
+  type ChainSource,
+  chainText,
+} from '../ledger/chain-rules.js';
 import type { LedgerKind } from '../ledger/rules.js';
 
 /**

@@ -3,7 +3,7 @@
 // transactions as JSON Lines; `verify` reads the database or such an export and names each broken link, the first one first.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import type { ChainHead, ChainSource } from '../ledger/ledger-ports.js';
+import type { ChainHead, ChainSource } from '../ledger/chain-rules.js';
 import { verifyChain } from '../ledger/verify-chain.js';
 import { chainLines, chainOfFile, headOfLine } from './chain-file.js';
 import { runCommand } from './run-command.js';

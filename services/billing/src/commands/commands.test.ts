@@ -58,7 +58,7 @@ test('the events that are set aside are listed and tried again', async () => {
 });
 
 test('the audit and the chains: clean, then each names what was damaged', async () => {
-  const [heads, exported] = await Promise.all([run('commands/chain.js', 'heads'), run('chain/main.js', 'export')]);
+  const [heads, exported] = await Promise.all([run('commands/chain.js', 'heads'), run('commands/chain.js', 'export')]);
   const [anchors, file] = [join(directory, 'anchors'), join(directory, 'export')];
   writeFileSync(anchors, heads.out);
   writeFileSync(file, exported.out);

@@ -1,7 +1,7 @@
 // `npm run set-aside -- list [--all] | show HASH | replay HASH --actor NAME`: events that could not become records. `replay`
 // tries one again after what refused it was put right; admission hears of it through the outbox of a running billing.
 import { parseArgs } from 'node:util';
-import type { SetAsideRow } from '../ledger/ledger-ports.js';
+import type { SetAsideRow } from '../usage/dead-letter-store.js';
 import { replaySetAside } from '../usage/replay-dead-letter.js';
 import { runCommand } from './run-command.js';
 

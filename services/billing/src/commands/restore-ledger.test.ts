@@ -6,9 +6,8 @@ import { testSeed } from '@gateway/testkit/seed';
 import { faultsOf } from '../../test/audit.js';
 import { booksOf, DisturbedWorld, ended } from '../../test/disturbed-world.js';
 import { Traffic } from '../../test/kill-rounds.js';
-import { readIncarnation } from '../ledger/incarnation.js';
-import { makeProgressStore } from '../usage/progress-store.js';
-import { makeRestoreStore } from '../usage/restore-store.js';
+import { readIncarnation } from '../ledger/store.js';
+import { makeProgressStore, makeRestoreStore } from '../usage/progress-store.js';
 import { restoreLedger } from './restore-ledger.js';
 
 const SEED = testSeed();

@@ -1,4 +1,4 @@
-import type { RestoreStore } from '../ledger/ledger-ports.js';
+import type { RestoreStore } from '../usage/progress-store.js';
 
 export interface StoredMessages {
   /** The oldest message that the stream still has. */

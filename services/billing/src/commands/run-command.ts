@@ -1,5 +1,35 @@
-import { COMMON_FIELDS, ConfigurationError, readConfig } from '@gateway/service-kit';
-import { type LedgerCommands, openLedger } from './open-ledger.js';
+import { createPool } from '@gateway/postgres';
+import { COMMON_FIELDS, ConfigurationError, type Logger, readConfig } from '@gateway/service-kit';
+import { type LedgerReader, makeLedgerReader } from '../ledger/audit-store.js';
+import { makeSetAsideStore, type SetAsideStore } from '../usage/dead-letter-store.js';
+import { makeRestoreStore, type RestoreStore } from '../usage/progress-store.js';
+
+/** Statements of commands walk through the whole ledger. */
+const COMMAND_STATEMENT_MS = 6 * 3_600_000;
+
+/** The ledger as commands use it, beside or instead of the service. */
+export interface LedgerCommands {
+  readonly reader: LedgerReader;
+  readonly setAside: SetAsideStore;
+  readonly restore: RestoreStore;
+  close(): Promise<void>;
+}
+
+/** Of the service's own role; audit and chain only read. */
+export function openLedger(postgresUrl: string, log: Pick<Logger, 'info' | 'warn' | 'error'>): LedgerCommands {
+  const pool = createPool(postgresUrl, {
+    applicationName: 'billing command',
+    max: 2,
+    statementTimeoutMs: COMMAND_STATEMENT_MS,
+    log,
+  });
+  return {
+    reader: makeLedgerReader(pool),
+    setAside: makeSetAsideStore(pool),
+    restore: makeRestoreStore(pool),
+    close: () => pool.end(),
+  };
+}
 
 /** EX_CONFIG of sysexits.h, as services use it. */
 const EXIT_CONFIGURATION = 78;

@@ -1,6 +1,43 @@
 import { onPool, type Pool } from '@gateway/postgres';
-import type { ExportedEntry, ExportQuery, ExportStore } from '../operator-ports.js';
+import type { LedgerEntry, LedgerKind } from '../ledger/rules.js';
 import { RECORD_SELECTION, recordFromRow, type RecordRow } from '../records/record-sql.js';
+import type { UsageRecord } from '../records/rules.js';
+
+export interface ExportQuery {
+  readonly account: string | null;
+  /** Bounds on the time inside the ids, epoch milliseconds: [from, to). */
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly limit: number;
+}
+
+export interface ExportedRecord {
+  readonly record: UsageRecord;
+  readonly recordedAt: Date;
+}
+
+/** An entry with its head and, if it is one of money, what was said of it. */
+export interface ExportedEntry extends LedgerEntry {
+  readonly transactionId: string;
+  readonly ordinal: number;
+  readonly kind: LedgerKind;
+  readonly account: string;
+  readonly requestId: string | null;
+  readonly corrects: string | null;
+  readonly postedAt: Date;
+  readonly reference: string | null;
+  readonly reason: string | null;
+  readonly relatesTo: string | null;
+  readonly actor: string | null;
+}
+
+/** In the order of ids, after the one named; a page is of one instant. */
+export interface ExportStore {
+  records(query: ExportQuery & { readonly after: string | null }): Promise<ExportedRecord[]>;
+  entries(
+    query: ExportQuery & { readonly after: { readonly transaction: string; readonly ordinal: number } | null },
+  ): Promise<ExportedEntry[]>;
+}
 
 /** Each page is one statement, so it sees one instant. */
 export function makeExportStore(pool: Pool): ExportStore {

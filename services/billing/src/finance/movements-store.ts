@@ -1,6 +1,11 @@
 import type { Tx } from '@gateway/postgres';
-import type { Movement } from '../operator-ports.js';
-import { HOUR_MS } from '../records/hours-store.js';
+import { HOUR_MS } from '../ledger/sql.js';
+
+export interface Movement {
+  readonly kind: string;
+  readonly amountNanoUsd: bigint;
+  readonly transactions: number;
+}
 
 /** What moved the wallet, by the time inside the ids: [from, to), whole hours in epoch milliseconds. */
 export async function readMovements(tx: Tx, account: string, from: number, to: number): Promise<Movement[]> {

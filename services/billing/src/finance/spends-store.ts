@@ -1,5 +1,41 @@
 import type { Tx } from '@gateway/postgres';
-import type { Spend, SpendLine, SpendList, StatementFacts, StatementLinesQuery } from '../operator-ports.js';
+
+export interface Spend {
+  readonly calls: number;
+  readonly chargedNanoUsd: bigint;
+  readonly planNanoUsd: bigint;
+  readonly walletNanoUsd: bigint;
+}
+
+export type SpendLine = Spend & { readonly id: string };
+
+/** The largest lines of a list, and how many more there are with what they come to. */
+export interface SpendList {
+  readonly lines: readonly SpendLine[];
+  readonly omitted: Spend & { readonly entries: number };
+}
+
+/** What the calls of a month came to, and the largest lines of each list. */
+export interface Spends {
+  readonly usage: Spend;
+  readonly byKey: SpendList;
+  readonly byMember: SpendList;
+  readonly byModel: SpendList;
+}
+
+export interface StatementLinesQuery {
+  readonly account: string;
+  /** Epoch milliseconds, [from, to). */
+  readonly from: number;
+  readonly to: number;
+  readonly by: 'key' | 'member' | 'model';
+  /** Only its calls; null: all. */
+  readonly key: string | null;
+  readonly member: string | null;
+  /** Only ids above it. */
+  readonly after: string | null;
+  readonly limit: number;
+}
 
 /** An account's calls of [from, to), whole hours in epoch milliseconds. */
 export type SpendBounds = Pick<StatementLinesQuery, 'account' | 'from' | 'to'>;
@@ -10,11 +46,7 @@ const NO_SPEND: Spend = { calls: 0, chargedNanoUsd: 0n, planNanoUsd: 0n, walletN
 const LINE_COLUMNS = { key: 'key_id', member: 'member_id', model: 'model_id' } as const;
 
 /** Of settled calls: others cost nothing. The largest of each list. */
-export async function readSpends(
-  tx: Tx,
-  { account, from, to }: SpendBounds,
-  linesMax: number,
-): Promise<Pick<StatementFacts, 'usage' | 'byKey' | 'byMember' | 'byModel'>> {
+export async function readSpends(tx: Tx, { account, from, to }: SpendBounds, linesMax: number): Promise<Spends> {
   const rows = await tx.query<SummedRow & Pick<SpendRow, 'by'> & { entries: bigint }>(
     `WITH used AS MATERIALIZED (
        SELECT key_id, member_id, model_id, sum(calls) AS calls, sum(plan_nano_usd) AS plan_nano_usd,

@@ -1,9 +1,23 @@
-import { WALLET_ROW } from '@gateway/metering';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
-import type { FinanceStore, StatementFacts } from '../operator-ports.js';
-import { timeOf } from '../subscriptions/periods-store.js';
-import { readMovements, sumLaterMovements, sumMovements } from './movements-store.js';
-import { readLines, readSpends } from './spends-store.js';
+import { timeOf } from '../ledger/sql.js';
+import { readBalance } from '../ledger/store.js';
+import { type Movement, readMovements, sumLaterMovements, sumMovements } from './movements-store.js';
+import { readLines, readSpends, type SpendLine, type Spends, type StatementLinesQuery } from './spends-store.js';
+
+export interface StatementFacts extends Spends {
+  readonly openingNanoUsd: bigint;
+  readonly closingNanoUsd: bigint;
+  readonly movements: readonly Movement[];
+}
+
+export interface FinanceStore {
+  /** Sums by class of ledger account of what was posted before `asOf` (epoch milliseconds; null: all), in one snapshot. */
+  balances(asOf: number | null): Promise<{ readonly name: string; readonly amountNanoUsd: bigint }[]>;
+  /** In one snapshot, each list with at most `linesMax` lines; null when the ledger does not keep the month any more. */
+  statement(account: string, from: number, to: number, linesMax: number): Promise<StatementFacts | null>;
+  /** By id. */
+  statementLines(query: StatementLinesQuery): Promise<SpendLine[]>;
+}
 
 export function makeFinanceStore(pool: Pool): FinanceStore {
   const queries = onPool(pool);
@@ -52,12 +66,4 @@ async function statement(
     movements,
     ...spends,
   };
-}
-
-async function readBalance(tx: Tx, account: string): Promise<bigint> {
-  const row = await tx.one<{ value: bigint }>('SELECT value FROM standing_rows WHERE account = $1 AND name = $2', [
-    account,
-    WALLET_ROW,
-  ]);
-  return row?.value ?? 0n;
 }

@@ -1,5 +1,46 @@
 import type { Tx } from '@gateway/postgres';
-import { addMissingAccounts } from './store.js';
+import { int8s, texts } from './array-sql.js';
+
+/**
+ * Makes accounts that are not known yet. In sorted order and before any lock, so that two workers that meet wait for each
+ * other in one direction only.
+ */
+export async function addMissingAccounts(tx: Tx, accounts: readonly string[]): Promise<void> {
+  await tx.execute(
+    `INSERT INTO accounts (account)
+     SELECT wanted.account FROM unnest($1::text[]) AS wanted (account)
+      WHERE NOT EXISTS (SELECT FROM accounts known WHERE known.account = wanted.account)
+      ORDER BY wanted.account COLLATE "C"
+     ON CONFLICT DO NOTHING`,
+    [texts(accounts)],
+    { name: 'add_missing_accounts' },
+  );
+}
+
+/** Locks the accounts until the end of the transaction and gives their versions. */
+export async function lockAccounts(tx: Tx, accounts: readonly string[]): Promise<Map<string, bigint>> {
+  return (await lockWithLimits(tx, accounts)).versions;
+}
+
+export interface LockedAccounts {
+  readonly versions: Map<string, bigint>;
+  /** A text for the state of each account's limits: it changes whenever its terms or a cap do. */
+  readonly limits: Map<string, string>;
+}
+
+/** As {@link lockAccounts}, for a charge: limits that are remembered must be of the state under the lock. */
+export async function lockWithLimits(tx: Tx, accounts: readonly string[]): Promise<LockedAccounts> {
+  const rows = await tx.query<{ account: string; version: bigint; limits: string }>(
+    `SELECT account, version, terms_version || '.' || caps_version AS limits
+       FROM accounts WHERE account = ANY ($1::text[]) ORDER BY account FOR UPDATE`,
+    [texts(accounts)],
+    { name: 'lock_accounts' },
+  );
+  return {
+    versions: new Map(rows.map(({ account, version }) => [account, version])),
+    limits: new Map(rows.map(({ account, limits }) => [account, limits])),
+  };
+}
 
 /** Makes the account if it is not known yet and locks it until the end of the transaction, for a change of its terms. */
 export async function lockForTerms(tx: Tx, account: string): Promise<{ account: bigint; terms: bigint }> {
@@ -20,4 +61,14 @@ export async function isClosed(tx: Tx, account: string): Promise<boolean> {
     [account],
   );
   return row?.closed === true;
+}
+
+export async function writeVersions(tx: Tx, versions: ReadonlyMap<string, bigint>): Promise<void> {
+  if (versions.size === 0) return;
+  await tx.execute(
+    `UPDATE accounts SET version = changed.version
+       FROM unnest($1::text[], $2::bigint[]) AS changed (account, version) WHERE accounts.account = changed.account`,
+    [texts([...versions.keys()]), int8s([...versions.values()])],
+    { name: 'write_versions' },
+  );
 }

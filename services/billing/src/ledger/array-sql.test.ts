@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { onPool } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
-import { arrayLiteral } from './array-literal.js';
 import { bools, byteas, hashes, int2s, int8s, texts, timestamps, uuids } from './array-sql.js';
+import { arrayLiteral } from './sql.js';
 
 let world: LedgerWorld;
 let ledger: TestDatabase;

@@ -1,7 +1,33 @@
 import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
 import { AUDIT_CHECKS, type AuditCheck } from './audit-sql.js';
-import { makeChainReader } from './chain-reader.js';
-import type { ChainHead, Difference, LedgerReader } from './ledger-ports.js';
+import type { ChainHead, ChainSource } from './chain-rules.js';
+import { makeChainReader } from './chain-store.js';
+
+/** Two records of one thing that do not agree. */
+export interface Difference {
+  /** What was compared. */
+  readonly check: string;
+  /** Which of them: an id, an account with the name of a row, … */
+  readonly subject: string;
+  readonly expected: string;
+  readonly found: string;
+}
+
+/** A ledger as it was in one moment. */
+export interface LedgerSnapshot {
+  readonly chain: ChainSource;
+  /** Every difference between its tables, one check after the other; `begin` hears of each check. */
+  differences(begin: (check: string) => void): AsyncIterable<Difference>;
+  /** Where the chains ended so many blocks ago; a shorter chain is left out. */
+  headsBefore(blocks: number): Promise<readonly ChainHead[]>;
+  /** Events that are set aside and that no replay has resolved. */
+  setAside(): Promise<number>;
+}
+
+export interface LedgerReader {
+  /** All of `work` sees the ledger of one moment; it must not write. */
+  snapshot<T>(work: (ledger: LedgerSnapshot) => Promise<T>): Promise<T>;
+}
 
 /** Differences read at once. */
 const ROWS_MAX = 500;

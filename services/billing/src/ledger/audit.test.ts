@@ -15,7 +15,7 @@ import { makeSettleStore } from '../usage/settle-store.js';
 import { decideWalletEntry } from '../wallets/rules.js';
 import { makeWalletStore } from '../wallets/store.js';
 import { makeLedgerReader } from './audit-store.js';
-import type { ChainHead } from './ledger-ports.js';
+import type { ChainHead } from './chain-rules.js';
 import { makeMonths } from './months.js';
 import { verifyChain } from './verify-chain.js';
 import { lookAtLedger } from './watch.js';

@@ -1,4 +1,4 @@
-import type { Difference, LedgerSnapshot } from './ledger-ports.js';
+import type { Difference, LedgerSnapshot } from './audit-store.js';
 import { type ChainSums, verifyChain } from './verify-chain.js';
 
 export interface AuditSums extends ChainSums {

@@ -34,3 +34,27 @@ function quoted(text: string): string {
 function orNull(text: string | null): string {
   return text === null ? 'null' : quoted(text);
 }
+
+/** What one database transaction appended to a chain. */
+export interface ChainBlock {
+  readonly chain: number;
+  readonly number: bigint;
+  /** Id and link (hexadecimal) of each ledger transaction, in the order of the chain. */
+  readonly members: readonly { readonly id: string; readonly link: string }[];
+  /** By id, those of the members that are in the ledger, and perhaps others. */
+  readonly transactions: ReadonlyMap<string, ChainedTransaction>;
+}
+
+/** Where a chain ends: `number` blocks, the last of which ends with `link` (hexadecimal). */
+export interface ChainHead {
+  readonly chain: number;
+  readonly number: bigint;
+  readonly link: string;
+}
+
+/** The chains of one ledger, as they were in one moment: of a database, or of an export. */
+export interface ChainSource {
+  /** By chain and number, from the first block or the ones after `after`; nothing is held but a few blocks. */
+  blocks(after?: readonly ChainHead[]): AsyncIterable<ChainBlock>;
+  heads(): Promise<readonly ChainHead[]>;
+}

@@ -1,5 +1,58 @@
-import { onPool, type Pool } from '@gateway/postgres';
-import type { AuditStore } from '../operator-ports.js';
+import { onPool, type Pool, type Tx } from '@gateway/postgres';
+
+/** Who changed what. Before and after are views, without secrets; null: it was not there, or is no more. */
+export interface Change {
+  /** `operator:<name>`, or what else asked. */
+  readonly actor: string;
+  readonly action:
+    | 'add_wallet_entry'
+    | 'put_limits'
+    | 'put_plan'
+    | 'delete_plan'
+    | 'put_subscription'
+    | 'delete_subscription'
+    | 'renew_subscription'
+    | 'close_account'
+    | 'put_webhook'
+    | 'delete_webhook'
+    | 'rotate_webhook_secret';
+  readonly account: string | null;
+  readonly objectId: string;
+  readonly before: object | null;
+  readonly after: object | null;
+}
+
+export interface WrittenChange extends Omit<Change, 'action'> {
+  readonly number: bigint;
+  readonly at: Date;
+  readonly action: string;
+}
+
+export interface ChangesQuery {
+  readonly account: string | null;
+  readonly objectId: string | null;
+  /** Only numbers below it. */
+  readonly before: bigint | null;
+  readonly limit: number;
+}
+
+export interface AuditStore {
+  /** Newest first. */
+  changes(query: ChangesQuery): Promise<WrittenChange[]>;
+}
+
+/** Writes who changed what, in the transaction of the change itself. */
+export async function insertChange(tx: Tx, { actor, action, account, objectId, before, after }: Change): Promise<void> {
+  await tx.execute(
+    'INSERT INTO changes (actor, action, account, object_id, before, after) VALUES ($1, $2, $3, $4, $5, $6)',
+    [actor, action, account, objectId, jsonOrNull(before), jsonOrNull(after)],
+    { name: 'insert_change' },
+  );
+}
+
+function jsonOrNull(view: object | null): string | null {
+  return view === null ? null : JSON.stringify(view);
+}
 
 interface ChangeRow {
   id: bigint;

@@ -1,5 +1,4 @@
 import { monthEnd, monthOf } from '@gateway/metering';
-import type { SettleStore } from '../ports.js';
 
 /** Months made ahead, the current one included. */
 const MONTHS_AHEAD = 3;
@@ -14,7 +13,7 @@ export interface Months {
   makeAhead(now: number): Promise<void>;
 }
 
-export function makeMonths(store: Pick<SettleStore, 'ensureMonth'>): Months {
+export function makeMonths(store: { ensureMonth(month: string): Promise<boolean> }): Months {
   const known = new Set<string>();
 
   const has = async (month: string): Promise<boolean> => {

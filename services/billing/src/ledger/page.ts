@@ -1,6 +1,7 @@
 import { UUID_PATTERN } from '@gateway/contracts/ids';
 import { objectId } from '@gateway/contracts/messages';
-import { type ManagementRefusal, refuseCursor } from '@gateway/contracts/operator';
+import { type ManagementRefusal, refuse, refuseCursor } from '@gateway/contracts/operator';
+import { monthEnd, monthStart } from '@gateway/metering';
 
 export interface Page<T> {
   readonly items: T[];
@@ -65,4 +66,20 @@ function readCursor<T>(cursor: string | null, read: (name: string) => T | null):
   if (cursor === null) return { after: null };
   const after = cursor.startsWith(CURSOR_PREFIX) ? read(cursor.slice(CURSOR_PREFIX.length)) : null;
   return after === null ? refuseCursor() : { after };
+}
+
+/** The bounds of a calendar month (UTC) in epoch milliseconds, [from, to). */
+export interface MonthBounds {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A month before 1970 is refused. */
+export function readMonth(month: string): MonthBounds | ManagementRefusal {
+  try {
+    return { from: monthStart(month), to: monthEnd(month) };
+  } catch (error) {
+    if (error instanceof RangeError) return refuse('invalid_request', 'the ledger does not reach so far', 'month');
+    throw error;
+  }
 }

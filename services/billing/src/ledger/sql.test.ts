@@ -4,9 +4,9 @@ import { inTransaction, type Pool } from '@gateway/postgres';
 import { silentLog, type TestDatabase } from '@gateway/testkit';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { makeLoadStore } from '../accounts/load-store.js';
-import { createPipelinedPool } from '../usage/pipelined-pool.js';
+import { readRecords } from '../records/store.js';
+import { createPipelinedPool } from '../usage/pipeline-store.js';
 import { spanOf } from './sql.js';
-import { readRecords } from './store.js';
 
 const MONTHS = ['2026-09', '2026-10', '2026-11', '2026-12', '2027-01'];
 const NOW = Date.UTC(2026, 10, 15);

@@ -1,4 +1,39 @@
-import type { PageQuery } from '../ports.js';
+/** What a column of a batch holds. Texts may be anything; a null is the database's null. */
+export type ArrayItem = string | number | bigint | boolean | null;
+
+const PLAIN_TEXT = /^[^"\\]*$/;
+
+/**
+ * A one-dimensional PostgreSQL array as text, for `unnest`. The driver's own conversion takes several times as long, and
+ * batches consist of little else.
+ */
+export function arrayLiteral(items: readonly ArrayItem[]): string {
+  return `{${items.map(itemText).join(',')}}`;
+}
+
+function itemText(item: ArrayItem): string | number | bigint | boolean {
+  if (item === null) return 'NULL';
+  if (typeof item !== 'string') return item;
+  return PLAIN_TEXT.test(item) ? `"${item}"` : `"${item.replace(/[\\"]/g, '\\$&')}"`;
+}
+
+export const HOUR_MS = 3_600_000;
+
+/** SQL for the time that a parameter of epoch milliseconds stands for. */
+export function timeOf(parameter: string): string {
+  return `timestamptz 'epoch' + ${parameter}::bigint * interval '1 millisecond'`;
+}
+
+/** Page of a list by ids. */
+export interface PageQuery {
+  readonly account: string | null;
+  /** Bounds on the time inside the id, epoch milliseconds: [from, to). */
+  readonly from: number | null;
+  readonly to: number | null;
+  /** Only ids below it. */
+  readonly before: string | null;
+  readonly limit: number;
+}
 
 /** The bounds on ids that a query's times and cursor give; `$1` from, `$2` to (epoch milliseconds), `$3` before. */
 export const WITHIN = `id >= uuid_floor(coalesce($1::bigint, 0))
@@ -27,4 +62,12 @@ export const ID_TIME_MS_MAX = 2 ** 48 - 1;
 export function boundsOf({ from, to, before, limit }: PageQuery): unknown[] {
   const within = (ms: number | null): number | null => ms && Math.min(ms, ID_TIME_MS_MAX);
   return [within(from), within(to), before, limit];
+}
+
+/** A place in a list that is read newest first. */
+export interface NumberedQuery {
+  readonly account: string;
+  /** Only numbers below it. */
+  readonly before: bigint | null;
+  readonly limit: number;
 }

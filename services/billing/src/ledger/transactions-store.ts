@@ -1,38 +1,25 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
-import { WALLET_ROW } from '@gateway/metering';
 import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
-import type { PostedTransaction, ShowStore } from '../ports.js';
-import { RECORD_SELECTION, recordFromRow, type RecordRow } from '../records/record-sql.js';
-import { findRecords } from '../records/store.js';
-import { readLimits, readSubscription } from '../subscriptions/subscription-rows.js';
-import type { LedgerEntry, LedgerKind } from './rules.js';
-import { boundsOf, WITHIN } from './sql.js';
+import type { LedgerEntry, LedgerKind, LedgerTransaction } from './rules.js';
+import { boundsOf, type PageQuery, WITHIN } from './sql.js';
+
+export type PostedTransaction = LedgerTransaction & {
+  readonly postedAt: Date;
+  /** Of money that was added or taken by hand. */
+  readonly reference?: string;
+  readonly reason?: string;
+};
 
 const SNAPSHOT = { isolation: 'repeatable read', readOnly: true } as const;
 
-export function makeShowStore(pool: Pool): ShowStore {
+export type TransactionStore = ReturnType<typeof createTransactionStore>;
+
+/** Ledger transactions as people look at them; each answer is of one moment. */
+export function createTransactionStore(pool: Pool) {
   const inSnapshot = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => inTransaction(pool, work, SNAPSHOT);
   return {
-    funding: (account, now) =>
-      inSnapshot(async (tx) => ({
-        walletNanoUsd: await readWallet(tx, account),
-        subscription: await readSubscription(tx, account, now),
-        limits: await readLimits(tx, account),
-      })),
-    record: (requestId) =>
-      inSnapshot(async (tx) => {
-        const row = await tx.one<RecordRow>(`SELECT ${RECORD_SELECTION} FROM usage_records WHERE id = $1`, [requestId]);
-        if (row === null) return null;
-        // A charge and its correction carry the time of the id that they belong to.
-        const heads = await tx.query<HeadRow>(
-          `SELECT ${HEAD} FROM ledger_transactions WHERE account = $1 AND id >= uuid_floor($2) AND id < uuid_floor($2 + 1)
-              AND request_id = $3 ORDER BY posted_at, id`,
-          [row.account, timeOfUuidV7(requestId), requestId],
-        );
-        return { record: recordFromRow(row), transactions: await withEntries(tx, heads) };
-      }),
-    records: (query) => inSnapshot((tx) => findRecords(tx, query)),
-    transactions: (query) =>
+    /** The transactions of an account, newest first. */
+    transactions: (query: PageQuery & { readonly account: string; readonly withoutCalls: boolean }) =>
       inSnapshot(async (tx) => {
         const heads = await tx.query<HeadRow>(
           `SELECT ${HEAD} FROM ledger_transactions WHERE ${WITHIN} AND account = $5 AND (NOT $6 OR request_id IS NULL)
@@ -41,12 +28,23 @@ export function makeShowStore(pool: Pool): ShowStore {
         );
         return withReasons(tx, await withEntries(tx, heads));
       }),
-    transaction: (id) =>
+    /** Null: no transaction has the id. */
+    transaction: (id: string) =>
       inSnapshot(async (tx) => {
         const heads = await tx.query<HeadRow>(`SELECT ${HEAD} FROM ledger_transactions WHERE id = $1`, [id]);
         return (await withEntries(tx, heads))[0] ?? null;
       }),
   };
+}
+
+/** Reads the charge of a call and its correction, which carry the time of the id that they belong to. */
+export async function readTransactionsOfCall(tx: Tx, account: string, requestId: string): Promise<PostedTransaction[]> {
+  const heads = await tx.query<HeadRow>(
+    `SELECT ${HEAD} FROM ledger_transactions WHERE account = $1 AND id >= uuid_floor($2) AND id < uuid_floor($2 + 1)
+        AND request_id = $3 ORDER BY posted_at, id`,
+    [account, timeOfUuidV7(requestId), requestId],
+  );
+  return withEntries(tx, heads);
 }
 
 /** What was written down with money that was added or taken. */
@@ -76,14 +74,6 @@ interface EntryRow {
   transaction_id: string;
   ledger_account: string;
   amount_nano_usd: bigint;
-}
-
-async function readWallet(tx: Tx, account: string): Promise<bigint | null> {
-  const row = await tx.one<{ value: bigint }>('SELECT value FROM standing_rows WHERE account = $1 AND name = $2', [
-    account,
-    WALLET_ROW,
-  ]);
-  return row?.value ?? null;
 }
 
 async function withEntries(tx: Tx, heads: readonly HeadRow[]): Promise<PostedTransaction[]> {

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import { chainText } from './chain-rules.js';
-import type { ChainBlock, ChainHead, ChainSource } from './ledger-ports.js';
+import { type ChainBlock, type ChainHead, type ChainSource, chainText } from './chain-rules.js';
 
 /** A place at which a chain is not what its links say. */
 export interface BrokenLink {

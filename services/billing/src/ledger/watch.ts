@@ -1,5 +1,5 @@
 import { gauge } from '@gateway/service-kit';
-import type { LedgerReader, LedgerSnapshot } from './ledger-ports.js';
+import type { LedgerReader, LedgerSnapshot } from './audit-store.js';
 import type { LedgerTransaction } from './rules.js';
 import { verifyChain } from './verify-chain.js';
 

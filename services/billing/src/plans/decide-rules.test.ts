@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { isRefusal, planSpec } from '@gateway/contracts/operator';
-import type { PlanSpec } from '../subscriptions/terms-rules.js';
 import { CHANGES_BYTES_MAX, decidePlans, type KnownPlan } from './decide-rules.js';
-import { planFromWire, toPlanView } from './rules.js';
+import { planFromWire, type PlanSpec, toPlanView } from './rules.js';
 
 const MADE = new Date('2026-11-01T00:00:00Z');
 const NOW = new Date('2026-11-20T00:00:00Z');

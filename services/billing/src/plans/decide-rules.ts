@@ -1,6 +1,5 @@
 import { type ManagementRefusal, refuse } from '@gateway/contracts/operator';
-import type { PlanSpec } from '../subscriptions/terms-rules.js';
-import { isSamePlan, type PlanVersion, toPlanView } from './rules.js';
+import { isSamePlan, type PlanSpec, type PlanVersion, toPlanView } from './rules.js';
 
 export interface PlanPut {
   readonly id: string;

@@ -1,7 +1,20 @@
+import { formatUsd, type NanoUsd, parseUsd, type WindowType, type WindowUnit } from '@gateway/metering';
 import { isDeepStrictEqual } from 'node:util';
 import type { PlanView, PlanSpec as WirePlanSpec } from '@gateway/contracts/operator';
-import { formatUsd, parseUsd, type WindowType, type WindowUnit } from '@gateway/metering';
-import type { PlanSpec } from '../subscriptions/terms-rules.js';
+
+/** What a version of a plan grants; immutable once written. Limits in the unit beside them. */
+export interface PlanSpec {
+  readonly name: string;
+  readonly tier: string;
+  /** Null: every model. */
+  readonly models: readonly string[] | null;
+  readonly requestsPerMinute: number;
+  readonly concurrency: number;
+  readonly windows: readonly { type: WindowType; unit: WindowUnit; limit: bigint; label: string }[];
+  readonly allotments: readonly { model: string; unit: WindowUnit; limit: bigint }[];
+  readonly defaultKeyCapNanoUsd: NanoUsd | null;
+  readonly activeKeysMax: number;
+}
 
 /** A version of a plan, as it is stored for ever. */
 export interface PlanVersion {

@@ -1,12 +1,26 @@
 import type { ManagementRefusal } from '@gateway/contracts/operator';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
-import { insertChange } from '../ledger/change-rows.js';
-import type { PlansRequest, PlanStore } from '../operator-ports.js';
-import { timeOf } from '../subscriptions/periods-store.js';
-import { enqueueRefresh } from '../subscriptions/renewals-store.js';
-import { decidePlans, type KnownPlan, type PlanChange } from './decide-rules.js';
-import { planFromStored, planToStored, type StoredPlan } from './plan-rows.js';
-import { type PlanVersion, toPlanView } from './rules.js';
+import type { WindowType, WindowUnit } from '@gateway/metering';
+import { insertChange } from '../ledger/changes-store.js';
+import { timeOf } from '../ledger/sql.js';
+import { decidePlans, type KnownPlan, type PlanChange, type PlansWish } from './decide-rules.js';
+import { type PlanSpec, type PlanVersion, toPlanView } from './rules.js';
+
+export interface PlansRequest extends PlansWish {
+  readonly actor: string;
+  /** Which periods have ended, epoch milliseconds. */
+  readonly now: number;
+  /** Does the same and takes it back. */
+  readonly dryRun: boolean;
+}
+
+export interface PlanStore {
+  plan(id: string): Promise<PlanVersion | null>;
+  /** By id, after the one named. */
+  plans(after: string | null, limit: number): Promise<PlanVersion[]>;
+  /** One database transaction: lock all plans, decide, write versions and audit, commit; all of it or, refused, nothing. */
+  changePlans(request: PlansRequest): Promise<PlanChange[] | ManagementRefusal>;
+}
 
 export function makePlanStore(pool: Pool): PlanStore {
   const queries = onPool(pool);
@@ -115,4 +129,51 @@ async function writePlan(tx: Tx, { id, change, before, after }: PlanChange, acto
 
 function versionFromRow({ id, current_version, spec, created_at }: PlanRow): PlanVersion {
   return { id, version: current_version, plan: planFromStored(spec), createdAt: created_at };
+}
+
+/** A plan version as jsonb: limits are safe integers, so JSON numbers hold them exactly. */
+export interface StoredPlan extends Omit<PlanSpec, 'windows' | 'allotments' | 'defaultKeyCapNanoUsd'> {
+  readonly windows: readonly { type: WindowType; unit: WindowUnit; limit: number; label: string }[];
+  readonly allotments: readonly { model: string; unit: WindowUnit; limit: number }[];
+  readonly defaultKeyCapNanoUsd: number | null;
+}
+
+export function planFromStored(spec: StoredPlan): PlanSpec {
+  return {
+    ...spec,
+    windows: spec.windows.map((window) => ({ ...window, limit: BigInt(window.limit) })),
+    allotments: spec.allotments.map((allotment) => ({ ...allotment, limit: BigInt(allotment.limit) })),
+    defaultKeyCapNanoUsd: spec.defaultKeyCapNanoUsd === null ? null : BigInt(spec.defaultKeyCapNanoUsd),
+  };
+}
+
+export function planToStored(plan: PlanSpec): StoredPlan {
+  return {
+    ...plan,
+    windows: plan.windows.map((window) => ({ ...window, limit: Number(window.limit) })),
+    allotments: plan.allotments.map((allotment) => ({ ...allotment, limit: Number(allotment.limit) })),
+    defaultKeyCapNanoUsd: plan.defaultKeyCapNanoUsd === null ? null : Number(plan.defaultKeyCapNanoUsd),
+  };
+}
+
+/**
+ * The version that new periods get, kept from changes until the end of the transaction: a plan cannot be deleted while a period
+ * is put on it. Null: there is no such plan.
+ */
+export async function currentVersion(tx: Tx, planId: string): Promise<number | null> {
+  const row = await tx.one<{ current_version: number }>(
+    'SELECT current_version FROM plans WHERE id = $1 AND deleted_at IS NULL FOR SHARE',
+    [planId],
+    { name: 'current_version' },
+  );
+  return row?.current_version ?? null;
+}
+
+/** In the transaction that gives a plan a new version: the periods to come on it are to be told anew. */
+export async function enqueueRefresh(tx: Tx, planId: string, now: number): Promise<void> {
+  await tx.execute(
+    `INSERT INTO plan_refreshes (plan_id, after_start, after_account) VALUES ($1, ${timeOf('$2')}, '')
+     ON CONFLICT (plan_id) DO UPDATE SET after_start = excluded.after_start, after_account = ''`,
+    [planId, now],
+  );
 }

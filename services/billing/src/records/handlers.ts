@@ -3,31 +3,36 @@ import {
   billingKeyMonths,
   billingRefusedCall,
   billingRefusedCalls,
+  billingUsageRecord,
+  billingUsageRecords,
   billingUsageSeries,
   callsRefused,
 } from '@gateway/contracts/messages';
-import type { RefusedStore, StandingValuesStore, UsageHoursStore } from './insight-ports.js';
-import { noteRefusedCalls } from './refused-calls.js';
-import { showKeyMonths } from './show-key-months.js';
-import { showRefusedCall, showRefusedCalls } from './show-refused-calls.js';
-import { showUsageSeries } from './show-series.js';
+import type { UsageHoursStore } from './hours-store.js';
+import { noteRefusedCalls, showRefusedCall, showRefusedCalls } from './refused-calls.js';
+import type { RefusedStore } from './refused-store.js';
+import { showKeyMonths, showUsageSeries } from './show-series.js';
+import { showUsageRecord, showUsageRecords } from './show-records.js';
+import type { RecordStore } from './store.js';
 
-export interface InsightDeps {
+export interface RecordDeps {
+  readonly records: RecordStore;
   readonly hours: UsageHoursStore;
-  readonly standing: StandingValuesStore;
   readonly refused: RefusedStore;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  readonly log: { warn(facts: object, text: string): void };
+  readonly log: { warn(fields: object, text: string): void };
 }
 
-/** Opens the doors of what dashboards draw. */
-export function serveInsights(
+/** Answers requests about usage records, hours of use and refused calls, and keeps the refused calls that it hears of. */
+export function serveRecords(
   bus: Pick<Bus, 'serve' | 'subscribe'>,
-  { hours, standing, refused, now, log }: InsightDeps,
+  { records, hours, refused, now, log }: RecordDeps,
 ): void {
+  bus.serve(billingUsageRecord, ({ requestId }) => showUsageRecord(records, requestId));
+  bus.serve(billingUsageRecords, (body) => showUsageRecords(records, body));
   bus.serve(billingUsageSeries, (body) => showUsageSeries(hours, body));
-  bus.serve(billingKeyMonths, (body) => showKeyMonths(standing, body));
+  bus.serve(billingKeyMonths, (body) => showKeyMonths(hours, body));
   bus.serve(billingRefusedCalls, (body) => showRefusedCalls(refused, body));
   bus.serve(billingRefusedCall, (body) => showRefusedCall(refused, body));
   bus.subscribe(callsRefused, (body) =>

@@ -8,10 +8,10 @@ import { faultsOf } from '../../test/audit.js';
 import { expired, holdFor, planHoldFor, seededRandom, settled, voided } from '../../test/events.js';
 import { ledgerVerbs, type LedgerVerbs } from '../../test/ledger-verbs.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
-import type { Movement } from '../operator-ports.js';
-import type { RecordsQuery } from '../ports.js';
-import { showKeyMonths } from './show-key-months.js';
-import { makeStandingValuesStore } from './standing-values.js';
+import type { Movement } from '../finance/movements-store.js';
+import { makeUsageHoursStore } from './hours-store.js';
+import { showKeyMonths } from './show-series.js';
+import type { RecordsQuery } from './store.js';
 
 /** What is read through the hours of use must be what the records and the entries themselves give. */
 const SEED = testSeed();
@@ -90,7 +90,7 @@ test(`records that are searched for are those that a look at all of them finds (
     };
     const expected = rows.filter((row) => isWanted(row, query)).slice(0, query.limit);
     found += expected.length;
-    const records = await verbs.show.records(query);
+    const records = await verbs.records.records(query);
     expect({ query, ids: records.map(({ id }) => id) }).toEqual({ query, ids: expected.map(({ id }) => id) });
   }
   expect(found).toBeGreaterThan(QUERIES);
@@ -153,7 +153,7 @@ test('a key was charged in a month what its cap counts; keys of others and unuse
     `SELECT key_id AS key, sum(charged_nano_usd)::text AS charged FROM usage_records
       WHERE account = 'a' AND month = '2026-10' AND charged_nano_usd > 0 GROUP BY 1 ORDER BY 1`,
   );
-  const store = makeStandingValuesStore(ledger.pool);
+  const store = makeUsageHoursStore(ledger.pool);
   const ask = async (account: string, keys: string[]) =>
     (await showKeyMonths(store, { account, month: '2026-10', keys })) as { rows: object[] };
   const shown = await ask('a', [...KEYS].sort());

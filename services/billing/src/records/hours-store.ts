@@ -1,11 +1,44 @@
+import type { AnswerOf, billingUsageSeries } from '@gateway/contracts/messages';
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { int8s, texts } from '../ledger/array-sql.js';
-import type { UsageRecord } from '../ledger/rules.js';
-import { ID_TIME_MS_MAX } from '../ledger/sql.js';
-import type { PlacedRow, SeriesQuery, UsageHoursStore } from './insight-ports.js';
+import { HOUR_MS, ID_TIME_MS_MAX } from '../ledger/sql.js';
+import type { UsageRecord } from './rules.js';
 
-export const HOUR_MS = 3_600_000;
+export type SeriesRow = Extract<AnswerOf<typeof billingUsageSeries>, { rows: unknown }>['rows'][number];
+
+/** What a series sums. Times are epoch milliseconds, whole hours: [from, to). */
+export interface SeriesQuery {
+  readonly account: string;
+  readonly from: number;
+  readonly to: number;
+  /** Length of one point: an hour or a day. */
+  readonly stepMs: number;
+  readonly groupBy: 'none' | 'model' | 'key' | 'member';
+  readonly key: string | null;
+  readonly model: string | null;
+  readonly member: string | null;
+  /** Groups with rows of their own: those that were charged most. */
+  readonly groupsMax: number;
+}
+
+/** A row of a series with its group's place, 1 for the one that was charged most; those beyond `groupsMax` are one. */
+export type PlacedRow = SeriesRow & { readonly place: number };
+
+/** Calls that were not billed, by outcome. */
+export interface UnbilledCalls {
+  readonly voided: number;
+  readonly expired: number;
+}
+
+export interface UsageHoursStore {
+  /** The balances of an account that have such names. */
+  balances(account: string, names: readonly string[]): Promise<{ name: string; value: bigint }[]>;
+  /** Of the calls that a series of this query leaves out. */
+  unbilled(query: SeriesQuery): Promise<UnbilledCalls>;
+  /** In the order of their starts, within one of their charges, the largest first. */
+  series(query: SeriesQuery): Promise<PlacedRow[]>;
+}
 
 /** What the settled calls of one hour with the same key, member and model come to. */
 interface HourSums {
@@ -129,6 +162,11 @@ export function makeUsageHoursStore(pool: Pool): UsageHoursStore {
           return rows.map((row) => toPlacedRow(row, query));
         },
         { readOnly: true },
+      ),
+    balances: (account, names) =>
+      onPool(pool).query<{ name: string; value: bigint }>(
+        'SELECT name, value FROM standing_rows WHERE account = $1 AND name = ANY ($2::text[])',
+        [account, names],
       ),
     async unbilled({ account, from, to, key, model, member }) {
       const rows = await onPool(pool).query<{ outcome: string; calls: bigint }>(UNBILLED_SQL, [

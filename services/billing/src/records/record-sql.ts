@@ -1,6 +1,6 @@
 import type { TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
 import { bools, hashes, int2s, int8s, texts, timestamps, uuids } from '../ledger/array-sql.js';
-import type { AttemptOutcome, UsageRecord } from '../ledger/rules.js';
+import type { AttemptOutcome, UsageRecord } from './rules.js';
 
 /** One column of `usage_records`: how it is written from a record. */
 interface Column {

@@ -1,5 +1,14 @@
-import { type callsRefused, type ReceivedOf, REFUSED_KEPT_MS } from '@gateway/contracts/messages';
-import type { RefusedStore } from './insight-ports.js';
+import {
+  type AnswerBodyOf,
+  type billingRefusedCall,
+  type billingRefusedCalls,
+  type callsRefused,
+  type ReceivedOf,
+  REFUSED_KEPT_MS,
+  REFUSED_SHOWN_MAX,
+} from '@gateway/contracts/messages';
+import { refuse } from '@gateway/contracts/operator';
+import type { RefusedCalls, RefusedStore } from './refused-store.js';
 
 const MINUTE_MS = 60_000;
 /** A replica's clock may be ahead of ours. */
@@ -14,4 +23,32 @@ export async function noteRefusedCalls(
   if (minute < now - REFUSED_KEPT_MS || minute > now + AHEAD_MS) return;
   const start = minute - (minute % MINUTE_MS);
   await store.add(rows.map(({ key, ...row }) => ({ ...row, key: key ?? null, minute: start })));
+}
+
+const DAY_MS = 86_400_000;
+
+/** The refused calls of an account, newest first. */
+export async function showRefusedCalls(
+  store: Pick<RefusedStore, 'list'>,
+  { account, from, to, key }: ReceivedOf<typeof billingRefusedCalls>,
+): Promise<AnswerBodyOf<typeof billingRefusedCalls>> {
+  if (to <= from) return refuse('invalid_request', 'the time ends before it begins', 'to');
+  if (to - from > REFUSED_KEPT_MS)
+    return refuse('invalid_request', `refused calls are kept for ${REFUSED_KEPT_MS / DAY_MS} days`, 'from');
+  const { rows, totals } = await store.list({ account, from, to, key: key ?? null, limit: REFUSED_SHOWN_MAX + 1 });
+  return { rows: rows.slice(0, REFUSED_SHOWN_MAX).map(toView), more: rows.length > REFUSED_SHOWN_MAX, totals };
+}
+
+/** Where the refused call of an id was counted. */
+export async function showRefusedCall(
+  store: Pick<RefusedStore, 'find'>,
+  { requestId }: ReceivedOf<typeof billingRefusedCall>,
+): Promise<AnswerBodyOf<typeof billingRefusedCall>> {
+  const found = await store.find(requestId);
+  if (found === null) return refuse('not_found', 'no refused call that is kept has this id');
+  return { account: found.account, row: toView(found) };
+}
+
+function toView({ minute, code, key, count, lastIds }: RefusedCalls) {
+  return { minute, code, key, count, lastIds: [...lastIds] };
 }

@@ -1,7 +1,39 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { REFUSED_IDS_MAX } from '@gateway/contracts/messages';
 import { onPool, type Pool } from '@gateway/postgres';
-import type { RefusedCalls, RefusedStore } from './insight-ports.js';
+
+/** Refused calls of one account, code and key in one minute. */
+export interface RefusedCalls {
+  readonly account: string;
+  /** Start of the minute, epoch milliseconds. */
+  readonly minute: number;
+  readonly code: string;
+  /** Null: of no key that is known. */
+  readonly key: string | null;
+  readonly count: number;
+  /** The newest last. */
+  readonly lastIds: readonly string[];
+}
+
+export interface RefusedQuery {
+  readonly account: string;
+  /** [from, to), epoch milliseconds. */
+  readonly from: number;
+  readonly to: number;
+  readonly key: string | null;
+  readonly limit: number;
+}
+
+export interface RefusedStore {
+  /** Adds to what is kept of the same account, minute, code and key. */
+  add(refused: readonly RefusedCalls[]): Promise<void>;
+  /** Newest first, with the sums of all that lies within the bounds. */
+  list(query: RefusedQuery): Promise<{ rows: RefusedCalls[]; totals: { code: string; count: number }[] }>;
+  /** Null: no minute that is kept names the id. */
+  find(requestId: string): Promise<RefusedCalls | null>;
+  /** Deletes what lies before, epoch milliseconds; some at a time, all of it by and by. */
+  forget(before: number): Promise<void>;
+}
 
 /** Rows deleted in one statement. */
 const FORGET_MAX = 10_000;

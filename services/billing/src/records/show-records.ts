@@ -1,12 +1,14 @@
 import type { AnswerBodyOf, billingUsageRecord, billingUsageRecords, ReceivedOf } from '@gateway/contracts/messages';
-import { isRefusal, refuse } from '@gateway/contracts/operator';
+import { isRefusal, refuse, type UsageRecordView } from '@gateway/contracts/operator';
+import { formatUsd } from '@gateway/metering';
+import { toTransactionView } from '../ledger/handlers.js';
 import { pageOf, readUuidCursor } from '../ledger/page.js';
-import type { ShowStore } from '../ports.js';
-import { toRecordView, toTransactionView } from './views.js';
+import type { UsageRecord } from './rules.js';
+import type { RecordStore } from './store.js';
 
 /** One usage record with the ledger transactions that it made. */
 export async function showUsageRecord(
-  store: Pick<ShowStore, 'record'>,
+  store: Pick<RecordStore, 'record'>,
   requestId: string,
 ): Promise<AnswerBodyOf<typeof billingUsageRecord>> {
   const found = await store.record(requestId);
@@ -16,7 +18,7 @@ export async function showUsageRecord(
 
 /** Usage records by the time of their admission, newest first. */
 export async function showUsageRecords(
-  store: Pick<ShowStore, 'records'>,
+  store: Pick<RecordStore, 'records'>,
   body: ReceivedOf<typeof billingUsageRecords>,
 ): Promise<AnswerBodyOf<typeof billingUsageRecords>> {
   const { account, from, to, key, member, model, outcome, requestId, cursor, limit } = body;
@@ -36,4 +38,43 @@ export async function showUsageRecords(
   });
   const { items, nextCursor } = pageOf(records, limit, { nameOf: ({ id }) => id, viewOf: toRecordView });
   return { records: items, nextCursor };
+}
+
+/** A usage record as operators see it. Both kinds of cache write are one figure there. */
+export function toRecordView(record: UsageRecord): UsageRecordView {
+  const { usage } = record;
+  return {
+    requestId: record.id,
+    accountId: record.account,
+    keyId: record.key,
+    memberId: record.member,
+    modelId: record.model,
+    sourceId: record.source,
+    endpoint: record.endpoint,
+    streamed: record.streamed,
+    outcome: record.outcome,
+    evidence: record.evidence,
+    tokens:
+      usage === null
+        ? null
+        : {
+            input: usage.input,
+            cachedInput: usage.cachedInput,
+            cacheWrite: usage.cacheWrite + usage.cacheWrite1h,
+            output: usage.output,
+          },
+    priceVersion: record.priceVersion,
+    chargedUsd: formatUsd(record.chargedNanoUsd),
+    planUsd: formatUsd(record.planNanoUsd),
+    walletUsd: formatUsd(record.walletNanoUsd),
+    costUsd: record.costNanoUsd === null ? null : formatUsd(record.costNanoUsd),
+    attempts: record.attempts.map(({ source, outcome, status, possiblyPaid }) => ({
+      sourceId: source,
+      outcome,
+      status,
+      possiblyPaid,
+    })),
+    startedAt: new Date(record.startedAt).toISOString(),
+    endedAt: new Date(record.endedAt).toISOString(),
+  };
 }

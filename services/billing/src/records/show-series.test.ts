@@ -18,7 +18,7 @@ import { accepted } from '../../test/accepted.js';
 import { faultsOf } from '../../test/audit.js';
 import { expired, holdFor, planHoldFor, settled, voided } from '../../test/events.js';
 import { HOUR, OperatorWorld } from '../../test/operator-world.js';
-import type { PlacedRow } from './insight-ports.js';
+import type { PlacedRow } from './hours-store.js';
 import { makeRefusedStore } from './refused-store.js';
 import { fitRows } from './show-series.js';
 

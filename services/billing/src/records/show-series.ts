@@ -1,5 +1,6 @@
 import {
   type AnswerBodyOf,
+  type billingKeyMonths,
   type billingUsageSeries,
   OTHER_GROUP,
   type ReceivedOf,
@@ -9,7 +10,8 @@ import {
   SERIES_ROWS_MAX,
 } from '@gateway/contracts/messages';
 import { refuse } from '@gateway/contracts/operator';
-import type { PlacedRow, SeriesRow, UsageHoursStore } from './insight-ports.js';
+import { keyMonthRow } from '@gateway/metering';
+import type { PlacedRow, SeriesRow, UsageHoursStore } from './hours-store.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -20,7 +22,7 @@ const ROW_BYTES = 220;
 
 /** What an account's settled calls used, as rows for a chart, and how many others there were. */
 export async function showUsageSeries(
-  store: UsageHoursStore,
+  store: Pick<UsageHoursStore, 'series' | 'unbilled'>,
   { account, from, to, by, groupBy, key, model, member }: ReceivedOf<typeof billingUsageSeries>,
 ): Promise<AnswerBodyOf<typeof billingUsageSeries>> {
   const longest = by === 'hour' ? SERIES_HOURLY_MS_MAX : SERIES_MS_MAX;
@@ -117,4 +119,18 @@ function add(sum: Mutable<SeriesRow>, row: SeriesRow): void {
 
 function withoutPlace({ place: _place, ...row }: PlacedRow): SeriesRow {
   return row;
+}
+
+/** What keys were charged for in a month: the standing rows that their caps are held against. */
+export async function showKeyMonths(
+  store: Pick<UsageHoursStore, 'balances'>,
+  { account, month, keys }: ReceivedOf<typeof billingKeyMonths>,
+): Promise<AnswerBodyOf<typeof billingKeyMonths>> {
+  const keyOf = new Map(keys.map((key) => [keyMonthRow(key, month), key]));
+  const values = await store.balances(account, [...keyOf.keys()]);
+  const rows = values.flatMap(({ name, value }) => {
+    const key = keyOf.get(name);
+    return key === undefined ? [] : [{ key, chargedNanoUsd: Number(value) }];
+  });
+  return { rows };
 }

@@ -1,16 +1,47 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
-import type { Tx } from '@gateway/postgres';
-import type { UsageRecord } from '../ledger/rules.js';
-import { boundsOf, WITHIN } from '../ledger/sql.js';
-import type { RecordsQuery } from '../ports.js';
-import { HOUR_MS } from './hours-store.js';
-import { RECORD_SELECTION, recordFromRow, type RecordRow } from './record-sql.js';
+import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
+import { uuids } from '../ledger/array-sql.js';
+import { boundsOf, HOUR_MS, type PageQuery, spanOf, WITHIN } from '../ledger/sql.js';
+import { attemptsJson, RECORD_COLUMNS, RECORD_SELECTION, recordFromRow, type RecordRow } from './record-sql.js';
+import type { UsageRecord } from './rules.js';
+import { readTransactionsOfCall } from '../ledger/transactions-store.js';
+
+/** Null: whatever it is. */
+export interface RecordsQuery extends PageQuery {
+  readonly key: string | null;
+  readonly member: string | null;
+  readonly model: string | null;
+  readonly outcome: UsageRecord['outcome'] | null;
+  readonly requestId: string | null;
+}
+
+export type RecordStore = ReturnType<typeof createRecordStore>;
+
+/** Usage records as people look at them; each answer is of one moment. */
+export function createRecordStore(pool: Pool) {
+  const inSnapshot = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+    inTransaction(pool, work, { isolation: 'repeatable read', readOnly: true });
+  return {
+    /** A record with the ledger transactions that it made; null: no record has the id. */
+    record: (requestId: string) =>
+      inSnapshot(async (tx) => {
+        const row = await tx.one<RecordRow>(`SELECT ${RECORD_SELECTION} FROM usage_records WHERE id = $1`, [requestId]);
+        if (row === null) return null;
+        return {
+          record: recordFromRow(row),
+          transactions: await readTransactionsOfCall(tx, row.account, requestId),
+        };
+      }),
+    /** Newest first. */
+    records: (query: RecordsQuery) => inSnapshot((tx) => findRecords(tx, query)),
+  };
+}
 
 /**
  * Records newest first. What is asked of one account by key, member or model is looked for where the sums of its hours say
  * that there are such calls, and among the calls that are not settled: so a search that finds nothing reads no record.
  */
-export async function findRecords(tx: Tx, query: RecordsQuery): Promise<UsageRecord[]> {
+async function findRecords(tx: Tx, query: RecordsQuery): Promise<UsageRecord[]> {
   const { account, key, member, model, outcome, requestId, limit } = query;
   const rare = key !== null || member !== null || model !== null;
   if (account === null || requestId !== null || (!rare && outcome === null)) return readMatching(tx, query, '');
@@ -102,4 +133,41 @@ function filtersOf(
     return value === null ? [] : [`AND ${column} = $${values.push(value)}`];
   });
   return { conditions: conditions.join(' '), values };
+}
+
+export async function readRecords(tx: Tx, ids: readonly string[]): Promise<Map<string, UsageRecord>> {
+  if (ids.length === 0) return new Map();
+  const rows = await tx.query<RecordRow>(
+    `SELECT ${RECORD_SELECTION} FROM usage_records WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid AND id <= $3::uuid`,
+    [uuids(ids), ...spanOf(ids)],
+    { name: 'read_records' },
+  );
+  return new Map(rows.map((row) => [row.id, recordFromRow(row)]));
+}
+
+const NAMES = RECORD_COLUMNS.map(({ name }) => name).join(', ');
+const STORED = RECORD_COLUMNS.map(({ name, stored }) => stored?.(`item.${name}`) ?? `item.${name}`).join(', ');
+const ARRAYS = RECORD_COLUMNS.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ');
+const ITEMS = `ROWS FROM (unnest(${ARRAYS}), jsonb_array_elements($${RECORD_COLUMNS.length + 1}::jsonb))
+       AS item (${NAMES}, attempts)`;
+const INSERT_RECORDS = `INSERT INTO usage_records (${NAMES}, attempts) SELECT ${STORED}, item.attempts FROM ${ITEMS}`;
+const REPLACED = RECORD_COLUMNS.filter(({ name }) => name !== 'id')
+  .map(({ name, stored }) => `${name} = ${stored?.(`item.${name}`) ?? `item.${name}`}`)
+  .join(', ');
+const REPLACE_RECORDS = `UPDATE usage_records record SET ${REPLACED}, attempts = item.attempts, recorded_at = now()
+       FROM ${ITEMS} WHERE record.id = item.id`;
+
+export async function insertRecords(tx: Tx, records: readonly UsageRecord[]): Promise<void> {
+  if (records.length === 0) return;
+  await tx.execute(INSERT_RECORDS, recordValues(records), { name: 'insert_records' });
+}
+
+/** Records of a lower rank give way; the database refuses any other change. */
+export async function replaceRecords(tx: Tx, records: readonly UsageRecord[]): Promise<void> {
+  if (records.length === 0) return;
+  await tx.execute(REPLACE_RECORDS, recordValues(records), { name: 'replace_records' });
+}
+
+function recordValues(records: readonly UsageRecord[]): unknown[] {
+  return [...RECORD_COLUMNS.map(({ valuesOf }) => valuesOf(records)), attemptsJson(records)];
 }

@@ -1,11 +1,26 @@
 import { isDeepStrictEqual } from 'node:util';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { lockForTerms } from '../ledger/accounts-store.js';
-import { insertChange } from '../ledger/change-rows.js';
-import type { LimitsRequest, LimitsStore } from '../operator-ports.js';
-import { readLimits } from './subscription-rows.js';
-import { toLimitsView } from './terms-rules.js';
-import { termsChange, writeTerms } from './terms-store.js';
+import { insertChange } from '../ledger/changes-store.js';
+import { type LimitOverrides, toLimitsView } from './terms-rules.js';
+import { readLimits, termsChange, writeTerms } from './terms-store.js';
+
+export interface LimitsRequest {
+  readonly account: string;
+  readonly limits: LimitOverrides;
+  readonly actor: string;
+  /** Which subscription runs, epoch milliseconds. */
+  readonly now: number;
+}
+
+export interface LimitsStore {
+  limits(account: string): Promise<LimitOverrides>;
+  /**
+   * One database transaction: lock the account, write limits, terms, audit, outbox, commit. Equal limits write nothing.
+   * @returns the change that admission must have
+   */
+  putLimits(request: LimitsRequest): Promise<string>;
+}
 
 export function makeLimitsStore(pool: Pool): LimitsStore {
   return {

@@ -1,11 +1,7 @@
 import type { Tx } from '@gateway/postgres';
+import { timeOf } from '../ledger/sql.js';
 import type { PeriodWrite } from './decide-rules.js';
 import type { Period, ToldPeriods } from './period-rules.js';
-
-/** SQL for the time that a parameter of epoch milliseconds stands for. */
-export function timeOf(parameter: string): string {
-  return `timestamptz 'epoch' + ${parameter}::bigint * interval '1 millisecond'`;
-}
 
 interface PeriodRow {
   id: string;

@@ -1,24 +1,108 @@
-import type { Tx } from '@gateway/postgres';
-import { timeOf } from './periods-store.js';
+import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
+import { lockForTerms } from '../ledger/accounts-store.js';
+import { insertChange } from '../ledger/changes-store.js';
+import { timeOf } from '../ledger/sql.js';
+import { currentVersion } from '../plans/store.js';
+import { dueRenewal, nextDue, type Renewal, toldPeriods, toSubscriptionView } from './period-rules.js';
+import { insertPeriod, readPeriods, readTimer, writeTimer } from './periods-store.js';
+import { isOutdated, writeTerms } from './terms-store.js';
+
+export interface UpkeepRequest {
+  readonly account: string;
+  readonly newId: string;
+  readonly now: number;
+}
+
+/** An account that is to be looked at, and since or until when (epoch milliseconds). */
+export interface Timer {
+  readonly account: string;
+  readonly dueAt: number;
+}
+
+export type RenewalStore = ReturnType<typeof createRenewalStore>;
+
+/** What the renewal job reads and writes. */
+export function createRenewalStore(pool: Pool) {
+  const queries = onPool(pool);
+  return {
+    /** The accounts that come first, by their time. */
+    async timers(limit: number): Promise<Timer[]> {
+      const rows = await queries.query<{ account: string; due_at: Date }>(
+        'SELECT account, due_at FROM subscription_timers ORDER BY due_at LIMIT $1',
+        [limit],
+        { name: 'read_timers' },
+      );
+      return rows.map((row) => ({ account: row.account, dueAt: row.due_at.getTime() }));
+    },
+    /** Makes some accounts due whose next period is on a plan with a new version; false: there was nothing to do. */
+    refreshPlans: (now: number) => inTransaction(pool, (tx) => refreshNextPlan(tx, now)),
+    /** Writes what is due of one account: its renewal, and what admission is to be told. Nothing when it is not due. */
+    upkeep: (request: UpkeepRequest) => inTransaction(pool, (tx) => upkeep(tx, request)),
+    /** Makes an account due at `until`: its renewal has failed now. */
+    async postpone(account: string, until: number): Promise<void> {
+      await queries.execute(`UPDATE subscription_timers SET due_at = ${timeOf('$2')} WHERE account = $1`, [
+        account,
+        until,
+      ]);
+    },
+  };
+}
+
+/** Who makes the periods that nobody asked for. */
+export const RENEWER = 'billing';
+
+/** Whoever comes second finds the time moved on. */
+async function upkeep(
+  tx: Tx,
+  { account, newId, now }: UpkeepRequest,
+): Promise<{ renewed: Renewal | null; told: boolean }> {
+  const versions = await lockForTerms(tx, account);
+  const timer = await readTimer(tx, account);
+  if (timer === null || timer.dueAt > now) return { renewed: null, told: false };
+  const periods = await readPeriods(tx, account, now);
+  const renewal = dueRenewal(periods, now);
+  const planVersion = renewal && (await currentVersion(tx, renewal.of.planId));
+  if (renewal !== null && planVersion !== null) {
+    const period = {
+      ...renewal.of,
+      id: newId,
+      planVersion,
+      renewalOf: renewal.of.id,
+      start: renewal.start,
+      end: renewal.end,
+      anchorDay: renewal.anchorDay,
+    };
+    await insertPeriod(tx, period, RENEWER);
+    await insertChange(tx, {
+      actor: RENEWER,
+      action: 'renew_subscription',
+      account,
+      objectId: newId,
+      before: toSubscriptionView(renewal.of, now),
+      after: toSubscriptionView(period, now),
+    });
+    periods.push(period);
+  }
+  const renewed = planVersion === null ? null : renewal;
+  const due = toldPeriods(periods, now);
+  const told =
+    (due.current?.id ?? null) !== timer.told.current ||
+    (due.next?.id ?? null) !== timer.told.next ||
+    (await isOutdated(tx, due.next, now));
+  if (told) await writeTerms(tx, account, versions.account + 1n, now);
+  else await writeTimer(tx, account, nextDue(periods, now, planVersion !== null || renewal === null), due);
+  return { renewed, told };
+}
 
 /** Accounts that one transaction makes due. */
 const ACCOUNTS_MAX = 100;
-
-/** In the transaction that gives a plan a new version: the periods to come on it are to be told anew. */
-export async function enqueueRefresh(tx: Tx, planId: string, now: number): Promise<void> {
-  await tx.execute(
-    `INSERT INTO plan_refreshes (plan_id, after_start, after_account) VALUES ($1, ${timeOf('$2')}, '')
-     ON CONFLICT (plan_id) DO UPDATE SET after_start = excluded.after_start, after_account = ''`,
-    [planId, now],
-  );
-}
 
 /**
  * Makes some of the accounts due whose next period is on a plan with a new version, those that begin first before the others.
  * What is told of them is found out under their own locks.
  * @returns whether there was something to do
  */
-export async function refreshNextPlan(tx: Tx, now: number): Promise<boolean> {
+async function refreshNextPlan(tx: Tx, now: number): Promise<boolean> {
   const [refresh] = await tx.query<{ plan_id: string; after_start: Date; after_account: string }>(
     `SELECT plan_id, after_start, after_account FROM plan_refreshes ORDER BY plan_id LIMIT 1 FOR UPDATE SKIP LOCKED`,
     [],

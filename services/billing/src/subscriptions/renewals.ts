@@ -1,6 +1,6 @@
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { type Clock, counter, gauge } from '@gateway/service-kit';
-import type { SubscriptionStore } from '../operator-ports.js';
+import type { RenewalStore } from './renewals-store.js';
 
 /** Accounts that are read at once, and those of them that are kept side by side. */
 const BATCH_MAX = 100;
@@ -11,7 +11,7 @@ const LOOK_MS = 250;
 const POSTPONE_MS = 30_000;
 
 export interface KeepSubscriptionsDeps {
-  readonly store: Pick<SubscriptionStore, 'timers' | 'refreshPlans' | 'upkeep' | 'postpone'>;
+  readonly store: RenewalStore;
   /** Delivers the outbox now. */
   readonly nudge: () => void;
   readonly clock: Clock;

@@ -1,49 +1,39 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { isClosed, lockForTerms } from '../ledger/accounts-store.js';
-import { insertChange } from '../ledger/change-rows.js';
-import type { PutPeriodRequest, SubscriptionStore, UpkeepRequest } from '../operator-ports.js';
-import { currentVersion } from '../plans/plan-rows.js';
-import {
-  CLOCKS_APART_MS_MAX,
-  dueRenewal,
-  nextDue,
-  shownPeriod,
-  toldPeriods,
-  toSubscriptionView,
-} from './period-rules.js';
-import { endPeriods, insertPeriod, readPeriods, readTimer, timeOf, writePeriod, writeTimer } from './periods-store.js';
-import { refreshNextPlan } from './renewals-store.js';
-import { isOutdated, termsChange, writeTerms } from './terms-store.js';
+import { insertChange } from '../ledger/changes-store.js';
+import { currentVersion } from '../plans/store.js';
+import type { PeriodDecision, PeriodFacts } from './decide-rules.js';
+import { CLOCKS_APART_MS_MAX, dueRenewal, shownPeriod, toSubscriptionView } from './period-rules.js';
+import { endPeriods, readPeriods, writePeriod } from './periods-store.js';
+import { termsChange, writeTerms } from './terms-store.js';
 
-/** Who makes the periods that nobody asked for. */
-export const RENEWER = 'billing';
+export interface PutPeriodRequest {
+  readonly account: string;
+  readonly planId: string;
+  /** Periods that begin then are read too, also those that have ended by time. */
+  readonly start: number;
+  readonly actor: string;
+  readonly now: number;
+  /** Pure. */
+  readonly decide: (facts: Pick<PeriodFacts, 'periods' | 'planVersion' | 'closed'>) => PeriodDecision;
+}
 
-export function makeSubscriptionStore(pool: Pool): SubscriptionStore {
-  const queries = onPool(pool);
+export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
+
+/** Each change is one database transaction: lock the account, read, decide, write periods, terms, audit, outbox, commit. */
+export function createSubscriptionStore(pool: Pool) {
   return {
-    periods: (account, now) => readPeriods(queries, account, now),
-    putPeriod: (request) => inTransaction(pool, (tx) => putPeriod(tx, request)),
-    endPeriods: (account, actor, now) => inTransaction(pool, (tx) => endAll(tx, account, actor, now)),
-    async timers(limit) {
-      const rows = await queries.query<{ account: string; due_at: Date }>(
-        'SELECT account, due_at FROM subscription_timers ORDER BY due_at LIMIT $1',
-        [limit],
-        { name: 'read_timers' },
-      );
-      return rows.map((row) => ({ account: row.account, dueAt: row.due_at.getTime() }));
-    },
-    refreshPlans: (now) => inTransaction(pool, (tx) => refreshNextPlan(tx, now)),
-    upkeep: (request) => inTransaction(pool, (tx) => upkeep(tx, request)),
-    async postpone(account, until) {
-      await queries.execute(`UPDATE subscription_timers SET due_at = ${timeOf('$2')} WHERE account = $1`, [
-        account,
-        until,
-      ]);
-    },
+    /** The periods that run or come, and the last that has ended by time. */
+    periods: (account: string, now: number) => readPeriods(onPool(pool), account, now),
+    /** `change` is what admission must have, also when nothing was written. */
+    putPeriod: (request: PutPeriodRequest) => inTransaction(pool, (tx) => putPeriod(tx, request)),
+    /** Ends all periods that run or come; null when there is none. */
+    endPeriods: (account: string, actor: string, now: number) =>
+      inTransaction(pool, (tx) => endAll(tx, account, actor, now)),
   };
 }
 
-async function putPeriod(tx: Tx, request: PutPeriodRequest): ReturnType<SubscriptionStore['putPeriod']> {
+async function putPeriod(tx: Tx, request: PutPeriodRequest): Promise<{ decision: PeriodDecision; change: string }> {
   const { account, planId, start, actor, now, decide } = request;
   const versions = await lockForTerms(tx, account);
   const decision = decide({
@@ -89,44 +79,4 @@ export async function endRunning(tx: Tx, account: string, actor: string, now: nu
     after: null,
   });
   return true;
-}
-
-/** Whoever comes second finds the time moved on. */
-async function upkeep(tx: Tx, { account, newId, now }: UpkeepRequest): ReturnType<SubscriptionStore['upkeep']> {
-  const versions = await lockForTerms(tx, account);
-  const timer = await readTimer(tx, account);
-  if (timer === null || timer.dueAt > now) return { renewed: null, told: false };
-  const periods = await readPeriods(tx, account, now);
-  const renewal = dueRenewal(periods, now);
-  const planVersion = renewal && (await currentVersion(tx, renewal.of.planId));
-  if (renewal !== null && planVersion !== null) {
-    const period = {
-      ...renewal.of,
-      id: newId,
-      planVersion,
-      renewalOf: renewal.of.id,
-      start: renewal.start,
-      end: renewal.end,
-      anchorDay: renewal.anchorDay,
-    };
-    await insertPeriod(tx, period, RENEWER);
-    await insertChange(tx, {
-      actor: RENEWER,
-      action: 'renew_subscription',
-      account,
-      objectId: newId,
-      before: toSubscriptionView(renewal.of, now),
-      after: toSubscriptionView(period, now),
-    });
-    periods.push(period);
-  }
-  const renewed = planVersion === null ? null : renewal;
-  const due = toldPeriods(periods, now);
-  const told =
-    (due.current?.id ?? null) !== timer.told.current ||
-    (due.next?.id ?? null) !== timer.told.next ||
-    (await isOutdated(tx, due.next, now));
-  if (told) await writeTerms(tx, account, versions.account + 1n, now);
-  else await writeTimer(tx, account, nextDue(periods, now, planVersion !== null || renewal === null), due);
-  return { renewed, told };
 }

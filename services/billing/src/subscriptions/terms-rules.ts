@@ -1,20 +1,6 @@
 import type { AccountTerms } from '@gateway/contracts/messages';
 import type { LimitsSpec } from '@gateway/contracts/operator';
-import type { NanoUsd, WindowType, WindowUnit } from '@gateway/metering';
-
-/** What a version of a plan grants; immutable once written. Limits in the unit beside them. */
-export interface PlanSpec {
-  readonly name: string;
-  readonly tier: string;
-  /** Null: every model. */
-  readonly models: readonly string[] | null;
-  readonly requestsPerMinute: number;
-  readonly concurrency: number;
-  readonly windows: readonly { type: WindowType; unit: WindowUnit; limit: bigint; label: string }[];
-  readonly allotments: readonly { model: string; unit: WindowUnit; limit: bigint }[];
-  readonly defaultKeyCapNanoUsd: NanoUsd | null;
-  readonly activeKeysMax: number;
-}
+import type { PlanSpec } from '../plans/rules.js';
 
 /** A subscription period with the plan version that it keeps. Times are epoch milliseconds, [start, end). */
 export interface Subscription {

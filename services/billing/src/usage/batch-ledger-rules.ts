@@ -1,7 +1,40 @@
 import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
-import type { BalanceRow, LedgerTransaction, SetAside, UsageRecord } from '../ledger/rules.js';
-import type { BatchDecision, ClosedId, RecordWrite } from './decide-rules.js';
+import type { BalanceRow, LedgerTransaction } from '../ledger/rules.js';
+import type { UsageRecord } from '../records/rules.js';
 import type { Effect } from './postings-rules.js';
+import type { SetAside } from './rules.js';
+
+/** What became of one event. */
+export type EventOutcome = 'settled' | 'voided' | 'expired' | 'repeated' | 'outranked' | 'set_aside';
+
+/**
+ * An id that a standing names as closed, with the rows that its record touched
+ * (docs/protocol.md#r8).
+ */
+export interface ClosedId {
+  readonly account: string;
+  readonly id: string;
+  readonly rows: readonly string[];
+}
+
+export interface RecordWrite {
+  readonly record: UsageRecord;
+  /** A record of a lower rank is there and is replaced. */
+  readonly replaces: boolean;
+}
+
+/** Everything that one database transaction writes, and what is told of it afterwards. */
+export interface BatchDecision {
+  readonly records: readonly RecordWrite[];
+  readonly transactions: readonly LedgerTransaction[];
+  readonly changedRows: readonly BalanceRow[];
+  readonly accountVersions: ReadonlyMap<string, bigint>;
+  readonly setAside: readonly SetAside[];
+  readonly closed: readonly ClosedId[];
+  /** All rows that `closed` names and that exist, as they are after this batch, by account. */
+  readonly rowsAfter: ReadonlyMap<string, ReadonlyMap<string, BalanceRow>>;
+  readonly outcomes: readonly EventOutcome[];
+}
 
 /** What was read of the ledger for one batch, under the locks of its accounts. */
 export interface BooksRead {

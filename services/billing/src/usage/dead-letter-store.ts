@@ -1,11 +1,45 @@
 import { inTransaction, onPool, type Pool } from '@gateway/postgres';
 import { makeAlertWatch } from '../alerts/raise-store.js';
-import type { SetAsideRow, SetAsideStore } from '../ledger/ledger-ports.js';
-import { enqueueStanding } from '../ledger/outbox-rows.js';
-import type { SetAsideReason } from '../ledger/rules.js';
-import type { EventOutcome } from './decide-rules.js';
-import { makeSettleStore, settleIn } from './settle-store.js';
+import { enqueueStanding } from '../ledger/store.js';
+import type { BatchDecision, EventOutcome } from './batch-ledger-rules.js';
+import type { SetAsideReason } from './rules.js';
+import { makeSettleStore, settleIn, type SettleRequest, type SettleStore } from './settle-store.js';
 import { standingMessages } from './snapshot-rules.js';
+
+/** An event that was set aside, as a person looks at it. */
+export interface SetAsideRow {
+  /** SHA-256, hexadecimal: its name. */
+  readonly contentHash: string;
+  readonly requestId: string | null;
+  readonly account: string | null;
+  readonly shard: number;
+  readonly sequence: number;
+  readonly reason: SetAsideReason;
+  readonly detail: string;
+  readonly setAsideAt: Date;
+  readonly event: Buffer;
+  /** How often it was tried again; the last time with these outcomes. */
+  readonly replays: number;
+  readonly lastOutcomes: readonly EventOutcome[] | null;
+}
+
+export interface ReplayResult {
+  readonly outcomes: readonly EventOutcome[];
+  /** Nothing of it is set aside any more. */
+  readonly resolved: boolean;
+}
+
+export interface SetAsideStore extends Pick<SettleStore, 'ensureMonth'> {
+  /** Oldest first; those that a replay has resolved only if `all`. */
+  list(all: boolean): AsyncIterable<SetAsideRow>;
+  find(contentHash: string): Promise<SetAsideRow | null>;
+  /** Settles, notes the replay and queues the standings for admission, in one database transaction. */
+  replay(
+    contentHash: string,
+    actor: string,
+    request: SettleRequest,
+  ): Promise<ReplayResult & { decided: BatchDecision }>;
+}
 
 const PAGE_MAX = 100;
 

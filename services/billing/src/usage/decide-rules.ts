@@ -1,39 +1,9 @@
-import type { BalanceRow, LedgerTransaction, SetAside, UsageRecord } from '../ledger/rules.js';
-import { type Books, type BooksRead, makeBooks } from './batch-ledger-rules.js';
+import type { LedgerTransaction } from '../ledger/rules.js';
+import type { UsageRecord } from '../records/rules.js';
+import { type BatchDecision, type Books, type BooksRead, type EventOutcome, makeBooks } from './batch-ledger-rules.js';
 import { difference, type Effect, effectOf, entriesOf, NO_EFFECT } from './postings-rules.js';
 import { type PreparedEvent, type PreparedEvents, setAsideOf } from './prepare-rules.js';
-
-/** What became of one event. */
-export type EventOutcome = 'settled' | 'voided' | 'expired' | 'repeated' | 'outranked' | 'set_aside';
-
-/**
- * An id that a standing names as closed, with the rows that its record touched
- * (docs/protocol.md#r8).
- */
-export interface ClosedId {
-  readonly account: string;
-  readonly id: string;
-  readonly rows: readonly string[];
-}
-
-export interface RecordWrite {
-  readonly record: UsageRecord;
-  /** A record of a lower rank is there and is replaced. */
-  readonly replaces: boolean;
-}
-
-/** Everything that one database transaction writes, and what is told of it afterwards. */
-export interface BatchDecision {
-  readonly records: readonly RecordWrite[];
-  readonly transactions: readonly LedgerTransaction[];
-  readonly changedRows: readonly BalanceRow[];
-  readonly accountVersions: ReadonlyMap<string, bigint>;
-  readonly setAside: readonly SetAside[];
-  readonly closed: readonly ClosedId[];
-  /** All rows that `closed` names and that exist, as they are after this batch, by account. */
-  readonly rowsAfter: ReadonlyMap<string, ReadonlyMap<string, BalanceRow>>;
-  readonly outcomes: readonly EventOutcome[];
-}
+import type { SetAside } from './rules.js';
 
 /**
  * Decides a batch over facts read once under the locks of its accounts (docs/protocol.md#r7). Rank

@@ -10,7 +10,8 @@ import {
   type WindowType,
   type WindowUnit,
 } from '@gateway/metering';
-import type { LedgerEntry, UsageRecord } from '../ledger/rules.js';
+import type { LedgerEntry } from '../ledger/rules.js';
+import type { UsageRecord } from '../records/rules.js';
 
 /** What a record means for the books: amounts by ledger account (they sum to zero) and changes of standing rows by name. */
 export interface Effect {

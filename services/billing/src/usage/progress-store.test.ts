@@ -3,9 +3,8 @@ import { inTransaction, onPool } from '@gateway/postgres';
 import { silentLog, type TestDatabase } from '@gateway/testkit';
 import { seededRandom } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
-import { insertApplied } from '../ledger/store.js';
-import type { ProgressStore, StreamFacts } from '../ports.js';
-import { makeProgressStore } from './progress-store.js';
+import type { StreamFacts } from './progress-rules.js';
+import { insertApplied, makeProgressStore, type ProgressStore } from './progress-store.js';
 import { trackProgress, trimStream } from './progress.js';
 
 let world: LedgerWorld;

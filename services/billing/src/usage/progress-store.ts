@@ -1,5 +1,45 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
-import { type ProgressStore, type SettledPosition, STORED_AT_ROUNDING_MS, type StreamFacts } from '../ports.js';
+import { int2s, int8s, timestamps } from '../ledger/array-sql.js';
+import { type SettledPosition, STORED_AT_ROUNDING_MS, type StreamFacts } from './progress-rules.js';
+
+/** A message of the stream, with all its events settled by the transaction that records it. */
+export interface AppliedMessage {
+  readonly sequence: number;
+  readonly storedAtMs: number;
+  readonly shard: number;
+}
+
+export interface ProgressStore {
+  settledPosition(): Promise<SettledPosition>;
+  /** The floor as it is: everything up to it is settled. */
+  floor(): Promise<SettledPosition>;
+  /**
+   * Moves the floor over what is settled without a gap; finds out that the stream was made anew. `floorBefore` was read before
+   * `stream`: when another replica has moved the floor since, the stream's end may be older than the floor and tells nothing.
+   */
+  advance(
+    stream: StreamFacts,
+    floorBefore: SettledPosition,
+  ): Promise<{ position: SettledPosition; restarted: boolean }>;
+  /** Remembers that everything up to `sequence` was stored before now and is settled. */
+  mark(sequence: number): Promise<void>;
+  /** The newest position marked at least so long ago, null when there is none; forgets older marks. */
+  markedBefore(ageMs: number): Promise<number | null>;
+}
+
+export async function insertApplied(tx: Tx, messages: readonly AppliedMessage[]): Promise<void> {
+  if (messages.length === 0) return;
+  await tx.execute(
+    `INSERT INTO applied_messages (sequence, stored_at, shard)
+     SELECT * FROM unnest($1::bigint[], $2::timestamptz[], $3::smallint[]) ON CONFLICT DO NOTHING`,
+    [
+      int8s(messages.map(({ sequence }) => sequence)),
+      timestamps(messages.map(({ storedAtMs }) => storedAtMs)),
+      int2s(messages.map(({ shard }) => shard)),
+    ],
+    { name: 'insert_applied' },
+  );
+}
 
 /** Rows above the floor that are looked at in one step; a longer run is counted in the next step. */
 const RUN_MAX = 20_000;
@@ -130,4 +170,37 @@ async function moveFloor(tx: Tx, sequence: number, storedAtMs: number): Promise<
         SET floor_sequence = $1, floor_stored_at = timestamptz 'epoch' + $2::bigint * interval '1 millisecond'`,
     [sequence, storedAtMs],
   );
+}
+
+/** What the command for a restored ledger needs of it. */
+export interface RestoreStore {
+  /** Every message up to it was settled when the backup was made. */
+  floorSequence(): Promise<number>;
+  /** Gives the ledger a new incarnation and queues, for every account, a standing that makes admission load it again. */
+  beginIncarnation(): Promise<{ readonly incarnation: string; readonly accounts: number }>;
+}
+
+export function makeRestoreStore(pool: Pool): RestoreStore {
+  const queries = onPool(pool);
+  return {
+    async floorSequence() {
+      const row = await queries.one<{ sequence: bigint }>('SELECT floor_sequence AS sequence FROM stream_progress');
+      return Number(row?.sequence ?? 0n);
+    },
+    beginIncarnation: () =>
+      inTransaction(pool, async (tx) => {
+        const row = await tx.one<{ incarnation: string }>('SELECT begin_incarnation() AS incarnation');
+        if (row === null) throw new Error('the ledger has no row of its state');
+        // Marks name positions that the lost part of this ledger had settled.
+        await tx.execute('DELETE FROM stream_marks');
+        const accounts = await tx.execute(
+          `INSERT INTO outbox (topic, key, body)
+           SELECT 'standing', account, jsonb_build_object('change', 'restored-' || $1::text, 'standing',
+                    jsonb_build_object('account', account, 'rows', '[]'::jsonb, 'closed', '[]'::jsonb))
+             FROM accounts ORDER BY account`,
+          [row.incarnation],
+        );
+        return { incarnation: row.incarnation, accounts };
+      }),
+  };
 }

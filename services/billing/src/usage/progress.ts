@@ -1,4 +1,6 @@
-import type { ProgressStore, SettledPosition, Stream, StreamFacts } from '../ports.js';
+import type { SettledPosition, StreamFacts } from './progress-rules.js';
+import type { ProgressStore } from './progress-store.js';
+import type { Stream } from './stream.js';
 
 /** How often the floor is moved. */
 export const TRACK_MS = 250;

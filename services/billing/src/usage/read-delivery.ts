@@ -7,7 +7,7 @@ import {
   type UsageEvent,
   usageRecorded,
 } from '@gateway/contracts/messages';
-import type { EventOrigin, SetAside, UsageFact } from '../ledger/rules.js';
+import type { EventOrigin, SetAside, UsageFact } from './rules.js';
 
 export interface ReadDelivery {
   readonly facts: readonly UsageFact[];

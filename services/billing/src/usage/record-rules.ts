@@ -1,7 +1,12 @@
-import type { UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
-import { splitFunding } from '@gateway/metering';
-import type { AttemptOutcome, UsageFact, UsageRecord } from '../ledger/rules.js';
-import { rateWire } from './check-event.js';
+import {
+  figuresOfVersion,
+  type PricedVersion,
+  type UsageEvent,
+  type WireTokenUsage,
+} from '@gateway/contracts/messages';
+import { type NanoUsd, rate, splitFunding } from '@gateway/metering';
+import type { AttemptOutcome, UsageRecord } from '../records/rules.js';
+import type { UsageFact } from './rules.js';
 
 /**
  * The record that an accepted event asks for. Plan and wallet parts come from the event alone
@@ -78,4 +83,9 @@ function totalCost(attempts: readonly AttemptOutcome[]): bigint | null {
 
 function bigintOrNull(value: number | null): bigint | null {
   return value === null ? null : BigInt(value);
+}
+
+/** A usage rated with a price or cost version of the wire. */
+export function rateWire(usage: WireTokenUsage, version: PricedVersion): NanoUsd {
+  return rate(usage, figuresOfVersion(version));
 }

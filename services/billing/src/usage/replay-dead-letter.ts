@@ -1,10 +1,10 @@
 import { usageRecorded } from '@gateway/contracts/messages';
-import type { ReplayResult, SetAsideRow, SetAsideStore } from '../ledger/ledger-ports.js';
 import { makeMonths } from '../ledger/months.js';
-import type { UsageFact } from '../ledger/rules.js';
-import type { SettleStore } from '../ports.js';
+import type { ReplayResult, SetAsideRow, SetAsideStore } from './dead-letter-store.js';
 import { readDelivery } from './read-delivery.js';
+import type { UsageFact } from './rules.js';
 import { settleBatch } from './settle-batch.js';
+import type { SettleStore } from './settle-store.js';
 
 /**
  * Tries an event again that was set aside, after what refused it was put right. It goes the way of a delivery: it may settle, be

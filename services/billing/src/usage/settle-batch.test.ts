@@ -8,7 +8,7 @@ import { balancesOf, faultsOf } from '../../test/audit.js';
 import { expired, factsOf, holdFor, planHoldFor, seededRandom, settled, START, voided } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { makeMonths } from '../ledger/months.js';
-import type { BatchDecision } from './decide-rules.js';
+import type { BatchDecision } from './batch-ledger-rules.js';
 import { settleBatch } from './settle-batch.js';
 import { makeSettleStore } from './settle-store.js';
 

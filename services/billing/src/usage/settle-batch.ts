@@ -1,10 +1,12 @@
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { monthOf } from '@gateway/metering';
 import type { Months } from '../ledger/months.js';
-import type { SetAside, UsageFact } from '../ledger/rules.js';
-import type { AppliedMessage, SettleStore } from '../ports.js';
-import { type BatchDecision, decideBatch, rowsOfBatch } from './decide-rules.js';
+import type { BatchDecision } from './batch-ledger-rules.js';
+import { decideBatch, rowsOfBatch } from './decide-rules.js';
 import { type PreparedEvents, prepareEvents, setAsideOf } from './prepare-rules.js';
+import type { AppliedMessage } from './progress-store.js';
+import type { SetAside, UsageFact } from './rules.js';
+import type { SettleStore } from './settle-store.js';
 
 export interface UsageBatch {
   readonly facts: readonly UsageFact[];

@@ -6,12 +6,10 @@ import { faultsOf } from '../../test/audit.js';
 import { holdFor, messageOf, settled } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { makeMonths } from '../ledger/months.js';
-import type { SettleStore } from '../ports.js';
-import { isInfrastructureFault } from './infrastructure-fault.js';
 import { makeProgressStore } from './progress-store.js';
 import { GIVEN_BACK_MS, settleDeliveries, type SettleDeps, type UsageDelivery } from './settle-deliveries.js';
 import { makeSettleMeter } from './settle-meter.js';
-import { makeSettleStore } from './settle-store.js';
+import { isInfrastructureFault, makeSettleStore, type SettleStore } from './settle-store.js';
 
 let world: LedgerWorld;
 let ledger: TestDatabase;

@@ -1,13 +1,13 @@
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
-import type { Months } from '../ledger/months.js';
-import type { UsageFact } from '../ledger/rules.js';
-import type { Announcer, AppliedMessage, SettleStore } from '../ports.js';
-import type { BatchDecision } from './decide-rules.js';
+import type { BatchDecision } from './batch-ledger-rules.js';
+import type { AppliedMessage } from './progress-store.js';
 import { readDelivery } from './read-delivery.js';
+import type { UsageFact } from './rules.js';
 import { settleBatch, type UsageBatch } from './settle-batch.js';
-import { settleInHalves } from './settle-in-halves.js';
+import { settleInHalves, type SettleInHalvesDeps } from './settle-in-halves.js';
 import type { SettleMeter } from './settle-meter.js';
 import { standingMessages } from './snapshot-rules.js';
+import type { Announcer } from './stream.js';
 
 /** Events in one database transaction; a message is never split. */
 export const BATCH_EVENTS_MAX = 1_200;
@@ -25,16 +25,11 @@ export interface UsageDelivery {
   retryAfter(ms: number): void;
 }
 
-export interface SettleDeps {
-  readonly store: SettleStore;
-  readonly months: Months;
+export interface SettleDeps extends SettleInHalvesDeps {
   readonly announcer: Announcer;
   readonly meter: SettleMeter;
-  /** Whether the database as a whole cannot work, whatever it is asked: such errors set nothing aside. */
-  readonly isInfrastructureFault: (error: unknown) => boolean;
   /** Delay before retry number `attempt`, milliseconds. */
   readonly retryDelayMs: (attempt: number) => number;
-  readonly log: { warn(facts: object, text: string): void; error(facts: object, text: string): void };
   /** Aborted at the stop of the service. */
   readonly stopping: AbortSignal;
 }

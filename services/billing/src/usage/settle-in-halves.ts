@@ -1,8 +1,18 @@
-import type { BalanceRow, SetAside, UsageFact } from '../ledger/rules.js';
-import type { BatchDecision } from './decide-rules.js';
+import type { BalanceRow } from '../ledger/rules.js';
+import type { BatchDecision } from './batch-ledger-rules.js';
 import { setAsideOf } from './prepare-rules.js';
+import type { SetAside, UsageFact } from './rules.js';
 import { settleBatch, type UsageBatch } from './settle-batch.js';
-import type { SettleDeps } from './settle-deliveries.js';
+import type { SettleStore } from './settle-store.js';
+import type { Months } from '../ledger/months.js';
+
+export interface SettleInHalvesDeps {
+  readonly store: SettleStore;
+  readonly months: Months;
+  /** Whether the database as a whole cannot work, whatever it is asked: such errors make no dead letters. */
+  readonly isInfrastructureFault: (error: unknown) => boolean;
+  readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void };
+}
 
 /** Characters of the database's refusal that are kept. */
 const DETAIL_CHARS_MAX = 300;
@@ -11,7 +21,7 @@ const DETAIL_CHARS_MAX = 300;
  * Settles the halves of a batch that the database has refused, and the halves of a half that it refuses, so that what is
  * refused by itself is set aside alone and the others go on. The messages count as applied only when all of that is done.
  */
-export async function settleInHalves(deps: SettleDeps, batch: UsageBatch): Promise<BatchDecision> {
+export async function settleInHalves(deps: SettleInHalvesDeps, batch: UsageBatch): Promise<BatchDecision> {
   const decisions = await settleEach(deps, halvesOf(batch.facts));
   decisions.push(await settleBatch(deps.store, deps.months, { ...batch, facts: [] }));
   return decisions.reduce(together);
@@ -19,13 +29,13 @@ export async function settleInHalves(deps: SettleDeps, batch: UsageBatch): Promi
 
 type Facts = readonly UsageFact[];
 
-async function settleEach(deps: SettleDeps, parts: readonly Facts[]): Promise<BatchDecision[]> {
+async function settleEach(deps: SettleInHalvesDeps, parts: readonly Facts[]): Promise<BatchDecision[]> {
   const decisions: BatchDecision[] = [];
   for (const facts of parts) decisions.push(...(await settlePart(deps, facts)));
   return decisions;
 }
 
-async function settlePart(deps: SettleDeps, facts: Facts): Promise<BatchDecision[]> {
+async function settlePart(deps: SettleInHalvesDeps, facts: Facts): Promise<BatchDecision[]> {
   try {
     return [await settleBatch(deps.store, deps.months, { facts, setAside: [], applied: [] })];
   } catch (err) {
@@ -42,7 +52,7 @@ function halvesOf(facts: Facts): Facts[] {
   return [facts.slice(0, middle), facts.slice(middle)].filter(({ length }) => length > 0);
 }
 
-function setAside({ store, months, log }: SettleDeps, fact: UsageFact, err: unknown): Promise<BatchDecision> {
+function setAside({ store, months, log }: SettleInHalvesDeps, fact: UsageFact, err: unknown): Promise<BatchDecision> {
   log.error({ err, requestId: fact.event.id }, 'an event was refused by the database and is set aside');
   return settleBatch(store, months, { facts: [], setAside: [refusedEvent(fact, err)], applied: [] });
 }

@@ -1,7 +1,7 @@
 import { usageRecorded } from '@gateway/contracts/messages';
 import { counter, histogram, LINKS_MAX, type Span, startSpan } from '@gateway/service-kit';
-import type { UsageFact } from '../ledger/rules.js';
-import type { BatchDecision, EventOutcome } from './decide-rules.js';
+import type { BatchDecision, EventOutcome } from './batch-ledger-rules.js';
+import type { UsageFact } from './rules.js';
 
 /** Counts what becomes of usage events, and makes their spans. */
 export interface SettleMeter {

@@ -1,25 +1,49 @@
-import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
-import { type AlertWatch, makeAlertWatch, type Reached } from '../alerts/raise-store.js';
-import { appendChainBlocks, lockChainHeads } from '../ledger/chain-store.js';
-import { enqueueStanding } from '../ledger/outbox-rows.js';
 import {
-  addMissingAccounts,
-  insertApplied,
-  insertRecords,
-  insertSetAside,
-  lockWithLimits,
-  postTransactions,
-  readRecords,
-  readRows,
-  replaceRecords,
-  writeRows,
-  writeVersions,
-} from '../ledger/store.js';
-import type { SettleRequest, SettleStore } from '../ports.js';
+  inTransaction,
+  isConnectionFault,
+  isDataFault,
+  onPool,
+  type Pool,
+  sqlStateOf,
+  type Tx,
+} from '@gateway/postgres';
+import { type AlertWatch, makeAlertWatch, type Reached } from '../alerts/raise-store.js';
+import { addMissingAccounts, lockWithLimits, writeVersions } from '../ledger/accounts-store.js';
+import { appendChainBlocks, lockChainHeads } from '../ledger/chain-store.js';
+import { enqueueStanding, postTransactions, readRows, writeRows } from '../ledger/store.js';
 import { addToHours } from '../records/hours-store.js';
-import type { BatchDecision } from './decide-rules.js';
-import { isPipelined } from './pipelined-pool.js';
+import type { UsageRecord } from '../records/rules.js';
+import { insertRecords, readRecords, replaceRecords } from '../records/store.js';
+import type { BatchDecision, BooksRead } from './batch-ledger-rules.js';
+import { isPipelined, oneByOne, pipelined, type Together } from './pipeline-store.js';
+import { type AppliedMessage, insertApplied } from './progress-store.js';
+import type { SetAside } from './rules.js';
 import { correctionStandings } from './snapshot-rules.js';
+
+export interface SettleRequest {
+  readonly accounts: ReadonlySet<string>;
+  readonly ids: readonly string[];
+  /** The rows to read, once the records of the ids are known: names by account. */
+  readonly rowsOf: (known: ReadonlyMap<string, UsageRecord>) => ReadonlyMap<string, ReadonlySet<string>>;
+  /** Pure; may be called again when the transaction is repeated. */
+  readonly decide: (read: BooksRead) => BatchDecision;
+  readonly applied: readonly AppliedMessage[];
+}
+
+export interface SettleStore {
+  /** One database transaction: lock the accounts in sorted order, read, decide, write, commit. */
+  settle(request: SettleRequest): Promise<BatchDecision>;
+  /** False: the month was dropped or is not real; its events cannot be kept. Repeatable. */
+  ensureMonth(month: string): Promise<boolean>;
+}
+
+/**
+ * Whether the database as a whole cannot work: no connection, no table, no right. Everything else (refused data, a fault in
+ * our own code) lies in what was asked and comes back with the same question.
+ */
+export function isInfrastructureFault(error: unknown): boolean {
+  return isConnectionFault(error) || (sqlStateOf(error) !== null && !isDataFault(error));
+}
 
 /** @param tellNow called after a commit whose charges reached thresholds: the outboxes may have alerts */
 export function makeSettleStore(pool: Pool, tellNow: () => void = () => undefined): SettleStore {
@@ -91,15 +115,23 @@ async function write(
   }
 }
 
-/** Runs steps of one transaction in their order and gives their answers. */
-type Together = <T extends readonly unknown[]>(steps: { [K in keyof T]: () => Promise<T[K]> }) => Promise<T>;
-
-const oneByOne: Together = async <T extends readonly unknown[]>(steps: { [K in keyof T]: () => Promise<T[K]> }) => {
-  const answers: unknown[] = [];
-  for (const step of steps) answers.push(await step());
-  return answers as unknown as T;
-};
-
-/** The server takes the statements in the order in which they are sent; after one that failed it refuses the others. */
-const pipelined: Together = async <T extends readonly unknown[]>(steps: { [K in keyof T]: () => Promise<T[K]> }) =>
-  (await Promise.all(steps.map((step) => step()))) as unknown as T;
+export async function insertSetAside(tx: Tx, events: readonly SetAside[]): Promise<void> {
+  for (const event of events) {
+    await tx.execute(
+      `INSERT INTO set_aside_events
+         (content_hash, request_id, account, shard, stream_sequence, reason, detail, event)
+       VALUES (decode($1, 'hex'), $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
+      [
+        event.contentHash,
+        event.requestId,
+        event.account,
+        event.origin.shard,
+        event.origin.sequence,
+        event.reason,
+        event.detail,
+        event.event,
+      ],
+      { name: 'insert_set_aside' },
+    );
+  }
+}

@@ -1,6 +1,6 @@
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { type BalanceRow, toStandingRow } from '../ledger/rules.js';
-import type { BatchDecision, ClosedId } from './decide-rules.js';
+import type { BatchDecision, ClosedId } from './batch-ledger-rules.js';
 
 /** Rows or ids in the part of one account; the message allows twice as many. */
 const PART_ITEMS_MAX = 1_000;

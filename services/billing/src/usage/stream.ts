@@ -1,8 +1,18 @@
+import { billingBalanceSnapshots, type BalanceSnapshot, subjectOf, usageRecorded } from '@gateway/contracts/messages';
 import { type Bus, BusFault, type StoredDelivery } from '@gateway/bus';
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
-import { subjectOf, usageRecorded } from '@gateway/contracts/messages';
 import { gauge } from '@gateway/service-kit';
-import type { Stream } from '../ports.js';
+import type { StreamFacts } from './progress-rules.js';
+
+export interface Stream {
+  facts(): Promise<StreamFacts>;
+  trim(upToSequence: number): Promise<void>;
+}
+
+export interface Announcer {
+  /** False: not sent, because the bus is disconnected. */
+  standing(accounts: BalanceSnapshot[]): boolean;
+}
 
 /**
  * How long a message is kept at most; trimmed earlier once it is settled (docs/protocol.md#r15).
@@ -78,4 +88,9 @@ export function makeUsageStream(bus: Bus, bytesMax: number, replicas: number, in
         handler,
       }),
   };
+}
+
+/** Standings as messages of the bus, under the incarnation of this ledger. */
+export function makeAnnouncer(bus: Bus, incarnation: string): Announcer {
+  return { standing: (accounts) => bus.publish(billingBalanceSnapshots, {}, { incarnation, accounts }) };
 }

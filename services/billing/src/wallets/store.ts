@@ -1,13 +1,28 @@
 import { inTransaction, type Pool, sqlStateOf, type Tx } from '@gateway/postgres';
 import { formatUsd, WALLET_ROW } from '@gateway/metering';
-import { isClosed } from '../ledger/accounts-store.js';
-import { insertChange } from '../ledger/change-rows.js';
-import { enqueueStanding } from '../ledger/outbox-rows.js';
-import { type BalanceRow, toStandingRow } from '../ledger/rules.js';
-import { addMissingAccounts, insertTransactions, lockAccounts, writeRows, writeVersions } from '../ledger/store.js';
-import type { WalletEntryRow, WalletRequest, WalletStore } from '../ports.js';
-import { readRelated } from './related-rows.js';
-import type { WalletEntryKind, WalletFacts } from './rules.js';
+import { timeOfUuidV7, UUID_PATTERN } from '@gateway/contracts/ids';
+import { addMissingAccounts, isClosed, lockAccounts, writeVersions } from '../ledger/accounts-store.js';
+import { insertChange } from '../ledger/changes-store.js';
+import { type BalanceRow, type LedgerKind, toStandingRow } from '../ledger/rules.js';
+import { enqueueStanding, insertTransactions, readBalance, writeRows } from '../ledger/store.js';
+import type { Related, WalletDecision, WalletEntry, WalletEntryKind, WalletFacts } from './rules.js';
+
+export interface WalletEntryRow extends WalletEntry {
+  readonly transactionId: string;
+  readonly balanceNanoUsd: bigint;
+}
+
+export interface WalletRequest {
+  readonly entry: WalletEntry;
+  /** Key of the ledger transaction if one is written. */
+  readonly transactionId: string;
+  readonly decide: (facts: WalletFacts) => WalletDecision;
+}
+
+export interface WalletStore {
+  /** One database transaction: lock the account, read, decide, write entry, row, version and outbox, commit. */
+  addEntry(request: WalletRequest): Promise<{ decision: WalletDecision; written: WalletEntryRow | null }>;
+}
 
 const UNIQUE_VIOLATION = '23505';
 
@@ -101,14 +116,6 @@ async function readEntry(tx: Tx, reference: string): Promise<WalletEntryRow | nu
   };
 }
 
-export async function readBalance(tx: Tx, account: string): Promise<bigint> {
-  const row = await tx.one<{ value: bigint }>('SELECT value FROM standing_rows WHERE account = $1 AND name = $2', [
-    account,
-    WALLET_ROW,
-  ]);
-  return row?.value ?? 0n;
-}
-
 async function insertEntry(tx: Tx, entry: WalletEntryRow): Promise<void> {
   await tx.execute(
     `INSERT INTO wallet_entries
@@ -126,4 +133,44 @@ async function insertEntry(tx: Tx, entry: WalletEntryRow): Promise<void> {
       entry.actor,
     ],
   );
+}
+
+/** What an entry relates to, under the account's lock; null: nothing is named, or nothing of this account. */
+export async function readRelated(
+  tx: Tx,
+  { account, relatesTo }: Pick<WalletEntry, 'account' | 'relatesTo'>,
+): Promise<Related | null> {
+  if (relatesTo === null || !UUID_PATTERN.test(relatesTo)) return null;
+  const head = await tx.one<{ kind: LedgerKind; request_id: string | null }>(
+    'SELECT kind, request_id FROM ledger_transactions WHERE id = $1 AND account = $2',
+    [relatesTo, account],
+  );
+  // A call that was settled after it had expired has no transaction with its own id.
+  if (head === null || head.request_id !== null) return readCharge(tx, account, head?.request_id ?? relatesTo);
+  return head.kind === 'credit' ? readPayment(tx, account, relatesTo) : { kind: 'other' };
+}
+
+async function readPayment(tx: Tx, account: string, id: string): Promise<Related> {
+  const row = await tx.one<{ paid_in: string; taken_back: string }>(
+    `SELECT (SELECT amount_nano_usd FROM wallet_entries WHERE transaction_id = $2)::text AS paid_in,
+            (SELECT coalesce(-sum(amount_nano_usd), 0) FROM wallet_entries
+              WHERE account = $1 AND relates_to = $2::text AND kind IN ('refund', 'chargeback'))::text AS taken_back`,
+    [account, id],
+  );
+  return { kind: 'payment', paidInNanoUsd: BigInt(row?.paid_in ?? 0), takenBackNanoUsd: BigInt(row?.taken_back ?? 0) };
+}
+
+/** Refunds may name a call by its id or by any of its transactions; null: no call of this account has the id. */
+async function readCharge(tx: Tx, account: string, request: string): Promise<Related | null> {
+  const row = await tx.one<{ wallet: bigint; given_back: string }>(
+    `SELECT record.wallet_nano_usd AS wallet,
+            (SELECT coalesce(sum(amount_nano_usd), 0) FROM wallet_entries
+              WHERE account = $1 AND kind = 'refund' AND relates_to IN (
+                SELECT $2::text UNION ALL SELECT id::text FROM ledger_transactions
+                 WHERE account = $1 AND id >= uuid_floor($3) AND id < uuid_floor($3 + 1) AND request_id = $2::uuid))::text
+              AS given_back
+       FROM usage_records record WHERE record.id = $2::uuid AND record.account = $1`,
+    [account, request, timeOfUuidV7(request)],
+  );
+  return row && { kind: 'charge', walletNanoUsd: row.wallet, givenBackNanoUsd: BigInt(row.given_back) };
 }

@@ -5,11 +5,10 @@ import { publicHalfOf, seal, sealTo, Secret, type OpeningKeys } from '@gateway/s
 import type { TestDatabase } from '@gateway/testkit';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { type Alert, toWebhookEvent } from '../alerts/rules.js';
-import type { WebhookRequest, WebhookSender } from './alert-ports.js';
 import { deliverEvent, GIVEN_UP_MS, NotDeliveredError } from './deliver-event.js';
 import { makeDeliveryStore } from './delivery-store.js';
-import { resealSecrets } from './reseal-secrets.js';
-import { makeSecretSeal } from './secrets.js';
+import { makeSecretSeal, resealSecrets } from './secrets.js';
+import type { WebhookRequest, WebhookSender } from './sender.js';
 import { makeWebhookStore } from './store.js';
 
 const DAY_MS = 86_400_000;
@@ -76,7 +75,8 @@ const deliver = (row: { body: object }, keys = keysOf()) =>
     },
     row,
   );
-const deliveries = (account: string) => makeWebhookStore(ledger.pool).deliveries({ account, before: null, limit: 100 });
+const deliveries = (account: string) =>
+  makeDeliveryStore(ledger.pool).deliveries({ account, before: null, limit: 100 });
 
 test('an event is tried for three days', async () => {
   expect(GIVEN_UP_MS).toBe(3 * DAY_MS);

@@ -1,5 +1,32 @@
+import type { WebhookAttempt } from '@gateway/contracts/operator';
 import { onPool, type Pool } from '@gateway/postgres';
-import type { DeliveryStore } from './alert-ports.js';
+import type { NumberedQuery } from '../ledger/sql.js';
+
+export type DeliveryState = 'waiting' | 'delivered' | 'failed' | 'dropped';
+
+/** One event on its way to a webhook. */
+export interface Delivery {
+  readonly event: string;
+  readonly number: bigint;
+  readonly state: DeliveryState;
+  readonly createdAt: Date;
+  readonly endedAt: Date | null;
+  readonly attempts: number;
+  /** Newest last. */
+  readonly lastAttempts: readonly WebhookAttempt[];
+}
+
+/** What delivering events needs. */
+export interface DeliveryStore {
+  /** Newest first. */
+  deliveries(query: NumberedQuery): Promise<Delivery[]>;
+  /** Where a waiting event is to be sent; null: nowhere any more, or it has been. */
+  target(event: string): Promise<{ readonly url: string; readonly sealedSecret: string } | null>;
+  /** Notes an attempt; with a state the delivery ends, and what the account keeps for too long is deleted. */
+  noteAttempt(event: string, attempt: WebhookAttempt, ended: 'delivered' | 'failed' | null): Promise<void>;
+  /** Ends a waiting delivery without an attempt. */
+  drop(event: string): Promise<void>;
+}
 
 /** Attempts that a delivery shows; older ones are only counted. */
 const ATTEMPTS_KEPT_MAX = 20;
@@ -10,6 +37,14 @@ const KEPT_DAYS = 30;
 export function makeDeliveryStore(pool: Pool): DeliveryStore {
   const queries = onPool(pool);
   return {
+    async deliveries({ account, before, limit }) {
+      const rows = await queries.query<DeliveryRow>(
+        `SELECT ${DELIVERY_COLUMNS} FROM webhook_deliveries
+          WHERE account = $1 AND ($2::bigint IS NULL OR number < $2) ORDER BY number DESC LIMIT $3`,
+        [account, before, limit],
+      );
+      return rows.map(deliveryFromRow);
+    },
     async target(event) {
       const row = await queries.one<{ url: string; sealed_secret: string }>(
         `SELECT webhook.url, webhook.sealed_secret
@@ -46,5 +81,29 @@ export function makeDeliveryStore(pool: Pool): DeliveryStore {
         [event],
       );
     },
+  };
+}
+
+export interface DeliveryRow {
+  readonly event: string;
+  readonly number: bigint;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly last_attempts: WebhookAttempt[];
+  readonly created_at: Date;
+  readonly ended_at: Date | null;
+}
+
+export const DELIVERY_COLUMNS = 'event, number, state, attempts, last_attempts, created_at, ended_at';
+
+export function deliveryFromRow(row: DeliveryRow): Delivery {
+  return {
+    event: row.event,
+    number: row.number,
+    state: row.state,
+    createdAt: row.created_at,
+    endedAt: row.ended_at,
+    attempts: row.attempts,
+    lastAttempts: row.last_attempts,
   };
 }

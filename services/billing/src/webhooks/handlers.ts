@@ -1,30 +1,117 @@
-import type { Bus } from '@gateway/bus';
 import {
-  billingAlerts,
-  billingApplyCaps,
+  type AnswerBodyOf,
   billingDeleteWebhook,
   billingGetWebhook,
   billingPutWebhook,
   billingRotateWebhookSecret,
   billingWebhookDeliveries,
+  type ReceivedOf,
 } from '@gateway/contracts/messages';
-import { applyCaps } from '../alerts/apply-caps.js';
-import { showAlerts, showDeliveries } from '../alerts/show-alerts.js';
-import type { AlertStore } from './alert-ports.js';
-import { deleteWebhook, putWebhook, rotateWebhookSecret, showWebhook, type WebhookDeps } from './webhooks.js';
+import {
+  isRefusal,
+  type ManagementRefusal,
+  refuse,
+  type WebhookDeliveryView,
+  type WebhookView,
+} from '@gateway/contracts/operator';
+import type { Bus } from '@gateway/bus';
+import { pageOf, readNumberCursor } from '../ledger/page.js';
+import type { Delivery, DeliveryStore } from './delivery-store.js';
+import { checkWebhookUrl } from './rules.js';
+import type { Webhook, WebhookStore } from './store.js';
 
-export interface AlertRequestDeps {
-  readonly alerts: AlertStore;
-  readonly webhooks: WebhookDeps;
+export interface WebhookDeps {
+  readonly store: WebhookStore;
+  /** Addresses that only a private network reaches are allowed. */
+  readonly privateAllowed: boolean;
 }
 
-/** Opens the doors of alerts and webhooks. */
-export function serveAlertRequests(bus: Pick<Bus, 'serve'>, { alerts, webhooks }: AlertRequestDeps): void {
-  bus.serve(billingApplyCaps, (body) => applyCaps(alerts, body));
-  bus.serve(billingAlerts, (body) => showAlerts(alerts, body));
-  bus.serve(billingPutWebhook, (body) => putWebhook(webhooks, body));
-  bus.serve(billingGetWebhook, (body) => showWebhook(webhooks, body));
-  bus.serve(billingDeleteWebhook, (body) => deleteWebhook(webhooks, body));
-  bus.serve(billingRotateWebhookSecret, (body) => rotateWebhookSecret(webhooks, body));
-  bus.serve(billingWebhookDeliveries, (body) => showDeliveries(webhooks.store, body));
+/** Says where an account's events go. The secret that comes is kept only when the webhook is new. */
+export async function putWebhook(
+  { store, privateAllowed }: WebhookDeps,
+  { account, spec, sealedSecret, actor }: ReceivedOf<typeof billingPutWebhook>,
+): Promise<AnswerBodyOf<typeof billingPutWebhook>> {
+  const url = checkWebhookUrl(spec.url, privateAllowed);
+  if (typeof url !== 'string') return url;
+  const put = await store.putWebhook({ account, url, enabled: spec.enabled, sealedSecret, actor });
+  if (put === null) return refuse('state_conflict', 'the account is closed');
+  return { change: put.change, webhook: toWebhookView(put.webhook) };
+}
+
+export async function showWebhook(
+  { store }: Pick<WebhookDeps, 'store'>,
+  { account }: ReceivedOf<typeof billingGetWebhook>,
+): Promise<AnswerBodyOf<typeof billingGetWebhook>> {
+  const webhook = await store.webhook(account);
+  return webhook === null ? noWebhook() : { webhook: toWebhookView(webhook) };
+}
+
+/** What waits for it is dropped. */
+export async function deleteWebhook(
+  { store }: Pick<WebhookDeps, 'store'>,
+  { account, actor }: ReceivedOf<typeof billingDeleteWebhook>,
+): Promise<AnswerBodyOf<typeof billingDeleteWebhook>> {
+  return (await store.deleteWebhook(account, actor)) ? { deleted: true } : noWebhook();
+}
+
+/** Every attempt from then on is signed with the new secret. */
+export async function rotateWebhookSecret(
+  { store }: Pick<WebhookDeps, 'store'>,
+  { account, sealedSecret, actor, command }: ReceivedOf<typeof billingRotateWebhookSecret>,
+): Promise<AnswerBodyOf<typeof billingRotateWebhookSecret>> {
+  const rotated = await store.rotateSecret({ account, sealedSecret, actor, command: command ?? null });
+  return rotated === null ? noWebhook() : { webhook: toWebhookView(rotated.webhook), repeated: rotated.repeated };
+}
+
+function noWebhook(): ManagementRefusal {
+  return refuse('not_found', 'the account has no webhook');
+}
+
+function toWebhookView({ account, url, enabled, createdAt, changedAt }: Webhook): WebhookView {
+  return {
+    accountId: account,
+    url,
+    enabled,
+    createdAt: createdAt.toISOString(),
+    changedAt: changedAt.toISOString(),
+  };
+}
+
+/** What became of an account's events, newest first. */
+export async function showDeliveries(
+  store: Pick<DeliveryStore, 'deliveries'>,
+  { account, cursor, limit }: ReceivedOf<typeof billingWebhookDeliveries>,
+): Promise<AnswerBodyOf<typeof billingWebhookDeliveries>> {
+  const place = readNumberCursor(cursor);
+  if (isRefusal(place)) return place;
+  const deliveries = await store.deliveries({ account, before: place.after, limit: limit + 1 });
+  const { items, nextCursor } = pageOf(deliveries, limit, {
+    nameOf: ({ number }) => String(number),
+    viewOf: toDeliveryView,
+  });
+  return { deliveries: items, nextCursor };
+}
+
+function toDeliveryView({ event, state, createdAt, endedAt, attempts, lastAttempts }: Delivery): WebhookDeliveryView {
+  return {
+    eventId: event,
+    type: 'alert.raised',
+    state,
+    attempts,
+    createdAt: createdAt.toISOString(),
+    endedAt: endedAt && endedAt.toISOString(),
+    lastAttempts: [...lastAttempts],
+  };
+}
+
+/** Answers requests that change or show an account's webhook and its deliveries. */
+export function serveWebhooks(
+  bus: Pick<Bus, 'serve'>,
+  deps: WebhookDeps & { readonly deliveries: DeliveryStore },
+): void {
+  bus.serve(billingPutWebhook, (body) => putWebhook(deps, body));
+  bus.serve(billingGetWebhook, (body) => showWebhook(deps, body));
+  bus.serve(billingDeleteWebhook, (body) => deleteWebhook(deps, body));
+  bus.serve(billingRotateWebhookSecret, (body) => rotateWebhookSecret(deps, body));
+  bus.serve(billingWebhookDeliveries, (body) => showDeliveries(deps.deliveries, body));
 }

@@ -1,5 +1,12 @@
 import { type OpeningKeys, openSealed, resealTo, SealError } from '@gateway/service-kit';
-import type { SecretSeal } from './alert-ports.js';
+import type { SealedSecretStore } from './store.js';
+
+export interface SecretSeal {
+  /** The secret; null: no key at hand opens it. */
+  open(sealed: string, account: string): string | null;
+  /** Under the current key; null: no key at hand opens it. */
+  current(sealed: string, account: string): string | null;
+}
 
 /** Opens what was sealed to GATEWAY_WEBHOOK_PRIVATE_KEY; a secret opens for its account's webhook alone. */
 export function makeSecretSeal(keys: OpeningKeys): SecretSeal {
@@ -19,5 +26,31 @@ function orNull(work: () => string): string | null {
   } catch (error) {
     if (error instanceof SealError) return null;
     throw error;
+  }
+}
+
+const BATCH_MAX = 500;
+
+export interface Resealed {
+  readonly resealed: number;
+  /** No key at hand opens them: their events are not sent. */
+  readonly unreadable: number;
+}
+
+/** After a rotation of GATEWAY_WEBHOOK_PRIVATE_KEY: every secret under the previous key is sealed again under the current one. */
+export async function resealSecrets(store: SealedSecretStore, seal: SecretSeal): Promise<Resealed> {
+  let [resealed, unreadable] = [0, 0];
+  for (let after = ''; ;) {
+    const batch = await store.sealedSecrets(after, BATCH_MAX);
+    for (const { account, sealedSecret } of batch) {
+      const current = seal.current(sealedSecret, account);
+      if (current === null) unreadable += 1;
+      if (current === null || current === sealedSecret) continue;
+      await store.replaceSealed(account, sealedSecret, current);
+      resealed += 1;
+    }
+    const last = batch.at(-1);
+    if (last === undefined || batch.length < BATCH_MAX) return { resealed, unreadable };
+    after = last.account;
   }
 }

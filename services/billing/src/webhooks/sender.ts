@@ -2,7 +2,19 @@ import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { isPrivateHost, PrivateAddressError, publicLookup } from '@gateway/service-kit';
 import { Client } from 'undici';
-import type { WebhookRequest, WebhookSender } from './alert-ports.js';
+
+export interface WebhookRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Posts to addresses that customers name. Follows nothing, reads no answer but its status, never throws. */
+export interface WebhookSender {
+  post(
+    request: WebhookRequest,
+  ): Promise<{ readonly status: number } | { readonly failure: 'timeout' | 'connection' | 'private_address' }>;
+}
 
 /** From the lookup of the name to the head of the answer. */
 const TIMEOUT_MS = 10_000;

@@ -1,22 +1,54 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
-import { WEBHOOK_OUTBOX } from '../alerts/alerts-store.js';
 import { isClosed, lockForTerms } from '../ledger/accounts-store.js';
-import { insertChange } from '../ledger/change-rows.js';
-import type {
-  PutWebhookRequest,
-  RotateSecretRequest,
-  SealedSecretStore,
-  Webhook,
-  WebhookStore,
-} from './alert-ports.js';
-import {
-  DELIVERY_COLUMNS,
-  deliveryFromRow,
-  type DeliveryRow,
-  WEBHOOK_COLUMNS,
-  webhookFromRow,
-  type WebhookRow,
-} from './webhook-rows.js';
+import { insertChange } from '../ledger/changes-store.js';
+
+export const WEBHOOK_OUTBOX = 'webhook_outbox';
+
+/** Where an account's events are posted to. */
+export interface Webhook {
+  readonly account: string;
+  readonly url: string;
+  readonly enabled: boolean;
+  readonly createdAt: Date;
+  readonly changedAt: Date;
+}
+
+export interface PutWebhookRequest {
+  readonly account: string;
+  readonly url: string;
+  readonly enabled: boolean;
+  /** Kept only when the webhook is new. */
+  readonly sealedSecret: string;
+  readonly actor: string;
+}
+
+export interface RotateSecretRequest {
+  readonly account: string;
+  readonly sealedSecret: string;
+  readonly actor: string;
+  readonly command: string | null;
+}
+
+/** Each change is one database transaction with its audit row, under the account's lock. */
+export interface WebhookStore {
+  webhook(account: string): Promise<Webhook | null>;
+  /** Another address is tried at once for what waits; disabling drops what waits. Null: the account is closed. */
+  putWebhook(
+    request: PutWebhookRequest,
+  ): Promise<{ change: 'created' | 'changed' | 'unchanged'; webhook: Webhook } | null>;
+  /** Drops what waits. False: there is none. */
+  deleteWebhook(account: string, actor: string): Promise<boolean>;
+  /** Null: there is none. */
+  rotateSecret(request: RotateSecretRequest): Promise<{ webhook: Webhook; repeated: boolean } | null>;
+}
+
+/** Sealed secrets of webhooks, for looking after the key under which they are sealed. */
+export interface SealedSecretStore {
+  /** By account, after the one named. */
+  sealedSecrets(after: string, limit: number): Promise<{ readonly account: string; readonly sealedSecret: string }[]>;
+  /** Nothing when the secret is another one by now. */
+  replaceSealed(account: string, before: string, after: string): Promise<void>;
+}
 
 export function makeWebhookStore(pool: Pool): WebhookStore & SealedSecretStore {
   const queries = onPool(pool);
@@ -28,14 +60,6 @@ export function makeWebhookStore(pool: Pool): WebhookStore & SealedSecretStore {
     putWebhook: (request) => inTransaction(pool, (tx) => putWebhook(tx, request)),
     deleteWebhook: (account, actor) => inTransaction(pool, (tx) => deleteWebhook(tx, account, actor)),
     rotateSecret: (request) => inTransaction(pool, (tx) => rotateSecret(tx, request)),
-    async deliveries({ account, before, limit }) {
-      const rows = await queries.query<DeliveryRow>(
-        `SELECT ${DELIVERY_COLUMNS} FROM webhook_deliveries
-          WHERE account = $1 AND ($2::bigint IS NULL OR number < $2) ORDER BY number DESC LIMIT $3`,
-        [account, before, limit],
-      );
-      return rows.map(deliveryFromRow);
-    },
     async sealedSecrets(after, limit) {
       const rows = await queries.query<{ account: string; sealed_secret: string }>(
         'SELECT account, sealed_secret FROM webhooks WHERE account > $1 ORDER BY account LIMIT $2',
@@ -157,4 +181,19 @@ async function dropWaiting(tx: Tx, account: string): Promise<void> {
 /** As audit entries show it. */
 function content({ url, enabled }: Webhook): object {
   return { url, enabled };
+}
+
+export interface WebhookRow {
+  readonly account: string;
+  readonly url: string;
+  readonly enabled: boolean;
+  readonly rotated_by: string | null;
+  readonly created_at: Date;
+  readonly changed_at: Date;
+}
+
+export const WEBHOOK_COLUMNS = 'account, url, enabled, rotated_by, created_at, changed_at';
+
+export function webhookFromRow({ account, url, enabled, created_at, changed_at }: WebhookRow): Webhook {
+  return { account, url, enabled, createdAt: created_at, changedAt: changed_at };
 }

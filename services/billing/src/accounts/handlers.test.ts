@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { onPool } from '@gateway/postgres';
+import type { TestDatabase } from '@gateway/testkit';
+import { accepted } from '../../test/accepted.js';
+import { faultsOf } from '../../test/audit.js';
+import { planHoldFor, settled } from '../../test/events.js';
+import { ledgerVerbs, type LedgerVerbs } from '../../test/ledger-verbs.js';
+import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { putSubscription } from '../subscriptions/handlers.js';
+import { createSubscriptionStore } from '../subscriptions/store.js';
+import { closeAccount } from './handlers.js';
+import { createAccountStore } from './store.js';
+
+const NOW = Date.now();
+const HOUR = 3_600_000;
+const ACTOR = 'operator:ada';
+
+let world: LedgerWorld;
+let ledger: TestDatabase;
+let verbs: LedgerVerbs;
+let names = 0;
+
+beforeAll(async () => {
+  world = await startLedgerWorld();
+  ledger = await world.ledger();
+  verbs = ledgerVerbs(ledger);
+  await verbs.plan('pro', NOW);
+}, 60_000);
+afterAll(() => world.stop());
+
+const fresh = (kind = 'account'): string => `${kind}-${(names += 1)}`;
+const fund = (account: string, kind: 'credit' | 'adjustment' | 'chargeback', amountUsd: string, relatesTo?: string) =>
+  verbs.fund(account, { kind, amountUsd, reason: 'test', reference: fresh('reference'), relatesTo }, NOW);
+const close = (account: string, isInForce = true) =>
+  closeAccount(
+    {
+      store: createAccountStore(ledger.pool),
+      inForce: { awaitDelivered: () => Promise.resolve(isInForce) },
+      now: () => NOW,
+    },
+    { account, actor: ACTOR },
+  );
+const changesOf = (account: string) =>
+  onPool(ledger.pool).query('SELECT action, actor, after FROM changes WHERE account = $1 ORDER BY id', [account]);
+
+test.each([
+  ['1.00', 'pay it out'],
+  ['-1.00', 'give the debt up'],
+])('a wallet of %s is not closed: somebody must %s', async (amountUsd, remedy) => {
+  const account = fresh();
+  await fund(account, 'adjustment', amountUsd);
+  expect(await close(account)).toMatchObject({
+    refused: { code: 'state_conflict', message: expect.stringContaining(remedy) },
+  });
+  await verbs.subscribe(account, 'pro', NOW - HOUR, NOW + HOUR, NOW);
+  await fund(account, 'adjustment', String(-Number(amountUsd)));
+  expect(await close(account)).toEqual({ closed: true });
+});
+
+test('closing ends the subscription, tells admission so, and is written down once', async () => {
+  const account = fresh();
+  await verbs.subscribe(account, 'pro', NOW - HOUR, NOW + HOUR, NOW);
+  expect(await close(account)).toEqual({ closed: true });
+  expect(await close(account)).toEqual({ closed: true });
+  expect((await changesOf(account)).slice(1)).toEqual([
+    { action: 'delete_subscription', actor: ACTOR, after: null },
+    { action: 'close_account', actor: ACTOR, after: { state: 'closed', subscriptionEnded: true } },
+  ]);
+  const [told] = await onPool(ledger.pool).query<{ plan: unknown }>(
+    `SELECT body #> '{standing,terms,value,plan}' AS plan FROM outbox WHERE key = $1 ORDER BY id DESC LIMIT 1`,
+    [account],
+  );
+  expect(told).toEqual({ plan: null });
+});
+
+test('closing deletes the webhook', async () => {
+  const account = fresh();
+  await fund(account, 'adjustment', '1.00');
+  await fund(account, 'adjustment', '-1.00');
+  await ledger.admin.query(
+    `INSERT INTO billing.webhooks (account, url, enabled, sealed_secret) VALUES ($1, 'https://example.com', true, 'x')`,
+    [account],
+  );
+  await close(account);
+  expect(await onPool(ledger.pool).query('SELECT FROM webhooks WHERE account = $1', [account])).toEqual([]);
+});
+
+test('while admission does not have it the answer is not in force; again waits for the same', async () => {
+  const account = fresh();
+  await verbs.subscribe(account, 'pro', NOW - HOUR, NOW + HOUR, NOW);
+  expect(await close(account, false)).toMatchObject({ refused: { code: 'not_in_force' } });
+  expect(await close(account, true)).toEqual({ closed: true });
+});
+
+test('a closed account takes no credit and no subscription, but its late calls, chargebacks and adjustments', async () => {
+  const account = fresh();
+  const payment = accepted(await fund(account, 'credit', '1.00')).transaction.id;
+  await fund(account, 'adjustment', '-1.00');
+  await close(account);
+  expect(await fund(account, 'credit', '1.00')).toMatchObject({ refused: { code: 'state_conflict' } });
+  const spec = {
+    planId: 'pro',
+    periodStart: new Date(NOW - HOUR).toISOString(),
+    periodEnd: new Date(NOW + HOUR).toISOString(),
+    renews: false,
+  };
+  const deps = {
+    store: createSubscriptionStore(ledger.pool),
+    inForce: { awaitDelivered: () => Promise.resolve(true) },
+    now: () => NOW,
+  };
+  expect(await putSubscription(deps, { account, spec, actor: ACTOR })).toMatchObject({
+    refused: { code: 'state_conflict' },
+  });
+  expect((await verbs.settle(settled(planHoldFor(account, 10, 0), 20))).outcomes).toEqual(['settled']);
+  accepted(await fund(account, 'chargeback', '-1.00', payment));
+  expect(accepted(await fund(account, 'adjustment', '1.00')).balanceUsd).toBe('0.00');
+  expect(await faultsOf(ledger.pool)).toEqual([]);
+});
+
+test('closing and crediting at once: either the credit is refused or the closing', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const account = fresh();
+    const [closed, credited] = await Promise.all([close(account), fund(account, 'credit', '1.00')]);
+    expect('refused' in closed).toBe(!('refused' in credited));
+  }
+});

@@ -1,0 +1,90 @@
+import { type Bus, BusFault } from '@gateway/bus';
+import {
+  type AnswerBodyOf,
+  billingCloseAccount,
+  billingFunding,
+  billingLoad,
+  billingWallet,
+  type ReceivedOf,
+} from '@gateway/contracts/messages';
+import { notInForce, refuse } from '@gateway/contracts/operator';
+import { formatUsd } from '@gateway/metering';
+import type { InForce } from '../ledger/store.js';
+import { activeKeysMaxOf } from '../subscriptions/terms-rules.js';
+import type { AccountStore } from './store.js';
+import { loadAccount, type LoadDeps } from './load-account.js';
+
+export interface CloseAccountDeps {
+  readonly store: Pick<AccountStore, 'closeAccount'>;
+  readonly inForce: InForce;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/**
+ * Ends an account's subscription, deletes its webhook, and takes no credit and no subscription for it any more; its ledger
+ * stays. Only at a wallet of zero: whatever is in it is paid out, and a debt is given up, by an entry that says so. Closing
+ * again changes nothing.
+ */
+export async function closeAccount(
+  { store, inForce, now }: CloseAccountDeps,
+  { account, actor }: ReceivedOf<typeof billingCloseAccount>,
+): Promise<AnswerBodyOf<typeof billingCloseAccount>> {
+  const outcome = await store.closeAccount(account, actor, now());
+  if (outcome.kind === 'wallet') {
+    const balance = formatUsd(outcome.balanceNanoUsd);
+    const remedy = outcome.balanceNanoUsd > 0n ? 'pay it out by a refund' : 'give the debt up by an adjustment';
+    return refuse('state_conflict', `the wallet holds ${balance} USD: ${remedy} first`);
+  }
+  return (await inForce.awaitDelivered(account, outcome.change)) ? { closed: true } : notInForce();
+}
+
+/** What the key rules ask of an account's money. */
+export async function showFunding(
+  store: Pick<AccountStore, 'funding'>,
+  account: string,
+  now: number,
+): Promise<AnswerBodyOf<typeof billingFunding>> {
+  const { walletNanoUsd, subscription, limits } = await store.funding(account, now);
+  const cap = subscription?.plan.defaultKeyCapNanoUsd ?? null;
+  return {
+    walletNanoUsd: walletNanoUsd === null ? null : Number(walletNanoUsd),
+    planActive: subscription !== null,
+    activeKeysMax: activeKeysMaxOf(subscription, limits),
+    defaultKeyCapNanoUsd: cap === null ? null : Number(cap),
+  };
+}
+
+/** The settled balance; null until the wallet's first entry. */
+export async function showWallet(
+  store: Pick<AccountStore, 'funding'>,
+  account: string,
+  now: number,
+): Promise<AnswerBodyOf<typeof billingWallet>> {
+  const { walletNanoUsd } = await store.funding(account, now);
+  return { balanceUsd: walletNanoUsd === null ? null : formatUsd(walletNanoUsd) };
+}
+
+export interface AccountDeps extends CloseAccountDeps {
+  readonly load: LoadDeps;
+  readonly store: AccountStore;
+}
+
+/** Loads running at once; waiting ones after a loss of the limit store hold no connection. */
+const LOADS_MAX = 512;
+
+/** Answers requests about an account as a whole: its load, its money, its end. */
+export function serveAccounts(bus: Pick<Bus, 'serve'>, { load, store, inForce, now }: AccountDeps): void {
+  bus.serve(
+    billingLoad,
+    async (body) => {
+      const loaded = await loadAccount(load, body);
+      if (loaded.kind === 'behind') throw new BusFault('behind', 'not everything that was stored is settled');
+      return loaded.answer;
+    },
+    { concurrencyMax: LOADS_MAX },
+  );
+  bus.serve(billingCloseAccount, (body) => closeAccount({ store, inForce, now }, body));
+  bus.serve(billingFunding, ({ account }) => showFunding(store, account, now()));
+  bus.serve(billingWallet, ({ account }) => showWallet(store, account, now()));
+}

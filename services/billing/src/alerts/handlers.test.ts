@@ -1,0 +1,365 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Bus } from '@gateway/bus';
+import { shardOfAccount } from '@gateway/contracts/ids';
+import {
+  alertRaised,
+  billingAlerts,
+  billingApplyCaps,
+  billingAudit,
+  billingDeleteWebhook,
+  billingGetWebhook,
+  billingPutWebhook,
+  billingRotateWebhookSecret,
+  billingWebhookDeliveries,
+  usageRecorded,
+  type RaisedAlert,
+} from '@gateway/contracts/messages';
+import type { WebhookEvent } from '@gateway/contracts/operator';
+import { onPool } from '@gateway/postgres';
+import { publicHalfOf, sealTo } from '@gateway/service-kit';
+import { until } from '@gateway/testkit';
+import { accepted } from '../../test/accepted.js';
+import { type BillingWorld, startBillingWorld, WEBHOOK_KEY } from '../../test/billing-world.js';
+import { holdFor, settled } from '../../test/events.js';
+import { highestOfBatches } from '../../test/highest-of-batches.js';
+import { startWebhookReceiver, type WebhookReceiver } from '../../test/webhook-receiver.js';
+
+const ACTOR = 'operator:ada';
+const OPTIONS = { privateAllowed: true, webhookRetry: { baseMs: 20, maxMs: 200 } };
+const SECRET = 'whsec_first';
+/** A delivery whose worker lost the database before it could say so comes again when its lease of 30 s is over. */
+const AFTER_LEASE_MS = 45_000;
+
+let world: BillingWorld;
+let edge: Bus;
+let accountsBus: Bus;
+let dashboard: Bus;
+let receiver: WebhookReceiver;
+/** What accounts was asked to mail. */
+const mailed: RaisedAlert[] = [];
+let accountsAnswer = true;
+let names = 0;
+const fresh = (): string => `account-${(names += 1)}`;
+
+beforeAll(async () => {
+  [world, receiver] = await Promise.all([startBillingWorld(), startWebhookReceiver()]);
+  [edge, accountsBus, dashboard] = await Promise.all([
+    world.connect('edge-proxy'),
+    world.connect('accounts'),
+    world.connect('dashboard'),
+  ]);
+  accountsBus.serve(alertRaised, async (alert) => {
+    if (!accountsAnswer) throw new Error('this test lets accounts fail');
+    mailed.push(alert);
+    return { taken: true as const };
+  });
+  await Promise.all([world.start('one', undefined, OPTIONS), world.start('two', undefined, OPTIONS)]);
+}, 60_000);
+beforeEach(() => {
+  accountsAnswer = true;
+  receiver.answer = 204;
+  receiver.received.length = 0;
+  mailed.length = 0;
+});
+afterAll(async () => {
+  await world.stop();
+  await receiver.stop();
+}, 60_000);
+
+const capped = (account: string, capNanoUsd: number | null = 100, version = 1) =>
+  accountsBus.request(billingApplyCaps, {
+    account,
+    caps: [{ kind: 'key', id: `key-${account}`, capNanoUsd, version }],
+  });
+const charge = (account: string, amount: number) =>
+  edge.store(usageRecorded, { shard: shardOfAccount(account) }, { events: [settled(holdFor(account), amount)] });
+const put = async (account: string, spec: object = {}, secret = SECRET) =>
+  dashboard.request(billingPutWebhook, {
+    account,
+    spec: { url: receiver.url, enabled: true, ...spec },
+    sealedSecret: sealTo(secret, `webhook:${account}`, publicHalfOf(WEBHOOK_KEY)),
+    actor: ACTOR,
+  });
+const alertsOf = async (account: string, limit = 50, cursor: string | null = null) =>
+  accepted(await dashboard.request(billingAlerts, { account, limit, cursor }));
+const deliveriesOf = async (account: string, limit = 50, cursor: string | null = null) =>
+  accepted(await dashboard.request(billingWebhookDeliveries, { account, limit, cursor }));
+const mailedOf = (account: string) =>
+  mailed.filter((alert) => alert.account === account).map(({ threshold }) => threshold);
+const eventOf = ({ body }: { body: string }) => JSON.parse(body) as WebhookEvent;
+const thresholdsOf = (account: string) =>
+  receiver.received
+    .map(eventOf)
+    .filter(({ data }) => data.accountId === account)
+    .map(({ data }) => data.thresholdPercent);
+
+test('an alert is listed, told to accounts and posted, signed so that anybody with the secret can check it', async () => {
+  const account = fresh();
+  await capped(account);
+  expect(await put(account)).toMatchObject({ change: 'created', webhook: { accountId: account, enabled: true } });
+  await charge(account, 60);
+  const posted = await until('the event is posted', () => receiver.received[0]);
+  await until('accounts is asked to mail', () => mailed[0]);
+  const { alerts } = await alertsOf(account);
+  expect(alerts).toMatchObject([
+    {
+      accountId: account,
+      subject: { kind: 'key_cap', keyId: `key-${account}` },
+      thresholdPercent: 50,
+      limit: '0.0000001',
+      used: '0.00000006',
+      periodStart: '2026-11-01T00:00:00.000Z',
+      periodEnd: '2026-12-01T00:00:00.000Z',
+    },
+  ]);
+  expect(mailed).toMatchObject([{ id: alerts[0]?.id, account, threshold: 50, limit: 100, used: 60 }]);
+  const timestamp = String(posted.headers['x-gateway-timestamp']);
+  const hmac = createHmac('sha256', SECRET).update(`${timestamp}.${posted.body}`).digest('hex');
+  expect(posted.headers['x-gateway-signature']).toBe(`v1=${hmac}`);
+  expect(Math.abs(Number(timestamp) - Date.now() / 1_000)).toBeLessThan(60);
+  expect(posted).toMatchObject({
+    path: '/hook?tenant=1',
+    headers: { 'content-type': 'application/json', 'x-gateway-event-id': alerts[0]?.id },
+  });
+  expect(eventOf(posted)).toEqual({
+    id: alerts[0]?.id,
+    type: 'alert.raised',
+    createdAt: alerts[0]?.raisedAt,
+    data: alerts[0],
+  });
+  const { deliveries } = await until('the delivery has ended', async () => {
+    const page = await deliveriesOf(account);
+    return page.deliveries[0]?.state === 'delivered' && page;
+  });
+  expect(deliveries).toMatchObject([
+    { eventId: alerts[0]?.id, attempts: 1, lastAttempts: [{ failure: null, status: 204 }] },
+  ]);
+});
+
+test('a receiver that fails gets every event once it is back, in order; nobody else waits for it', async () => {
+  const [failing, other] = [fresh(), fresh()];
+  await Promise.all([capped(failing), capped(other)]);
+  await put(failing);
+  receiver.answer = 500;
+  await charge(failing, 50);
+  await until('a first attempt has failed', () => thresholdsOf(failing).length > 0);
+  // One at a time: alerts of one batch are mailed of once.
+  for (const [index, amount] of [25, 15, 10].entries()) {
+    await until('the one before is raised', async () => (await alertsOf(failing)).alerts.length === index + 1);
+    await charge(failing, amount);
+  }
+  await until('all four are raised', async () => (await alertsOf(failing)).alerts.length === 4);
+  await until('several attempts have failed', async () => {
+    const { deliveries } = await deliveriesOf(failing);
+    return (deliveries.at(-1)?.attempts ?? 0) >= 3;
+  });
+  expect(new Set(thresholdsOf(failing))).toEqual(new Set([50]));
+  await charge(other, 60);
+  await until('the other account is mailed to', () => mailedOf(other).length === 1);
+  receiver.received.length = 0;
+  receiver.answer = 204;
+  await until('all are delivered', async () => {
+    const { deliveries } = await deliveriesOf(failing);
+    return deliveries.every(({ state }) => state === 'delivered');
+  });
+  expect(thresholdsOf(failing)).toEqual([50, 75, 90, 100]);
+  const { deliveries } = await deliveriesOf(failing);
+  expect(deliveries.at(-1)?.lastAttempts[0]).toMatchObject({ failure: 'status', status: 500 });
+  await until('accounts is asked to mail the last', () => mailedOf(failing).includes(100));
+  expect(mailedOf(failing)).toEqual([50, 75, 90, 100]);
+});
+
+test('accounts may be away: it is told when it is back', async () => {
+  const account = fresh();
+  await capped(account);
+  accountsAnswer = false;
+  await charge(account, 80);
+  await until('both are raised', async () => (await alertsOf(account)).alerts.length === 2);
+  accountsAnswer = true;
+  await until('accounts is told', () => mailedOf(account).length > 0);
+  expect(mailedOf(account)).toEqual([75]);
+});
+
+test('a call that crosses every threshold at once is mailed of once, as the highest; all are listed and posted', async () => {
+  const account = fresh();
+  await capped(account);
+  await put(account);
+  await charge(account, 100);
+  await until('all are posted', () => thresholdsOf(account).length === 4);
+  await until('accounts is told', () => mailedOf(account).includes(100));
+  expect((await alertsOf(account)).alerts.map(({ thresholdPercent }) => thresholdPercent)).toEqual([100, 90, 75, 50]);
+  // A mail of a later charge comes after all of this one.
+  const next = fresh();
+  await capped(next);
+  await charge(next, 50);
+  await until('the next one is told', () => mailedOf(next).length === 1);
+  expect(mailedOf(account)).toEqual([100]);
+});
+
+test('replicas come and go while accounts are charged: each alert is raised once and reaches both ways', async () => {
+  const accounts = Array.from({ length: 8 }, fresh);
+  await Promise.all(accounts.map((account) => capped(account, 1_000)));
+  await Promise.all(accounts.map((account) => put(account)));
+  const third = await world.start('three', undefined, OPTIONS);
+  const charging = (async () => {
+    for (let round = 0; round < 25; round += 1) await Promise.all(accounts.map((account) => charge(account, 45)));
+  })();
+  const ending = (async () => {
+    for (let round = 0; round < 10; round += 1) {
+      // Every connection to the database is cut: whatever was under way may or may not have been committed.
+      await onPool(world.ledger.admin).query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'gateway_billing'",
+      );
+      await until(
+        'a little was settled',
+        async () => (await alertsOf(accounts[0] as string).catch(() => null)) !== null,
+      );
+    }
+  })();
+  await Promise.all([charging, ending]);
+  await third.stop();
+  for (const account of accounts) {
+    const ended = async (): Promise<boolean> => {
+      const { deliveries } = await deliveriesOf(account);
+      return (
+        deliveries.length === 4 &&
+        deliveries.every(({ state }) => state === 'delivered') &&
+        mailedOf(account).includes(100)
+      );
+    };
+    await until('both ways have ended', ended, AFTER_LEASE_MS);
+    const { alerts } = await alertsOf(account);
+    expect(alerts.map(({ thresholdPercent }) => thresholdPercent)).toEqual([100, 90, 75, 50]);
+    expect([...new Set(mailedOf(account))]).toEqual(await highestOfBatches(world.ledger.pool, account));
+    // At least once on the way, and the same event: what a receiver knows by its id comes in order.
+    expect([...new Set(thresholdsOf(account))]).toEqual([50, 75, 90, 100]);
+    const ids = receiver.received.map(eventOf).filter(({ data }) => data.accountId === account);
+    expect(new Set(ids.map(({ id }) => id)).size).toBe(4);
+  }
+}, 120_000);
+
+describe('webhooks', () => {
+  test('are put, shown, changed and deleted, with audit entries and without secrets', async () => {
+    const account = fresh();
+    const of = { account };
+    expect(await dashboard.request(billingGetWebhook, of)).toMatchObject({ refused: { code: 'not_found' } });
+    expect(await put(account)).toMatchObject({ change: 'created' });
+    expect(await put(account)).toMatchObject({ change: 'unchanged' });
+    expect(await put(account, { enabled: false })).toMatchObject({ change: 'changed' });
+    expect(await dashboard.request(billingGetWebhook, of)).toMatchObject({
+      webhook: { accountId: account, url: receiver.url, enabled: false },
+    });
+    const gone = { account, actor: ACTOR };
+    expect(await dashboard.request(billingDeleteWebhook, gone)).toEqual({ deleted: true });
+    expect(await dashboard.request(billingDeleteWebhook, gone)).toMatchObject({ refused: { code: 'not_found' } });
+    const { entries } = accepted(
+      await dashboard.request(billingAudit, { account, object: null, cursor: null, limit: 50 }),
+    );
+    expect(entries.map(({ action }) => action)).toEqual(['delete_webhook', 'put_webhook', 'put_webhook']);
+    expect(JSON.stringify(entries)).not.toContain('sealed');
+  });
+
+  test('a webhook of a closed account is not put any more', async () => {
+    const account = fresh();
+    await put(account);
+    await onPool(world.ledger.admin).execute('UPDATE accounts SET closed_at = now() WHERE account = $1', [account]);
+    expect(await put(account, { enabled: false })).toMatchObject({ refused: { code: 'state_conflict' } });
+  });
+
+  test('a rotated secret signs from then on; the same command rotates once', async () => {
+    const account = fresh();
+    await capped(account);
+    await put(account);
+    const command = '0193a1b2-0000-7000-8000-000000000001';
+    const rotate = (secret: string) =>
+      dashboard.request(billingRotateWebhookSecret, {
+        account,
+        sealedSecret: sealTo(secret, `webhook:${account}`, publicHalfOf(WEBHOOK_KEY)),
+        actor: ACTOR,
+        command,
+      });
+    expect(await rotate('whsec_second')).toMatchObject({ repeated: false });
+    expect(await rotate('whsec_third')).toMatchObject({ repeated: true });
+    await put(account, { url: `${receiver.url}&changed=1` }, 'whsec_fourth');
+    await charge(account, 50);
+    const posted = await until('the event is posted', () => receiver.received[0]);
+    const hmac = createHmac('sha256', 'whsec_second')
+      .update(`${String(posted.headers['x-gateway-timestamp'])}.${posted.body}`)
+      .digest('hex');
+    expect(posted.headers['x-gateway-signature']).toBe(`v1=${hmac}`);
+  });
+
+  test.each([
+    ['disabled', (account: string) => put(account, { enabled: false })],
+    ['deleted', (account: string) => dashboard.request(billingDeleteWebhook, { account, actor: ACTOR })],
+  ])('what waits for one that is %s is dropped', async (_what, end) => {
+    const account = fresh();
+    await capped(account);
+    await put(account);
+    receiver.answer = 503;
+    await charge(account, 80);
+    await until('an attempt has failed', () => thresholdsOf(account).length > 0);
+    await end(account);
+    await until('what waited is dropped', async () => {
+      const { deliveries } = await deliveriesOf(account);
+      return deliveries.length === 2 && deliveries.every(({ state }) => state === 'dropped');
+    });
+    receiver.answer = 204;
+    await put(account);
+    receiver.received.length = 0;
+    await charge(account, 10);
+    await until('the next one is posted', () => thresholdsOf(account).length > 0);
+    expect(thresholdsOf(account)).toEqual([90]);
+  });
+
+  test('an event goes to the address that stands now, and at once', async () => {
+    const account = fresh();
+    await capped(account);
+    await put(account, { url: `http://127.0.0.1:1/` });
+    await charge(account, 50);
+    await until('an attempt has failed', async () => ((await deliveriesOf(account)).deliveries[0]?.attempts ?? 0) > 0);
+    await put(account);
+    await until('it is posted', () => thresholdsOf(account).length === 1);
+    const [delivery] = (
+      await until('it has ended', async () => {
+        const page = await deliveriesOf(account);
+        return page.deliveries[0]?.state === 'delivered' && page;
+      })
+    ).deliveries;
+    expect(delivery?.lastAttempts[0]).toMatchObject({ failure: 'connection', status: null });
+  });
+
+  test.each(['https://169.254.169.254/', 'http://example.com/', 'https://a:b@example.com/'])(
+    '%s is refused',
+    async (url) => {
+      const refusedHere = url.startsWith('https') ? await putStrictly(url) : await put(fresh(), { url });
+      expect(refusedHere).toMatchObject({ refused: { code: 'invalid_request', param: 'url' } });
+    },
+  );
+
+  async function putStrictly(url: string) {
+    const { putWebhook } = await import('../webhooks/handlers.js');
+    const deps = { privateAllowed: false, store: null as never };
+    return putWebhook(deps, { account: 'a', spec: { url, enabled: true }, sealedSecret: 's', actor: ACTOR });
+  }
+});
+
+test('lists are read page by page, newest first; a cursor of another list is refused', async () => {
+  const account = fresh();
+  await capped(account);
+  await put(account);
+  await charge(account, 100);
+  await until('all are raised', async () => (await alertsOf(account)).alerts.length === 4);
+  const first = await alertsOf(account, 3);
+  const second = await alertsOf(account, 3, first.nextCursor);
+  expect([...first.alerts, ...second.alerts].map(({ thresholdPercent }) => thresholdPercent)).toEqual([
+    100, 90, 75, 50,
+  ]);
+  expect(second.nextCursor).toBeNull();
+  const page = await deliveriesOf(account, 3);
+  expect((await deliveriesOf(account, 3, page.nextCursor)).deliveries).toHaveLength(1);
+  expect(await dashboard.request(billingAlerts, { account, limit: 3, cursor: 'elsewhere' })).toMatchObject({
+    refused: { code: 'invalid_request', param: 'cursor' },
+  });
+});

@@ -1,0 +1,39 @@
+import type { Bus } from '@gateway/bus';
+import { type AnswerBodyOf, billingAlerts, billingApplyCaps, type ReceivedOf } from '@gateway/contracts/messages';
+import { isRefusal } from '@gateway/contracts/operator';
+import { pageOf, readNumberCursor } from '../ledger/page.js';
+import { toAlertView } from './rules.js';
+import type { AlertStore } from './store.js';
+
+/** Takes over caps of keys and members; an older version than the known one changes nothing. */
+export async function applyCaps(
+  store: Pick<AlertStore, 'applyCaps'>,
+  { account, caps }: ReceivedOf<typeof billingApplyCaps>,
+): Promise<AnswerBodyOf<typeof billingApplyCaps>> {
+  await store.applyCaps(
+    account,
+    caps.map((cap) => ({ ...cap, capNanoUsd: cap.capNanoUsd === null ? null : BigInt(cap.capNanoUsd) })),
+  );
+  return { applied: true };
+}
+
+/** The alerts of an account, newest first. */
+export async function showAlerts(
+  store: Pick<AlertStore, 'alerts'>,
+  { account, cursor, limit }: ReceivedOf<typeof billingAlerts>,
+): Promise<AnswerBodyOf<typeof billingAlerts>> {
+  const place = readNumberCursor(cursor);
+  if (isRefusal(place)) return place;
+  const alerts = await store.alerts({ account, before: place.after, limit: limit + 1 });
+  const { items, nextCursor } = pageOf(alerts, limit, {
+    nameOf: ({ number }) => String(number),
+    viewOf: ({ alert }) => toAlertView(alert),
+  });
+  return { alerts: items, nextCursor };
+}
+
+/** Answers requests about alerts and the caps that they watch. */
+export function serveAlerts(bus: Pick<Bus, 'serve'>, store: AlertStore): void {
+  bus.serve(billingApplyCaps, (body) => applyCaps(store, body));
+  bus.serve(billingAlerts, (body) => showAlerts(store, body));
+}

@@ -1,0 +1,141 @@
+import type { Bus } from '@gateway/bus';
+import {
+  type AnswerBodyOf,
+  billingExportLedgerEntries,
+  billingExportUsageRecords,
+  type ReceivedOf,
+} from '@gateway/contracts/messages';
+import type { LedgerEntryLine, UsageRecordLine } from '@gateway/contracts/operator';
+import { formatUsd } from '@gateway/metering';
+import { toRecordView } from '../records/show-records.js';
+import { type Column, EXPORT_LINES_MAX, makePage, plain, text } from './page.js';
+import type { ExportedEntry, ExportedRecord, ExportStore } from './store.js';
+
+/**
+ * One page of usage records as a file, in the order of their ids, which is that of admission. A record stands in the file if it
+ * was settled when its page was read. What is settled later stands in what is read later, once, if its id lies
+ * behind the cursor; if not, it stands in a file that begins anew and in none that goes on.
+ */
+export async function exportUsageRecords(
+  store: Pick<ExportStore, 'records'>,
+  { account, from, to, after, format }: ReceivedOf<typeof billingExportUsageRecords>,
+): Promise<AnswerBodyOf<typeof billingExportUsageRecords>> {
+  const found = await store.records({ account, from, to, after, limit: EXPORT_LINES_MAX + 1 });
+  return makePage(found.slice(0, EXPORT_LINES_MAX).map(toRecordLine), {
+    format,
+    columns: USAGE_RECORD_COLUMNS,
+    idOf: ({ requestId }) => requestId,
+    first: after === null,
+    more: found.length > EXPORT_LINES_MAX,
+  });
+}
+
+function toRecordLine({ record, recordedAt }: ExportedRecord): UsageRecordLine {
+  return {
+    ...toRecordView(record),
+    attempts: record.attempts.map(({ source, outcome, status, possiblyPaid, provider, costVersion, costNanoUsd }) => ({
+      sourceId: source,
+      outcome,
+      status,
+      possiblyPaid,
+      providerId: provider,
+      costVersion,
+      costUsd: costNanoUsd === null ? null : formatUsd(costNanoUsd),
+    })),
+    recordedAt: recordedAt.toISOString(),
+  };
+}
+
+/** The order of columns is part of the format: new ones come last. */
+export const USAGE_RECORD_COLUMNS: readonly Column<UsageRecordLine>[] = [
+  text('requestId', (line) => line.requestId),
+  text('accountId', (line) => line.accountId),
+  text('keyId', (line) => line.keyId),
+  text('memberId', (line) => line.memberId),
+  text('modelId', (line) => line.modelId),
+  text('sourceId', (line) => line.sourceId),
+  text('endpoint', (line) => line.endpoint),
+  plain('streamed', (line) => line.streamed),
+  plain('outcome', (line) => line.outcome),
+  plain('evidence', (line) => line.evidence),
+  plain('inputTokens', (line) => line.tokens?.input ?? null),
+  plain('cachedInputTokens', (line) => line.tokens?.cachedInput ?? null),
+  plain('cacheWriteTokens', (line) => line.tokens?.cacheWrite ?? null),
+  plain('outputTokens', (line) => line.tokens?.output ?? null),
+  text('priceVersion', (line) => line.priceVersion),
+  plain('chargedUsd', (line) => line.chargedUsd),
+  plain('planUsd', (line) => line.planUsd),
+  plain('walletUsd', (line) => line.walletUsd),
+  plain('costUsd', (line) => line.costUsd),
+  text('attempts', (line) => JSON.stringify(line.attempts)),
+  plain('startedAt', (line) => line.startedAt),
+  plain('endedAt', (line) => line.endedAt),
+  plain('recordedAt', (line) => line.recordedAt),
+];
+
+/**
+ * One page of ledger entries as a file, in the order of their transactions' ids and their place in them. The same rule of time as
+ * for usage records: a transaction has the time of its call or, of a wallet entry, of its making.
+ */
+export async function exportLedgerEntries(
+  store: Pick<ExportStore, 'entries'>,
+  { account, from, to, after, format }: ReceivedOf<typeof billingExportLedgerEntries>,
+): Promise<AnswerBodyOf<typeof billingExportLedgerEntries>> {
+  const [transaction, ordinal] = after === null ? [null, 0] : placeOf(after);
+  const place = transaction === null ? null : { transaction, ordinal };
+  const found = await store.entries({ account, from, to, after: place, limit: EXPORT_LINES_MAX + 1 });
+  return makePage(found.slice(0, EXPORT_LINES_MAX).map(toEntryLine), {
+    format,
+    columns: LEDGER_ENTRY_COLUMNS,
+    idOf: ({ entryId }) => entryId,
+    first: after === null,
+    more: found.length > EXPORT_LINES_MAX,
+  });
+}
+
+function placeOf(after: string): [string, number] {
+  const [transaction = '', ordinal] = after.split('.');
+  return [transaction, Number(ordinal)];
+}
+
+function toEntryLine(entry: ExportedEntry): LedgerEntryLine {
+  const { transactionId, ordinal, kind, account, requestId, corrects, ledgerAccount, amountNanoUsd, postedAt } = entry;
+  const { reference, reason, relatesTo, actor } = entry;
+  return {
+    entryId: `${transactionId}.${ordinal}`,
+    transactionId,
+    kind,
+    accountId: account,
+    requestId,
+    corrects,
+    ledgerAccount,
+    amountUsd: formatUsd(amountNanoUsd),
+    at: postedAt.toISOString(),
+    reference,
+    reason,
+    relatesTo,
+    actor,
+  };
+}
+
+export const LEDGER_ENTRY_COLUMNS: readonly Column<LedgerEntryLine>[] = [
+  text('entryId', (line) => line.entryId),
+  text('transactionId', (line) => line.transactionId),
+  plain('kind', (line) => line.kind),
+  text('accountId', (line) => line.accountId),
+  text('requestId', (line) => line.requestId),
+  text('corrects', (line) => line.corrects),
+  text('ledgerAccount', (line) => line.ledgerAccount),
+  plain('amountUsd', (line) => line.amountUsd),
+  plain('at', (line) => line.at),
+  text('reference', (line) => line.reference),
+  text('reason', (line) => line.reason),
+  text('relatesTo', (line) => line.relatesTo),
+  text('actor', (line) => line.actor),
+];
+
+/** Answers requests for pages of exports. */
+export function serveExports(bus: Pick<Bus, 'serve'>, store: ExportStore): void {
+  bus.serve(billingExportUsageRecords, (body) => exportUsageRecords(store, body));
+  bus.serve(billingExportLedgerEntries, (body) => exportLedgerEntries(store, body));
+}

@@ -1,0 +1,119 @@
+import type { Bus } from '@gateway/bus';
+import {
+  type AnswerBodyOf,
+  billingStatement,
+  billingStatementLines,
+  billingTrialBalance,
+  type ReceivedOf,
+} from '@gateway/contracts/messages';
+import { isRefusal, refuse, STATEMENT_LINES_MAX } from '@gateway/contracts/operator';
+import { formatUsd } from '@gateway/metering';
+import { pageOf, readMonth, readNameCursor } from '../ledger/page.js';
+import type { Spend, SpendList } from './spends-store.js';
+import type { FinanceStore } from './store.js';
+
+/** What an account's wallet and calls did in a month, by the times inside their ids; opening and movements give closing. */
+export async function showStatement(
+  store: Pick<FinanceStore, 'statement'>,
+  { account, month }: ReceivedOf<typeof billingStatement>,
+): Promise<AnswerBodyOf<typeof billingStatement>> {
+  const bounds = readMonth(month);
+  if (isRefusal(bounds)) return bounds;
+  const facts = await store.statement(account, bounds.from, bounds.to, STATEMENT_LINES_MAX);
+  if (facts === null) return refuse('invalid_request', 'the ledger does not reach so far', 'month');
+  return {
+    statement: {
+      accountId: account,
+      month,
+      openingBalanceUsd: formatUsd(facts.openingNanoUsd),
+      closingBalanceUsd: formatUsd(facts.closingNanoUsd),
+      movements: facts.movements.map(({ kind, amountNanoUsd, transactions }) => ({
+        kind,
+        amountUsd: formatUsd(amountNanoUsd),
+        transactions,
+      })),
+      usage: toSpendView(facts.usage),
+      byKey: facts.byKey.lines.map(({ id, ...spend }) => ({ keyId: id, ...toSpendView(spend) })),
+      byMember: facts.byMember.lines.map(({ id, ...spend }) => ({ memberId: id, ...toSpendView(spend) })),
+      byModel: facts.byModel.lines.map(({ id, ...spend }) => ({ modelId: id, ...toSpendView(spend) })),
+      omitted: {
+        keys: toOmittedView(facts.byKey),
+        members: toOmittedView(facts.byMember),
+        models: toOmittedView(facts.byModel),
+      },
+    },
+  };
+}
+
+/** What each key, member or model used in a month: all of them, page by page; those of one key or member alone if asked. */
+export async function showStatementLines(
+  store: Pick<FinanceStore, 'statementLines'>,
+  { account, month, by, key, member, cursor, limit }: ReceivedOf<typeof billingStatementLines>,
+): Promise<AnswerBodyOf<typeof billingStatementLines>> {
+  const bounds = readMonth(month);
+  if (isRefusal(bounds)) return bounds;
+  const place = readNameCursor(cursor);
+  if (isRefusal(place)) return place;
+  const { from, to } = bounds;
+  const found = await store.statementLines({
+    account,
+    from,
+    to,
+    by,
+    key,
+    member,
+    after: place.after,
+    limit: limit + 1,
+  });
+  const { items, nextCursor } = pageOf(found, limit, {
+    nameOf: ({ id }) => id,
+    viewOf: ({ id, ...spend }) => ({ id, ...toSpendView(spend) }),
+  });
+  return { lines: items, nextCursor };
+}
+
+function toOmittedView({ omitted }: SpendList) {
+  return { entries: omitted.entries, ...toSpendView(omitted) };
+}
+
+function toSpendView({ calls, chargedNanoUsd, planNanoUsd, walletNanoUsd }: Spend) {
+  return {
+    calls,
+    chargedUsd: formatUsd(chargedNanoUsd),
+    planUsd: formatUsd(planNanoUsd),
+    walletUsd: formatUsd(walletNanoUsd),
+  };
+}
+
+/** All ledger accounts by class, from one snapshot: their total is zero, or the ledger is broken. */
+export async function showTrialBalance(
+  store: Pick<FinanceStore, 'balances'>,
+  { asOf }: ReceivedOf<typeof billingTrialBalance>,
+  now: number,
+): Promise<AnswerBodyOf<typeof billingTrialBalance>> {
+  const balances = await store.balances(asOf);
+  const total = balances.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n);
+  return {
+    trialBalance: {
+      asOf: new Date(asOf ?? now).toISOString(),
+      accounts: balances.map(({ name, amountNanoUsd }) => ({
+        ledgerAccount: name,
+        amountUsd: formatUsd(amountNanoUsd),
+      })),
+      totalUsd: formatUsd(total),
+    },
+  };
+}
+
+export interface FinanceDeps {
+  readonly store: FinanceStore;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** Answers requests for statements and the trial balance. */
+export function serveFinance(bus: Pick<Bus, 'serve'>, { store, now }: FinanceDeps): void {
+  bus.serve(billingTrialBalance, (body) => showTrialBalance(store, body, now()));
+  bus.serve(billingStatement, (body) => showStatement(store, body));
+  bus.serve(billingStatementLines, (body) => showStatementLines(store, body));
+}

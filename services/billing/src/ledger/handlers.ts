@@ -1,0 +1,102 @@
+import type { Bus } from '@gateway/bus';
+import {
+  type AnswerBodyOf,
+  billingAudit,
+  billingLedger,
+  billingLedgerTransaction,
+  type ReceivedOf,
+} from '@gateway/contracts/messages';
+import { type AuditEntryView, isRefusal, type LedgerTransactionView, refuse } from '@gateway/contracts/operator';
+import { formatUsd } from '@gateway/metering';
+import type { AuditStore, WrittenChange } from './changes-store.js';
+import { pageOf, readMonth, readNumberCursor, readUuidCursor } from './page.js';
+import type { PostedTransaction, TransactionStore } from './transactions-store.js';
+
+/** An account's ledger transactions, newest first; a month is that of the calls, whenever they were settled. */
+export async function showLedger(
+  store: Pick<TransactionStore, 'transactions'>,
+  { account, month, withoutCalls = false, cursor, limit }: ReceivedOf<typeof billingLedger>,
+): Promise<AnswerBodyOf<typeof billingLedger>> {
+  const place = readUuidCursor(cursor);
+  if (isRefusal(place)) return place;
+  const bounds = month === null ? { from: null, to: null } : readMonth(month);
+  if (isRefusal(bounds)) return bounds;
+  const query = { account, withoutCalls, from: bounds.from, to: bounds.to, before: place.after, limit: limit + 1 };
+  const { items, nextCursor } = pageOf(await store.transactions(query), limit, {
+    nameOf: ({ id }) => id,
+    viewOf: toTransactionView,
+  });
+  return { transactions: items, nextCursor };
+}
+
+export async function showLedgerTransaction(
+  store: Pick<TransactionStore, 'transaction'>,
+  { id }: ReceivedOf<typeof billingLedgerTransaction>,
+): Promise<AnswerBodyOf<typeof billingLedgerTransaction>> {
+  const transaction = await store.transaction(id);
+  if (transaction === null) return refuse('not_found', 'no ledger transaction has this id');
+  return { transaction: toTransactionView(transaction) };
+}
+
+/** A ledger transaction as operators see it: signed amounts that sum to zero. */
+export function toTransactionView({
+  id,
+  kind,
+  requestId,
+  postedAt,
+  entries,
+  reference,
+  reason,
+}: PostedTransaction): LedgerTransactionView {
+  return {
+    id,
+    kind,
+    requestId,
+    at: postedAt.toISOString(),
+    ...(reference !== undefined && { reference, reason }),
+    entries: entries.map(({ ledgerAccount, amountNanoUsd }) => ({
+      ledgerAccount,
+      amountUsd: formatUsd(amountNanoUsd),
+    })),
+  };
+}
+
+/** Who changed what, newest first. */
+export async function showAudit(
+  store: AuditStore,
+  { account, object, cursor, limit }: ReceivedOf<typeof billingAudit>,
+): Promise<AnswerBodyOf<typeof billingAudit>> {
+  const place = readNumberCursor(cursor);
+  if (isRefusal(place)) return place;
+  const changes = await store.changes({ account, objectId: object, before: place.after, limit: limit + 1 });
+  const { items, nextCursor } = pageOf(changes, limit, {
+    nameOf: ({ number }) => String(number),
+    viewOf: toEntryView,
+  });
+  return { entries: items, nextCursor };
+}
+
+function toEntryView({ number, at, actor, action, account, objectId, before, after }: WrittenChange): AuditEntryView {
+  return {
+    id: `billing.${number}`,
+    at: at.toISOString(),
+    actor,
+    action,
+    objectId,
+    accountId: account,
+    before: before && { ...before },
+    after: after && { ...after },
+  };
+}
+
+export interface LedgerDeps {
+  readonly transactions: TransactionStore;
+  readonly changes: AuditStore;
+}
+
+/** Answers requests for ledger transactions and for who changed what. */
+export function serveLedger(bus: Pick<Bus, 'serve'>, { transactions, changes }: LedgerDeps): void {
+  bus.serve(billingLedger, (body) => showLedger(transactions, body));
+  bus.serve(billingLedgerTransaction, (body) => showLedgerTransaction(transactions, body));
+  bus.serve(billingAudit, (body) => showAudit(changes, body));
+}

@@ -1,0 +1,46 @@
+import type { AttemptRecord, UsageEvent } from '@gateway/contracts/messages';
+import type { NanoUsd, TokenUsage, WindowType, WindowUnit } from '@gateway/metering';
+
+export interface AttemptOutcome extends Omit<AttemptRecord, 'cost'> {
+  readonly costVersion: string | null;
+  readonly costNanoUsd: NanoUsd | null;
+}
+
+/** The usage record of one request id, as the ledger keeps it. Times are epoch milliseconds. */
+export interface UsageRecord {
+  readonly id: string;
+  readonly rank: number;
+  readonly contentHash: string;
+  readonly account: string;
+  readonly key: string;
+  readonly member: string;
+  readonly model: string;
+  readonly source: string | null;
+  readonly endpoint: string | null;
+  readonly streamed: boolean;
+  readonly outcome: UsageEvent['outcome'];
+  readonly evidence: UsageEvent['evidence'];
+  readonly status: number | null;
+  readonly startedAt: number;
+  readonly firstByteAt: number | null;
+  readonly endedAt: number;
+  readonly usage: TokenUsage | null;
+  readonly priceVersion: string | null;
+  /** `plan` and `wallet` add up to `charged`. */
+  readonly chargedNanoUsd: NanoUsd;
+  readonly planNanoUsd: NanoUsd;
+  readonly walletNanoUsd: NanoUsd;
+  /** Null while no attempt's cost is known. */
+  readonly costNanoUsd: NanoUsd | null;
+  readonly admittedAt: number;
+  readonly worstNanoUsd: NanoUsd;
+  readonly planMaxNanoUsd: NanoUsd;
+  readonly walletMaxNanoUsd: NanoUsd | null;
+  readonly month: string;
+  readonly session5h: number | null;
+  readonly weekly: number | null;
+  readonly subscriptionPeriod: string | null;
+  readonly windows: readonly { type: WindowType; unit: WindowUnit }[];
+  readonly allotment: WindowUnit | null;
+  readonly attempts: readonly AttemptOutcome[];
+}

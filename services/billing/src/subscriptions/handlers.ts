@@ -1,0 +1,121 @@
+import type { Bus } from '@gateway/bus';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import {
+  type AnswerBodyOf,
+  billingDeleteSubscription,
+  billingGetLimits,
+  billingGetSubscription,
+  billingPutLimits,
+  billingPutSubscription,
+  type ReceivedOf,
+} from '@gateway/contracts/messages';
+import { notInForce, refuse } from '@gateway/contracts/operator';
+import type { InForce } from '../ledger/store.js';
+import { decidePeriod, type PeriodWish } from './decide-rules.js';
+import type { LimitsStore } from './limits-store.js';
+import { shownPeriod, toSubscriptionView } from './period-rules.js';
+import type { SubscriptionStore } from './store.js';
+import { type LimitOverrides, toLimitsView } from './terms-rules.js';
+
+export interface SubscribeDeps {
+  readonly store: SubscriptionStore;
+  readonly inForce: InForce;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** Gives an account a subscription period, or changes the one with this start; answers when admission has the terms. */
+export async function putSubscription(
+  { store, inForce, now }: SubscribeDeps,
+  { account, spec, actor }: ReceivedOf<typeof billingPutSubscription>,
+): Promise<AnswerBodyOf<typeof billingPutSubscription>> {
+  const at = now();
+  const { planId, renews } = spec;
+  const wish: PeriodWish = {
+    account,
+    planId,
+    renews,
+    start: Date.parse(spec.periodStart),
+    end: Date.parse(spec.periodEnd),
+  };
+  const newId = makeUuidV7(at);
+  const { decision, change } = await store.putPeriod({
+    account,
+    planId,
+    actor,
+    start: wish.start,
+    now: at,
+    decide: (facts) => decidePeriod(wish, { ...facts, newId, now: at }),
+  });
+  if (decision.kind === 'refused') return decision.refusal;
+  if (!(await inForce.awaitDelivered(account, change))) return notInForce();
+  return {
+    change: decision.kind === 'write' ? decision.change : 'unchanged',
+    subscription: toSubscriptionView(decision.period, at),
+  };
+}
+
+/** Ends an account's periods, those to come too; answers when admission has the terms. */
+export async function deleteSubscription(
+  { store, inForce, now }: SubscribeDeps,
+  { account, actor }: ReceivedOf<typeof billingDeleteSubscription>,
+): Promise<AnswerBodyOf<typeof billingDeleteSubscription>> {
+  const change = await store.endPeriods(account, actor, now());
+  if (change === null) return refuse('not_found', 'the account has no subscription');
+  return (await inForce.awaitDelivered(account, change)) ? { deleted: true } : notInForce();
+}
+
+/** The running period, else the one that begins next. */
+export async function showSubscription(
+  store: Pick<SubscriptionStore, 'periods'>,
+  account: string,
+  now: number,
+): Promise<AnswerBodyOf<typeof billingGetSubscription>> {
+  const shown = shownPeriod(await store.periods(account, now), now);
+  if (shown === null) return refuse('not_found', 'the account has no subscription');
+  return { subscription: toSubscriptionView(shown, now) };
+}
+
+export interface PutLimitsDeps {
+  readonly store: LimitsStore;
+  readonly inForce: InForce;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** Replaces an account's overrides as a whole and answers when admission has the new terms. */
+export async function putLimits(
+  { store, inForce, now }: PutLimitsDeps,
+  { account, spec, actor }: ReceivedOf<typeof billingPutLimits>,
+): Promise<AnswerBodyOf<typeof billingPutLimits>> {
+  const limits: LimitOverrides = {
+    requestsPerMinute: spec.requestsPerMinute ?? null,
+    concurrency: spec.concurrency ?? null,
+    activeKeysMax: spec.maxActiveKeys ?? null,
+  };
+  const change = await store.putLimits({ account, limits, actor, now: now() });
+  return (await inForce.awaitDelivered(account, change)) ? { limits: spec } : notInForce();
+}
+
+/** The overrides of an account; null where there is none. */
+export async function showLimits(
+  store: Pick<LimitsStore, 'limits'>,
+  account: string,
+): Promise<AnswerBodyOf<typeof billingGetLimits>> {
+  return { limits: toLimitsView(await store.limits(account)) };
+}
+
+export interface SubscriptionDeps extends Omit<SubscribeDeps, 'store'> {
+  readonly subscriptions: SubscriptionStore;
+  readonly limits: LimitsStore;
+}
+
+/** Answers requests that change or show an account's subscription and limits. */
+export function serveSubscriptions(bus: Pick<Bus, 'serve'>, deps: SubscriptionDeps): void {
+  const { subscriptions, limits, inForce, now } = deps;
+  bus.serve(billingPutSubscription, (body) => putSubscription({ store: subscriptions, inForce, now }, body));
+  bus.serve(billingDeleteSubscription, (body) => deleteSubscription({ store: subscriptions, inForce, now }, body));
+  bus.serve(billingGetSubscription, ({ account }) => showSubscription(subscriptions, account, now()));
+  bus.serve(billingPutLimits, (body) => putLimits({ store: limits, inForce, now }, body));
+  bus.serve(billingGetLimits, ({ account }) => showLimits(limits, account));
+}

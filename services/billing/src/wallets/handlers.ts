@@ -1,0 +1,83 @@
+import type { Bus } from '@gateway/bus';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import { type AnswerBodyOf, billingAddWalletEntry, type ReceivedOf } from '@gateway/contracts/messages';
+import { notInForce, refuse } from '@gateway/contracts/operator';
+import { formatUsd, monthOf, parseUsd } from '@gateway/metering';
+import { toTransactionView } from '../ledger/handlers.js';
+import type { Months } from '../ledger/months.js';
+import type { InForce } from '../ledger/store.js';
+import type { TransactionStore } from '../ledger/transactions-store.js';
+import { decideWalletEntry, type WalletDecision } from './rules.js';
+import type { WalletEntryRow, WalletStore } from './store.js';
+
+export interface AddWalletEntryDeps {
+  readonly inForce: InForce;
+  readonly store: WalletStore;
+  readonly transactions: Pick<TransactionStore, 'transaction'>;
+  readonly months: Months;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+type Request = ReceivedOf<typeof billingAddWalletEntry>;
+type Answer = AnswerBodyOf<typeof billingAddWalletEntry>;
+
+/**
+ * Puts money into a wallet or takes it out, once per reference, and answers when admission has it. After five seconds the answer is
+ * `not_in_force`; the entry stands and the outbox goes on until it is.
+ */
+export async function addWalletEntry(deps: AddWalletEntryDeps, request: Request): Promise<Answer> {
+  const now = deps.now();
+  const { kind, reason, reference, relatesTo } = request.spec;
+  const entry = {
+    account: request.account,
+    amountNanoUsd: parseUsd(request.spec.amountUsd),
+    kind,
+    reason,
+    reference,
+    relatesTo: relatesTo ?? null,
+    actor: request.actor,
+  };
+  await deps.months.has(monthOf(now));
+  const { decision, written } = await deps.store.addEntry({
+    entry,
+    transactionId: makeUuidV7(now),
+    decide: (facts) => decideWalletEntry(entry, facts),
+  });
+  if (decision.kind === 'refused' || written === null) return refusalOf(decision);
+  if (!(await deps.inForce.awaitDelivered(written.account, written.transactionId))) return notInForce();
+  return answerOf(deps, written, decision.kind === 'repeated');
+}
+
+async function answerOf(deps: AddWalletEntryDeps, written: WalletEntryRow, repeated: boolean): Promise<Answer> {
+  const transaction = await deps.transactions.transaction(written.transactionId);
+  if (transaction === null) throw new Error(`ledger transaction ${written.transactionId} of a wallet entry is missing`);
+  return { transaction: toTransactionView(transaction), balanceUsd: formatUsd(written.balanceNanoUsd), repeated };
+}
+
+function refusalOf(decision: WalletDecision): Answer {
+  if (decision.kind !== 'refused') throw new Error(`a wallet entry was ${decision.kind} and not found`);
+  switch (decision.why) {
+    case 'reference_taken':
+      return refuse('idempotency_conflict', 'the reference belongs to another entry', 'reference');
+    case 'related_unknown':
+      return refuse('invalid_request', 'relatesTo is no ledger transaction or call of this account', 'relatesTo');
+    case 'related_kind':
+      return refuse(
+        'invalid_request',
+        'a refund that takes relates to the credit that paid it in, one that gives to the call that it is for; anything else is an adjustment',
+        'relatesTo',
+      );
+    case 'more_than_left':
+      return refuse('state_conflict', 'that is more than is left of what it relates to', 'amountUsd');
+    case 'closed':
+      return refuse('state_conflict', 'the account is closed');
+    case 'bounds':
+      return refuse('invalid_request', 'the balance would lie beyond 9,000,000 USD', 'amountUsd');
+  }
+}
+
+/** Answers requests that add money to a wallet or take it out. */
+export function serveWallets(bus: Pick<Bus, 'serve'>, deps: AddWalletEntryDeps): void {
+  bus.serve(billingAddWalletEntry, (body) => addWalletEntry(deps, body));
+}

@@ -1,0 +1,22 @@
+import { type ManagementRefusal, refuse, WEBHOOK_URL_CHARS_MAX } from '@gateway/contracts/operator';
+import { isPrivateHost } from '@gateway/service-kit/network-address';
+
+/**
+ * A webhook's address as it is kept: normalised by the URL parser. Names are judged by their text; what they resolve to is
+ * judged at every connection.
+ * @param privateAllowed private and loopback addresses, and plain HTTP to them
+ */
+export function checkWebhookUrl(text: string, privateAllowed: boolean): string | ManagementRefusal {
+  const wrong = (message: string) => refuse('invalid_request', `url ${message}`, 'url');
+  if (!URL.canParse(text)) return wrong('is no URL');
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return wrong('must begin with https://');
+  if (url.username !== '' || url.password !== '') return wrong('must not hold a user or password');
+  if (text.includes('#')) return wrong('must not have a fragment');
+  const isPrivate = isPrivateHost(url.hostname);
+  if (isPrivate && !privateAllowed)
+    return wrong('is a private, loopback or link-local address, which this deployment does not allow');
+  if (url.protocol === 'http:' && !isPrivate) return wrong('must begin with https://');
+  if (url.href.length > WEBHOOK_URL_CHARS_MAX) return wrong(`is longer than ${WEBHOOK_URL_CHARS_MAX} characters`);
+  return url.href;
+}
