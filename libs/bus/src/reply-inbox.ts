@@ -1,5 +1,5 @@
 import type { ServiceName } from '@gateway/contracts/messages';
-import { WaitingSweep } from '@gateway/service-kit';
+import { OnDemandTimer } from '@gateway/service-kit';
 import { createInbox, type Msg, type MsgHdrs } from 'nats';
 import { asBusFault, BusFault } from './bus-fault.js';
 import { inboxPrefix, type Link } from './connection.js';
@@ -48,7 +48,7 @@ export class ReplyInbox {
   readonly #link: Link;
   readonly #prefix: string;
   readonly #entries = new Map<string, Entry>();
-  readonly #looks = new WaitingSweep(
+  readonly #timer = new OnDemandTimer(
     SWEEP_MS,
     () => this.#entries.size > 0,
     () => this.#sweep(),
@@ -84,7 +84,7 @@ export class ReplyInbox {
       throw asBusFault(error);
     }
     this.#entries.set(token, { waiting, deadline: performance.now() + waiting.timeoutMs });
-    this.#looks.begin();
+    this.#timer.begin();
     return token;
   }
 
@@ -110,7 +110,7 @@ export class ReplyInbox {
 
   /** Ends the timer and all waiting. */
   stop(): void {
-    this.#looks.stop();
+    this.#timer.stop();
     this.failAll(new BusFault('disconnected', 'the bus is closed'));
   }
 

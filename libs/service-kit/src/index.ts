@@ -1,5 +1,5 @@
 export { BASE_FIELDS, isLoopback, type ServiceConfig } from './base-fields.js';
-export { nextDelayMs, type BackoffOptions } from './backoff.js';
+export { every, type Background, type BackgroundOptions } from './background.js';
 export { BodyBuffer } from './body-buffer.js';
 export { clientNetwork } from './client-network.js';
 export { systemClock, type Clock } from './clock.js';
@@ -16,15 +16,17 @@ export {
 } from './config.js';
 export { containerMemoryBytes, memoryBound } from './container-memory.js';
 export { field } from './field.js';
-export { PassingMap } from './passing-map.js';
+export { EphemeralMap } from './ephemeral-map.js';
 export { PlacesByClient, type PlacesByClientOptions } from './places-by-client.js';
 export { RateByClient, type RateByClientOptions } from './rate-by-client.js';
-export { TroubleLog } from './trouble-log.js';
-export { WaitingSweep } from './waiting-sweep.js';
+export { Throttle, ThrottledLog, type ThrottleOptions } from './throttled-log.js';
+export { OnDemandTimer } from './on-demand-timer.js';
 export { Secret, type Rotatable } from './secret.js';
 export { createLogger, type Logger, type LoggerOptions, type LogLevel } from './log.js';
+export { nextDelayMs, pause, retry, type BackoffOptions, type RetryOptions } from './retry.js';
+export { SingleFlight } from './single-flight.js';
 export { ReadyChecks, type ReadyCheck, type ReadyReport } from './ready-checks.js';
-export { askedGauge, type AskedGaugeOptions } from './asked-gauge.js';
+export { polledGauge, type PolledGaugeOptions } from './polled-gauge.js';
 export { counter, gauge, histogram, type GaugeOptions, type GaugeReading } from './metrics.js';
 export { type Counter, type Family, type Histogram, type LabelSet, type LabelsOf } from './metric-cells.js';
 export { startTelemetry, type Telemetry, type TelemetryOptions } from './telemetry.js';

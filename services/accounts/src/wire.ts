@@ -10,7 +10,7 @@ import {
   startOutbox,
   type Pool,
 } from '@gateway/postgres';
-import { askedGauge, gauge, type RunningService, type ServiceContext } from '@gateway/service-kit';
+import { polledGauge, gauge, type RunningService, type ServiceContext } from '@gateway/service-kit';
 import { makeAccountsStore } from './adapters/accounts-store.js';
 import { makeBillingClosing } from './adapters/billing-closing.js';
 import { makeBillingFunding } from './adapters/billing-funding.js';
@@ -116,7 +116,7 @@ function declareGauges(pool: Pool): { stop(): Promise<void> } {
     () => poolConnections([pool]),
     { label: 'state' },
   );
-  return askedGauge(
+  return polledGauge(
     'gateway_accounts_outbox_age_seconds',
     'How long the oldest message of an outbox has waited',
     () => outboxAges(pool, [OUTBOX_TABLE, MAIL_OUTBOX, BILLING_OUTBOX]),

@@ -1,7 +1,7 @@
 import type { Bus } from '@gateway/bus';
 import { admissionApply, alertRaised, objectId, raisedAlert, balanceSnapshot } from '@gateway/contracts/messages';
 import { type Outbox, OUTBOX_TABLE, outboxAges, type Pool, startOutbox } from '@gateway/postgres';
-import { askedGauge, type Clock, type Logger, type OpeningKeys, type RunningService } from '@gateway/service-kit';
+import { polledGauge, type Clock, type Logger, type OpeningKeys, type RunningService } from '@gateway/service-kit';
 import { z } from 'zod';
 import { ALERT_OUTBOX } from './alerts/outbox-store.js';
 import { deliverEvent } from './webhooks/deliver-event.js';
@@ -113,7 +113,7 @@ export function startAlertOutboxes(options: AlertOutboxOptions): RunningService 
 
 /** Declares the metric of the outboxes' ages. */
 export function watchOutboxAges(pool: Pool): { stop(): Promise<void> } {
-  return askedGauge(
+  return polledGauge(
     'gateway_billing_outbox_age_seconds',
     'How long the oldest message of an outbox has waited',
     () => outboxAges(pool, [OUTBOX_TABLE, ALERT_OUTBOX, WEBHOOK_OUTBOX]),

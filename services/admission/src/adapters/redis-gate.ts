@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Redis, ReplyError } from 'ioredis';
-import { nextDelayMs, TroubleLog } from '@gateway/service-kit';
+import { nextDelayMs, ThrottledLog } from '@gateway/service-kit';
 import { NO_ROUTE, routeKey } from '../domain/gate-keys.js';
 import { makeGateToken, setAtOf } from '../domain/gate-token.js';
 import type { ScriptCall, ScriptName, ScriptReply } from '../domain/script-call.js';
@@ -62,7 +62,7 @@ export class RedisGate implements Gate {
   #onUse: () => void = () => undefined;
   #round: Round | null = null;
   #problem: string | null = null;
-  readonly #refused: TroubleLog;
+  readonly #refused: ThrottledLog;
 
   /** @param scripts other ones than the room's: for tests that hold the server's clock still */
   constructor(
@@ -72,7 +72,7 @@ export class RedisGate implements Gate {
     scripts = loadScripts(),
   ) {
     this.#scripts = scripts;
-    this.#refused = new TroubleLog(log, 'redis handshake failed');
+    this.#refused = new ThrottledLog(log, 'redis handshake failed');
     this.#redis = new Redis(url, {
       lazyConnect: true,
       enableOfflineQueue: false,
@@ -201,7 +201,7 @@ export class RedisGate implements Gate {
       this.#onUse();
     } catch (err) {
       if (generation !== this.#generation) return;
-      this.#refused.came(err);
+      this.#refused.warn({ err });
       this.#redis.disconnect(true);
     }
   }

@@ -1,5 +1,5 @@
 import type { AnswerBodyOf, BatchAnswer, ReceivedOf, admissionBatch } from '@gateway/contracts/messages';
-import { TroubleLog } from '@gateway/service-kit';
+import { ThrottledLog } from '@gateway/service-kit';
 import { readAdmitReply } from '../domain/admit-reply.js';
 import { decisionCall } from '../domain/admit-script.js';
 import type { PreparedCall } from '../domain/prepare-call.js';
@@ -36,10 +36,10 @@ interface WarmEntry {
  */
 export class BatchDesk {
   #inFlight = 0;
-  readonly #trouble: TroubleLog;
+  readonly #undecided: ThrottledLog;
 
   constructor(private readonly decider: Decider) {
-    this.#trouble = new TroubleLog(decider.ports.log, 'calls cannot be decided and are answered 500');
+    this.#undecided = new ThrottledLog(decider.ports.log, 'calls cannot be decided and are answered 500');
   }
 
   /** Entries that wait for a decision now. */
@@ -50,7 +50,7 @@ export class BatchDesk {
   async handle(batch: Batch, reply: BatchReply): Promise<void> {
     const entries = entriesOf(batch);
     batchEntries.observe(entries.length + batch.releases.length);
-    const turn = new Turn(this.decider.ports, reply, entries, this.#trouble);
+    const turn = new Turn(this.decider.ports, reply, entries, this.#undecided);
     const barred = this.#barred(entries.length);
     if (barred !== null) {
       turn.reply(

@@ -1,6 +1,6 @@
 import type { BatchAnswer } from '@gateway/contracts/messages';
 import { startSpan } from '@gateway/service-kit';
-import type { Span, TroubleLog } from '@gateway/service-kit';
+import type { Span, ThrottledLog } from '@gateway/service-kit';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 import type { BatchReply } from './admit-batch.js';
@@ -19,7 +19,7 @@ export class Turn {
     private readonly ports: Ports,
     private readonly send: BatchReply,
     entries: readonly Entry[],
-    private readonly trouble: TroubleLog,
+    private readonly undecided: ThrottledLog,
   ) {
     this.#deadline = ports.clock.monotonic() + (ports.durations.decideMs ?? ENTRY_DEADLINE_MS);
     this.#spans = openSpans(entries);
@@ -55,7 +55,7 @@ export class Turn {
     const foreseen = error instanceof AdmissionFault;
     if (foreseen) {
       this.ports.log.debug({ id, err: error }, 'a call was not decided');
-      this.trouble.came(error);
+      this.undecided.warn({ err: error });
     } else this.ports.log.error({ id, err: error }, 'a call was not decided');
     const fault = { kind: 'fault' as const, id, code: foreseen ? error.code : ('admission_error' as const) };
     const mayHold = entry.kind === 'admit' && (!foreseen || error.mayHold);

@@ -6,7 +6,7 @@ interface Entry<V> {
 
 /**
  * A map that forgets an entry that was not used lately when it holds more than `entriesMax`. Use only marks an entry: to move
- * it to the end at each use would make the map a new table again and again (see PassingMap).
+ * it to the end at each use would make the map a new table again and again (see EphemeralMap).
  */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, Entry<V>>();

@@ -1,5 +1,5 @@
 import type { AdmitEntry, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
-import { PassingMap, WaitingSweep } from '@gateway/service-kit';
+import { EphemeralMap, OnDemandTimer } from '@gateway/service-kit';
 import type { AdmissionBatch, AdmissionBatchAnswer, BusLine } from '../ports.js';
 import type { EdgeClock } from './edge-clock.js';
 import type { GateTokens } from './gate-tokens.js';
@@ -57,10 +57,10 @@ export interface DeskParts {
  */
 export class AdmissionDesk {
   readonly #parts: DeskParts;
-  readonly #questions = new PassingMap<string, Question>();
+  readonly #questions = new EphemeralMap<string, Question>();
   readonly #releases = new UnansweredReleases();
   readonly #turn: TurnBatch;
-  readonly #looks = new WaitingSweep(
+  readonly #timer = new OnDemandTimer(
     DESK_SWEEP_MS,
     () => this.#questions.size > 0,
     () => this.#sweep(),
@@ -106,7 +106,7 @@ export class AdmissionDesk {
 
   /** Ends the sweep; questions that still wait are answered as faults. */
   stop(): void {
-    this.#looks.stop();
+    this.#timer.stop();
     for (const question of this.#questions.values()) this.#giveUp(question);
   }
 
@@ -128,7 +128,7 @@ export class AdmissionDesk {
         message: null,
       };
       this.#questions.set(entry.id, question);
-      this.#looks.begin();
+      this.#timer.begin();
       this.#enqueue(question);
     });
   }

@@ -1,5 +1,5 @@
 import type { ReleaseEntry } from '@gateway/contracts/messages';
-import { PassingMap } from '@gateway/service-kit';
+import { EphemeralMap } from '@gateway/service-kit';
 
 interface Pending {
   readonly entry: ReleaseEntry;
@@ -8,7 +8,7 @@ interface Pending {
 
 /** Releases that admission has not answered: nothing is given back for sure before it has. */
 export class UnansweredReleases {
-  readonly #pending = new PassingMap<string, Pending>();
+  readonly #pending = new EphemeralMap<string, Pending>();
 
   get size(): number {
     return this.#pending.size;

@@ -1,5 +1,5 @@
 import type { Endpoint, HoldFields } from '@gateway/contracts/messages';
-import { PassingMap } from '@gateway/service-kit';
+import { EphemeralMap } from '@gateway/service-kit';
 
 /** A call that holds something: it stands in every beat from its admission until its event is stored. */
 export interface HeldCall {
@@ -18,7 +18,7 @@ export type AbortReason = 'verdict' | 'drain';
 
 /** The calls of this edge that hold something. */
 export class RunningCalls {
-  readonly #calls = new PassingMap<string, HeldCall>();
+  readonly #calls = new EphemeralMap<string, HeldCall>();
 
   get size(): number {
     return this.#calls.size;

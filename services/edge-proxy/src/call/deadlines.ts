@@ -1,4 +1,4 @@
-import { WaitingSweep } from '@gateway/service-kit';
+import { OnDemandTimer } from '@gateway/service-kit';
 
 /** How exactly deadlines are kept, in milliseconds. */
 export const DEADLINE_STEP_MS = 25;
@@ -28,7 +28,7 @@ class Entry implements Deadline {
 export class Deadlines {
   readonly #monotonicMs: () => number;
   #entries: Entry[] = [];
-  readonly #looks = new WaitingSweep(
+  readonly #timer = new OnDemandTimer(
     DEADLINE_STEP_MS,
     () => this.#entries.length > 0,
     () => this.#sweep(),
@@ -47,7 +47,7 @@ export class Deadlines {
   at(atMs: number, expired: () => void): Deadline {
     const entry = new Entry(atMs, expired);
     this.#entries.push(entry);
-    this.#looks.begin();
+    this.#timer.begin();
     return entry;
   }
 
@@ -56,7 +56,7 @@ export class Deadlines {
   }
 
   stop(): void {
-    this.#looks.stop();
+    this.#timer.stop();
   }
 
   #sweep(): void {

@@ -10,7 +10,7 @@ export class ClientConnection {
   /** The address of its other end, and its network. */
   readonly peer: string | undefined;
   readonly client: string;
-  /** A few at most; not a Set, whose tables would keep answers in memory long after their ends (see PassingMap). */
+  /** A few at most; not a Set, whose tables would keep answers in memory long after their ends (see EphemeralMap). */
   #answers: HttpAnswer[] = [];
   #last: HttpAnswer | null = null;
   /** Of the request whose body was coming at the last look. */

@@ -1,4 +1,4 @@
-import { PassingMap, PlacesByClient, WaitingSweep } from '@gateway/service-kit';
+import { EphemeralMap, PlacesByClient, OnDemandTimer } from '@gateway/service-kit';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ClientConnection } from './client-connection.js';
@@ -20,17 +20,17 @@ export interface ConnectionsParts {
 /** All connections of clients, with what bounds them beside node's own limits. */
 export class ClientConnections {
   readonly #parts: ConnectionsParts;
-  readonly #all = new PassingMap<Duplex, ClientConnection>();
+  readonly #all = new EphemeralMap<Duplex, ClientConnection>();
   /** Null behind proxies, where one address is everybody. */
   readonly #places: PlacesByClient | null;
-  readonly #looks: WaitingSweep;
+  readonly #timer: OnDemandTimer;
 
   constructor(parts: ConnectionsParts) {
     this.#parts = parts;
     const { proxies, clientConnectionsMax: max, connectionsMax: keysMax, bodyIdleMsMax } = parts.limits;
     this.#places = proxies === 0 ? new PlacesByClient({ max, keysMax }) : null;
     const everyMs = Math.min(LOOK_MS_MAX, Math.ceil(bodyIdleMsMax / LOOK_PART));
-    this.#looks = new WaitingSweep(
+    this.#timer = new OnDemandTimer(
       everyMs,
       () => this.#all.size > 0,
       () => this.#look(),
@@ -54,7 +54,7 @@ export class ClientConnections {
       this.#all.delete(socket);
       this.#places?.release(connection.client);
     });
-    this.#looks.begin();
+    this.#timer.begin();
   }
 
   /** Undefined: it is closed. */

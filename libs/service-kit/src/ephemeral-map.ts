@@ -9,7 +9,7 @@ interface Box<V> {
  * generation all that follow survive until the next full collection, with everything that their entries held: half of all
  * work of collecting garbage in a process that does little else. Here a table that was left behind holds empty boxes.
  */
-export class PassingMap<K, V extends object> {
+export class EphemeralMap<K, V extends object> {
   readonly #boxes = new Map<K, Box<V>>();
 
   get size(): number {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { WaitingSweep } from './waiting-sweep.js';
+import { OnDemandTimer } from './on-demand-timer.js';
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
@@ -7,7 +7,7 @@ afterEach(() => void jest.useRealTimers());
 test('it looks while something waits, then rests without a timer, and begins again', () => {
   let waiting = 0;
   let sweeps = 0;
-  const sweep = new WaitingSweep(
+  const sweep = new OnDemandTimer(
     25,
     () => waiting > 0,
     () => (sweeps += 1),

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { PassingMap } from './passing-map.js';
+import { EphemeralMap } from './ephemeral-map.js';
 
 test('it is a map: what was set is there until it is deleted, in its order', () => {
-  const map = new PassingMap<string, { n: number }>();
+  const map = new EphemeralMap<string, { n: number }>();
   for (const n of [1, 2, 3]) map.set(`k${n}`, { n });
   map.set('k2', { n: 22 });
   expect([map.size, map.get('k2'), map.get('none')]).toEqual([3, { n: 22 }, undefined]);
@@ -12,7 +12,7 @@ test('it is a map: what was set is there until it is deleted, in its order', () 
 });
 
 test('entries may go and come while it is walked through', () => {
-  const map = new PassingMap<number, { n: number }>();
+  const map = new EphemeralMap<number, { n: number }>();
   for (const n of [1, 2, 3]) map.set(n, { n });
   const seen: number[] = [];
   for (const { n } of map.values()) {

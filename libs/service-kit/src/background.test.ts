@@ -1,0 +1,79 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { every } from './background.js';
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/** Work whose runs end when the test says so. */
+function heldWork() {
+  const runs: { end(pauseMs?: number): void; fail(error: Error): void }[] = [];
+  const work = () =>
+    new Promise<number | void>((resolve, reject) => {
+      runs.push({ end: resolve, fail: reject });
+    });
+  return { runs, work };
+}
+
+test('a run begins after the pause, and never while another one is under way', async () => {
+  const { runs, work } = heldWork();
+  const background = every(100, work);
+  await jest.advanceTimersByTimeAsync(99);
+  expect(runs).toHaveLength(0);
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect(runs).toHaveLength(1);
+  runs[0]?.end();
+  await jest.advanceTimersByTimeAsync(100);
+  expect(runs).toHaveLength(2);
+  runs[1]?.end();
+  await background.stop();
+});
+
+test('work chooses its pause; woken, it does not wait; woken while it runs, it runs once more', async () => {
+  const { runs, work } = heldWork();
+  const background = every(100, work, { atOnce: true });
+  expect(runs).toHaveLength(1);
+  runs[0]?.end(Infinity);
+  await jest.advanceTimersByTimeAsync(10_000);
+  expect([runs.length, jest.getTimerCount()]).toEqual([1, 0]);
+  background.wake();
+  background.wake();
+  background.wake();
+  expect(runs).toHaveLength(2);
+  runs[1]?.end(5);
+  await jest.advanceTimersByTimeAsync(0);
+  expect(runs).toHaveLength(3);
+  runs[2]?.end(5);
+  await jest.advanceTimersByTimeAsync(5);
+  expect(runs).toHaveLength(4);
+  runs[3]?.end();
+  await background.stop();
+});
+
+test('only the first failure of a series is told', async () => {
+  const failures: unknown[] = [];
+  const { runs, work } = heldWork();
+  const background = every(100, work, { failed: (err) => failures.push(err) });
+  const errors = ['a', 'b', '', 'c'].map((text) => new Error(text));
+  for (const [index, error] of errors.entries()) {
+    await jest.advanceTimersByTimeAsync(100);
+    if (error.message === '') runs[index]?.end();
+    else runs[index]?.fail(error);
+  }
+  await background.stop();
+  expect(failures).toEqual([errors[0], errors[3]]);
+});
+
+test('a stop waits for the run under way only, and nothing begins after it', async () => {
+  const { runs, work } = heldWork();
+  const background = every(100, work, { atOnce: true });
+  background.wake();
+  let stopped = false;
+  const stopping = background.stop().then(() => (stopped = true));
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect([runs.length, stopped]).toEqual([1, false]);
+  runs[0]?.end();
+  await stopping;
+  background.wake();
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect([runs.length, jest.getTimerCount()]).toEqual([1, 0]);
+});

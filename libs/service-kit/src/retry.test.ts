@@ -1,0 +1,48 @@
+import { expect, test } from '@jest/globals';
+import { nextDelayMs, pause, retry } from './index.js';
+
+const lowest = { baseMs: 100, maxMs: 1_000, random: () => 0 };
+const highest = { ...lowest, random: () => 0.999_999 };
+
+test('doubles up to its bound, with the upper half at random', () => {
+  expect([0, 1, 2, 3, 4, 50].map((attempt) => nextDelayMs(attempt, lowest))).toEqual([50, 100, 200, 400, 500, 500]);
+  expect([0, 1, 2, 3, 4, 50].map((attempt) => nextDelayMs(attempt, highest))).toEqual([100, 200, 400, 800, 1000, 1000]);
+});
+
+test('stays finite for any count of attempts', () => {
+  expect(nextDelayMs(1e9, highest)).toBe(1_000);
+  expect(nextDelayMs(-1, highest)).toBe(100);
+});
+
+/** Fails so many times, then resolves with the number of the attempt. */
+function failing(times: number): () => Promise<number> {
+  let attempts = 0;
+  return async () => {
+    attempts += 1;
+    if (attempts <= times) throw new Error(`attempt ${attempts}`);
+    return attempts;
+  };
+}
+
+const quick = { baseMs: 1, maxMs: 1, random: () => 0 };
+
+test('work is repeated until it resolves, and each failure is told', async () => {
+  const told: unknown[] = [];
+  expect(await retry(failing(2), { ...quick, failed: (err) => told.push(err) })).toBe(3);
+  expect(told).toEqual([new Error('attempt 1'), new Error('attempt 2')]);
+});
+
+test('the last error is thrown when the attempts are used up, or the error will not pass', async () => {
+  await expect(retry(failing(9), { ...quick, attemptsMax: 3 })).rejects.toThrow('attempt 3');
+  await expect(retry(failing(9), { ...quick, mayPass: () => false })).rejects.toThrow('attempt 1');
+});
+
+test('an aborted signal ends the pause at once, and there is no further attempt', async () => {
+  const stop = new AbortController();
+  const waiting = retry(failing(9), { baseMs: 60_000, maxMs: 60_000, random: () => 0, signal: stop.signal });
+  setImmediate(() => stop.abort());
+  await expect(waiting).rejects.toThrow('attempt 1');
+  await expect(retry(failing(9), { ...quick, signal: stop.signal })).rejects.toThrow('attempt 1');
+  expect(await pause(60_000, stop.signal)).toBe(false);
+  expect(await pause(0)).toBe(true);
+});
