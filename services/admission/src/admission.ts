@@ -6,10 +6,10 @@ import type {
   admissionUsage,
   billingBalanceSnapshots,
 } from '@gateway/contracts/messages';
+import { SingleFlight } from '@gateway/service-kit';
 import { BatchDesk } from './admit/admit-batch.js';
 import type { Batch, BatchReply } from './admit/admit-batch.js';
 import type { Decider } from './load/decider.js';
-import { Joined } from './load/join.js';
 import { answerBeat } from './beat/answer-beat.js';
 import { Known } from './load/known.js';
 import { AccountLoader } from './load/load-account.js';
@@ -54,8 +54,8 @@ export class Admission {
       refused: this.#refused,
       loader: new AccountLoader(ports),
       rounds: new ScriptRounds(ports.gate),
-      routing: new Joined(),
-      learning: new Joined(),
+      routing: new SingleFlight(),
+      learning: new SingleFlight(),
       noticeLoss,
     };
     this.#desk = new BatchDesk(this.#decider);

@@ -1,6 +1,6 @@
 import { connectBus } from '@gateway/bus';
-import { gauge, nextDelayMs } from '@gateway/service-kit';
-import type { Logger, ReadyChecks, RunningService, ServiceContext } from '@gateway/service-kit';
+import { gauge, retry } from '@gateway/service-kit';
+import type { ReadyChecks, RunningService, ServiceContext } from '@gateway/service-kit';
 import { Admission } from './admission.js';
 import { busEdges, ensureBeats, tellLeaving } from './adapters/bus-edges.js';
 import { busJournal } from './adapters/bus-journal.js';
@@ -20,8 +20,7 @@ export interface StartedAdmission extends RunningService {
 }
 
 const DRAIN_MS = 5_000;
-const RETRY_FIRST_MS = 100;
-const RETRY_MAX_MS = 2_000;
+const RETRY = { baseMs: 100, maxMs: 2_000, random: Math.random };
 
 /** How long edges do not ask a replica that starts: it could only answer faults where another one would admit. */
 const CALLS_AFTER_MS_MAX = 2_000;
@@ -37,11 +36,16 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
   const gate = new RedisGate(config.GATEWAY_REDIS_URL.reveal(), clock, log);
   gate.open();
   const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'admission', replica, log });
-  const ensure = (): Promise<void> => ensureBeats(bus, config.GATEWAY_STREAM_REPLICAS);
-  await untilDone(ensure, log, stopping);
+  const makeStream = (signal: AbortSignal): Promise<void> =>
+    retry(() => ensureBeats(bus, config.GATEWAY_STREAM_REPLICAS), {
+      ...RETRY,
+      signal,
+      failed: (err) => log.warn({ err }, 'the stream of beats cannot be made yet'),
+    });
+  await makeStream(stopping);
   // A bus that came back with another store has no stream: without one no edge can say what it runs.
   const ended = new AbortController();
-  bus.onReconnect(() => void untilDone(ensure, log, ended.signal).catch(() => undefined));
+  bus.onReconnect(() => void makeStream(ended.signal).catch(() => undefined));
   const catalog = startCatalogMirror(bus, log);
   const brakes = watchStores(gate, bus, config.GATEWAY_USAGE_STREAM_BYTES, log);
   const admission = new Admission({
@@ -105,17 +109,4 @@ function addReadyChecks(
   ready.add('catalog', () => view() !== null || 'no catalog has arrived yet');
   ready.add('buckets', () => areBucketsOpen() || (redisProblem() ?? 'the buckets are not open yet'));
   return () => view() !== null && areBucketsOpen();
-}
-
-async function untilDone(work: () => Promise<void>, log: Logger, stopping: AbortSignal): Promise<void> {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (err) {
-      stopping.throwIfAborted();
-      log.warn({ err }, 'the stream of beats cannot be made yet');
-      const delay = nextDelayMs(attempt, { baseMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS, random: Math.random });
-      await new Promise((resolve) => setTimeout(resolve, delay));
-    }
-  }
 }

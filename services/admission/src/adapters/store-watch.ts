@@ -1,6 +1,6 @@
 import type { Bus } from '@gateway/bus';
 import { usageRecorded } from '@gateway/contracts/messages';
-import { gauge } from '@gateway/service-kit';
+import { every, gauge } from '@gateway/service-kit';
 import { brakeReason } from '../domain/brakes.js';
 import type { StoreFacts } from '../domain/brakes.js';
 import type { Brakes, Log } from '../ports.js';
@@ -9,13 +9,13 @@ import type { RedisGate } from './redis-gate.js';
 const WATCH_MS = 1_000;
 
 export interface StoreWatch extends Brakes {
-  /** Returns at once: what a look in progress still finds is not taken. */
+  /** Returns at once: what a poll in progress still reads is not used. */
   stop(): void;
 }
 
 /**
- * Looks at the memory of Redis and the stream of usage events each second, apart from each other: one that is silent
- * keeps nobody from looking at the other one.
+ * Polls the memory of Redis and the stream of usage events each second, independently: one that is silent does not hold up the
+ * other. A poll that fails leaves the last values.
  */
 export function watchStores(
   gate: Pick<RedisGate, 'memory'>,
@@ -26,7 +26,7 @@ export function watchStores(
   let facts: StoreFacts = { redis: null, usage: null };
   let reason: string | null = null;
   let stopped = false;
-  const note = (seen: Partial<StoreFacts>): void => {
+  const record = (seen: Partial<StoreFacts>): void => {
     if (stopped) return;
     facts = { ...facts, ...seen };
     const found = brakeReason(facts, Date.now());
@@ -34,11 +34,11 @@ export function watchStores(
       log.warn({ reason: found }, found === null ? 'calls are admitted again' : 'calls are not admitted');
     reason = found;
   };
-  const looks = [
-    lookEverySecond(async () => note({ redis: await gate.memory() })),
-    lookEverySecond(async () => {
+  const polls = [
+    every(WATCH_MS, async () => record({ redis: await gate.memory() })),
+    every(WATCH_MS, async () => {
       const { bytes, firstAt } = await bus.streamState(usageRecorded.stream);
-      note({ usage: { bytes, bytesMax: usageBytesMax, firstAt } });
+      record({ usage: { bytes, bytesMax: usageBytesMax, firstAt } });
     }),
   ];
   gauge('gateway_admission_redis_used_bytes', 'Memory that Redis uses', () => facts.redis?.usedBytes ?? 0);
@@ -52,19 +52,7 @@ export function watchStores(
     engaged: () => reason,
     stop() {
       stopped = true;
-      for (const timer of looks) clearInterval(timer);
+      for (const poll of polls) void poll.stop();
     },
   };
-}
-
-/** A look that takes longer is not begun a second time; one that fails leaves what was seen before. */
-function lookEverySecond(look: () => Promise<void>): NodeJS.Timeout {
-  let isLooking = false;
-  return setInterval(() => {
-    if (isLooking) return;
-    isLooking = true;
-    void look()
-      .catch(() => undefined)
-      .finally(() => (isLooking = false));
-  }, WATCH_MS);
 }

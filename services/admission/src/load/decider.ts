@@ -1,6 +1,6 @@
+import type { SingleFlight } from '@gateway/service-kit';
 import type { AccountLoader } from './load-account.js';
 import type { FoundRoute } from './find-route.js';
-import type { Joined } from './join.js';
 import type { Known } from './known.js';
 import type { ScriptRounds } from './script-rounds.js';
 import type { Ports } from '../ports.js';
@@ -16,8 +16,8 @@ export interface Decider {
   readonly loader: AccountLoader;
   readonly rounds: ScriptRounds;
   /** Look-ups of digests and of records that are under way. */
-  readonly routing: Joined<FoundRoute | null>;
-  readonly learning: Joined<boolean>;
+  readonly routing: SingleFlight<FoundRoute | null>;
+  readonly learning: SingleFlight<boolean>;
   /** Told of each bucket that has no token, or whose calls are being asked for. */
   readonly noticeLoss: (bucket: number) => void;
 }

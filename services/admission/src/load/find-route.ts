@@ -20,7 +20,7 @@ export async function findRoute(
 ): Promise<FoundRoute | null> {
   const route = known.route(digests);
   if (route !== null) return { route, fresh: false };
-  return routing.run(digests.join(), () => lookUp(ports, known, digests));
+  return routing.join(digests.join(), () => lookUp(ports, known, digests));
 }
 
 async function lookUp(

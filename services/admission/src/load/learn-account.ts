@@ -13,7 +13,7 @@ const ROUNDS_MAX = 8;
  * @throws AdmissionFault
  */
 export function learnAccount(decider: Decider, route: Route): Promise<boolean> {
-  return decider.learning.run(route.key, async () => {
+  return decider.learning.join(route.key, async () => {
     const state = await readLoaded(decider, route, []);
     if (state !== null) decider.known.keepAccount(route, state.key, state.terms, state.termsVersion);
     return state !== null;

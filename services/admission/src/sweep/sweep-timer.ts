@@ -1,3 +1,4 @@
+import { every, type Background } from '@gateway/service-kit';
 import type { Ports } from '../ports.js';
 import { LedgerDesk } from './ask-ledger.js';
 import { sweepBuckets } from './sweep-buckets.js';
@@ -5,14 +6,9 @@ import { sweepBuckets } from './sweep-buckets.js';
 /** Sweeps all buckets again and again; the pause between two sweeps is `sweepMs`. */
 export class SweepTimer {
   readonly #desk: LedgerDesk;
-  #timer: NodeJS.Timeout | undefined;
+  #background: Background | null = null;
   #running: Promise<void> = Promise.resolve();
-  #started = false;
-  #stopped = false;
   #swept = false;
-  #sweeping = false;
-  /** Something was found lost while a sweep ran that may have passed it. */
-  #again = false;
 
   constructor(
     private readonly ports: Ports,
@@ -22,20 +18,22 @@ export class SweepTimer {
   }
 
   start(): void {
-    this.#started = true;
-    this.#schedule(0);
+    this.#background = every(this.ports.durations.sweepMs, () => this.#sweep(), {
+      atOnce: true,
+      failed: (err) => this.ports.log.debug({ err }, 'a sweep was not possible'),
+    });
   }
 
-  /** Sweeps without waiting for the pause to end, if the timer runs: where one bucket is lost, all may be. */
+  /**
+   * Sweeps without waiting for the pause to end, if the timer runs: where one bucket is lost, all may be. A sweep that is under
+   * way may have passed what is lost, so another one follows it.
+   */
   soon(): void {
-    if (!this.#started) return;
-    if (this.#sweeping) this.#again = true;
-    else this.#schedule(0);
+    this.#background?.wake();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
+    await this.#background?.stop();
     await this.#running;
     await this.#desk.idle();
   }
@@ -60,20 +58,5 @@ export class SweepTimer {
       () => undefined,
     );
     return sweep;
-  }
-
-  #schedule(delayMs: number): void {
-    if (this.#stopped) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#sweeping = true;
-      this.#again = false;
-      this.#sweep()
-        .catch((err: unknown) => this.ports.log.debug({ err }, 'a sweep was not possible'))
-        .finally(() => {
-          this.#sweeping = false;
-          this.#schedule(this.#again ? 0 : this.ports.durations.sweepMs);
-        });
-    }, delayMs);
   }
 }
