@@ -1,6 +1,6 @@
 import type { Bus } from '@gateway/bus';
 import { edgeResyncRequest, edgeHeartbeatReply } from '@gateway/contracts/messages';
-import { containerMemoryBytes, type ServiceContext } from '@gateway/service-kit';
+import { containerMemoryBytes, ThrottledLog, type ServiceContext } from '@gateway/service-kit';
 import { AdmissionDesk } from './admission/ask-admission.js';
 import { EdgeClock } from './admission/edge-clock.js';
 import { GateTokens } from './admission/gate-tokens.js';
@@ -15,7 +15,6 @@ import { KnownKeys } from './call/known-keys.js';
 import { UnknownKeys } from './call/unknown-keys.js';
 import type { EDGE_FIELDS } from './config.js';
 import { settingsOf } from './edge-settings.js';
-import { PrivateSources } from './health/private-sources.js';
 import { ProviderTexts } from './health/provider-texts.js';
 import { SourceHealths } from './health/source-healths.js';
 import { HealthReport } from './health/tell-health.js';
@@ -26,6 +25,9 @@ import { makeMemoryReader } from './load/read-memory.js';
 import { LoadWatch } from './load/watch-load.js';
 import { boundMemory, memoryBoundsOf } from './memory/memory-bounds.js';
 import type { BodyParser, BusLine, Catalog, SourceSender } from './ports.js';
+
+/** A source whose address is refused is in the log at most once in this time. */
+const REFUSED_SOURCE_LOG_MS = 60_000;
 
 /** What the verbs of an edge work with, as wire.ts has made it. */
 export interface EdgeAdapters {
@@ -93,7 +95,10 @@ function makeEdge(
   const desk = new AdmissionDesk({ ...toBus, turnEnd, clock, tokens, replicas, mayAdmit });
   const onFailed = (): void => metrics.beatFailed();
   const beats = new Beats({ ...toBus, everyMs: config.GATEWAY_BEAT_MS, clock, tokens, desk, running, onFailed });
-  const onRefused = (): void => metrics.privateSourceRefused();
+  const refusedSources = new ThrottledLog(log, 'a source was not connected to: private addresses are not allowed', {
+    everyMs: REFUSED_SOURCE_LOG_MS,
+    nowMs: monotonicMs,
+  });
   const memoryShare = makeMemoryReader(config.GATEWAY_SHED_MEMORY_BYTES);
   const load = new LoadWatch({ limits: loadLimitsOf(config), memoryShare, monotonicMs, log });
   const edge: Edge = {
@@ -113,7 +118,12 @@ function makeEdge(
     running,
     sources,
     health,
-    privateSources: new PrivateSources({ log, monotonicMs, onRefused }),
+    privateSources: {
+      refused(source, reason) {
+        metrics.privateSourceRefused();
+        refusedSources.warn({ source, reason }, source);
+      },
+    },
     providerTexts: new ProviderTexts({ log, monotonicMs }),
     load,
     bodies,

@@ -6,7 +6,6 @@ import type { KnownReplicas } from '../admission/known-replicas.js';
 import type { HeldCall, RunningCalls } from '../beats/running-calls.js';
 import type { EndpointRow } from '../domain/endpoints.js';
 import type { ParsedCall } from '../domain/parse-call.js';
-import type { PrivateSources } from '../health/private-sources.js';
 import type { ProviderTexts } from '../health/provider-texts.js';
 import type { SourceHealths } from '../health/source-healths.js';
 import type { UsageJournal } from '../journal/store-usage.js';
@@ -35,7 +34,8 @@ export interface Edge {
   readonly running: RunningCalls;
   readonly sources: SourceSender;
   readonly health: SourceHealths;
-  readonly privateSources: PrivateSources;
+  /** Counts and logs sources that were not connected to because their address, which `reason` names, is private. */
+  readonly privateSources: { refused(source: string, reason: string): void };
   readonly providerTexts: ProviderTexts;
   readonly load: Pick<LoadWatch, 'shedding'>;
   readonly bodies: BodyParser;

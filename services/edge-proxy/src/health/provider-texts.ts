@@ -1,4 +1,4 @@
-import type { Logger } from '@gateway/service-kit';
+import { Throttle, type Logger } from '@gateway/service-kit';
 import { CLASS_RULES } from '../domain/class-rules.js';
 import type { JudgedAttempt } from '../domain/judge-attempt.js';
 import { cleanMessage } from '../domain/provider-message.js';
@@ -19,38 +19,27 @@ export interface HeardText {
   readonly judged: Pick<JudgedAttempt, 'errorClass' | 'status' | 'said'>;
 }
 
-interface Logged {
-  atMs: number;
-  /** Since then. */
-  unlogged: number;
-}
-
 /**
  * Shows the operator what providers say of calls that they refuse, since clients see little of it: a sample, cleaned of credentials and
  * addresses, in the log alone. It remembers one entry for each source that refused something lately.
  */
 export class ProviderTexts {
-  readonly #parts: ProviderTextsParts;
-  readonly #logged = new Map<string, Logged>();
+  readonly #log: ProviderTextsParts['log'];
+  readonly #throttle: Throttle;
 
-  constructor(parts: ProviderTextsParts) {
-    this.#parts = parts;
+  constructor({ log, monotonicMs }: ProviderTextsParts) {
+    this.#log = log;
+    this.#throttle = new Throttle({ everyMs: LOG_EVERY_MS, nowMs: monotonicMs });
   }
 
   heard({ source, requestId, judged: { errorClass, status, said } }: HeardText): void {
     const level = errorClass === null ? 'none' : CLASS_RULES[errorClass].log;
     if (level === 'none') return;
-    const nowMs = this.#parts.monotonicMs();
-    const before = this.#logged.get(source);
-    if (before !== undefined && nowMs - before.atMs < LOG_EVERY_MS) {
-      before.unlogged += 1;
-      return;
-    }
-    for (const [id, { atMs }] of this.#logged) if (nowMs - atMs >= LOG_EVERY_MS) this.#logged.delete(id);
-    this.#logged.set(source, { atMs: nowMs, unlogged: 0 });
+    const unlogged = this.#throttle.pass(source);
+    if (unlogged === null) return;
     const text = said?.message === undefined || said.message === null ? null : loggedText(said.message);
-    const facts = { source, requestId, status, class: errorClass, text, unlogged: before?.unlogged ?? 0 };
-    this.#parts.log[level](facts, 'a provider refused a request');
+    const facts = { source, requestId, status, class: errorClass, text, unlogged };
+    this.#log[level](facts, 'a provider refused a request');
   }
 }
 

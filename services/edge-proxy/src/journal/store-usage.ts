@@ -1,6 +1,6 @@
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
 import { USAGE_EVENTS_MAX, USAGE_MESSAGE_BYTES_MAX, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
-import { nextDelayMs } from '@gateway/service-kit';
+import { nextDelayMs, pause } from '@gateway/service-kit';
 import type { TurnEnd } from '../admission/turn-end.js';
 import type { BusLine } from '../ports.js';
 import type { UnstoredEvent } from './unstored-line.js';
@@ -62,8 +62,8 @@ export class UsageJournal {
   #events = 0;
   #bytes = 0;
   #isLate = false;
-  /** Wakes the shards that wait for their next try. */
-  readonly #sleepers = new Set<() => void>();
+  /** Aborted and replaced when no shard shall wait longer for its next attempt. */
+  #retries = new AbortController();
   readonly #idlers = new Set<() => void>();
 
   constructor(parts: JournalParts) {
@@ -114,7 +114,8 @@ export class UsageJournal {
 
   /** The bus is back: nobody waits for the end of a delay. */
   retryNow(): void {
-    for (const wake of this.#sleepers) wake();
+    this.#retries.abort();
+    this.#retries = new AbortController();
   }
 
   /** Resolves when nothing waits, or after `timeoutMs` with what still does. */
@@ -157,23 +158,14 @@ export class UsageJournal {
         return await this.#parts.bus.storeUsage(shard, message);
       } catch (error) {
         this.#parts.onFailedTry(codeOf(error));
-        await this.#sleep(
-          nextDelayMs(attempt, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random: this.#parts.random }),
-        );
+        const delayMs = nextDelayMs(attempt, {
+          baseMs: RETRY_BASE_MS,
+          maxMs: RETRY_MAX_MS,
+          random: this.#parts.random,
+        });
+        await pause(delayMs, this.#retries.signal);
       }
     }
-  }
-
-  #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        clearTimeout(timer);
-        this.#sleepers.delete(wake);
-        resolve();
-      };
-      const timer = setTimeout(wake, ms);
-      this.#sleepers.add(wake);
-    });
   }
 
   #noteStored(batch: readonly FrozenEvent[]): void {
