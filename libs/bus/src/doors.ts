@@ -1,19 +1,21 @@
+import { ThrottledLog } from '@gateway/service-kit';
 import type { Msg, Subscription } from 'nats';
 import type { Link } from './connection.js';
 
-/** At most one log line per message name and reason in this time. */
-const LOG_EVERY_MS = 1_000;
+/** At most one log line for each message name and reason in this time. */
+const REFUSED_LOG_MS = 1_000;
 
 /** All subscriptions that hand messages to handlers, and how many handlers run: what a drain has to wait for. */
 export class Doors {
   readonly #link: Link;
   readonly #subscriptions: Subscription[] = [];
-  readonly #loggedAt = new Map<string, number>();
+  readonly #refused: ThrottledLog;
   #running = 0;
   #whenIdle: (() => void)[] = [];
 
   constructor(link: Link) {
     this.#link = link;
+    this.#refused = new ThrottledLog(link.log, 'a message was refused', { everyMs: REFUSED_LOG_MS });
   }
 
   /** `receive` must not throw: it runs inside the library's read loop. */
@@ -42,11 +44,7 @@ export class Doors {
   /** Counts a message that is not handed on, and logs it now and then. */
   refuse(name: string, reason: string, problem: string): void {
     this.#link.counters.refused(name, reason);
-    const key = `${name} ${reason}`;
-    const now = performance.now();
-    if (now - (this.#loggedAt.get(key) ?? -Infinity) < LOG_EVERY_MS) return;
-    this.#loggedAt.set(key, now);
-    this.#link.log.warn({ message: name, reason, problem }, 'a message was refused');
+    this.#refused.warn({ message: name, reason, problem }, `${name} ${reason}`);
   }
 
   /** Receives nothing new; resolves when what was received is handled. */

@@ -1,10 +1,11 @@
+import { retry } from '@gateway/service-kit';
 import pg from 'pg';
 import { sqlStateOf } from './faults.js';
 import { identifier } from './identifier.js';
 
 const CONNECT_MS = 5_000;
-const ATTEMPTS_MAX = 40;
-const RETRY_MS = 50;
+/** Two seconds in all. */
+const RETRY = { attemptsMax: 40, baseMs: 50, maxMs: 50, random: () => 1 };
 const OBJECT_IN_USE = '55006';
 
 /**
@@ -14,14 +15,7 @@ const OBJECT_IN_USE = '55006';
 export async function createDatabaseFromTemplate(adminUrl: string, name: string, template: string): Promise<string> {
   const text = `CREATE DATABASE ${identifier(name, 'the name of a database')} TEMPLATE ${identifier(template, 'the name of a template')}`;
   await withClient(adminUrl, async (client) => {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await client.query(text);
-      } catch (error) {
-        if (attempt >= ATTEMPTS_MAX || sqlStateOf(error) !== OBJECT_IN_USE) throw error;
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      }
-    }
+    await retry(() => client.query(text), { ...RETRY, mayPass: (error) => sqlStateOf(error) === OBJECT_IN_USE });
   });
   return databaseUrl(adminUrl, name);
 }

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '@gateway/service-kit';
 import { qualifiedIdentifier } from './identifier.js';
 import type { OutboxRow } from './outbox-rows.js';
 import type { Pool } from './pool.js';
@@ -46,8 +46,7 @@ export function deliveryWaits(pool: Pool, table: string): DeliveryWaits {
       const overdue = setTimeout(() => end.abort(), waitMs);
       try {
         for (let lookMs = LOOK_FIRST_MS; !end.signal.aborted; lookMs = Math.min(LOOK_MAX_MS, lookMs * 2)) {
-          await pause(lookMs, undefined, { signal: end.signal }).catch(() => undefined);
-          if (!end.signal.aborted && (await Promise.race([isGone(key, change), ended]))) return true;
+          if ((await pause(lookMs, end.signal)) && (await Promise.race([isGone(key, change), ended]))) return true;
         }
         return delivered;
       } finally {

@@ -1,3 +1,4 @@
+import { every } from '@gateway/service-kit';
 import type { Log } from './log.js';
 import { deliverInOrder } from './deliver-run.js';
 import { deliveryWaits, IN_FORCE_MS } from './delivery-waits.js';
@@ -62,23 +63,13 @@ export function startOutbox(options: OutboxOptions): Outbox {
   const rows = outboxRows(options.pool, options.table ?? OUTBOX_TABLE);
   const waits = deliveryWaits(options.pool, options.table ?? OUTBOX_TABLE);
   const underWay = new Set<Promise<void>>();
-  let stopped = false;
-  let looking: Promise<void> | null = null;
-  let lookAgain = false;
-  let reachable = true;
 
-  const look = async (): Promise<void> => {
-    try {
-      const keys = settings.keysMax - underWay.size;
-      if (keys <= 0) return;
-      const begunMs = performance.now();
-      const runs = await rows.claim(keys, settings.batchMax, settings.leaseMs);
-      reachable = true;
-      for (const run of runs) follow(deliverRun(run, begunMs));
-    } catch (err) {
-      if (reachable) options.log.warn({ err }, 'the outbox cannot be read; trying on');
-      reachable = false;
-    }
+  const poll = async (): Promise<void> => {
+    const keys = settings.keysMax - underWay.size;
+    if (keys <= 0) return;
+    const begunMs = performance.now();
+    const runs = await rows.claim(keys, settings.batchMax, settings.leaseMs);
+    for (const run of runs) follow(deliverRun(run, begunMs));
   };
 
   const deliver = async (row: OutboxRow): Promise<void> => {
@@ -106,20 +97,11 @@ export function startOutbox(options: OutboxOptions): Outbox {
     underWay.add(followed);
   };
 
-  const nudge = (): void => {
-    if (stopped) return;
-    lookAgain = true;
-    looking ??= (async () => {
-      while (lookAgain && !stopped) {
-        lookAgain = false;
-        await look();
-      }
-      looking = null;
-    })();
-  };
-
-  const timer = setInterval(nudge, settings.pollMs);
-  nudge();
+  const polling = every(settings.pollMs, poll, {
+    atOnce: true,
+    failed: (err) => options.log.warn({ err }, 'the outbox cannot be read; trying on'),
+  });
+  const nudge = (): void => polling.wake();
   return {
     nudge,
     awaitDelivered(key, change, waitMs = IN_FORCE_MS) {
@@ -128,9 +110,7 @@ export function startOutbox(options: OutboxOptions): Outbox {
       return delivered;
     },
     async stop() {
-      stopped = true;
-      clearInterval(timer);
-      await looking;
+      await polling.stop();
       await Promise.all(underWay);
     },
   };
