@@ -163,7 +163,7 @@ if ARGV[12] ~= '0' then
   return refused(ARGV[12])
 end
 if account_state ~= 'active' then
-  return refused(5, 'account')
+  return refused(REFUSAL.account_suspended, 'account')
 end
 if ARGV[4] == '0' and not is_counted then
   local minute = ARGV[13] .. int(math.floor(now / MINUTE_MS))
@@ -172,7 +172,7 @@ if ARGV[4] == '0' and not is_counted then
     redis.call('EXPIRE', minute, MINUTE_KEY_SECONDS)
   end
   if count > tonumber(ARGV[14]) then
-    return refused(6)
+    return refused(REFUSAL.rate_limited)
   end
   took_minute = true
 end
@@ -186,13 +186,13 @@ end
 
 local wallet = tonumber(account[9] or 0) or 0
 if wallet < 0 then
-  return refused(15, int(wallet))
+  return refused(REFUSAL.outstanding_debt, int(wallet))
 end
 if wallet == 0 and ARGV[16] == 'none' then
-  return refused(16, int(wallet))
+  return refused(REFUSAL.no_funding, int(wallet))
 end
 if wallet == 0 and not plan_funded then
-  return refused(17, int(wallet))
+  return refused(REFUSAL.tier_permission_denied, int(wallet))
 end
 if mode == 'count' then
   note_counted()
@@ -200,7 +200,7 @@ if mode == 'count' then
 end
 
 if slots >= tonumber(ARGV[17]) then
-  return refused(18, int(slots))
+  return refused(REFUSAL.concurrency_limit, int(slots))
 end
 
 -- In requests, calls that run count with those that ended; in USD, what ended calls cost that are not settled yet.
@@ -212,13 +212,13 @@ for _, window in ipairs(windows) do
 end
 if used_up then
   return refused(
-    19, int(used_up.index), used_up.usd and 'usd' or 'requests', int(used_up.limit), int(used_up.used),
+    REFUSAL.window_exhausted, int(used_up.index), used_up.usd and 'usd' or 'requests', int(used_up.limit), int(used_up.used),
     int(used_up.running), int(used_up.resets)
   )
 end
 if allotment and allotment.used + allotment.running >= allotment.limit then
   return refused(
-    20, allotment.usd and 'usd' or 'requests', int(allotment.limit), int(allotment.used), int(allotment.running),
+    REFUSAL.model_limit_reached, allotment.usd and 'usd' or 'requests', int(allotment.limit), int(allotment.used), int(allotment.running),
     int(allotment.resets)
   )
 end
@@ -236,23 +236,23 @@ if plan_funded then
   end
   local spendable = math.max(0, available)
   if plan_max + spendable < least then
-    return refused(21, int(available), int(held_wallet))
+    return refused(REFUSAL.insufficient_credits, int(available), int(held_wallet))
   end
   wallet_max = math.min(math.max(0, worst - plan_max), spendable)
   wallet_hold = wallet_max
 elseif available < worst then
-  return refused(21, int(available), int(held_wallet))
+  return refused(REFUSAL.insufficient_credits, int(available), int(held_wallet))
 end
 
 -- Without a cap nothing is compared, and the sums may be beyond what a double holds exactly. A cap never is, so that the
 -- comparison is right all the same; what is told of such a sum is the largest amount that there is.
 local held_key, held_member = tonumber(account[15] or 0), tonumber(account[17] or 0)
 if member_cap and member_month + held_member + worst > member_cap then
-  return refused(22, int(member_cap), int(member_month), int(math.min(held_member, AMOUNT_MAX)))
+  return refused(REFUSAL.member_cap_reached, int(member_cap), int(member_month), int(math.min(held_member, AMOUNT_MAX)))
 end
 local key_cap = tonumber(ARGV[26])
 if key_cap and key_month + held_key + worst > key_cap then
-  return refused(23, int(key_cap), int(key_month), int(math.min(held_key, AMOUNT_MAX)))
+  return refused(REFUSAL.monthly_spend_cap_exceeded, int(key_cap), int(key_month), int(math.min(held_key, AMOUNT_MAX)))
 end
 
 local now_text = int(now)

@@ -32,7 +32,7 @@ ${table([
   ['time', `${(ms / 1_000).toFixed(0)} s`],
 ])}
 
-Refusals stand by their row of the order of refusals; admitted and repeated calls by who pays.
+Refusals stand by their rank; admitted and repeated calls by who pays.
 
 ${table([['answer', 'times'], ...[...answers].sort(byName).map(([name, times]): [string, string] => [name, times.toLocaleString('en')])])}
 `;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { until } from '@gateway/testkit';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
@@ -22,15 +23,15 @@ const STRAIGHT_FIT = 1_234;
 const MINUTE = 'requests per minute';
 /** Windows in USD bind nothing here: no call ends. Their slots do. */
 const STRAIGHT_CASES = [
-  [MINUTE, 6],
-  ['slots', 18],
-  ['session_5h in requests', 19],
-  ['weekly in requests', 19],
-  ['monthly in requests', 19],
-  ['model allotment in requests', 20],
-  ['wallet', 21],
-  ['cap of a member', 22],
-  ['cap of a key', 23],
+  [MINUTE, 'rate_limited'],
+  ['slots', 'concurrency_limit'],
+  ['session_5h in requests', 'window_exhausted'],
+  ['weekly in requests', 'window_exhausted'],
+  ['monthly in requests', 'window_exhausted'],
+  ['model allotment in requests', 'model_limit_reached'],
+  ['wallet', 'insufficient_credits'],
+  ['cap of a member', 'member_cap_reached'],
+  ['cap of a key', 'monthly_spend_cap_exceeded'],
 ] as const;
 
 let system: OwnSystem;
@@ -55,17 +56,17 @@ test.each(LIMIT_CASES)(
 );
 
 test.each(STRAIGHT_CASES)(
-  `%s: of ${STRAIGHT_ENTRIES} entries straight to three admissions, some sent twice, exactly those that fit are admitted (row %i)`,
-  async (name, row) => {
+  `%s: of ${STRAIGHT_ENTRIES} entries straight to three admissions, some sent twice, exactly those that fit are admitted (%s)`,
+  async (name, code) => {
     const begunAt = proof.clients.nowMs();
     const { account, model } = await proof.arrange(limitCalled(name), STRAIGHT_FIT);
     const sender = await StraightSender.begin(system);
     try {
       const { admitted, refused, repeated, replicas } = await sender.admit(account.secret, model, STRAIGHT_ENTRIES);
       const fit = await fitOf(name, account, begunAt);
-      expect([admitted.size, [...refused.keys()]]).toEqual([fit, [row]]);
+      expect([admitted.size, [...refused.keys()]]).toEqual([fit, [REFUSAL[code]]]);
       // An id that was sent twice may have met the end of one minute and the begin of the next.
-      const onlyRefused = [...(refused.get(row) ?? [])].filter((id) => !admitted.has(id));
+      const onlyRefused = [...(refused.get(REFUSAL[code]) ?? [])].filter((id) => !admitted.has(id));
       expect(onlyRefused).toHaveLength(STRAIGHT_ENTRIES - fit);
       expect(repeated).toBeGreaterThan(0);
       expect(replicas.size).toBe(REPLICAS.admission);

@@ -1,3 +1,5 @@
+import { REFUSAL } from '@gateway/contracts/errors';
+import type { RefusalCode, RefusalRank } from '@gateway/contracts/errors';
 import { DEFAULT_KEY_PREFIX, makeSecret } from '@gateway/contracts/ids';
 import type { AccountView } from '@gateway/contracts/operator';
 import { until } from '@gateway/testkit';
@@ -8,7 +10,7 @@ import type { ContractModel, ContractWorld } from './contract-world.js';
 
 export const PATHS: Readonly<Record<Style, string>> = { chat: '/v1/chat/completions', messages: '/v1/messages' };
 
-/** What a scene's next call is made with: each row's repair changes something of it, or of the account behind it. */
+/** What a scene's next call is made with: each repair changes something of it, or of the account behind it. */
 interface CallParts {
   path: string;
   secret: string | null;
@@ -17,10 +19,10 @@ interface CallParts {
   announcedBytes: number | null;
 }
 
-/** One row of the order of refusals: broken from the beginning, until it is repaired. */
+/** A refusal of the order: its cause is there from the beginning, until it is repaired. */
 export interface OrderStep {
-  readonly row: number;
-  readonly code: string;
+  readonly rank: RefusalRank;
+  readonly code: RefusalCode;
   repair(): Promise<void>;
 }
 
@@ -41,83 +43,83 @@ export interface Actors {
   readonly parts: CallParts;
 }
 
-/** Every row that can be broken together with the others of that funding, in their order. */
+/** Every refusal that can be caused together with the others of that funding, in their order. */
 export function orderSteps(actors: Actors, funding: Funding): readonly OrderStep[] {
-  const ofFunding = funding === 'plan' ? planRows(actors) : walletRows(actors);
-  return [...requestRows(actors), ...modelRows(actors), ...ofFunding, ...lastRows(actors)];
+  const ofFunding = funding === 'plan' ? planSteps(actors) : walletSteps(actors);
+  return [...requestSteps(actors), ...modelSteps(actors), ...ofFunding, ...lastSteps(actors)];
 }
 
-function requestRows({ world: { operator }, style, team, keys, parts }: Actors): OrderStep[] {
+function requestSteps({ world: { operator }, style, team, keys, parts }: Actors): OrderStep[] {
   return [
-    step(1, 'unsupported_endpoint', () => (parts.path = PATHS[style])),
-    step(3, 'missing_api_key', () => (parts.secret = makeSecret(DEFAULT_KEY_PREFIX))),
-    step(4, 'invalid_api_key', () => (parts.secret = keys.narrow.secret)),
-    step(5, 'key_inactive', () => operator.setKey(keys.narrow.key, 'reinstate')),
-    step(6, 'rate_limited', () => operator.limits(team.id, 1_000, 1)),
-    step(7, 'request_entity_too_large', () => (parts.announcedBytes = null)),
-    step(8, 'invalid_request', () => (parts.contentType = 'application/json')),
+    step('unsupported_endpoint', () => (parts.path = PATHS[style])),
+    step('missing_api_key', () => (parts.secret = makeSecret(DEFAULT_KEY_PREFIX))),
+    step('invalid_api_key', () => (parts.secret = keys.narrow.secret)),
+    step('key_inactive', () => operator.setKey(keys.narrow.key, 'reinstate')),
+    step('rate_limited', () => operator.limits(team.id, 1_000, 1)),
+    step('request_entity_too_large', () => (parts.announcedBytes = null)),
+    step('invalid_request', () => (parts.contentType = 'application/json')),
   ];
 }
 
-function modelRows(actors: Actors): OrderStep[] {
+function modelSteps(actors: Actors): OrderStep[] {
   const { world, model, keys, parts } = actors;
   return [
-    step(9, 'model_not_found', () => putModel(actors, { active: true, available: false })),
-    step(10, 'model_not_allowed_on_key', () => (parts.secret = keys.capped.secret)),
-    step(11, 'endpoint_not_supported_for_model', () => world.putSource(model, { enabled: false })),
-    step(12, 'model_not_available', () => putModel(actors, {})),
-    step(13, 'model_not_priced', () => putModel(actors, { prices: CENT })),
-    step(14, 'no_upstream_available', () => world.putSource(model, {})),
+    step('model_not_found', () => putModel(actors, { active: true, available: false })),
+    step('model_not_allowed_on_key', () => (parts.secret = keys.capped.secret)),
+    step('endpoint_not_supported_for_model', () => world.putSource(model, { enabled: false })),
+    step('model_not_available', () => putModel(actors, {})),
+    step('model_not_priced', () => putModel(actors, { prices: CENT })),
+    step('no_upstream_available', () => world.putSource(model, {})),
   ];
 }
 
-function walletRows(actors: Actors): OrderStep[] {
+function walletSteps(actors: Actors): OrderStep[] {
   const { world, team, plans } = actors;
   return [
-    debtRow(actors),
-    step(16, 'no_funding', () => plans.withoutModel()),
-    step(17, 'tier_permission_denied', () => world.operator.credit(team.id, '0.001')),
-    slotRow(actors),
+    debtStep(actors),
+    step('no_funding', () => plans.withoutModel()),
+    step('tier_permission_denied', () => world.operator.credit(team.id, '0.001')),
+    slotStep(actors),
   ];
 }
 
-function planRows(actors: Actors): OrderStep[] {
+function planSteps(actors: Actors): OrderStep[] {
   const { plans } = actors;
   return [
-    debtRow(actors),
-    slotRow(actors),
-    step(19, 'window_exhausted', () => plans.withAllotment()),
-    step(20, 'model_limit_reached', () => plans.withFewCredits()),
+    debtStep(actors),
+    slotStep(actors),
+    step('window_exhausted', () => plans.withAllotment()),
+    step('model_limit_reached', () => plans.withFewCredits()),
   ];
 }
 
-function lastRows({ world, team, keys, parts }: Actors): OrderStep[] {
+function lastSteps({ world, team, keys, parts }: Actors): OrderStep[] {
   return [
-    step(21, 'insufficient_credits', () => world.operator.credit(team.id, '5.00')),
-    step(22, 'member_cap_reached', () => world.capOwner(team, null)),
-    step(23, 'monthly_spend_cap_exceeded', () => (parts.secret = keys.free.secret)),
+    step('insufficient_credits', () => world.operator.credit(team.id, '5.00')),
+    step('member_cap_reached', () => world.capOwner(team, null)),
+    step('monthly_spend_cap_exceeded', () => (parts.secret = keys.free.secret)),
   ];
 }
 
-function debtRow({ world: { operator }, team }: Actors): OrderStep {
-  return step(15, 'outstanding_debt', async () => {
+function debtStep({ world: { operator }, team }: Actors): OrderStep {
+  return step('outstanding_debt', async () => {
     const balance = await operator.walletUsd(team.id);
     if (balance?.startsWith('-') !== true) throw new Error(`the balance is ${balance}: there is no debt to repair`);
     await operator.credit(team.id, balance.slice(1));
   });
 }
 
-function slotRow({ world, team, held }: Actors): OrderStep {
-  return step(18, 'concurrency_limit', async () => {
+function slotStep({ world, team, held }: Actors): OrderStep {
+  return step('concurrency_limit', async () => {
     world.simulator.release(team.id);
     await held;
     await until('the slot is free', async () => (await world.operator.all(`/slots?accountId=${team.id}`)).length === 0);
   });
 }
 
-function step(row: number, code: string, repair: () => unknown): OrderStep {
+function step(code: RefusalCode, repair: () => unknown): OrderStep {
   return {
-    row,
+    rank: REFUSAL[code],
     code,
     async repair() {
       await repair();

@@ -3,5 +3,7 @@ export type { ChatErrorType, ErrorCode, MessagesErrorType, RetryAdvice } from '.
 export { chatErrorBody, chatErrorObject, errorHeaders, messagesErrorBody } from './envelope.js';
 export { gatewayError } from './gateway-error.js';
 export type { GatewayError, GatewayErrorOptions } from './gateway-error.js';
-export { codeOfRow, REFUSAL_ROWS, refusalError } from './refusals.js';
+export { REFUSAL, REFUSAL_RANKS } from './refusal-ranks.js';
+export type { RefusalCode, RefusalRank } from './refusal-ranks.js';
+export { codeOfRank, refusalError } from './refusals.js';
 export type { ErrorContext } from './refusals.js';

@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals';
 import { ERROR_CATALOGUE, type ErrorCode } from './catalogue.js';
 import { chatErrorBody, errorHeaders, messagesErrorBody } from './envelope.js';
 import { gatewayError } from './gateway-error.js';
-import { REFUSAL_ROWS, refusalError } from './refusals.js';
+import { REFUSAL, REFUSAL_RANKS } from './refusal-ranks.js';
+import { codeOfRank, refusalError } from './refusals.js';
 
 const context = {
   billingLinkUrl: 'https://billing.example/pay',
@@ -11,7 +12,7 @@ const context = {
 };
 
 test('the order of refusals is the documented one', () => {
-  expect(REFUSAL_ROWS.map(({ row, codes }) => `${row} ${codes.join(' ')}`)).toEqual([
+  expect(REFUSAL_RANKS.map(({ rank, codes }) => `${rank} ${codes.join(' ')}`)).toEqual([
     '1 unsupported_endpoint',
     '2 anthropic_protocol_disabled',
     '3 missing_api_key',
@@ -36,24 +37,42 @@ test('the order of refusals is the documented one', () => {
     '22 member_cap_reached',
     '23 monthly_spend_cap_exceeded',
   ]);
-  expect(REFUSAL_ROWS.every(({ row }, index) => row === index + 1)).toBe(true);
+  expect(REFUSAL_RANKS.every(({ rank }, index) => rank === index + 1)).toBe(true);
 });
 
-test.each([15, 16, 17, 21, 22, 23])('row %i carries the billing link', (row) => {
-  expect(refusalError(row, {}, context).message).toContain('https://billing.example/pay');
+test('each code has the rank under which it stands, and its rank leads back to it', () => {
+  for (const { rank, codes } of REFUSAL_RANKS) {
+    for (const code of codes) {
+      expect(REFUSAL[code]).toBe(rank);
+      const state = rank === REFUSAL.key_inactive ? { state: code as 'key_inactive' } : {};
+      expect(codeOfRank(REFUSAL[code], state)).toBe(code);
+    }
+  }
+  expect(() => codeOfRank(REFUSAL_RANKS.length + 1, {})).toThrow(RangeError);
+});
+
+test.each([
+  'outstanding_debt',
+  'no_funding',
+  'tier_permission_denied',
+  'insufficient_credits',
+  'member_cap_reached',
+  'monthly_spend_cap_exceeded',
+] as const)('%s carries the billing link', (code) => {
+  expect(refusalError(REFUSAL[code], {}, context).message).toContain('https://billing.example/pay');
 });
 
 test.each([
   ['key_inactive', 403],
   ['key_expired', 403],
   ['account_suspended', 403],
-] as const)('row 5 says %s', (state, status) => {
-  expect(refusalError(5, { state }, context)).toMatchObject({ code: state, status });
+] as const)('%s has the rank that it shares, and says itself', (state, status) => {
+  expect(refusalError(REFUSAL.key_inactive, { state }, context)).toMatchObject({ code: state, status });
 });
 
 test('a spend cap says limit, used, held, worst case and reset', () => {
   const error = refusalError(
-    23,
+    REFUSAL.monthly_spend_cap_exceeded,
     {
       limit: 10_000_000_000,
       used: 9_500_000_000,
@@ -72,7 +91,7 @@ test('a spend cap says limit, used, held, worst case and reset', () => {
 
 test('an exhausted request window counts requests and is not to be retried', () => {
   const error = refusalError(
-    19,
+    REFUSAL.window_exhausted,
     {
       window: 'weekly',
       unit: 'requests',
@@ -88,22 +107,26 @@ test('an exhausted request window counts requests and is not to be retried', () 
 });
 
 test('an allotment names the date', () => {
-  expect(refusalError(20, { unit: 'usd', resetsAt: Date.UTC(2027, 0, 15) }, context).message).toContain('2027-01-15');
+  expect(
+    refusalError(REFUSAL.model_limit_reached, { unit: 'usd', resetsAt: Date.UTC(2027, 0, 15) }, context).message,
+  ).toContain('2027-01-15');
 });
 
 test('the list of allowed models is in the message', () => {
-  expect(refusalError(10, { allowedModels: ['openai/a', 'meta/b'] }, context).message).toContain('openai/a, meta/b');
+  expect(
+    refusalError(REFUSAL.model_not_allowed_on_key, { allowedModels: ['openai/a', 'meta/b'] }, context).message,
+  ).toContain('openai/a, meta/b');
 });
 
 test('rate_limited speaks of this key and has Retry-After', () => {
-  const error = refusalError(6, { limit: 60, retryAfterSeconds: 17 }, context);
+  const error = refusalError(REFUSAL.rate_limited, { limit: 60, retryAfterSeconds: 17 }, context);
   expect(error.message).toContain('This key');
   expect(error.message).toContain('The limit is 60 per minute. Resets in 17 s.');
   expect(errorHeaders(error)).toEqual({ 'retry-after': '17' });
 });
 
 test("rate_limited of a call of the playground speaks of the playground: its key is nobody's", () => {
-  const error = refusalError(6, { limit: 10, retryAfterSeconds: 17, playground: true }, context);
+  const error = refusalError(REFUSAL.rate_limited, { limit: 10, retryAfterSeconds: 17, playground: true }, context);
   expect(error.message).toBe(
     'The playground has reached its requests per minute. The limit is 10 per minute. Resets in 17 s.',
   );
@@ -113,34 +136,37 @@ test.each([
   ['gpt-x', 'The request named "gpt-x". Model ids have the form <publisher>/<model>.'],
   ['lab/one', 'The request named "lab/one".'],
 ])('an unknown model %s is named', (model, sentence) => {
-  expect(refusalError(9, { model }, context).message.endsWith(sentence)).toBe(true);
+  expect(refusalError(REFUSAL.model_not_found, { model }, context).message.endsWith(sentence)).toBe(true);
 });
 
 test('a full account says how many calls run', () => {
-  const error = refusalError(18, { limit: 3, used: 3, retryAfterSeconds: 2 }, context);
+  const error = refusalError(REFUSAL.concurrency_limit, { limit: 3, used: 3, retryAfterSeconds: 2 }, context);
   expect(error.message).toContain('3 of 3 are running.');
   expect(errorHeaders(error)).toEqual({ 'retry-after': '2' });
 });
 
 test.each([
-  [15, { available: -1_500_000_000 }, 'available $-1.50'],
+  ['outstanding_debt', { available: -1_500_000_000 }, 'available $-1.50'],
   [
-    21,
+    'insufficient_credits',
     { available: 5, held: 7, worst: 9 },
     "available $0.000000005, held by running calls $0.000000007, this call's worst case $0.000000009",
   ],
-  [21, { available: 0, held: 0, least: 3 }, "this call's least cost $0.000000003"],
-  [22, { limit: 1, used: 2, held: 3, worst: 4, resetsAt: 0 }, 'Resets at 1970-01-01T00:00:00.000Z.'],
-] as const)('row %i explains itself', (row, facts, words) => {
-  expect(refusalError(row, facts, context).message).toContain(words);
+  ['insufficient_credits', { available: 0, held: 0, least: 3 }, "this call's least cost $0.000000003"],
+  ['member_cap_reached', { limit: 1, used: 2, held: 3, worst: 4, resetsAt: 0 }, 'Resets at 1970-01-01T00:00:00.000Z.'],
+] as const)('%s explains itself', (code, facts, words) => {
+  expect(refusalError(REFUSAL[code], facts, context).message).toContain(words);
 });
 
-test.each([19, 20])('row %i must not be retried by a client library', (row) => {
-  expect(errorHeaders(refusalError(row, { retryAfterSeconds: 9 }, context))).toEqual({
-    'retry-after': '9',
-    'x-should-retry': 'false',
-  });
-});
+test.each(['window_exhausted', 'model_limit_reached'] as const)(
+  '%s must not be retried by a client library',
+  (code) => {
+    expect(errorHeaders(refusalError(REFUSAL[code], { retryAfterSeconds: 9 }, context))).toEqual({
+      'retry-after': '9',
+      'x-should-retry': 'false',
+    });
+  },
+);
 
 test('nor must model_not_priced, and no other code says so', () => {
   const codes = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
@@ -149,7 +175,7 @@ test('nor must model_not_priced, and no other code says so', () => {
 });
 
 test('an unknown path names both base URLs and has no request id in the chat envelope', () => {
-  const error = refusalError(1, {}, context);
+  const error = refusalError(REFUSAL.unsupported_endpoint, {}, context);
   expect(error.message).toContain('https://gateway.example/v1');
   expect(error.message).toContain('https://gateway.example (without /v1)');
   expect(JSON.parse(chatErrorBody(error, 'id-1'))).toEqual({

@@ -4,6 +4,8 @@ import { catalogueEntry } from './catalogue.js';
 import type { ErrorCode } from './catalogue.js';
 import { gatewayError } from './gateway-error.js';
 import type { GatewayError } from './gateway-error.js';
+import { REFUSAL, REFUSAL_RANKS } from './refusal-ranks.js';
+import type { RefusalCode } from './refusal-ranks.js';
 
 /** Addresses that the texts name. */
 export interface ErrorContext {
@@ -13,41 +15,11 @@ export interface ErrorContext {
 }
 
 /**
- * The order in which a call can be refused: the lowest row that applies is the answer
- * (docs/behaviour.md#order-of-refusals).
- */
-export const REFUSAL_ROWS = [
-  { row: 1, codes: ['unsupported_endpoint'] },
-  { row: 2, codes: ['anthropic_protocol_disabled'] },
-  { row: 3, codes: ['missing_api_key'] },
-  { row: 4, codes: ['invalid_api_key'] },
-  { row: 5, codes: ['key_inactive', 'key_expired', 'account_suspended'] },
-  { row: 6, codes: ['rate_limited'] },
-  { row: 7, codes: ['request_entity_too_large'] },
-  { row: 8, codes: ['invalid_request'] },
-  { row: 9, codes: ['model_not_found'] },
-  { row: 10, codes: ['model_not_allowed_on_key'] },
-  { row: 11, codes: ['endpoint_not_supported_for_model'] },
-  { row: 12, codes: ['model_not_available'] },
-  { row: 13, codes: ['model_not_priced'] },
-  { row: 14, codes: ['no_upstream_available'] },
-  { row: 15, codes: ['outstanding_debt'] },
-  { row: 16, codes: ['no_funding'] },
-  { row: 17, codes: ['tier_permission_denied'] },
-  { row: 18, codes: ['concurrency_limit'] },
-  { row: 19, codes: ['window_exhausted'] },
-  { row: 20, codes: ['model_limit_reached'] },
-  { row: 21, codes: ['insufficient_credits'] },
-  { row: 22, codes: ['member_cap_reached'] },
-  { row: 23, codes: ['monthly_spend_cap_exceeded'] },
-] as const satisfies readonly { row: number; codes: readonly ErrorCode[] }[];
-
-/**
  * The error of a refusal: the code's fixed text, then the numbers that explain it
  * (docs/behaviour.md#order-of-refusals).
  */
-export function refusalError(row: number, facts: RefusalFacts, context: ErrorContext): GatewayError {
-  const code = codeOfRow(row, facts);
+export function refusalError(rank: number, facts: RefusalFacts, context: ErrorContext): GatewayError {
+  const code = codeOfRank(rank, facts);
   const entry = catalogueEntry(code);
   const text = code === 'rate_limited' && facts.playground ? PLAYGROUND_RATE_TEXT : entry.text;
   const sentences = [text, ...explain(code, facts, context)];
@@ -71,11 +43,15 @@ const PARAM_OF_CODE: Partial<Record<ErrorCode, string>> = {
   model_not_available: 'model',
 };
 
-/** The code that a refusal of this row is answered with. @throws RangeError for a row that is none */
-export function codeOfRow(row: number, facts: RefusalFacts): ErrorCode {
-  if (row === 5) return facts.state ?? 'key_inactive';
-  const code = REFUSAL_ROWS[row - 1]?.codes[0];
-  if (code === undefined) throw new RangeError(`there is no row ${row} in the order of refusals`);
+/**
+ * The code that a refusal of this rank is answered with.
+ * @param rank from a message, so any number
+ * @throws RangeError for a number that is no rank
+ */
+export function codeOfRank(rank: number, facts: RefusalFacts): RefusalCode {
+  if (rank === REFUSAL.key_inactive) return facts.state ?? 'key_inactive';
+  const code = REFUSAL_RANKS[rank - 1]?.codes[0];
+  if (code === undefined) throw new RangeError(`there is no rank ${rank} in the order of refusals`);
   return code;
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cursor, managementRefusal, PAGE_LIMIT_MAX, slotView } from '../operator/index.js';
+import { REFUSAL } from '../errors/refusal-ranks.js';
 import { accountRecord, keyRecord, memberRecord } from './records.js';
 import { accountTerms, callBounds, holdFields, pricedVersion, windowType, windowUnit } from './call.js';
 import { request } from './message.js';
@@ -31,9 +32,9 @@ const admitEntry = z.object({
   /** The model as the client named it; null only beside a `bodyRefusal`. */
   model: z.string().max(512).nullable(),
   bounds: callBounds.nullable(),
-  /** What the edge found: row 7 (too large) or 8 (not acceptable) of the order of refusals. */
-  bodyRefusal: z.union([z.literal(7), z.literal(8)]).nullable(),
-  /** Rows 4 to 6 were answered by an *open* before; the minute is not counted again. */
+  /** What the edge found: the rank of a body that is too large or not acceptable. */
+  bodyRefusal: z.union([z.literal(REFUSAL.request_entity_too_large), z.literal(REFUSAL.invalid_request)]).nullable(),
+  /** An *open* answered what comes up to `rate_limited`; the minute is not counted again. */
   opened: z.boolean(),
   traceparent,
 });
@@ -53,7 +54,7 @@ export const releaseEntry = z.discriminatedUnion('blind', [
 ]);
 export type ReleaseEntry = z.infer<typeof releaseEntry>;
 
-/** Numbers that explain a refusal; which are present depends on the row. Amounts are in the limit's unit. */
+/** Numbers that explain a refusal; its rank decides which there are. Amounts have the limit's unit. */
 export const refusalFacts = z.object({
   limit: nanoUsd.optional(),
   used: nanoUsd.optional(),
@@ -67,9 +68,9 @@ export const refusalFacts = z.object({
   retryAfterSeconds: count.optional(),
   allowedModels: z.array(z.string()).optional(),
   model: z.string().optional(),
-  /** Row 5 only: which of its codes. */
+  /** Which of the three codes that share a rank; absent with every other rank. */
   state: z.enum(['key_inactive', 'key_expired', 'account_suspended']).optional(),
-  /** Row 6 only: the minute is the playground's own, not that of the account's keys. */
+  /** With `rate_limited` only: the minute is the playground's own, not that of the account's keys. */
   playground: z.literal(true).optional(),
 });
 export type RefusalFacts = z.infer<typeof refusalFacts>;
@@ -80,7 +81,8 @@ export type AdmissionFaultCode = z.infer<typeof admissionFaultCode>;
 export const refusedAnswer = z.object({
   kind: z.literal('refused'),
   id: requestId,
-  row: z.int().min(4).max(23),
+  /** A refusal rank (docs/behaviour.md#order-of-refusals). */
+  row: z.int().min(REFUSAL.invalid_api_key).max(REFUSAL.monthly_spend_cap_exceeded),
   facts: refusalFacts,
 });
 const goneAnswer = z.object({ kind: z.literal('gone'), id: requestId });
@@ -154,7 +156,7 @@ const unauthorized = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('fault'), id: requestId, code: admissionFaultCode }),
 ]);
 
-/** For the model list: rows 4 and 5 and what decides which models are shown. */
+/** For the model list: whether the key and its account may call, and what decides which models are shown. */
 export const admissionAuthorize = request({
   name: 'admission.authorize',
   subject: 'admission.authorize',
@@ -180,7 +182,7 @@ export const admissionAuthorize = request({
 });
 
 /**
- * For the usage endpoint, and by a playground key for the dashboard: rows 4 and 5 and the settled numbers of the state that
+ * For the usage endpoint, and by a playground key for the dashboard: whether the key and its account may call, and the settled numbers of the state that
  * decides.
  */
 export const admissionUsage = request({

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
+import { REFUSAL } from '../errors/index.js';
 import { compileCheck } from './compile-check.js';
 import { MESSAGES, type HoldFields, type PricedVersion } from './index.js';
 
@@ -102,7 +103,7 @@ const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answers?: re
         opens: [{ id: ID, digests: [DIGEST] }],
         admits: [
           { ...admit, bounds },
-          { ...admit, model: null, bounds: null, bodyRefusal: 7 },
+          { ...admit, model: null, bounds: null, bodyRefusal: REFUSAL.request_entity_too_large },
         ],
         releases,
       },
@@ -118,7 +119,7 @@ const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answers?: re
           {
             kind: 'refused',
             id: ID,
-            row: 19,
+            row: REFUSAL.window_exhausted,
             facts: { limit: -1, unit: 'usd', window: 'weekly', allowedModels: ['a'] },
           },
           { kind: 'gone', id: ID },

@@ -90,7 +90,7 @@ export interface List {
   readonly codes: readonly ErrorCode[] | null;
 }
 
-/** Rows 3 to 5 of the order of refusals, and a key that cannot be looked up. */
+/** What is refused for its key, and a key that cannot be looked up. */
 const KEY_CODES: readonly ErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',

@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { AMOUNT_NANO_USD_MAX, SESSION_5H_MS } from '@gateway/metering';
 import { loadScripts } from './load-scripts.js';
 
@@ -24,6 +25,15 @@ test.each([
   const texts = Object.values(loadScripts()).filter(({ text }) => defined(text).includes(name));
   expect(texts).not.toEqual([]);
   for (const { text } of texts) expect(text).toContain(`\nlocal ${name} = ${value}\n`);
+});
+
+test('the scripts name refusals as TypeScript does, and Redis gets the ranks', () => {
+  const source = readFileSync(new URL('admit.lua', FOLDER), 'utf8');
+  expect(source).not.toMatch(/refused\(\s*\d/);
+  const codes = Array.from(source.matchAll(/refused\(\s*REFUSAL\.(\w+)/g), ([, code]) => code as keyof typeof REFUSAL);
+  const ranks = Array.from(loadScripts().admit.text.matchAll(/refused\(\s*(\d+)/g), ([, rank]) => Number(rank));
+  expect(new Set(codes).size).toBe(11);
+  expect(ranks).toEqual(codes.map((code) => REFUSAL[code]));
 });
 
 test('each constant is written once, in one file', () => {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { startTelemetry } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
 import { ENTRIES_IN_FLIGHT_MAX } from './admit-batch.js';
@@ -40,10 +41,13 @@ test('a call that fits is admitted, held, and given back by its release', async 
   expect(ended.holds.map(({ hold }) => hold.state)).toEqual(['gone']);
 });
 
-test('an unknown digest is refused with row 4, and asked for once', async () => {
+test('an unknown digest is refused as invalid_api_key, and asked for once', async () => {
   const before = world.owners.asked.find;
   for (let call = 0; call < 2; call += 1) {
-    expect(await admit(one, admitEntry(one.clock, ['f'.repeat(64)]))).toMatchObject({ kind: 'refused', row: 4 });
+    expect(await admit(one, admitEntry(one.clock, ['f'.repeat(64)]))).toMatchObject({
+      kind: 'refused',
+      row: REFUSAL.invalid_api_key,
+    });
   }
   expect(world.owners.asked.find - before).toBe(1);
 });

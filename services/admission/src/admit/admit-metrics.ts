@@ -2,7 +2,7 @@ import { counter, histogram } from '@gateway/service-kit';
 
 const ROWS = Array.from({ length: 20 }, (_unused, index) => String(index + 4));
 
-/** Decisions: admitted, opened, gone, fault, or the row that refused. */
+/** Decisions: admitted, opened, gone, fault, or the rank of the refusal. */
 export const decisionsTotal = counter('gateway_admission_decisions_total', 'Decisions by outcome or refusing row', {
   outcome: ['admitted', 'repeated', 'counted', 'opened', 'gone', 'fault', ...ROWS],
 });

@@ -9,7 +9,7 @@ import type { Route } from '../load/known.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 
-/** One entry of a batch: a whole call, or only its opening (rows 4 to 6). */
+/** One entry of a batch: a whole call, or only its opening (up to `rate_limited`). */
 export type Entry =
   | { readonly kind: 'admit'; readonly edge: string; readonly body: AdmitEntry }
   | {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { refusalError } from '@gateway/contracts/errors';
+import { REFUSAL, refusalError } from '@gateway/contracts/errors';
 import { bucketOfAccount, makeUuidV7 } from '@gateway/contracts/ids';
 import type { AdmitEntry, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
 import { AMOUNT_NANO_USD_MAX, keyMonthRow, memberMonthRow, monthOf } from '@gateway/metering';
@@ -158,7 +158,10 @@ test('the largest cap covers exactly the largest worst case', async () => {
   const account = makePersonal({ key: { capNanoUsd: LARGEST } });
   await mustAdmit(one, call(account, GIANT_TOKENS));
   const refused = await admit(one, call(account, 1));
-  expect(refused).toMatchObject({ row: 23, facts: { limit: LARGEST, used: 0, held: LARGEST, worst: 9 } });
+  expect(refused).toMatchObject({
+    row: REFUSAL.monthly_spend_cap_exceeded,
+    facts: { limit: LARGEST, used: 0, held: LARGEST, worst: 9 },
+  });
 });
 
 test('a cap that is set while giant calls run counts them', async () => {
@@ -167,7 +170,10 @@ test('a cap that is set while giant calls run counts them', async () => {
   await one.admission.apply({ keys: [account.changeKey({ capNanoUsd: USD })] });
   const refused = await admit(one, call(account, 10));
   // More is held than a message can say.
-  expect(refused).toMatchObject({ row: 23, facts: { limit: USD, used: 0, held: LARGEST, worst: 90 } });
+  expect(refused).toMatchObject({
+    row: REFUSAL.monthly_spend_cap_exceeded,
+    facts: { limit: USD, used: 0, held: LARGEST, worst: 90 },
+  });
   await batch(one, { releases: running.map((ended) => release(ended, 'void')) });
   expect(codeOf(await admit(one, call(account, 10)))).toBe('admitted');
 });
@@ -196,5 +202,8 @@ test('a sum takes any amount exactly, and gives it back', async () => {
 test('a giant call that the wallet has to pay is refused for its funds', async () => {
   const account = makeAccount(world, { wallet: 50 * PRICE });
   const refused = await admit(one, call(account, GIANT_TOKENS));
-  expect(refused).toMatchObject({ row: 21, facts: { available: 50 * PRICE, held: 0, worst: LARGEST } });
+  expect(refused).toMatchObject({
+    row: REFUSAL.insufficient_credits,
+    facts: { available: 50 * PRICE, held: 0, worst: LARGEST },
+  });
 });

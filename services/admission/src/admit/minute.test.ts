@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount, makeUuidV7 } from '@gateway/contracts/ids';
 import { Redis } from 'ioredis';
 import { bucketKeys } from '../domain/gate-keys.js';
@@ -25,7 +26,7 @@ test('the minute is a clock minute: full until its last millisecond, empty at th
   expect(await rowOf(account)).toBe('admitted');
   expect(await rowOf(account)).toBe('admitted');
   const refused = await rowOf(account);
-  expect(refused).toMatchObject({ row: 6, facts: { limit: 2 } });
+  expect(refused).toMatchObject({ row: REFUSAL.rate_limited, facts: { limit: 2 } });
   toMinute(world, one, 0);
   expect(await rowOf(account)).toBe('admitted');
 });
@@ -34,23 +35,25 @@ test('Retry-After is what is left of the minute, 1 to 60', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { requestsPerMinute: 0 } });
   toMinute(world, one, 20);
   const early = await rowOf(account);
-  expect(early).toMatchObject({ row: 6, facts: { retryAfterSeconds: 60 } });
+  expect(early).toMatchObject({ row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 60 } });
   world.advance(59_000);
   const late = await rowOf(account);
-  expect(late).toMatchObject({ row: 6, facts: { retryAfterSeconds: 1 } });
+  expect(late).toMatchObject({ row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 1 } });
 });
 
 test('refused calls count toward the minute, those without a key or with an inactive one do not', async () => {
   const account = makeAccount(world, { wallet: 0, terms: { requestsPerMinute: 2 } });
   toMinute(world, one, 1_000);
-  expect(await rowOf(account)).toMatchObject({ row: 16 });
-  expect(await rowOf(account, { bodyRefusal: 8 })).toMatchObject({ row: 8 });
-  expect(await rowOf(account)).toMatchObject({ row: 6 });
+  expect(await rowOf(account)).toMatchObject({ row: REFUSAL.no_funding });
+  expect(await rowOf(account, { bodyRefusal: REFUSAL.invalid_request })).toMatchObject({
+    row: REFUSAL.invalid_request,
+  });
+  expect(await rowOf(account)).toMatchObject({ row: REFUSAL.rate_limited });
   const barred = makeAccount(world, { wallet: 0, terms: { requestsPerMinute: 1 }, key: { state: 'suspended' } });
-  expect(await rowOf(barred)).toMatchObject({ row: 5 });
+  expect(await rowOf(barred)).toMatchObject({ row: REFUSAL.key_inactive });
   await one.admission.apply({ keys: [barred.changeKey({ state: 'active' })] });
-  expect(await rowOf(barred)).toMatchObject({ row: 16 });
-  expect(await rowOf(barred)).toMatchObject({ row: 6 });
+  expect(await rowOf(barred)).toMatchObject({ row: REFUSAL.no_funding });
+  expect(await rowOf(barred)).toMatchObject({ row: REFUSAL.rate_limited });
 });
 
 test('an opened call is counted once; its admit checks the key again', async () => {
@@ -60,9 +63,9 @@ test('an opened call is counted once; its admit checks the key again', async () 
   const { answers } = await batch(one, { opens: [{ id, digests: [account.digest] }] });
   expect(answers.get(id)).toMatchObject({ kind: 'opened', account: account.account });
   expect(await rowOf(account, { id, opened: true })).toBe('admitted');
-  expect(await rowOf(account)).toMatchObject({ row: 6 });
+  expect(await rowOf(account)).toMatchObject({ row: REFUSAL.rate_limited });
   await one.admission.apply({ keys: [account.changeKey({ state: 'revoked' })] });
-  expect(await rowOf(account, { opened: true })).toMatchObject({ row: 5 });
+  expect(await rowOf(account, { opened: true })).toMatchObject({ row: REFUSAL.key_inactive });
 });
 
 test('the playground has its own ten a minute and leaves the minute of the API alone', async () => {
@@ -77,7 +80,7 @@ test('the playground has its own ten a minute and leaves the minute of the API a
     const answer = await admit(one, admitEntry(one.clock, [digest]));
     rows.push(answer.kind === 'refused' ? answer.row : answer.kind);
   }
-  expect(rows).toEqual([...Array<string>(10).fill('admitted'), 6]);
+  expect(rows).toEqual([...Array<string>(10).fill('admitted'), REFUSAL.rate_limited]);
   expect(await admit(one, admitEntry(one.clock, [digest]))).toMatchObject({ facts: { limit: 10, playground: true } });
   expect(await rowOf(account)).toBe('admitted');
   expect(await rowOf(account)).toHaveProperty('facts', { limit: 1, retryAfterSeconds: expect.any(Number) });
@@ -85,7 +88,10 @@ test('the playground has its own ten a minute and leaves the minute of the API a
 
 test('concurrency answers 2 seconds', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE, terms: { concurrency: 0 } });
-  expect(await rowOf(account)).toMatchObject({ row: 18, facts: { limit: 0, used: 0, retryAfterSeconds: 2 } });
+  expect(await rowOf(account)).toMatchObject({
+    row: REFUSAL.concurrency_limit,
+    facts: { limit: 0, used: 0, retryAfterSeconds: 2 },
+  });
 });
 
 test('another try of the same call takes no second place in a minute, whatever it is answered', async () => {
@@ -97,10 +103,12 @@ test('another try of the same call takes no second place in a minute, whatever i
     const { answers } = await batch(one, { opens: [{ id: opened, digests: [account.digest] }] });
     expect(answers.get(opened)).toMatchObject({ kind: 'opened' });
     expect(await rowOf(account, { id: counted, endpoint: '/v1/messages/count_tokens' })).toBe('admitted');
-    expect(await rowOf(account, { id: refused, bodyRefusal: 8 })).toMatchObject({ row: 8 });
+    expect(await rowOf(account, { id: refused, bodyRefusal: REFUSAL.invalid_request })).toMatchObject({
+      row: REFUSAL.invalid_request,
+    });
     expect(await rowOf(account, { id: held })).toBe('admitted');
   }
-  expect(await rowOf(account)).toMatchObject({ row: 6 });
+  expect(await rowOf(account)).toMatchObject({ row: REFUSAL.rate_limited });
 });
 
 test('what a minute refuses leaves nothing behind, and the notes of others go when their ids are too old', async () => {

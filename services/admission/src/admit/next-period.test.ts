@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { AccountTerms } from '@gateway/contracts/messages';
 import { monthlyWindowRow } from '@gateway/metering';
@@ -63,11 +64,14 @@ describe('in a world whose time stands still', () => {
     for (let made = 0; made < 3; made += 1) expect(await periodOf(account)).toBe(current);
     world.owners.billingDown = true;
     world.setTime(END - 1);
-    expect(await answer(account)).toMatchObject({ row: 19, facts: { used: 3, retryAfterSeconds: 1, resetsAt: END } });
+    expect(await answer(account)).toMatchObject({
+      row: REFUSAL.window_exhausted,
+      facts: { used: 3, retryAfterSeconds: 1, resetsAt: END },
+    });
     world.setTime(END);
     const other = admitEntry(one.clock, [account.digest], { model: 'acme/tokens' });
-    expect(await admit(one, other)).toMatchObject({ row: 17 });
-    expect(await answer(account)).toMatchObject({ row: 18, facts: { limit: 2, used: 3 } });
+    expect(await admit(one, other)).toMatchObject({ row: REFUSAL.tier_permission_denied });
+    expect(await answer(account)).toMatchObject({ row: REFUSAL.concurrency_limit, facts: { limit: 2, used: 3 } });
     const dump = await one.admission.readAccount(account.account);
     await one.admission.standing({
       incarnation: 'ledger-1',
@@ -84,14 +88,14 @@ describe('in a world whose time stands still', () => {
     const { account, current, next } = renewed(world, END - 30 * DAY, END, END + 5_000);
     expect(await periodOf(account)).toBe(current);
     world.setTime(END);
-    expect(await answer(account)).toMatchObject({ row: 16 });
+    expect(await answer(account)).toMatchObject({ row: REFUSAL.no_funding });
     await one.admission.standing({
       incarnation: 'ledger-1',
       accounts: [{ account: account.account, rows: [{ name: 'wallet', value: PRICE, version: 9 }], closed: [] }],
     });
-    expect(await answer(account)).toMatchObject({ row: 18, facts: { limit: 1, used: 1 } });
+    expect(await answer(account)).toMatchObject({ row: REFUSAL.concurrency_limit, facts: { limit: 1, used: 1 } });
     world.setTime(END + 4_999);
-    expect(await answer(account)).toMatchObject({ row: 18 });
+    expect(await answer(account)).toMatchObject({ row: REFUSAL.concurrency_limit });
     world.setTime(END + 5_000);
     expect(await periodOf(account)).toBe(next);
   });
@@ -129,7 +133,7 @@ describe('in a world whose time stands still', () => {
     await periodOf(account);
     for (const [time, skew, expected] of [
       [END - 1, SKEW_MS, { kind: 'opened' }],
-      [END, -SKEW_MS, { row: 6, facts: { limit: 0, retryAfterSeconds: 1 } }],
+      [END, -SKEW_MS, { row: REFUSAL.rate_limited, facts: { limit: 0, retryAfterSeconds: 1 } }],
     ] as const) {
       world.setTime(time);
       const id = makeUuidV7(one.clock.now());
@@ -156,7 +160,7 @@ describe('in a world whose time stands still', () => {
     const told = { account: account.account, rows: [], closed: [], terms: { value: alone!, version: 2 } };
     await one.admission.apply({ standing: { incarnation: 'ledger-1', accounts: [told] } });
     world.setTime(END - 1);
-    expect(await answer(account)).toMatchObject({ row: 16 });
+    expect(await answer(account)).toMatchObject({ row: REFUSAL.no_funding });
     world.setTime(END);
     expect(await periodOf(account)).toBe(next);
   });
@@ -173,7 +177,7 @@ test('while time passes the boundary each call counts in the period of its admis
       while (replica.clock.now() < end + 300) {
         const outcome = await admit(replica, admitEntry(replica.clock, [account.digest]));
         if (outcome.kind === 'refused') {
-          expect(outcome).toMatchObject({ row: 19, facts: { limit: 3, used: 3 } });
+          expect(outcome).toMatchObject({ row: REFUSAL.window_exhausted, facts: { limit: 3, used: 3 } });
           continue;
         }
         if (outcome.kind !== 'admitted' || outcome.hold === null) throw new Error(JSON.stringify(outcome));

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import type { AccountTerms } from '@gateway/contracts/messages';
 import {
   SESSION_5H_MS,
@@ -94,10 +95,13 @@ describe('a plan that changes in mid-window', () => {
     const third = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     expect(third.hold).toMatchObject({ planMaxNanoUsd: 2 * PRICE, periods: { session5h: NOW } });
     // Settled 1, and one running call of the old plan and one of the new one.
-    expect(await ask(account)).toMatchObject({ row: 19, facts: { window: 'weekly', limit: 3, used: 3 } });
+    expect(await ask(account)).toMatchObject({
+      row: REFUSAL.window_exhausted,
+      facts: { window: 'weekly', limit: 3, used: 3 },
+    });
     await change(account, { windows: [usd('session_5h', PRICE), requests('weekly', 9)] });
     expect(await ask(account)).toMatchObject({
-      row: 19,
+      row: REFUSAL.window_exhausted,
       facts: { window: 'session_5h', limit: PRICE, used: PRICE, resetsAt: NOW + SESSION_5H_MS },
     });
     await change(account, { windows: [usd('session_5h', 9 * PRICE), requests('weekly', 9)] });
@@ -109,12 +113,15 @@ describe('a plan that changes in mid-window', () => {
     const account = planAccount([usd('weekly', 2 * PRICE)]);
     const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     await settled(account, { [weeklyWindowRow('usd', weekStart(NOW))]: 2 * PRICE }, [call.id]);
-    expect(await ask(account)).toMatchObject({ row: 19 });
+    expect(await ask(account)).toMatchObject({ row: REFUSAL.window_exhausted });
     await change(account, { windows: [requests('weekly', 1), usd('session_5h', PRICE), usd('monthly', PRICE)] });
     world.setTime(NOW + 1);
     const fresh = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     expect(fresh.hold).toMatchObject({ planMaxNanoUsd: PRICE, periods: { session5h: NOW + 1 } });
-    expect(await ask(account)).toMatchObject({ row: 19, facts: { window: 'weekly', unit: 'requests', used: 1 } });
+    expect(await ask(account)).toMatchObject({
+      row: REFUSAL.window_exhausted,
+      facts: { window: 'weekly', unit: 'requests', used: 1 },
+    });
   });
 
   test('in the same period keeps monthly windows and allotments; another period begins them at zero', async () => {
@@ -125,17 +132,20 @@ describe('a plan that changes in mid-window', () => {
     await settled(account, { [monthlyWindowRow('usd', id)]: PRICE, [allotmentRow('requests', 'acme/fixed', id)]: 1 }, [
       call.id,
     ]);
-    expect(await ask(account)).toMatchObject({ row: 20, facts: { limit: 1, used: 1, resetsAt: end } });
+    expect(await ask(account)).toMatchObject({
+      row: REFUSAL.model_limit_reached,
+      facts: { limit: 1, used: 1, resetsAt: end },
+    });
     const more = [{ model: 'acme/fixed', unit: 'requests' as const, limit: 2 }];
     await change(account, { windows: [usd('monthly', 3 * PRICE)], allotments: more });
     expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 2 * PRICE } });
-    expect(await ask(account)).toMatchObject({ row: 20, facts: { limit: 2, used: 2 } });
+    expect(await ask(account)).toMatchObject({ row: REFUSAL.model_limit_reached, facts: { limit: 2, used: 2 } });
     // Allotments of another unit begin at zero too.
     await change(account, { allotments: [{ model: 'acme/fixed', unit: 'usd', limit: PRICE }] });
     expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { allotment: 'usd' } });
     await change(account, { subscription: { ...subscription(), start: NOW }, allotments });
     expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 3 * PRICE } });
-    expect(await ask(account)).toMatchObject({ row: 20, facts: { limit: 1, used: 1 } });
+    expect(await ask(account)).toMatchObject({ row: REFUSAL.model_limit_reached, facts: { limit: 1, used: 1 } });
   });
 
   test('that settles late counts only in what its calls were admitted in', async () => {
@@ -147,7 +157,7 @@ describe('a plan that changes in mid-window', () => {
       [{ type: 'weekly', unit: 'requests' }],
       [{ type: 'monthly', unit: 'requests' }],
     ]);
-    expect(await ask(account)).toMatchObject({ row: 19, facts: { window: 'monthly', used: 1 } });
+    expect(await ask(account)).toMatchObject({ row: REFUSAL.window_exhausted, facts: { window: 'monthly', used: 1 } });
   });
 });
 
@@ -183,7 +193,10 @@ describe('a price that changes', () => {
       hold: { priceVersion: 'old', worstNanoUsd: PRICE },
     });
     expect((await one.admission.readAccount(account.account)).held).toMatchObject({ wallet: 8 * PRICE });
-    expect(await ask(account)).toMatchObject({ row: 21, facts: { available: 0, held: 8 * PRICE, worst: 7 * PRICE } });
+    expect(await ask(account)).toMatchObject({
+      row: REFUSAL.insufficient_credits,
+      facts: { available: 0, held: 8 * PRICE, worst: 7 * PRICE },
+    });
   });
 
   test('to none stops new calls in that millisecond', async () => {
@@ -192,6 +205,6 @@ describe('a price that changes', () => {
     world.setTime(CHANGE - 1);
     expect(await ask(account)).toMatchObject({ kind: 'admitted' });
     world.setTime(CHANGE);
-    expect(await ask(account)).toMatchObject({ row: 13 });
+    expect(await ask(account)).toMatchObject({ row: REFUSAL.model_not_priced });
   });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import type { AccountTerms } from '@gateway/contracts/messages';
 import { SESSION_5H_MS, WEEK_MS, allotmentRow, monthlyWindowRow, sessionWindowRow, weekStart } from '@gateway/metering';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
@@ -78,7 +79,10 @@ test('the wallet is held for what the tightest window leaves of the worst case, 
 
 test('a call is refused when window and wallet do not cover its least cost', async () => {
   const account = planAccount({ wallet: PRICE / 4, windows: [usd('monthly', PRICE / 2)] });
-  expect(await ask(account)).toMatchObject({ row: 21, facts: { available: PRICE / 4, held: 0, least: PRICE } });
+  expect(await ask(account)).toMatchObject({
+    row: REFUSAL.insufficient_credits,
+    facts: { available: PRICE / 4, held: 0, least: PRICE },
+  });
 });
 
 test('a USD window is used up by settled use alone, and says when it resets', async () => {
@@ -88,7 +92,7 @@ test('a USD window is used up by settled use alone, and says when it resets', as
   const { end } = account.state.terms.value.subscription!;
   const refused = await ask(account);
   expect(refused).toMatchObject({
-    row: 19,
+    row: REFUSAL.window_exhausted,
     facts: { window: 'monthly', unit: 'usd', limit: 2 * PRICE, used: 2 * PRICE, resetsAt: end },
   });
   if (refused.kind !== 'refused') throw new Error('not refused');
@@ -97,7 +101,10 @@ test('a USD window is used up by settled use alone, and says when it resets', as
 
 test('of several used-up windows the latest reset is named', async () => {
   const account = planAccount({ windows: [requests('monthly', 0), requests('session_5h', 0), requests('weekly', 0)] });
-  expect(await ask(account)).toMatchObject({ row: 19, facts: { window: 'monthly', unit: 'requests', limit: 0 } });
+  expect(await ask(account)).toMatchObject({
+    row: REFUSAL.window_exhausted,
+    facts: { window: 'monthly', unit: 'requests', limit: 0 },
+  });
 });
 
 test('a request window counts running calls, exactly, and gives back what failed', async () => {
@@ -107,19 +114,19 @@ test('a request window counts running calls, exactly, and gives back what failed
   const admitted = [...answers.values()].filter((answer) => answer.kind === 'admitted') as Admitted[];
   expect(admitted).toHaveLength(5);
   expect(await ask(account)).toMatchObject({
-    row: 19,
+    row: REFUSAL.window_exhausted,
     facts: { limit: 5, used: 5, resetsAt: weekStart(one.clock.now()) + WEEK_MS },
   });
   await batch(one, { releases: [release(admitted[0]!, 'void'), release(admitted[1]!, 'ok', PRICE)] });
   expect(await ask(account)).toMatchObject({ kind: 'admitted' });
-  expect(await ask(account)).toMatchObject({ row: 19 });
+  expect(await ask(account)).toMatchObject({ row: REFUSAL.window_exhausted });
 });
 
 test('one type may be limited in both units, each with its own count', async () => {
   const account = planAccount({ windows: [usd('weekly', 10 * PRICE), requests('weekly', 2)] });
   expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 10 * PRICE } });
   expect(await ask(account)).toMatchObject({ kind: 'admitted' });
-  expect(await ask(account)).toMatchObject({ row: 19, facts: { unit: 'requests' } });
+  expect(await ask(account)).toMatchObject({ row: REFUSAL.window_exhausted, facts: { unit: 'requests' } });
 });
 
 test('an allotment stops its model alone and shows its date', async () => {
@@ -128,7 +135,7 @@ test('an allotment stops its model alone and shows its date', async () => {
   expect(await ask(account)).toMatchObject({ kind: 'admitted', hold: { allotment: 'requests' } });
   const { end } = account.state.terms.value.subscription!;
   expect(await ask(account)).toMatchObject({
-    row: 20,
+    row: REFUSAL.model_limit_reached,
     facts: { model: 'acme/fixed', unit: 'requests', limit: 2, used: 2, resetsAt: end },
   });
   expect(await ask(account, 'acme/tokens')).toMatchObject({ kind: 'admitted' });
@@ -143,11 +150,11 @@ test('a session opens with its first call, is named by its start, and ends five 
   const second = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   expect(second.hold.periods.session5h).toBe(start);
   expect(await ask(account)).toMatchObject({
-    row: 19,
+    row: REFUSAL.window_exhausted,
     facts: { window: 'session_5h', limit: 2, used: 2, resetsAt: start + SESSION_5H_MS },
   });
   await standing(account, { [sessionWindowRow('requests', start)]: 2 }, 2, [first.id, second.id]);
-  expect(await ask(account)).toMatchObject({ row: 19 });
+  expect(await ask(account)).toMatchObject({ row: REFUSAL.window_exhausted });
   world.advance(SESSION_5H_MS - 60_000);
   const third = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   expect(third.hold.periods.session5h).toBe(third.hold.admittedAt);
@@ -179,12 +186,18 @@ test('what a lost standing settled counts twice until its hold is asked for, nev
   account.state.rows.set(row, { value: 2 * PRICE, version: 3 });
   for (const { id } of [lost, told]) account.state.records.add(id);
   await standing(account, { [row]: 2 * PRICE }, 3, [told.id]);
-  expect(await ask(account)).toMatchObject({ row: 19, facts: { limit: 3 * PRICE, used: 3 * PRICE } });
+  expect(await ask(account)).toMatchObject({
+    row: REFUSAL.window_exhausted,
+    facts: { limit: 3 * PRICE, used: 3 * PRICE },
+  });
   world.advance(5_100);
   await one.admission.sweep();
   const last = await mustAdmit(one, admitEntry(one.clock, digests));
   await batch(one, { releases: [release(last, 'ok', PRICE)] });
-  expect(await ask(account)).toMatchObject({ row: 19, facts: { limit: 3 * PRICE, used: 3 * PRICE } });
+  expect(await ask(account)).toMatchObject({
+    row: REFUSAL.window_exhausted,
+    facts: { limit: 3 * PRICE, used: 3 * PRICE },
+  });
 });
 
 test('a session that was billed stays open without holds, and is taken up from the ledger', async () => {
@@ -207,12 +220,15 @@ test('a plan pays only within its period, and a model outside it is paid by the 
   const ended = planAccount({ windows: [usd('monthly', 10 * PRICE)] });
   expect(await ask(ended)).toMatchObject({ kind: 'admitted', hold: { planMaxNanoUsd: 10 * PRICE } });
   world.advance(31 * 86_400_000);
-  expect(await ask(ended)).toMatchObject({ row: 16 });
+  expect(await ask(ended)).toMatchObject({ row: REFUSAL.no_funding });
 });
 
 test('caps bind the rated worst case, whoever pays', async () => {
   const account = planAccount({ key: { capNanoUsd: 2 * PRICE } });
   expect(await ask(account)).toMatchObject({ kind: 'admitted' });
   expect(await ask(account)).toMatchObject({ kind: 'admitted' });
-  expect(await ask(account)).toMatchObject({ row: 23, facts: { limit: 2 * PRICE, held: 2 * PRICE, worst: PRICE } });
+  expect(await ask(account)).toMatchObject({
+    row: REFUSAL.monthly_spend_cap_exceeded,
+    facts: { limit: 2 * PRICE, held: 2 * PRICE, worst: PRICE },
+  });
 });

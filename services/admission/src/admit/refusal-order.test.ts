@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL_ROWS } from '@gateway/contracts/errors';
+import { REFUSAL, REFUSAL_RANKS } from '@gateway/contracts/errors';
+import type { RefusalRank } from '@gateway/contracts/errors';
 import type { AccountTerms, CatalogModel, CatalogSource, KeyRecord } from '@gateway/contracts/messages';
 import { monthlyWindowRow, allotmentRow } from '@gateway/metering';
 import { buildCatalogView } from '../domain/catalog-view.js';
+import type { BodyRank } from '../domain/prepare-call.js';
 import { NO_PLAN, PRICE, admit, admitEntry, makeAccount, makeWorld, model, source } from '../../test/world.js';
 import type { Replica, World } from '../../test/world.js';
 
@@ -17,7 +19,7 @@ interface Scenario {
   memberCap: number | null;
   key: Partial<KeyRecord>;
   rotated: boolean;
-  bodyRefusal: 7 | 8 | null;
+  bodyRefusal: BodyRank | null;
   model: Partial<CatalogModel>;
   source: Partial<CatalogSource>;
 }
@@ -37,45 +39,51 @@ const BASE: Scenario = {
   source: {},
 };
 
-/** How each row is broken. */
+/** How each refusal is caused. */
 const BREAK: Record<number, (scenario: Scenario) => void> = {
-  4: (scenario) => (scenario.rotated = true),
-  5: (scenario) => (scenario.key.state = 'revoked'),
-  6: (scenario) => (scenario.requestsPerMinute = 0),
-  7: (scenario) => (scenario.bodyRefusal = 7),
-  8: (scenario) => (scenario.bodyRefusal = 8),
-  9: (scenario) => (scenario.model.active = false),
-  10: (scenario) => (scenario.key.allowedModels = ['acme/other']),
-  11: (scenario) => (scenario.source.endpoints = ['/v1/embeddings']),
-  12: (scenario) => (scenario.model.available = false),
-  13: (scenario) => (scenario.model.prices = []),
-  14: (scenario) => (scenario.source.enabled = false),
-  15: (scenario) => (scenario.wallet = -1),
-  16: (scenario) => {
+  [REFUSAL.invalid_api_key]: (scenario) => (scenario.rotated = true),
+  [REFUSAL.key_inactive]: (scenario) => (scenario.key.state = 'revoked'),
+  [REFUSAL.rate_limited]: (scenario) => (scenario.requestsPerMinute = 0),
+  [REFUSAL.request_entity_too_large]: (scenario) => (scenario.bodyRefusal = REFUSAL.request_entity_too_large),
+  [REFUSAL.invalid_request]: (scenario) => (scenario.bodyRefusal = REFUSAL.invalid_request),
+  [REFUSAL.model_not_found]: (scenario) => (scenario.model.active = false),
+  [REFUSAL.model_not_allowed_on_key]: (scenario) => (scenario.key.allowedModels = ['acme/other']),
+  [REFUSAL.endpoint_not_supported_for_model]: (scenario) => (scenario.source.endpoints = ['/v1/embeddings']),
+  [REFUSAL.model_not_available]: (scenario) => (scenario.model.available = false),
+  [REFUSAL.model_not_priced]: (scenario) => (scenario.model.prices = []),
+  [REFUSAL.no_upstream_available]: (scenario) => (scenario.source.enabled = false),
+  [REFUSAL.outstanding_debt]: (scenario) => (scenario.wallet = -1),
+  [REFUSAL.no_funding]: (scenario) => {
     scenario.plan = 'none';
     scenario.wallet = Math.min(scenario.wallet, 0);
   },
-  17: (scenario) => {
+  [REFUSAL.tier_permission_denied]: (scenario) => {
     if (scenario.plan === 'with model') scenario.plan = 'without model';
     scenario.wallet = Math.min(scenario.wallet, 0);
   },
-  18: (scenario) => (scenario.concurrency = 0),
-  19: (scenario) => (scenario.windowLeft = 0),
-  20: (scenario) => (scenario.allotmentLeft = 0),
-  21: (scenario) => {
+  [REFUSAL.concurrency_limit]: (scenario) => (scenario.concurrency = 0),
+  [REFUSAL.window_exhausted]: (scenario) => (scenario.windowLeft = 0),
+  [REFUSAL.model_limit_reached]: (scenario) => (scenario.allotmentLeft = 0),
+  [REFUSAL.insufficient_credits]: (scenario) => {
     scenario.windowLeft = Math.min(scenario.windowLeft, 1);
     scenario.wallet = Math.min(scenario.wallet, 0);
   },
-  22: (scenario) => (scenario.memberCap = PRICE - 1),
-  23: (scenario) => (scenario.key.capNanoUsd = PRICE - 1),
+  [REFUSAL.member_cap_reached]: (scenario) => (scenario.memberCap = PRICE - 1),
+  [REFUSAL.monthly_spend_cap_exceeded]: (scenario) => (scenario.key.capNanoUsd = PRICE - 1),
 };
 
 /** Rules of which only one can break: one finding per body; windows and allotments bind plan-funded calls only. */
-const EXCLUSIVE = new Set(['7 8', '16 19', '16 20', '17 19', '17 20']);
+const EXCLUSIVE: readonly (readonly [RefusalRank, RefusalRank])[] = [
+  [REFUSAL.request_entity_too_large, REFUSAL.invalid_request],
+  [REFUSAL.no_funding, REFUSAL.window_exhausted],
+  [REFUSAL.no_funding, REFUSAL.model_limit_reached],
+  [REFUSAL.tier_permission_denied, REFUSAL.window_exhausted],
+  [REFUSAL.tier_permission_denied, REFUSAL.model_limit_reached],
+];
 
-const ROWS = REFUSAL_ROWS.map(({ row }) => row).filter((row) => row >= 4);
-const PAIRS = ROWS.flatMap((low) => ROWS.filter((high) => high > low).map((high) => [low, high] as const)).filter(
-  ([low, high]) => !EXCLUSIVE.has(`${low} ${high}`),
+const RANKS = REFUSAL_RANKS.map(({ rank }) => rank).filter((rank) => rank >= REFUSAL.invalid_api_key);
+const PAIRS = RANKS.flatMap((low) => RANKS.filter((high) => high > low).map((high) => [low, high] as const)).filter(
+  ([low, high]) => !EXCLUSIVE.some(([one, other]) => one === low && other === high),
 );
 
 let world: World;
@@ -89,29 +97,29 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 test('the table of the contracts is the one that is broken here', () => {
-  expect(Object.keys(BREAK).map(Number)).toEqual(ROWS);
+  expect(Object.keys(BREAK).map(Number)).toEqual(RANKS);
 });
 
 test('the base is admitted, paid by the plan', async () => {
-  expect(await rowOf(BASE)).toBe(0);
+  expect(await rankOf(BASE)).toBe(0);
 });
 
-test.each(ROWS)('row %i alone', async (row) => {
-  expect(await rowOf(broken(row))).toBe(row);
+test.each(RANKS)('rank %i alone', async (rank) => {
+  expect(await rankOf(broken(rank))).toBe(rank);
 });
 
-test.each(PAIRS)('rows %i and %i: the lower one answers', async (low, high) => {
-  expect(await rowOf(broken(high, low))).toBe(low);
+test.each(PAIRS)('ranks %i and %i: the lower one answers', async (low, high) => {
+  expect(await rankOf(broken(high, low))).toBe(low);
 });
 
-function broken(...rows: number[]): Scenario {
+function broken(...ranks: number[]): Scenario {
   const scenario: Scenario = { ...BASE, key: {}, model: {}, source: {} };
-  for (const row of rows) BREAK[row]?.(scenario);
+  for (const rank of ranks) BREAK[rank]?.(scenario);
   return scenario;
 }
 
-/** The refusing row, 0 when the call is admitted. */
-async function rowOf(scenario: Scenario): Promise<number> {
+/** The rank of the refusal, 0 when the call is admitted. */
+async function rankOf(scenario: Scenario): Promise<number> {
   models += 1;
   const id = `acme/order-${models}`;
   const now = replica.clock.now();
@@ -138,7 +146,7 @@ async function rowOf(scenario: Scenario): Promise<number> {
       : { bounds: null };
   if (scenario.rotated) {
     // The route is known from before; the key's record has another digest.
-    await admit(replica, admitEntry(replica.clock, [account.digest], { bodyRefusal: 8 }));
+    await admit(replica, admitEntry(replica.clock, [account.digest], { bodyRefusal: REFUSAL.invalid_request }));
     await replica.admission.apply({ keys: [account.changeKey({ digest: 'a'.repeat(64) })] });
   }
   const answer = await admit(

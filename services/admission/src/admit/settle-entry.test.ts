@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Replica, World } from '../../test/world.js';
@@ -56,13 +57,19 @@ test('a secret whose digest is the one under the previous pepper is accepted', a
   expect(await admit(one, admitEntry(one.clock, ['e'.repeat(64), account.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
-test('a rotated-away digest is row 4 for the next call, from the replica that knew its route', async () => {
+test('a rotated-away digest is an invalid_api_key for the next call, from the replica that knew its route', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const rotated = account.changeKey({ digest: 'b'.repeat(60) + '0001' });
   await two.admission.apply({ keys: [rotated] });
-  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'refused', row: 4 });
-  expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({ kind: 'refused', row: 4 });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    kind: 'refused',
+    row: REFUSAL.invalid_api_key,
+  });
+  expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({
+    kind: 'refused',
+    row: REFUSAL.invalid_api_key,
+  });
 });
 
 test('a digest that its owner has just named is accepted although its record has not been applied yet', async () => {
@@ -73,7 +80,7 @@ test('a digest that its owner has just named is accepted although its record has
   expect(await admit(one, admitEntry(one.clock, [digest]))).toMatchObject({ kind: 'admitted' });
 });
 
-test('row 5 says which of its codes, and reads them at Redis time', async () => {
+test('a refused key or account says which of its codes, and is read at Redis time', async () => {
   const now = one.clock.now();
   const revoked = makeAccount(world, { wallet: PRICE, key: { state: 'revoked' } });
   const suspended = makeAccount(world, { wallet: PRICE, key: { state: 'suspended' } });
@@ -82,7 +89,7 @@ test('row 5 says which of its codes, and reads them at Redis time', async () => 
   barred.state.state = 'suspended';
   const stateOf = async (digest: string) => {
     const answer = await admit(one, admitEntry(one.clock, [digest]));
-    return answer.kind === 'refused' && answer.row === 5 ? answer.facts.state : answer;
+    return answer.kind === 'refused' && answer.row === REFUSAL.key_inactive ? answer.facts.state : answer;
   };
   expect(await stateOf(revoked.digest)).toBe('key_inactive');
   expect(await stateOf(suspended.digest)).toBe('key_inactive');
@@ -130,7 +137,7 @@ test('the price in force at Redis time counts, from its first millisecond', asyn
   world.advance(3_600_000);
   expect(await ask()).toMatchObject({ price: { version: 'after' }, hold: { worstNanoUsd: 2 * PRICE } });
   world.advance(3_600_000);
-  expect(await ask()).toMatchObject({ kind: 'refused', row: 13 });
+  expect(await ask()).toMatchObject({ kind: 'refused', row: REFUSAL.model_not_priced });
   world.catalog = usual;
 });
 

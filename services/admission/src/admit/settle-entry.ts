@@ -1,3 +1,4 @@
+import { REFUSAL } from '@gateway/contracts/errors';
 import type { BatchAnswer } from '@gateway/contracts/messages';
 import { readAdmitReply } from '../domain/admit-reply.js';
 import type { AdmitOutcome } from '../domain/admit-reply.js';
@@ -38,7 +39,7 @@ export async function settleEntry(decider: Decider, entry: Entry, turn: EntryTur
     const { outcome, prepared } = await decide(decider, entry, route, notBefore).finally(() => span?.end());
     // Within an account time never goes back: what a script has told holds for the rounds after it too.
     if (outcome.kind === 'clock') notBefore = outcome.now;
-    if (outcome.kind === 'refused' && outcome.row === 4 && fresh && !renewed) {
+    if (outcome.kind === 'refused' && outcome.row === REFUSAL.invalid_api_key && fresh && !renewed) {
       // The owner has just named this digest, but the gate has another: the key was rotated, its record is on its way.
       renewed = true;
       const needs = { token: outcome.token, caughtUp: true, account: false, key: true, rows: [] };
@@ -85,5 +86,5 @@ async function forgetKey(decider: Decider, entry: Entry): Promise<BatchAnswer> {
 }
 
 function unknownKey(entry: Entry): BatchAnswer {
-  return { kind: 'refused', id: entry.body.id, row: 4, facts: {} };
+  return { kind: 'refused', id: entry.body.id, row: REFUSAL.invalid_api_key, facts: {} };
 }

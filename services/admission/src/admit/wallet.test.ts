@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import type { ReleaseEntry } from '@gateway/contracts/messages';
 import { PRICE, admitEntry, batch, makeAccount, makeWorld, release, toMinute } from '../../test/world.js';
 import type { Admitted, Replica, World } from '../../test/world.js';
@@ -35,7 +36,7 @@ test('of 1,000 calls at once through three replicas exactly those that the walle
   const account = makeAccount(world, { wallet: 137 * PRICE + PRICE / 2 });
   const { admitted, rows } = await admitMany(account.digest, 1_000);
   expect(admitted).toHaveLength(137);
-  expect(new Set(rows)).toEqual(new Set([21]));
+  expect(new Set(rows)).toEqual(new Set([REFUSAL.insufficient_credits]));
   const running = await replicas[0]!.admission.readAccount(account.account);
   expect(running.slots).toBe(137);
   expect(running.held['wallet']).toBe(137 * PRICE);
@@ -52,7 +53,7 @@ test.each([
   const account = makeAccount(world, { wallet });
   const { admitted, rows } = await admitMany(account.digest, 5);
   expect(admitted).toHaveLength(calls);
-  expect(new Set(rows)).toEqual(new Set([21]));
+  expect(new Set(rows)).toEqual(new Set([REFUSAL.insufficient_credits]));
 });
 
 test.each([
@@ -64,14 +65,17 @@ test.each([
   const keyed = await admitMany(ofKey.digest, 4);
   const membered = await admitMany(ofMember.digest, 4);
   expect([keyed.admitted.length, membered.admitted.length]).toEqual([calls, calls]);
-  expect([new Set(keyed.rows), new Set(membered.rows)]).toEqual([new Set([23]), new Set([22])]);
+  expect([new Set(keyed.rows), new Set(membered.rows)]).toEqual([
+    new Set([REFUSAL.monthly_spend_cap_exceeded]),
+    new Set([REFUSAL.member_cap_reached]),
+  ]);
 });
 
 test('of 1,000 calls at once exactly as many run as there are slots', async () => {
   const account = makeAccount(world, { wallet: 10_000 * PRICE, terms: { concurrency: 7 } });
   const { admitted, rows } = await admitMany(account.digest, 1_000);
   expect(admitted).toHaveLength(7);
-  expect(new Set(rows)).toEqual(new Set([18]));
+  expect(new Set(rows)).toEqual(new Set([REFUSAL.concurrency_limit]));
 });
 
 test('of 1,000 calls at once exactly as many pass as the minute allows', async () => {
@@ -80,7 +84,7 @@ test('of 1,000 calls at once exactly as many pass as the minute allows', async (
   toMinute(world, replicas[0]!, 1_000);
   const { admitted, rows } = await admitMany(account.digest, 1_000);
   expect(admitted).toHaveLength(61);
-  expect(new Set(rows)).toEqual(new Set([6]));
+  expect(new Set(rows)).toEqual(new Set([REFUSAL.rate_limited]));
 });
 
 test('key and member caps hold under concurrency, whoever pays', async () => {
@@ -91,7 +95,7 @@ test('key and member caps hold under concurrency, whoever pays', async () => {
   });
   const { admitted, rows } = await admitMany(account.digest, 300);
   expect(admitted).toHaveLength(41);
-  expect(new Set(rows)).toEqual(new Set([23]));
+  expect(new Set(rows)).toEqual(new Set([REFUSAL.monthly_spend_cap_exceeded]));
 });
 
 test('held sums and slots are zero again after all ends, in any order', async () => {
@@ -134,5 +138,5 @@ test('held sums and slots are zero again after all ends, in any order', async ()
   expect(ended.rows['wallet']).toEqual({ value: 100 * PRICE, version: 2 });
   const { admitted: next, rows } = await admitMany(account.digest, 200);
   expect(next).toHaveLength(100);
-  expect(new Set(rows)).toEqual(new Set([21]));
+  expect(new Set(rows)).toEqual(new Set([REFUSAL.insufficient_credits]));
 });

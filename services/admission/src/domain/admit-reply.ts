@@ -1,3 +1,4 @@
+import { REFUSAL } from '@gateway/contracts/errors';
 import type { AccountTerms, HoldFields, KeyRecord, RefusalFacts } from '@gateway/contracts/messages';
 import { secondsLeftInMinute, secondsUntil } from '@gateway/metering';
 import type { WindowUnit } from '@gateway/metering';
@@ -124,39 +125,38 @@ function admittedHold(reply: ScriptReply, account: string, prepared: PreparedCal
   };
 }
 
-/** The numbers that explain a refusal, by row. */
+/** The numbers that explain a refusal, by its rank. */
 function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): RefusalFacts {
-  const row = Number(reply[3]);
-  /** The numbers behind the row. */
+  /** The numbers behind the rank. */
   const at = (index: number): number => Number(reply[index + 4]);
   const billed = prepared.funded?.billed ?? null;
-  switch (row) {
-    case 5:
+  switch (Number(reply[3])) {
+    case REFUSAL.key_inactive:
       return reply[4] === 'account' ? { state: 'account_suspended' } : prepared.facts;
-    case 6:
+    case REFUSAL.rate_limited:
       return {
         limit: prepared.requestsPerMinute,
         retryAfterSeconds: secondsLeftInMinute(now),
         ...(prepared.known.key.kind === 'playground' && { playground: true as const }),
       };
-    case 15:
-    case 16:
-    case 17:
+    case REFUSAL.outstanding_debt:
+    case REFUSAL.no_funding:
+    case REFUSAL.tier_permission_denied:
       return { available: at(0), ...modelOf(prepared) };
-    case 18:
+    case REFUSAL.concurrency_limit:
       return { limit: prepared.terms.concurrency, used: at(0), retryAfterSeconds: SLOT_RETRY_SECONDS };
-    case 19: {
+    case REFUSAL.window_exhausted: {
       const window = at(0) === 0 ? 'session_5h' : billed?.frame.plan?.windows[at(0) - 1]?.type;
       return { ...(window && { window }), ...limitFacts(reply, 5, now) };
     }
-    case 20:
+    case REFUSAL.model_limit_reached:
       return { ...modelOf(prepared), ...limitFacts(reply, 4, now) };
-    case 21: {
+    case REFUSAL.insufficient_credits: {
       const cost = billed?.frame.plan ? { least: billed.least } : { worst: billed?.worst ?? 0 };
       return { available: at(0), held: at(1), ...cost };
     }
-    case 22:
-    case 23:
+    case REFUSAL.member_cap_reached:
+    case REFUSAL.monthly_spend_cap_exceeded:
       return {
         limit: at(0),
         used: at(1),

@@ -4,7 +4,10 @@ import type { BucketKeys } from './gate-keys.js';
 import type { PreparedCall } from './prepare-call.js';
 import type { ScriptCall } from './script-call.js';
 
-/** `open`: rows 4 to 6. `count`: rows 4 to 17, nothing is held. `admit`: all rows, and a hold. */
+/**
+ * `open` decides up to `rate_limited`, `count` up to `tier_permission_denied`, both without a hold.
+ * `admit` decides everything, and holds.
+ */
 export type AdmitMode = 'open' | 'admit' | 'count';
 
 export interface AdmitTarget {
@@ -46,10 +49,10 @@ export function decisionCall(target: AdmitTarget, prepared: PreparedCall): Scrip
     Math.min(validity.until, TIME_MAX),
     key.version, // 10
     termsVersion,
-    prepared.keyRow,
+    prepared.keyRank,
     `${minutes}${account}:`,
     prepared.requestsPerMinute,
-    prepared.factRow, // 15
+    prepared.factRank, // 15
     funded?.funding ?? 'none',
     terms.concurrency,
     billed?.worst ?? 0,

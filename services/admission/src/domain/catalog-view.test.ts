@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { ENDPOINTS } from '@gateway/contracts/messages';
 import { model, source } from '../../test/world.js';
 import { buildCatalogView, modelFacts } from './catalog-view.js';
@@ -10,7 +11,8 @@ test('embeddings are for embedding models and the other endpoints for chat model
     kinds.map((kind) => source(`acme/${kind}`, { endpoints: [...ENDPOINTS] })),
   );
   for (const endpoint of ENDPOINTS) {
-    const rows = kinds.map((kind) => modelFacts(view, `acme/${kind}`, endpoint, true, 0).row);
-    expect([endpoint, rows]).toEqual([endpoint, endpoint === '/v1/embeddings' ? [11, 0] : [0, 11]]);
+    const ranks = kinds.map((kind) => modelFacts(view, `acme/${kind}`, endpoint, true, 0).rank);
+    const refused = REFUSAL.endpoint_not_supported_for_model;
+    expect([endpoint, ranks]).toEqual([endpoint, endpoint === '/v1/embeddings' ? [refused, 0] : [0, refused]]);
   }
 });

@@ -1,3 +1,4 @@
+import { REFUSAL } from '@gateway/contracts/errors';
 import type { CatalogModel, CatalogSource, Endpoint, PricedVersion } from '@gateway/contracts/messages';
 
 /** A model with what its sources serve. */
@@ -13,12 +14,19 @@ export interface ServedModel {
 
 export type CatalogView = ReadonlyMap<string, ServedModel>;
 
+type CatalogRank = (typeof REFUSAL)[
+  | 'model_not_found'
+  | 'endpoint_not_supported_for_model'
+  | 'model_not_available'
+  | 'model_not_priced'
+  | 'no_upstream_available'];
+
 /**
- * What the catalog says of one call: rows 9 and 11 to 14 of docs/behaviour.md#order-of-refusals.
+ * What the catalog says of one call (docs/behaviour.md#order-of-refusals).
  */
 export interface ModelFacts {
-  /** The lowest of rows 9, 11, 12, 13 and 14 that applies; 0: none does. */
-  readonly row: 0 | 9 | 11 | 12 | 13 | 14;
+  /** The lowest rank that applies; 0: none does. */
+  readonly rank: 0 | CatalogRank;
   /** Null on endpoints that are not billed and on unpriced models. */
   readonly price: PricedVersion | null;
   readonly bytesPerToken: number;
@@ -29,7 +37,14 @@ export interface ModelFacts {
 }
 
 const FOR_EVER = 8.64e15;
-const UNKNOWN_MODEL: ModelFacts = { row: 9, price: null, bytesPerToken: 3, sources: [], from: 0, until: FOR_EVER };
+const UNKNOWN_MODEL: ModelFacts = {
+  rank: REFUSAL.model_not_found,
+  price: null,
+  bytesPerToken: 3,
+  sources: [],
+  from: 0,
+  until: FOR_EVER,
+};
 
 export function buildCatalogView(models: Iterable<CatalogModel>, sources: Iterable<CatalogSource>): CatalogView {
   const sourcesOf = new Map<string, CatalogSource[]>();
@@ -53,8 +68,8 @@ export function modelFacts(
   if (served === undefined || !served.model.active) return UNKNOWN_MODEL;
   const { price, from, until } = billed ? priceAt(served.model, now) : { price: null, from: 0, until: FOR_EVER };
   const sources = served.enabledSources.get(endpoint) ?? [];
-  const row = lowestRow(served, endpoint, billed && price === null, sources.length);
-  return { row, price, bytesPerToken: served.model.bytesPerToken, sources, from, until };
+  const rank = lowestRank(served, endpoint, billed && price === null, sources.length);
+  return { rank, price, bytesPerToken: served.model.bytesPerToken, sources, from, until };
 }
 
 /** A price version that is in force or was not yet removed, for the stored answer of a repeated id. */
@@ -63,11 +78,11 @@ export function priceOfVersion(view: CatalogView, modelName: string, version: st
   return dated?.figures ? { version, figures: dated.figures } : null;
 }
 
-function lowestRow(served: ServedModel, endpoint: Endpoint, unpriced: boolean, enabled: number): ModelFacts['row'] {
-  if (served.hasSources && !served.endpoints.has(endpoint)) return 11;
-  if (!served.model.available) return 12;
-  if (unpriced) return 13;
-  return enabled === 0 ? 14 : 0;
+function lowestRank(served: ServedModel, endpoint: Endpoint, unpriced: boolean, enabled: number): ModelFacts['rank'] {
+  if (served.hasSources && !served.endpoints.has(endpoint)) return REFUSAL.endpoint_not_supported_for_model;
+  if (!served.model.available) return REFUSAL.model_not_available;
+  if (unpriced) return REFUSAL.model_not_priced;
+  return enabled === 0 ? REFUSAL.no_upstream_available : 0;
 }
 
 function priceAt(model: CatalogModel, now: number): { price: PricedVersion | null; from: number; until: number } {

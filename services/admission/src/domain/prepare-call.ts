@@ -1,3 +1,5 @@
+import { REFUSAL } from '@gateway/contracts/errors';
+import type { RefusalRank } from '@gateway/contracts/errors';
 import type {
   AccountTerms,
   CallBounds,
@@ -14,13 +16,16 @@ import { leastNanoUsd, worstNanoUsd } from './cost-bounds.js';
 import { PLAYGROUND_REQUESTS_PER_MINUTE, intersect, planIncludes, termsAt } from './terms.js';
 import type { RunningTerms, Validity } from './terms.js';
 
+export type BodyRank = (typeof REFUSAL)['request_entity_too_large' | 'invalid_request'];
+type KeyRank = (typeof REFUSAL)['invalid_api_key' | 'key_inactive'];
+
 /** What a client asks for, as the edge found it. */
 export interface CallRequest {
   readonly digests: readonly string[];
   readonly endpoint: Endpoint;
   readonly model: string | null;
   readonly bounds: CallBounds | null;
-  readonly bodyRefusal: 7 | 8 | null;
+  readonly bodyRefusal: BodyRank | null;
 }
 
 /** The records under which a call is decided; the script verifies their versions. */
@@ -37,18 +42,18 @@ export interface PreparedCall {
   /** Those of the known terms that are in force. */
   readonly terms: RunningTerms;
   readonly requestsPerMinute: number;
-  /** Row 4 or 5, when the key's record breaks it. */
-  readonly keyRow: 0 | 4 | 5;
-  /** The lowest of rows 7 to 14 that applies; 0: none does. */
-  readonly factRow: number;
+  /** What the key's record refuses; 0: nothing. */
+  readonly keyRank: 0 | KeyRank;
+  /** The lowest rank after `rate_limited` that the request and the catalog decide; 0: none applies. */
+  readonly factRank: 0 | RefusalRank;
   readonly facts: RefusalFacts;
-  /** Null when a row above refuses, and for an open. */
+  /** Null when a rank above refuses, and for an open. */
   readonly funded: FundedCall | null;
 }
 
-/** What rows 15 to 23 are decided on. */
+/** What `outstanding_debt` and all ranks after it are decided on. */
 export interface FundedCall {
-  /** Null for endpoints that are not billed: rows 15 to 17 only. */
+  /** Null for endpoints that are not billed: `tier_permission_denied` is then the last rank. */
   readonly billed: BilledCall | null;
   /** `plan`: it includes the model. `wallet`: it does not. `none`: no plan is in force. */
   readonly funding: 'plan' | 'wallet' | 'none';
@@ -68,7 +73,7 @@ const UNBILLED: Endpoint = '/v1/messages/count_tokens';
 /** @param now Redis time, estimated; the script refuses to decide outside the validity of the result. */
 export function prepareCall(call: CallRequest, known: KnownAccount, catalog: CatalogView, now: number): PreparedCall {
   const opened = prepareOpen(call.digests, known, now);
-  if (opened.keyRow !== 0) return opened;
+  if (opened.keyRank !== 0) return opened;
   const billed = call.endpoint !== UNBILLED;
   const facts = modelFacts(catalog, call.model ?? '', call.endpoint, billed, now);
   const refusal = refuseByFacts(call, known.key, facts);
@@ -78,7 +83,7 @@ export function prepareCall(call: CallRequest, known: KnownAccount, catalog: Cat
   const { sources, price } = facts;
   const { terms } = opened;
   const funding = terms.subscription === null ? 'none' : planIncludes(terms, model) ? 'plan' : 'wallet';
-  const accepted = { factRow: 0, facts: opened.facts };
+  const accepted = { factRank: 0, facts: opened.facts } as const;
   if (price === null || call.bounds === null) {
     return goOn(opened, { validity, ...accepted, funded: { billed: null, funding, model, sources } });
   }
@@ -92,19 +97,19 @@ export function prepareCall(call: CallRequest, known: KnownAccount, catalog: Cat
   return goOn(opened, { validity: intersect(validity, periods), ...accepted, funded });
 }
 
-/** Rows 4 and 5 as far as the key's record decides them, and the minute. */
+/** What the key's record refuses, and the minute. */
 export function prepareOpen(digests: readonly string[], known: KnownAccount, now: number): PreparedCall {
   const { key } = known;
   const span = termsAt(known.terms, now);
   const { terms } = span;
-  const { keyRow, state } = refuseByKey(digests, key, now);
+  const { keyRank, state } = refuseByKey(digests, key, now);
   return {
     validity: key.expiresAt === null ? span : intersect(span, expiryValidity(key.expiresAt, now)),
     known,
     terms,
     requestsPerMinute: key.kind === 'playground' ? PLAYGROUND_REQUESTS_PER_MINUTE : terms.requestsPerMinute,
-    keyRow,
-    factRow: 0,
+    keyRank,
+    factRank: 0,
     facts: state === null ? {} : { state },
     funded: null,
   };
@@ -112,22 +117,22 @@ export function prepareOpen(digests: readonly string[], known: KnownAccount, now
 
 /** The same account and key, and what is found of the call. Named one by one: a copy of all members costs a microsecond. */
 function goOn(
-  { known, terms, requestsPerMinute, keyRow }: PreparedCall,
-  { validity, factRow, facts, funded }: Pick<PreparedCall, 'validity' | 'factRow' | 'facts' | 'funded'>,
+  { known, terms, requestsPerMinute, keyRank }: PreparedCall,
+  { validity, factRank, facts, funded }: Pick<PreparedCall, 'validity' | 'factRank' | 'facts' | 'funded'>,
 ): PreparedCall {
-  return { validity, known, terms, requestsPerMinute, keyRow, factRow, facts, funded };
+  return { validity, known, terms, requestsPerMinute, keyRank, factRank, facts, funded };
 }
 
-const KEY_HOLDS = { keyRow: 0, state: null } as const;
+const KEY_HOLDS = { keyRank: 0, state: null } as const;
 
 function refuseByKey(
   digests: readonly string[],
   key: KeyRecord,
   now: number,
-): { keyRow: PreparedCall['keyRow']; state: 'key_inactive' | 'key_expired' | null } {
-  if (!digests.includes(key.digest)) return { keyRow: 4, state: null };
-  if (key.state !== 'active') return { keyRow: 5, state: 'key_inactive' };
-  if (key.expiresAt !== null && now >= key.expiresAt) return { keyRow: 5, state: 'key_expired' };
+): { keyRank: PreparedCall['keyRank']; state: 'key_inactive' | 'key_expired' | null } {
+  if (!digests.includes(key.digest)) return { keyRank: REFUSAL.invalid_api_key, state: null };
+  if (key.state !== 'active') return { keyRank: REFUSAL.key_expired, state: 'key_inactive' };
+  if (key.expiresAt !== null && now >= key.expiresAt) return { keyRank: REFUSAL.key_expired, state: 'key_expired' };
   return KEY_HOLDS;
 }
 
@@ -135,17 +140,21 @@ function expiryValidity(expiresAt: number, now: number): Validity {
   return now >= expiresAt ? { from: expiresAt, until: Infinity } : { from: 0, until: expiresAt };
 }
 
-/** Rows 7 to 14: the lowest that applies. */
+/** The lowest rank that the request and the catalog decide. */
 function refuseByFacts(
   call: CallRequest,
   key: KeyRecord,
   facts: ModelFacts,
-): { factRow: number; facts: RefusalFacts } | null {
-  if (call.bodyRefusal !== null) return { factRow: call.bodyRefusal, facts: {} };
-  if (call.model === null || call.bounds === null) return { factRow: 8, facts: {} };
-  if (facts.row === 9) return { factRow: 9, facts: { model: call.model } };
+): { factRank: RefusalRank; facts: RefusalFacts } | null {
+  if (call.bodyRefusal !== null) return { factRank: call.bodyRefusal, facts: {} };
+  if (call.model === null || call.bounds === null) return { factRank: REFUSAL.invalid_request, facts: {} };
+  if (facts.rank === REFUSAL.model_not_found)
+    return { factRank: REFUSAL.model_not_found, facts: { model: call.model } };
   if (key.allowedModels !== null && !key.allowedModels.includes(call.model)) {
-    return { factRow: 10, facts: { model: call.model, allowedModels: key.allowedModels } };
+    return {
+      factRank: REFUSAL.model_not_allowed_on_key,
+      facts: { model: call.model, allowedModels: key.allowedModels },
+    };
   }
-  return facts.row === 0 ? null : { factRow: facts.row, facts: { model: call.model } };
+  return facts.rank === 0 ? null : { factRank: facts.rank, facts: { model: call.model } };
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { BusFault } from '@gateway/bus';
 import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
 import {
@@ -129,7 +130,9 @@ test('without a cap a giant call holds no other call up; a cap that is set meanw
   const keys = [account.changeKey({ capNanoUsd: 1_000_000_000 })];
   await world.buses.accounts.request(admissionApply, { keys });
   const held = Number(AMOUNT_NANO_USD_MAX);
-  expect(await ask({ admits: [call(10)] })).toMatchObject([{ kind: 'refused', row: 23, facts: { held, worst: 90 } }]);
+  expect(await ask({ admits: [call(10)] })).toMatchObject([
+    { kind: 'refused', row: REFUSAL.monthly_spend_cap_exceeded, facts: { held, worst: 90 } },
+  ]);
 });
 
 test('a batch that is none is told so', async () => {
@@ -145,7 +148,7 @@ test('a change is in force when its answer comes', async () => {
   });
   expect(answer).toEqual({ applied: true });
   const [refused] = await ask({ admits: [admitEntry(one.clock, [account.digest])] });
-  expect(refused).toMatchObject({ kind: 'refused', row: 5, facts: { state: 'key_inactive' } });
+  expect(refused).toMatchObject({ kind: 'refused', row: REFUSAL.key_inactive, facts: { state: 'key_inactive' } });
 });
 
 test('a standing that billing publishes ends the calls that it names', async () => {
@@ -245,7 +248,7 @@ test('a replica that stops tells which keys were used and which calls it refused
   await until('it is ready', () => third.ready.report().ready);
   const [admitted] = await ask({ admits: [admitEntry(third.clock, [account.digest])] }, 'three');
   const entry = admitEntry(third.clock, [unused.digest]);
-  expect(await ask({ admits: [entry] }, 'three')).toMatchObject([{ row: 16 }]);
+  expect(await ask({ admits: [entry] }, 'three')).toMatchObject([{ row: REFUSAL.no_funding }]);
   await third.stop();
   await until('both are told', () => told.has(account.key) && refused.length > 0);
   expect(told.get(account.key)).toBe((admitted as Admitted).hold.admittedAt);

@@ -11,7 +11,7 @@ export interface FoundRoute {
 }
 
 /**
- * Where the digests lead: this process, then Redis, then the owner of keys. Null: to no key (row 4). That is remembered in Redis
+ * Where the digests lead: this process, then Redis, then the owner of keys. Null: to no key. That is remembered in Redis
  * for some seconds, where a route that is written takes its place at once, for all replicas. @throws AdmissionFault `lookup_failed` when it cannot be known
  */
 export async function findRoute(

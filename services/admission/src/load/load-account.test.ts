@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { keyMonthRow, monthOf } from '@gateway/metering';
 import { applyCall } from '../domain/apply-script.js';
@@ -87,10 +88,13 @@ test('until billing has once caught up since the token was set it is asked to, t
   expect(asksOf(second)[0]).toMatchObject({ afterLoss: false });
 });
 
-test('a key that its owner no longer knows is row 4, and forgotten', async () => {
+test('a key that its owner no longer knows is an invalid_api_key, and forgotten', async () => {
   const account = makeAccount(world, { wallet: PRICE });
   account.state.keys.clear();
-  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'refused', row: 4 });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    kind: 'refused',
+    row: REFUSAL.invalid_api_key,
+  });
   expect(await one.gate.routes([account.digest])).toEqual([null]);
 });
 
@@ -140,7 +144,10 @@ test('a load never overwrites a newer row that was applied while it was under wa
   });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: PRICE, version: 7 });
-  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'refused', row: 21 });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    kind: 'refused',
+    row: REFUSAL.insufficient_credits,
+  });
 });
 
 test('a month that began before the load is loaded, one that began after it starts at 0', async () => {
@@ -150,7 +157,10 @@ test('a month that began before the load is loaded, one that began after it star
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
   expect(asksOf(account).at(-1)?.names).toEqual([keyMonthRow(account.key, month)]);
   const refused = await admit(one, admitEntry(one.clock, [account.digest]));
-  expect(refused).toMatchObject({ row: 23, facts: { limit: 5 * PRICE, used: 4 * PRICE, held: PRICE, worst: PRICE } });
+  expect(refused).toMatchObject({
+    row: REFUSAL.monthly_spend_cap_exceeded,
+    facts: { limit: 5 * PRICE, used: 4 * PRICE, held: PRICE, worst: PRICE },
+  });
   const asked = asksOf(account).length;
   world.advance(32 * 86_400_000);
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
@@ -175,7 +185,10 @@ test('a digest that accounts does not know is asked for once by all replicas, un
   const unknown = 'e'.repeat(64);
   const before = world.owners.asked.find;
   for (const replica of [one, two, one, two])
-    expect(await admit(replica, admitEntry(replica.clock, [unknown]))).toMatchObject({ kind: 'refused', row: 4 });
+    expect(await admit(replica, admitEntry(replica.clock, [unknown]))).toMatchObject({
+      kind: 'refused',
+      row: REFUSAL.invalid_api_key,
+    });
   expect(world.owners.asked.find - before).toBe(1);
   await one.gate.dropRoute(unknown);
   await admit(two, admitEntry(two.clock, [unknown]));
@@ -195,12 +208,18 @@ test('a key that gets a digest which was just unknown works at once with every r
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const rotated = 'c'.repeat(64);
   for (const replica of [one, two])
-    expect(await admit(replica, admitEntry(replica.clock, [rotated]))).toMatchObject({ kind: 'refused', row: 4 });
+    expect(await admit(replica, admitEntry(replica.clock, [rotated]))).toMatchObject({
+      kind: 'refused',
+      row: REFUSAL.invalid_api_key,
+    });
   world.owners.digests.delete(account.digest);
   world.owners.digests.set(rotated, { account: account.account, key: account.key });
   await two.admission.apply({ keys: [{ ...account.keyRecord(), digest: rotated, version: 2 }] });
   for (const replica of [one, two]) await mustAdmit(replica, admitEntry(replica.clock, [rotated]));
-  expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({ kind: 'refused', row: 4 });
+  expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({
+    kind: 'refused',
+    row: REFUSAL.invalid_api_key,
+  });
 });
 
 test('what accounts answered before a key had its digest does not hide the route that came meanwhile', async () => {

@@ -1,3 +1,4 @@
+import { REFUSAL } from '@gateway/contracts/errors';
 import type { AdmissionFaultCode, RefusalFacts } from '@gateway/contracts/messages';
 import { WALLET_ROW } from '@gateway/metering';
 import { prepareOpen } from '../domain/prepare-call.js';
@@ -8,7 +9,7 @@ import type { FoundRoute } from '../load/find-route.js';
 import { readLoaded } from '../load/learn-account.js';
 import { AdmissionFault } from '../ports.js';
 
-/** A question of the model list or the usage endpoint: rows 4 and 5 only, nothing is counted. */
+/** A question of the model list or the usage endpoint: only key and account can refuse, nothing is counted. */
 export interface ReadQuestion {
   readonly id: string;
   readonly digests: readonly string[];
@@ -53,7 +54,7 @@ export async function readState(
   const { id, digests } = question;
   try {
     const found = await findRoute(decider, digests);
-    if (found === null) return { kind: 'refused', id, row: 4, facts: {} };
+    if (found === null) return { kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} };
     return await readUntilLoaded(decider, question, found, rowsOf);
   } catch (error) {
     if (!(error instanceof AdmissionFault)) throw error;
@@ -74,10 +75,10 @@ async function readUntilLoaded(
     const state = await readLoaded(decider, route, rows);
     if (state === null) {
       await forgetRoute(decider.ports.gate, decider.known, digests);
-      return { kind: 'refused', id, row: 4, facts: {} };
+      return { kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} };
     }
     const refusal = refuse(state, digests);
-    if (refusal?.row === 4 && fresh && !renewed) {
+    if (refusal?.row === REFUSAL.invalid_api_key && fresh && !renewed) {
       renewed = true;
       await decider.loader.load(route, loadNeeds(state, true, []));
       continue;
@@ -97,11 +98,11 @@ async function readUntilLoaded(
   throw new AdmissionFault('admission_error', 'the state could not be read');
 }
 
-/** Rows 4 and 5. */
+/** What the key's record and the account's state refuse. */
 function refuse(state: ReadState, digests: readonly string[]): { row: number; facts: RefusalFacts } | null {
-  const { keyRow, facts } = prepareOpen(digests, state, state.now);
-  if (keyRow !== 0) return { row: keyRow, facts };
-  return state.suspended ? { row: 5, facts: { state: 'account_suspended' } } : null;
+  const { keyRank, facts } = prepareOpen(digests, state, state.now);
+  if (keyRank !== 0) return { row: keyRank, facts };
+  return state.suspended ? { row: REFUSAL.account_suspended, facts: { state: 'account_suspended' } } : null;
 }
 
 function loadNeeds(state: ReadState, key: boolean, rows: readonly string[]) {

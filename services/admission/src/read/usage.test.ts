@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { admissionAuthorize, admissionUsage } from '@gateway/contracts/messages';
 import { SESSION_5H_MS, WEEK_MS, monthlyWindowRow, weekStart, weeklyWindowRow } from '@gateway/metering';
@@ -72,14 +73,17 @@ test('windows show their settled use and reset; a session shows as not open unti
   expect(authorized).toMatchObject({ kind: 'authorized', planModels: null, walletAboveZero: true });
 });
 
-test('rows 4 and 5 are asked, and nothing is counted', async () => {
+test('key and account are asked, and nothing is counted', async () => {
   const account = makeAccount(world, { wallet: PRICE, terms: { requestsPerMinute: 1 } });
   for (let call = 0; call < 3; call += 1) await usageOf(account);
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const unknown = { id: makeUuidV7(one.clock.now()), digests: ['9'.repeat(64)] };
-  expect(await one.admission.usage(unknown)).toMatchObject({ kind: 'refused', row: 4 });
+  expect(await one.admission.usage(unknown)).toMatchObject({ kind: 'refused', row: REFUSAL.invalid_api_key });
   await one.admission.apply({ keys: [account.changeKey({ state: 'suspended' })] });
-  expect(await one.admission.authorize(question(account))).toMatchObject({ row: 5, facts: { state: 'key_inactive' } });
+  expect(await one.admission.authorize(question(account))).toMatchObject({
+    row: REFUSAL.key_inactive,
+    facts: { state: 'key_inactive' },
+  });
 });
 
 test('what cannot be read is usage_unavailable, what cannot be looked up lookup_failed', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { admissionHeld, edgeHeartbeat } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
@@ -48,7 +49,7 @@ test('NATS is replaced by an empty one: edges beat again, and a gate that is los
   await allOpen();
   const held = await world.buses.dashboard.request(admissionHeld, { account: account.account });
   expect(held).toEqual({ walletNanoUsd: 2 * PRICE, slots: 2 });
-  expect(await edge.start(account.digest)).toEqual({ kind: 'refused', row: 21 });
+  expect(await edge.start(account.digest)).toEqual({ kind: 'refused', row: REFUSAL.insufficient_credits });
 });
 
 test('both are lost: nothing is opened before the bus tells what runs', async () => {
@@ -73,5 +74,5 @@ test('both are lost: nothing is opened before the bus tells what runs', async ()
     const outcome = await edge.start(account.digest);
     return outcome.kind === 'fault' ? null : outcome;
   });
-  expect(refused).toEqual({ kind: 'refused', row: 21 });
+  expect(refused).toEqual({ kind: 'refused', row: REFUSAL.insufficient_credits });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { until } from '@gateway/testkit';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
@@ -140,7 +141,7 @@ test(`Redis is lost again and again under load: nothing is spent twice, and all 
   await Promise.all(load);
   expect(spending.violations).toEqual([]);
   // Only the wallet stands in the way of a call, never a state that was lost.
-  expect([...rows]).toEqual([21]);
+  expect([...rows]).toEqual([REFUSAL.insufficient_credits]);
   await settleDown(accounts);
 }, 120_000);
 
@@ -153,7 +154,7 @@ test('an edge dies with its calls, then Redis is lost: they are held from its la
   await redis.flushall();
   await allOpen();
   const last = await edges[0]!.admit(account.digest);
-  expect(await edges[1]!.start(account.digest)).toEqual({ kind: 'refused', row: 21 });
+  expect(await edges[1]!.start(account.digest)).toEqual({ kind: 'refused', row: REFUSAL.insufficient_credits });
   expect(spending.violations).toEqual([]);
   await edges[0]!.end(last, 0);
   for (const { clock } of replicas) clock.shift(clock.offsetMs() + 15_000);
@@ -182,6 +183,6 @@ test('billing is behind when Redis is lost: accounts are faults until it has cau
     const outcome = await edges[1]!.start(account.digest);
     return outcome.kind === 'fault' ? null : outcome;
   });
-  expect(refused).toMatchObject({ kind: 'refused', row: 16 });
+  expect(refused).toMatchObject({ kind: 'refused', row: REFUSAL.no_funding });
   expect(spending.violations).toEqual([]);
 }, 60_000);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { keyMonthRow, monthOf } from '@gateway/metering';
@@ -79,7 +80,9 @@ test.each(Object.keys(LOSSES))(
     const two = await world.replica();
     const account = makeAccount(world, { wallet: 6 * PRICE });
     const calls = await admitMany(one, account, 6);
-    expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({ row: 21 });
+    expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({
+      row: REFUSAL.insufficient_credits,
+    });
     const edges = { live: calls.slice(0, 2), other: calls.slice(2, 4) };
     // One edge is dead; one lives and is silent until its beat is too old to be waited for.
     beatOf(world, 'dead', 7, { calls: [running(calls[4]!)] }, Date.now() - 3_600_000);
@@ -89,7 +92,7 @@ test.each(Object.keys(LOSSES))(
     await recovered([one, two], edges);
     for (const replica of [one, two]) {
       expect(await admit(replica, admitEntry(replica.clock, [account.digest]))).toMatchObject({
-        row: 21,
+        row: REFUSAL.insufficient_credits,
         facts: { available: 0, held: 6 * PRICE },
       });
     }
@@ -148,7 +151,7 @@ test('a restart from an old file does not bring old balances back, of caps neith
   await world.server.restart!({ kill: true });
   await recovered([one], {});
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
-    row: 23,
+    row: REFUSAL.monthly_spend_cap_exceeded,
     facts: { limit: 5 * PRICE, used: 5 * PRICE },
   });
   // The hold that the file brought back is asked for when it is due, and closed.
@@ -174,7 +177,9 @@ test('a standing that comes before the load of a restored account leaves no old 
   expect((await one.admission.readAccount(account.account)).rows).toEqual({
     wallet: { value: 95 * PRICE, version: 3 },
   });
-  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: 23 });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    row: REFUSAL.monthly_spend_cap_exceeded,
+  });
 });
 
 test('a lapsed slot comes back with the last beat while its bucket is restored, and not once it is open', async () => {
@@ -239,7 +244,7 @@ test('what is applied while a bucket has no token is a fault, and in force once 
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'fault' });
   await recovered([one], { live: [call!] });
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
-    row: 5,
+    row: REFUSAL.key_inactive,
     facts: { state: 'key_inactive' },
   });
   expect((await one.admission.readAccount(account.account)).rows).toMatchObject({ wallet: { value: 7 } });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
 import { setAtOf } from '../domain/gate-token.js';
@@ -64,7 +65,9 @@ test('after a loss nothing is admitted before every live edge has reported, then
   const dump = await one.admission.readAccount(account.account);
   expect(dump).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
   expect((await mustAdmit(one, admitEntry(one.clock, [account.digest]))).token).not.toBe(calls[0]!.token);
-  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: 21 });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    row: REFUSAL.insufficient_credits,
+  });
   const asked = world.owners.asked.loadStanding.filter((question) => question.account === account.account);
   expect(asked.at(-1)).toMatchObject({ afterLoss: true });
 });

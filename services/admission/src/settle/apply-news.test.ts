@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { until } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 import { NO_PLAN, PRICE, admit, admitEntry, beatOf, makeAccount, makeWorld, mustAdmit } from '../../test/world.js';
@@ -104,7 +105,7 @@ test('new terms count for the next call, at a replica that knew the old ones too
   await one.admission.apply(terms(50, 4));
   for (const replica of [one, two]) {
     expect(await admit(replica, admitEntry(replica.clock, [account.digest]))).toMatchObject({
-      row: 18,
+      row: REFUSAL.concurrency_limit,
       facts: { limit: 2, used: 2 },
     });
   }
@@ -117,7 +118,7 @@ test('a member cap counts from the moment it is applied', async () => {
   await one.admission.apply({ members: [member] });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
-    row: 22,
+    row: REFUSAL.member_cap_reached,
     facts: { limit: 2 * PRICE, used: 0, held: 2 * PRICE, worst: PRICE },
   });
 });
@@ -127,14 +128,14 @@ test('debt, and credit after it', async () => {
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await one.admission.standing(walletNews(account, -3, 2));
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
-    row: 15,
+    row: REFUSAL.outstanding_debt,
     facts: { available: -3 },
   });
   await one.admission.standing(walletNews(account, 0, 3));
-  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: 16 });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: REFUSAL.no_funding });
   await one.admission.standing(walletNews(account, 1, 4));
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
-    row: 21,
+    row: REFUSAL.insufficient_credits,
     facts: { available: 1 - PRICE, held: PRICE, worst: PRICE },
   });
 });
@@ -216,7 +217,7 @@ test('Redis is flushed between a change and the load: the owner is asked anew', 
   expect(await keyStateOf(one, account)).toBe('key_inactive');
 });
 
-test('a rotated-away secret is row 4 at every replica, by every way on which its digest leads to the key', async () => {
+test('a rotated-away secret is an invalid_api_key at every replica, by every way on which its digest leads to the key', async () => {
   const account = makeAccount(world, { wallet: 100 * PRICE });
   const two = await world.replica();
   const fresh = await world.replica();
@@ -230,19 +231,24 @@ test('a rotated-away secret is row 4 at every replica, by every way on which its
   world.owners.digests.set(next, { account: account.account, key: account.key });
   await two.admission.apply({ keys: [rotated] });
   for (const replica of [one, two, fresh]) {
-    expect(await admit(replica, admitEntry(replica.clock, [old]))).toMatchObject({ kind: 'refused', row: 4 });
+    expect(await admit(replica, admitEntry(replica.clock, [old]))).toMatchObject({
+      kind: 'refused',
+      row: REFUSAL.invalid_api_key,
+    });
     expect(await admit(replica, admitEntry(replica.clock, [next]))).toMatchObject({ kind: 'admitted' });
     // The two digests of one secret under two peppers lead to the same key; a foreign one beside it changes nothing.
     expect(await admit(replica, admitEntry(replica.clock, [next, old]))).toMatchObject({ kind: 'admitted' });
-    expect(await admit(replica, admitEntry(replica.clock, [old, 'e'.repeat(64)]))).toMatchObject({ row: 4 });
+    expect(await admit(replica, admitEntry(replica.clock, [old, 'e'.repeat(64)]))).toMatchObject({
+      row: REFUSAL.invalid_api_key,
+    });
   }
   // Rotated again by the other replica: what each has just remembered does not let it in.
   await one.admission.apply({ keys: [account.changeKey({ digest: 'c'.repeat(60) + '0002' })] });
   for (const replica of [one, two, fresh]) {
-    expect(await admit(replica, admitEntry(replica.clock, [next]))).toMatchObject({ row: 4 });
+    expect(await admit(replica, admitEntry(replica.clock, [next]))).toMatchObject({ row: REFUSAL.invalid_api_key });
     expect(await replica.admission.authorize({ id: admitEntry(replica.clock, []).id, digests: [next] })).toMatchObject({
       kind: 'refused',
-      row: 4,
+      row: REFUSAL.invalid_api_key,
     });
   }
 });
@@ -266,9 +272,12 @@ test('a look-up that the owner answered before the rotation does not let the old
   world.owners.digests.delete(account.digest);
   await one.admission.apply({ keys: [rotated] });
   free();
-  expect(await call).toMatchObject({ kind: 'refused', row: 4 });
+  expect(await call).toMatchObject({ kind: 'refused', row: REFUSAL.invalid_api_key });
   one.ports.owners.find = find;
-  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'refused', row: 4 });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    kind: 'refused',
+    row: REFUSAL.invalid_api_key,
+  });
 });
 
 test('a suspended account ends its running calls with the next beat, and none of a reinstated one', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { VersionedBalance } from '@gateway/contracts/messages';
 import { keyMonthRow, memberMonthRow, monthOf, sessionWindowRow, weekStart, weeklyWindowRow } from '@gateway/metering';
@@ -86,7 +87,10 @@ test('what was let go is asked for and comes back no older, and a late settle of
   expect(await field(`v:${january}`)).toBeNull();
   // A server whose clock is behind takes over.
   world.setTime(Date.parse('2028-01-31T23:00:00.000Z'));
-  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'refused', row: 23 });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    kind: 'refused',
+    row: REFUSAL.monthly_spend_cap_exceeded,
+  });
   expect(await field(`v:${january}`)).toBe(String(cap));
   world.setTime(Date.parse('2028-02-04T00:00:00.000Z'));
   await settle(account, { [february]: 2 * PRICE });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
@@ -50,7 +51,7 @@ async function oneSlotTaken(): Promise<{ account: TestAccount; call: Admitted }>
 
 test('the slot is free when it is answered, the money stays held, and the edge is told to end the call', async () => {
   const { account, call } = await oneSlotTaken();
-  expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({ row: 18 });
+  expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({ row: REFUSAL.concurrency_limit });
   expect(await take(call)).toEqual({ released: true, account: account.account });
   expect(await take(call, two)).toEqual({ released: true, account: account.account });
   expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { REFUSED_IDS_MAX, REFUSED_ROWS_MAX, callsRefused } from '@gateway/contracts/messages';
 import type { RefusalFacts } from '@gateway/contracts/messages';
 import { makeUuidV7 } from '@gateway/contracts/ids';
@@ -31,14 +32,14 @@ function calls() {
 
 test('of each account, key and code the calls of a minute are told once, with the newest ids', () => {
   const { told, clock, noted, refuse } = calls();
-  const ids = Array.from({ length: REFUSED_IDS_MAX + 2 }, () => refuse('a', 19));
-  const suspended = refuse('a', 5, { state: 'account_suspended' });
-  const inactive = refuse('a', 5);
+  const ids = Array.from({ length: REFUSED_IDS_MAX + 2 }, () => refuse('a', REFUSAL.window_exhausted));
+  const suspended = refuse('a', REFUSAL.account_suspended, { state: 'account_suspended' });
+  const inactive = refuse('a', REFUSAL.key_inactive);
   noted.note({ account: 'a', key: 'a.key', keys }, { kind: 'gone', id: makeUuidV7(MINUTE) });
   clock.set(MINUTE + 59_999);
-  const last = refuse('a', 19);
+  const last = refuse('a', REFUSAL.window_exhausted);
   clock.set(MINUTE + 60_000);
-  const next = refuse('b', 6);
+  const next = refuse('b', REFUSAL.rate_limited);
   noted.tell();
   noted.tell();
   const row = { account: 'a', key: 'a.key', count: 1 };
@@ -61,7 +62,8 @@ test('of each account, key and code the calls of a minute are told once, with th
 
 test('no message has more than its contract allows', () => {
   const { told, noted, refuse } = calls();
-  for (let account = 0; account < 2 * REFUSED_ROWS_MAX + 1; account += 1) refuse(`a${account}`, 21);
+  for (let account = 0; account < 2 * REFUSED_ROWS_MAX + 1; account += 1)
+    refuse(`a${account}`, REFUSAL.insufficient_credits);
   noted.stop();
   expect(told.map(({ rows }) => rows.length)).toEqual([REFUSED_ROWS_MAX, REFUSED_ROWS_MAX, 1]);
   for (const { minute, rows } of told) {
@@ -71,11 +73,11 @@ test('no message has more than its contract allows', () => {
 
 test('what could not be sent is told later, with what was refused meanwhile', () => {
   const { told, line, noted, refuse } = calls();
-  const first = refuse('a', 18);
+  const first = refuse('a', REFUSAL.concurrency_limit);
   line.away = true;
   noted.tell();
-  const second = refuse('a', 18);
-  refuse('b', 18);
+  const second = refuse('a', REFUSAL.concurrency_limit);
+  refuse('b', REFUSAL.concurrency_limit);
   line.away = false;
   noted.tell();
   expect(told.flatMap(({ rows }) => rows)).toMatchObject([
@@ -86,13 +88,13 @@ test('what could not be sent is told later, with what was refused meanwhile', ()
 
 test('more rows than are kept are not told; those that wait count on', () => {
   const { told, noted, refuse } = calls();
-  for (let account = 0; account < 10_001; account += 1) refuse(`a${account}`, 9);
-  refuse('a0', 9);
+  for (let account = 0; account < 10_001; account += 1) refuse(`a${account}`, REFUSAL.model_not_found);
+  refuse('a0', REFUSAL.model_not_found);
   noted.tell();
   const rows = told.flatMap((some) => some.rows);
   expect(rows).toHaveLength(10_000);
   expect(rows[0]).toMatchObject({ account: 'a0', count: 2 });
-  refuse('a10000', 9);
+  refuse('a10000', REFUSAL.model_not_found);
   noted.tell();
   expect(told.at(-1)?.rows).toMatchObject([{ account: 'a10000', count: 1 }]);
 });

@@ -1,4 +1,4 @@
-import { codeOfRow } from '@gateway/contracts/errors';
+import { codeOfRank } from '@gateway/contracts/errors';
 import { REFUSED_IDS_MAX, REFUSED_ROWS_MAX } from '@gateway/contracts/messages';
 import type { BatchAnswer } from '@gateway/contracts/messages';
 import type { Route } from '../load/known.js';
@@ -42,7 +42,7 @@ export class RefusedCalls {
     if (answer.kind !== 'refused') return;
     const now = this.ports.clock.now();
     const minute = now - (now % MINUTE_MS);
-    const code = codeOfRow(answer.row, answer.facts);
+    const code = codeOfRank(answer.row, answer.facts);
     const name = nameOf(minute, account, key, code);
     const known = this.#rows.get(name);
     if (known === undefined) {

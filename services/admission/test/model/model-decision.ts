@@ -1,3 +1,4 @@
+import { REFUSAL } from '@gateway/contracts/errors';
 import type {
   AccountTerms,
   AdmitEntry,
@@ -35,7 +36,7 @@ export type Decision =
   /** Rows that have to be loaded first. */
   | { readonly kind: 'missing'; readonly rows: readonly string[] };
 
-/** `admit` null: an opening, rows 4 to 6 only. */
+/** `admit` null: an opening, decided up to `rate_limited`. */
 export interface Question {
   readonly digests: readonly string[];
   readonly key: KeyRecord;
@@ -83,7 +84,7 @@ export class ModelDecision {
     const billed = admit !== null && admit.endpoint !== UNBILLED && !keyRefusal && !factRefusal;
     const planPays = plan !== null && includes(terms, admit?.model ?? '');
     const month = monthOf(this.now);
-    // What a decision needs is there before the first row is asked.
+    // What a decision needs is there before the first rank is asked.
     const keyMonth = billed && key.capNanoUsd !== null ? this.#row(keyMonthRow(key.key, month), monthStart(month)) : 0;
     const memberCap = this.state.members.get(key.member)?.capNanoUsd ?? null;
     const memberMonth =
@@ -93,7 +94,8 @@ export class ModelDecision {
     if (this.#missing.length > 0) return { kind: 'missing', rows: this.#missing };
 
     if (keyRefusal) return keyRefusal;
-    if (this.state.record?.state !== 'active') return refused(5, { state: 'account_suspended' });
+    if (this.state.record?.state !== 'active')
+      return refused(REFUSAL.account_suspended, { state: 'account_suspended' });
     const minute = admit?.opened || this.question.isCounted ? null : this.#takeMinute(terms);
     if (minute) return minute;
     if (factRefusal) return factRefusal;
@@ -101,35 +103,41 @@ export class ModelDecision {
 
     const model = admit.model ?? '';
     const wallet = this.state.rows.get('wallet')?.value ?? 0;
-    if (wallet < 0) return refused(15, { available: wallet, model });
-    if (!plan && wallet <= 0) return refused(16, { available: wallet, model });
-    if (!planPays && wallet <= 0) return refused(17, { available: wallet, model });
+    if (wallet < 0) return refused(REFUSAL.outstanding_debt, { available: wallet, model });
+    if (!plan && wallet <= 0) return refused(REFUSAL.no_funding, { available: wallet, model });
+    if (!planPays && wallet <= 0) return refused(REFUSAL.tier_permission_denied, { available: wallet, model });
     if (!billed) return { kind: 'counted' };
 
     const slots = this.state.slots();
     if (slots >= terms.concurrency) {
-      return refused(18, { limit: terms.concurrency, used: slots, retryAfterSeconds: SLOT_RETRY_SECONDS });
+      return refused(REFUSAL.concurrency_limit, {
+        limit: terms.concurrency,
+        used: slots,
+        retryAfterSeconds: SLOT_RETRY_SECONDS,
+      });
     }
     const usedUp = windows.filter(isUsedUp);
     if (usedUp.length > 0) {
       const last = Math.max(...usedUp.map(({ resetsAt }) => resetsAt));
       const facts = usedUp.filter(({ resetsAt }) => resetsAt === last).map((limit) => this.#limitFacts(limit));
-      return { kind: 'refused', row: 19, facts };
+      return { kind: 'refused', row: REFUSAL.window_exhausted, facts };
     }
-    if (allotment && isUsedUp(allotment)) return refused(20, { model, ...this.#limitFacts(allotment) });
+    if (allotment && isUsedUp(allotment))
+      return refused(REFUSAL.model_limit_reached, { model, ...this.#limitFacts(allotment) });
     return this.#fund({ admit, model, wallet, planPays, windows, month, keyMonth, memberMonth, memberCap });
   }
 
-  /** Rows 4 and 5, but for the account's state. */
+  /** What the key's record refuses. */
   #keyRefusal(): Decision | null {
     const { key, digests } = this.question;
-    if (!digests.includes(key.digest)) return refused(4, {});
-    if (key.state !== 'active') return refused(5, { state: 'key_inactive' });
-    if (key.expiresAt !== null && this.now >= key.expiresAt) return refused(5, { state: 'key_expired' });
+    if (!digests.includes(key.digest)) return refused(REFUSAL.invalid_api_key, {});
+    if (key.state !== 'active') return refused(REFUSAL.key_inactive, { state: 'key_inactive' });
+    if (key.expiresAt !== null && this.now >= key.expiresAt)
+      return refused(REFUSAL.key_expired, { state: 'key_expired' });
     return null;
   }
 
-  /** Row 6: the place in the minute is taken here, whatever comes after. */
+  /** `rate_limited`: the place in the minute is taken here, whatever comes after. */
   #takeMinute(terms: Terms): Decision | null {
     const { kind } = this.question.key;
     const limit = kind === 'playground' ? PLAYGROUND_A_MINUTE : terms.requestsPerMinute;
@@ -139,25 +147,34 @@ export class ModelDecision {
     this.tookMinute = taken <= limit;
     if (this.tookMinute) return null;
     const retryAfterSeconds = Math.ceil(((minute + 1) * MINUTE_MS - this.now) / 1_000);
-    return refused(6, { limit, retryAfterSeconds, ...(kind === 'playground' && { playground: true }) });
+    return refused(REFUSAL.rate_limited, {
+      limit,
+      retryAfterSeconds,
+      ...(kind === 'playground' && { playground: true }),
+    });
   }
 
-  /** Rows 7 to 14. */
+  /** What the request and the catalog refuse. */
   #factRefusal(admit: NonNullable<Question['admit']>): Decision | null {
     const { bodyRefusal, endpoint } = admit;
     const model = admit.model ?? '';
     if (bodyRefusal !== null) return refused(bodyRefusal, {});
     const served = this.catalog.get(model);
-    if (!served?.model.active) return refused(9, { model });
+    if (!served?.model.active) return refused(REFUSAL.model_not_found, { model });
     const { allowedModels } = this.question.key;
-    if (allowedModels && !allowedModels.includes(model)) return refused(10, { model, allowedModels });
-    if (served.hasSources && !served.endpoints.has(endpoint)) return refused(11, { model });
-    if (!served.model.available) return refused(12, { model });
-    if (endpoint !== UNBILLED && !priceAt(this.catalog, model, this.now)) return refused(13, { model });
-    return sourcesOf(this.catalog, model, endpoint).length === 0 ? refused(14, { model }) : null;
+    if (allowedModels && !allowedModels.includes(model))
+      return refused(REFUSAL.model_not_allowed_on_key, { model, allowedModels });
+    if (served.hasSources && !served.endpoints.has(endpoint))
+      return refused(REFUSAL.endpoint_not_supported_for_model, { model });
+    if (!served.model.available) return refused(REFUSAL.model_not_available, { model });
+    if (endpoint !== UNBILLED && !priceAt(this.catalog, model, this.now))
+      return refused(REFUSAL.model_not_priced, { model });
+    return sourcesOf(this.catalog, model, endpoint).length === 0
+      ? refused(REFUSAL.no_upstream_available, { model })
+      : null;
   }
 
-  /** Rows 21 to 23, and the hold. */
+  /** `insufficient_credits` and what comes after it, and the hold. */
   #fund(call: Funding): Decision {
     const { admit, model, wallet, planPays, windows, month, keyMonth, memberMonth, memberCap } = call;
     const { key } = this.question;
@@ -172,16 +189,28 @@ export class ModelDecision {
       ...windows.filter(({ unit }) => unit === 'usd').map(({ limit, used, running }) => limit - used - running),
     );
     const spendable = Math.max(0, available);
-    if (planPays && left + spendable < least) return refused(21, { available, held, least });
-    if (!planPays && available < worst) return refused(21, { available, held, worst });
+    if (planPays && left + spendable < least) return refused(REFUSAL.insufficient_credits, { available, held, least });
+    if (!planPays && available < worst) return refused(REFUSAL.insufficient_credits, { available, held, worst });
     const resetsAt = monthEnd(month);
     const heldMember = this.state.heldMonth('member', key.member, month);
     if (memberCap !== null && isOver(memberCap, memberMonth, heldMember, worst)) {
-      return refused(22, { limit: memberCap, used: memberMonth, held: told(heldMember), worst, resetsAt });
+      return refused(REFUSAL.member_cap_reached, {
+        limit: memberCap,
+        used: memberMonth,
+        held: told(heldMember),
+        worst,
+        resetsAt,
+      });
     }
     const heldKey = this.state.heldMonth('key', key.key, month);
     if (key.capNanoUsd !== null && isOver(key.capNanoUsd, keyMonth, heldKey, worst)) {
-      return refused(23, { limit: key.capNanoUsd, used: keyMonth, held: told(heldKey), worst, resetsAt });
+      return refused(REFUSAL.monthly_spend_cap_exceeded, {
+        limit: key.capNanoUsd,
+        used: keyMonth,
+        held: told(heldKey),
+        worst,
+        resetsAt,
+      });
     }
     const terms = termsAt(this.state.terms.value, this.now);
     const plan = planPays ? terms.subscription : null;

@@ -1,3 +1,4 @@
+import { REFUSAL } from '@gateway/contracts/errors';
 import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import type {
   AdmissionFaultCode,
@@ -181,7 +182,7 @@ export class ModelGate {
     return true;
   }
 
-  /** Whom a reader finds, with all that it reads loaded; null: no key. `refused`: rows 4 and 5 end the reading. */
+  /** Whom a reader finds, with all that it reads loaded; null: no key. `refused`: key or account end the reading. */
   readUsage(
     replica: number,
     digest: string,
@@ -239,7 +240,7 @@ export class ModelGate {
   #decide(replica: number, edge: string, { open, body }: ModelEntry): ModelAnswer {
     const { id, digests } = body;
     const found = this.#findKey(replica, digests);
-    if (!found) return { kind: 'refused', row: 4, facts: [{}] };
+    if (!found) return { kind: 'refused', row: REFUSAL.invalid_api_key, facts: [{}] };
     if (Math.abs(this.now - timeOfUuidV7(id)) > ID_SKEW_MS) throw new ModelFault('admission_error');
     const isUnbilled = !open && body.endpoint === '/v1/messages/count_tokens';
     if (!isUnbilled && this.state.gone.has(id)) return { kind: 'gone' };

@@ -1,3 +1,4 @@
+import { REFUSAL } from '@gateway/contracts/errors';
 import type { AccountTerms, KeyRecord } from '@gateway/contracts/messages';
 import {
   SESSION_5H_MS,
@@ -41,10 +42,13 @@ export function usageRows(state: ModelState, now: number): { name: string; start
 
 /** Why the key may not read, or null. */
 export function usageRefusal(state: ModelState, key: KeyRecord, digest: string, now: number) {
-  if (key.digest !== digest) return { row: 4, facts: {} };
-  if (key.state !== 'active') return { row: 5, facts: { state: 'key_inactive' } };
-  if (key.expiresAt !== null && key.expiresAt <= now) return { row: 5, facts: { state: 'key_expired' } };
-  return state.record?.state === 'active' ? null : { row: 5, facts: { state: 'account_suspended' } };
+  if (key.digest !== digest) return { row: REFUSAL.invalid_api_key, facts: {} };
+  if (key.state !== 'active') return { row: REFUSAL.key_inactive, facts: { state: 'key_inactive' } };
+  if (key.expiresAt !== null && key.expiresAt <= now)
+    return { row: REFUSAL.key_expired, facts: { state: 'key_expired' } };
+  return state.record?.state === 'active'
+    ? null
+    : { row: REFUSAL.account_suspended, facts: { state: 'account_suspended' } };
 }
 
 function allotmentsOf(state: ModelState, now: number) {

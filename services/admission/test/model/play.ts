@@ -1,3 +1,4 @@
+import { REFUSAL } from '@gateway/contracts/errors';
 import { SESSION_5H_MS, WEEK_MS, monthEnd, monthOf, weekStart } from '@gateway/metering';
 import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, BalanceSnapshot } from '@gateway/contracts/messages';
 import { bucketKeys } from '../../src/domain/gate-keys.js';
@@ -395,7 +396,7 @@ export class Play {
     // Equal calls of one batch are decided in any order: those that found room came first, those of a full minute last.
     const turn = ({ body: { id } }: ModelEntry) => {
       const answer = answers.get(id);
-      return answer?.kind !== 'refused' ? 0 : answer.row === 6 ? 2 : 1;
+      return answer?.kind !== 'refused' ? 0 : answer.row === REFUSAL.rate_limited ? 2 : 1;
     };
     for (const entry of [...entries].sort((one, other) => turn(one) - turn(other))) {
       const expected = stage.model.decide(replica, edge, entry);
@@ -511,7 +512,11 @@ export class Play {
       const real = answer?.kind === 'refused' ? { row: answer.row, facts: answer.facts } : answer;
       const refusal =
         typeof expected === 'string' ? expected : expected && usageRefusal(state, expected, digest, stage.now);
-      agree('usage', answer?.kind === 'fault' ? answer.code : real, refusal ?? { row: 4, facts: {} });
+      agree(
+        'usage',
+        answer?.kind === 'fault' ? answer.code : real,
+        refusal ?? { row: REFUSAL.invalid_api_key, facts: {} },
+      );
       return;
     }
     const { kind, account, key, ...facts } = answer;

@@ -1,3 +1,4 @@
+import { REFUSAL } from '@gateway/contracts/errors';
 import { isRefusal } from '@gateway/contracts/operator';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { accountsEnsurePlaygroundKey, admissionUsage, type AnswerOf } from '@gateway/contracts/messages';
@@ -7,9 +8,6 @@ import type { PagesDoor, PlaygroundOwner } from '../page-ports.js';
 import type { AccountContext } from '../pages/page-route.js';
 
 export type DecidingState = Extract<AnswerOf<typeof admissionUsage>, { kind: 'usage' }>;
-
-/** Row 4 of the order of refusals: no key has this secret. */
-const UNKNOWN_KEY_ROW = 4;
 
 /** Makes the member's playground key, or gives it the secret that it has under today's session secret. */
 export async function ensurePlaygroundKey(
@@ -31,7 +29,7 @@ export async function decidingState({ door, account, actor }: AccountContext): P
   const digests = [...door.sessions.playgroundKey(owner).digests];
   const ask = () => door.services.request(admissionUsage, { id: makeUuidV7(door.clock.nowMs()), digests });
   const first = await ask();
-  const isUnknown = first.kind === 'refused' && first.row === UNKNOWN_KEY_ROW;
+  const isUnknown = first.kind === 'refused' && first.row === REFUSAL.invalid_api_key;
   if (!isUnknown) return first.kind === 'usage' ? first : null;
   if ((await ensurePlaygroundKey(door, owner, actor)) !== null) return null;
   const second = await ask();

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { digestOfSecret, secretFrom } from '@gateway/contracts/ids';
 import { MESSAGES } from '@gateway/contracts/messages';
 import { PAGE_ERRORS, type PageErrorCode } from '@gateway/contracts/pages';
@@ -248,7 +249,12 @@ test('an overview tells windows, allotments, debt and the plan of the state that
     debtUsd: '0.25',
   });
   world.script({
-    'admission.usage': { kind: 'refused', id: REQUEST_ID, row: 5, facts: { state: 'account_suspended' } },
+    'admission.usage': {
+      kind: 'refused',
+      id: REQUEST_ID,
+      row: REFUSAL.account_suspended,
+      facts: { state: 'account_suspended' },
+    },
   });
   const suspended = await world.send('GET', pathOf(example));
   expect(suspended.body).toMatchObject({ limits: null, windows: [], allotments: [], plan: { id: 'pro' } });
@@ -268,7 +274,7 @@ test('the playground key is made when it is first needed, and under no other sec
   world.scriptByName('admission.usage', () =>
     known
       ? exampleOfId('getOverview').answers['admission.usage']
-      : { kind: 'refused', id: REQUEST_ID, row: 4, facts: {} },
+      : { kind: 'refused', id: REQUEST_ID, row: REFUSAL.invalid_api_key, facts: {} },
   );
   world.scriptByName('accounts.ensure-playground-key', () => {
     known = true;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { BATCH_ENTRIES_MAX, type AdmitEntry, type BatchAnswer } from '@gateway/contracts/messages';
 import { admittedUnder, FakeLine } from '../../test/fake-line.js';
@@ -74,12 +75,12 @@ test('what one turn asks travels as one message, whatever its kind', async () =>
   const openId = sent?.batch.opens[0]?.id ?? '';
   sent?.answer({
     answers: [
-      { kind: 'refused', id: one.id, row: 6, facts: { retryAfterSeconds: 3 } },
+      { kind: 'refused', id: one.id, row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 3 } },
       { kind: 'opened', id: openId, account: 'acc', bucket: 3, token: 't' },
     ],
     released: [sent.batch.releases[0]?.id ?? ''],
   });
-  expect(await admits[0]).toEqual({ kind: 'refused', row: 6, facts: { retryAfterSeconds: 3 } });
+  expect(await admits[0]).toEqual({ kind: 'refused', row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 3 } });
   expect(await open).toMatchObject({ kind: 'opened' });
   expect(sent?.isClosed).toBe(true);
   expect(desk.unansweredReleases()).toEqual([]);
@@ -87,7 +88,7 @@ test('what one turn asks travels as one message, whatever its kind', async () =>
 
 test.each<[string, (id: string) => BatchAnswer]>([
   ['that it is open', (id) => ({ kind: 'opened', id, account: 'acc', bucket: 3, token: 't' })],
-  ['a refusal', (id) => ({ kind: 'refused', id, row: 6, facts: { retryAfterSeconds: 3 } })],
+  ['a refusal', (id) => ({ kind: 'refused', id, row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 3 } })],
 ])('a late answer to another try of its open does not settle an admission: %s', async (_name, late) => {
   const asked = { ...entry(), opened: true };
   const open = desk.open({ id: asked.id, digests: asked.digests });
@@ -164,7 +165,7 @@ test('after 2 s in all the call is a fault, and what may have been admitted is r
 });
 
 test.each([
-  ['refused', { kind: 'refused' as const, row: 21, facts: {} }],
+  ['refused', { kind: 'refused' as const, row: REFUSAL.insufficient_credits, facts: {} }],
   ['a fault', { kind: 'fault' as const, code: 'admission_error' as const }],
 ])('%s after a retry: the other try may still be admitted, so the call is released blind', async (_name, answer) => {
   const [once, twice] = [entry(), entry()];

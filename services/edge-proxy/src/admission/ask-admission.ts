@@ -71,7 +71,7 @@ export class AdmissionDesk {
     this.#turn = new TurnBatch(parts.edge, parts.turnEnd, (batch) => this.#send(batch, undefined));
   }
 
-  /** Rows 4 to 6 of the order of refusals, for a body that is read afterwards. */
+  /** The order of refusals up to `rate_limited`, for a body that is read afterwards. */
   open(entry: OpenEntry): Promise<OpenOutcome> {
     return this.#ask(entry, false, false) as Promise<OpenOutcome>;
   }

@@ -1,4 +1,4 @@
-import { gatewayError, refusalError, type GatewayError } from '@gateway/contracts/errors';
+import { REFUSAL, gatewayError, refusalError, type GatewayError } from '@gateway/contracts/errors';
 import { digestOfSecret, hasKeyForm } from '@gateway/contracts/ids';
 import type { AdmitEntry, AdmittedAnswer } from '@gateway/contracts/messages';
 import type { AdmitOutcome, OpenOutcome, Refused } from '../admission/question.js';
@@ -41,12 +41,13 @@ export type Admission =
 type KeyDigests =
   { readonly kind: 'digests'; readonly digests: string[] } | { readonly kind: 'error'; readonly error: GatewayError };
 
-/** Rows 3 and 4 of the order of refusals, as far as they need nobody else. */
+/** `missing_api_key`, and what of `invalid_api_key` can be seen in the key itself. */
 export function digestsOfKey(headers: ClientHeaders, settings: EdgeSettings): KeyDigests {
   const presented = presentedKey(headers);
-  if (presented.kind === 'missing') return { kind: 'error', error: refusalError(3, {}, settings.errors) };
+  if (presented.kind === 'missing')
+    return { kind: 'error', error: refusalError(REFUSAL.missing_api_key, {}, settings.errors) };
   if (presented.kind === 'ambiguous' || !hasKeyForm(presented.key, settings.keyPrefixes)) {
-    return { kind: 'error', error: refusalError(4, {}, settings.errors) };
+    return { kind: 'error', error: refusalError(REFUSAL.invalid_api_key, {}, settings.errors) };
   }
   const digests = [digestOfSecret(presented.key, settings.pepper.current.reveal())];
   if (settings.pepper.previous) digests.push(digestOfSecret(presented.key, settings.pepper.previous.reveal()));
@@ -151,8 +152,8 @@ function questionOf({ model, bounds }: ParsedCall): BodyQuestion {
 }
 
 /** The edge's finding travels to admission, so that one list decides what is wrong first. */
-function findingQuestion({ row }: BodyFinding): BodyQuestion {
-  return { model: null, bounds: null, bodyRefusal: row };
+function findingQuestion({ rank }: BodyFinding): BodyQuestion {
+  return { model: null, bounds: null, bodyRefusal: rank };
 }
 
 function ask(edge: Edge, call: Call, question: BodyQuestion, opened: boolean): Promise<AdmitOutcome> {
@@ -176,10 +177,10 @@ function errorOf(
   return findingError(outcome, finding) ?? refusalError(outcome.row, outcome.facts, edge.settings.errors);
 }
 
-/** Rows 7 and 8 say what the edge found: admission only knows that it found something. */
-function findingError({ row }: Refused, finding: BodyFinding | null): GatewayError | null {
-  if (finding === null || finding.row !== row) return null;
-  const code = row === 7 ? 'request_entity_too_large' : 'invalid_request';
+/** A refused body is answered with what the edge found; admission only knows the rank. */
+function findingError({ row: rank }: Refused, finding: BodyFinding | null): GatewayError | null {
+  if (finding === null || finding.rank !== rank) return null;
+  const code = rank === REFUSAL.request_entity_too_large ? 'request_entity_too_large' : 'invalid_request';
   return gatewayError(code, finding.message, { param: finding.param });
 }
 

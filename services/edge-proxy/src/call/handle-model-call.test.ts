@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { until } from '@gateway/testkit';
 import { begin, chat, send } from '../../test/client.js';
 import { SOURCE_CREDENTIAL, startEdgeWorld, TEST_KEY, TEST_MODEL, type EdgeWorld } from '../../test/edge-world.js';
@@ -223,7 +224,7 @@ test('a refusal of admission is answered with its text, numbers and Retry-After'
   world.gate.decide = (entry) => ({
     kind: 'refused',
     id: entry.id,
-    row: 19,
+    row: REFUSAL.window_exhausted,
     facts: {
       window: 'weekly',
       unit: 'requests',
@@ -248,7 +249,7 @@ test('what the edge finds in a body travels to admission, whose list decides', a
   const found = await send(world.edge.url, PATH, bad);
   expect(found.status).toBe(400);
   expect(JSON.parse(found.body.toString()).error).toMatchObject({ code: 'invalid_request', param: 'model' });
-  world.gate.decide = (entry) => refusal(entry.id, 6);
+  world.gate.decide = (entry) => refusal(entry.id, REFUSAL.rate_limited);
   const limited = await send(world.edge.url, PATH, bad);
   expect(JSON.parse(limited.body.toString()).error.code).toBe('rate_limited');
 });
@@ -281,8 +282,14 @@ test('a body of 10 MB is accepted after an open, one byte more is 413', async ()
   const chunked = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
   const counted = await send(world.edge.url, PATH, { headers: chunked, body: frameOf(most + 1) });
   expect(counted.status).toBe(413);
-  expect(world.gate.admits.at(-1)?.entry).toMatchObject({ opened: true, bodyRefusal: 7 });
+  expect(world.gate.admits.at(-1)?.entry).toMatchObject({
+    opened: true,
+    bodyRefusal: REFUSAL.request_entity_too_large,
+  });
   const announced = await send(world.edge.url, PATH, { ...chat(), body: frameOf(most + 1) }).catch(() => null);
   if (announced !== null) expect(announced.status).toBe(413);
-  expect(world.gate.admits.at(-1)?.entry).toMatchObject({ opened: false, bodyRefusal: 7 });
+  expect(world.gate.admits.at(-1)?.entry).toMatchObject({
+    opened: false,
+    bodyRefusal: REFUSAL.request_entity_too_large,
+  });
 }, 30_000);

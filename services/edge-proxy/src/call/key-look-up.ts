@@ -1,11 +1,6 @@
-import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
+import { gatewayError, REFUSAL, type GatewayError } from '@gateway/contracts/errors';
 import type { ClientRequest } from '../ports.js';
 import type { Edge } from './call.js';
-
-/** Row of a key that nobody has. */
-const ROW_OF_NOBODYS = 4;
-/** Rows from which on a key is known: it exists, and its account may call. */
-const ROW_AFTER_KEYS = 6;
 
 /** A key as admission is asked about it, and who presents it. */
 export interface PresentedDigests {
@@ -53,8 +48,10 @@ export function noteKey(
     unknownKeys.confirmed(digest);
     return knownKeys.confirmed(digest, outcome.account);
   }
-  const { row } = outcome;
-  const wasKnown = row < ROW_AFTER_KEYS && knownKeys.refused(digest);
-  if (row !== ROW_OF_NOBODYS || wasKnown) unknownKeys.exempt(digest);
-  if (row === ROW_OF_NOBODYS) metrics.unknownKey('refused');
+  const { row: rank } = outcome;
+  const isNobodys = rank === REFUSAL.invalid_api_key;
+  // From `rate_limited` on a key exists, and its account may call.
+  const wasKnown = rank < REFUSAL.rate_limited && knownKeys.refused(digest);
+  if (!isNobodys || wasKnown) unknownKeys.exempt(digest);
+  if (isNobodys) metrics.unknownKey('refused');
 }

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import type { Endpoint } from '@gateway/contracts/messages';
 import { ENDPOINT_TABLE, type EndpointRow } from './endpoints.js';
 import { parseCall, type ParseResult } from './parse-call.js';
@@ -27,7 +28,10 @@ test.each(BODIES)('%s: no name that is read may come in another case, before or 
       const member = `${JSON.stringify(twin)}:1`;
       for (const text of [`${member},${body}`, `${body},${member}`]) {
         const result = parse(path, text);
-        expect([twin, result]).toMatchObject([twin, { ok: false, finding: { row: 8, param: twin } }]);
+        expect([twin, result]).toMatchObject([
+          twin,
+          { ok: false, finding: { rank: REFUSAL.invalid_request, param: twin } },
+        ]);
         expect(result.ok ? '' : result.finding.message).toContain(`"${name}"`);
       }
     }
@@ -37,7 +41,7 @@ test.each(BODIES)('%s: no name that is read may come in another case, before or 
 test('it is seen behind escapes, and by its own name when the right one is missing', () => {
   expect(parse('/v1/chat/completions', '"\\u004dodel":"a/b","messages":[]')).toMatchObject({
     ok: false,
-    finding: { row: 8, param: 'Model' },
+    finding: { rank: REFUSAL.invalid_request, param: 'Model' },
   });
 });
 

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { ENDPOINTS } from '@gateway/contracts/messages';
 import fc from 'fast-check';
 import { ENDPOINT_TABLE } from './endpoints.js';
@@ -79,7 +80,7 @@ test.each<[string, unknown, string]>([
   ['include_usage a number', { ...BASE, stream_options: { include_usage: 1 } }, 'stream_options.include_usage'],
 ])('%s is refused with its field named', (_name, body, param) => {
   const finding = refused(JSON.stringify(body));
-  expect(finding).toMatchObject({ row: 8, param });
+  expect(finding).toMatchObject({ rank: REFUSAL.invalid_request, param });
   expect(finding.message).toContain(param);
 });
 
@@ -103,7 +104,11 @@ test.each([
     '{"model":"a/b","messages":[],"stream_options":{"include_usage":true,"include_usage":false}}',
   ],
 ])('%s twice is refused', (param, body) => {
-  expect(refused(body)).toMatchObject({ row: 8, param, message: expect.stringContaining('more than once') });
+  expect(refused(body)).toMatchObject({
+    rank: REFUSAL.invalid_request,
+    param,
+    message: expect.stringContaining('more than once'),
+  });
 });
 
 test('what the gateway does not read may occur twice and be of any type', () => {
@@ -116,7 +121,7 @@ test.each([
   ['an array', '[]'],
   ['empty', ''],
 ])('a body that is %s is refused', (_name, body) => {
-  expect(refused(body)).toMatchObject({ row: 8, param: null });
+  expect(refused(body)).toMatchObject({ rank: REFUSAL.invalid_request, param: null });
 });
 
 test.each([
@@ -136,7 +141,10 @@ test.each([
   'application/json, text/plain',
   'application/x-www-form-urlencoded',
 ])('Content-Type %j is refused', (contentType) => {
-  expect(refused(JSON.stringify(BASE), { ...JSON_HEADERS, contentType })).toMatchObject({ row: 8, param: null });
+  expect(refused(JSON.stringify(BASE), { ...JSON_HEADERS, contentType })).toMatchObject({
+    rank: REFUSAL.invalid_request,
+    param: null,
+  });
 });
 
 test.each([
@@ -150,12 +158,14 @@ test.each([
   expect(parseCall(CHAT, { ...JSON_HEADERS, contentEncoding }, Buffer.from(JSON.stringify(BASE))).ok).toBe(accepted);
 });
 
-test('a body of 10 MB is read, one byte more is row 7, whatever else is wrong with it', () => {
+test('a body of 10 MB is read, one byte more is request_entity_too_large, whatever else is wrong with it', () => {
   const head = '{"model":"a/b","messages":[{"content":"';
   const tail = '"}]}';
   const body = Buffer.from(`${head}${'x'.repeat(BODY_BYTES_MAX - head.length - tail.length)}${tail}`);
   expect(parseCall(CHAT, JSON_HEADERS, body).ok).toBe(true);
-  expect(refused(`${body.toString()} `, { contentType: 'text/plain', contentEncoding: 'gzip' }).row).toBe(7);
+  expect(refused(`${body.toString()} `, { contentType: 'text/plain', contentEncoding: 'gzip' }).rank).toBe(
+    REFUSAL.request_entity_too_large,
+  );
 });
 
 test.each<[string, object, number]>([

@@ -1,3 +1,4 @@
+import { REFUSAL } from '@gateway/contracts/errors';
 import type { CallBounds } from '@gateway/metering';
 import type { EndpointRow } from './endpoints.js';
 import { readFields } from './fields.js';
@@ -16,9 +17,9 @@ export interface RequestContentHeaders {
   readonly contentEncoding: string | undefined;
 }
 
-/** Why a body is refused: row 7 (too large) or 8 (not acceptable) of the order of refusals. */
+/** Why a body is refused: it is too large or not acceptable. */
 export interface BodyFinding {
-  readonly row: 7 | 8;
+  readonly rank: (typeof REFUSAL)['request_entity_too_large' | 'invalid_request'];
   readonly message: string;
   /** The field at fault. */
   readonly param: string | null;
@@ -34,7 +35,7 @@ export interface SpliceSpans {
   readonly cuts: readonly Span[];
 }
 
-/** A request body that passed row 8. It refers to the body by position and keeps no bytes of it. */
+/** A request body that is not refused. It refers to the body by position and keeps no bytes of it. */
 export interface ParsedCall {
   readonly row: EndpointRow;
   readonly model: string;
@@ -85,11 +86,11 @@ export function parseCall(row: EndpointRow, headers: RequestContentHeaders, body
 
 /** The finding for a body that was announced or counted above {@link BODY_BYTES_MAX}. */
 export function bodyTooLarge(): BodyFinding {
-  return { row: 7, message: 'The request body is larger than 10 MB.', param: null };
+  return { rank: REFUSAL.request_entity_too_large, message: 'The request body is larger than 10 MB.', param: null };
 }
 
 function refuse(message: string, param: string | null = null): ParseResult {
-  return { ok: false, finding: { row: 8, message, param } };
+  return { ok: false, finding: { rank: REFUSAL.invalid_request, message, param } };
 }
 
 function contentProblem({ contentType, contentEncoding }: RequestContentHeaders): string | null {

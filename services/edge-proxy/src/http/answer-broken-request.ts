@@ -22,7 +22,7 @@ interface ParserProblem {
 export interface HeadlessAnswering {
   readonly newId: () => string;
   readonly styleOf: (path: string) => EndpointStyle;
-  /** Row 1 of the order of refusals. */
+  /** The answer to `unsupported_endpoint`. */
   readonly noEndpoint: GatewayError;
 }
 
@@ -51,7 +51,7 @@ export function answerBrokenRequest(
   else last.endUnread(status, Buffer.from(errorBody(problem, last.ids[1] ?? '', last.style)));
 }
 
-/** With what the client sent of its id and path, as far as it can be read; a method or path that no endpoint has is row 1. */
+/** With what the client sent of its id and path, as far as it can be read; a method or path that no endpoint has is `unsupported_endpoint`. */
 function answerHeadless(
   socket: Duplex,
   error: Error,

@@ -1,4 +1,4 @@
-import { gatewayError, refusalError } from '@gateway/contracts/errors';
+import { REFUSAL, gatewayError, refusalError } from '@gateway/contracts/errors';
 import type { Edge } from '../call/call.js';
 import { handleModelCall } from '../call/handle-model-call.js';
 import { writeError } from '../call/write-error.js';
@@ -29,7 +29,7 @@ export function edgeRoutes(edge: Edge): RouteTable {
 }
 
 async function refuseDisabled({ metrics, settings }: Edge, row: EndpointRow, request: ClientRequest): Promise<void> {
-  const error = refusalError(2, {}, settings.errors);
+  const error = refusalError(REFUSAL.anthropic_protocol_disabled, {}, settings.errors);
   metrics.callEnded(row.path, error.status);
   metrics.errorAnswered(error.code);
   writeError(request.answer, error, request.id, row.style);

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import type { Endpoint } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
 import type { IncomingMessage } from 'node:http';
@@ -219,7 +220,7 @@ test.each(['/v1/messages', '/v1/messages/count_tokens'] as const)(
   async (path) => {
     const good = await call(path);
     expect(good.headers['request-id']).toBe(idOf(good));
-    world.gate.decide = ({ id }) => refusal(id, 21);
+    world.gate.decide = ({ id }) => refusal(id, REFUSAL.insufficient_credits);
     const refused = await call(path);
     const id = idOf(refused);
     expect([refused.status, refused.headers['request-id']]).toEqual([402, id]);
@@ -241,11 +242,11 @@ test('other endpoints have no request-id', async () => {
 });
 
 test.each([
-  ['x-should-retry on a used-up window', 19, { retryAfterSeconds: 99 }, 429, 'false', '99'],
-  ['x-should-retry on a used-up allotment', 20, { retryAfterSeconds: 99 }, 429, 'false', '99'],
-  ['x-should-retry without a price', 13, {}, 503, 'false', undefined],
-  ['none on a full minute', 6, { retryAfterSeconds: 9 }, 429, undefined, '9'],
-  ['none on full slots', 18, { retryAfterSeconds: 2 }, 429, undefined, '2'],
+  ['x-should-retry on a used-up window', REFUSAL.window_exhausted, { retryAfterSeconds: 99 }, 429, 'false', '99'],
+  ['x-should-retry on a used-up allotment', REFUSAL.model_limit_reached, { retryAfterSeconds: 99 }, 429, 'false', '99'],
+  ['x-should-retry without a price', REFUSAL.model_not_priced, {}, 503, 'false', undefined],
+  ['none on a full minute', REFUSAL.rate_limited, { retryAfterSeconds: 9 }, 429, undefined, '9'],
+  ['none on full slots', REFUSAL.concurrency_limit, { retryAfterSeconds: 2 }, 429, undefined, '2'],
 ] as const)('%s', async (_name, row, facts, status, shouldRetry, retryAfter) => {
   world.gate.decide = ({ id }) => ({ kind: 'refused', id, row, facts });
   for (const path of ['/v1/chat/completions', '/v1/messages'] as const) {

@@ -1,4 +1,4 @@
-import { gatewayError, refusalError, type ErrorContext } from '@gateway/contracts/errors';
+import { REFUSAL, gatewayError, refusalError, type ErrorContext } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { Clock, Logger } from '@gateway/service-kit';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -53,7 +53,7 @@ export interface HttpServer {
 export function makeHttpServer(parts: ServeParts): HttpServer {
   const { routes, limits, clock, errorContext } = parts;
   const answering: Answering = { isDraining: false };
-  const noEndpoint = refusalError(1, {}, errorContext);
+  const noEndpoint = refusalError(REFUSAL.unsupported_endpoint, {}, errorContext);
   const headless = { newId: () => makeUuidV7(clock.nowMs()), styleOf: routes.styleOf, noEndpoint };
   const connections = new ClientConnections({
     limits,

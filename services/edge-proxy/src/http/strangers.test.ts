@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
 import { makeSecret } from '@gateway/contracts/ids';
 import { until } from '@gateway/testkit';
 import { chat, send } from '../../test/client.js';
@@ -29,7 +30,7 @@ const bodyOf = (bytes: number): ReturnType<typeof chat> =>
   chat({ messages: [{ role: 'user', content: 'x'.repeat(bytes) }] });
 
 test('strangers hold bytes of a pool of their own; when it is full every key is asked for before anything is read', async () => {
-  world.gate.decideOpen = ({ id }) => ({ kind: 'refused', id, row: 4, facts: {} });
+  world.gate.decideOpen = ({ id }) => ({ kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} });
   const silent = Array.from({ length: 80 }, () => silentPost(16 * KIB));
   await until('the pool is full', () => UNOPENED_BODIES.held === UNOPENED_BYTES);
   await until('the others are refused', () => silent.filter((client) => client.wire().includes('401')).length === 16);
@@ -47,7 +48,7 @@ test('strangers hold bytes of a pool of their own; when it is full every key is 
 });
 
 test('of a body above 16 KiB nothing is read before its key is known', async () => {
-  world.gate.decideOpen = ({ id }) => ({ kind: 'refused', id, row: 4, facts: {} });
+  world.gate.decideOpen = ({ id }) => ({ kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} });
   const client = silentPost(17 * KIB);
   await until('it is refused', () => client.wire().includes('\r\n\r\n'));
   expect(readAnswers(client.wire())[0]?.status).toBe(401);
@@ -60,7 +61,7 @@ test('a key that was confirmed lately is asked for once, with its body; one that
   const opens = openings();
   expect((await send(world.edge.url, PATH, bodyOf(100 * KIB))).status).toBe(200);
   expect(openings()).toBe(opens);
-  world.gate.decide = ({ id }) => ({ kind: 'refused', id, row: 4, facts: {} });
+  world.gate.decide = ({ id }) => ({ kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} });
   expect((await send(world.edge.url, PATH, chat())).status).toBe(401);
   world.gate.decide = () => undefined;
   const client = silentPost(17 * KIB, TEST_KEY);

@@ -13,7 +13,7 @@ import { askForKey } from './ask-for-key.js';
 type Authorized = Extract<AuthorizeAnswer, { kind: 'authorized' }>;
 
 /**
- * GET /v1/models: rows 1 to 5, then what the key may call (docs/behaviour.md#models). Counts toward
+ * GET /v1/models: whether the key may call, then what the key may call (docs/behaviour.md#models). Counts toward
  * nothing.
  */
 export async function listModels(edge: Edge, request: ClientRequest): Promise<void> {

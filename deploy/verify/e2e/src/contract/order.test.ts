@@ -1,7 +1,7 @@
-// The order of refusals over HTTP (docs/behaviour.md#order-of-refusals). Pair by pair on
-// admission alone: services/admission. Row 2 has a deployment of its own: services/edge-proxy.
+// The order of refusals over HTTP (docs/behaviour.md#order-of-refusals). services/admission tests it
+// pair by pair. `anthropic_protocol_disabled` needs another deployment: services/edge-proxy tests it.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { REFUSAL_ROWS } from '@gateway/contracts/errors';
+import { REFUSAL, REFUSAL_RANKS } from '@gateway/contracts/errors';
 import { jsonOf } from '../../test/contract-call.js';
 import { arrangeOrder } from '../../test/contract-order.js';
 import type { OrderScene } from '../../test/contract-order.js';
@@ -10,8 +10,8 @@ import type { ContractWorld } from '../../test/contract-world.js';
 
 /** A minute may end between two calls: of three, two lie in one. */
 const CALLS_IN_A_MINUTE = 3;
-/** Rows that hold for count_tokens too. */
-const LAST_ROW_OF_COUNT_TOKENS = 17;
+/** The last rank that holds for count_tokens too. */
+const LAST_RANK_OF_COUNT_TOKENS = REFUSAL.tier_permission_denied;
 
 let world: ContractWorld;
 beforeAll(async () => {
@@ -25,27 +25,27 @@ const SCENES = [
   ['plan', 'chat'],
   ['wallet', 'messages'],
 ] as const;
-const provenRows = new Set<number>();
+const provenRanks = new Set<number>();
 
 test.each(SCENES)(
-  'of everything that is wrong with a call the lowest row answers, repair by repair (paid by the %s, %s style)',
+  'of everything that is wrong with a call the lowest rank answers, repair by repair (paid by the %s, %s style)',
   async (funding, style) => {
     const scene = await arrangeOrder(world, funding, style);
     const answers: string[] = [];
-    for (const { row, code, repair } of scene.steps) {
-      answers.push(`${row} ${await codeOf(scene, code)}`);
-      if (row > LAST_ROW_OF_COUNT_TOKENS) expect([row, (await scene.count()).status]).toEqual([row, 200]);
+    for (const { rank, code, repair } of scene.steps) {
+      answers.push(`${rank} ${await codeOf(scene, code)}`);
+      if (rank > LAST_RANK_OF_COUNT_TOKENS) expect([rank, (await scene.count()).status]).toEqual([rank, 200]);
       await repair();
-      provenRows.add(row);
+      provenRanks.add(rank);
     }
-    expect(answers).toEqual(scene.steps.map(({ row, code }) => `${row} ${code}`));
+    expect(answers).toEqual(scene.steps.map(({ rank, code }) => `${rank} ${code}`));
     expect((await scene.call()).status).toBe(200);
   },
 );
 
-test('every row of the order was broken and answered', () => {
-  const rows = REFUSAL_ROWS.map(({ row }) => row).filter((row) => row !== 2);
-  expect([...provenRows].sort((one, other) => one - other)).toEqual(rows);
+test('every rank of the order was broken and answered', () => {
+  const ranks = REFUSAL_RANKS.map(({ rank }) => rank).filter((rank) => rank !== REFUSAL.anthropic_protocol_disabled);
+  expect([...provenRanks].sort((one, other) => one - other)).toEqual(ranks);
 });
 
 async function codeOf(scene: OrderScene, expected: string): Promise<string> {

@@ -10,7 +10,7 @@ import type { OwnSystem } from '../../test/own-system.js';
 export interface StraightAnswers {
   /** By id: an id that was asked for twice stands once. */
   readonly admitted: ReadonlyMap<string, AdmittedAnswer>;
-  /** Ids by the row that refused them. */
+  /** Ids by the rank of their refusal. */
   readonly refused: ReadonlyMap<number, ReadonlySet<string>>;
   /** Stored answers to ids that were asked for again. */
   readonly repeated: number;
