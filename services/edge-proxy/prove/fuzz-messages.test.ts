@@ -21,6 +21,9 @@ const TIMEOUT_MS = 20_000;
 /** The codes that a refused or failed request may carry. */
 const FAULTS = new Set(['invalid_message', 'invalid_answer', 'too_large', 'fault']);
 
+const GENERATED = new URL('../../../libs/contracts/generated/', import.meta.url);
+const documents = new Map<string, unknown>();
+
 const messages = casesOfRun('GATEWAY_PROVE_MESSAGES', MESSAGES_DEFAULT);
 const seed = testSeed();
 
@@ -96,8 +99,28 @@ test(
 );
 
 function schemaOf(name: string): JsonSchema {
-  const file = new URL(`../../../libs/contracts/generated/messages/${name}.json`, import.meta.url);
-  return JSON.parse(readFileSync(file, 'utf8')) as JsonSchema;
+  return resolved({ $ref: `messages.schema.json#/$defs/${name}` }, '') as JsonSchema;
+}
+
+/** The value with the object in place of each reference to it. `file` is the document that has the value. */
+function resolved(value: unknown, file: string): unknown {
+  if (Array.isArray(value)) return value.map((entry) => resolved(entry, file));
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref, ...rest } = value as { readonly $ref?: string };
+  const own = Object.fromEntries(Object.entries(rest).map(([name, entry]) => [name, resolved(entry, file)]));
+  if ($ref === undefined) return own;
+  const [other = '', path = ''] = $ref.split('#/');
+  const holder = other || file;
+  const target = path
+    .split('/')
+    .reduce<unknown>((object, name) => (object as Record<string, unknown>)[name], documentOf(holder));
+  return { ...(resolved(target, holder) as object), ...own };
+}
+
+function documentOf(file: string): unknown {
+  const known = documents.get(file) ?? (JSON.parse(readFileSync(new URL(file, GENERATED), 'utf8')) as unknown);
+  documents.set(file, known);
+  return known;
 }
 
 function decode(bus: Bus, message: AnyMessage, bytes: Buffer, number: number): { ok: boolean } {

@@ -13,7 +13,7 @@ const PROGRAM = existsSync(INSTALLED) ? INSTALLED : 'schemathesis';
 const isThere = spawnSync(PROGRAM, ['--version']).status === 0;
 const HOOKS = fileURLToPath(new URL('../schema-fuzz/hooks.py', import.meta.url));
 const PUBLIC_DOCUMENT = fileURLToPath(
-  new URL('../../../../libs/contracts/generated/public/openapi.json', import.meta.url),
+  new URL('../../../../libs/contracts/generated/public.openapi.json', import.meta.url),
 );
 const SEED = process.env['SCHEMA_FUZZ_SEED'] ?? '7';
 /** Three minutes, and several times that on a machine that does much else. */
