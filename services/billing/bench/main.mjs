@@ -9,7 +9,7 @@ import { connectBus, natsAuthorization } from '@gateway/bus';
 import { MESSAGES, SERVICE_NAMES } from '@gateway/contracts/messages';
 import { createPool, migrate } from '@gateway/postgres';
 import { startServers, withoutLentServers } from '@gateway/servers';
-import { makeLedgerReader } from '../dist/ledger/audit-store.js';
+import { createLedgerReader } from '../dist/ledger/audit-store.js';
 import { auditLedger } from '../dist/ledger/audit.js';
 import { measuredBilling, until } from './billing-process.mjs';
 import { publish } from './events.mjs';
@@ -35,7 +35,7 @@ const [liveRate, backlogSeconds] = [Number(values.live), Number(values.backlog)]
 /** As an edge under load sends them, and one with a call now and then. */
 const [EVENTS_FULL, EVENTS_LIVE] = [100, 5];
 /** The metrics are made by the process that is measured: rarely enough to cost it nothing. */
-const LOOK_MS = 200;
+const POLL_MS = 200;
 const ACCOUNTS = 1_000;
 const FILL_MS_MAX = 3_600_000;
 
@@ -96,7 +96,7 @@ async function settleAll(accounts) {
   const begunMs = performance.now();
   const already = await billing.settled();
   const cpu = await billing.cpu();
-  await until(async () => (await billing.settled()) >= events, LOOK_MS);
+  await until(async () => (await billing.settled()) >= events, POLL_MS);
   const seconds = (performance.now() - begunMs) / 1_000;
   const after = await billing.cpu();
   await billing.stop();
@@ -114,7 +114,7 @@ async function settleAll(accounts) {
 async function checkLedger() {
   const faults = [];
   const report = { begin() {}, difference: (difference) => faults.push(difference) };
-  await makeLedgerReader(pool).snapshot((ledger) => auditLedger(ledger, report));
+  await createLedgerReader(pool).snapshot((ledger) => auditLedger(ledger, report));
   if (faults.length > 0) throw new Error(`the audit names ${faults.length} differences: ${JSON.stringify(faults[0])}`);
 }
 
@@ -136,12 +136,12 @@ async function catchUp() {
     }
   })();
   // Caught up: what is missing is what arrives while one batch is collected and settled.
-  await until(async () => arrived - (await billing.settled()) <= liveRate / 2, LOOK_MS);
+  await until(async () => arrived - (await billing.settled()) <= liveRate / 2, POLL_MS);
   const seconds = (performance.now() - begunMs) / 1_000;
   const settled = await billing.settled();
   live = false;
   await arriving;
-  await until(async () => (await billing.settled()) >= arrived, LOOK_MS);
+  await until(async () => (await billing.settled()) >= arrived, POLL_MS);
   await billing.stop();
   return { backlog, backlogSeconds, liveRate, seconds, ratio: settled / seconds / liveRate, size: EVENTS_LIVE };
 }

@@ -11,7 +11,7 @@ const MONTHS_MS = 3_600_000;
 /** How often refused calls that are kept no more are deleted. */
 const FORGET_MS = 600_000;
 
-export interface KeepDeps {
+export interface MaintenanceDeps {
   readonly store: ProgressStore;
   readonly stream: Stream;
   readonly months: Months;
@@ -24,7 +24,7 @@ export interface KeepDeps {
  * Looks after the stream while the service runs: progress, trimming, months ahead, and what the metrics say of them; and
  * deletes refused calls that are kept no more.
  */
-export function startKeeping(deps: KeepDeps): { stop(): Promise<void> } {
+export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
   const { store, stream, months, refused, clock, log } = deps;
   let progress: Progress | null = null;
   const trimmed = counter('gateway_billing_trims_total', 'Times that settled messages were deleted from the stream');
@@ -62,7 +62,12 @@ function lagSeconds(progress: Progress | null, now: number): number {
 }
 
 /** Runs `work` again and again, never twice at once; only the first fault in a row is told. */
-function every(ms: number, log: KeepDeps['log'], text: string, work: () => Promise<void>): { stop(): Promise<void> } {
+function every(
+  ms: number,
+  log: MaintenanceDeps['log'],
+  text: string,
+  work: () => Promise<void>,
+): { stop(): Promise<void> } {
   let running: Promise<void> | null = null;
   let failing = false;
   const run = async (): Promise<void> => {

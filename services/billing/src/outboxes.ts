@@ -5,10 +5,10 @@ import { polledGauge, type Clock, type Logger, type OpeningKeys, type RunningSer
 import { z } from 'zod';
 import { ALERT_OUTBOX } from './alerts/outbox-store.js';
 import { deliverEvent } from './webhooks/deliver-event.js';
-import { makeDeliveryStore } from './webhooks/delivery-store.js';
-import { makeSecretSeal, resealSecrets } from './webhooks/secrets.js';
-import { makeWebhookSender } from './webhooks/sender.js';
-import { makeWebhookStore, WEBHOOK_OUTBOX } from './webhooks/store.js';
+import { createDeliveryStore } from './webhooks/delivery-store.js';
+import { createSecretSeal, resealSecrets } from './webhooks/secrets.js';
+import { createWebhookSender } from './webhooks/sender.js';
+import { createWebhookStore, WEBHOOK_OUTBOX } from './webhooks/store.js';
 
 /** A command that is not in force yet is sent again at least this often. */
 const OUTBOX_RETRY_MAX_MS = 2_000;
@@ -33,7 +33,7 @@ const WEBHOOK_LEASE_MS = 35_000;
 const outboxSnapshot = z.object({ change: objectId, standing: balanceSnapshot });
 
 /** Sends admission the changes that must be in force before their commands are answered. */
-export function startAdmissionOutbox(pool: Pool, bus: Bus, incarnation: string, log: Logger): Outbox {
+export function startAdmissionOutbox(pool: Pool, bus: Bus, ledgerEpoch: string, log: Logger): Outbox {
   return startOutbox({
     pool,
     log,
@@ -42,7 +42,7 @@ export function startAdmissionOutbox(pool: Pool, bus: Bus, incarnation: string, 
     deliverMs: OUTBOX_DELIVER_MS,
     deliver: async ({ body }) => {
       const { standing } = outboxSnapshot.parse(body);
-      await bus.request(admissionApply, { standing: { incarnation, accounts: [standing] } });
+      await bus.request(admissionApply, { standing: { incarnation: ledgerEpoch, accounts: [standing] } });
     },
   });
 }
@@ -66,7 +66,7 @@ export interface AlertOutboxOptions {
  */
 export function startAlertOutboxes(options: AlertOutboxOptions): RunningService & { readonly nudge: () => void } {
   const { pool, bus, log, clock, privateAllowed, webhookRetry = WEBHOOK_RETRY } = options;
-  const seal = makeSecretSeal(options.webhookKeys);
+  const seal = createSecretSeal(options.webhookKeys);
   const alerts = startOutbox({
     pool,
     log,
@@ -77,8 +77,8 @@ export function startAlertOutboxes(options: AlertOutboxOptions): RunningService 
     deliver: async ({ body }) => void (await bus.request(alertRaised, raisedAlert.parse(body))),
   });
   const delivery = {
-    store: makeDeliveryStore(pool),
-    sender: makeWebhookSender({ privateAllowed }),
+    store: createDeliveryStore(pool),
+    sender: createWebhookSender({ privateAllowed }),
     now: () => clock.nowMs(),
     seal,
   };
@@ -93,7 +93,7 @@ export function startAlertOutboxes(options: AlertOutboxOptions): RunningService 
     deliverMs: WEBHOOK_DELIVER_MS,
     deliver: (row) => deliverEvent(delivery, row),
   });
-  const resealing = resealSecrets(makeWebhookStore(pool), seal).then(
+  const resealing = resealSecrets(createWebhookStore(pool), seal).then(
     ({ resealed, unreadable }) => {
       if (unreadable > 0) log.error({ unreadable }, 'secrets of webhooks are sealed under a key that is not at hand');
       if (resealed > 0) log.info({ resealed }, 'secrets of webhooks were sealed under the current key');

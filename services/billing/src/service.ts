@@ -17,37 +17,37 @@ import {
   type ReadyChecks,
   type RunningService,
 } from '@gateway/service-kit';
-import { makeLoadStore } from './accounts/load-store.js';
-import { joinCalls } from './accounts/single-flight.js';
+import { createLoadStore } from './accounts/load-store.js';
+import { singleFlight } from './accounts/single-flight.js';
 import { createAccountStore } from './accounts/store.js';
-import { makeAlertStore } from './alerts/store.js';
-import { makeExportStore } from './exports/store.js';
-import { makeFinanceStore } from './finance/store.js';
-import { makeLedgerReader } from './ledger/audit-store.js';
-import { makeAuditStore } from './ledger/changes-store.js';
-import { makeMonths, type Months } from './ledger/months.js';
-import { readIncarnation } from './ledger/store.js';
+import { createAlertStore } from './alerts/store.js';
+import { createExportStore } from './exports/store.js';
+import { createFinanceStore } from './finance/store.js';
+import { createLedgerReader } from './ledger/audit-store.js';
+import { createChangesStore } from './ledger/changes-store.js';
+import { createMonths, type Months } from './ledger/months.js';
+import { readLedgerEpoch } from './ledger/store.js';
 import { createTransactionStore } from './ledger/transactions-store.js';
 import { watchLedger } from './ledger/watch.js';
-import { startKeeping } from './maintenance.js';
+import { startMaintenance } from './maintenance.js';
 import { startAdmissionOutbox, startAlertOutboxes, watchOutboxAges } from './outboxes.js';
-import { makePlanStore } from './plans/store.js';
+import { createPlanStore } from './plans/store.js';
 import { serveRecords } from './records/handlers.js';
-import { makeUsageHoursStore } from './records/hours-store.js';
-import { makeRefusedStore } from './records/refused-store.js';
-import { makeLimitsStore } from './subscriptions/limits-store.js';
-import { startKeepingSubscriptions } from './subscriptions/renewals.js';
+import { createUsageHoursStore } from './records/hours-store.js';
+import { createRefusedStore } from './records/refused-store.js';
+import { createLimitsStore } from './subscriptions/limits-store.js';
+import { startRenewals } from './subscriptions/renewals.js';
 import { createSubscriptionStore } from './subscriptions/store.js';
 import { createPipelinedPool } from './usage/pipeline-store.js';
-import { makeProgressStore } from './usage/progress-store.js';
-import { makeSettleMeter } from './usage/settle-meter.js';
-import { isInfrastructureFault, makeSettleStore } from './usage/settle-store.js';
-import { makeShardLocks } from './usage/shard-locks-store.js';
-import { makeAnnouncer, makeUsageStream, type UsageStream } from './usage/stream.js';
+import { createProgressStore } from './usage/progress-store.js';
+import { createSettleMeter } from './usage/settle-meter.js';
+import { isInfrastructureFault, createSettleStore } from './usage/settle-store.js';
+import { createShardLocks } from './usage/shard-locks-store.js';
+import { createSnapshotPublisher, createUsageStream, type UsageStream } from './usage/stream.js';
 import { startUsageWorker, type UsageWorker } from './usage/worker.js';
-import { makeWalletStore } from './wallets/store.js';
+import { createWalletStore } from './wallets/store.js';
 import { serveWebhooks } from './webhooks/handlers.js';
-import { makeWebhookStore } from './webhooks/store.js';
+import { createWebhookStore } from './webhooks/store.js';
 import { serveAccounts } from './accounts/handlers.js';
 import { serveAlerts } from './alerts/handlers.js';
 import { serveExports } from './exports/handlers.js';
@@ -58,7 +58,7 @@ import { createRecordStore } from './records/store.js';
 import { serveSubscriptions } from './subscriptions/handlers.js';
 import { createRenewalStore } from './subscriptions/renewals-store.js';
 import { serveWallets } from './wallets/handlers.js';
-import { makeDeliveryStore } from './webhooks/delivery-store.js';
+import { createDeliveryStore } from './webhooks/delivery-store.js';
 
 export interface BillingOptions {
   readonly natsUrl: string;
@@ -88,7 +88,7 @@ const CONNECTIONS_MAX = 20;
 const RETRY = { baseMs: 100, maxMs: 2_000, random: Math.random };
 const DRAIN_MS = 10_000;
 
-/** Opens database, bus, stream, workers and doors, in this order. */
+/** Opens database, bus, stream, workers and handlers, in this order. */
 export async function startBilling(options: BillingOptions): Promise<RunningService> {
   const { log, clock, ready, stopping } = options;
   const opened = { database: false, bus: false };
@@ -104,30 +104,30 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     log,
   });
   const locksPool = createPool(postgresUrl, { applicationName: 'billing shard locks', max: 2, log });
-  const incarnation = await untilReached(() => readIncarnation(pool), log, stopping);
+  const ledgerEpoch = await untilReached(() => readLedgerEpoch(pool), log, stopping);
   opened.database = true;
-  const settleStore = makeSettleStore(pool);
-  const months = makeMonths(settleStore);
+  const settleStore = createSettleStore(pool);
+  const months = createMonths(settleStore);
   await months.makeAhead(clock.nowMs());
 
   const bus = await connectBus({ url: options.natsUrl, service: 'billing', replica: options.replica, log });
-  const stream = makeUsageStream(bus, options.streamBytesMax, options.streamReplicas, incarnation);
+  const stream = createUsageStream(bus, options.streamBytesMax, options.streamReplicas, ledgerEpoch);
   await stream.ensure();
   opened.bus = true;
 
-  const outbox = startAdmissionOutbox(pool, bus, incarnation, log);
+  const outbox = startAdmissionOutbox(pool, bus, ledgerEpoch, log);
   const alerts = startAlertOutboxes({ ...options, pool, bus });
-  const worker = startWorker({ options, settlePool, locksPool, bus, stream, incarnation, months, nudge: alerts.nudge });
-  const maintenance = startKeeping({
-    store: makeProgressStore(pool),
-    refused: makeRefusedStore(pool),
+  const worker = startWorker({ options, settlePool, locksPool, bus, stream, ledgerEpoch, months, nudge: alerts.nudge });
+  const maintenance = startMaintenance({
+    store: createProgressStore(pool),
+    refused: createRefusedStore(pool),
     stream,
     months,
     clock,
     log,
   });
-  const watching = watchLedger({ reader: makeLedgerReader(pool), log });
-  const renewals = startKeepingSubscriptions({
+  const watching = watchLedger({ reader: createLedgerReader(pool), log });
+  const renewals = startRenewals({
     store: createRenewalStore(pool),
     nudge: () => outbox.nudge(),
     clock,
@@ -166,33 +166,33 @@ function serveFeatures({ options, pool, stream, months, inForce }: FeatureParts,
   const { clock, log, privateAllowed } = options;
   const now = (): number => clock.nowMs();
   const transactions = createTransactionStore(pool);
-  const loadStore = makeLoadStore(pool);
+  const loadStore = createLoadStore(pool);
   const load = {
-    store: { ...loadStore, settledPosition: joinCalls(loadStore.settledPosition) },
-    stream: { facts: joinCalls(() => stream.facts()) },
+    store: { ...loadStore, settledPosition: singleFlight(loadStore.settledPosition) },
+    stream: { facts: singleFlight(() => stream.facts()) },
     now,
   };
   serveAccounts(bus, { load, store: createAccountStore(pool), inForce, now });
-  serveLedger(bus, { transactions, changes: makeAuditStore(pool) });
+  serveLedger(bus, { transactions, changes: createChangesStore(pool) });
   serveRecords(bus, {
     records: createRecordStore(pool),
-    hours: makeUsageHoursStore(pool),
-    refused: makeRefusedStore(pool),
+    hours: createUsageHoursStore(pool),
+    refused: createRefusedStore(pool),
     now,
     log,
   });
-  serveWallets(bus, { store: makeWalletStore(pool), transactions, months, inForce, now });
-  servePlans(bus, { store: makePlanStore(pool), now });
+  serveWallets(bus, { store: createWalletStore(pool), transactions, months, inForce, now });
+  servePlans(bus, { store: createPlanStore(pool), now });
   serveSubscriptions(bus, {
     subscriptions: createSubscriptionStore(pool),
-    limits: makeLimitsStore(pool),
+    limits: createLimitsStore(pool),
     inForce,
     now,
   });
-  serveAlerts(bus, makeAlertStore(pool));
-  serveWebhooks(bus, { store: makeWebhookStore(pool), deliveries: makeDeliveryStore(pool), privateAllowed });
-  serveFinance(bus, { store: makeFinanceStore(pool), now });
-  serveExports(bus, makeExportStore(pool));
+  serveAlerts(bus, createAlertStore(pool));
+  serveWebhooks(bus, { store: createWebhookStore(pool), deliveries: createDeliveryStore(pool), privateAllowed });
+  serveFinance(bus, { store: createFinanceStore(pool), now });
+  serveExports(bus, createExportStore(pool));
 }
 
 /** At the start the database may come later than this process. */
@@ -222,25 +222,25 @@ interface WorkerParts {
   readonly locksPool: Pool;
   readonly bus: Bus;
   readonly stream: UsageStream;
-  readonly incarnation: string;
+  readonly ledgerEpoch: string;
   readonly months: Months;
   readonly nudge: () => void;
 }
 
 /** Settles what the stream brings, each shard by one replica. */
 function startWorker(parts: WorkerParts): UsageWorker {
-  const { options, settlePool, locksPool, bus, stream, incarnation, months, nudge } = parts;
+  const { options, settlePool, locksPool, bus, stream, ledgerEpoch, months, nudge } = parts;
   const { log, stopping } = options;
   const worker: UsageWorker = startUsageWorker({
-    store: makeSettleStore(settlePool, nudge),
+    store: createSettleStore(settlePool, nudge),
     months,
-    announcer: makeAnnouncer(bus, incarnation),
-    meter: makeSettleMeter(),
+    announcer: createSnapshotPublisher(bus, ledgerEpoch),
+    meter: createSettleMeter(),
     isInfrastructureFault,
     retryDelayMs: (attempt) => nextDelayMs(attempt, RETRY),
     log,
     stopping,
-    locks: makeShardLocks(locksPool, () => worker.lost()),
+    locks: createShardLocks(locksPool, () => worker.lost()),
     consume: (shard, handler) => stream.consume(shard, handler),
   });
   return worker;

@@ -1,11 +1,11 @@
 import { onPool, type Pool } from '@gateway/postgres';
-import { makeLedgerReader } from '../src/ledger/audit-store.js';
+import { createLedgerReader } from '../src/ledger/audit-store.js';
 import { auditLedger } from '../src/ledger/audit.js';
 
 /** What the audit says of a ledger: nothing when all is well. */
 export async function faultsOf(pool: Pool): Promise<string[]> {
   const faults: string[] = [];
-  await makeLedgerReader(pool).snapshot((ledger) =>
+  await createLedgerReader(pool).snapshot((ledger) =>
     auditLedger(ledger, {
       begin: () => undefined,
       difference: ({ check, subject, expected, found }) =>

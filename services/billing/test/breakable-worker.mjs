@@ -5,12 +5,12 @@ import { setTimeout as after } from 'node:timers/promises';
 import { connectBus } from '@gateway/bus';
 import { subjectOf, usageRecorded } from '@gateway/contracts/messages';
 import { createPool, isConnectionFault } from '@gateway/postgres';
-import { makeMonths } from '../dist/ledger/months.js';
-import { readIncarnation } from '../dist/ledger/store.js';
-import { makeSettleMeter } from '../dist/usage/settle-meter.js';
-import { isInfrastructureFault, makeSettleStore } from '../dist/usage/settle-store.js';
-import { makeShardLocks } from '../dist/usage/shard-locks-store.js';
-import { makeAnnouncer } from '../dist/usage/stream.js';
+import { createMonths } from '../dist/ledger/months.js';
+import { readLedgerEpoch } from '../dist/ledger/store.js';
+import { createSettleMeter } from '../dist/usage/settle-meter.js';
+import { isInfrastructureFault, createSettleStore } from '../dist/usage/settle-store.js';
+import { createShardLocks } from '../dist/usage/shard-locks-store.js';
+import { createSnapshotPublisher } from '../dist/usage/stream.js';
 import { startUsageWorker } from '../dist/usage/worker.js';
 
 /** `point` is "before <call>", "after <call>" or null; it kills when it is reached for the `nth` time. */
@@ -71,7 +71,7 @@ function breakablePool(pool) {
 async function reachedIncarnation() {
   for (;;) {
     try {
-      return await readIncarnation(pool);
+      return await readLedgerEpoch(pool);
     } catch (error) {
       if (!isConnectionFault(error)) throw error;
       await after(RETRY_MS);
@@ -83,19 +83,19 @@ const pool = breakablePool(createPool(postgresUrl, { applicationName: 'breakable
 const locksPool = createPool(postgresUrl, { applicationName: 'breakable locks', max: 1, log });
 const incarnation = await reachedIncarnation();
 const bus = await connectBus({ url: natsUrl, service: 'billing', replica: randomUUID(), log });
-const store = makeSettleStore(pool);
+const store = createSettleStore(pool);
 const settling = {
   settle: breakable('settle', (request) => store.settle(request)),
   ensureMonth: breakable('ensureMonth', (month) => store.ensureMonth(month)),
 };
-const announcer = makeAnnouncer(bus, incarnation);
-const locks = makeShardLocks(locksPool, () => worker.lost(), silentMs);
+const announcer = createSnapshotPublisher(bus, incarnation);
+const locks = createShardLocks(locksPool, () => worker.lost(), silentMs);
 const hold = breakable('hold', (shard) => locks.hold(shard));
 const worker = startUsageWorker({
   store: settling,
-  months: makeMonths(settling),
+  months: createMonths(settling),
   announcer: { standing: breakable('standing', (accounts) => announcer.standing(accounts)) },
-  meter: makeSettleMeter(),
+  meter: createSettleMeter(),
   isInfrastructureFault,
   retryDelayMs: () => 100,
   log,

@@ -7,12 +7,12 @@ import { usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
 import type { Pool } from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
 import { startTestBus, until, type TestBus, type TestDatabase } from '@gateway/testkit';
-import { makeMonths } from '../src/ledger/months.js';
-import { makeProgressStore } from '../src/usage/progress-store.js';
+import { createMonths } from '../src/ledger/months.js';
+import { createProgressStore } from '../src/usage/progress-store.js';
 import { readDelivery } from '../src/usage/read-delivery.js';
 import { settleBatch } from '../src/usage/settle-batch.js';
-import { makeSettleStore } from '../src/usage/settle-store.js';
-import { makeUsageStream } from '../src/usage/stream.js';
+import { createSettleStore } from '../src/usage/settle-store.js';
+import { createUsageStream } from '../src/usage/stream.js';
 import { balancesOf } from './audit.js';
 import { messageOf } from './events.js';
 import { type LedgerWorld, startLedgerWorld } from './ledger-world.js';
@@ -56,7 +56,7 @@ export class DisturbedWorld {
       bus.connect('edge-proxy'),
       bus.connect('billing'),
     ]);
-    await makeUsageStream(billing, STREAM_BYTES, 1, 'any').ensure();
+    await createUsageStream(billing, STREAM_BYTES, 1, 'any').ensure();
     return new DisturbedWorld(bus, ledgers, ledger, edge, billing);
   }
 
@@ -105,8 +105,8 @@ export class DisturbedWorld {
 
   /** Until every stored message is settled without a gap. */
   async settled(ledger = this.ledger, timeoutMs = SETTLE_MS): Promise<void> {
-    const progress = makeProgressStore(ledger.pool);
-    const stream = makeUsageStream(this.billing, STREAM_BYTES, 1, 'any');
+    const progress = createProgressStore(ledger.pool);
+    const stream = createUsageStream(this.billing, STREAM_BYTES, 1, 'any');
     await until(
       'everything stored is settled',
       async () => {
@@ -126,8 +126,8 @@ export class DisturbedWorld {
   /** What all that was stored gives in a ledger of its own, in the order of the stream and without any disturbance. */
   async undisturbed(): Promise<Record<string, string>> {
     const { pool } = await this.ledgers.ledger();
-    const store = makeSettleStore(pool);
-    const months = makeMonths(store);
+    const store = createSettleStore(pool);
+    const months = createMonths(store);
     for (let at = 0; at < this.#stored.length; at += UNDISTURBED_MESSAGES) {
       const read = this.#stored
         .slice(at, at + UNDISTURBED_MESSAGES)

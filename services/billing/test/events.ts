@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { HoldFields, PricedVersion, UsageEvent, WireTokenUsage } from '@gateway/contracts/messages';
 import { monthOf, weekStart } from '@gateway/metering';
-import { factOf } from '../src/usage/read-delivery.js';
-import type { UsageFact } from '../src/usage/rules.js';
+import { receivedEventOf } from '../src/usage/read-delivery.js';
+import type { ReceivedEvent } from '../src/usage/rules.js';
 
 export const START = Date.UTC(2026, 10, 20, 12);
 
@@ -115,8 +115,8 @@ export function expired(event: UsageEvent): UsageEvent {
   };
 }
 
-export function factsOf(...events: UsageEvent[]): UsageFact[] {
-  return events.map((event) => factOf(event, event, { shard: 0, sequence: 1 }));
+export function factsOf(...events: UsageEvent[]): ReceivedEvent[] {
+  return events.map((event) => receivedEventOf(event, event, { shard: 0, sequence: 1 }));
 }
 
 /** A message of the stream as the edge writes it. */

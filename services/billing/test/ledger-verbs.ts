@@ -3,18 +3,18 @@ import type { billingExportLedgerEntries, billingExportUsageRecords, UsageEvent 
 import type { WalletEntryCreate } from '@gateway/contracts/operator';
 import type { TestDatabase } from '@gateway/testkit';
 import { exportLedgerEntries, exportUsageRecords } from '../src/exports/handlers.js';
-import { makeExportStore } from '../src/exports/store.js';
-import { makeFinanceStore } from '../src/finance/store.js';
-import { makeMonths } from '../src/ledger/months.js';
+import { createExportStore } from '../src/exports/store.js';
+import { createFinanceStore } from '../src/finance/store.js';
+import { createMonths } from '../src/ledger/months.js';
 import { createTransactionStore } from '../src/ledger/transactions-store.js';
 import { putPlan } from '../src/plans/handlers.js';
-import { makePlanStore } from '../src/plans/store.js';
+import { createPlanStore } from '../src/plans/store.js';
 import { putSubscription } from '../src/subscriptions/handlers.js';
 import { createSubscriptionStore } from '../src/subscriptions/store.js';
 import { settleBatch } from '../src/usage/settle-batch.js';
-import { makeSettleStore } from '../src/usage/settle-store.js';
+import { createSettleStore } from '../src/usage/settle-store.js';
 import { addWalletEntry } from '../src/wallets/handlers.js';
-import { makeWalletStore } from '../src/wallets/store.js';
+import { createWalletStore } from '../src/wallets/store.js';
 import { accepted } from './accepted.js';
 import { factsOf } from './events.js';
 import { createRecordStore } from '../src/records/store.js';
@@ -24,12 +24,12 @@ type Wanted = Partial<Omit<ReceivedOf<typeof billingExportUsageRecords>, 'after'
 
 /** The verbs on a ledger without a bus: admission has every change at once. */
 export function ledgerVerbs(ledger: TestDatabase) {
-  const settleStore = makeSettleStore(ledger.pool);
-  const months = makeMonths(settleStore);
+  const settleStore = createSettleStore(ledger.pool);
+  const months = createMonths(settleStore);
   const transactions = createTransactionStore(ledger.pool);
   const records = createRecordStore(ledger.pool);
-  const finance = makeFinanceStore(ledger.pool);
-  const exports = makeExportStore(ledger.pool);
+  const finance = createFinanceStore(ledger.pool);
+  const exports = createExportStore(ledger.pool);
   const inForce = { awaitDelivered: () => Promise.resolve(true) };
   const wanted = (changes: Wanted) => ({ account: null, from: null, to: null, format: 'jsonl' as const, ...changes });
   const recordsPage = async (changes: Wanted, after: string | null): Promise<Page> =>
@@ -46,7 +46,7 @@ export function ledgerVerbs(ledger: TestDatabase) {
       settleBatch(settleStore, months, { facts: factsOf(...events), setAside: [], applied: [] }),
     fund: (account: string, spec: WalletEntryCreate, now: number, actor = 'operator:ada') =>
       addWalletEntry(
-        { inForce, store: makeWalletStore(ledger.pool), transactions, months, now: () => now },
+        { inForce, store: createWalletStore(ledger.pool), transactions, months, now: () => now },
         { account, spec, actor },
       ),
     async plan(id: string, now: number) {
@@ -62,7 +62,7 @@ export function ledgerVerbs(ledger: TestDatabase) {
         defaultKeySpendCapUsd: null,
       };
       accepted(
-        await putPlan({ store: makePlanStore(ledger.pool), now: () => now }, { id, spec, actor: 'operator:ada' }),
+        await putPlan({ store: createPlanStore(ledger.pool), now: () => now }, { id, spec, actor: 'operator:ada' }),
       );
     },
     async subscribe(account: string, planId: string, start: number, end: number, now: number): Promise<string> {

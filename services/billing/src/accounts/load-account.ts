@@ -4,12 +4,12 @@ import { isSettled } from '../usage/progress-rules.js';
 import type { Stream } from '../usage/stream.js';
 import type { LoadStore } from './load-store.js';
 
-/** How long a load after a loss of the gate waits for the stream to be settled. */
+/** How long a load after a loss of the limit store waits for the stream to be settled. */
 export const CATCH_UP_MS = 1_000;
-const LOOK_MS = 10;
+const POLL_MS = 10;
 
 export interface LoadDeps {
-  /** Many accounts are loaded at once after a loss of the gate: calls that are the same for all should be joined. */
+  /** Many accounts are loaded at once after a loss of the limit store: calls that are the same for all should be single flights. */
   readonly store: LoadStore;
   readonly stream: Pick<Stream, 'facts'>;
   /** Epoch milliseconds. */
@@ -59,6 +59,6 @@ async function waitForStream({ store, stream }: LoadDeps, askedAt: number): Prom
   for (;;) {
     if (isSettled(await store.settledPosition(), facts)) return askedAt;
     if (performance.now() > untilMs) return null;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }

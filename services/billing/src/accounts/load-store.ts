@@ -8,12 +8,12 @@ import {
   weekStart,
 } from '@gateway/metering';
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
-import { type BalanceRow, toStandingRow } from '../ledger/rules.js';
+import { type Balance, toBalanceMessage } from '../ledger/rules.js';
 import { spanOf } from '../ledger/sql.js';
-import { toldPeriods, type ToldPeriods } from '../subscriptions/period-rules.js';
+import { publishedPeriods, type PublishedPeriods } from '../subscriptions/period-rules.js';
 import { readPeriods } from '../subscriptions/periods-store.js';
-import type { LimitOverrides, ToldSubscriptions } from '../subscriptions/terms-rules.js';
-import { readLimits, readTold } from '../subscriptions/terms-store.js';
+import type { LimitOverrides, PublishedSubscriptions } from '../subscriptions/terms-rules.js';
+import { readLimits, readPublished } from '../subscriptions/terms-store.js';
 import type { SettledPosition } from '../usage/progress-rules.js';
 import { settledPosition } from '../usage/progress-store.js';
 
@@ -22,7 +22,7 @@ export interface AccountSnapshot {
   readonly incarnation: string;
   readonly version: number;
   readonly termsVersion: number;
-  readonly told: ToldSubscriptions;
+  readonly told: PublishedSubscriptions;
   readonly limits: LimitOverrides;
   readonly rows: readonly VersionedBalance[];
   readonly closed: readonly string[];
@@ -44,7 +44,7 @@ export interface LoadStore {
 /** Rows of windows and allotments that one load carries; the newest names win. */
 const RUNNING_ROWS_MAX = 600;
 
-export function makeLoadStore(pool: Pool): LoadStore {
+export function createLoadStore(pool: Pool): LoadStore {
   const queries = onPool(pool);
   return {
     settledPosition: () => settledPosition(queries),
@@ -61,12 +61,12 @@ async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): 
     { name: 'load_state' },
   );
   if (state === null) throw new Error('the ledger has no incarnation');
-  const periods = toldPeriods(await readPeriods(tx, account, now), now);
+  const periods = publishedPeriods(await readPeriods(tx, account, now), now);
   return {
     incarnation: state.incarnation,
     version: Number(state.version ?? 0n),
     termsVersion: Number(state.terms_version ?? 0n),
-    told: await readTold(tx, periods),
+    told: await readPublished(tx, periods),
     limits: await readLimits(tx, account),
     rows: await rowsOf(tx, account, names, periods, now),
     closed: await closedIds(tx, ids),
@@ -78,12 +78,12 @@ async function rowsOf(
   tx: Tx,
   account: string,
   names: readonly string[],
-  { current, next }: ToldPeriods,
+  { current, next }: PublishedPeriods,
   now: number,
 ): Promise<VersionedBalance[]> {
   const wanted = [...new Set([WALLET_ROW, ...names])];
   const periods = [current, next].flatMap((period) => (period === null ? [] : [period.id]));
-  const found = await tx.query<BalanceRow>(
+  const found = await tx.query<Balance>(
     `SELECT account, name, value, version FROM standing_rows WHERE account = $1 AND name = ANY ($2::text[])
      UNION
      (SELECT account, name, value, version FROM standing_rows
@@ -107,7 +107,7 @@ async function rowsOf(
   );
   const written = new Set(found.map(({ name }) => name));
   const never = wanted.filter((name) => !written.has(name));
-  return [...found.map(toStandingRow), ...never.map(neverWritten)];
+  return [...found.map(toBalanceMessage), ...never.map(neverWritten)];
 }
 
 /** A wallet without an entry is no wallet of zero (specification, Usage). */

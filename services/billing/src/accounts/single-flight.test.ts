@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { joinCalls } from './single-flight.js';
+import { singleFlight } from './single-flight.js';
 
 interface Run {
   readonly number: number;
@@ -9,7 +9,7 @@ interface Run {
 
 function workThatWaits(): { runs: Run[]; call: () => Promise<number> } {
   const runs: Run[] = [];
-  const call = joinCalls(
+  const call = singleFlight(
     () =>
       new Promise<number>((resolve, reject) => {
         const number = runs.length + 1;

@@ -2,7 +2,7 @@
  * Lets callers who ask at about the same time share one run of `work`. A caller gets the result of a run that began after it
  * asked, so the answer is never older than the question.
  */
-export function joinCalls<T>(work: () => Promise<T>): () => Promise<T> {
+export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null;
   let next: Promise<T> | null = null;
 

@@ -5,7 +5,7 @@ import { until } from '@gateway/testkit';
 import { DisturbedWorld, ended } from '../../test/disturbed-world.js';
 import { holdFor, settled } from '../../test/events.js';
 import { highestOfBatches } from '../../test/highest-of-batches.js';
-import { makeAlertStore } from './store.js';
+import { createAlertStore } from './store.js';
 
 /** Around everything that a batch does once an alert is decided. */
 const POINTS = [
@@ -30,7 +30,7 @@ afterAll(() => world.stop(), 60_000);
 
 test('workers that are killed around an alert, two at a time: one alert each, told once, in order', async () => {
   const accounts = POINTS.map((_, index) => `killed-${index}`);
-  const store = makeAlertStore(world.ledger.pool);
+  const store = createAlertStore(world.ledger.pool);
   for (const account of accounts)
     await store.applyCaps(account, [{ kind: 'key', id: `key-${account}`, capNanoUsd: 100n, version: 1 }]);
   for (const [index, point] of POINTS.entries()) {

@@ -1,8 +1,8 @@
 import type { AlertSubject } from '@gateway/contracts/operator';
 import { monthEnd, monthStart, parseRowName, SESSION_5H_MS, WEEK_MS, type WindowUnit } from '@gateway/metering';
 
-/** A standing row that can have a limit: which one, and of what period. */
-export interface LimitedRow {
+/** A balance that can have a limit: which one, and of what period. */
+export interface LimitedBalance {
   readonly subject: AlertSubject;
   /** Its subscription period, which says when it begins and ends and which plan limits it; null: a cap, or none is known. */
   readonly subscriptionPeriod: string | null;
@@ -14,7 +14,7 @@ export interface LimitedRow {
  * Takes a row's name apart; null for a row that has no alerts. A session and a week belong to no subscription period by
  * their names: the plan of the period under which they are charged limits them.
  */
-export function limitedRow(name: string, chargedUnder: string | null): LimitedRow | null {
+export function limitedBalance(name: string, chargedUnder: string | null): LimitedBalance | null {
   const row = parseRowName(name);
   switch (row?.kind) {
     case 'key_month':
@@ -51,6 +51,6 @@ export function subjectOf(text: string): AlertSubject {
   return { kind: 'window', type, unit };
 }
 
-function cap(subject: AlertSubject, month: string): LimitedRow {
+function cap(subject: AlertSubject, month: string): LimitedBalance {
   return { subject, subscriptionPeriod: null, bounds: [monthStart(month), monthEnd(month)] };
 }

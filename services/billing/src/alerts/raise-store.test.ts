@@ -7,36 +7,36 @@ import type { TestDatabase } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
 import { expired, factsOf, holdFor, planHoldFor, seededRandom, settled, START, voided } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
-import { makeMonths } from '../ledger/months.js';
+import { createMonths } from '../ledger/months.js';
 import type { PlanSpec } from '../plans/rules.js';
 import { planToStored } from '../plans/store.js';
 import { settleBatch } from '../usage/settle-batch.js';
-import { makeSettleStore } from '../usage/settle-store.js';
-import { makeDeliveryStore } from '../webhooks/delivery-store.js';
-import { makeWebhookStore } from '../webhooks/store.js';
-import { makeAlertWatch } from './raise-store.js';
-import { makeAlertStore } from './store.js';
+import { createSettleStore } from '../usage/settle-store.js';
+import { createDeliveryStore } from '../webhooks/delivery-store.js';
+import { createWebhookStore } from '../webhooks/store.js';
+import { createAlertRaiser } from './raise-store.js';
+import { createAlertStore } from './store.js';
 
 const SEED = testSeed();
 
 let world: LedgerWorld;
 let ledger: TestDatabase;
-let store: ReturnType<typeof makeSettleStore>;
+let store: ReturnType<typeof createSettleStore>;
 
 beforeAll(async () => {
   world = await startLedgerWorld();
 }, 60_000);
 beforeEach(async () => {
   ledger = await world.emptied();
-  store = makeSettleStore(ledger.pool);
+  store = createSettleStore(ledger.pool);
 });
 afterAll(() => world.stop());
 
 const settle = (events: readonly UsageEvent[], by = store) =>
-  settleBatch(by, makeMonths(by), { facts: factsOf(...events), setAside: [], applied: [] });
+  settleBatch(by, createMonths(by), { facts: factsOf(...events), setAside: [], applied: [] });
 
 const cap = (account: string, capNanoUsd: bigint | null, kind: 'key' | 'member' = 'key', version = 1) =>
-  makeAlertStore(ledger.pool).applyCaps(account, [{ kind, id: `${kind}-${account}`, capNanoUsd, version }]);
+  createAlertStore(ledger.pool).applyCaps(account, [{ kind, id: `${kind}-${account}`, capNanoUsd, version }]);
 
 const WINDOWS: PlanSpec['windows'] = [
   { type: 'session_5h', unit: 'usd', limit: 100n, label: 'Session' },
@@ -127,7 +127,7 @@ test('windows of the plan in USD and in calls; a call without the plan touches n
     `w:monthly:usd sub-1 50`,
     ...[50, 75, 90, 100].map((threshold) => `w:weekly:usd ${week} ${threshold}`),
   ]);
-  const alerts = await makeAlertStore(ledger.pool).alerts({ account: 'a', before: null, limit: 100 });
+  const alerts = await createAlertStore(ledger.pool).alerts({ account: 'a', before: null, limit: 100 });
   expect(alerts.find(({ alert }) => alert.limit === 10_000n)?.alert).toMatchObject({
     subject: { kind: 'window', type: 'monthly', unit: 'usd' },
     used: 5_000n,
@@ -146,7 +146,7 @@ test('a row that is corrected down and charged up again raises nothing twice', a
   expect(before).toEqual([km(50), `w:weekly:usd ${weekStart(START)} 50`]);
   // Nothing that the stream carries takes a charge back, so the row itself is turned back.
   await onPool(ledger.pool).execute("UPDATE standing_rows SET value = 10 WHERE name LIKE 'km:%' OR name LIKE 'w:%'");
-  for (const by of [store, makeSettleStore(ledger.pool)]) await settle([settled(planHoldFor('a', 1_000, 0), 25)], by);
+  for (const by of [store, createSettleStore(ledger.pool)]) await settle([settled(planHoldFor('a', 1_000, 0), 25)], by);
   expect(await raised()).toEqual(before);
   await settle([voided(settled(holdFor('a'), 1_000))]);
   expect(await raised()).toEqual(before);
@@ -185,7 +185,7 @@ test('another month is another period', async () => {
 });
 
 test('an enabled webhook gets the event, a disabled one does not', async () => {
-  const webhooks = makeWebhookStore(ledger.pool);
+  const webhooks = createWebhookStore(ledger.pool);
   await Promise.all([cap('a', 100n), cap('b', 100n)]);
   for (const [account, enabled] of [
     ['a', true],
@@ -199,12 +199,12 @@ test('an enabled webhook gets the event, a disabled one does not', async () => {
     type: 'alert.raised',
     data: { accountId: 'a', thresholdPercent: 50, limit: '0.0000001', used: '0.000000076' },
   });
-  expect(await makeDeliveryStore(ledger.pool).deliveries({ account: 'a', before: null, limit: 9 })).toHaveLength(2);
+  expect(await createDeliveryStore(ledger.pool).deliveries({ account: 'a', before: null, limit: 9 })).toHaveLength(2);
 });
 
 test('a charge that reaches nothing asks the database for nothing once its limits are known', async () => {
   await cap('a', 1_000n);
-  const watch = makeAlertWatch();
+  const watch = createAlertRaiser();
   const batch = (value: bigint) => ({
     decision: { records: [], changedRows: [{ account: 'a', name: 'km:key-a:2026-11', value, version: 1n }] },
     before: [],
@@ -249,7 +249,7 @@ test(`several processes charge the same accounts at once: one alert each, and ea
   const events = accounts.flatMap((account) =>
     Array.from({ length: 60 }, () => settled(holdFor(account), 20, { id: makeUuidV7(START) })),
   );
-  const stores = [1, 2, 3].map(() => makeSettleStore(ledger.pool));
+  const stores = [1, 2, 3].map(() => createSettleStore(ledger.pool));
   await Promise.all(
     stores.map(async (by) => {
       // Each process gets every event, in an order of its own.

@@ -1,7 +1,7 @@
 import { counter } from '@gateway/service-kit';
 import type { Tx } from '@gateway/postgres';
-import type { BalanceRow } from '../ledger/rules.js';
-import { limitedRow, type LimitedRow, splitRowName } from './limit-rules.js';
+import type { Balance } from '../ledger/rules.js';
+import { limitedBalance, type LimitedBalance, splitRowName } from './limit-rules.js';
 import { enqueueAlerts } from './outbox-store.js';
 import { alertsCrossed, nextReach } from './rules.js';
 import {
@@ -24,24 +24,16 @@ interface ChargedRecord {
 export interface ChargedBatch {
   readonly decision: {
     readonly records: readonly { readonly record: ChargedRecord }[];
-    readonly changedRows: readonly BalanceRow[];
+    readonly changedRows: readonly Balance[];
   };
   /** The rows as they were read; a row that was never written is 0. */
-  readonly before: readonly BalanceRow[];
+  readonly before: readonly Balance[];
   /** Names the state of each account's limits: another text, other limits. */
   readonly limits: ReadonlyMap<string, string>;
 }
 
 /** What was reached in a transaction that is not committed yet. */
 export type Reached = readonly { readonly watched: Watched; readonly used: bigint }[];
-
-/** Raises the alerts of charges. */
-export interface AlertWatch {
-  /** In the transaction of the charge: alerts that are new are written and begin their ways. */
-  raise(tx: Tx, batch: ChargedBatch): Promise<Reached>;
-  /** That transaction is committed. */
-  committed(reached: Reached): void;
-}
 
 /** A row with a limit. */
 interface Watched {
@@ -65,13 +57,15 @@ const ROWS_MAX = 500;
 /** The last time that a Date holds, epoch milliseconds. */
 const TIME_MAX = 8.64e15;
 
+export type AlertRaiser = ReturnType<typeof createAlertRaiser>;
+
 /**
  * A charge that reaches nothing must cost next to nothing. So each process remembers of the rows that it charges at what
  * use the next threshold is reached, and asks the database only for limits that it does not know. The memory cannot
  * be wrong: it belongs to a state of the account's limits, which is read under the account's lock; and alerts are never
  * taken back. What it has forgotten costs a statement that finds the alerts there.
  */
-export function makeAlertWatch(): AlertWatch {
+export function createAlertRaiser() {
   const accounts = new Map<string, WatchedAccount>();
   const raisedTotal = counter('gateway_billing_alerts_total', 'Alerts that were raised');
 
@@ -91,7 +85,8 @@ export function makeAlertWatch(): AlertWatch {
   };
 
   return {
-    async raise(tx, { decision, before, limits }) {
+    /** In the transaction of the charge: alerts that are new are written and begin their ways. */
+    async raise(tx: Tx, { decision, before, limits }: ChargedBatch): Promise<Reached> {
       const periods = chargedPeriods(decision.records);
       const reaching: Reaching[] = [];
       const unknown: UnknownRow[] = [];
@@ -114,19 +109,20 @@ export function makeAlertWatch(): AlertWatch {
       return grown.map(({ row, watched }) => ({ watched, used: row.value }));
     },
 
-    committed(reached) {
+    /** That transaction is committed. */
+    committed(reached: Reached): void {
       for (const { watched, used } of reached) watched.nextAt = nextReach(watched.limit, used);
     },
   };
 }
 
 interface Reaching {
-  readonly row: BalanceRow;
+  readonly row: Balance;
   readonly watched: Watched;
 }
 
 interface UnknownRow {
-  readonly row: BalanceRow;
+  readonly row: Balance;
   readonly account: WatchedAccount;
 }
 
@@ -139,14 +135,14 @@ function chargedPeriods(records: ChargedBatch['decision']['records']): Map<strin
   return periods;
 }
 
-function isReached({ nextAt }: Watched, { value }: BalanceRow): boolean {
+function isReached({ nextAt }: Watched, { value }: Balance): boolean {
   return nextAt !== null && value >= nextAt;
 }
 
 /** Asks for the limits of rows and remembers them. @returns those of them that reach a threshold */
 async function learn(tx: Tx, unknown: readonly UnknownRow[]): Promise<Reaching[]> {
   const limited = unknown.flatMap(({ row, account }) => {
-    const parts = limitedRow(row.name, account.period);
+    const parts = limitedBalance(row.name, account.period);
     if (parts === null) account.rows.set(row.name, null);
     return parts === null ? [] : [{ row, account, parts }];
   });
@@ -169,8 +165,8 @@ async function learn(tx: Tx, unknown: readonly UnknownRow[]): Promise<Reaching[]
 }
 
 function watchedOf(
-  { account }: BalanceRow,
-  parts: LimitedRow,
+  { account }: Balance,
+  parts: LimitedBalance,
   periods: ReadonlyMap<string, PeriodWindows>,
   caps: ReadonlyMap<string, bigint>,
 ): Watched | null {
@@ -186,7 +182,7 @@ function watchedOf(
   return { limit, bounds, nextAt: nextReach(limit, null) };
 }
 
-function capNameOf(account: string, { subject }: LimitedRow): CapName | null {
+function capNameOf(account: string, { subject }: LimitedBalance): CapName | null {
   if (subject.kind === 'key_cap') return { account, kind: 'key', id: subject.keyId };
   if (subject.kind === 'member_cap') return { account, kind: 'member', id: subject.memberId };
   return null;
@@ -199,7 +195,7 @@ function textOf({ account, kind, id }: CapName): string {
 /** Nothing for a row that did not grow. */
 function crossingsOf(
   { row, watched }: Reaching,
-  before: readonly BalanceRow[],
+  before: readonly Balance[],
 ): (Reaching & { readonly wanted: WantedAlert[] })[] {
   const { account, name, value } = row;
   const earlier = before.find((one) => one.account === account && one.name === name)?.value ?? 0n;

@@ -49,7 +49,7 @@ function timeText(epochMs: number): string {
 export const THRESHOLDS = [50, 75, 90, 100] as const satisfies readonly AlertThreshold[];
 
 /**
- * The thresholds of a limit that are reached when a standing row goes from `before` to `after`, both in the limit's unit.
+ * The thresholds of a limit that are reached when a balance goes from `before` to `after`, both in the limit's unit.
  * Those that `before` had reached are among them: the limit may have been lowered since, and then the next charge raises
  * them. Which of them are new is decided by the table of alerts, whose key is subject, period and threshold. A
  * row that does not grow (a correction) reaches nothing.

@@ -17,18 +17,20 @@ export interface SpendCap {
   readonly version: number;
 }
 
-export interface AlertStore {
-  /** One database transaction: lock the account, write caps that are newer, commit. */
-  applyCaps(account: string, caps: readonly SpendCap[]): Promise<void>;
-  /** Newest first. */
-  alerts(query: NumberedQuery): Promise<{ readonly number: bigint; readonly alert: Alert }[]>;
-}
+export type AlertStore = ReturnType<typeof createAlertStore>;
 
-export function makeAlertStore(pool: Pool): AlertStore {
+export function createAlertStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    applyCaps: (account, caps) => inTransaction(pool, (tx) => applyCaps(tx, account, caps)),
-    async alerts({ account, before, limit }) {
+    /** One database transaction: lock the account, write caps that are newer, commit. */
+    applyCaps: (account: string, caps: readonly SpendCap[]): Promise<void> =>
+      inTransaction(pool, (tx) => applyCaps(tx, account, caps)),
+    /** Newest first. */
+    async alerts({
+      account,
+      before,
+      limit,
+    }: NumberedQuery): Promise<{ readonly number: bigint; readonly alert: Alert }[]> {
       const rows = await queries.query<AlertRow>(
         `SELECT ${ALERT_COLUMNS} FROM alerts
           WHERE account = $1 AND ($2::bigint IS NULL OR number < $2) ORDER BY number DESC LIMIT $3`,

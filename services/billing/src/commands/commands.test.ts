@@ -8,10 +8,10 @@ import { inTransaction } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
 import { holdFor, messageOf, settled } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
-import { makeMonths } from '../ledger/months.js';
+import { createMonths } from '../ledger/months.js';
 import { readDelivery } from '../usage/read-delivery.js';
 import { settleBatch } from '../usage/settle-batch.js';
-import { makeSettleStore } from '../usage/settle-store.js';
+import { createSettleStore } from '../usage/settle-store.js';
 
 const DIST = new URL('../../dist/', import.meta.url);
 const directory = mkdtempSync(join(tmpdir(), 'gateway-commands-'));
@@ -23,12 +23,12 @@ let ledger: TestDatabase;
 beforeAll(async () => {
   world = await startLedgerWorld();
   ledger = await world.ledger();
-  const store = makeSettleStore(ledger.pool);
+  const store = createSettleStore(ledger.pool);
   const read = readDelivery(messageOf([event, { ...settled(holdFor('b'), 5), amountNanoUsd: 6 }]), {
     shard: 0,
     sequence: 1,
   });
-  await settleBatch(store, makeMonths(store), { ...read, applied: [] });
+  await settleBatch(store, createMonths(store), { ...read, applied: [] });
 }, 60_000);
 afterAll(async () => {
   await world.stop();

@@ -1,8 +1,8 @@
 // `npm run set-aside -- list [--all] | show HASH | replay HASH --actor NAME`: events that could not become records. `replay`
 // tries one again after what refused it was put right; admission hears of it through the outbox of a running billing.
 import { parseArgs } from 'node:util';
-import type { SetAsideRow } from '../usage/dead-letter-store.js';
-import { replaySetAside } from '../usage/replay-dead-letter.js';
+import type { StoredDeadLetter } from '../usage/dead-letter-store.js';
+import { replayDeadLetter } from '../usage/replay-dead-letter.js';
 import { runCommand } from './run-command.js';
 
 const EXIT_STILL_SET_ASIDE = 1;
@@ -31,7 +31,7 @@ if (verb === 'list') {
 } else if (verb === 'replay' && HASH.test(hash) && values.actor !== undefined) {
   const { actor } = values;
   await runCommand(async ({ setAside }) => {
-    const result = await replaySetAside(setAside, hash, actor);
+    const result = await replayDeadLetter(setAside, hash, actor);
     if (result === null) return unknown();
     console.log(result.outcomes.join(', '));
     return result.resolved ? 0 : EXIT_STILL_SET_ASIDE;
@@ -46,7 +46,7 @@ function unknown(): number {
   return EXIT_UNKNOWN;
 }
 
-function lineOf(row: SetAsideRow): string {
+function lineOf(row: StoredDeadLetter): string {
   const replayed = row.replays === 0 ? '' : `; replayed ${row.replays} times: ${row.lastOutcomes?.join(', ')}`;
   const facts = [row.contentHash, row.setAsideAt.toISOString(), row.requestId ?? '-', row.account ?? '-', row.reason];
   return `${facts.join('  ')}  ${row.detail}${replayed}`;

@@ -6,8 +6,8 @@ import { testSeed } from '@gateway/testkit/seed';
 import { faultsOf } from '../../test/audit.js';
 import { booksOf, DisturbedWorld, ended } from '../../test/disturbed-world.js';
 import { Traffic } from '../../test/kill-rounds.js';
-import { readIncarnation } from '../ledger/store.js';
-import { makeProgressStore, makeRestoreStore } from '../usage/progress-store.js';
+import { readLedgerEpoch } from '../ledger/store.js';
+import { createProgressStore, createRestoreStore } from '../usage/progress-store.js';
 import { restoreLedger } from './restore-ledger.js';
 
 const SEED = testSeed();
@@ -42,10 +42,10 @@ test(`a ledger from a backup settles everything since, and admission is told to 
   await ended(workers[0] as (typeof workers)[number]);
   expect(await booksOf(copy.pool)).not.toEqual(await booksOf(world.ledger.pool));
 
-  const before = await readIncarnation(copy.pool);
+  const before = await readLedgerEpoch(copy.pool);
   const stream = await world.billing.streamState(usageRecorded.stream);
-  const outcome = await restoreLedger(makeRestoreStore(copy.pool), stream, false);
-  const incarnation = await readIncarnation(copy.pool);
+  const outcome = await restoreLedger(createRestoreStore(copy.pool), stream, false);
+  const incarnation = await readLedgerEpoch(copy.pool);
   expect(outcome).toMatchObject({ kind: 'restored', incarnation, lost: 0 });
   expect(incarnation).not.toBe(before);
   const told = await onPool(copy.pool).query<{ account: string; rows: unknown[] }>(
@@ -71,11 +71,11 @@ test('the whole stream into an empty ledger gives the same balances', async () =
 
 test('what has left the stream since the backup is told, and a loss has to be accepted', async () => {
   const copy = await world.ledgers.ledger();
-  const store = makeRestoreStore(copy.pool);
-  const before = await readIncarnation(copy.pool);
+  const store = createRestoreStore(copy.pool);
+  const before = await readLedgerEpoch(copy.pool);
   const trimmed = { firstSequence: 8, lastSequence: 20 };
   expect(await restoreLedger(store, trimmed, false)).toEqual({ kind: 'gap', lost: 7, floor: 0, first: 8 });
-  expect(await readIncarnation(copy.pool)).toBe(before);
+  expect(await readLedgerEpoch(copy.pool)).toBe(before);
   expect(await restoreLedger(store, trimmed, true)).toMatchObject({ kind: 'restored', lost: 7, toSettle: 13 });
-  expect(await makeProgressStore(copy.pool).settledPosition()).toEqual({ sequence: 0, storedAtMs: 0 });
+  expect(await createProgressStore(copy.pool).settledPosition()).toEqual({ sequence: 0, storedAtMs: 0 });
 });

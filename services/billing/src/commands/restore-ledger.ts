@@ -35,6 +35,6 @@ export async function restoreLedger(
   const { firstSequence: first, lastSequence: last } = stream;
   const lost = Math.max(0, first - 1 - floor);
   if (lost > 0 && !acceptLoss) return { kind: 'gap', lost, floor, first };
-  const begun = await store.beginIncarnation();
+  const begun = await store.beginLedgerEpoch();
   return { kind: 'restored', ...begun, toSettle: Math.max(0, last - Math.max(floor, first - 1)), lost };
 }

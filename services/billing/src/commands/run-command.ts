@@ -1,8 +1,8 @@
 import { createPool } from '@gateway/postgres';
 import { COMMON_FIELDS, ConfigurationError, type Logger, readConfig } from '@gateway/service-kit';
-import { type LedgerReader, makeLedgerReader } from '../ledger/audit-store.js';
-import { makeSetAsideStore, type SetAsideStore } from '../usage/dead-letter-store.js';
-import { makeRestoreStore, type RestoreStore } from '../usage/progress-store.js';
+import { type LedgerReader, createLedgerReader } from '../ledger/audit-store.js';
+import { createDeadLetterStore, type DeadLetterStore } from '../usage/dead-letter-store.js';
+import { createRestoreStore, type RestoreStore } from '../usage/progress-store.js';
 
 /** Statements of commands walk through the whole ledger. */
 const COMMAND_STATEMENT_MS = 6 * 3_600_000;
@@ -10,7 +10,7 @@ const COMMAND_STATEMENT_MS = 6 * 3_600_000;
 /** The ledger as commands use it, beside or instead of the service. */
 export interface LedgerCommands {
   readonly reader: LedgerReader;
-  readonly setAside: SetAsideStore;
+  readonly setAside: DeadLetterStore;
   readonly restore: RestoreStore;
   close(): Promise<void>;
 }
@@ -24,9 +24,9 @@ export function openLedger(postgresUrl: string, log: Pick<Logger, 'info' | 'warn
     log,
   });
   return {
-    reader: makeLedgerReader(pool),
-    setAside: makeSetAsideStore(pool),
-    restore: makeRestoreStore(pool),
+    reader: createLedgerReader(pool),
+    setAside: createDeadLetterStore(pool),
+    restore: createRestoreStore(pool),
     close: () => pool.end(),
   };
 }

@@ -31,19 +31,13 @@ export interface ExportedEntry extends LedgerEntry {
   readonly actor: string | null;
 }
 
-/** In the order of ids, after the one named; a page is of one instant. */
-export interface ExportStore {
-  records(query: ExportQuery & { readonly after: string | null }): Promise<ExportedRecord[]>;
-  entries(
-    query: ExportQuery & { readonly after: { readonly transaction: string; readonly ordinal: number } | null },
-  ): Promise<ExportedEntry[]>;
-}
+export type ExportStore = ReturnType<typeof createExportStore>;
 
 /** Each page is one statement, so it sees one instant. */
-export function makeExportStore(pool: Pool): ExportStore {
+export function createExportStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    async records({ after, ...query }) {
+    async records({ after, ...query }: ExportQuery & { readonly after: string | null }): Promise<ExportedRecord[]> {
       const rows = await queries.query<RecordRow & { recorded_at: Date }>(
         `SELECT ${RECORD_SELECTION}, recorded_at FROM usage_records
           WHERE ${WITHIN} AND id > $5 ${ofAccount(query, 'account')} ORDER BY id LIMIT $1`,
@@ -51,7 +45,12 @@ export function makeExportStore(pool: Pool): ExportStore {
       );
       return rows.map((row) => ({ record: recordFromRow(row), recordedAt: row.recorded_at }));
     },
-    async entries({ after, ...query }) {
+    async entries({
+      after,
+      ...query
+    }: ExportQuery & { readonly after: { readonly transaction: string; readonly ordinal: number } | null }): Promise<
+      ExportedEntry[]
+    > {
       // So many heads have at least as many entries; what is too much of them is cut off by the outer limit. OFFSET 0 keeps
       // the entries of each head a look into its primary key: a join would read the whole ledger for every page.
       const rows = await queries.query<EntryRow>(

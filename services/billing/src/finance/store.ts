@@ -4,25 +4,19 @@ import { readBalance } from '../ledger/store.js';
 import { type Movement, readMovements, sumLaterMovements, sumMovements } from './movements-store.js';
 import { readLines, readSpends, type SpendLine, type Spends, type StatementLinesQuery } from './spends-store.js';
 
-export interface StatementFacts extends Spends {
+export interface StatementSums extends Spends {
   readonly openingNanoUsd: bigint;
   readonly closingNanoUsd: bigint;
   readonly movements: readonly Movement[];
 }
 
-export interface FinanceStore {
-  /** Sums by class of ledger account of what was posted before `asOf` (epoch milliseconds; null: all), in one snapshot. */
-  balances(asOf: number | null): Promise<{ readonly name: string; readonly amountNanoUsd: bigint }[]>;
-  /** In one snapshot, each list with at most `linesMax` lines; null when the ledger does not keep the month any more. */
-  statement(account: string, from: number, to: number, linesMax: number): Promise<StatementFacts | null>;
-  /** By id. */
-  statementLines(query: StatementLinesQuery): Promise<SpendLine[]>;
-}
+export type FinanceStore = ReturnType<typeof createFinanceStore>;
 
-export function makeFinanceStore(pool: Pool): FinanceStore {
+export function createFinanceStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    async balances(asOf) {
+    /** Sums by class of ledger account of what was posted before `asOf` (epoch milliseconds; null: all), in one snapshot. */
+    async balances(asOf: number | null): Promise<{ readonly name: string; readonly amountNanoUsd: bigint }[]> {
       const rows = await queries.query<{ name: string; amount: string }>(
         `SELECT ${CLASS} AS name, sum(entry.amount_nano_usd)::text AS amount
            FROM ledger_entries entry ${asOf === null ? '' : POSTED_BEFORE} GROUP BY 1 ORDER BY 1`,
@@ -30,12 +24,14 @@ export function makeFinanceStore(pool: Pool): FinanceStore {
       );
       return rows.map(({ name, amount }) => ({ name, amountNanoUsd: BigInt(amount) }));
     },
-    statement: (account, from, to, linesMax) =>
+    /** In one snapshot, each list with at most `linesMax` lines; null when the ledger does not keep the month any more. */
+    statement: (account: string, from: number, to: number, linesMax: number): Promise<StatementSums | null> =>
       inTransaction(pool, (tx) => statement(tx, account, from, to, linesMax), {
         isolation: 'repeatable read',
         readOnly: true,
       }),
-    statementLines: (query) => readLines(queries, query),
+    /** By id. */
+    statementLines: (query: StatementLinesQuery): Promise<SpendLine[]> => readLines(queries, query),
   };
 }
 
@@ -50,7 +46,7 @@ async function statement(
   from: number,
   to: number,
   linesMax: number,
-): Promise<StatementFacts | null> {
+): Promise<StatementSums | null> {
   const kept = await tx.one<{ kept: boolean }>(`SELECT first_month <= ${timeOf('$1')} AS kept FROM ledger_state`, [
     from,
   ]);

@@ -19,8 +19,8 @@ const CHARGES = `
   UNION ALL SELECT record.id, 'cost', -attempt."costNanoUsd" FROM ${ATTEMPTS}
   UNION ALL SELECT record.id, 'provider-cost:' || attempt.provider, attempt."costNanoUsd" FROM ${ATTEMPTS}`;
 
-/** Standing rows of usage as the records give them, the wallet as the entries do. */
-const STANDING = `
+/** Balances of usage as the records give them, the wallet as the entries do. */
+const BALANCES = `
   SELECT account, 'km:' || key_id || ':' || month AS name, charged_nano_usd AS amount FROM usage_records
   UNION ALL SELECT account, 'mm:' || member_id || ':' || month, charged_nano_usd FROM usage_records
   UNION ALL
@@ -118,7 +118,7 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [
   },
   {
     name: 'standing',
-    sql: `WITH rebuilt AS (SELECT account, name, sum(amount) AS value FROM (${STANDING}) standing GROUP BY 1, 2)
+    sql: `WITH rebuilt AS (SELECT account, name, sum(amount) AS value FROM (${BALANCES}) standing GROUP BY 1, 2)
           SELECT format('%s %s', account, name) AS subject, coalesce(rebuilt.value, 0)::text AS expected,
                  coalesce(kept.value, 0)::text AS found
             FROM rebuilt FULL JOIN standing_rows kept USING (account, name)
@@ -150,7 +150,7 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [
   },
   {
     name: 'alert',
-    sql: `WITH rebuilt AS (SELECT account, name, sum(amount) AS value FROM (${STANDING}) standing GROUP BY 1, 2)
+    sql: `WITH rebuilt AS (SELECT account, name, sum(amount) AS value FROM (${BALANCES}) standing GROUP BY 1, 2)
           SELECT format('%s %s:%s at %s percent', alert.account, subject, period, threshold) AS subject,
                  format('a use of %s or more', used_value) AS expected, coalesce(rebuilt.value, 0)::text AS found
             FROM alerts alert

@@ -1,7 +1,7 @@
 import { inTransaction, type Pool, type Tx } from '@gateway/postgres';
 import { AUDIT_CHECKS, type AuditCheck } from './audit-sql.js';
 import type { ChainHead, ChainSource } from './chain-rules.js';
-import { makeChainReader } from './chain-store.js';
+import { createChainReader } from './chain-store.js';
 
 /** Two records of one thing that do not agree. */
 export interface Difference {
@@ -35,7 +35,7 @@ const ROWS_MAX = 500;
 const WORK_MEMORY = '64MB';
 
 /** The pool's statements may take long: give it hours. */
-export function makeLedgerReader(pool: Pool): LedgerReader {
+export function createLedgerReader(pool: Pool): LedgerReader {
   return {
     snapshot: (work) =>
       inTransaction(
@@ -43,10 +43,10 @@ export function makeLedgerReader(pool: Pool): LedgerReader {
         async (tx) => {
           await tx.execute(`SET LOCAL work_mem = '${WORK_MEMORY}'`);
           return work({
-            chain: makeChainReader(tx),
+            chain: createChainReader(tx),
             differences: (begin) => differencesOf(tx, begin),
             headsBefore: (blocks) => headsBefore(tx, blocks),
-            setAside: () => countSetAside(tx),
+            setAside: () => countDeadLetters(tx),
           });
         },
         { isolation: 'repeatable read', readOnly: true, attemptsMax: 1 },
@@ -79,7 +79,7 @@ function headsBefore(tx: Tx, blocks: number): Promise<ChainHead[]> {
   );
 }
 
-async function countSetAside(tx: Tx): Promise<number> {
+async function countDeadLetters(tx: Tx): Promise<number> {
   const row = await tx.one<{ open: bigint }>(
     `SELECT count(*) AS open FROM set_aside_events aside WHERE NOT EXISTS (
        SELECT FROM set_aside_replays replay WHERE replay.content_hash = aside.content_hash AND replay.resolved)`,

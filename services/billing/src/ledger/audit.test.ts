@@ -11,14 +11,14 @@ import { expired, factsOf, holdFor, planHoldFor, settled, START } from '../../te
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { chainLines, chainOfFile } from '../commands/chain-file.js';
 import { settleBatch } from '../usage/settle-batch.js';
-import { makeSettleStore } from '../usage/settle-store.js';
+import { createSettleStore } from '../usage/settle-store.js';
 import { decideWalletEntry } from '../wallets/rules.js';
-import { makeWalletStore } from '../wallets/store.js';
-import { makeLedgerReader } from './audit-store.js';
+import { createWalletStore } from '../wallets/store.js';
+import { createLedgerReader } from './audit-store.js';
 import type { ChainHead } from './chain-rules.js';
-import { makeMonths } from './months.js';
+import { createMonths } from './months.js';
 import { verifyChain } from './verify-chain.js';
-import { lookAtLedger } from './watch.js';
+import { checkNewestBlocks } from './watch.js';
 
 let world: LedgerWorld;
 let ledger: TestDatabase;
@@ -41,8 +41,8 @@ beforeEach(async () => {
 });
 
 async function settle(...events: UsageEvent[]): Promise<void> {
-  const store = makeSettleStore(ledger.pool);
-  await settleBatch(store, makeMonths(store), { facts: factsOf(...events), setAside: [], applied: [] });
+  const store = createSettleStore(ledger.pool);
+  await settleBatch(store, createMonths(store), { facts: factsOf(...events), setAside: [], applied: [] });
 }
 
 async function topUp(account: string, amountNanoUsd: bigint): Promise<void> {
@@ -55,8 +55,8 @@ async function topUp(account: string, amountNanoUsd: bigint): Promise<void> {
     actor: 'test',
     reference: makeUuidV7(START),
   };
-  await makeSettleStore(ledger.pool).ensureMonth('2026-11');
-  await makeWalletStore(ledger.pool).addEntry({
+  await createSettleStore(ledger.pool).ensureMonth('2026-11');
+  await createWalletStore(ledger.pool).addEntry({
     entry,
     transactionId: makeUuidV7(START),
     decide: (facts) => decideWalletEntry(entry, facts),
@@ -222,7 +222,7 @@ describe('damage is named', () => {
 });
 
 test('a look at the newest part finds what is wrong there, and counts what is set aside', async () => {
-  const look = () => makeLedgerReader(ledger.pool).snapshot(lookAtLedger);
+  const look = () => createLedgerReader(ledger.pool).snapshot(checkNewestBlocks);
   expect(await look()).toEqual({ faults: [], setAside: 0 });
   await settle({ ...call, amountNanoUsd: 99 });
   await damage(
@@ -240,7 +240,7 @@ describe('an export of the chains', () => {
   afterAll(() => rmSync(join(file, '..'), { recursive: true }));
 
   function lines(): Promise<string[]> {
-    return makeLedgerReader(ledger.pool).snapshot(async ({ chain }) => {
+    return createLedgerReader(ledger.pool).snapshot(async ({ chain }) => {
       const exported: string[] = [];
       for await (const line of chainLines(chain)) exported.push(line);
       return exported;
@@ -265,7 +265,7 @@ describe('an export of the chains', () => {
   });
 
   test('a chain that was computed anew is refuted by a head that was kept', async () => {
-    const heads = await makeLedgerReader(ledger.pool).snapshot(({ chain }) => chain.heads());
+    const heads = await createLedgerReader(ledger.pool).snapshot(({ chain }) => chain.heads());
     const anchors = heads.filter(({ number }) => number > 0n);
     expect(await brokenIn(await lines(), anchors)).toEqual([]);
     const other = anchors.map((anchor) => ({ ...anchor, link: '0'.repeat(64) }));

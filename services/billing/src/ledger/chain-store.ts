@@ -97,7 +97,7 @@ const LINK_BYTES = 32;
 const MEMBER_BYTES = ID_BYTES + LINK_BYTES;
 
 /** The chains as one transaction sees them; give it a snapshot (`repeatable read`). */
-export function makeChainReader(tx: Tx): ChainSource {
+export function createChainReader(tx: Tx): ChainSource {
   return {
     blocks: (after = []) => readBlocks(tx, after),
     heads: async () => {

@@ -36,11 +36,6 @@ export interface ChangesQuery {
   readonly limit: number;
 }
 
-export interface AuditStore {
-  /** Newest first. */
-  changes(query: ChangesQuery): Promise<WrittenChange[]>;
-}
-
 /** Writes who changed what, in the transaction of the change itself. */
 export async function insertChange(tx: Tx, { actor, action, account, objectId, before, after }: Change): Promise<void> {
   await tx.execute(
@@ -65,10 +60,13 @@ interface ChangeRow {
   after: object | null;
 }
 
-export function makeAuditStore(pool: Pool): AuditStore {
+export type ChangesStore = ReturnType<typeof createChangesStore>;
+
+export function createChangesStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    async changes({ account, objectId, before, limit }) {
+    /** Newest first. */
+    async changes({ account, objectId, before, limit }: ChangesQuery): Promise<WrittenChange[]> {
       const rows = await queries.query<ChangeRow>(
         `SELECT id, at, actor, action, account, object_id, before, after FROM changes
           WHERE ($1::text IS NULL OR account = $1) AND ($2::text IS NULL OR object_id = $2)

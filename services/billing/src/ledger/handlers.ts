@@ -8,7 +8,7 @@ import {
 } from '@gateway/contracts/messages';
 import { type AuditEntryView, isRefusal, type LedgerTransactionView, refuse } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
-import type { AuditStore, WrittenChange } from './changes-store.js';
+import type { ChangesStore, WrittenChange } from './changes-store.js';
 import { pageOf, readMonth, readNumberCursor, readUuidCursor } from './page.js';
 import type { PostedTransaction, TransactionStore } from './transactions-store.js';
 
@@ -63,7 +63,7 @@ export function toTransactionView({
 
 /** Who changed what, newest first. */
 export async function showAudit(
-  store: AuditStore,
+  store: ChangesStore,
   { account, object, cursor, limit }: ReceivedOf<typeof billingAudit>,
 ): Promise<AnswerBodyOf<typeof billingAudit>> {
   const place = readNumberCursor(cursor);
@@ -91,7 +91,7 @@ function toEntryView({ number, at, actor, action, account, objectId, before, aft
 
 export interface LedgerDeps {
   readonly transactions: TransactionStore;
-  readonly changes: AuditStore;
+  readonly changes: ChangesStore;
 }
 
 /** Answers requests for ledger transactions and for who changed what. */

@@ -5,15 +5,10 @@ const MONTHS_AHEAD = 3;
 /** Known months that are remembered; a ledger that keeps more asks the database again. */
 const REMEMBERED_MAX = 1_200;
 
-/** Which months have a place in the ledger. */
-export interface Months {
-  /** Makes the month's partitions when they are missing; false when the ledger does not keep it. */
-  has(month: string): Promise<boolean>;
-  /** Makes the current month and the next ones, so that no event has to wait for it. */
-  makeAhead(now: number): Promise<void>;
-}
+export type Months = ReturnType<typeof createMonths>;
 
-export function makeMonths(store: { ensureMonth(month: string): Promise<boolean> }): Months {
+/** Which months have a place in the ledger. */
+export function createMonths(store: { ensureMonth(month: string): Promise<boolean> }) {
   const known = new Set<string>();
 
   const has = async (month: string): Promise<boolean> => {
@@ -25,8 +20,10 @@ export function makeMonths(store: { ensureMonth(month: string): Promise<boolean>
   };
 
   return {
+    /** Makes the month's partitions when they are missing; false when the ledger does not keep it. */
     has,
-    async makeAhead(now) {
+    /** Makes the current month and the next ones, so that no event has to wait for it. */
+    async makeAhead(now: number): Promise<void> {
       let month = monthOf(now);
       for (let ahead = 0; ahead < MONTHS_AHEAD; ahead += 1) {
         await has(month);

@@ -18,7 +18,7 @@ export interface LedgerTransaction {
 }
 
 /** A balance or counter of an account, with the version at which it last changed. */
-export interface BalanceRow {
+export interface Balance {
   readonly account: string;
   readonly name: string;
   readonly value: bigint;
@@ -26,6 +26,6 @@ export interface BalanceRow {
 }
 
 /** The form in which admission gets a row. */
-export function toStandingRow({ name, value, version }: BalanceRow): VersionedBalance {
+export function toBalanceMessage({ name, value, version }: Balance): VersionedBalance {
   return { name, value: Number(value), version: Number(version) };
 }

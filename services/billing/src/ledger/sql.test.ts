@@ -3,7 +3,7 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import { inTransaction, type Pool } from '@gateway/postgres';
 import { silentLog, type TestDatabase } from '@gateway/testkit';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
-import { makeLoadStore } from '../accounts/load-store.js';
+import { createLoadStore } from '../accounts/load-store.js';
 import { readRecords } from '../records/store.js';
 import { createPipelinedPool } from '../usage/pipeline-store.js';
 import { spanOf } from './sql.js';
@@ -59,7 +59,7 @@ test('ids around a month end are looked for in both months', async () => {
 
 test('the look of a load for closed ids goes into their month only', async () => {
   // The same statement on a connection that plans it once for all values.
-  await makeLoadStore(pool).snapshot({ account: 'none', names: [], ids: IDS, now: NOW });
+  await createLoadStore(pool).snapshot({ account: 'none', names: [], ids: IDS, now: NOW });
   const months = await inTransaction(pool, (tx) =>
     monthsLookedInto(tx.query(`EXPLAIN EXECUTE load_closed (${arrayOf(IDS)}, ${spanText(IDS)})`, [])),
   );

@@ -3,19 +3,19 @@ import { WALLET_ROW } from '@gateway/metering';
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { int2s, int8s, texts, uuids } from './array-sql.js';
 import { appendChainBlocks, lockChainHeads } from './chain-store.js';
-import type { BalanceRow, LedgerTransaction } from './rules.js';
+import type { Balance, LedgerTransaction } from './rules.js';
 
 /** What tells this ledger from a restored copy of it (docs/protocol.md#r17). */
-export async function readIncarnation(pool: Pool): Promise<string> {
+export async function readLedgerEpoch(pool: Pool): Promise<string> {
   const row = await onPool(pool).one<{ incarnation: string }>('SELECT incarnation FROM ledger_state');
   if (row === null) throw new Error('the ledger has no incarnation');
   return row.incarnation;
 }
 
-export async function readRows(tx: Tx, wanted: ReadonlyMap<string, ReadonlySet<string>>): Promise<BalanceRow[]> {
+export async function readBalances(tx: Tx, wanted: ReadonlyMap<string, ReadonlySet<string>>): Promise<Balance[]> {
   const pairs = [...wanted].flatMap(([account, names]) => [...names].map((name) => ({ account, name })));
   if (pairs.length === 0) return [];
-  return tx.query<BalanceRow>(
+  return tx.query<Balance>(
     `SELECT account, name, value, version FROM standing_rows
        JOIN unnest($1::text[], $2::text[]) AS wanted (account, name) USING (account, name)`,
     [texts(pairs.map(({ account }) => account)), texts(pairs.map(({ name }) => name))],
@@ -23,7 +23,7 @@ export async function readRows(tx: Tx, wanted: ReadonlyMap<string, ReadonlySet<s
   );
 }
 
-export async function writeRows(tx: Tx, rows: readonly BalanceRow[]): Promise<void> {
+export async function writeBalances(tx: Tx, rows: readonly Balance[]): Promise<void> {
   if (rows.length === 0) return;
   await tx.execute(
     `INSERT INTO standing_rows (account, name, value, version)
@@ -104,12 +104,12 @@ function entryColumns(transactions: readonly LedgerTransaction[]) {
   return columns;
 }
 
-/** Outbox messages that become an `admission.apply` with a standing. */
-const STANDING_TOPIC = 'standing';
+/** Outbox messages that become an `admission.apply` with a balance snapshot. */
+const SNAPSHOT_TOPIC = 'standing';
 
 /** For the transaction that makes the change, under the account's lock: changes of one account arrive in their order. */
-export async function enqueueStanding(tx: Tx, change: string, standing: BalanceSnapshot): Promise<void> {
-  await enqueue(tx, { topic: STANDING_TOPIC, key: standing.account, body: { change, standing } });
+export async function enqueueSnapshot(tx: Tx, change: string, snapshot: BalanceSnapshot): Promise<void> {
+  await enqueue(tx, { topic: SNAPSHOT_TOPIC, key: snapshot.account, body: { change, standing: snapshot } });
 }
 
 /** What waits for a change until admission has it (docs/protocol.md#r10): the outbox. */

@@ -24,7 +24,7 @@ export interface Watched {
  * A bounded look at the invariants: the newest blocks of each chain follow from the ledger, and the entries of each of their
  * transactions sum to zero. The audit looks at everything.
  */
-export async function lookAtLedger(ledger: LedgerSnapshot): Promise<Watched> {
+export async function checkNewestBlocks(ledger: LedgerSnapshot): Promise<Watched> {
   const faults: string[] = [];
   const { chain } = ledger;
   await verifyChain(
@@ -70,7 +70,7 @@ export function watchLedger({ reader, log }: WatchDeps): { stop(): Promise<void>
 
   const look = async (): Promise<void> => {
     try {
-      watched = await reader.snapshot(lookAtLedger);
+      watched = await reader.snapshot(checkNewestBlocks);
       lookedMs = performance.now();
       for (const fault of watched.faults) log.error({ fault }, 'an invariant of the ledger is broken');
     } catch (err) {

@@ -14,29 +14,25 @@ export interface PlansRequest extends PlansWish {
   readonly dryRun: boolean;
 }
 
-export interface PlanStore {
-  plan(id: string): Promise<PlanVersion | null>;
-  /** By id, after the one named. */
-  plans(after: string | null, limit: number): Promise<PlanVersion[]>;
-  /** One database transaction: lock all plans, decide, write versions and audit, commit; all of it or, refused, nothing. */
-  changePlans(request: PlansRequest): Promise<PlanChange[] | ManagementRefusal>;
-}
+export type PlanStore = ReturnType<typeof createPlanStore>;
 
-export function makePlanStore(pool: Pool): PlanStore {
+export function createPlanStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    async plan(id) {
+    async plan(id: string): Promise<PlanVersion | null> {
       const row = await queries.one<PlanRow>(`${SELECTION} WHERE plan.id = $1 AND plan.deleted_at IS NULL`, [id]);
       return row === null ? null : versionFromRow(row);
     },
-    async plans(after, limit) {
+    /** By id, after the one named. */
+    async plans(after: string | null, limit: number): Promise<PlanVersion[]> {
       const rows = await queries.query<PlanRow>(
         `${SELECTION} WHERE plan.deleted_at IS NULL AND ($1::text IS NULL OR plan.id > $1) ORDER BY plan.id LIMIT $2`,
         [after, limit],
       );
       return rows.map(versionFromRow);
     },
-    async changePlans(request) {
+    /** One database transaction: lock all plans, decide, write versions and audit, commit; all of it or, refused, nothing. */
+    async changePlans(request: PlansRequest): Promise<PlanChange[] | ManagementRefusal> {
       try {
         return await inTransaction(pool, (tx) => changePlans(tx, request));
       } catch (error) {

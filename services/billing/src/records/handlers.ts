@@ -9,7 +9,7 @@ import {
   callsRefused,
 } from '@gateway/contracts/messages';
 import type { UsageHoursStore } from './hours-store.js';
-import { noteRefusedCalls, showRefusedCall, showRefusedCalls } from './refused-calls.js';
+import { recordRefusedCalls, showRefusedCall, showRefusedCalls } from './refused-calls.js';
 import type { RefusedStore } from './refused-store.js';
 import { showKeyMonths, showUsageSeries } from './show-series.js';
 import { showUsageRecord, showUsageRecords } from './show-records.js';
@@ -36,7 +36,7 @@ export function serveRecords(
   bus.serve(billingRefusedCalls, (body) => showRefusedCalls(refused, body));
   bus.serve(billingRefusedCall, (body) => showRefusedCall(refused, body));
   bus.subscribe(callsRefused, (body) =>
-    noteRefusedCalls(refused, body, now()).catch((err: unknown) => {
+    recordRefusedCalls(refused, body, now()).catch((err: unknown) => {
       log.warn({ err, rows: body.rows.length }, 'counts of refused calls are lost');
     }),
   );

@@ -9,7 +9,7 @@ import { expired, holdFor, planHoldFor, seededRandom, settled, voided } from '..
 import { ledgerVerbs, type LedgerVerbs } from '../../test/ledger-verbs.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import type { Movement } from '../finance/movements-store.js';
-import { makeUsageHoursStore } from './hours-store.js';
+import { createUsageHoursStore } from './hours-store.js';
 import { showKeyMonths } from './show-series.js';
 import type { RecordsQuery } from './store.js';
 
@@ -153,7 +153,7 @@ test('a key was charged in a month what its cap counts; keys of others and unuse
     `SELECT key_id AS key, sum(charged_nano_usd)::text AS charged FROM usage_records
       WHERE account = 'a' AND month = '2026-10' AND charged_nano_usd > 0 GROUP BY 1 ORDER BY 1`,
   );
-  const store = makeUsageHoursStore(ledger.pool);
+  const store = createUsageHoursStore(ledger.pool);
   const ask = async (account: string, keys: string[]) =>
     (await showKeyMonths(store, { account, month: '2026-10', keys })) as { rows: object[] };
   const shown = await ask('a', [...KEYS].sort());

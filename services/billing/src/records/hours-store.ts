@@ -31,15 +31,6 @@ export interface UnbilledCalls {
   readonly expired: number;
 }
 
-export interface UsageHoursStore {
-  /** The balances of an account that have such names. */
-  balances(account: string, names: readonly string[]): Promise<{ name: string; value: bigint }[]>;
-  /** Of the calls that a series of this query leaves out. */
-  unbilled(query: SeriesQuery): Promise<UnbilledCalls>;
-  /** In the order of their starts, within one of their charges, the largest first. */
-  series(query: SeriesQuery): Promise<PlacedRow[]>;
-}
-
 /** What the settled calls of one hour with the same key, member and model come to. */
 interface HourSums {
   readonly account: string;
@@ -151,9 +142,12 @@ interface SummedRow {
   wallet: bigint;
 }
 
-export function makeUsageHoursStore(pool: Pool): UsageHoursStore {
+export type UsageHoursStore = ReturnType<typeof createUsageHoursStore>;
+
+export function createUsageHoursStore(pool: Pool) {
   return {
-    series: (query) =>
+    /** In the order of their starts, within one of their charges, the largest first. */
+    series: (query: SeriesQuery): Promise<PlacedRow[]> =>
       inTransaction(
         pool,
         async (tx) => {
@@ -163,12 +157,14 @@ export function makeUsageHoursStore(pool: Pool): UsageHoursStore {
         },
         { readOnly: true },
       ),
-    balances: (account, names) =>
+    /** The balances of an account that have such names. */
+    balances: (account: string, names: readonly string[]): Promise<{ name: string; value: bigint }[]> =>
       onPool(pool).query<{ name: string; value: bigint }>(
         'SELECT name, value FROM standing_rows WHERE account = $1 AND name = ANY ($2::text[])',
         [account, names],
       ),
-    async unbilled({ account, from, to, key, model, member }) {
+    /** Of the calls that a series of this query leaves out. */
+    async unbilled({ account, from, to, key, model, member }: SeriesQuery): Promise<UnbilledCalls> {
       const rows = await onPool(pool).query<{ outcome: string; calls: bigint }>(UNBILLED_SQL, [
         account,
         from,

@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 const AHEAD_MS = 3_600_000;
 
 /** Keeps what a replica of admission tells of calls that it refused; of minutes that are not kept any more, or not real: nothing. */
-export async function noteRefusedCalls(
+export async function recordRefusedCalls(
   store: Pick<RefusedStore, 'add'>,
   { minute, rows }: ReceivedOf<typeof callsRefused>,
   now: number,

@@ -24,20 +24,9 @@ export interface RefusedQuery {
   readonly limit: number;
 }
 
-export interface RefusedStore {
-  /** Adds to what is kept of the same account, minute, code and key. */
-  add(refused: readonly RefusedCalls[]): Promise<void>;
-  /** Newest first, with the sums of all that lies within the bounds. */
-  list(query: RefusedQuery): Promise<{ rows: RefusedCalls[]; totals: { code: string; count: number }[] }>;
-  /** Null: no minute that is kept names the id. */
-  find(requestId: string): Promise<RefusedCalls | null>;
-  /** Deletes what lies before, epoch milliseconds; some at a time, all of it by and by. */
-  forget(before: number): Promise<void>;
-}
-
 /** Rows deleted in one statement. */
 const FORGET_MAX = 10_000;
-/** An id is of the edge's clock, its minute of the gate's: they differ by half a minute at most. */
+/** An id is of the edge's clock, its minute of the limit store's: they differ by half a minute at most. */
 const NEAR_MS = 120_000;
 
 interface RefusedRow {
@@ -53,10 +42,13 @@ interface RefusedRow {
 const NEWEST = `ARRAY(SELECT id FROM (
     SELECT id FROM unnest(kept.last_ids || excluded.last_ids) AS id ORDER BY id DESC LIMIT ${REFUSED_IDS_MAX}) newest ORDER BY id)`;
 
-export function makeRefusedStore(pool: Pool): RefusedStore {
+export type RefusedStore = ReturnType<typeof createRefusedStore>;
+
+export function createRefusedStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    async add(refused) {
+    /** Adds to what is kept of the same account, minute, code and key. */
+    async add(refused: readonly RefusedCalls[]): Promise<void> {
       const rows = [...together(refused).values()].sort(byKey);
       if (rows.length === 0) return;
       await queries.execute(
@@ -78,7 +70,14 @@ export function makeRefusedStore(pool: Pool): RefusedStore {
         { name: 'add_refused' },
       );
     },
-    async list({ account, from, to, key, limit }) {
+    /** Newest first, with the sums of all that lies within the bounds. */
+    async list({
+      account,
+      from,
+      to,
+      key,
+      limit,
+    }: RefusedQuery): Promise<{ rows: RefusedCalls[]; totals: { code: string; count: number }[] }> {
       const within = `account = $1 AND minute_ms >= $2 AND minute_ms < $3 AND ($4::text IS NULL OR key_id = $4)`;
       const rows = await queries.query<RefusedRow>(
         `SELECT * FROM refused_calls WHERE ${within} ORDER BY minute_ms DESC, code, key_id LIMIT $5`,
@@ -90,7 +89,8 @@ export function makeRefusedStore(pool: Pool): RefusedStore {
       );
       return { rows: rows.map(fromRow), totals: totals.map(({ code, calls }) => ({ code, count: Number(calls) })) };
     },
-    async find(requestId) {
+    /** Null: no minute that is kept names the id. */
+    async find(requestId: string): Promise<RefusedCalls | null> {
       const time = timeOfUuidV7(requestId);
       const [row] = await queries.query<RefusedRow>(
         `SELECT * FROM refused_calls WHERE minute_ms BETWEEN $1 AND $2 AND $3 = ANY (last_ids) LIMIT 1`,
@@ -98,7 +98,8 @@ export function makeRefusedStore(pool: Pool): RefusedStore {
       );
       return row === undefined ? null : fromRow(row);
     },
-    async forget(before) {
+    /** Deletes what lies before, epoch milliseconds; some at a time, all of it by and by. */
+    async forget(before: number): Promise<void> {
       for (let deleted = FORGET_MAX; deleted === FORGET_MAX;)
         deleted = await queries.execute(
           `DELETE FROM refused_calls WHERE ctid = ANY (ARRAY(

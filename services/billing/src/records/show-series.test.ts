@@ -19,7 +19,7 @@ import { faultsOf } from '../../test/audit.js';
 import { expired, holdFor, planHoldFor, settled, voided } from '../../test/events.js';
 import { HOUR, OperatorWorld } from '../../test/operator-world.js';
 import type { PlacedRow } from './hours-store.js';
-import { makeRefusedStore } from './refused-store.js';
+import { createRefusedStore } from './refused-store.js';
 import { fitRows } from './show-series.js';
 
 const DAY = 24 * HOUR;
@@ -274,7 +274,7 @@ describe('refused calls', () => {
     const { pool } = world.billing.ledger;
     const kept = async () => (await pool.query('SELECT count(*) AS n FROM refused_calls')).rows[0] as { n: bigint };
     expect(await kept()).toEqual({ n: 4n });
-    await makeRefusedStore(pool).forget(minute + 60_000);
+    await createRefusedStore(pool).forget(minute + 60_000);
     expect(await kept()).toEqual({ n: 1n });
   });
 });

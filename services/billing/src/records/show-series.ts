@@ -121,7 +121,7 @@ function withoutPlace({ place: _place, ...row }: PlacedRow): SeriesRow {
   return row;
 }
 
-/** What keys were charged for in a month: the standing rows that their caps are held against. */
+/** What keys were charged for in a month: the balances that their caps are held against. */
 export async function showKeyMonths(
   store: Pick<UsageHoursStore, 'balances'>,
   { account, month, keys }: ReceivedOf<typeof billingKeyMonths>,

@@ -8,7 +8,7 @@ import {
   RENEW_AHEAD_MS,
   runningPeriod,
   shownPeriod,
-  toldPeriods,
+  publishedPeriods,
 } from './period-rules.js';
 
 const DAY = 86_400_000;
@@ -169,7 +169,7 @@ test.each<[string, Period[], number, [string | null, string | null]]>([
   ],
   ['the later of two at once', [RUNNING, period('later', 5, 30)], 10, ['later', null]],
 ])('admission is told of %s', (_name, periods, now, expected) => {
-  const { current, next } = toldPeriods(periods, day(now));
+  const { current, next } = publishedPeriods(periods, day(now));
   expect([current?.id ?? null, next?.id ?? null]).toEqual(expected);
 });
 

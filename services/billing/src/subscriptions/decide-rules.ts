@@ -12,7 +12,7 @@ export interface PeriodWish {
 }
 
 /** What is known, under the account's lock, when a wish is decided. */
-export interface PeriodFacts {
+export interface PeriodInput {
   /** Those that run or come, and those that begin when the wished one does. */
   readonly periods: readonly Period[];
   /** The plan's version for new periods; null: there is no such plan. */
@@ -47,7 +47,7 @@ export type PeriodDecision =
  * and allotments (docs/behaviour.md#windows). Of the periods to come stay those that an operator
  * made and that begin when this one has ended; renewals are made anew.
  */
-export function decidePeriod(wish: PeriodWish, facts: PeriodFacts): PeriodDecision {
+export function decidePeriod(wish: PeriodWish, facts: PeriodInput): PeriodDecision {
   const { periods, planVersion, closed, newId, now } = facts;
   const refused = closed ? refuse('state_conflict', 'the account is closed') : refusePeriod(wish, now);
   if (refused !== null) return { kind: 'refused', refusal: refused };

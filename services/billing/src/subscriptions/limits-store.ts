@@ -13,19 +13,16 @@ export interface LimitsRequest {
   readonly now: number;
 }
 
-export interface LimitsStore {
-  limits(account: string): Promise<LimitOverrides>;
-  /**
-   * One database transaction: lock the account, write limits, terms, audit, outbox, commit. Equal limits write nothing.
-   * @returns the change that admission must have
-   */
-  putLimits(request: LimitsRequest): Promise<string>;
-}
+export type LimitsStore = ReturnType<typeof createLimitsStore>;
 
-export function makeLimitsStore(pool: Pool): LimitsStore {
+export function createLimitsStore(pool: Pool) {
   return {
-    limits: (account) => readLimits(onPool(pool), account),
-    putLimits: (request) => inTransaction(pool, (tx) => putLimits(tx, request)),
+    limits: (account: string): Promise<LimitOverrides> => readLimits(onPool(pool), account),
+    /**
+     * One database transaction: lock the account, write limits, terms, audit, outbox, commit. Equal limits write nothing.
+     * @returns the change that admission must have
+     */
+    putLimits: (request: LimitsRequest): Promise<string> => inTransaction(pool, (tx) => putLimits(tx, request)),
   };
 }
 

@@ -22,7 +22,7 @@ export const RENEW_AHEAD_MS = 86_400_000;
 export const RENEWING_PERIOD_MS_MIN = 1_000;
 
 /**
- * How far the clocks of billing and of the gate may be apart. So long around the end of a period admission knows both it and what
+ * How far the clocks of billing and of the limit store may be apart. So long around the end of a period admission knows both it and what
  * follows, and goes by its own time. Between periods that are shorter nothing is left of this.
  */
 export const CLOCKS_APART_MS_MAX = 30_000;
@@ -46,14 +46,14 @@ export function shownPeriod(periods: readonly Period[], now: number): Period | n
 }
 
 /** The two periods that admission is told of at one time. */
-export interface ToldPeriods<One = Period> {
+export interface PublishedPeriods<One = Period> {
   readonly current: One | null;
   /** It begins after the current one. */
   readonly next: One | null;
 }
 
 /** The running period and the one that follows; soon after the end of a period that one and the running one. */
-export function toldPeriods(periods: readonly Period[], now: number): ToldPeriods {
+export function publishedPeriods(periods: readonly Period[], now: number): PublishedPeriods {
   const running = runningPeriod(periods, now);
   const next = nextPeriod(periods, now);
   const ended = latest(
@@ -80,10 +80,10 @@ export function dueRenewal(periods: readonly Period[], now: number): Renewal | n
  */
 export function nextDue(periods: readonly Period[], now: number, renewing: boolean): number | null {
   const renewal = renewing ? comingRenewal(periods, now) : null;
-  const told = toldPeriods(periods, now);
+  const told = publishedPeriods(periods, now);
   const changes = periods
     .flatMap(({ start, end }) => [start - CLOCKS_APART_MS_MAX, start, end, end + CLOCKS_APART_MS_MAX])
-    .filter((time) => time > now && !areSame(told, toldPeriods(periods, time)));
+    .filter((time) => time > now && !areSame(told, publishedPeriods(periods, time)));
   const times = [...changes, ...(renewal === null ? [] : [Math.max(now, renewalTime(renewal.of))])];
   return times.length === 0 ? null : Math.min(...times);
 }
@@ -124,7 +124,7 @@ function renewalTime({ start, end }: Period): number {
   return Math.max(start, end - RENEW_AHEAD_MS);
 }
 
-function areSame(one: ToldPeriods, other: ToldPeriods): boolean {
+function areSame(one: PublishedPeriods, other: PublishedPeriods): boolean {
   return one.current?.id === other.current?.id && one.next?.id === other.next?.id;
 }
 

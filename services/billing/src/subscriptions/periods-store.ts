@@ -1,7 +1,7 @@
 import type { Tx } from '@gateway/postgres';
 import { timeOf } from '../ledger/sql.js';
 import type { PeriodWrite } from './decide-rules.js';
-import type { Period, ToldPeriods } from './period-rules.js';
+import type { Period, PublishedPeriods } from './period-rules.js';
 
 interface PeriodRow {
   id: string;
@@ -100,7 +100,7 @@ export async function endPeriods(tx: Tx, ids: readonly string[], now: number): P
 export interface TimerRow {
   readonly dueAt: number;
   /** Ids of the periods that admission was told of last. */
-  readonly told: ToldPeriods<string>;
+  readonly told: PublishedPeriods<string>;
 }
 
 export async function readTimer(tx: Tx, account: string): Promise<TimerRow | null> {
@@ -117,7 +117,7 @@ export async function writeTimer(
   tx: Tx,
   account: string,
   dueAt: number | null,
-  { current, next }: ToldPeriods,
+  { current, next }: PublishedPeriods,
 ): Promise<void> {
   if (dueAt === null) {
     await tx.execute('DELETE FROM subscription_timers WHERE account = $1', [account], { name: 'delete_timer' });

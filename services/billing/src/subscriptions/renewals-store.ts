@@ -3,11 +3,11 @@ import { lockForTerms } from '../ledger/accounts-store.js';
 import { insertChange } from '../ledger/changes-store.js';
 import { timeOf } from '../ledger/sql.js';
 import { currentVersion } from '../plans/store.js';
-import { dueRenewal, nextDue, type Renewal, toldPeriods, toSubscriptionView } from './period-rules.js';
+import { dueRenewal, nextDue, type Renewal, publishedPeriods, toSubscriptionView } from './period-rules.js';
 import { insertPeriod, readPeriods, readTimer, writeTimer } from './periods-store.js';
 import { isOutdated, writeTerms } from './terms-store.js';
 
-export interface UpkeepRequest {
+export interface RenewRequest {
   readonly account: string;
   readonly newId: string;
   readonly now: number;
@@ -37,7 +37,7 @@ export function createRenewalStore(pool: Pool) {
     /** Makes some accounts due whose next period is on a plan with a new version; false: there was nothing to do. */
     refreshPlans: (now: number) => inTransaction(pool, (tx) => refreshNextPlan(tx, now)),
     /** Writes what is due of one account: its renewal, and what admission is to be told. Nothing when it is not due. */
-    upkeep: (request: UpkeepRequest) => inTransaction(pool, (tx) => upkeep(tx, request)),
+    renew: (request: RenewRequest) => inTransaction(pool, (tx) => renew(tx, request)),
     /** Makes an account due at `until`: its renewal has failed now. */
     async postpone(account: string, until: number): Promise<void> {
       await queries.execute(`UPDATE subscription_timers SET due_at = ${timeOf('$2')} WHERE account = $1`, [
@@ -52,9 +52,9 @@ export function createRenewalStore(pool: Pool) {
 export const RENEWER = 'billing';
 
 /** Whoever comes second finds the time moved on. */
-async function upkeep(
+async function renew(
   tx: Tx,
-  { account, newId, now }: UpkeepRequest,
+  { account, newId, now }: RenewRequest,
 ): Promise<{ renewed: Renewal | null; told: boolean }> {
   const versions = await lockForTerms(tx, account);
   const timer = await readTimer(tx, account);
@@ -84,7 +84,7 @@ async function upkeep(
     periods.push(period);
   }
   const renewed = planVersion === null ? null : renewal;
-  const due = toldPeriods(periods, now);
+  const due = publishedPeriods(periods, now);
   const told =
     (due.current?.id ?? null) !== timer.told.current ||
     (due.next?.id ?? null) !== timer.told.next ||

@@ -6,11 +6,11 @@ import type { RenewalStore } from './renewals-store.js';
 const BATCH_MAX = 100;
 const SIDE_BY_SIDE = 4;
 /** How often the timers are looked at when nothing is due sooner: other replicas, and people, set them too. */
-const LOOK_MS = 250;
+const POLL_MS = 250;
 /** An account that could not be kept is left alone for so long, so that it does not hold up the others. */
 const POSTPONE_MS = 30_000;
 
-export interface KeepSubscriptionsDeps {
+export interface RenewalDeps {
   readonly store: RenewalStore;
   /** Delivers the outbox now. */
   readonly nudge: () => void;
@@ -22,7 +22,7 @@ export interface KeepSubscriptionsDeps {
  * Renews subscriptions ahead of their end, tells admission of the periods that come, and no more of those that have passed.
  * Every replica does it: whoever comes first writes, the others find it done.
  */
-export function startKeepingSubscriptions(deps: KeepSubscriptionsDeps): { stop(): Promise<void> } {
+export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
   const { store, clock, log } = deps;
   const renewals = counter('gateway_billing_renewals_total', 'Subscription periods that were made by renewal');
   let lateMs = 0;
@@ -37,7 +37,7 @@ export function startKeepingSubscriptions(deps: KeepSubscriptionsDeps): { stop()
   const keep = async (account: string): Promise<void> => {
     const now = clock.nowMs();
     try {
-      const { renewed } = await store.upkeep({ account, newId: makeUuidV7(now), now });
+      const { renewed } = await store.renew({ account, newId: makeUuidV7(now), now });
       if (renewed !== null) renewals.add(1);
     } catch (err) {
       log.warn({ err, account }, 'a subscription could not be kept; it is tried again');
@@ -58,7 +58,7 @@ export function startKeepingSubscriptions(deps: KeepSubscriptionsDeps): { stop()
       return 0;
     }
     if (refreshed) return 0;
-    return Math.max(0, Math.min(LOOK_MS, (timers[0]?.dueAt ?? Infinity) - now));
+    return Math.max(0, Math.min(POLL_MS, (timers[0]?.dueAt ?? Infinity) - now));
   };
 
   const lookSafely = async (): Promise<number> => {
@@ -69,7 +69,7 @@ export function startKeepingSubscriptions(deps: KeepSubscriptionsDeps): { stop()
     } catch (err) {
       if (!failing) log.warn({ err }, 'subscriptions could not be looked at; trying on');
       failing = true;
-      return LOOK_MS;
+      return POLL_MS;
     }
   };
 

@@ -2,7 +2,7 @@ import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { isClosed, lockForTerms } from '../ledger/accounts-store.js';
 import { insertChange } from '../ledger/changes-store.js';
 import { currentVersion } from '../plans/store.js';
-import type { PeriodDecision, PeriodFacts } from './decide-rules.js';
+import type { PeriodDecision, PeriodInput } from './decide-rules.js';
 import { CLOCKS_APART_MS_MAX, dueRenewal, shownPeriod, toSubscriptionView } from './period-rules.js';
 import { endPeriods, readPeriods, writePeriod } from './periods-store.js';
 import { termsChange, writeTerms } from './terms-store.js';
@@ -15,7 +15,7 @@ export interface PutPeriodRequest {
   readonly actor: string;
   readonly now: number;
   /** Pure. */
-  readonly decide: (facts: Pick<PeriodFacts, 'periods' | 'planVersion' | 'closed'>) => PeriodDecision;
+  readonly decide: (facts: Pick<PeriodInput, 'periods' | 'planVersion' | 'closed'>) => PeriodDecision;
 }
 
 export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;

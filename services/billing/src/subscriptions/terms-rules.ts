@@ -26,13 +26,13 @@ export const CONCURRENCY_DEFAULT = 3;
 export const ACTIVE_KEYS_DEFAULT = 3;
 
 /** The subscription periods that admission is told of; the next one begins after the current one. */
-export interface ToldSubscriptions {
+export interface PublishedSubscriptions {
   readonly current: Subscription | null;
   readonly next: Subscription | null;
 }
 
 /** The terms under which an account is admitted, in both periods and outside them. */
-export function composeTerms({ current, next }: ToldSubscriptions, limits: LimitOverrides): AccountTerms {
+export function composeTerms({ current, next }: PublishedSubscriptions, limits: LimitOverrides): AccountTerms {
   const withoutPlan = {
     requestsPerMinute: limits.requestsPerMinute ?? REQUESTS_PER_MINUTE_DEFAULT,
     concurrency: limits.concurrency ?? CONCURRENCY_DEFAULT,

@@ -1,15 +1,15 @@
 import type { Tx } from '@gateway/postgres';
 import { timeOf } from '../ledger/sql.js';
-import { enqueueStanding } from '../ledger/store.js';
+import { enqueueSnapshot } from '../ledger/store.js';
 import { currentVersion, planFromStored, type StoredPlan } from '../plans/store.js';
-import { nextDue, type Period, toldPeriods, type ToldPeriods } from './period-rules.js';
+import { nextDue, type Period, publishedPeriods, type PublishedPeriods } from './period-rules.js';
 import { readPeriods, readTimer, writeTimer } from './periods-store.js';
 import {
   composeTerms,
   type LimitOverrides,
   NO_OVERRIDES,
   type Subscription,
-  type ToldSubscriptions,
+  type PublishedSubscriptions,
 } from './terms-rules.js';
 
 /** Names the change by which admission gets an account's terms of a version. */
@@ -25,17 +25,17 @@ export function termsChange(version: bigint): string {
  */
 export async function writeTerms(tx: Tx, account: string, version: bigint, now: number): Promise<string> {
   const periods = await readPeriods(tx, account, now);
-  const told = toldPeriods(periods, now);
+  const told = publishedPeriods(periods, now);
   const before = (await readTimer(tx, account))?.told ?? { current: null, next: null };
   for (const period of [told.current, told.next]) {
     if (period !== null && takesVersion(period, before, periods, now)) await takeCurrentVersion(tx, period);
   }
-  const terms = composeTerms(await readTold(tx, told), await readLimits(tx, account));
+  const terms = composeTerms(await readPublished(tx, told), await readLimits(tx, account));
   await tx.execute('UPDATE accounts SET version = $2, terms_version = $2 WHERE account = $1', [account, version], {
     name: 'write_terms_version',
   });
   const change = termsChange(version);
-  await enqueueStanding(tx, change, {
+  await enqueueSnapshot(tx, change, {
     account,
     rows: [],
     closed: [],
@@ -55,7 +55,7 @@ export async function isOutdated(tx: Tx, period: Period | null, now: number): Pr
 /** A clock behind that of the replica which told a later period does not begin the earlier one again. */
 function takesVersion(
   { id, start, end }: Period,
-  before: ToldPeriods<string>,
+  before: PublishedPeriods<string>,
   periods: readonly Period[],
   now: number,
 ): boolean {
@@ -98,7 +98,7 @@ export async function readSubscription(tx: Tx, account: string, now: number): Pr
 }
 
 /** Periods with the plan versions that they have now. */
-export async function readTold(tx: Tx, { current, next }: ToldPeriods): Promise<ToldSubscriptions> {
+export async function readPublished(tx: Tx, { current, next }: PublishedPeriods): Promise<PublishedSubscriptions> {
   const ids = [current, next].flatMap((period) => (period === null ? [] : [period.id]));
   if (ids.length === 0) return { current: null, next: null };
   const rows = await tx.query<SubscriptionRow>(`${SELECTION} WHERE period.id = ANY ($1::text[])`, [ids], {

@@ -1,14 +1,14 @@
 import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
-import type { BalanceRow, LedgerTransaction } from '../ledger/rules.js';
+import type { Balance, LedgerTransaction } from '../ledger/rules.js';
 import type { UsageRecord } from '../records/rules.js';
-import type { Effect } from './postings-rules.js';
-import type { SetAside } from './rules.js';
+import type { Postings } from './postings-rules.js';
+import type { DeadLetter } from './rules.js';
 
 /** What became of one event. */
 export type EventOutcome = 'settled' | 'voided' | 'expired' | 'repeated' | 'outranked' | 'set_aside';
 
 /**
- * An id that a standing names as closed, with the rows that its record touched
+ * An id that a balance snapshot names as closed, with the rows that its record touched
  * (docs/protocol.md#r8).
  */
 export interface ClosedId {
@@ -27,45 +27,45 @@ export interface RecordWrite {
 export interface BatchDecision {
   readonly records: readonly RecordWrite[];
   readonly transactions: readonly LedgerTransaction[];
-  readonly changedRows: readonly BalanceRow[];
+  readonly changedRows: readonly Balance[];
   readonly accountVersions: ReadonlyMap<string, bigint>;
-  readonly setAside: readonly SetAside[];
+  readonly setAside: readonly DeadLetter[];
   readonly closed: readonly ClosedId[];
   /** All rows that `closed` names and that exist, as they are after this batch, by account. */
-  readonly rowsAfter: ReadonlyMap<string, ReadonlyMap<string, BalanceRow>>;
+  readonly rowsAfter: ReadonlyMap<string, ReadonlyMap<string, Balance>>;
   readonly outcomes: readonly EventOutcome[];
 }
 
 /** What was read of the ledger for one batch, under the locks of its accounts. */
-export interface BooksRead {
+export interface LedgerRead {
   /** Records of the batch's ids. */
   readonly known: ReadonlyMap<string, UsageRecord>;
   /** Versions of the batch's accounts. */
   readonly versions: ReadonlyMap<string, bigint>;
-  readonly rows: readonly BalanceRow[];
+  readonly rows: readonly Balance[];
 }
 
-/** The books while a batch is decided: later events see what earlier ones of the batch did. */
-export interface Books {
+/** The ledger while a batch is decided: later events see what earlier ones of the batch did. */
+export interface BatchLedger {
   known(id: string): UsageRecord | undefined;
   /** Whether every row and entry stays within the bounds of the wire. */
-  fits(account: string, effect: Effect): boolean;
-  write(write: RecordWrite, transaction: LedgerTransaction | null, effect: Effect): void;
-  setAside(event: SetAside): void;
-  /** Names an id as closed, together with the rows of an effect; several times for one id adds rows. */
-  close(record: Pick<UsageRecord, 'account' | 'id'>, effect: Effect): void;
+  fits(account: string, postings: Postings): boolean;
+  write(write: RecordWrite, transaction: LedgerTransaction | null, postings: Postings): void;
+  addDeadLetter(event: DeadLetter): void;
+  /** Names an id as closed, together with the rows of an postings; several times for one id adds rows. */
+  close(record: Pick<UsageRecord, 'account' | 'id'>, postings: Postings): void;
   result(): Omit<BatchDecision, 'outcomes'>;
 }
 
-export function makeBooks(read: BooksRead): Books {
+export function createBatchLedger(read: LedgerRead): BatchLedger {
   const records = new Map<string, RecordWrite>();
   const transactions: LedgerTransaction[] = [];
-  const setAsideEvents: SetAside[] = [];
+  const deadLetters: DeadLetter[] = [];
   const closed = new Map<string, { account: string; rows: Set<string> }>();
   const rows = rowsByAccount(read.rows);
   const changed = new Map<string, Set<string>>();
 
-  const changedRows = (): BalanceRow[] =>
+  const changedRows = (): Balance[] =>
     [...changed].flatMap(([account, names]) =>
       [...names].map((name) => {
         const row = { ...valueOf(rows, account, name), version: (read.versions.get(account) ?? 0n) + 1n };
@@ -79,21 +79,21 @@ export function makeBooks(read: BooksRead): Books {
     fits: (account, { entries, rows: changes }) =>
       [...entries.values()].every(isWithinBounds) &&
       [...changes].every(([name, change]) => isWithinBounds(valueOf(rows, account, name).value + change)),
-    write({ record, replaces }, transaction, effect) {
+    write({ record, replaces }, transaction, postings) {
       const earlier = records.get(record.id);
       records.set(record.id, { record, replaces: earlier === undefined ? replaces : earlier.replaces });
       if (transaction !== null) transactions.push(transaction);
       const { account } = record;
-      for (const [name, change] of effect.rows) {
+      for (const [name, change] of postings.rows) {
         const row = valueOf(rows, account, name);
         place(rows, { ...row, value: row.value + change });
         changed.set(account, (changed.get(account) ?? new Set()).add(name));
       }
     },
-    setAside: (event) => void setAsideEvents.push(event),
-    close({ account, id }, effect) {
+    addDeadLetter: (event) => void deadLetters.push(event),
+    close({ account, id }, postings) {
       const entry = closed.get(id) ?? { account, rows: new Set<string>() };
-      for (const name of effect.rows.keys()) entry.rows.add(name);
+      for (const name of postings.rows.keys()) entry.rows.add(name);
       closed.set(id, entry);
     },
     result() {
@@ -106,7 +106,7 @@ export function makeBooks(read: BooksRead): Books {
         transactions,
         changedRows: changedNow,
         accountVersions,
-        setAside: setAsideEvents,
+        setAside: deadLetters,
         closed: [...closed].map(([id, entry]): ClosedId => ({ id, account: entry.account, rows: [...entry.rows] })),
         rowsAfter: rows,
       };
@@ -114,21 +114,21 @@ export function makeBooks(read: BooksRead): Books {
   };
 }
 
-type RowsByAccount = Map<string, Map<string, BalanceRow>>;
+type RowsByAccount = Map<string, Map<string, Balance>>;
 
-function rowsByAccount(read: readonly BalanceRow[]): RowsByAccount {
+function rowsByAccount(read: readonly Balance[]): RowsByAccount {
   const rows: RowsByAccount = new Map();
   for (const row of read) place(rows, row);
   return rows;
 }
 
-function place(rows: RowsByAccount, row: BalanceRow): void {
-  const ofAccount = rows.get(row.account) ?? new Map<string, BalanceRow>();
+function place(rows: RowsByAccount, row: Balance): void {
+  const ofAccount = rows.get(row.account) ?? new Map<string, Balance>();
   rows.set(row.account, ofAccount.set(row.name, row));
 }
 
 /** A row that was never written has the value and the version 0. */
-function valueOf(rows: RowsByAccount, account: string, name: string): BalanceRow {
+function valueOf(rows: RowsByAccount, account: string, name: string): Balance {
   return rows.get(account)?.get(name) ?? { account, name, value: 0n, version: 0n };
 }
 

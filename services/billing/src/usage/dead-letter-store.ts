@@ -1,20 +1,20 @@
 import { inTransaction, onPool, type Pool } from '@gateway/postgres';
-import { makeAlertWatch } from '../alerts/raise-store.js';
-import { enqueueStanding } from '../ledger/store.js';
+import { createAlertRaiser } from '../alerts/raise-store.js';
+import { enqueueSnapshot } from '../ledger/store.js';
 import type { BatchDecision, EventOutcome } from './batch-ledger-rules.js';
-import type { SetAsideReason } from './rules.js';
-import { makeSettleStore, settleIn, type SettleRequest, type SettleStore } from './settle-store.js';
-import { standingMessages } from './snapshot-rules.js';
+import type { DeadLetterReason } from './rules.js';
+import { createSettleStore, settleIn, type SettleRequest, type SettleStore } from './settle-store.js';
+import { snapshotMessages } from './snapshot-rules.js';
 
 /** An event that was set aside, as a person looks at it. */
-export interface SetAsideRow {
+export interface StoredDeadLetter {
   /** SHA-256, hexadecimal: its name. */
   readonly contentHash: string;
   readonly requestId: string | null;
   readonly account: string | null;
   readonly shard: number;
   readonly sequence: number;
-  readonly reason: SetAsideReason;
+  readonly reason: DeadLetterReason;
   readonly detail: string;
   readonly setAsideAt: Date;
   readonly event: Buffer;
@@ -29,18 +29,6 @@ export interface ReplayResult {
   readonly resolved: boolean;
 }
 
-export interface SetAsideStore extends Pick<SettleStore, 'ensureMonth'> {
-  /** Oldest first; those that a replay has resolved only if `all`. */
-  list(all: boolean): AsyncIterable<SetAsideRow>;
-  find(contentHash: string): Promise<SetAsideRow | null>;
-  /** Settles, notes the replay and queues the standings for admission, in one database transaction. */
-  replay(
-    contentHash: string,
-    actor: string,
-    request: SettleRequest,
-  ): Promise<ReplayResult & { decided: BatchDecision }>;
-}
-
 const PAGE_MAX = 100;
 
 interface Row {
@@ -49,7 +37,7 @@ interface Row {
   account: string | null;
   shard: number;
   stream_sequence: bigint;
-  reason: SetAsideReason;
+  reason: DeadLetterReason;
   detail: string;
   event: Buffer;
   set_aside_at: Date;
@@ -68,12 +56,15 @@ const SELECT = `
         FROM set_aside_replays WHERE set_aside_replays.content_hash = aside.content_hash
     ) replay`;
 
-export function makeSetAsideStore(pool: Pool): SetAsideStore {
+export type DeadLetterStore = ReturnType<typeof createDeadLetterStore>;
+
+export function createDeadLetterStore(pool: Pool) {
   const queries = onPool(pool);
-  const { ensureMonth } = makeSettleStore(pool);
+  const { ensureMonth } = createSettleStore(pool);
   return {
     ensureMonth,
-    async *list(all) {
+    /** Oldest first; those that a replay has resolved only if `all`. */
+    async *list(all: boolean): AsyncIterable<StoredDeadLetter> {
       let after = { at: new Date(0), hash: '' };
       for (;;) {
         const rows = await queries.query<Row>(
@@ -81,33 +72,38 @@ export function makeSetAsideStore(pool: Pool): SetAsideStore {
             ORDER BY set_aside_at, aside.content_hash LIMIT ${PAGE_MAX}`,
           [after.at, after.hash, all],
         );
-        for (const row of rows) yield toSetAside(row);
+        for (const row of rows) yield toStoredDeadLetter(row);
         const last = rows.at(-1);
         if (last === undefined || rows.length < PAGE_MAX) return;
         after = { at: last.set_aside_at, hash: last.content_hash };
       }
     },
-    async find(contentHash) {
+    async find(contentHash: string): Promise<StoredDeadLetter | null> {
       const row = await queries.one<Row>(`${SELECT} WHERE aside.content_hash = decode($1, 'hex')`, [contentHash]);
-      return row === null ? null : toSetAside(row);
+      return row === null ? null : toStoredDeadLetter(row);
     },
-    replay: (contentHash, actor, request) =>
+    /** Settles, records the replay and queues the balance snapshots for admission, in one database transaction. */
+    replay: (
+      contentHash: string,
+      actor: string,
+      request: SettleRequest,
+    ): Promise<ReplayResult & { decided: BatchDecision }> =>
       inTransaction(pool, async (tx) => {
-        const { decision: decided } = await settleIn(tx, request, makeAlertWatch());
+        const { decision: decided } = await settleIn(tx, request, createAlertRaiser());
         const { outcomes } = decided;
         const resolved = !outcomes.includes('set_aside');
         await tx.execute(
           `INSERT INTO set_aside_replays (content_hash, actor, outcomes, resolved) VALUES (decode($1, 'hex'), $2, $3, $4)`,
           [contentHash, actor, outcomes, resolved],
         );
-        for (const standings of standingMessages(decided.closed, decided.rowsAfter))
-          for (const standing of standings) await enqueueStanding(tx, `replay-${contentHash}`, standing);
+        for (const snapshots of snapshotMessages(decided.closed, decided.rowsAfter))
+          for (const snapshot of snapshots) await enqueueSnapshot(tx, `replay-${contentHash}`, snapshot);
         return { outcomes, resolved, decided };
       }),
   };
 }
 
-function toSetAside(row: Row): SetAsideRow {
+function toStoredDeadLetter(row: Row): StoredDeadLetter {
   return {
     contentHash: row.content_hash,
     requestId: row.request_id,

@@ -1,9 +1,15 @@
 import type { LedgerTransaction } from '../ledger/rules.js';
 import type { UsageRecord } from '../records/rules.js';
-import { type BatchDecision, type Books, type BooksRead, type EventOutcome, makeBooks } from './batch-ledger-rules.js';
-import { difference, type Effect, effectOf, entriesOf, NO_EFFECT } from './postings-rules.js';
-import { type PreparedEvent, type PreparedEvents, setAsideOf } from './prepare-rules.js';
-import type { SetAside } from './rules.js';
+import {
+  type BatchDecision,
+  type BatchLedger,
+  type LedgerRead,
+  type EventOutcome,
+  createBatchLedger,
+} from './batch-ledger-rules.js';
+import { difference, type Postings, postingsOf, entriesOf, NO_POSTINGS } from './postings-rules.js';
+import { type PreparedEvent, type PreparedEvents, deadLetterOf } from './prepare-rules.js';
+import type { DeadLetter } from './rules.js';
 
 /**
  * Decides a batch over facts read once under the locks of its accounts (docs/protocol.md#r7). Rank
@@ -11,14 +17,14 @@ import type { SetAside } from './rules.js';
  * nothing, the same with the same content is a repetition, the same with other content is set
  * aside. Events of one batch meet each other as if they came one by one.
  */
-export function decideBatch({ accepted, setAside }: PreparedEvents, read: BooksRead): BatchDecision {
-  const books = makeBooks(read);
-  const outcomes = accepted.map((event) => decideEvent(event, books));
+export function decideBatch({ accepted, setAside }: PreparedEvents, read: LedgerRead): BatchDecision {
+  const ledger = createBatchLedger(read);
+  const outcomes = accepted.map((event) => decideEvent(event, ledger));
   for (const event of setAside) {
-    books.setAside(event);
-    closeSetAside(event, books);
+    ledger.addDeadLetter(event);
+    closeDeadLetter(event, ledger);
   }
-  return { ...books.result(), outcomes: [...outcomes, ...setAside.map(() => 'set_aside' as const)] };
+  return { ...ledger.result(), outcomes: [...outcomes, ...setAside.map(() => 'set_aside' as const)] };
 }
 
 /** The rows that a batch may change or must name: read before it is decided. */
@@ -27,52 +33,59 @@ export function rowsOfBatch(
   known: ReadonlyMap<string, UsageRecord>,
 ): Map<string, Set<string>> {
   const names = new Map<string, Set<string>>();
-  const want = (account: string, effect: Effect): void => {
+  const want = (account: string, postings: Postings): void => {
     const wanted = names.get(account) ?? new Set<string>();
-    for (const name of effect.rows.keys()) wanted.add(name);
+    for (const name of postings.rows.keys()) wanted.add(name);
     names.set(account, wanted);
   };
-  for (const { record, effect } of accepted) want(record.account, effect);
-  for (const before of known.values()) want(before.account, effectOf(before));
+  for (const { record, postings } of accepted) want(record.account, postings);
+  for (const before of known.values()) want(before.account, postingsOf(before));
   return names;
 }
 
-function decideEvent(event: PreparedEvent, books: Books): EventOutcome {
-  const { fact, record, effect } = event;
-  const before = books.known(record.id);
-  if (before === undefined) return write(event, undefined, effect, books);
+function decideEvent(event: PreparedEvent, ledger: BatchLedger): EventOutcome {
+  const { fact, record, postings } = event;
+  const before = ledger.known(record.id);
+  if (before === undefined) return write(event, undefined, postings, ledger);
   if (before.account !== record.account) {
-    books.setAside(setAsideOf(fact, 'other_account', `the record of this id belongs to ${before.account}`));
-    books.close(before, effectOf(before));
+    ledger.addDeadLetter(deadLetterOf(fact, 'other_account', `the record of this id belongs to ${before.account}`));
+    ledger.close(before, postingsOf(before));
     return 'set_aside';
   }
-  if (record.rank > before.rank) return write(event, before, difference(effect, effectOf(before)), books);
-  books.close(before, effectOf(before));
+  if (record.rank > before.rank) return write(event, before, difference(postings, postingsOf(before)), ledger);
+  ledger.close(before, postingsOf(before));
   if (record.rank < before.rank) return 'outranked';
   if (record.contentHash === before.contentHash) return 'repeated';
-  books.setAside(setAsideOf(fact, 'other_content', `a record of rank ${before.rank} with other content is there`));
+  ledger.addDeadLetter(
+    deadLetterOf(fact, 'other_content', `a record of rank ${before.rank} with other content is there`),
+  );
   return 'set_aside';
 }
 
 /** Its hold must end too. An id or an account that could not be read is named to nobody. */
-function closeSetAside({ requestId, account }: SetAside, books: Books): void {
+function closeDeadLetter({ requestId, account }: DeadLetter, ledger: BatchLedger): void {
   if (requestId === null) return;
-  const before = books.known(requestId);
-  if (before !== undefined) books.close(before, effectOf(before));
-  else if (account !== null) books.close({ account, id: requestId }, NO_EFFECT);
+  const before = ledger.known(requestId);
+  if (before !== undefined) ledger.close(before, postingsOf(before));
+  else if (account !== null) ledger.close({ account, id: requestId }, NO_POSTINGS);
 }
 
-function write(event: PreparedEvent, before: UsageRecord | undefined, effect: Effect, books: Books): EventOutcome {
+function write(
+  event: PreparedEvent,
+  before: UsageRecord | undefined,
+  postings: Postings,
+  ledger: BatchLedger,
+): EventOutcome {
   const { fact, record } = event;
-  if (!books.fits(record.account, effect)) {
-    books.setAside(setAsideOf(fact, 'bounds', 'a balance or an entry would leave its bounds'));
-    books.close(before ?? record, before === undefined ? NO_EFFECT : effectOf(before));
+  if (!ledger.fits(record.account, postings)) {
+    ledger.addDeadLetter(deadLetterOf(fact, 'bounds', 'a balance or an entry would leave its bounds'));
+    ledger.close(before ?? record, before === undefined ? NO_POSTINGS : postingsOf(before));
     return 'set_aside';
   }
-  const transaction = transactionOf(event, before, effect);
-  books.write({ record, replaces: before !== undefined }, transaction, effect);
-  books.close(record, event.effect);
-  if (before !== undefined) books.close(record, effectOf(before));
+  const transaction = transactionOf(event, before, postings);
+  ledger.write({ record, replaces: before !== undefined }, transaction, postings);
+  ledger.close(record, event.postings);
+  if (before !== undefined) ledger.close(record, postingsOf(before));
   return record.outcome;
 }
 
@@ -83,9 +96,9 @@ function write(event: PreparedEvent, before: UsageRecord | undefined, effect: Ef
 function transactionOf(
   { record }: PreparedEvent,
   before: UsageRecord | undefined,
-  effect: Effect,
+  postings: Postings,
 ): LedgerTransaction | null {
-  const entries = entriesOf(effect);
+  const entries = entriesOf(postings);
   if (entries.length === 0) return null;
   const { id, account } = record;
   return before === undefined

@@ -22,22 +22,27 @@ export function createPipelinedPool(url: string, options: PoolOptions): Pool {
   return pool;
 }
 
-export function isPipelined({ options }: Pool): boolean {
-  return (options as { readonly pipeline?: boolean }).pipeline === true;
+/** Steps of one transaction by their names. */
+type Steps = Readonly<Record<string, () => Promise<unknown>>>;
+type Answers<S extends Steps> = { [Name in keyof S]: Awaited<ReturnType<S[Name]>> };
+
+/** Runs steps of one transaction in the order of their names, and gives each answer under the name of its step. */
+export type Pipeline = <S extends Steps>(steps: S) => Promise<Answers<S>>;
+
+/** Each step waits for the answer to the one before. */
+export async function oneByOne<S extends Steps>(steps: S): Promise<Answers<S>> {
+  const answers: [string, unknown][] = [];
+  for (const [name, step] of Object.entries(steps)) answers.push([name, await step()]);
+  return Object.fromEntries(answers) as Answers<S>;
 }
 
-/** Runs steps of one transaction in their order and gives their answers. */
-export type Together = <T extends readonly unknown[]>(steps: { [K in keyof T]: () => Promise<T[K]> }) => Promise<T>;
+/** All steps are sent at once. The server takes their statements in that order; after one that failed it refuses the others. */
+async function atOnce<S extends Steps>(steps: S): Promise<Answers<S>> {
+  const answers = await Promise.all(Object.entries(steps).map(async ([name, step]) => [name, await step()] as const));
+  return Object.fromEntries(answers) as Answers<S>;
+}
 
-export const oneByOne: Together = async <T extends readonly unknown[]>(steps: {
-  [K in keyof T]: () => Promise<T[K]>;
-}) => {
-  const answers: unknown[] = [];
-  for (const step of steps) answers.push(await step());
-  return answers as unknown as T;
-};
-
-/** The server takes the statements in the order in which they are sent; after one that failed it refuses the others. */
-export const pipelined: Together = async <T extends readonly unknown[]>(steps: {
-  [K in keyof T]: () => Promise<T[K]>;
-}) => (await Promise.all(steps.map((step) => step()))) as unknown as T;
+/** The way in which the connections of a pool take the steps of a transaction. */
+export function pipelineOf({ options }: Pool): Pipeline {
+  return (options as { readonly pipeline?: boolean }).pipeline === true ? atOnce : oneByOne;
+}

@@ -13,20 +13,20 @@ import {
 import type { LedgerEntry } from '../ledger/rules.js';
 import type { UsageRecord } from '../records/rules.js';
 
-/** What a record means for the books: amounts by ledger account (they sum to zero) and changes of standing rows by name. */
-export interface Effect {
+/** What a record means for the ledger: amounts by ledger account (they sum to zero) and changes of balances by name. */
+export interface Postings {
   readonly entries: ReadonlyMap<string, NanoUsd>;
   readonly rows: ReadonlyMap<string, bigint>;
 }
 
-export const NO_EFFECT: Effect = { entries: new Map(), rows: new Map() };
+export const NO_POSTINGS: Postings = { entries: new Map(), rows: new Map() };
 
 /**
  * Signs: what we owe or have earned is positive (wallets, revenue, providers), what we own or have spent negative (funding,
  * cost). A charge moves wallet → `revenue:wallet` and plan → `revenue:plan`; what an attempt cost us moves
  * `cost` → its provider. Only a settled call counts in rows of usage.
  */
-export function effectOf(record: UsageRecord): Effect {
+export function postingsOf(record: UsageRecord): Postings {
   const entries = new Map<string, NanoUsd>();
   const rows = new Map<string, bigint>();
   const { account, planNanoUsd: plan, walletNanoUsd: wallet, chargedNanoUsd: charged } = record;
@@ -61,13 +61,13 @@ export function effectOf(record: UsageRecord): Effect {
   return { entries, rows };
 }
 
-/** What must still be written so that the books show `after` where they show `before`. */
-export function difference(after: Effect, before: Effect): Effect {
+/** What must still be written so that the ledger show `after` where they show `before`. */
+export function difference(after: Postings, before: Postings): Postings {
   return { entries: minus(after.entries, before.entries), rows: minus(after.rows, before.rows) };
 }
 
-export function entriesOf(effect: Effect): LedgerEntry[] {
-  return [...effect.entries].map(([ledgerAccount, amountNanoUsd]) => ({ ledgerAccount, amountNanoUsd }));
+export function entriesOf(postings: Postings): LedgerEntry[] {
+  return [...postings.entries].map(([ledgerAccount, amountNanoUsd]) => ({ ledgerAccount, amountNanoUsd }));
 }
 
 function windowRow(type: WindowType, unit: WindowUnit, record: UsageRecord): string | null {

@@ -1,47 +1,47 @@
 import type { UsageEvent } from '@gateway/contracts/messages';
 import type { NanoUsd } from '@gateway/metering';
 import type { UsageRecord } from '../records/rules.js';
-import { type Effect, effectOf } from './postings-rules.js';
+import { type Postings, postingsOf } from './postings-rules.js';
 import { rateWire, recordOf } from './record-rules.js';
-import type { SetAside, SetAsideReason, UsageFact } from './rules.js';
+import type { DeadLetter, DeadLetterReason, ReceivedEvent } from './rules.js';
 
-/** An event with the record that it asks for and what that record means for the books. */
+/** An event with the record that it asks for and what that record means for the ledger. */
 export interface PreparedEvent {
-  readonly fact: UsageFact;
+  readonly fact: ReceivedEvent;
   readonly record: UsageRecord;
-  readonly effect: Effect;
+  readonly postings: Postings;
 }
 
 export interface PreparedEvents {
   readonly accepted: readonly PreparedEvent[];
-  readonly setAside: readonly SetAside[];
+  readonly setAside: readonly DeadLetter[];
 }
 
 /** Parts events that may become records from those that are set aside whatever the ledger holds. */
-export function prepareEvents(facts: readonly UsageFact[]): PreparedEvents {
+export function prepareEvents(facts: readonly ReceivedEvent[]): PreparedEvents {
   const accepted: PreparedEvent[] = [];
-  const setAside: SetAside[] = [];
+  const setAside: DeadLetter[] = [];
   for (const fact of facts) {
     const problem = problemOf(fact.event);
     const prepared = problem ?? prepare(fact);
-    if ('reason' in prepared) setAside.push(setAsideOf(fact, prepared.reason, prepared.detail));
+    if ('reason' in prepared) setAside.push(deadLetterOf(fact, prepared.reason, prepared.detail));
     else accepted.push(prepared);
   }
   return { accepted, setAside };
 }
 
 /** What is kept of an event that was read but cannot become a record. */
-export function setAsideOf(fact: UsageFact, reason: SetAsideReason, detail: string): SetAside {
+export function deadLetterOf(fact: ReceivedEvent, reason: DeadLetterReason, detail: string): DeadLetter {
   const { event, contentHash, origin } = fact;
   const { id, hold } = event;
   return { contentHash, requestId: id, account: hold.account, origin, reason, detail, event: bytesOf(event) };
 }
 
 /** Names of rows can be refused by their maker: a month or a period that is none. */
-function prepare(fact: UsageFact): PreparedEvent | Problem {
+function prepare(fact: ReceivedEvent): PreparedEvent | Problem {
   try {
     const record = recordOf(fact);
-    return { fact, record, effect: effectOf(record) };
+    return { fact, record, postings: postingsOf(record) };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return { reason: 'contradiction', detail: error.message };
@@ -53,7 +53,7 @@ function bytesOf(event: UsageEvent): Buffer {
 }
 
 export interface Problem {
-  readonly reason: SetAsideReason;
+  readonly reason: DeadLetterReason;
   readonly detail: string;
 }
 

@@ -5,7 +5,7 @@ export interface SettledPosition {
   readonly storedAtMs: number;
 }
 
-export interface StreamFacts {
+export interface StreamState {
   readonly firstSequence: number;
   readonly lastSequence: number;
   /** When the oldest and the newest message were stored, epoch milliseconds; null while there is none. */
@@ -22,7 +22,7 @@ export const STORED_AT_ROUNDING_MS = 2;
  * Whether everything is settled that was in the stream. The time tells a position in a stream that is no more from one beyond
  * the end that was seen.
  */
-export function isSettled(position: SettledPosition, { lastSequence, lastAtMs }: StreamFacts): boolean {
+export function isSettled(position: SettledPosition, { lastSequence, lastAtMs }: StreamState): boolean {
   if (lastAtMs === null) return true;
   return position.sequence >= lastSequence && position.storedAtMs >= lastAtMs - STORED_AT_ROUNDING_MS;
 }

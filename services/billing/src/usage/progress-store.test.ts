@@ -3,8 +3,8 @@ import { inTransaction, onPool } from '@gateway/postgres';
 import { silentLog, type TestDatabase } from '@gateway/testkit';
 import { seededRandom } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
-import type { StreamFacts } from './progress-rules.js';
-import { insertApplied, makeProgressStore, type ProgressStore } from './progress-store.js';
+import type { StreamState } from './progress-rules.js';
+import { insertApplied, createProgressStore, type ProgressStore } from './progress-store.js';
 import { trackProgress, trimStream } from './progress.js';
 
 let world: LedgerWorld;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, 60_000);
 beforeEach(async () => {
   ledger = await world.emptied();
-  store = makeProgressStore(ledger.pool);
+  store = createProgressStore(ledger.pool);
 });
 afterAll(() => world.stop());
 
@@ -33,7 +33,7 @@ function apply(sequences: readonly number[], since = T0): Promise<void> {
   );
 }
 
-function streamOf(firstSequence: number, lastSequence: number, since = T0): StreamFacts {
+function streamOf(firstSequence: number, lastSequence: number, since = T0): StreamState {
   const empty = lastSequence < firstSequence;
   return {
     firstSequence,
@@ -45,7 +45,7 @@ function streamOf(firstSequence: number, lastSequence: number, since = T0): Stre
 }
 
 /** As the replica that looks after the stream alone. */
-const advance = async (stream: StreamFacts) => store.advance(stream, await store.floor());
+const advance = async (stream: StreamState) => store.advance(stream, await store.floor());
 
 const sequence = async (): Promise<number> => (await store.settledPosition()).sequence;
 const rowsLeft = async (): Promise<number> => (await onPool(ledger.pool).query('SELECT FROM applied_messages')).length;

@@ -1,30 +1,12 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import { int2s, int8s, timestamps } from '../ledger/array-sql.js';
-import { type SettledPosition, STORED_AT_ROUNDING_MS, type StreamFacts } from './progress-rules.js';
+import { type SettledPosition, STORED_AT_ROUNDING_MS, type StreamState } from './progress-rules.js';
 
 /** A message of the stream, with all its events settled by the transaction that records it. */
 export interface AppliedMessage {
   readonly sequence: number;
   readonly storedAtMs: number;
   readonly shard: number;
-}
-
-export interface ProgressStore {
-  settledPosition(): Promise<SettledPosition>;
-  /** The floor as it is: everything up to it is settled. */
-  floor(): Promise<SettledPosition>;
-  /**
-   * Moves the floor over what is settled without a gap; finds out that the stream was made anew. `floorBefore` was read before
-   * `stream`: when another replica has moved the floor since, the stream's end may be older than the floor and tells nothing.
-   */
-  advance(
-    stream: StreamFacts,
-    floorBefore: SettledPosition,
-  ): Promise<{ position: SettledPosition; restarted: boolean }>;
-  /** Remembers that everything up to `sequence` was stored before now and is settled. */
-  mark(sequence: number): Promise<void>;
-  /** The newest position marked at least so long ago, null when there is none; forgets older marks. */
-  markedBefore(ageMs: number): Promise<number | null>;
 }
 
 export async function insertApplied(tx: Tx, messages: readonly AppliedMessage[]): Promise<void> {
@@ -68,20 +50,33 @@ const SETTLED = `
     FROM progress LEFT JOIN above ON above.island = progress.floor_sequence
    GROUP BY progress.floor_sequence, progress.floor_stored_at`;
 
-export function makeProgressStore(pool: Pool): ProgressStore {
+export type ProgressStore = ReturnType<typeof createProgressStore>;
+
+export function createProgressStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    settledPosition: () => settledPosition(queries),
-    async floor() {
+    settledPosition: (): Promise<SettledPosition> => settledPosition(queries),
+    /** The floor as it is: everything up to it is settled. */
+    async floor(): Promise<SettledPosition> {
       const row = await queries.one<ProgressRow>('SELECT * FROM stream_progress');
       if (row === null) throw new Error('the ledger has no row of stream progress');
       return floorOf(row);
     },
-    advance: (stream, floorBefore) => inTransaction(pool, (tx) => advance(tx, stream, floorBefore)),
-    async mark(sequence) {
+    /**
+     * Moves the floor over what is settled without a gap; finds out that the stream was made anew. `floorBefore` was read before
+     * `stream`: when another replica has moved the floor since, the stream's end may be older than the floor and tells nothing.
+     */
+    advance: (
+      stream: StreamState,
+      floorBefore: SettledPosition,
+    ): Promise<{ position: SettledPosition; restarted: boolean }> =>
+      inTransaction(pool, (tx) => advance(tx, stream, floorBefore)),
+    /** Remembers that everything up to `sequence` was stored before now and is settled. */
+    async mark(sequence: number): Promise<void> {
       await queries.execute('INSERT INTO stream_marks (sequence) VALUES ($1) ON CONFLICT DO NOTHING', [sequence]);
     },
-    async markedBefore(ageMs) {
+    /** The newest position marked at least so long ago, null when there is none; forgets older marks. */
+    async markedBefore(ageMs: number): Promise<number | null> {
       const row = await queries.one<{ sequence: bigint }>(
         `WITH reached AS (
            SELECT marked_at, sequence FROM stream_marks
@@ -109,7 +104,7 @@ function floorOf(row: ProgressRow): SettledPosition {
 
 async function advance(
   tx: Tx,
-  stream: StreamFacts,
+  stream: StreamState,
   floorBefore: SettledPosition,
 ): Promise<{ position: SettledPosition; restarted: boolean }> {
   const progress = await tx.one<ProgressRow>('SELECT * FROM stream_progress FOR UPDATE');
@@ -135,7 +130,7 @@ async function advance(
 async function isRestarted(
   tx: Tx,
   progress: ProgressRow,
-  stream: StreamFacts,
+  stream: StreamState,
   floorBefore: SettledPosition,
 ): Promise<boolean> {
   if (stream.firstAtMs === null) return false;
@@ -149,7 +144,7 @@ async function isRestarted(
   return row?.found === true;
 }
 
-async function startAfresh(tx: Tx, stream: StreamFacts): Promise<void> {
+async function startAfresh(tx: Tx, stream: StreamState): Promise<void> {
   await moveFloor(tx, stream.firstSequence - 1, stream.firstAtMs ?? 0);
   await tx.execute(
     `UPDATE stream_progress SET stream_since = floor_stored_at - $1::bigint * interval '1 millisecond'`,
@@ -159,7 +154,7 @@ async function startAfresh(tx: Tx, stream: StreamFacts): Promise<void> {
 }
 
 /** Messages that left the stream by their age cannot be waited for. */
-async function skipDeleted(tx: Tx, progress: ProgressRow, { firstSequence, firstAtMs }: StreamFacts): Promise<void> {
+async function skipDeleted(tx: Tx, progress: ProgressRow, { firstSequence, firstAtMs }: StreamState): Promise<void> {
   if (firstAtMs === null || firstSequence - 1 <= Number(progress.floor_sequence)) return;
   await moveFloor(tx, firstSequence - 1, firstAtMs);
 }
@@ -172,22 +167,19 @@ async function moveFloor(tx: Tx, sequence: number, storedAtMs: number): Promise<
   );
 }
 
-/** What the command for a restored ledger needs of it. */
-export interface RestoreStore {
-  /** Every message up to it was settled when the backup was made. */
-  floorSequence(): Promise<number>;
-  /** Gives the ledger a new incarnation and queues, for every account, a standing that makes admission load it again. */
-  beginIncarnation(): Promise<{ readonly incarnation: string; readonly accounts: number }>;
-}
+export type RestoreStore = ReturnType<typeof createRestoreStore>;
 
-export function makeRestoreStore(pool: Pool): RestoreStore {
+/** What the command for a restored ledger needs of it. */
+export function createRestoreStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    async floorSequence() {
+    /** Every message up to it was settled when the backup was made. */
+    async floorSequence(): Promise<number> {
       const row = await queries.one<{ sequence: bigint }>('SELECT floor_sequence AS sequence FROM stream_progress');
       return Number(row?.sequence ?? 0n);
     },
-    beginIncarnation: () =>
+    /** Gives the ledger a new epoch and queues, for every account, a balance snapshot that makes admission load it again. */
+    beginLedgerEpoch: (): Promise<{ readonly incarnation: string; readonly accounts: number }> =>
       inTransaction(pool, async (tx) => {
         const row = await tx.one<{ incarnation: string }>('SELECT begin_incarnation() AS incarnation');
         if (row === null) throw new Error('the ledger has no row of its state');

@@ -1,4 +1,4 @@
-import type { SettledPosition, StreamFacts } from './progress-rules.js';
+import type { SettledPosition, StreamState } from './progress-rules.js';
 import type { ProgressStore } from './progress-store.js';
 import type { Stream } from './stream.js';
 
@@ -13,7 +13,7 @@ export const RESERVE_SHARE_MAX = 0.5;
 
 export interface Progress {
   readonly position: SettledPosition;
-  readonly stream: StreamFacts;
+  readonly stream: StreamState;
 }
 
 /** Moves the floor over everything that is settled without a gap. */

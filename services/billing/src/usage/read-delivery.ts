@@ -7,11 +7,11 @@ import {
   type UsageEvent,
   usageRecorded,
 } from '@gateway/contracts/messages';
-import type { EventOrigin, SetAside, UsageFact } from './rules.js';
+import type { EventOrigin, DeadLetter, ReceivedEvent } from './rules.js';
 
 export interface ReadDelivery {
-  readonly facts: readonly UsageFact[];
-  readonly setAside: readonly SetAside[];
+  readonly facts: readonly ReceivedEvent[];
+  readonly setAside: readonly DeadLetter[];
 }
 
 /** Characters of a problem's text that are kept. */
@@ -29,8 +29,8 @@ export function readDelivery(data: Uint8Array, origin: EventOrigin): ReadDeliver
   if (events === null)
     return { facts: [], setAside: [unreadable(Buffer.from(data), null, origin, 'not a message of usage events')] };
   const texts = eventTexts(text, events);
-  const facts: UsageFact[] = [];
-  const setAside: SetAside[] = [];
+  const facts: ReceivedEvent[] = [];
+  const setAside: DeadLetter[] = [];
   for (const [index, item] of events.entries()) {
     if (hasForm(item))
       facts.push({ event: item as UsageEvent, contentHash: contentHashOf(item, texts?.[index]), origin });
@@ -40,7 +40,7 @@ export function readDelivery(data: Uint8Array, origin: EventOrigin): ReadDeliver
 }
 
 /** An accepted event; `sent` is the same before its validation. */
-export function factOf(event: UsageEvent, sent: unknown, origin: EventOrigin): UsageFact {
+export function receivedEventOf(event: UsageEvent, sent: unknown, origin: EventOrigin): ReceivedEvent {
   return { event, contentHash: contentHashOf(sent), origin };
 }
 
@@ -98,7 +98,7 @@ function eventsOf(body: unknown): readonly unknown[] | null {
   return body.v === usageRecorded.version && Array.isArray(body.events) ? body.events : null;
 }
 
-function unreadable(bytes: Buffer, item: unknown, origin: EventOrigin, detail: string): SetAside {
+function unreadable(bytes: Buffer, item: unknown, origin: EventOrigin, detail: string): DeadLetter {
   const id = requestId.safeParse(property(item, 'id'));
   const account = objectId.safeParse(property(property(item, 'hold'), 'account'));
   return {

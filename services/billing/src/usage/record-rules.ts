@@ -6,13 +6,13 @@ import {
 } from '@gateway/contracts/messages';
 import { type NanoUsd, rate, splitFunding } from '@gateway/metering';
 import type { AttemptOutcome, UsageRecord } from '../records/rules.js';
-import type { UsageFact } from './rules.js';
+import type { ReceivedEvent } from './rules.js';
 
 /**
  * The record that an accepted event asks for. Plan and wallet parts come from the event alone
  * (docs/protocol.md#r7).
  */
-export function recordOf({ event, contentHash }: UsageFact): UsageRecord {
+export function recordOf({ event, contentHash }: ReceivedEvent): UsageRecord {
   const { hold } = event;
   const { periods } = hold;
   const charged = BigInt(event.amountNanoUsd);

@@ -4,12 +4,12 @@ import type { TestDatabase } from '@gateway/testkit';
 import { balancesOf, faultsOf } from '../../test/audit.js';
 import { holdFor, messageOf, settled } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
-import { makeMonths } from '../ledger/months.js';
-import { makeSetAsideStore, type SetAsideRow } from './dead-letter-store.js';
+import { createMonths } from '../ledger/months.js';
+import { createDeadLetterStore, type StoredDeadLetter } from './dead-letter-store.js';
 import { readDelivery } from './read-delivery.js';
-import { replaySetAside } from './replay-dead-letter.js';
+import { replayDeadLetter } from './replay-dead-letter.js';
 import { settleBatch } from './settle-batch.js';
-import { makeSettleStore } from './settle-store.js';
+import { createSettleStore } from './settle-store.js';
 
 let world: LedgerWorld;
 let ledger: TestDatabase;
@@ -25,14 +25,14 @@ afterAll(() => world.stop());
 const event = settled(holdFor('a'), 70);
 
 async function deliver(...events: unknown[]): Promise<void> {
-  const store = makeSettleStore(ledger.pool);
+  const store = createSettleStore(ledger.pool);
   const { facts, setAside } = readDelivery(messageOf(events), { shard: 0, sequence: 1 });
-  await settleBatch(store, makeMonths(store), { facts, setAside, applied: [] });
+  await settleBatch(store, createMonths(store), { facts, setAside, applied: [] });
 }
 
-async function listed(all = false): Promise<SetAsideRow[]> {
-  const rows: SetAsideRow[] = [];
-  for await (const row of makeSetAsideStore(ledger.pool).list(all)) rows.push(row);
+async function listed(all = false): Promise<StoredDeadLetter[]> {
+  const rows: StoredDeadLetter[] = [];
+  for await (const row of createDeadLetterStore(ledger.pool).list(all)) rows.push(row);
   return rows;
 }
 
@@ -44,13 +44,13 @@ async function whileRefused(work: () => Promise<void>): Promise<void> {
 
 async function setAsideByDatabase(): Promise<string> {
   const { facts } = readDelivery(messageOf([event]), { shard: 0, sequence: 1 });
-  const store = makeSettleStore(ledger.pool);
+  const store = createSettleStore(ledger.pool);
   await whileRefused(() =>
-    expect(settleBatch(store, makeMonths(store), { facts, setAside: [], applied: [] })).rejects.toThrow(/broken/),
+    expect(settleBatch(store, createMonths(store), { facts, setAside: [], applied: [] })).rejects.toThrow(/broken/),
   );
   const [fact] = facts;
   if (fact === undefined) throw new Error('the event could not be read');
-  await settleBatch(store, makeMonths(store), {
+  await settleBatch(store, createMonths(store), {
     facts: [],
     setAside: [
       {
@@ -71,7 +71,7 @@ async function setAsideByDatabase(): Promise<string> {
 test('an event that was set aside is listed, settles after the fix, and is then told to admission', async () => {
   const hash = await setAsideByDatabase();
   expect(await listed()).toMatchObject([{ contentHash: hash, requestId: event.id, reason: 'refused_by_database' }]);
-  expect(await replaySetAside(makeSetAsideStore(ledger.pool), hash, 'operator:ada')).toEqual({
+  expect(await replayDeadLetter(createDeadLetterStore(ledger.pool), hash, 'operator:ada')).toEqual({
     outcomes: ['settled'],
     resolved: true,
   });
@@ -85,10 +85,10 @@ test('an event that was set aside is listed, settles after the fix, and is then 
 
 test('what was replayed is a repetition when it comes again, and the other way round', async () => {
   const hash = await setAsideByDatabase();
-  const store = makeSetAsideStore(ledger.pool);
-  await replaySetAside(store, hash, 'operator:ada');
+  const store = createDeadLetterStore(ledger.pool);
+  await replayDeadLetter(store, hash, 'operator:ada');
   await deliver(event);
-  expect(await replaySetAside(store, hash, 'operator:ada')).toEqual({ outcomes: ['repeated'], resolved: true });
+  expect(await replayDeadLetter(store, hash, 'operator:ada')).toEqual({ outcomes: ['repeated'], resolved: true });
   expect(await balancesOf(ledger.pool)).toMatchObject({ 'a wallet': '-70' });
   expect(await listed(true)).toHaveLength(1);
 });
@@ -98,7 +98,7 @@ test('an event that is still wrong is set aside as before', async () => {
   const rows = await listed();
   expect(rows.map(({ reason }) => reason).sort()).toEqual(['amount', 'unreadable']);
   for (const { contentHash } of rows)
-    expect(await replaySetAside(makeSetAsideStore(ledger.pool), contentHash, 'operator:ada')).toEqual({
+    expect(await replayDeadLetter(createDeadLetterStore(ledger.pool), contentHash, 'operator:ada')).toEqual({
       outcomes: ['set_aside'],
       resolved: false,
     });
@@ -106,5 +106,5 @@ test('an event that is still wrong is set aside as before', async () => {
 });
 
 test('nothing is replayed for a hash that nobody set aside', async () => {
-  expect(await replaySetAside(makeSetAsideStore(ledger.pool), '0'.repeat(64), 'operator:ada')).toBeNull();
+  expect(await replayDeadLetter(createDeadLetterStore(ledger.pool), '0'.repeat(64), 'operator:ada')).toBeNull();
 });

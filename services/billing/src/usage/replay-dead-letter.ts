@@ -1,8 +1,8 @@
 import { usageRecorded } from '@gateway/contracts/messages';
-import { makeMonths } from '../ledger/months.js';
-import type { ReplayResult, SetAsideRow, SetAsideStore } from './dead-letter-store.js';
+import { createMonths } from '../ledger/months.js';
+import type { ReplayResult, StoredDeadLetter, DeadLetterStore } from './dead-letter-store.js';
 import { readDelivery } from './read-delivery.js';
-import type { UsageFact } from './rules.js';
+import type { ReceivedEvent } from './rules.js';
 import { settleBatch } from './settle-batch.js';
 import type { SettleStore } from './settle-store.js';
 
@@ -10,8 +10,8 @@ import type { SettleStore } from './settle-store.js';
  * Tries an event again that was set aside, after what refused it was put right. It goes the way of a delivery: it may settle, be
  * found to be settled already, or be set aside as before. Null: no such event.
  */
-export async function replaySetAside(
-  store: SetAsideStore,
+export async function replayDeadLetter(
+  store: DeadLetterStore,
   contentHash: string,
   actor: string,
 ): Promise<ReplayResult | null> {
@@ -27,13 +27,13 @@ export async function replaySetAside(
       return decided;
     },
   };
-  await settleBatch(settling, makeMonths(settling), { facts, setAside, applied: [] });
+  await settleBatch(settling, createMonths(settling), { facts, setAside, applied: [] });
   if (result === undefined) throw new Error('a replay has settled nothing');
   return result;
 }
 
 /** A whole message that could not be read is kept as it was; an event is kept without its message. */
-function read(row: SetAsideRow): Pick<ReturnType<typeof readDelivery>, 'facts' | 'setAside'> {
+function read(row: StoredDeadLetter): Pick<ReturnType<typeof readDelivery>, 'facts' | 'setAside'> {
   const origin = { shard: row.shard, sequence: row.sequence };
   const whole = readDelivery(row.event, origin);
   if (whole.facts.length > 0) return whole;
@@ -43,6 +43,6 @@ function read(row: SetAsideRow): Pick<ReturnType<typeof readDelivery>, 'facts' |
 }
 
 /** What was kept of a readable event is its content, not its bytes: another delivery of it is known by the first hash. */
-function asSent(fact: UsageFact, { reason, contentHash }: SetAsideRow): UsageFact {
+function asSent(fact: ReceivedEvent, { reason, contentHash }: StoredDeadLetter): ReceivedEvent {
   return reason === 'unreadable' ? fact : { ...fact, contentHash };
 }

@@ -1,7 +1,7 @@
 import type { UsageEvent } from '@gateway/contracts/messages';
 
-/** An event that its door has accepted, with what was computed of its bytes. */
-export interface UsageFact {
+/** An event in the form of the contract, with what was computed of its bytes. */
+export interface ReceivedEvent {
   readonly event: UsageEvent;
   /** SHA-256 of the event's content in hexadecimal: the same for every delivery of it. */
   readonly contentHash: string;
@@ -14,7 +14,7 @@ export interface EventOrigin {
   readonly sequence: number;
 }
 
-export type SetAsideReason =
+export type DeadLetterReason =
   | 'unreadable' // no JSON, or not the form of an event
   | 'other_content' // same id and rank as a record, but not the same content
   | 'other_account' // the id belongs to a record of another account
@@ -25,12 +25,12 @@ export type SetAsideReason =
   | 'refused_by_database';
 
 /** An event that cannot become a record, kept for a person to look at. */
-export interface SetAside {
+export interface DeadLetter {
   readonly contentHash: string;
   readonly requestId: string | null;
   readonly account: string | null;
   readonly origin: EventOrigin;
-  readonly reason: SetAsideReason;
+  readonly reason: DeadLetterReason;
   readonly detail: string;
   readonly event: Buffer;
 }

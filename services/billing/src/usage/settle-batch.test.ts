@@ -7,10 +7,10 @@ import { testSeed } from '@gateway/testkit/seed';
 import { balancesOf, faultsOf } from '../../test/audit.js';
 import { expired, factsOf, holdFor, planHoldFor, seededRandom, settled, START, voided } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
-import { makeMonths } from '../ledger/months.js';
+import { createMonths } from '../ledger/months.js';
 import type { BatchDecision } from './batch-ledger-rules.js';
 import { settleBatch } from './settle-batch.js';
-import { makeSettleStore } from './settle-store.js';
+import { createSettleStore } from './settle-store.js';
 
 let world: LedgerWorld;
 let ledger: TestDatabase;
@@ -24,8 +24,8 @@ beforeEach(async () => {
 afterAll(() => world.stop());
 
 function settle(events: readonly UsageEvent[], on = ledger): Promise<BatchDecision> {
-  const store = makeSettleStore(on.pool);
-  return settleBatch(store, makeMonths(store), { facts: factsOf(...events), setAside: [], applied: [] });
+  const store = createSettleStore(on.pool);
+  return settleBatch(store, createMonths(store), { facts: factsOf(...events), setAside: [], applied: [] });
 }
 
 async function row(account: string, name: string): Promise<bigint | null> {

@@ -3,22 +3,22 @@ import { monthOf } from '@gateway/metering';
 import type { Months } from '../ledger/months.js';
 import type { BatchDecision } from './batch-ledger-rules.js';
 import { decideBatch, rowsOfBatch } from './decide-rules.js';
-import { type PreparedEvents, prepareEvents, setAsideOf } from './prepare-rules.js';
+import { type PreparedEvents, prepareEvents, deadLetterOf } from './prepare-rules.js';
 import type { AppliedMessage } from './progress-store.js';
-import type { SetAside, UsageFact } from './rules.js';
+import type { DeadLetter, ReceivedEvent } from './rules.js';
 import type { SettleStore } from './settle-store.js';
 
 export interface UsageBatch {
-  readonly facts: readonly UsageFact[];
+  readonly facts: readonly ReceivedEvent[];
   /** Could not be read. */
-  readonly setAside: readonly SetAside[];
+  readonly setAside: readonly DeadLetter[];
   /** Messages whose events are all in this batch, or were settled before. */
   readonly applied: readonly AppliedMessage[];
 }
 
 /**
  * Settles a batch in one database transaction (docs/protocol.md#r7): what may become a record is
- * found out, then the books are read under the locks of the accounts, the decision is made over
+ * found out, then the ledger is read under the locks of the accounts, the decision is made over
  * what was read, and all of it is written.
  */
 export async function settleBatch(store: SettleStore, months: Months, batch: UsageBatch): Promise<BatchDecision> {
@@ -36,11 +36,11 @@ export async function settleBatch(store: SettleStore, months: Months, batch: Usa
 /** An event whose month is kept no more has no place to be recorded in (docs/protocol.md#r16). */
 async function withMonths({ accepted, setAside }: PreparedEvents, months: Months): Promise<PreparedEvents> {
   const kept: PreparedEvents['accepted'][number][] = [];
-  const homeless: SetAside[] = [];
+  const homeless: DeadLetter[] = [];
   for (const event of accepted) {
     const month = monthOfId(event.record.id);
     if (month !== null && (await months.has(month))) kept.push(event);
-    else homeless.push(setAsideOf(event.fact, 'no_partition', `the ledger keeps no month for ${event.record.id}`));
+    else homeless.push(deadLetterOf(event.fact, 'no_partition', `the ledger keeps no month for ${event.record.id}`));
   }
   return { accepted: kept, setAside: [...setAside, ...homeless] };
 }

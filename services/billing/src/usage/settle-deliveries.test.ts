@@ -5,11 +5,11 @@ import { silentLog, type TestDatabase } from '@gateway/testkit';
 import { faultsOf } from '../../test/audit.js';
 import { holdFor, messageOf, settled } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
-import { makeMonths } from '../ledger/months.js';
-import { makeProgressStore } from './progress-store.js';
+import { createMonths } from '../ledger/months.js';
+import { createProgressStore } from './progress-store.js';
 import { GIVEN_BACK_MS, settleDeliveries, type SettleDeps, type UsageDelivery } from './settle-deliveries.js';
-import { makeSettleMeter } from './settle-meter.js';
-import { isInfrastructureFault, makeSettleStore, type SettleStore } from './settle-store.js';
+import { createSettleMeter } from './settle-meter.js';
+import { isInfrastructureFault, createSettleStore, type SettleStore } from './settle-store.js';
 
 let world: LedgerWorld;
 let ledger: TestDatabase;
@@ -32,10 +32,10 @@ interface Bench {
 
 function bench(changes: { store?: SettleStore; connected?: () => boolean; stopping?: AbortSignal } = {}): Bench {
   const steps: Step[] = [];
-  const store = changes.store ?? makeSettleStore(ledger.pool);
+  const store = changes.store ?? createSettleStore(ledger.pool);
   const deps: SettleDeps = {
     store,
-    months: makeMonths(store),
+    months: createMonths(store),
     announcer: {
       standing(accounts) {
         if (changes.connected?.() === false) return false;
@@ -43,7 +43,7 @@ function bench(changes: { store?: SettleStore; connected?: () => boolean; stoppi
         return true;
       },
     },
-    meter: makeSettleMeter(),
+    meter: createSettleMeter(),
     isInfrastructureFault,
     retryDelayMs: () => 1,
     log: silentLog,
@@ -167,7 +167,7 @@ describe('poison', () => {
     expect(await outcomes()).toEqual(['aside: refused_by_database', 'settled 10', 'settled 5']);
     const told = at.steps.flatMap((step) => ('told' in step ? step.told : []));
     expect(told.find(({ account }) => account === 'poison')).toEqual({ account: 'poison', rows: [], closed: [bad.id] });
-    expect((await makeProgressStore(ledger.pool).settledPosition()).sequence).toBe(2);
+    expect((await createProgressStore(ledger.pool).settledPosition()).sequence).toBe(2);
     expect(await faultsOf(ledger.pool)).toEqual([]);
   });
 });
@@ -176,7 +176,7 @@ describe('a database that cannot work', () => {
   const unreachable = (): Error => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
 
   test('is tried again, and sets nothing aside', async () => {
-    const store = makeSettleStore(ledger.pool);
+    const store = createSettleStore(ledger.pool);
     let faults = 3;
     const at = bench({
       store: {
@@ -192,7 +192,7 @@ describe('a database that cannot work', () => {
   test('for too long, or while the service stops, gives the messages back', async () => {
     const stopping = new AbortController();
     stopping.abort();
-    const store = makeSettleStore(ledger.pool);
+    const store = createSettleStore(ledger.pool);
     const at = bench({ store: { ...store, settle: () => Promise.reject(unreachable()) }, stopping: stopping.signal });
     const full = Array.from({ length: 300 }, () => event());
     await deliver(at, full, full);

@@ -2,12 +2,12 @@ import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import type { BatchDecision } from './batch-ledger-rules.js';
 import type { AppliedMessage } from './progress-store.js';
 import { readDelivery } from './read-delivery.js';
-import type { UsageFact } from './rules.js';
+import type { ReceivedEvent } from './rules.js';
 import { settleBatch, type UsageBatch } from './settle-batch.js';
 import { settleInHalves, type SettleInHalvesDeps } from './settle-in-halves.js';
 import type { SettleMeter } from './settle-meter.js';
-import { standingMessages } from './snapshot-rules.js';
-import type { Announcer } from './stream.js';
+import { snapshotMessages } from './snapshot-rules.js';
+import type { SnapshotPublisher } from './stream.js';
 
 /** Events in one database transaction; a message is never split. */
 export const BATCH_EVENTS_MAX = 1_200;
@@ -26,7 +26,7 @@ export interface UsageDelivery {
 }
 
 export interface SettleDeps extends SettleInHalvesDeps {
-  readonly announcer: Announcer;
+  readonly announcer: SnapshotPublisher;
   readonly meter: SettleMeter;
   /** Delay before retry number `attempt`, milliseconds. */
   readonly retryDelayMs: (attempt: number) => number;
@@ -35,7 +35,7 @@ export interface SettleDeps extends SettleInHalvesDeps {
 }
 
 /**
- * Settles deliveries of one shard: commit, publish the standing, acknowledge (docs/protocol.md#r7).
+ * Settles deliveries of one shard: commit, publish the balance snapshots, acknowledge (docs/protocol.md#r7).
  * Whatever ends this in between, the message comes again, changes nothing and is told again.
  * Infrastructure errors are retried for ever, here first and then by redelivery; only an event that
  * the database refuses by itself is set aside.
@@ -62,7 +62,7 @@ interface Chunk {
 
 function* chunksOf(deliveries: readonly UsageDelivery[], shard: number): Generator<Chunk> {
   let chunk: {
-    facts: UsageFact[];
+    facts: ReceivedEvent[];
     setAside: UsageBatch['setAside'][number][];
     applied: AppliedMessage[];
     from: UsageDelivery[];
@@ -120,7 +120,7 @@ async function settleAny(deps: SettleDeps, batch: UsageBatch): Promise<BatchDeci
 
 /** False: the bus is disconnected. What was sent before that may be told twice. */
 function announce({ announcer }: SettleDeps, decision: BatchDecision): boolean {
-  return standingMessages(decision.closed, decision.rowsAfter).every((accounts: BalanceSnapshot[]) =>
+  return snapshotMessages(decision.closed, decision.rowsAfter).every((accounts: BalanceSnapshot[]) =>
     announcer.standing(accounts),
   );
 }

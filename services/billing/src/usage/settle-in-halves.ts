@@ -1,7 +1,7 @@
-import type { BalanceRow } from '../ledger/rules.js';
+import type { Balance } from '../ledger/rules.js';
 import type { BatchDecision } from './batch-ledger-rules.js';
-import { setAsideOf } from './prepare-rules.js';
-import type { SetAside, UsageFact } from './rules.js';
+import { deadLetterOf } from './prepare-rules.js';
+import type { DeadLetter, ReceivedEvent } from './rules.js';
 import { settleBatch, type UsageBatch } from './settle-batch.js';
 import type { SettleStore } from './settle-store.js';
 import type { Months } from '../ledger/months.js';
@@ -27,7 +27,7 @@ export async function settleInHalves(deps: SettleInHalvesDeps, batch: UsageBatch
   return decisions.reduce(together);
 }
 
-type Facts = readonly UsageFact[];
+type Facts = readonly ReceivedEvent[];
 
 async function settleEach(deps: SettleInHalvesDeps, parts: readonly Facts[]): Promise<BatchDecision[]> {
   const decisions: BatchDecision[] = [];
@@ -52,19 +52,23 @@ function halvesOf(facts: Facts): Facts[] {
   return [facts.slice(0, middle), facts.slice(middle)].filter(({ length }) => length > 0);
 }
 
-function setAside({ store, months, log }: SettleInHalvesDeps, fact: UsageFact, err: unknown): Promise<BatchDecision> {
+function setAside(
+  { store, months, log }: SettleInHalvesDeps,
+  fact: ReceivedEvent,
+  err: unknown,
+): Promise<BatchDecision> {
   log.error({ err, requestId: fact.event.id }, 'an event was refused by the database and is set aside');
   return settleBatch(store, months, { facts: [], setAside: [refusedEvent(fact, err)], applied: [] });
 }
 
-function refusedEvent(fact: UsageFact, error: unknown): SetAside {
+function refusedEvent(fact: ReceivedEvent, error: unknown): DeadLetter {
   const text = error instanceof Error ? error.message : String(error);
-  return setAsideOf(fact, 'refused_by_database', text.slice(0, DETAIL_CHARS_MAX));
+  return deadLetterOf(fact, 'refused_by_database', text.slice(0, DETAIL_CHARS_MAX));
 }
 
 /** One decision as if both had been one batch; rows of the later one are newer. */
 function together(earlier: BatchDecision, later: BatchDecision): BatchDecision {
-  const rowsAfter = new Map<string, Map<string, BalanceRow>>();
+  const rowsAfter = new Map<string, Map<string, Balance>>();
   for (const rows of [earlier.rowsAfter, later.rowsAfter])
     for (const [account, ofAccount] of rows)
       rowsAfter.set(account, new Map([...(rowsAfter.get(account) ?? []), ...ofAccount]));

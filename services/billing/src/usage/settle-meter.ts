@@ -1,11 +1,11 @@
 import { usageRecorded } from '@gateway/contracts/messages';
 import { counter, histogram, LINKS_MAX, type Span, startSpan } from '@gateway/service-kit';
 import type { BatchDecision, EventOutcome } from './batch-ledger-rules.js';
-import type { UsageFact } from './rules.js';
+import type { ReceivedEvent } from './rules.js';
 
 /** Counts what becomes of usage events, and makes their spans. */
 export interface SettleMeter {
-  begin(facts: readonly UsageFact[]): Measured;
+  begin(facts: readonly ReceivedEvent[]): Measured;
 }
 
 export interface Measured {
@@ -17,7 +17,7 @@ const OUTCOMES: readonly EventOutcome[] = ['settled', 'voided', 'expired', 'repe
 const COMMIT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const BATCH_EVENTS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000];
 
-export function makeSettleMeter(): SettleMeter {
+export function createSettleMeter(): SettleMeter {
   const events = counter('gateway_billing_events_total', 'Usage events by what became of them', { outcome: OUTCOMES });
   const seconds = histogram('gateway_billing_settle_seconds', 'Time from a batch to its commit', COMMIT_SECONDS);
   const sizes = histogram('gateway_billing_batch_events', 'Events settled in one database transaction', BATCH_EVENTS);
@@ -53,7 +53,7 @@ const NO_SPANS: readonly Span[] = [];
  * A span for each traced event, as its child, and one for the transaction that settles all of them: it stands in the trace
  * of the first and is linked with the others.
  */
-function openSpans(facts: readonly UsageFact[]): readonly Span[] {
+function openSpans(facts: readonly ReceivedEvent[]): readonly Span[] {
   const events: Span[] = [];
   for (const { event } of facts) {
     if (event.traceparent === undefined || events.length >= TRACED_EVENTS_MAX) continue;
@@ -64,7 +64,7 @@ function openSpans(facts: readonly UsageFact[]): readonly Span[] {
   return first === undefined ? NO_SPANS : [startTransactionSpan(first, others, facts.length), ...events];
 }
 
-function startEventSpan(event: UsageFact['event'], parent: string): Span {
+function startEventSpan(event: ReceivedEvent['event'], parent: string): Span {
   return startSpan('billing.settle', {
     parent,
     kind: 'consumer',

@@ -5,11 +5,11 @@ import type { TestDatabase } from '@gateway/testkit';
 import { balancesOf, faultsOf } from '../../test/audit.js';
 import { expired, factsOf, planHoldFor, settled, START } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
-import { makeMonths } from '../ledger/months.js';
+import { createMonths } from '../ledger/months.js';
 import { decideWalletEntry, type WalletEntry } from '../wallets/rules.js';
-import { makeWalletStore } from '../wallets/store.js';
+import { createWalletStore } from '../wallets/store.js';
 import { settleBatch } from './settle-batch.js';
-import { makeSettleStore } from './settle-store.js';
+import { createSettleStore } from './settle-store.js';
 
 let world: LedgerWorld;
 let ledger: TestDatabase;
@@ -24,9 +24,9 @@ afterAll(() => world.stop());
 type Step = () => Promise<boolean>;
 
 function stepsOf(account: string, event: UsageEvent): Record<string, Step> {
-  const settleStore = makeSettleStore(ledger.pool);
-  const walletStore = makeWalletStore(ledger.pool);
-  const months = makeMonths(settleStore);
+  const settleStore = createSettleStore(ledger.pool);
+  const walletStore = createWalletStore(ledger.pool);
+  const months = createMonths(settleStore);
   const settle = (delivered: UsageEvent): Step => {
     return async () => {
       await settleBatch(settleStore, months, { facts: factsOf(delivered), setAside: [], applied: [] });

@@ -7,18 +7,18 @@ import {
   sqlStateOf,
   type Tx,
 } from '@gateway/postgres';
-import { type AlertWatch, makeAlertWatch, type Reached } from '../alerts/raise-store.js';
+import { type AlertRaiser, createAlertRaiser, type Reached } from '../alerts/raise-store.js';
 import { addMissingAccounts, lockWithLimits, writeVersions } from '../ledger/accounts-store.js';
 import { appendChainBlocks, lockChainHeads } from '../ledger/chain-store.js';
-import { enqueueStanding, postTransactions, readRows, writeRows } from '../ledger/store.js';
+import { enqueueSnapshot, postTransactions, readBalances, writeBalances } from '../ledger/store.js';
 import { addToHours } from '../records/hours-store.js';
 import type { UsageRecord } from '../records/rules.js';
 import { insertRecords, readRecords, replaceRecords } from '../records/store.js';
-import type { BatchDecision, BooksRead } from './batch-ledger-rules.js';
-import { isPipelined, oneByOne, pipelined, type Together } from './pipeline-store.js';
+import type { BatchDecision, LedgerRead } from './batch-ledger-rules.js';
+import { oneByOne, type Pipeline, pipelineOf } from './pipeline-store.js';
 import { type AppliedMessage, insertApplied } from './progress-store.js';
-import type { SetAside } from './rules.js';
-import { correctionStandings } from './snapshot-rules.js';
+import type { DeadLetter } from './rules.js';
+import { correctionSnapshots } from './snapshot-rules.js';
 
 export interface SettleRequest {
   readonly accounts: ReadonlySet<string>;
@@ -26,7 +26,7 @@ export interface SettleRequest {
   /** The rows to read, once the records of the ids are known: names by account. */
   readonly rowsOf: (known: ReadonlyMap<string, UsageRecord>) => ReadonlyMap<string, ReadonlySet<string>>;
   /** Pure; may be called again when the transaction is repeated. */
-  readonly decide: (read: BooksRead) => BatchDecision;
+  readonly decide: (read: LedgerRead) => BatchDecision;
   readonly applied: readonly AppliedMessage[];
 }
 
@@ -45,16 +45,16 @@ export function isInfrastructureFault(error: unknown): boolean {
   return isConnectionFault(error) || (sqlStateOf(error) !== null && !isDataFault(error));
 }
 
-/** @param tellNow called after a commit whose charges reached thresholds: the outboxes may have alerts */
-export function makeSettleStore(pool: Pool, tellNow: () => void = () => undefined): SettleStore {
+/** @param nudge called after a commit whose charges reached thresholds: the outboxes may have alerts */
+export function createSettleStore(pool: Pool, nudge: () => void = () => undefined): SettleStore {
   const queries = onPool(pool);
-  const alerts = makeAlertWatch();
-  const together = isPipelined(pool) ? pipelined : oneByOne;
+  const alerts = createAlertRaiser();
+  const pipeline = pipelineOf(pool);
   return {
     async settle(request) {
-      const { decision, reached } = await inTransaction(pool, (tx) => settleIn(tx, request, alerts, together));
+      const { decision, reached } = await inTransaction(pool, (tx) => settleIn(tx, request, alerts, pipeline));
       alerts.committed(reached);
-      if (reached.length > 0) tellNow();
+      if (reached.length > 0) nudge();
       return decision;
     },
     async ensureMonth(month) {
@@ -71,19 +71,20 @@ export function makeSettleStore(pool: Pool, tellNow: () => void = () => undefine
 export async function settleIn(
   tx: Tx,
   { accounts, ids, rowsOf, decide, applied }: SettleRequest,
-  alerts: AlertWatch,
-  together: Together = oneByOne,
+  alerts: AlertRaiser,
+  pipeline: Pipeline = oneByOne,
 ): Promise<{ decision: BatchDecision; reached: Reached }> {
   const names = [...accounts];
-  const [, { versions, limits }, known] = await together([
-    async () => (names.length > 0 ? addMissingAccounts(tx, names) : undefined),
-    () => lockWithLimits(tx, names),
-    () => readRecords(tx, ids),
-  ]);
-  const rows = await readRows(tx, rowsOf(known));
+  const { locked, known } = await pipeline({
+    added: async () => (names.length > 0 ? addMissingAccounts(tx, names) : undefined),
+    locked: () => lockWithLimits(tx, names),
+    known: () => readRecords(tx, ids),
+  });
+  const { versions, limits } = locked;
+  const rows = await readBalances(tx, rowsOf(known));
   const decision = decide({ known, versions, rows });
   const reached = await alerts.raise(tx, { decision, before: rows, limits });
-  await write(tx, decision, applied, together);
+  await write(tx, decision, applied, pipeline);
   return { decision, reached };
 }
 
@@ -91,31 +92,31 @@ async function write(
   tx: Tx,
   decision: BatchDecision,
   applied: SettleRequest['applied'],
-  together: Together,
+  pipeline: Pipeline,
 ): Promise<void> {
   const { records, transactions, changedRows, accountVersions, setAside } = decision;
   const added = records.flatMap(({ record, replaces }) => (replaces ? [] : [record]));
   const replacing = records.flatMap(({ record, replaces }) => (replaces ? [record] : []));
   const posts = transactions.length > 0;
-  const [, , , , , , , , heads] = await together([
-    () => insertRecords(tx, added),
-    () => replaceRecords(tx, replacing),
-    () => addToHours(tx, [...added, ...replacing]),
-    () => writeRows(tx, changedRows),
-    () => writeVersions(tx, accountVersions),
-    () => insertSetAside(tx, setAside),
-    () => insertApplied(tx, applied),
-    async () => (posts ? postTransactions(tx, transactions) : undefined),
-    async () => (posts ? lockChainHeads(tx, transactions) : []),
-  ]);
+  const { heads } = await pipeline({
+    added: () => insertRecords(tx, added),
+    replaced: () => replaceRecords(tx, replacing),
+    hours: () => addToHours(tx, [...added, ...replacing]),
+    balances: () => writeBalances(tx, changedRows),
+    versions: () => writeVersions(tx, accountVersions),
+    deadLetters: () => insertDeadLetters(tx, setAside),
+    applied: () => insertApplied(tx, applied),
+    posted: async () => (posts ? postTransactions(tx, transactions) : undefined),
+    heads: async () => (posts ? lockChainHeads(tx, transactions) : []),
+  });
   if (posts) await appendChainBlocks(tx, heads, transactions);
-  for (const standing of correctionStandings(decision)) {
-    const [id = standing.account] = standing.closed;
-    await enqueueStanding(tx, id, standing);
+  for (const snapshot of correctionSnapshots(decision)) {
+    const [id = snapshot.account] = snapshot.closed;
+    await enqueueSnapshot(tx, id, snapshot);
   }
 }
 
-export async function insertSetAside(tx: Tx, events: readonly SetAside[]): Promise<void> {
+export async function insertDeadLetters(tx: Tx, events: readonly DeadLetter[]): Promise<void> {
   for (const event of events) {
     await tx.execute(
       `INSERT INTO set_aside_events

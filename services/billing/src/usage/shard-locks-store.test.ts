@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until, type TestDatabase } from '@gateway/testkit';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
-import { makeShardLocks } from './shard-locks-store.js';
+import { createShardLocks } from './shard-locks-store.js';
 
 let world: LedgerWorld;
 let ledger: TestDatabase;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 test('one process holds a shard; it goes to another one when it is given back', async () => {
-  const [one, other] = [makeShardLocks(ledger.pool, () => undefined), makeShardLocks(ledger.pool, () => undefined)];
+  const [one, other] = [createShardLocks(ledger.pool, () => undefined), createShardLocks(ledger.pool, () => undefined)];
   expect(await one.hold(0)).toBe(true);
   expect(await one.hold(0)).toBe(true);
   expect(await other.hold(0)).toBe(false);
@@ -25,7 +25,7 @@ test('one process holds a shard; it goes to another one when it is given back', 
 
 test('a broken session loses its shards, says so, and can take them again', async () => {
   let lost = 0;
-  const locks = makeShardLocks(ledger.pool, () => (lost += 1));
+  const locks = createShardLocks(ledger.pool, () => (lost += 1));
   expect(await locks.hold(2)).toBe(true);
   await ledger.admin.query(
     `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = 2
@@ -39,8 +39,8 @@ test('a broken session loses its shards, says so, and can take them again', asyn
 test('who holds a shard and is silent loses it, and says so when it wakes', async () => {
   let lost = 0;
   const silentMs = 200;
-  const hung = makeShardLocks(ledger.pool, () => (lost += 1), silentMs);
-  const other = makeShardLocks(ledger.pool, () => undefined, silentMs);
+  const hung = createShardLocks(ledger.pool, () => (lost += 1), silentMs);
+  const other = createShardLocks(ledger.pool, () => undefined, silentMs);
   expect(await hung.hold(3)).toBe(true);
   expect(await other.hold(3)).toBe(false);
   // Its beats go on in this process; a beat that lies back is what another one sees of a process that hangs.

@@ -4,17 +4,11 @@ import type { PoolClient } from 'pg';
 /** First key of the advisory locks: "bill" in ASCII, so that they meet no others in this database. */
 const LOCK_SPACE = 0x62696c6c;
 /** How often a process says that it still works on its shards. */
-const BEAT_MS = 1_000;
+const HEARTBEAT_MS = 1_000;
 /** A holder that was silent so long hangs: its session is ended, which frees its shards. */
 export const HOLDER_SILENT_MS = 5_000;
 
-/** Which shards this process works on: at most one process holds a shard, and a process that dies holds none. */
-export interface ShardLocks {
-  /** Takes the shard if nobody holds it; true also while it is held here. */
-  hold(shard: number): Promise<boolean>;
-  /** Gives all back. */
-  release(): Promise<void>;
-}
+export type ShardLocks = ReturnType<typeof createShardLocks>;
 
 /**
  * Advisory locks of one database session kept for them: the database frees them when the session ends, so a replacement
@@ -23,7 +17,7 @@ export interface ShardLocks {
  * soon as it wakes. Only speed depends on these locks (ledger): two workers on one shard wait for each other's accounts and
  * settle nothing twice.
  */
-export function makeShardLocks(pool: Pool, onLost: () => void, silentMs = HOLDER_SILENT_MS): ShardLocks {
+export function createShardLocks(pool: Pool, onLost: () => void, silentMs = HOLDER_SILENT_MS) {
   let session: PoolClient | null = null;
   let beating: NodeJS.Timeout | undefined;
   const held = new Set<number>();
@@ -60,13 +54,14 @@ export function makeShardLocks(pool: Pool, onLost: () => void, silentMs = HOLDER
     opened.once('end', lost);
     session = opened;
     beating = setInterval(() => {
-      if (held.size > 0) ask(opened, BEAT, []).catch(() => undefined);
-    }, BEAT_MS);
+      if (held.size > 0) ask(opened, HEARTBEAT, []).catch(() => undefined);
+    }, HEARTBEAT_MS);
     return opened;
   };
 
   return {
-    async hold(shard) {
+    /** Takes the shard if nobody holds it; true also while it is held here. */
+    async hold(shard: number): Promise<boolean> {
       if (held.has(shard)) return true;
       const on = session ?? (await connect());
       const [row] = await ask<{ taken: boolean }>(on, 'SELECT pg_try_advisory_lock($1, $2) AS taken', [
@@ -78,24 +73,25 @@ export function makeShardLocks(pool: Pool, onLost: () => void, silentMs = HOLDER
         await ask(on, END_SILENT_HOLDER, [shard, silentMs]);
         return false;
       }
-      await ask(on, SAY_HELD, [shard]);
+      await ask(on, RECORD_HELD, [shard]);
       if (session !== on) return false;
       held.add(shard);
       return true;
     },
-    async release() {
+    /** Gives all back. */
+    async release(): Promise<void> {
       if (session !== null) close(session);
     },
   };
 }
 
-const SAY_HELD = `
+const RECORD_HELD = `
   INSERT INTO shard_holders (shard, backend_pid, backend_started_at)
     SELECT $1, pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()
     ON CONFLICT (shard) DO UPDATE SET backend_pid = excluded.backend_pid,
       backend_started_at = excluded.backend_started_at, seen_at = clock_timestamp()`;
 
-const BEAT = 'UPDATE shard_holders SET seen_at = clock_timestamp() WHERE backend_pid = pg_backend_pid()';
+const HEARTBEAT = 'UPDATE shard_holders SET seen_at = clock_timestamp() WHERE backend_pid = pg_backend_pid()';
 
 /** Of the same role, as every holder is; the start of the session tells it from a later one with its number. */
 const END_SILENT_HOLDER = `

@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { billingBalanceSnapshots } from '@gateway/contracts/messages';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import type { BalanceRow } from '../ledger/rules.js';
-import { standingMessages } from './snapshot-rules.js';
+import type { Balance } from '../ledger/rules.js';
+import { snapshotMessages } from './snapshot-rules.js';
 
 const BUS_BYTES_MAX = 1_000_000;
 
-function rowsOf(...rows: readonly (readonly [account: string, name: string])[]): Map<string, Map<string, BalanceRow>> {
-  const all = new Map<string, Map<string, BalanceRow>>();
+function rowsOf(...rows: readonly (readonly [account: string, name: string])[]): Map<string, Map<string, Balance>> {
+  const all = new Map<string, Map<string, Balance>>();
   for (const [account, name] of rows) {
-    const ofAccount = all.get(account) ?? new Map<string, BalanceRow>();
+    const ofAccount = all.get(account) ?? new Map<string, Balance>();
     all.set(account, ofAccount.set(name, { account, name, value: -7n, version: 3n }));
   }
   return all;
@@ -22,7 +22,7 @@ test('an id and every row that it touched travel together; what was never writte
     { account: 'a', id: one, rows: ['wallet'] },
     { account: 'a', id: two, rows: ['wallet', 'km:k:2026-11', 'never'] },
   ];
-  expect(standingMessages(closed, rows)).toEqual([
+  expect(snapshotMessages(closed, rows)).toEqual([
     [
       {
         account: 'a',
@@ -37,7 +37,7 @@ test('an id and every row that it touched travel together; what was never writte
 });
 
 test('nothing closed, nothing told', () => {
-  expect(standingMessages([], new Map())).toEqual([]);
+  expect(snapshotMessages([], new Map())).toEqual([]);
 });
 
 test.each([
@@ -55,7 +55,7 @@ test.each([
       })),
     ).flat();
     const rows = rowsOf(...closed.flatMap(({ account, rows }) => rows.map((name) => [account, name] as const)));
-    const messages = standingMessages(closed, rows);
+    const messages = snapshotMessages(closed, rows);
     const seen = new Set<string>();
     for (const accountsOf of messages) {
       const body = { incarnation: 'i', accounts: accountsOf };

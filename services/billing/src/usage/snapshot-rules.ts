@@ -1,5 +1,5 @@
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
-import { type BalanceRow, toStandingRow } from '../ledger/rules.js';
+import { type Balance, toBalanceMessage } from '../ledger/rules.js';
 import type { BatchDecision, ClosedId } from './batch-ledger-rules.js';
 
 /** Rows or ids in the part of one account; the message allows twice as many. */
@@ -24,22 +24,22 @@ interface Part {
  * What admission is told of closed ids, in messages below the limits of the bus. Each part that names an id carries every
  * row that the id touched (docs/protocol.md#r8); rows that were never written have nothing to tell.
  */
-export function standingMessages(
+export function snapshotMessages(
   closed: readonly ClosedId[],
-  rows: ReadonlyMap<string, ReadonlyMap<string, BalanceRow>>,
+  rows: ReadonlyMap<string, ReadonlyMap<string, Balance>>,
 ): BalanceSnapshot[][] {
   const messages: BalanceSnapshot[][] = [];
   let message: BalanceSnapshot[] = [];
   let bytes = 0;
   for (const part of partsOf(closed)) {
-    const standing = toStanding(part, rows);
-    const size = sizeOf(standing);
+    const snapshot = toSnapshot(part, rows);
+    const size = sizeOf(snapshot);
     if (message.length > 0 && (message.length >= MESSAGE_ACCOUNTS_MAX || bytes + size > MESSAGE_BYTES_MAX)) {
       messages.push(message);
       message = [];
       bytes = 0;
     }
-    message.push(standing);
+    message.push(snapshot);
     bytes += size;
   }
   if (message.length > 0) messages.push(message);
@@ -48,16 +48,16 @@ export function standingMessages(
 
 /**
  * What is told of records that replaced others, until admission has it. The hold of such a call has expired: where a
- * standing is lost (docs/protocol.md#r8), no hold falls due that would ask for what it said.
+ * snapshot is lost (docs/protocol.md#r8), no hold falls due that would ask for what it said.
  */
-export function correctionStandings({
+export function correctionSnapshots({
   records,
   closed,
   rowsAfter,
 }: Pick<BatchDecision, 'records' | 'closed' | 'rowsAfter'>): BalanceSnapshot[] {
   const corrected = new Set(records.flatMap(({ record, replaces }) => (replaces ? [record.id] : [])));
   if (corrected.size === 0) return [];
-  return standingMessages(
+  return snapshotMessages(
     closed.filter(({ id }) => corrected.has(id)),
     rowsAfter,
   ).flat();
@@ -79,10 +79,10 @@ function partsOf(closed: readonly ClosedId[]): Part[] {
   return parts;
 }
 
-function toStanding(part: Part, rows: ReadonlyMap<string, ReadonlyMap<string, BalanceRow>>): BalanceSnapshot {
+function toSnapshot(part: Part, rows: ReadonlyMap<string, ReadonlyMap<string, Balance>>): BalanceSnapshot {
   const known = rows.get(part.account);
   const written = [...part.rows].flatMap((name) => known?.get(name) ?? []);
-  return { account: part.account, rows: written.map(toStandingRow), closed: part.closed };
+  return { account: part.account, rows: written.map(toBalanceMessage), closed: part.closed };
 }
 
 function sizeOf({ account, rows, closed }: BalanceSnapshot): number {

@@ -2,14 +2,14 @@ import { billingBalanceSnapshots, type BalanceSnapshot, subjectOf, usageRecorded
 import { type Bus, BusFault, type StoredDelivery } from '@gateway/bus';
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
 import { gauge } from '@gateway/service-kit';
-import type { StreamFacts } from './progress-rules.js';
+import type { StreamState } from './progress-rules.js';
 
 export interface Stream {
-  facts(): Promise<StreamFacts>;
+  facts(): Promise<StreamState>;
   trim(upToSequence: number): Promise<void>;
 }
 
-export interface Announcer {
+export interface SnapshotPublisher {
   /** False: not sent, because the bus is disconnected. */
   standing(accounts: BalanceSnapshot[]): boolean;
 }
@@ -38,10 +38,10 @@ export interface UsageStream extends Stream {
 }
 
 /**
- * Consumers are named by the ledger's incarnation: a restored ledger begins with the first message
+ * Consumers are named by the ledger's epoch: a restored ledger begins with the first message
  * that is stored (docs/protocol.md#r17).
  */
-export function makeUsageStream(bus: Bus, bytesMax: number, replicas: number, incarnation: string): UsageStream {
+export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, ledgerEpoch: string): UsageStream {
   const { stream } = usageRecorded;
 
   // One subject per shard and no others: every message is some shard's, so that sequences have no gaps when all is settled.
@@ -79,7 +79,7 @@ export function makeUsageStream(bus: Bus, bytesMax: number, replicas: number, in
     consume: (shard, handler) =>
       bus.consume({
         stream,
-        durable: `billing-${shard}-${incarnation}`,
+        durable: `billing-${shard}-${ledgerEpoch}`,
         filterSubject: subjectOf(usageRecorded, { shard }),
         batchMax: BATCH_MESSAGES_MAX,
         maxAckPending: ACK_PENDING_MAX,
@@ -90,7 +90,7 @@ export function makeUsageStream(bus: Bus, bytesMax: number, replicas: number, in
   };
 }
 
-/** Standings as messages of the bus, under the incarnation of this ledger. */
-export function makeAnnouncer(bus: Bus, incarnation: string): Announcer {
-  return { standing: (accounts) => bus.publish(billingBalanceSnapshots, {}, { incarnation, accounts }) };
+/** Publishes balance snapshots under the epoch of this ledger. */
+export function createSnapshotPublisher(bus: Bus, ledgerEpoch: string): SnapshotPublisher {
+  return { standing: (accounts) => bus.publish(billingBalanceSnapshots, {}, { incarnation: ledgerEpoch, accounts }) };
 }

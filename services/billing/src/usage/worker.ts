@@ -2,7 +2,7 @@ import { SHARDS_TOTAL } from '@gateway/contracts/ids';
 import { settleDeliveries, type SettleDeps, type UsageDelivery } from './settle-deliveries.js';
 
 /** How often a shard that somebody else works on, or nobody, is tried. */
-const LOOK_MS = 200;
+const POLL_MS = 200;
 
 export interface UsageWorkerDeps extends SettleDeps {
   readonly locks: { hold(shard: number): Promise<boolean>; release(): Promise<void> };
@@ -56,7 +56,7 @@ export function startUsageWorker(deps: UsageWorkerDeps): UsageWorker {
     await Promise.all(running.map((consumer) => consumer.stop()));
   };
 
-  const timer = setInterval(lookSafely, LOOK_MS);
+  const timer = setInterval(lookSafely, POLL_MS);
   lookSafely();
   return {
     lost() {

@@ -24,7 +24,7 @@ export type Related =
   | { readonly kind: 'other' };
 
 /** What is known, under the account's lock, when an entry is decided. */
-export interface WalletFacts {
+export interface WalletInput {
   /** The entry that has this reference, of whichever account. */
   readonly earlier: Pick<WalletEntry, 'account' | 'amountNanoUsd' | 'kind' | 'relatesTo'> | null;
   /** What the entry relates to; null: it names nothing, or nothing of this account. */
@@ -50,7 +50,7 @@ export type WalletDecision =
   | { readonly kind: 'refused'; readonly why: WalletRefusal };
 
 /** Wallets may go below zero by an entry: a chargeback takes what was spent already. Only the bound of amounts stops it. */
-export function decideWalletEntry(entry: WalletEntry, facts: WalletFacts): WalletDecision {
+export function decideWalletEntry(entry: WalletEntry, facts: WalletInput): WalletDecision {
   const { earlier, related } = facts;
   if (earlier !== null) return isSame(entry, earlier) ? { kind: 'repeated' } : refused('reference_taken');
   if (entry.relatesTo !== null && related === null) return refused('related_unknown');
@@ -98,7 +98,7 @@ function counterAccount({ kind, amountNanoUsd }: WalletEntry): string {
   }
 }
 
-function isSame(entry: WalletEntry, earlier: NonNullable<WalletFacts['earlier']>): boolean {
+function isSame(entry: WalletEntry, earlier: NonNullable<WalletInput['earlier']>): boolean {
   return (
     entry.account === earlier.account &&
     entry.amountNanoUsd === earlier.amountNanoUsd &&

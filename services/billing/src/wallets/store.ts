@@ -3,9 +3,9 @@ import { formatUsd, WALLET_ROW } from '@gateway/metering';
 import { timeOfUuidV7, UUID_PATTERN } from '@gateway/contracts/ids';
 import { addMissingAccounts, isClosed, lockAccounts, writeVersions } from '../ledger/accounts-store.js';
 import { insertChange } from '../ledger/changes-store.js';
-import { type BalanceRow, type LedgerKind, toStandingRow } from '../ledger/rules.js';
-import { enqueueStanding, insertTransactions, readBalance, writeRows } from '../ledger/store.js';
-import type { Related, WalletDecision, WalletEntry, WalletEntryKind, WalletFacts } from './rules.js';
+import { type Balance, type LedgerKind, toBalanceMessage } from '../ledger/rules.js';
+import { enqueueSnapshot, insertTransactions, readBalance, writeBalances } from '../ledger/store.js';
+import type { Related, WalletDecision, WalletEntry, WalletEntryKind, WalletInput } from './rules.js';
 
 export interface WalletEntryRow extends WalletEntry {
   readonly transactionId: string;
@@ -16,12 +16,13 @@ export interface WalletRequest {
   readonly entry: WalletEntry;
   /** Key of the ledger transaction if one is written. */
   readonly transactionId: string;
-  readonly decide: (facts: WalletFacts) => WalletDecision;
+  readonly decide: (facts: WalletInput) => WalletDecision;
 }
 
-export interface WalletStore {
-  /** One database transaction: lock the account, read, decide, write entry, row, version and outbox, commit. */
-  addEntry(request: WalletRequest): Promise<{ decision: WalletDecision; written: WalletEntryRow | null }>;
+/** `written` is null when the entry is refused. */
+export interface WalletResult {
+  readonly decision: WalletDecision;
+  readonly written: WalletEntryRow | null;
 }
 
 const UNIQUE_VIOLATION = '23505';
@@ -38,11 +39,13 @@ interface EntryRow {
   actor: string;
 }
 
-export function makeWalletStore(pool: Pool): WalletStore {
-  const attempt = (request: WalletRequest): ReturnType<WalletStore['addEntry']> =>
-    inTransaction(pool, (tx) => addEntry(tx, request));
+export type WalletStore = ReturnType<typeof createWalletStore>;
+
+export function createWalletStore(pool: Pool) {
+  const attempt = (request: WalletRequest) => inTransaction(pool, (tx) => addEntry(tx, request));
   return {
-    addEntry: (request) =>
+    /** One database transaction: lock the account, read, decide, write entry, row, version and outbox, commit. */
+    addEntry: (request: WalletRequest): Promise<WalletResult> =>
       attempt(request).catch((error: unknown) => {
         // The reference was written for another account meanwhile: now it is found.
         if (sqlStateOf(error) === UNIQUE_VIOLATION) return attempt(request);
@@ -51,12 +54,12 @@ export function makeWalletStore(pool: Pool): WalletStore {
   };
 }
 
-async function addEntry(tx: Tx, request: WalletRequest): ReturnType<WalletStore['addEntry']> {
+async function addEntry(tx: Tx, request: WalletRequest): Promise<WalletResult> {
   const { entry, transactionId, decide } = request;
   await addMissingAccounts(tx, [entry.account]);
   const version = (await lockAccounts(tx, [entry.account])).get(entry.account) ?? 0n;
   const earlier = await readEntry(tx, entry.reference);
-  const facts: WalletFacts = {
+  const facts: WalletInput = {
     earlier,
     related: await readRelated(tx, entry),
     balanceNanoUsd: await readBalance(tx, entry.account),
@@ -66,7 +69,7 @@ async function addEntry(tx: Tx, request: WalletRequest): ReturnType<WalletStore[
   if (decision.kind !== 'write') return { decision, written: decision.kind === 'repeated' ? earlier : null };
   const { account } = entry;
   const written: WalletEntryRow = { ...entry, transactionId, balanceNanoUsd: decision.balanceNanoUsd };
-  const row: BalanceRow = { account, name: WALLET_ROW, value: decision.balanceNanoUsd, version: version + 1n };
+  const row: Balance = { account, name: WALLET_ROW, value: decision.balanceNanoUsd, version: version + 1n };
   await insertEntry(tx, written);
   await insertChange(tx, {
     actor: entry.actor,
@@ -76,9 +79,9 @@ async function addEntry(tx: Tx, request: WalletRequest): ReturnType<WalletStore[
     before: { balanceUsd: formatUsd(facts.balanceNanoUsd) },
     after: toAuditView(written),
   });
-  await writeRows(tx, [row]);
+  await writeBalances(tx, [row]);
   await writeVersions(tx, new Map([[account, row.version]]));
-  await enqueueStanding(tx, transactionId, { account, rows: [toStandingRow(row)], closed: [] });
+  await enqueueSnapshot(tx, transactionId, { account, rows: [toBalanceMessage(row)], closed: [] });
   await insertTransactions(tx, [
     { id: transactionId, kind: entry.kind, account, requestId: null, corrects: null, entries: decision.entries },
   ]);

@@ -6,10 +6,10 @@ import type { TestDatabase } from '@gateway/testkit';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { type Alert, toWebhookEvent } from '../alerts/rules.js';
 import { deliverEvent, GIVEN_UP_MS, NotDeliveredError } from './deliver-event.js';
-import { makeDeliveryStore } from './delivery-store.js';
-import { makeSecretSeal, resealSecrets } from './secrets.js';
+import { createDeliveryStore } from './delivery-store.js';
+import { createSecretSeal, resealSecrets } from './secrets.js';
 import type { WebhookRequest, WebhookSender } from './sender.js';
-import { makeWebhookStore } from './store.js';
+import { createWebhookStore } from './store.js';
 
 const DAY_MS = 86_400_000;
 const RAISED = Date.UTC(2026, 10, 20, 12);
@@ -34,7 +34,7 @@ beforeEach(async () => {
 afterAll(() => world.stop());
 
 const put = (account: string, under = current) =>
-  makeWebhookStore(ledger.pool).putWebhook({
+  createWebhookStore(ledger.pool).putWebhook({
     account,
     actor: 'test',
     enabled: true,
@@ -68,15 +68,15 @@ const keysOf = (previous: Secret<Buffer> | null = null, formerKey: Secret<Buffer
 const deliver = (row: { body: object }, keys = keysOf()) =>
   deliverEvent(
     {
-      store: makeDeliveryStore(ledger.pool),
-      seal: makeSecretSeal(keys),
+      store: createDeliveryStore(ledger.pool),
+      seal: createSecretSeal(keys),
       sender: { post: async (request) => (sent.push(request), answer) },
       now: () => now,
     },
     row,
   );
 const deliveries = (account: string) =>
-  makeDeliveryStore(ledger.pool).deliveries({ account, before: null, limit: 100 });
+  createDeliveryStore(ledger.pool).deliveries({ account, before: null, limit: 100 });
 
 test('an event is tried for three days', async () => {
   expect(GIVEN_UP_MS).toBe(3 * DAY_MS);
@@ -166,31 +166,31 @@ test('secrets move to the current key; one that no key opens sends nothing and s
   const keys = keysOf(old);
   const row = await waiting('a');
   await expect(deliver(row)).rejects.toThrow('secret_unreadable');
-  const store = makeWebhookStore(ledger.pool);
-  expect(await resealSecrets(store, makeSecretSeal(keys))).toEqual({ resealed: 1, unreadable: 1 });
-  expect(await resealSecrets(store, makeSecretSeal(keys))).toEqual({ resealed: 0, unreadable: 1 });
+  const store = createWebhookStore(ledger.pool);
+  expect(await resealSecrets(store, createSecretSeal(keys))).toEqual({ resealed: 1, unreadable: 1 });
+  expect(await resealSecrets(store, createSecretSeal(keys))).toEqual({ resealed: 0, unreadable: 1 });
   await deliver(row);
   expect(sent).toHaveLength(1);
 });
 
 test('a sealed secret opens for its own account only', async () => {
   const sealed = sealTo('whsec_1', 'webhook:a', publicHalfOf(current));
-  const { open } = makeSecretSeal(keysOf());
+  const { open } = createSecretSeal(keysOf());
   expect([open(sealed, 'a'), open(sealed, 'b')]).toEqual(['whsec_1', null]);
 });
 
 test('a secret that an earlier release sealed moves to the key pair, with the key of that release at hand', async () => {
   const former = key(4);
-  await makeWebhookStore(ledger.pool).putWebhook({
+  await createWebhookStore(ledger.pool).putWebhook({
     account: 'a',
     actor: 'test',
     enabled: true,
     url: 'https://hooks.example.com/',
     sealedSecret: seal('whsec_1', 'webhook:a', { current: former }),
   });
-  const store = makeWebhookStore(ledger.pool);
-  expect(await resealSecrets(store, makeSecretSeal(keysOf()))).toEqual({ resealed: 0, unreadable: 1 });
-  expect(await resealSecrets(store, makeSecretSeal(keysOf(null, former)))).toEqual({ resealed: 1, unreadable: 0 });
+  const store = createWebhookStore(ledger.pool);
+  expect(await resealSecrets(store, createSecretSeal(keysOf()))).toEqual({ resealed: 0, unreadable: 1 });
+  expect(await resealSecrets(store, createSecretSeal(keysOf(null, former)))).toEqual({ resealed: 1, unreadable: 0 });
   await deliver(await waiting('a'));
   expect(sent).toHaveLength(1);
 });

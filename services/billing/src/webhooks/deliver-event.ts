@@ -47,7 +47,7 @@ export async function deliverEvent(
   attemptsTotal.of({ outcome: attempt.failure === null ? 'delivered' : 'failed' }).add();
   const isOver = atMs - Date.parse(event.createdAt) >= GIVEN_UP_MS;
   const ended = attempt.failure === null ? 'delivered' : isOver ? 'failed' : null;
-  await store.noteAttempt(event.id, attempt, ended);
+  await store.recordAttempt(event.id, attempt, ended);
   if (ended === null) throw new NotDeliveredError(`${attempt.failure} ${attempt.status ?? ''}`.trimEnd());
 }
 

@@ -16,28 +16,19 @@ export interface Delivery {
   readonly lastAttempts: readonly WebhookAttempt[];
 }
 
-/** What delivering events needs. */
-export interface DeliveryStore {
-  /** Newest first. */
-  deliveries(query: NumberedQuery): Promise<Delivery[]>;
-  /** Where a waiting event is to be sent; null: nowhere any more, or it has been. */
-  target(event: string): Promise<{ readonly url: string; readonly sealedSecret: string } | null>;
-  /** Notes an attempt; with a state the delivery ends, and what the account keeps for too long is deleted. */
-  noteAttempt(event: string, attempt: WebhookAttempt, ended: 'delivered' | 'failed' | null): Promise<void>;
-  /** Ends a waiting delivery without an attempt. */
-  drop(event: string): Promise<void>;
-}
-
 /** Attempts that a delivery shows; older ones are only counted. */
 const ATTEMPTS_KEPT_MAX = 20;
 /** How long what became of an event is kept. */
 const KEPT_DAYS = 30;
 
+export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
+
 /** What delivering events reads and notes. */
-export function makeDeliveryStore(pool: Pool): DeliveryStore {
+export function createDeliveryStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    async deliveries({ account, before, limit }) {
+    /** Newest first. */
+    async deliveries({ account, before, limit }: NumberedQuery): Promise<Delivery[]> {
       const rows = await queries.query<DeliveryRow>(
         `SELECT ${DELIVERY_COLUMNS} FROM webhook_deliveries
           WHERE account = $1 AND ($2::bigint IS NULL OR number < $2) ORDER BY number DESC LIMIT $3`,
@@ -45,7 +36,8 @@ export function makeDeliveryStore(pool: Pool): DeliveryStore {
       );
       return rows.map(deliveryFromRow);
     },
-    async target(event) {
+    /** Where a waiting event is to be sent; null: nowhere any more, or it has been. */
+    async target(event: string): Promise<{ readonly url: string; readonly sealedSecret: string } | null> {
       const row = await queries.one<{ url: string; sealed_secret: string }>(
         `SELECT webhook.url, webhook.sealed_secret
            FROM webhook_deliveries delivery JOIN webhooks webhook USING (account)
@@ -55,7 +47,8 @@ export function makeDeliveryStore(pool: Pool): DeliveryStore {
       );
       return row && { url: row.url, sealedSecret: row.sealed_secret };
     },
-    async noteAttempt(event, attempt, ended) {
+    /** Notes an attempt; with a state the delivery ends, and what the account keeps for too long is deleted. */
+    async recordAttempt(event: string, attempt: WebhookAttempt, ended: 'delivered' | 'failed' | null): Promise<void> {
       const row = await queries.one<{ account: string }>(
         `UPDATE webhook_deliveries
             SET attempts = attempts + 1,
@@ -75,7 +68,8 @@ export function makeDeliveryStore(pool: Pool): DeliveryStore {
         { name: 'forget_deliveries' },
       );
     },
-    async drop(event) {
+    /** Ends a waiting delivery without an attempt. */
+    async drop(event: string): Promise<void> {
       await queries.execute(
         `UPDATE webhook_deliveries SET state = 'dropped', ended_at = now() WHERE event = $1 AND state = 'waiting'`,
         [event],

@@ -1,18 +1,17 @@
 import { type OpeningKeys, openSealed, resealTo, SealError } from '@gateway/service-kit';
-import type { SealedSecretStore } from './store.js';
+import type { WebhookStore } from './store.js';
 
-export interface SecretSeal {
-  /** The secret; null: no key at hand opens it. */
-  open(sealed: string, account: string): string | null;
-  /** Under the current key; null: no key at hand opens it. */
-  current(sealed: string, account: string): string | null;
-}
+export type SecretSeal = ReturnType<typeof createSecretSeal>;
 
 /** Opens what was sealed to GATEWAY_WEBHOOK_PRIVATE_KEY; a secret opens for its account's webhook alone. */
-export function makeSecretSeal(keys: OpeningKeys): SecretSeal {
+export function createSecretSeal(keys: OpeningKeys) {
   return {
-    open: (sealed, account) => orNull(() => openSealed(sealed, contextOf(account), keys)),
-    current: (sealed, account) => orNull(() => resealTo(sealed, contextOf(account), keys) ?? sealed),
+    /** The secret; null: no key at hand opens it. */
+    open: (sealed: string, account: string): string | null =>
+      orNull(() => openSealed(sealed, contextOf(account), keys)),
+    /** Under the current key; null: no key at hand opens it. */
+    current: (sealed: string, account: string): string | null =>
+      orNull(() => resealTo(sealed, contextOf(account), keys) ?? sealed),
   };
 }
 
@@ -38,7 +37,10 @@ export interface Resealed {
 }
 
 /** After a rotation of GATEWAY_WEBHOOK_PRIVATE_KEY: every secret under the previous key is sealed again under the current one. */
-export async function resealSecrets(store: SealedSecretStore, seal: SecretSeal): Promise<Resealed> {
+export async function resealSecrets(
+  store: Pick<WebhookStore, 'sealedSecrets' | 'replaceSealed'>,
+  seal: SecretSeal,
+): Promise<Resealed> {
   let [resealed, unreadable] = [0, 0];
   for (let after = ''; ;) {
     const batch = await store.sealedSecrets(after, BATCH_MAX);

@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type LookupFunction } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { startWebhookReceiver, type WebhookReceiver } from '../../test/webhook-receiver.js';
-import { makeWebhookSender } from './sender.js';
+import { createWebhookSender } from './sender.js';
 
 let receiver: WebhookReceiver;
 beforeAll(async () => {
@@ -31,17 +31,17 @@ function resolver(...answers: (readonly string[])[]): LookupFunction & { asked: 
 
 test.each([200, 204, 299, 302, 307, 404, 500])('answers the status %d and follows nothing', async (status) => {
   receiver.answer = (response) => response.writeHead(status, { location: `${receiver.url}/other` }).end('x');
-  expect(await makeWebhookSender({ privateAllowed: true }).post(request())).toEqual({ status });
+  expect(await createWebhookSender({ privateAllowed: true }).post(request())).toEqual({ status });
   expect(receiver.received).toMatchObject([{ path: '/hook?tenant=1', body: '{"a":1}', headers: { 'x-one': '1' } }]);
 });
 
 test('an answer whose body never ends is over with its head', async () => {
   receiver.answer = (response) => void response.writeHead(200).write('begun');
-  expect(await makeWebhookSender({ privateAllowed: true }).post(request())).toEqual({ status: 200 });
+  expect(await createWebhookSender({ privateAllowed: true }).post(request())).toEqual({ status: 200 });
 });
 
 test('a receiver that says nothing, nobody there, and one that speaks another protocol', async () => {
-  const sender = makeWebhookSender({ privateAllowed: true, timeoutMs: 100 });
+  const sender = createWebhookSender({ privateAllowed: true, timeoutMs: 100 });
   receiver.answer = () => undefined;
   expect(await sender.post(request())).toEqual({ failure: 'timeout' });
   const other = createServer((socket) =>
@@ -60,7 +60,7 @@ test('a receiver that says nothing, nobody there, and one that speaks another pr
 test.each(['127.0.0.1', 'localhost', '[::1]', '169.254.169.254', '2130706433', '[::ffff:127.0.0.1]'])(
   'nothing is sent to %s by a deployment that allows no private addresses',
   async (host) => {
-    const sender = makeWebhookSender({ privateAllowed: false, timeoutMs: 2_000 });
+    const sender = createWebhookSender({ privateAllowed: false, timeoutMs: 2_000 });
     expect(await sender.post(request(`http://${host}:${receiver.port}/`))).toEqual({ failure: 'private_address' });
     expect(receiver.received).toEqual([]);
   },
@@ -73,7 +73,7 @@ test.each([
   ['a private address among public ones', ['1.1.1.1', '127.0.0.1']],
   ['an address with a zone', ['fe80::1%lo']],
 ])('%s is refused when it is looked up', async (_what, addresses) => {
-  const sender = makeWebhookSender({ privateAllowed: false, timeoutMs: 2_000, lookup: resolver(addresses) });
+  const sender = createWebhookSender({ privateAllowed: false, timeoutMs: 2_000, lookup: resolver(addresses) });
   const answer = await sender.post(request(`http://hooks.example.com:${receiver.port}/`));
   expect(answer).toEqual({ failure: 'private_address' });
   expect(receiver.received).toEqual([]);
@@ -81,12 +81,12 @@ test.each([
 
 test('the socket connects to the very addresses that were judged: a name is looked up once for each request', async () => {
   const lookup = resolver(['192.0.2.1'], ['127.0.0.1']);
-  const sender = makeWebhookSender({ privateAllowed: false, timeoutMs: 300, lookup });
+  const sender = createWebhookSender({ privateAllowed: false, timeoutMs: 300, lookup });
   const url = `http://rebinding.example.com:${receiver.port}/`;
   expect(await sender.post(request(url))).toEqual({ failure: 'private_address' });
   expect(await sender.post(request(url))).toEqual({ failure: 'private_address' });
   expect(lookup.asked).toEqual(['rebinding.example.com', 'rebinding.example.com']);
-  const allowed = makeWebhookSender({ privateAllowed: true, lookup: resolver(['127.0.0.1'], ['192.0.2.1']) });
+  const allowed = createWebhookSender({ privateAllowed: true, lookup: resolver(['127.0.0.1'], ['192.0.2.1']) });
   expect(await allowed.post(request(url))).toEqual({ status: 204 });
   expect(receiver.received).toHaveLength(1);
 });

@@ -35,7 +35,7 @@ export interface WebhookSenderOptions {
  * addresses found are judged, and the socket connects to these and no others. So a name that changes its address
  * after it was checked gains nothing. Redirects are not followed; the answer's body is not read.
  */
-export function makeWebhookSender(options: WebhookSenderOptions): WebhookSender {
+export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const { privateAllowed, timeoutMs = TIMEOUT_MS, lookup = systemLookup } = options;
   return {
     async post({ url, headers, body }: WebhookRequest) {

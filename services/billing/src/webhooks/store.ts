@@ -29,45 +29,44 @@ export interface RotateSecretRequest {
   readonly command: string | null;
 }
 
+export interface PutWebhookResult {
+  readonly change: 'created' | 'changed' | 'unchanged';
+  readonly webhook: Webhook;
+}
+
+export type WebhookStore = ReturnType<typeof createWebhookStore>;
+
 /** Each change is one database transaction with its audit row, under the account's lock. */
-export interface WebhookStore {
-  webhook(account: string): Promise<Webhook | null>;
-  /** Another address is tried at once for what waits; disabling drops what waits. Null: the account is closed. */
-  putWebhook(
-    request: PutWebhookRequest,
-  ): Promise<{ change: 'created' | 'changed' | 'unchanged'; webhook: Webhook } | null>;
-  /** Drops what waits. False: there is none. */
-  deleteWebhook(account: string, actor: string): Promise<boolean>;
-  /** Null: there is none. */
-  rotateSecret(request: RotateSecretRequest): Promise<{ webhook: Webhook; repeated: boolean } | null>;
-}
-
 /** Sealed secrets of webhooks, for looking after the key under which they are sealed. */
-export interface SealedSecretStore {
-  /** By account, after the one named. */
-  sealedSecrets(after: string, limit: number): Promise<{ readonly account: string; readonly sealedSecret: string }[]>;
-  /** Nothing when the secret is another one by now. */
-  replaceSealed(account: string, before: string, after: string): Promise<void>;
-}
-
-export function makeWebhookStore(pool: Pool): WebhookStore & SealedSecretStore {
+export function createWebhookStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    async webhook(account) {
+    async webhook(account: string): Promise<Webhook | null> {
       const row = await readWebhook(queries, account);
       return row && webhookFromRow(row);
     },
-    putWebhook: (request) => inTransaction(pool, (tx) => putWebhook(tx, request)),
-    deleteWebhook: (account, actor) => inTransaction(pool, (tx) => deleteWebhook(tx, account, actor)),
-    rotateSecret: (request) => inTransaction(pool, (tx) => rotateSecret(tx, request)),
-    async sealedSecrets(after, limit) {
+    /** Another address is tried at once for what waits; disabling drops what waits. Null: the account is closed. */
+    putWebhook: (request: PutWebhookRequest): Promise<PutWebhookResult | null> =>
+      inTransaction(pool, (tx) => putWebhook(tx, request)),
+    /** Drops what waits. False: there is none. */
+    deleteWebhook: (account: string, actor: string): Promise<boolean> =>
+      inTransaction(pool, (tx) => deleteWebhook(tx, account, actor)),
+    /** Null: there is none. */
+    rotateSecret: (request: RotateSecretRequest): Promise<{ webhook: Webhook; repeated: boolean } | null> =>
+      inTransaction(pool, (tx) => rotateSecret(tx, request)),
+    /** By account, after the one named. */
+    async sealedSecrets(
+      after: string,
+      limit: number,
+    ): Promise<{ readonly account: string; readonly sealedSecret: string }[]> {
       const rows = await queries.query<{ account: string; sealed_secret: string }>(
         'SELECT account, sealed_secret FROM webhooks WHERE account > $1 ORDER BY account LIMIT $2',
         [after, limit],
       );
       return rows.map((row) => ({ account: row.account, sealedSecret: row.sealed_secret }));
     },
-    async replaceSealed(account, before, after) {
+    /** Nothing when the secret is another one by now. */
+    async replaceSealed(account: string, before: string, after: string): Promise<void> {
       await queries.execute('UPDATE webhooks SET sealed_secret = $3 WHERE account = $1 AND sealed_secret = $2', [
         account,
         before,
@@ -77,7 +76,7 @@ export function makeWebhookStore(pool: Pool): WebhookStore & SealedSecretStore {
   };
 }
 
-async function putWebhook(tx: Tx, request: PutWebhookRequest): ReturnType<WebhookStore['putWebhook']> {
+async function putWebhook(tx: Tx, request: PutWebhookRequest): Promise<PutWebhookResult | null> {
   const { account, url, enabled, sealedSecret, actor } = request;
   await lockForTerms(tx, account);
   if (await isClosed(tx, account)) return null;
@@ -122,7 +121,10 @@ export async function deleteWebhook(tx: Tx, account: string, actor: string): Pro
   return true;
 }
 
-async function rotateSecret(tx: Tx, request: RotateSecretRequest): ReturnType<WebhookStore['rotateSecret']> {
+async function rotateSecret(
+  tx: Tx,
+  request: RotateSecretRequest,
+): Promise<{ webhook: Webhook; repeated: boolean } | null> {
   const { account, sealedSecret, actor, command } = request;
   const before = await lockWebhook(tx, account);
   if (before === null) return null;

@@ -1,4 +1,4 @@
-import { makeMonths, readDelivery, settleBatch } from '@gateway/billing/cores';
+import { createMonths, readDelivery, settleBatch } from '@gateway/billing/cores';
 import { WALLET_ROW } from '@gateway/metering';
 import type { World } from '../hosts/world.js';
 import { MemoryLedger } from '../ledger/memory-ledger.js';
@@ -46,7 +46,7 @@ export async function checkReplay(world: World): Promise<void> {
     settle: async (asked: Parameters<MemoryLedger['settle']>[0]) => again.settle(asked),
     ensureMonth: async () => true,
   };
-  const months = makeMonths(store);
+  const months = createMonths(store);
   for (const { data, shard, sequence } of messages) {
     const { facts, setAside } = readDelivery(data, { shard, sequence });
     await settleBatch(store, months, { facts, setAside, applied: [] });

@@ -1,4 +1,4 @@
-import { correctionStandings, loadAccount, makeMonths, startUsageWorker } from '@gateway/billing/cores';
+import { correctionSnapshots, loadAccount, createMonths, startUsageWorker } from '@gateway/billing/cores';
 import type { SettleStore, UsageDelivery } from '@gateway/billing/cores';
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { onWire } from '../network/network.js';
@@ -37,7 +37,7 @@ export class BillingHost implements Hosted {
     world.time.in(host, 0, () => {
       startUsageWorker({
         store,
-        months: makeMonths(store),
+        months: createMonths(store),
         announcer: { standing: (accounts) => this.#announce(accounts) },
         meter: { begin: () => ({ settled: () => undefined, failed: () => undefined }) },
         isInfrastructureFault: (error) => error instanceof DatabaseDown,
@@ -95,7 +95,7 @@ export class BillingHost implements Hosted {
         if (fault === 'before') throw new DatabaseDown('before');
         const decision = ledger.settle(asked);
         truth.committed(decision);
-        world.outbox.correct(correctionStandings(decision));
+        world.outbox.correct(correctionSnapshots(decision));
         await wait();
         if (fault === 'after') throw new DatabaseDown('after');
         return decision;

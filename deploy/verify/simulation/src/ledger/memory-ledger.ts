@@ -1,11 +1,11 @@
-import { decideWalletEntry, NO_OVERRIDES, toStandingRow } from '@gateway/billing/cores';
+import { decideWalletEntry, NO_OVERRIDES, toBalanceMessage } from '@gateway/billing/cores';
 import type {
   AccountSnapshot,
-  BalanceRow,
+  Balance,
   BatchDecision,
   LedgerTransaction,
   LoadStore,
-  SetAside,
+  DeadLetter,
   SettledPosition,
   SettleStore,
   Subscription,
@@ -28,8 +28,8 @@ export class MemoryLedger {
   readonly incarnation = 'ledger-1';
   readonly records = new Map<string, UsageRecord>();
   readonly transactions = new Map<string, LedgerTransaction>();
-  readonly rows = new Map<string, Map<string, BalanceRow>>();
-  readonly setAside: SetAside[] = [];
+  readonly rows = new Map<string, Map<string, Balance>>();
+  readonly setAside: DeadLetter[] = [];
   readonly #accounts = new Map<string, AccountRow>();
   readonly #applied = new Map<number, number>();
   #floor: SettledPosition = { sequence: 0, storedAtMs: 0 };
@@ -60,7 +60,7 @@ export class MemoryLedger {
     this.transactions.set(id, transaction);
     this.#put(row);
     this.#account(account).version = version;
-    return { account, rows: [toStandingRow(row)], closed: [] };
+    return { account, rows: [toBalanceMessage(row)], closed: [] };
   }
 
   setSubscription(account: string, subscription: Subscription | null): void {
@@ -75,7 +75,7 @@ export class MemoryLedger {
 
   snapshot({ account, names, ids }: SnapshotRequest): AccountSnapshot {
     const { version, termsVersion, subscription } = this.#account(account);
-    const known = this.rows.get(account) ?? new Map<string, BalanceRow>();
+    const known = this.rows.get(account) ?? new Map<string, Balance>();
     const running = [...known.keys()].filter((name) => /^(w|al):/.test(name));
     const wanted = new Set([WALLET_ROW, ...names, ...running]);
     const asideIds = new Set(this.setAside.map(({ requestId }) => requestId));
@@ -87,13 +87,13 @@ export class MemoryLedger {
       limits: NO_OVERRIDES,
       rows: [...wanted].map((name) => {
         const row = known.get(name);
-        return row ? toStandingRow(row) : { name, value: name === WALLET_ROW ? null : 0, version: 0 };
+        return row ? toBalanceMessage(row) : { name, value: name === WALLET_ROW ? null : 0, version: 0 };
       }),
       closed: ids.filter((id) => this.records.has(id) || asideIds.has(id)),
     };
   }
 
-  row(account: string, name: string): BalanceRow | undefined {
+  row(account: string, name: string): Balance | undefined {
     return this.rows.get(account)?.get(name);
   }
 
@@ -116,8 +116,8 @@ export class MemoryLedger {
     if (sum !== 0n) throw new Error(`the transaction ${id} sums to ${sum}`);
   }
 
-  #put(row: BalanceRow): void {
-    const ofAccount = this.rows.get(row.account) ?? new Map<string, BalanceRow>();
+  #put(row: Balance): void {
+    const ofAccount = this.rows.get(row.account) ?? new Map<string, Balance>();
     this.rows.set(row.account, ofAccount.set(row.name, row));
   }
 

@@ -132,7 +132,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a standing closes ids without their rows (docs/protocol.md#r8)',
     file: 'billing/dist/usage/snapshot-rules.js',
-    from: 'rows: written.map(toStandingRow)',
+    from: 'rows: written.map(toBalanceMessage)',
     to: 'rows: []',
   },
   {

@@ -1,5 +1,5 @@
 import type { Beat, KeptBeat } from '@gateway/admission/cores';
-import type { StreamFacts } from '@gateway/billing/cores';
+import type { StreamState } from '@gateway/billing/cores';
 import type { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 import { onWire } from './network.js';
@@ -53,7 +53,7 @@ export class Streams {
     return taken;
   }
 
-  facts(): StreamFacts {
+  facts(): StreamState {
     const [first, last] = [this.usage[0], this.usage.at(-1)];
     return {
       firstSequence: 1,
