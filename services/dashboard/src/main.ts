@@ -1,6 +1,6 @@
 import { runService } from '@gateway/service-kit';
 import { DASHBOARD_FIELDS } from './config.js';
-import { startDashboard, STOP_STEP_MS } from './wire.js';
+import { startDashboard, STOP_STEP_MS } from './service.js';
 
 /** Time of a stop beside its steps. */
 const STOP_ROOM_MS = 2_000;

@@ -1,6 +1,6 @@
 import type { Bus } from '@gateway/bus';
 import type { Clock, Logger } from '@gateway/service-kit';
-import type { AccessLog } from './audit/access-log.js';
+import type { AccessLog } from './access-log.js';
 
 /** The services behind the door, asked over the bus. Rejects with a BusFault. */
 export type Services = Pick<Bus, 'request'>;

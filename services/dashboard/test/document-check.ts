@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { OperatorRoute } from '../src/operator/route.js';
+import type { OperatorRoute } from '../src/operator-api/route.js';
 import type { Answer } from './operator-world.js';
 
 interface Operation {

@@ -4,7 +4,7 @@ import type { OperatorErrorCode } from '@gateway/contracts/operator';
 import { ReadyChecks, Secret, publicHalfOf, type OpeningKeys } from '@gateway/service-kit';
 import { recordingLog, startTestBus, type RecordingLog, type TestBus } from '@gateway/testkit';
 import type { TokenAttempts } from '../src/ports.js';
-import { startDashboard, type DashboardOptions, type RunningDashboard } from '../src/wire.js';
+import { startDashboard, type DashboardOptions, type RunningDashboard } from '../src/service.js';
 
 export const ROOT_TOKEN = 'root-token-for-tests-0123456789abcdef';
 export const OLD_ROOT_TOKEN = 'old-root-token-for-tests-0123456789abc';

@@ -1,7 +1,7 @@
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { Clock } from '@gateway/service-kit';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import { REQUEST_ID_HEADER } from '../operator/operator-error.js';
+import { REQUEST_ID_HEADER } from './refusals.js';
 
 /**
  * An Express application that adds nothing of its own and takes paths as they are written. Each request has an id, in

@@ -1,0 +1,116 @@
+import {
+  accountsNoteAccess,
+  type AccessAction,
+  type BodyOf,
+  type RefusedAction,
+  type RequestOrigin,
+} from '@gateway/contracts/messages';
+import type { Clock, Logger } from '@gateway/service-kit';
+import type { Services } from './ports.js';
+
+/** Who it was when nobody has proved who they are. */
+export const STRANGER = 'stranger';
+
+interface About {
+  /** {@link STRANGER}, `operator:<name>` or `user:<id>`. */
+  readonly actor: string;
+  readonly account?: string | null;
+  /** The person, operator or route that it was about; `unknown` for none. */
+  readonly objectId: string;
+  readonly origin: RequestOrigin;
+}
+
+/** What the audit log has beside changes. */
+export interface AccessLog {
+  /** Writes one entry. Rejects with a BusFault: what cannot be written down is not to be answered. */
+  noted(access: About & { readonly action: AccessAction }): Promise<void>;
+  /**
+   * Counts a refused attempt; counts are written each minute, as one entry for each action, actor, object and network. Returns
+   * at once, whoever it was, so that its time tells nothing. A process that dies loses at most its last minute.
+   */
+  refused(attempt: About & { readonly action: RefusedAction }): void;
+  /** Writes the counts so far. Never rejects: counts that cannot be written are kept for the next time. */
+  flush(): Promise<void>;
+}
+
+type Entry = BodyOf<typeof accountsNoteAccess>['entries'][number];
+type Counted = Extract<Entry, { kind: 'refused' }>;
+
+/** Entries of one minute about people and operators who are known, and about strangers: neither crowds out the other. */
+export const KNOWN_MAX = 300;
+export const STRANGERS_MAX = 64;
+/** The network in whose name the rest of a minute is counted, one entry for each action. */
+export const OTHER_NETWORKS = 'other';
+/** What it was about, when that is nobody whom the gateway knows. */
+export const UNKNOWN = 'unknown';
+
+export function makeAccessLog(services: Services, clock: Clock, log: Pick<Logger, 'warn'>): AccessLog {
+  const [known, strangers] = [new Counts(KNOWN_MAX), new Counts(STRANGERS_MAX)];
+  const count = (attempt: Counted): void =>
+    (attempt.actor === STRANGER && attempt.objectId === UNKNOWN ? strangers : known).add(attempt);
+  const write = (entries: Entry[]) => services.request(accountsNoteAccess, { entries });
+  return {
+    async noted({ account = null, ...access }) {
+      await write([{ kind: 'access', account, ...access }]);
+    },
+    refused({ account = null, ...attempt }) {
+      count({ kind: 'refused', account, ...attempt, attempts: 1, since: clock.nowMs() });
+    },
+    async flush() {
+      const counted = [...known.take(), ...strangers.take()];
+      if (counted.length === 0) return;
+      try {
+        await write(counted);
+      } catch (err) {
+        log.warn({ err }, 'refused attempts are not in the audit log yet');
+        counted.forEach(count);
+      }
+    },
+  };
+}
+
+/** Flushes every minute, never twice at once, and when it is stopped. */
+export function startFlushing(access: Pick<AccessLog, 'flush'>): { stop(): Promise<void> } {
+  let running: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    running ??= access.flush().finally(() => {
+      running = null;
+    });
+  }, EVERY_MS);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
+      await access.flush();
+    },
+  };
+}
+
+const EVERY_MS = 60_000;
+
+/** Counts by what they are about: at most so many, and one more of each action for the rest. */
+class Counts {
+  #by = new Map<string, Counted>();
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(attempt: Counted): void {
+    const { action, actor, account, objectId, origin } = attempt;
+    const key = [action, actor, account, objectId, origin.client].join('\n');
+    const found = this.#by.get(key);
+    if (found === undefined && this.#by.size >= this.#most && origin.client !== OTHER_NETWORKS) {
+      const rest = { actor: STRANGER, account: null, objectId: UNKNOWN };
+      return this.add({ ...attempt, ...rest, origin: { ...origin, client: OTHER_NETWORKS, agent: null } });
+    }
+    this.#by.set(key, { ...(found ?? attempt), attempts: (found?.attempts ?? 0) + attempt.attempts });
+  }
+
+  take(): Counted[] {
+    const taken = [...this.#by.values()];
+    this.#by = new Map();
+    return taken;
+  }
+}

@@ -1,0 +1,51 @@
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
+import type { z } from 'zod';
+import { paramPath } from './param-path.js';
+import { unknownField } from './unknown-field.js';
+
+type Checked<T> = { readonly value: T } | ManagementRefusal;
+
+/** What the schema makes of the input, or `invalid_request` with the place of the first thing that is wrong. */
+export function checkInput<S extends z.ZodType>(schema: S, input: unknown): Checked<z.output<S>> {
+  const parsed = schema.safeParse(input);
+  if (!parsed.success) {
+    const { path, text } = describeIssue(parsed.error.issues[0] as z.core.$ZodIssue, [], input);
+    return refuseAt(path, text);
+  }
+  const unknown = unknownField(input, parsed.data);
+  return unknown === null ? { value: parsed.data } : refuseAt(unknown, 'is not known');
+}
+
+function refuseAt(path: readonly PropertyKey[], text: string): ManagementRefusal {
+  const param = paramPath(path);
+  return refuse('invalid_request', `${param ?? 'the body'}: ${text}`, param);
+}
+
+/** Says what is wrong and where, never what was sent: a body may hold a credential. */
+function describeIssue(
+  issue: z.core.$ZodIssue,
+  above: readonly PropertyKey[],
+  input: unknown,
+): { path: readonly PropertyKey[]; text: string } {
+  const path = [...above, ...issue.path];
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    // The alternative that went furthest into the input is the one that was meant.
+    const deepest = issue.errors.flatMap((issues) => issues.slice(0, 1)).sort((a, b) => b.path.length - a.path.length);
+    if (deepest[0] !== undefined) return describeIssue(deepest[0], path, input);
+  }
+  if (issue.code === 'invalid_key') return { path, text: issue.issues[0]?.message ?? issue.message };
+  if (issue.code !== 'invalid_type') return { path, text: issue.message };
+  const value = valueAt(input, path);
+  if (value === undefined) return { path, text: 'is required' };
+  if (issue.expected === 'string' && typeof value === 'number') {
+    return { path, text: 'must be a string, not a JSON number; money is a decimal string such as "12.50"' };
+  }
+  return { path, text: issue.message };
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, step) => (typeof value === 'object' && value !== null ? (value as never)[step] : undefined),
+    input,
+  );
+}

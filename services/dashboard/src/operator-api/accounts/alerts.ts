@@ -1,0 +1,119 @@
+import {
+  billingAlerts,
+  billingDeleteWebhook,
+  billingGetWebhook,
+  billingPutWebhook,
+  billingRotateWebhookSecret,
+  billingWebhookDeliveries,
+} from '@gateway/contracts/messages';
+import {
+  alertView,
+  isRefusal,
+  pageOf,
+  webhookDeliveryView,
+  webhookSpec,
+  webhookView,
+  webhookWithSecret,
+} from '@gateway/contracts/operator';
+import { answerGone, answerPage, answerWith, route } from '../route.js';
+import { ofAccount } from '../of-account.js';
+import { byId, pageOfQuery, pageQuery } from '../parameters.js';
+
+export const ALERT_ROUTES = [
+  route({
+    id: 'listAlerts',
+    method: 'GET',
+    path: '/accounts/{id}/alerts',
+    summary: 'Alerts at 50, 75, 90 and 100 percent of windows and caps, newest first',
+    access: 'read',
+    params: byId,
+    query: pageQuery,
+    answers: { 200: pageOf(alertView) },
+    handle: ({ door, params, query }) =>
+      ofAccount(door, params.id, async () => {
+        const question = { account: params.id, ...pageOfQuery(query) };
+        return answerPage(await door.services.request(billingAlerts, question), (page) => page.alerts);
+      }),
+  }),
+];
+
+export const WEBHOOK_ROUTES = [
+  route({
+    id: 'putWebhook',
+    method: 'PUT',
+    path: '/accounts/{id}/webhook',
+    summary: "Says where an account's events are posted to; the signing secret is shown once, when the webhook is made",
+    access: 'write',
+    params: byId,
+    body: webhookSpec,
+    answers: { 200: webhookWithSecret, 201: webhookWithSecret },
+    refusals: ['state_conflict'],
+    handle: ({ door, params, body, actor }) =>
+      ofAccount(door, params.id, async () => {
+        const { secret, sealedSecret } = door.secrets.makeWebhookSecret(params.id);
+        const question = { account: params.id, spec: body, sealedSecret, actor };
+        const answer = await door.services.request(billingPutWebhook, question);
+        if (isRefusal(answer)) return answer;
+        const isNew = answer.change === 'created';
+        return { status: isNew ? 201 : 200, body: { ...answer.webhook, secret: isNew ? secret : null } };
+      }),
+  }),
+  route({
+    id: 'getWebhook',
+    method: 'GET',
+    path: '/accounts/{id}/webhook',
+    summary: "Where an account's events are posted to",
+    access: 'read',
+    params: byId,
+    answers: { 200: webhookView },
+    handle: ({ door, params }) =>
+      ofAccount(door, params.id, async () => {
+        const answer = await door.services.request(billingGetWebhook, { account: params.id });
+        return answerWith(200, answer, ({ webhook }) => webhook);
+      }),
+  }),
+  route({
+    id: 'deleteWebhook',
+    method: 'DELETE',
+    path: '/accounts/{id}/webhook',
+    summary: 'Removes a webhook; what waits for it is dropped',
+    access: 'write',
+    params: byId,
+    answers: { 204: null },
+    handle: ({ door, params, actor }) =>
+      ofAccount(door, params.id, async () =>
+        answerGone(await door.services.request(billingDeleteWebhook, { account: params.id, actor })),
+      ),
+  }),
+  route({
+    id: 'rotateWebhookSecret',
+    method: 'POST',
+    path: '/accounts/{id}/webhook/rotate-secret',
+    summary: 'Gives a webhook another signing secret, shown once; every attempt from then on is signed with it',
+    access: 'write',
+    params: byId,
+    answers: { 200: webhookWithSecret },
+    handle: ({ door, params, actor, command }) =>
+      ofAccount(door, params.id, async () => {
+        const { secret, sealedSecret } = door.secrets.makeWebhookSecret(params.id);
+        const question = { account: params.id, sealedSecret, actor, command };
+        const answer = await door.services.request(billingRotateWebhookSecret, question);
+        return answerWith(200, answer, ({ webhook, repeated }) => ({ ...webhook, secret: repeated ? null : secret }));
+      }),
+  }),
+  route({
+    id: 'listWebhookDeliveries',
+    method: 'GET',
+    path: '/accounts/{id}/webhook/deliveries',
+    summary: "What became of an account's events, newest first; kept for 30 days after they ended",
+    access: 'read',
+    params: byId,
+    query: pageQuery,
+    answers: { 200: pageOf(webhookDeliveryView) },
+    handle: ({ door, params, query }) =>
+      ofAccount(door, params.id, async () => {
+        const question = { account: params.id, ...pageOfQuery(query) };
+        return answerPage(await door.services.request(billingWebhookDeliveries, question), (page) => page.deliveries);
+      }),
+  }),
+];

@@ -1,0 +1,72 @@
+import {
+  accountsCreateMember,
+  accountsDeleteMember,
+  accountsListMembers,
+  accountsPutMember,
+} from '@gateway/contracts/messages';
+import { memberCreate, memberPut, memberView, pageOf } from '@gateway/contracts/operator';
+import { answerGone, answerPage, answerWith, route } from '../route.js';
+import { ofAccount } from '../of-account.js';
+import { byId, byMember, pageOfQuery, pageQuery } from '../parameters.js';
+
+export const MEMBER_ROUTES = [
+  route({
+    id: 'createMember',
+    method: 'POST',
+    path: '/accounts/{id}/members',
+    summary: 'Adds a member',
+    access: 'write',
+    params: byId,
+    body: memberCreate,
+    answers: { 201: memberView },
+    refusals: ['state_conflict'],
+    async handle({ door, params, body, actor, command }) {
+      const question = { account: params.id, spec: body, actor, command };
+      return answerWith(201, await door.services.request(accountsCreateMember, question), ({ member }) => member);
+    },
+  }),
+  route({
+    id: 'listMembers',
+    method: 'GET',
+    path: '/accounts/{id}/members',
+    summary: 'Members of an account, its owner among them',
+    access: 'read',
+    params: byId,
+    query: pageQuery,
+    answers: { 200: pageOf(memberView) },
+    handle: ({ door, params, query }) =>
+      ofAccount(door, params.id, async () => {
+        const question = { account: params.id, ...pageOfQuery(query) };
+        return answerPage(await door.services.request(accountsListMembers, question), (page) => page.members);
+      }),
+  }),
+  route({
+    id: 'putMember',
+    method: 'PUT',
+    path: '/accounts/{id}/members/{memberId}',
+    summary: 'Replaces a member; a new cap is in force when this is answered',
+    access: 'write',
+    params: byMember,
+    body: memberPut,
+    answers: { 200: memberView },
+    refusals: ['state_conflict', 'not_in_force'],
+    async handle({ door, params, body, actor }) {
+      const question = { account: params.id, member: params.memberId, spec: body, actor };
+      return answerWith(200, await door.services.request(accountsPutMember, question), ({ member }) => member);
+    },
+  }),
+  route({
+    id: 'deleteMember',
+    method: 'DELETE',
+    path: '/accounts/{id}/members/{memberId}',
+    summary: 'Removes a member without keys; the owner stays',
+    access: 'write',
+    params: byMember,
+    answers: { 204: null },
+    refusals: ['in_use', 'state_conflict'],
+    async handle({ door, params, actor }) {
+      const question = { account: params.id, member: params.memberId, actor };
+      return answerGone(await door.services.request(accountsDeleteMember, question));
+    },
+  }),
+];

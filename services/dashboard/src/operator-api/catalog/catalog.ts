@@ -1,0 +1,235 @@
+import {
+  catalogApply,
+  catalogDelete,
+  catalogGetModel,
+  catalogGetProvider,
+  catalogGetSource,
+  catalogListModels,
+  catalogListProviders,
+  catalogListSources,
+  catalogPutModel,
+  catalogPutProvider,
+  catalogPutSource,
+} from '@gateway/contracts/messages';
+import {
+  isRefusal,
+  type CatalogObject,
+  type ManagementRefusal,
+  modelPut,
+  modelSaved,
+  modelSpec,
+  modelView,
+  pageOf,
+  providerPut,
+  providerSaved,
+  providerSpec,
+  providerView,
+  refuse,
+  sourcePut,
+  sourceSaved,
+  sourceSpec,
+  sourceView,
+} from '@gateway/contracts/operator';
+import { judgeChanges } from './judge-changes.js';
+import { sealCredential } from './seal-credential.js';
+import { specOf } from './spec-of.js';
+import { answerPage, answerWith, route, type Handled } from '../route.js';
+import type { May } from '../access.js';
+import type { Door } from '../../ports.js';
+import { byId, byModelId, modelId, pageOfQuery, pageQuery } from '../parameters.js';
+
+const MODEL_PATH = '/models/{publisher}/{model}';
+const statusOf = (change: 'created' | 'changed' | 'unchanged'): 200 | 201 => (change === 'created' ? 201 : 200);
+
+export const PROVIDER_ROUTES = [
+  route({
+    id: 'listProviders',
+    method: 'GET',
+    path: '/providers',
+    summary: 'Who serves and invoices',
+    access: 'read',
+    query: pageQuery,
+    answers: { 200: pageOf(providerView) },
+    handle: async ({ door, query }) =>
+      answerPage(await door.services.request(catalogListProviders, pageOfQuery(query)), (page) => page.providers),
+  }),
+  route({
+    id: 'putProvider',
+    method: 'PUT',
+    path: '/providers/{id}',
+    summary: 'Makes or replaces a provider',
+    access: 'write',
+    params: byId,
+    body: providerPut,
+    answers: { 200: providerSaved, 201: providerSaved },
+    refusals: ['in_use', 'state_conflict', 'not_in_force'],
+    async handle({ door, params, body, actor }) {
+      const spec = specOf(providerSpec, body);
+      const answer = await door.services.request(catalogPutProvider, { id: params.id, spec, actor });
+      if (isRefusal(answer)) return answer;
+      return { status: statusOf(answer.change), body: { ...answer.provider, inForce: answer.inForce } };
+    },
+  }),
+  route({
+    id: 'getProvider',
+    method: 'GET',
+    path: '/providers/{id}',
+    summary: 'One provider',
+    access: 'read',
+    params: byId,
+    answers: { 200: providerView },
+    handle: async ({ door, params }) =>
+      answerWith(200, await door.services.request(catalogGetProvider, params), (answer) => answer.provider),
+  }),
+  route({
+    id: 'deleteProvider',
+    method: 'DELETE',
+    path: '/providers/{id}',
+    summary: 'Removes a provider that no source refers to',
+    access: 'write',
+    params: byId,
+    answers: { 204: null },
+    refusals: ['in_use', 'not_in_force'],
+    handle: ({ door, params, actor }) => removed(door, 'provider', params.id, actor),
+  }),
+];
+
+export const MODEL_ROUTES = [
+  route({
+    id: 'listModels',
+    method: 'GET',
+    path: '/models',
+    summary: 'Models with the prices in force and to come',
+    access: 'read',
+    query: pageQuery,
+    answers: { 200: pageOf(modelView) },
+    handle: async ({ door, query }) =>
+      answerPage(await door.services.request(catalogListModels, pageOfQuery(query)), (page) => page.models),
+  }),
+  route({
+    id: 'putModel',
+    method: 'PUT',
+    path: MODEL_PATH,
+    summary: 'Makes or replaces a model; prices that are left out stay',
+    access: 'catalog',
+    params: byModelId,
+    body: modelPut,
+    answers: { 200: modelSaved, 201: modelSaved },
+    refusals: ['in_use', 'state_conflict', 'not_in_force'],
+    async handle({ door, params, body, actor, may }) {
+      const spec = specOf(modelSpec, body);
+      if (!may('write') || !(may('money') || body.prices === undefined)) {
+        const refusal = await judged(door, { kind: 'model', id: params.modelId, spec }, actor, may);
+        if (refusal !== null) return refusal;
+      }
+      const answer = await door.services.request(catalogPutModel, { id: params.modelId, spec, actor });
+      if (isRefusal(answer)) return answer;
+      return { status: statusOf(answer.change), body: { ...answer.model, inForce: answer.inForce } };
+    },
+  }),
+  route({
+    id: 'getModel',
+    method: 'GET',
+    path: MODEL_PATH,
+    summary: 'One model',
+    access: 'read',
+    params: byModelId,
+    answers: { 200: modelView },
+    handle: async ({ door, params }) =>
+      answerWith(200, await door.services.request(catalogGetModel, { id: params.modelId }), (answer) => answer.model),
+  }),
+  route({
+    id: 'deleteModel',
+    method: 'DELETE',
+    path: MODEL_PATH,
+    summary: 'Removes a model that no source refers to',
+    access: 'write',
+    params: byModelId,
+    answers: { 204: null },
+    refusals: ['in_use', 'not_in_force'],
+    handle: ({ door, params, actor }) => removed(door, 'model', params.modelId, actor),
+  }),
+];
+
+export const SOURCE_ROUTES = [
+  route({
+    id: 'listSources',
+    method: 'GET',
+    path: '/sources',
+    summary: 'Upstream sources, of all models or of one',
+    access: 'read',
+    query: pageQuery.extend({ modelId: modelId.optional() }),
+    answers: { 200: pageOf(sourceView) },
+    async handle({ door, query }) {
+      const body = { model: query.modelId ?? null, ...pageOfQuery(query) };
+      return answerPage(await door.services.request(catalogListSources, body), (page) => page.sources);
+    },
+  }),
+  route({
+    id: 'putSource',
+    method: 'PUT',
+    path: '/sources/{id}',
+    summary: 'Makes or replaces a source; a credential that is left out stays, null removes it',
+    access: 'write',
+    params: byId,
+    body: sourcePut,
+    answers: { 200: sourceSaved, 201: sourceSaved },
+    refusals: ['in_use', 'state_conflict', 'not_in_force'],
+    async handle({ door, params, body, actor, may }) {
+      const sealed = sealCredential(door.secrets, params.id, body.credential, 'credential');
+      if (isRefusal(sealed)) return sealed;
+      const spec = specOf(sourceSpec, body);
+      if (!may('credentials') && body.credential === undefined) {
+        const refusal = await judged(door, { kind: 'source', id: params.id, spec }, actor, may);
+        if (refusal !== null) return refusal;
+      }
+      const answer = await door.services.request(catalogPutSource, { id: params.id, spec, ...sealed, actor });
+      if (isRefusal(answer)) return answer;
+      return { status: statusOf(answer.change), body: { ...answer.source, inForce: answer.inForce } };
+    },
+  }),
+  route({
+    id: 'getSource',
+    method: 'GET',
+    path: '/sources/{id}',
+    summary: 'One source, without its credential',
+    access: 'read',
+    params: byId,
+    answers: { 200: sourceView },
+    handle: async ({ door, params }) =>
+      answerWith(200, await door.services.request(catalogGetSource, params), (answer) => answer.source),
+  }),
+  route({
+    id: 'deleteSource',
+    method: 'DELETE',
+    path: '/sources/{id}',
+    summary: 'Removes a source',
+    access: 'write',
+    params: byId,
+    answers: { 204: null },
+    refusals: ['in_use', 'not_in_force'],
+    handle: ({ door, params, actor }) => removed(door, 'source', params.id, actor),
+  }),
+];
+
+/** What a put would change, judged before it is done. */
+async function judged(
+  { services }: Door,
+  object: CatalogObject,
+  actor: string,
+  may: May,
+): Promise<ManagementRefusal | null> {
+  const tried = await services.request(catalogApply, { objects: [object], prune: false, dryRun: true, actor });
+  // What is wrong with the object itself is the put's to say.
+  return isRefusal(tried) ? null : judgeChanges(tried.changes, may);
+}
+
+async function removed(door: Door, kind: 'provider' | 'model' | 'source', id: string, actor: string): Promise<Handled> {
+  const answer = await door.services.request(catalogDelete, { kind, id, actor });
+  if (isRefusal(answer)) return answer;
+  if (answer.inForce) return { status: 204 };
+  return refuse(
+    'not_in_force',
+    `the ${kind} is deleted, but not every replica has said that it knows; it will shortly`,
+  );
+}

@@ -1,0 +1,37 @@
+import { refuse, type CredentialInput, type ManagementRefusal } from '@gateway/contracts/operator';
+import type { Secrets } from '../../ports.js';
+
+const CREDENTIAL_CHARS_MAX = 4_096;
+
+/** Absent: the stored one is kept. */
+export type SealedCredential = { readonly sealedCredential?: string | null };
+
+/** The credential of one source as it travels; `param` is its place in the body. */
+export function sealCredential(
+  secrets: Secrets,
+  source: string,
+  credential: CredentialInput | null | undefined,
+  param: string,
+): SealedCredential | ManagementRefusal {
+  if (credential === undefined) return {};
+  if (credential === null) return { sealedCredential: null };
+  if (typeof credential === 'string') return sealText(secrets, source, credential, param);
+  const name = credential.fromEnv;
+  const place = `${param}.fromEnv`;
+  const found = secrets.fromEnvironment(name);
+  if (found === 'not_allowed') {
+    const remedy = 'the dashboard takes the names that GATEWAY_CREDENTIAL_ENV lists, none that begins with GATEWAY_';
+    return refuse('invalid_request', `${place}: ${name} may not be read: ${remedy}`, place);
+  }
+  if (found === null)
+    return refuse('invalid_request', `${place}: ${name} is not set where the operator API runs`, place);
+  return sealText(secrets, source, found.text, place);
+}
+
+/** A credential is sent as a header. */
+function sealText(secrets: Secrets, source: string, text: string, place: string): SealedCredential | ManagementRefusal {
+  if (/^[\x20-\x7e]+$/.test(text) && text.length <= CREDENTIAL_CHARS_MAX) {
+    return { sealedCredential: secrets.seal(text, source) };
+  }
+  return refuse('invalid_request', `${place}: 1 to ${CREDENTIAL_CHARS_MAX} printable ASCII characters`, place);
+}

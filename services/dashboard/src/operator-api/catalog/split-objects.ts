@@ -1,0 +1,55 @@
+import { isRefusal, modelSpec, planSpec, providerSpec, sourceSpec } from '@gateway/contracts/operator';
+import type { ApplyDocument, CatalogObject, ManagementRefusal, PlanSpec } from '@gateway/contracts/operator';
+import type { Secrets } from '../../ports.js';
+import { sealCredential } from './seal-credential.js';
+import { specOf } from './spec-of.js';
+
+/** The objects of a document by the service that keeps them, with the place of each in the document. */
+export interface SplitObjects {
+  readonly catalog: CatalogObject[];
+  readonly catalogPlaces: number[];
+  readonly plans: { id: string; spec: PlanSpec }[];
+  readonly planPlaces: number[];
+}
+
+/** Credentials are sealed on the way; one that cannot be read is refused with its place. */
+export function splitObjects(secrets: Secrets, { objects }: ApplyDocument): SplitObjects | ManagementRefusal {
+  const split: SplitObjects = { catalog: [], catalogPlaces: [], plans: [], planPlaces: [] };
+  for (const [place, object] of objects.entries()) {
+    if (object.kind === 'plan') {
+      split.plans.push({ id: object.id, spec: specOf(planSpec, object.spec) });
+      split.planPlaces.push(place);
+      continue;
+    }
+    const travelling = travellingForm(secrets, object, place);
+    if (isRefusal(travelling)) return travelling;
+    split.catalog.push(travelling);
+    split.catalogPlaces.push(place);
+  }
+  return split;
+}
+
+/** A refusal with its place in the document instead of in what one service was sent. */
+export function placed({ refused }: ManagementRefusal, places: readonly number[]): ManagementRefusal {
+  const [, index = '', rest = ''] = /^(?:objects|plans)\[(\d+)\](.*)$/.exec(refused.param ?? '') ?? [];
+  const place = places[Number(index)];
+  if (index === '' || place === undefined) return { refused };
+  return { refused: { ...refused, param: `objects[${place}]${rest}` } };
+}
+
+type GivenObject = Exclude<ApplyDocument['objects'][number], { kind: 'plan' }>;
+
+function travellingForm(secrets: Secrets, object: GivenObject, place: number): CatalogObject | ManagementRefusal {
+  const { id } = object;
+  switch (object.kind) {
+    case 'provider':
+      return { kind: 'provider', id, spec: specOf(providerSpec, object.spec) };
+    case 'model':
+      return { kind: 'model', id, spec: specOf(modelSpec, object.spec) };
+    case 'source': {
+      const sealed = sealCredential(secrets, id, object.spec.credential, `objects[${place}].spec.credential`);
+      if (isRefusal(sealed)) return sealed;
+      return { kind: 'source', id, spec: specOf(sourceSpec, object.spec), ...sealed };
+    }
+  }
+}

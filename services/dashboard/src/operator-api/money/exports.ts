@@ -1,0 +1,80 @@
+import { billingExportLedgerEntries, billingExportUsageRecords, entryId, requestId } from '@gateway/contracts/messages';
+import { exportFormat, isRefusal, type ExportFormat, type ManagementRefusal } from '@gateway/contracts/operator';
+import { z } from 'zod';
+import { exportPages, type ExportPage } from './export-pages.js';
+import { route, type Handled } from '../route.js';
+import { epochOf, instant, objectId } from '../parameters.js';
+
+const MEDIA_TYPES = ['text/csv', 'application/x-ndjson'];
+/** The head of a CSV stands at the beginning of the file; what follows a cursor has none. */
+export function contentTypeOf(format: ExportFormat, isWhole: boolean): string {
+  if (format === 'jsonl') return 'application/x-ndjson; charset=utf-8';
+  return `text/csv; charset=utf-8; header=${isWhole ? 'present' : 'absent'}`;
+}
+
+const exported = {
+  format: exportFormat.default('csv'),
+  accountId: objectId.optional(),
+  from: instant.optional(),
+  to: instant.optional(),
+};
+/** The last line's id of a file that was not read to its end. */
+const exportQuery = <C extends z.ZodType>(cursor: C) => z.object({ ...exported, cursor });
+
+interface Query {
+  readonly format: ExportFormat;
+  readonly accountId?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly cursor?: string | undefined;
+}
+
+function questionOf({ format, accountId, from, to }: Query) {
+  return { format, account: accountId ?? null, from: epochOf(from), to: epochOf(to) };
+}
+
+async function answerFile(
+  name: string,
+  { format, cursor }: Query,
+  ask: (after: string | null) => Promise<ExportPage | ManagementRefusal>,
+): Promise<Handled> {
+  const pages = await exportPages(ask, cursor ?? null);
+  if (isRefusal(pages)) return pages;
+  return {
+    status: 200,
+    file: { contentType: contentTypeOf(format, cursor === undefined), name: `${name}.${format}`, pages },
+  };
+}
+
+export const EXPORT_ROUTES = [
+  route({
+    id: 'exportUsageRecords',
+    method: 'GET',
+    path: '/exports/usage-records',
+    summary:
+      'Usage records of the calls in [from, to) as a file, oldest first; cursor: the requestId of the last line of a part',
+    access: 'read',
+    query: exportQuery(requestId.optional()),
+    answers: { 200: z.string() },
+    answerTypes: MEDIA_TYPES,
+    handle: ({ door, query }) =>
+      answerFile('usage-records', query, (after) =>
+        door.services.request(billingExportUsageRecords, { ...questionOf(query), after }),
+      ),
+  }),
+  route({
+    id: 'exportLedgerEntries',
+    method: 'GET',
+    path: '/exports/ledger-entries',
+    summary:
+      'Ledger entries of the calls and wallet entries in [from, to) as a file, oldest first; cursor: the entryId of the last line',
+    access: 'read',
+    query: exportQuery(entryId.optional()),
+    answers: { 200: z.string() },
+    answerTypes: MEDIA_TYPES,
+    handle: ({ door, query }) =>
+      answerFile('ledger-entries', query, (after) =>
+        door.services.request(billingExportLedgerEntries, { ...questionOf(query), after }),
+      ),
+  }),
+];

@@ -1,0 +1,134 @@
+import {
+  billingLedger,
+  billingLedgerTransaction,
+  billingStatement,
+  billingStatementLines,
+  billingTrialBalance,
+  billingUsageRecord,
+  billingUsageRecords,
+  month,
+  requestId,
+} from '@gateway/contracts/messages';
+import {
+  ledgerTransactionView,
+  pageOf,
+  statementBy,
+  statementLineView,
+  statementView,
+  trialBalanceView,
+  usageRecordView,
+} from '@gateway/contracts/operator';
+import { z } from 'zod';
+import { answerPage, answerWith, route } from '../route.js';
+import { ofAccount } from '../of-account.js';
+import { byId, byRequestId, epochOf, instant, objectId, pageOfQuery, pageQuery } from '../parameters.js';
+
+export const USAGE_ROUTES = [
+  route({
+    id: 'listUsageRecords',
+    method: 'GET',
+    path: '/usage-records',
+    summary: 'Usage records, newest first, of the calls in [from, to)',
+    access: 'read',
+    query: pageQuery.extend({ accountId: objectId.optional(), from: instant.optional(), to: instant.optional() }),
+    answers: { 200: pageOf(usageRecordView) },
+    async handle({ door, query }) {
+      const question = {
+        account: query.accountId ?? null,
+        from: epochOf(query.from),
+        to: epochOf(query.to),
+        ...pageOfQuery(query),
+      };
+      return answerPage(await door.services.request(billingUsageRecords, question), (page) => page.records);
+    },
+  }),
+  route({
+    id: 'getUsageRecord',
+    method: 'GET',
+    path: '/usage-records/{requestId}',
+    summary: 'What became of one call, with its ledger transactions',
+    access: 'read',
+    params: byRequestId,
+    answers: { 200: usageRecordView.extend({ transactions: z.array(ledgerTransactionView) }) },
+    async handle({ door, params }) {
+      const answer = await door.services.request(billingUsageRecord, params);
+      return answerWith(200, answer, ({ record, transactions }) => ({ ...record, transactions }));
+    },
+  }),
+];
+
+export const LEDGER_ROUTES = [
+  route({
+    id: 'listLedger',
+    method: 'GET',
+    path: '/accounts/{id}/ledger',
+    summary: 'Ledger transactions of an account, newest first; of one month, or all',
+    access: 'read',
+    params: byId,
+    query: pageQuery.extend({ month: month.optional(), calls: z.enum(['with', 'without']).default('with') }),
+    answers: { 200: pageOf(ledgerTransactionView) },
+    handle: ({ door, params, query }) =>
+      ofAccount(door, params.id, async () => {
+        const withoutCalls = query.calls === 'without';
+        const question = { account: params.id, month: query.month ?? null, withoutCalls, ...pageOfQuery(query) };
+        return answerPage(await door.services.request(billingLedger, question), (page) => page.transactions);
+      }),
+  }),
+  route({
+    id: 'getStatement',
+    method: 'GET',
+    path: '/accounts/{id}/statement',
+    summary: 'One calendar month of an account, which adds up to the ledger',
+    access: 'read',
+    params: byId,
+    query: z.object({ month }),
+    answers: { 200: statementView },
+    handle: ({ door, params, query }) =>
+      ofAccount(door, params.id, async () => {
+        const answer = await door.services.request(billingStatement, { account: params.id, month: query.month });
+        return answerWith(200, answer, ({ statement }) => statement);
+      }),
+  }),
+  route({
+    id: 'listStatementLines',
+    method: 'GET',
+    path: '/accounts/{id}/statement/lines',
+    summary: 'What each key, member or model used in a month; of one key or member alone, or of all',
+    access: 'read',
+    params: byId,
+    query: pageQuery.extend({ month, by: statementBy, keyId: objectId.optional(), memberId: objectId.optional() }),
+    answers: { 200: pageOf(statementLineView) },
+    handle: ({ door, params, query }) =>
+      ofAccount(door, params.id, async () => {
+        const { month: of, by, keyId = null, memberId = null } = query;
+        const question = { account: params.id, month: of, by, key: keyId, member: memberId, ...pageOfQuery(query) };
+        return answerPage(await door.services.request(billingStatementLines, question), (page) => page.lines);
+      }),
+  }),
+  route({
+    id: 'getLedgerTransaction',
+    method: 'GET',
+    path: '/ledger/transactions/{id}',
+    summary: 'One ledger transaction',
+    access: 'read',
+    params: z.object({ id: requestId }),
+    answers: { 200: ledgerTransactionView },
+    async handle({ door, params }) {
+      const answer = await door.services.request(billingLedgerTransaction, params);
+      return answerWith(200, answer, ({ transaction }) => transaction);
+    },
+  }),
+  route({
+    id: 'getTrialBalance',
+    method: 'GET',
+    path: '/ledger/trial-balance',
+    summary: 'All ledger accounts before an instant; they sum to zero',
+    access: 'read',
+    query: z.object({ asOf: instant.optional() }),
+    answers: { 200: trialBalanceView },
+    async handle({ door, query }) {
+      const answer = await door.services.request(billingTrialBalance, { asOf: epochOf(query.asOf) });
+      return answerWith(200, answer, ({ trialBalance }) => trialBalance);
+    },
+  }),
+];

@@ -1,0 +1,45 @@
+import { accountsGetAccount, admissionHeld, billingAddWalletEntry, billingWallet } from '@gateway/contracts/messages';
+import { isRefusal, walletEntryCreate, walletEntryCreated, walletView } from '@gateway/contracts/operator';
+import { formatUsd } from '@gateway/metering';
+import { answerWith, route } from '../route.js';
+import { ofAccount } from '../of-account.js';
+import { byId } from '../parameters.js';
+
+export const WALLET_ROUTES = [
+  route({
+    id: 'getWallet',
+    method: 'GET',
+    path: '/accounts/{id}/wallet',
+    summary: 'The settled balance (null: no entry yet), and what running calls hold of it',
+    access: 'read',
+    params: byId,
+    answers: { 200: walletView },
+    async handle({ door, params }) {
+      const of = { account: params.id };
+      const [account, wallet, held] = await Promise.all([
+        door.services.request(accountsGetAccount, of),
+        door.services.request(billingWallet, of),
+        door.services.request(admissionHeld, of),
+      ]);
+      if (isRefusal(account)) return account;
+      if (isRefusal(held)) return held;
+      return { status: 200, body: { ...wallet, heldUsd: formatUsd(BigInt(held.walletNanoUsd)) } };
+    },
+  }),
+  route({
+    id: 'addWalletEntry',
+    method: 'POST',
+    path: '/accounts/{id}/wallet/entries',
+    summary: 'Moves money into or out of a wallet; a reference is used once',
+    access: 'money',
+    params: byId,
+    body: walletEntryCreate,
+    answers: { 201: walletEntryCreated },
+    refusals: ['state_conflict', 'not_in_force'],
+    handle: ({ door, params, body, actor }) =>
+      ofAccount(door, params.id, async () => {
+        const answer = await door.services.request(billingAddWalletEntry, { account: params.id, spec: body, actor });
+        return answerWith(201, answer, (entry) => entry);
+      }),
+  }),
+];

@@ -1,0 +1,39 @@
+import { expect, test } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { ROUTE_TABLE } from './routes.js';
+import { openApiDocument } from './openapi.js';
+
+const document = openApiDocument(ROUTE_TABLE);
+const { schemas } = document['components'] as { schemas: Record<string, Schema> };
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+ajv.addSchema({ $id: 'operator', components: { schemas } });
+
+interface Schema {
+  readonly examples?: readonly unknown[];
+}
+
+/** Every schema of the document that has examples. */
+function withExamples(value: unknown): Schema[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const below = Object.entries(value).flatMap(([key, member]) => (key === 'examples' ? [] : withExamples(member)));
+  return Array.isArray((value as Schema).examples) ? [value as Schema, ...below] : below;
+}
+
+test('each example is taken by the schema that it stands at', () => {
+  const found = withExamples(document);
+  expect(found.length).toBeGreaterThan(100);
+  for (const schema of found) {
+    const here = JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"operator#/components/')) as object;
+    for (const example of schema.examples ?? []) {
+      expect({ example, taken: ajv.validate(here, example) }).toEqual({ example, taken: true });
+    }
+  }
+});
+
+test('each object that is sent has an example', () => {
+  const sent = Object.entries(schemas).filter(
+    ([name]) => name.endsWith('Input') && /(?:Create|Put|Spec)Input$/.test(name),
+  );
+  const without = sent.filter(([, { examples }]) => examples === undefined).map(([name]) => name);
+  expect(without).toEqual(['PricesSpecInput']);
+});

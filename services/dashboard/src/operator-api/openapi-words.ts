@@ -1,0 +1,68 @@
+import { requestId } from '@gateway/contracts/messages';
+import * as contracts from '@gateway/contracts/operator';
+import { z } from 'zod';
+import { operatorError } from '../http/refusals.js';
+
+interface Words {
+  /** Of a schema that stands among the components. */
+  readonly id?: string;
+  readonly description?: string;
+  readonly examples?: readonly unknown[];
+}
+
+/** What the document says of schemas beside their form: names, what values mean, examples. */
+export const WORDS = z.registry<Words>();
+
+const { email, instant, modelId, month, objectId, usdCap, usdMoved, usdPositive } = contracts.scalars;
+WORDS.add(objectId, { examples: ['acme-1'] });
+WORDS.add(modelId, { examples: ['acme/large-1'] });
+WORDS.add(requestId, { examples: ['019a9c3e-7d40-7b6a-8c52-3f1d2a9b4e10'] });
+WORDS.add(contracts.cursor, { description: 'What the list answered as `next_cursor`.' });
+WORDS.add(email, { examples: ['ada@example.com'] });
+WORDS.add(instant, { description: 'RFC 3339 UTC, from 1970 on.', examples: ['2026-01-31T12:00:00Z'] });
+WORDS.add(month, { description: 'A calendar month in UTC.', examples: ['2026-01'] });
+WORDS.add(usdCap, { description: 'USD, above zero. Leave it out for no cap.', examples: ['250'] });
+WORDS.add(usdMoved, { description: 'USD, other than zero. Negative amounts take.', examples: ['12.50'] });
+WORDS.add(usdPositive, { description: 'USD.', examples: ['0.25'] });
+
+/** Of what is sent, by the name of its schema: the least of each, and what is often set. */
+const BODIES: Partial<Record<keyof typeof contracts, object>> = {
+  accountCreate: { name: 'Ada Lovelace', email: 'ada@example.com', emailVerified: true },
+  keyCreate: { name: 'production', monthlySpendCapUsd: '250' },
+  memberCreate: { email: 'grace@example.com', role: 'member' },
+  memberPut: { email: 'grace@example.com', role: 'admin', monthlySpendCapUsd: '100' },
+  limitsSpec: { requestsPerMinute: 600, concurrency: 20 },
+  operatorCreate: { name: 'ada', role: 'readonly' },
+  subscriptionSpec: {
+    planId: 'team-monthly',
+    periodStart: '2026-01-01T00:00:00Z',
+    periodEnd: '2026-02-01T00:00:00Z',
+    renews: true,
+  },
+  walletEntryCreate: { amountUsd: '12.50', kind: 'credit', reason: 'paid by invoice', reference: 'invoice-2026-0042' },
+  webhookSpec: { url: 'https://example.com/gateway-events' },
+  providerPut: { name: 'Acme', format: 'openai' },
+  modelPut: { displayName: 'Large 1', kind: 'chat', prices: { inputPerMillion: '3', outputPerMillion: '15' } },
+  sourcePut: {
+    modelId: 'acme/large-1',
+    providerId: 'acme',
+    baseUrl: 'https://api.example.com',
+    upstreamModel: 'large-1',
+    endpoints: ['/v1/chat/completions'],
+    credential: { fromEnv: 'ACME_API_KEY' },
+  },
+  planPut: {
+    name: 'Team',
+    tier: 'team',
+    models: null,
+    windows: [{ type: 'session_5h', unit: 'usd', limit: '20' }],
+  },
+};
+
+WORDS.add(operatorError, { id: 'OperatorError' });
+for (const [name, schema] of Object.entries(contracts)) {
+  if (!(schema instanceof z.ZodObject)) continue;
+  const example = BODIES[name as keyof typeof contracts];
+  const id = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  WORDS.add(schema, example === undefined ? { id } : { id, examples: [example] });
+}

@@ -1,0 +1,178 @@
+import { MODEL_NAME_PATTERN, PUBLISHER_PATTERN } from '@gateway/contracts/messages';
+import { OPERATOR_ERRORS, type OperatorErrorCode } from '@gateway/contracts/operator';
+import { z } from 'zod';
+import { ROLES_BY_ACCESS } from './access.js';
+import { operatorError } from '../http/refusals.js';
+import { IDEMPOTENCY_KEY_PATTERN } from '../http/idempotency-key.js';
+import { linksOf } from './openapi-links.js';
+import { WORDS } from './openapi-words.js';
+import type { OperatorRoute } from './route.js';
+
+export const OPERATOR_PREFIX = '/operator/v1';
+const VERSION = '1.0.0';
+const COMPONENTS = '#/components/schemas/';
+
+type Json = { [key: string]: unknown };
+
+/** Codes that any route may answer with. */
+const EVERYWHERE: readonly OperatorErrorCode[] = [
+  'invalid_request',
+  'invalid_operator_token',
+  'too_many_attempts',
+  'operator_forbidden',
+  'not_found',
+  'dependency_unavailable',
+];
+
+/** The OpenAPI 3.1 document, made of the schemas that validate. */
+export function openApiDocument(routes: readonly OperatorRoute[]): Json {
+  const components: Json = {};
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const path = (paths[route.path] ??= {});
+    path[route.method.toLowerCase()] = operationOf(route, components, routes);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Model gateway: operator API',
+      version: VERSION,
+      description: 'Money is a decimal string of USD, times are RFC 3339 UTC, lists are read on by `cursor`.',
+    },
+    servers: [{ url: OPERATOR_PREFIX }],
+    security: [{ operatorToken: [] }],
+    paths,
+    components: {
+      securitySchemes: { operatorToken: { type: 'http', scheme: 'bearer' } },
+      schemas: components,
+    },
+  };
+}
+
+function operationOf(route: OperatorRoute, components: Json, routes: readonly OperatorRoute[]): Json {
+  return {
+    operationId: route.id,
+    summary: route.summary,
+    description: `Roles: ${ROLES_BY_ACCESS[route.access].join(', ')}.`,
+    parameters: [...pathParameters(route), ...queryParameters(route), ...(route.keepsAnswers ? [IDEMPOTENCY_KEY] : [])],
+    ...(route.body === null
+      ? {}
+      : { requestBody: { required: true, content: contentOf(route, schemaOf(route.body, 'input', components)) } }),
+    responses: { ...successes(route, components, linksOf(route, routes)), ...errors(route, components) },
+  };
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'The same key with the same request answers the same for 24 hours; secrets are then null.',
+  schema: { type: 'string', pattern: IDEMPOTENCY_KEY_PATTERN },
+};
+
+function contentOf(route: OperatorRoute, schema: Json): Json {
+  const json = { 'application/json': { schema } };
+  return route.bodyForm === 'document' ? { ...json, 'application/yaml': { schema } } : json;
+}
+
+/** A path says `{publisher}/{model}`, its row of the table reads both as one `modelId`. */
+const HALVES_OF_MODEL_ID: Readonly<Record<string, Json>> = {
+  publisher: { type: 'string', pattern: PUBLISHER_PATTERN, examples: ['acme'] },
+  model: { type: 'string', pattern: MODEL_NAME_PATTERN, examples: ['large-1'] },
+};
+
+function pathParameters(route: OperatorRoute): Json[] {
+  return [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
+    const schema = route.params.shape[name] as z.ZodType | undefined;
+    // The two halves of a model's id are one parameter of the route.
+    return {
+      name,
+      in: 'path',
+      required: true,
+      schema: schema ? plainSchema(schema) : HALVES_OF_MODEL_ID[name],
+    };
+  });
+}
+
+function queryParameters(route: OperatorRoute): Json[] {
+  return Object.entries(route.query.shape).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: !(schema as z.ZodType).safeParse(undefined).success,
+    schema: plainSchema(schema as z.ZodType),
+  }));
+}
+
+function successes(route: OperatorRoute, components: Json, links: Json): Json {
+  return Object.fromEntries(
+    Object.entries(route.answers).map(([status, schema]) => {
+      const description = status === '201' ? 'Made' : status === '204' ? 'Gone' : 'Done';
+      if (!schema) return [status, { description }];
+      const content = { schema: schemaOf(schema, 'output', components) };
+      const forms = Object.fromEntries(route.answerTypes.map((type) => [type, content]));
+      return [status, { description, content: forms, ...(Object.keys(links).length === 0 ? {} : { links }) }];
+    }),
+  );
+}
+
+function errors(route: OperatorRoute, components: Json): Json {
+  const codes = [...EVERYWHERE, ...route.refusals, ...(route.keepsAnswers ? (['idempotency_conflict'] as const) : [])];
+  const byStatus = new Map<number, OperatorErrorCode[]>();
+  for (const code of new Set(codes)) {
+    const status = OPERATOR_ERRORS[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, names]) => {
+      const schema = schemaOf(errorSchema(route, names), 'output', components);
+      return [status, { description: names.join(', '), content: { 'application/json': { schema } } }];
+    }),
+  );
+}
+
+/** One status may stand for several codes: what only some of them have beside `error` need not be there. */
+function errorSchema({ refusedWith }: OperatorRoute, codes: readonly OperatorErrorCode[]): z.ZodObject {
+  const beside = codes.flatMap((code) => refusedWith[code] ?? []);
+  return beside.reduce((schema, fields) => schema.extend(fields.partial().shape), operatorError as z.ZodObject);
+}
+
+/** Without names: parameters are small. */
+function plainSchema(schema: z.ZodType): Json {
+  const {
+    $schema: _dialect,
+    default: _default,
+    ...rest
+  } = z.toJSONSchema(schema, { io: 'output', metadata: WORDS }) as Json;
+  return rest;
+}
+
+/**
+ * The schema with everything that has a name of its own moved to the components. What is sent and what is answered differ
+ * (defaults, unknown fields), so the names of what is sent end with `Input`.
+ */
+function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
+  const suffix = io === 'input' ? 'Input' : '';
+  const made = z.toJSONSchema(schema, { io, metadata: WORDS, reused: 'inline' }) as Json;
+  const { $schema: _dialect, $defs: definitions, ...rest } = made;
+  for (const [name, definition] of Object.entries((definitions ?? {}) as Json)) {
+    components[name + suffix] = rewritten(definition, suffix) as Json;
+  }
+  // A schema with a name of its own is already no more than a reference to its definition.
+  return rewritten(rest, suffix) as Json;
+}
+
+/** References to the components, and no unknown fields in what is sent. */
+function rewritten(value: unknown, suffix: string): unknown {
+  if (Array.isArray(value)) return value.map((entry) => rewritten(entry, suffix));
+  if (typeof value !== 'object' || value === null) return value;
+  const { id: _id, ...object } = value as Json;
+  const out: Json = {};
+  for (const [key, member] of Object.entries(typeof (value as Json)['id'] === 'string' ? object : value)) {
+    const isReference = key === '$ref' && typeof member === 'string';
+    out[key] = isReference ? `${COMPONENTS}${member.replace('#/$defs/', '')}${suffix}` : rewritten(member, suffix);
+  }
+  if (out['type'] === 'object' && 'properties' in out && !('additionalProperties' in out)) {
+    out['additionalProperties'] = false;
+  }
+  return out;
+}

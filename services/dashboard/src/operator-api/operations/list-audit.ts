@@ -1,0 +1,141 @@
+import { accountsAudit, billingAudit, catalogAudit } from '@gateway/contracts/messages';
+import {
+  isRefusal,
+  refuseCursor,
+  type AuditEntryView,
+  type AuditKind,
+  type ManagementRefusal,
+} from '@gateway/contracts/operator';
+import type { Handled } from '../route.js';
+import type { Services } from '../../ports.js';
+import {
+  AUDIT_START,
+  AUDITED,
+  readAuditCursor,
+  writeAuditCursor,
+  type Audited,
+  type AuditPosition,
+  type AuditPositions,
+} from './audit-cursor.js';
+
+export interface AuditQuestion {
+  readonly account: string | null;
+  readonly object: string | null;
+  /** Null: of every kind. */
+  readonly kind: AuditKind | null;
+  readonly cursor: string | null;
+  readonly limit: number;
+}
+
+interface Page {
+  readonly entries: readonly AuditEntryView[];
+  readonly nextCursor: string | null;
+}
+
+/** Entries of one service that could be shown next, each with the page that it was on. */
+interface Ahead {
+  readonly entries: { readonly entry: AuditEntryView; readonly page: string | null }[];
+  /** Nothing follows them. */
+  readonly exhausted: boolean;
+  /** Where reading stopped. */
+  readonly at: AuditPosition;
+}
+
+/** Pages read of one service for one answer: more only if many entries came since the cursor was made. */
+const PAGES_MAX = 20;
+
+/** The records of all services as one list, newest first. With an account, the catalog has nothing to say. */
+export async function listAudit(services: Services, question: AuditQuestion): Promise<Handled> {
+  const start = { accounts: AUDIT_START, catalog: AUDIT_START, billing: AUDIT_START };
+  const from = question.cursor === null ? start : readAuditCursor(question.cursor);
+  if (from === null) return refuseCursor();
+  const read = await Promise.all(AUDITED.map((service) => readAhead(services, service, from[service], question)));
+  const refused = read.find(isRefusal);
+  if (refused !== undefined) return refused;
+  const [accounts, catalog, billing] = read as [Ahead, Ahead, Ahead];
+  return merge({ accounts, catalog, billing }, from, question.limit);
+}
+
+function merge(ahead: Record<Audited, Ahead>, from: AuditPositions, limit: number): Handled {
+  const taken: Record<Audited, number> = { accounts: 0, catalog: 0, billing: 0 };
+  const data: AuditEntryView[] = [];
+  while (data.length < limit) {
+    const heads = AUDITED.flatMap((service) => {
+      const next = ahead[service].entries[taken[service]];
+      return next === undefined ? [] : [{ service, entry: next.entry }];
+    });
+    // A service whose pages held nothing new to show yet may have newer entries than the others: stop before them.
+    if (AUDITED.some((service) => taken[service] === ahead[service].entries.length && !ahead[service].exhausted)) break;
+    const newest = heads.reduce<(typeof heads)[number] | null>(
+      (best, head) => (best === null || Date.parse(head.entry.at) > Date.parse(best.entry.at) ? head : best),
+      null,
+    );
+    if (newest === null) break;
+    data.push(newest.entry);
+    taken[newest.service] += 1;
+  }
+  const next = Object.fromEntries(
+    AUDITED.map((service) => [service, after(ahead[service], taken[service], from[service])]),
+  ) as Record<Audited, AuditPosition>;
+  const isEnd = AUDITED.every((service) => next[service].done);
+  return { status: 200, body: { data, next_cursor: isEnd ? null : writeAuditCursor(next) } };
+}
+
+/** The position of a service of which so many entries were shown. */
+function after({ entries, exhausted, at }: Ahead, taken: number, from: AuditPosition): AuditPosition {
+  if (taken === entries.length && exhausted) return { page: null, shown: null, done: true };
+  const last = entries[taken - 1];
+  if (last !== undefined) return { page: last.page, shown: numberOf(last.entry), done: false };
+  const first = entries[0];
+  // Of none shown yet, what comes before the first of them is newer than this list.
+  return first === undefined ? at : { ...from, shown: from.shown ?? numberOf(first.entry) + 1 };
+}
+
+async function readAhead(
+  services: Services,
+  service: Audited,
+  from: AuditPosition,
+  question: AuditQuestion,
+): Promise<Ahead | ManagementRefusal> {
+  // Accounts alone knows more than changes; changes of the catalog belong to no account.
+  const isSilent =
+    from.done ||
+    (service === 'catalog' && question.account !== null) ||
+    (service !== 'accounts' && question.kind !== null && question.kind !== 'change');
+  if (isSilent) return { entries: [], exhausted: true, at: from };
+  const entries: { entry: AuditEntryView; page: string | null }[] = [];
+  let page = from.page;
+  for (let pages = 1; ; pages += 1) {
+    const answer = await askPage(services, service, question, page);
+    if (isRefusal(answer)) return answer;
+    const here = page;
+    const isNew = (entry: AuditEntryView): boolean => from.shown === null || numberOf(entry) < from.shown;
+    entries.push(...answer.entries.filter(isNew).map((entry) => ({ entry, page: here })));
+    if (answer.nextCursor === null) return { entries, exhausted: true, at: from };
+    page = answer.nextCursor;
+    if (entries.length >= question.limit || pages >= PAGES_MAX) {
+      return { entries, exhausted: false, at: { ...from, page } };
+    }
+  }
+}
+
+function askPage(
+  services: Services,
+  service: Audited,
+  { account, object, kind, limit }: AuditQuestion,
+  cursor: string | null,
+): Promise<Page | ManagementRefusal> {
+  switch (service) {
+    case 'accounts':
+      return services.request(accountsAudit, { account, object, kind, cursor, limit });
+    case 'billing':
+      return services.request(billingAudit, { account, object, cursor, limit });
+    case 'catalog':
+      return services.request(catalogAudit, { object, cursor, limit });
+  }
+}
+
+/** Ids are `<service>.<number>`, and the number grows within a service. */
+function numberOf({ id }: AuditEntryView): number {
+  return Number(id.slice(id.lastIndexOf('.') + 1));
+}

@@ -1,0 +1,69 @@
+import { admissionReleaseSlot, admissionSlots, catalogSourceHealth } from '@gateway/contracts/messages';
+import { auditEntryView, auditKind, pageOf, slotView, sourceHealthView } from '@gateway/contracts/operator';
+import { z } from 'zod';
+import { listAudit } from './list-audit.js';
+import { AUDIT_CURSOR_CHARS_MAX } from './audit-cursor.js';
+import { answerGone, answerPage, route } from '../route.js';
+import { byRequestId, objectId, pageOfQuery, pageQuery } from '../parameters.js';
+
+const OBJECT_ID_CHARS_MAX = 200;
+
+export const OPERATION_ROUTES = [
+  route({
+    id: 'listSlots',
+    method: 'GET',
+    path: '/slots',
+    summary: 'Calls that have not ended, as the gate has them',
+    access: 'read',
+    query: pageQuery.extend({ accountId: objectId.optional() }),
+    answers: { 200: pageOf(slotView) },
+    async handle({ door, query }) {
+      const question = { account: query.accountId ?? null, ...pageOfQuery(query) };
+      return answerPage(await door.services.request(admissionSlots, question), (page) => page.slots);
+    },
+  }),
+  route({
+    id: 'releaseSlot',
+    method: 'DELETE',
+    path: '/slots/{requestId}',
+    summary: "Takes a call's slot back now and ends the call; its money stays held until its record comes",
+    access: 'write',
+    params: byRequestId,
+    answers: { 204: null },
+    refusals: ['state_conflict'],
+    handle: async ({ door, params, actor }) =>
+      answerGone(await door.services.request(admissionReleaseSlot, { requestId: params.requestId, actor })),
+  }),
+  route({
+    id: 'listSourceHealth',
+    method: 'GET',
+    path: '/sources/health',
+    summary: 'What the running edges remember of the sources that they have tried',
+    access: 'read',
+    query: pageQuery,
+    answers: { 200: pageOf(sourceHealthView) },
+    handle: async ({ door, query }) =>
+      answerPage(await door.services.request(catalogSourceHealth, pageOfQuery(query)), (page) => page.sources),
+  }),
+  route({
+    id: 'listAudit',
+    method: 'GET',
+    path: '/audit',
+    summary: 'Who changed what, signed in, read files or was refused, newest first',
+    access: 'read',
+    query: pageQuery.extend({
+      cursor: z.string().min(1).max(AUDIT_CURSOR_CHARS_MAX).optional(),
+      accountId: objectId.optional(),
+      objectId: z.string().min(1).max(OBJECT_ID_CHARS_MAX).optional(),
+      kind: auditKind.optional(),
+    }),
+    answers: { 200: pageOf(auditEntryView) },
+    handle: ({ door, query }) =>
+      listAudit(door.services, {
+        account: query.accountId ?? null,
+        object: query.objectId ?? null,
+        kind: query.kind ?? null,
+        ...pageOfQuery(query),
+      }),
+  }),
+];

@@ -1,0 +1,44 @@
+import { accountsCreateOperator, accountsDeleteOperator, accountsListOperators } from '@gateway/contracts/messages';
+import { operatorCreate, operatorCreated, operatorView, pageOf } from '@gateway/contracts/operator';
+import { answerGone, answerPage, answerWith, route } from '../route.js';
+import { byId, pageOfQuery, pageQuery } from '../parameters.js';
+
+export const OPERATOR_ROUTES = [
+  route({
+    id: 'createOperator',
+    method: 'POST',
+    path: '/operators',
+    summary: 'Makes an operator; the token is shown once',
+    access: 'operators',
+    body: operatorCreate,
+    answers: { 201: operatorCreated },
+    refusals: ['state_conflict'],
+    async handle({ door, body, actor, command }) {
+      const { token, digest } = door.secrets.makeOperatorToken();
+      const answer = await door.services.request(accountsCreateOperator, { spec: body, digest, actor, command });
+      return answerWith(201, answer, ({ operator, repeated }) => ({ ...operator, token: repeated ? null : token }));
+    },
+  }),
+  route({
+    id: 'listOperators',
+    method: 'GET',
+    path: '/operators',
+    summary: "Named operators; the deployment's own is not among them",
+    access: 'operators',
+    query: pageQuery,
+    answers: { 200: pageOf(operatorView) },
+    handle: async ({ door, query }) =>
+      answerPage(await door.services.request(accountsListOperators, pageOfQuery(query)), (page) => page.operators),
+  }),
+  route({
+    id: 'deleteOperator',
+    method: 'DELETE',
+    path: '/operators/{id}',
+    summary: 'Removes an operator; the token is refused from now on',
+    access: 'operators',
+    params: byId,
+    answers: { 204: null },
+    handle: async ({ door, params, actor }) =>
+      answerGone(await door.services.request(accountsDeleteOperator, { operator: params.id, actor })),
+  }),
+];

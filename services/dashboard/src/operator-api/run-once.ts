@@ -1,0 +1,85 @@
+import { accountsBeginIdempotent, accountsEndIdempotent } from '@gateway/contracts/messages';
+import { isRefusal, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
+import { OPERATOR_ERRORS } from '@gateway/contracts/operator';
+import type { Operator } from './access.js';
+import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from '../http/idempotency-key.js';
+import type { Door } from '../ports.js';
+import type { Answered, Handled } from './route.js';
+
+/** A longer answer is not kept: its request is then done again, under the same command. */
+const KEPT_CHARS_MAX = 200_000;
+/** Shown once; a repeated request answers null. */
+const SHOWN_ONCE = ['secret', 'token'];
+
+export interface OnceRequest {
+  readonly operator: Operator;
+  readonly idempotencyKey: string | undefined;
+  /** Of method, path with query, and canonical body. */
+  readonly content: () => string;
+}
+
+export interface OnceHandled {
+  readonly handled: Handled;
+  readonly replayed: boolean;
+}
+
+/**
+ * Does what a request with an idempotency key asks once: begin, the verb under the stored command, end. A door that dies
+ * in between repeats the verb under the same command, and the verbs make nothing twice. Faults and 503 are not kept.
+ */
+export async function runOnce(
+  door: Door,
+  { operator, idempotencyKey, content }: OnceRequest,
+  verb: (command: string | undefined) => Promise<Handled>,
+): Promise<OnceHandled> {
+  if (idempotencyKey === undefined) return { handled: await verb(undefined), replayed: false };
+  if (!isIdempotencyKey(idempotencyKey)) {
+    return { handled: refuse('invalid_request', IDEMPOTENCY_KEY_RULE, IDEMPOTENCY_KEY), replayed: false };
+  }
+  const name = { operator: operator.id, idempotencyKey, fingerprint: door.secrets.fingerprintOf(content()) };
+  const begun = await door.services.request(accountsBeginIdempotent, name);
+  switch (begun.kind) {
+    case 'conflict':
+      return {
+        handled: refuse('idempotency_conflict', 'the Idempotency-Key came with another request'),
+        replayed: false,
+      };
+    case 'done':
+      return { handled: keptAnswer(begun.status, begun.body), replayed: true };
+    case 'begun': {
+      const handled = await verb(begun.command);
+      await keep(door, name, handled);
+      return { handled, replayed: false };
+    }
+  }
+}
+
+async function keep(
+  { services, log }: Door,
+  name: { operator: string; idempotencyKey: string; fingerprint: string },
+  handled: Handled,
+): Promise<void> {
+  const status = isRefusal(handled) ? OPERATOR_ERRORS[handled.refused.code] : handled.status;
+  // What stands beside a refusal may hold a secret, so only the refusal itself is kept.
+  const kept = isRefusal(handled) ? { refused: handled.refused } : withoutSecrets(handled.body ?? null);
+  const body = JSON.stringify(kept);
+  if (status >= 500 || body.length > KEPT_CHARS_MAX) return;
+  try {
+    await services.request(accountsEndIdempotent, { ...name, status, body });
+  } catch (err) {
+    // What was asked is done; only a repetition will do it again, under the same command.
+    log.warn({ err }, 'the answer of a request with an idempotency key was not kept');
+  }
+}
+
+function withoutSecrets(body: object | null): object | null {
+  if (body === null) return null;
+  const hidden = SHOWN_ONCE.filter((field) => field in body).map((field) => [field, null] as const);
+  return hidden.length === 0 ? body : { ...body, ...Object.fromEntries(hidden) };
+}
+
+function keptAnswer(status: number, text: string): Handled {
+  const body = JSON.parse(text) as ManagementRefusal | object | null;
+  if (body !== null && isRefusal(body)) return body;
+  return { status: status as Answered['status'], ...(body === null ? {} : { body }) };
+}

@@ -1,0 +1,61 @@
+import { isRefusal, type LedgerTransactionView, type MemberView } from '@gateway/contracts/operator';
+import { z } from 'zod';
+import { customersTransaction } from '../usage/customer-entries.js';
+import { accountRoute, type PageRoute } from '../route.js';
+import type { Handled, OperatorRoute } from '../../operator-api/route.js';
+import { ALERT_ROUTES, WEBHOOK_ROUTES } from '../../operator-api/accounts/alerts.js';
+import { LEDGER_ROUTES } from '../../operator-api/money/ledger.js';
+import { MEMBER_ROUTES } from '../../operator-api/accounts/members.js';
+import { WALLET_ROUTES } from '../../operator-api/money/wallets.js';
+import { memberOf } from './team.js';
+
+/** Routes of the operator API about one account that its owner and admins use as they are. */
+const SHARED = [
+  ...['listLedger', 'listStatementLines', 'getWallet', 'listAlerts'],
+  ...['getWebhook', 'putWebhook', 'deleteWebhook', 'rotateWebhookSecret', 'listWebhookDeliveries'],
+  ...['listMembers', 'deleteMember'],
+];
+const OPERATOR_ROUTES = [...LEDGER_ROUTES, ...WALLET_ROUTES, ...ALERT_ROUTES, ...WEBHOOK_ROUTES, ...MEMBER_ROUTES];
+const ACCOUNT_PREFIX = '/accounts/{id}';
+
+export const SHARED_PAGE_ROUTES = OPERATOR_ROUTES.filter(({ id }) => SHARED.includes(id)).map(ofAccount);
+
+/** The same verb with the account of the path in place of the parameter, and the person as its actor. */
+function ofAccount(shared: OperatorRoute): PageRoute {
+  if (!shared.path.startsWith(`${ACCOUNT_PREFIX}/`)) throw new Error(`${shared.id} is not about one account`);
+  const { id: _account, ...others } = shared.params.shape;
+  return accountRoute('manager', {
+    id: shared.id,
+    method: shared.method,
+    path: shared.path.slice(ACCOUNT_PREFIX.length),
+    params: z.object(others),
+    query: shared.query,
+    body: shared.body,
+    async handle({ door, account, actor, params, query, body }) {
+      const asked = {
+        door,
+        actor,
+        may: () => false,
+        params: { id: account.id, ...params },
+        query,
+        body,
+        command: undefined,
+      };
+      const handled = await shared.handle(asked);
+      if (shared.id === 'listLedger') return withoutCosts(handled);
+      return shared.id === 'listMembers' ? withoutVerified(handled) : handled;
+    },
+  });
+}
+
+function withoutVerified(handled: Handled): Handled {
+  if (isRefusal(handled)) return handled;
+  const { data, ...page } = handled.body as { data: MemberView[] };
+  return { ...handled, body: { ...page, data: data.map(memberOf) } };
+}
+
+function withoutCosts(handled: Handled): Handled {
+  if (isRefusal(handled)) return handled;
+  const { data, ...page } = handled.body as { data: LedgerTransactionView[] };
+  return { ...handled, body: { ...page, data: data.map(customersTransaction) } };
+}

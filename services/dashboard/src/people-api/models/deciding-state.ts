@@ -1,0 +1,42 @@
+import { REFUSAL } from '@gateway/contracts/errors';
+import { isRefusal } from '@gateway/contracts/operator';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import { accountsEnsurePlaygroundKey, admissionUsage, type AnswerOf } from '@gateway/contracts/messages';
+import type { ManagementRefusal } from '@gateway/contracts/operator';
+import type { SessionAccount } from '@gateway/contracts/pages';
+import type { PagesDoor, PlaygroundOwner } from '../../page-ports.js';
+import type { AccountContext } from '../route.js';
+
+export type DecidingState = Extract<AnswerOf<typeof admissionUsage>, { kind: 'usage' }>;
+
+/** Makes the member's playground key, or gives it the secret that it has under today's session secret. */
+export async function ensurePlaygroundKey(
+  door: PagesDoor,
+  owner: PlaygroundOwner,
+  actor: string,
+): Promise<ManagementRefusal | null> {
+  const digest = door.sessions.playgroundKey(owner).digests[0] ?? '';
+  const ensured = await door.services.request(accountsEnsurePlaygroundKey, { ...owner, digest, actor });
+  return isRefusal(ensured) ? ensured : null;
+}
+
+/**
+ * The state under which the next call of the one who asks would be decided, asked with their playground key, which is made when
+ * it is first needed. Null: it cannot be read, as when the account is suspended.
+ */
+export async function decidingState({ door, account, actor }: AccountContext): Promise<DecidingState | null> {
+  const owner = playgroundOwner(account);
+  const digests = [...door.sessions.playgroundKey(owner).digests];
+  const ask = () => door.services.request(admissionUsage, { id: makeUuidV7(door.clock.nowMs()), digests });
+  const first = await ask();
+  const isUnknown = first.kind === 'refused' && first.row === REFUSAL.invalid_api_key;
+  if (!isUnknown) return first.kind === 'usage' ? first : null;
+  if ((await ensurePlaygroundKey(door, owner, actor)) !== null) return null;
+  const second = await ask();
+  return second.kind === 'usage' ? second : null;
+}
+
+/** Whose playground key the one who asks has. */
+export function playgroundOwner({ id, memberId }: SessionAccount): PlaygroundOwner {
+  return { account: id, member: memberId };
+}

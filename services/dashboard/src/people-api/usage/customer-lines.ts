@@ -1,0 +1,95 @@
+import { isRefusal, type ExportFormat, type LedgerEntryLine, type UsageRecordLine } from '@gateway/contracts/operator';
+import { isCustomersEntry } from './customer-entries.js';
+import type { exportPages } from '../../operator-api/money/export-pages.js';
+
+/** One column of a customer's file, and what a line has in it. */
+type Column<T> = readonly [name: string, value: (line: T) => string | number | boolean | null];
+type Pages = Awaited<ReturnType<typeof exportPages>>;
+
+/** Usage records without what providers charge the deployment. New columns come last. */
+const USAGE_COLUMNS: readonly Column<UsageRecordLine>[] = [
+  ['requestId', (line) => line.requestId],
+  ['keyId', (line) => line.keyId],
+  ['memberId', (line) => line.memberId],
+  ['modelId', (line) => line.modelId],
+  ['endpoint', (line) => line.endpoint],
+  ['streamed', (line) => line.streamed],
+  ['outcome', (line) => line.outcome],
+  ['evidence', (line) => line.evidence],
+  ['inputTokens', (line) => line.tokens?.input ?? null],
+  ['cachedInputTokens', (line) => line.tokens?.cachedInput ?? null],
+  ['cacheWriteTokens', (line) => line.tokens?.cacheWrite ?? null],
+  ['outputTokens', (line) => line.tokens?.output ?? null],
+  ['priceVersion', (line) => line.priceVersion],
+  ['chargedUsd', (line) => line.chargedUsd],
+  ['planUsd', (line) => line.planUsd],
+  ['walletUsd', (line) => line.walletUsd],
+  ['startedAt', (line) => line.startedAt],
+  ['endedAt', (line) => line.endedAt],
+  ['recordedAt', (line) => line.recordedAt],
+];
+
+/** Ledger entries without the operator who made them. */
+const LEDGER_COLUMNS: readonly Column<LedgerEntryLine>[] = [
+  ['entryId', (line) => line.entryId],
+  ['transactionId', (line) => line.transactionId],
+  ['kind', (line) => line.kind],
+  ['requestId', (line) => line.requestId],
+  ['corrects', (line) => line.corrects],
+  ['ledgerAccount', (line) => line.ledgerAccount],
+  ['amountUsd', (line) => line.amountUsd],
+  ['at', (line) => line.at],
+  ['reference', (line) => line.reference],
+  ['reason', (line) => line.reason],
+  ['relatesTo', (line) => line.relatesTo],
+];
+
+const CUSTOMER_FILES = { 'usage-records': USAGE_COLUMNS, 'ledger-entries': LEDGER_COLUMNS } as const;
+export type CustomerFile = keyof typeof CUSTOMER_FILES;
+
+/**
+ * The pages of an export in JSON lines as a customer gets them: only the columns above, in either format. `whole`: a CSV begins with
+ * its head.
+ */
+export function customerPages(pages: Pages, file: CustomerFile, format: ExportFormat, whole: boolean): Pages {
+  if (isRefusal(pages)) return pages;
+  const isShown = file === 'ledger-entries' ? isCustomersEntry : () => true;
+  return transformed(pages, CUSTOMER_FILES[file] as readonly Column<never>[], isShown, format, whole);
+}
+
+async function* transformed(
+  pages: AsyncIterable<string>,
+  columns: readonly Column<never>[],
+  isShown: (line: never) => boolean,
+  format: ExportFormat,
+  whole: boolean,
+): AsyncGenerator<string> {
+  let head = whole && format === 'csv' ? csvLine(columns.map(([name]) => name)) : '';
+  for await (const page of pages) {
+    const lines = page.split('\n').filter((line) => line !== '');
+    const parsedLines = lines.map((line) => JSON.parse(line) as never).filter(isShown);
+    const shown = parsedLines.map((parsed) => {
+      const values = columns.map(([name, value]) => [name, value(parsed)] as const);
+      return format === 'csv'
+        ? csvLine(values.map(([, value]) => value))
+        : `${JSON.stringify(Object.fromEntries(values))}\n`;
+    });
+    yield head + shown.join('');
+    head = '';
+  }
+}
+
+/** A cell that begins like this would be run as a formula by a spreadsheet; an apostrophe before it prevents that. */
+const ESCAPED_START = /^[=+\-@\t\r\n']/;
+const NUMBER = /^-?\d+(\.\d+)?$/;
+const QUOTED = /[",\r\n]/;
+
+/** RFC 4180; null is an empty cell. */
+function csvLine(values: readonly (string | number | boolean | null)[]): string {
+  const cells = values.map((value) => {
+    const text = value === null ? '' : String(value);
+    const safe = ESCAPED_START.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+    return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  });
+  return `${cells.join(',')}\r\n`;
+}

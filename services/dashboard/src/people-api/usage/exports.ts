@@ -1,0 +1,55 @@
+import { billingExportLedgerEntries, billingExportUsageRecords, entryId, requestId } from '@gateway/contracts/messages';
+import { isRefusal } from '@gateway/contracts/operator';
+import { exportQuery } from '@gateway/contracts/pages';
+import type { z } from 'zod';
+import { refusePage } from '../refusals.js';
+import { customerPages, type CustomerFile } from './customer-lines.js';
+import { exportPages } from '../../operator-api/money/export-pages.js';
+import { accountRoute, type AccountContext, type PageHandled } from '../route.js';
+import { contentTypeOf } from '../../operator-api/money/exports.js';
+import { epochOf } from '../../operator-api/parameters.js';
+
+type Request = AccountContext & { readonly query: z.output<typeof exportQuery> };
+
+export const EXPORT_PAGE_ROUTES = [
+  accountRoute('manager', {
+    id: 'exportUsageRecords',
+    method: 'GET',
+    path: '/export/usage-records',
+    query: exportQuery,
+    handle: (request) => exportFile('usage-records', request),
+  }),
+  accountRoute('manager', {
+    id: 'exportLedgerEntries',
+    method: 'GET',
+    path: '/export/ledger-entries',
+    query: exportQuery,
+    handle: (request) => exportFile('ledger-entries', request),
+  }),
+];
+
+/** Always asked for as JSON lines: what a customer may not see is taken out line by line. */
+async function exportFile(file: CustomerFile, request: Request): Promise<PageHandled> {
+  const { query } = request;
+  const form = file === 'usage-records' ? requestId : entryId;
+  if (query.cursor !== undefined && !form.safeParse(query.cursor).success) {
+    return refusePage('invalid_request', 'cursor: not the id of a line', 'cursor');
+  }
+  const isWhole = query.cursor === undefined;
+  const lines = await linesOf(file, request);
+  const pages = customerPages(lines, file, query.format, isWhole);
+  if (isRefusal(pages)) return pages;
+  const contentType = contentTypeOf(query.format, isWhole);
+  return { status: 200, file: { contentType, name: `${file}.${query.format}`, pages } };
+}
+
+function linesOf(file: CustomerFile, { door, account, query }: Request) {
+  const of = { format: 'jsonl', account: account.id, from: epochOf(query.from), to: epochOf(query.to) } as const;
+  const cursor = query.cursor ?? null;
+  switch (file) {
+    case 'usage-records':
+      return exportPages((after) => door.services.request(billingExportUsageRecords, { ...of, after }), cursor);
+    case 'ledger-entries':
+      return exportPages((after) => door.services.request(billingExportLedgerEntries, { ...of, after }), cursor);
+  }
+}

@@ -1,0 +1,90 @@
+import { billingRefusedCall, billingUsageRecord, billingUsageRecords, requestId } from '@gateway/contracts/messages';
+import { isRefusal, type UsageRecordView } from '@gateway/contracts/operator';
+import {
+  usageRecordsQuery,
+  type PageUsageRecord,
+  type PageUsageRecords,
+  type UsageLookup,
+} from '@gateway/contracts/pages';
+import { z } from 'zod';
+import { refusePage } from '../refusals.js';
+import { customersTransaction } from './customer-entries.js';
+import { accountRoute, type AccountContext, type PageHandled } from '../route.js';
+import { epochOf, pageOfQuery } from '../../operator-api/parameters.js';
+import { namesOf, type AccountNames } from '../account/names.js';
+import { ownKeys } from './series.js';
+
+const NOT_FOUND = refusePage('not_found', 'the account has no such call');
+
+export const USAGE_PAGE_ROUTES = [
+  accountRoute('member', {
+    id: 'listUsageRecords',
+    method: 'GET',
+    path: '/usage-records',
+    query: usageRecordsQuery,
+    async handle({ door, account, query }): Promise<PageHandled> {
+      const own = account.role === 'member' ? account.memberId : query.memberId;
+      if (query.memberId !== undefined && query.memberId !== own) {
+        return refusePage('forbidden', 'a member sees their own usage only', 'memberId');
+      }
+      const { keyId, modelId, outcome } = query;
+      const answer = await door.services.request(billingUsageRecords, {
+        account: account.id,
+        from: epochOf(query.from),
+        to: epochOf(query.to),
+        ...(keyId === undefined ? {} : { key: keyId }),
+        ...(own === undefined ? {} : { member: own }),
+        ...(modelId === undefined ? {} : { model: modelId }),
+        ...(outcome === undefined ? {} : { outcome }),
+        ...pageOfQuery(query),
+      });
+      if (isRefusal(answer)) return answer;
+      const names = await namesOf(door.services, account.id, idsOf(answer.records));
+      const data = answer.records.map((record) => viewOf(record, names));
+      return { status: 200, body: { data, next_cursor: answer.nextCursor } satisfies PageUsageRecords };
+    },
+  }),
+  accountRoute('member', {
+    id: 'getUsageRecord',
+    method: 'GET',
+    path: '/usage-records/{requestId}',
+    params: z.object({ requestId }),
+    async handle(request): Promise<PageHandled> {
+      const { door, account, params } = request;
+      const answer = await door.services.request(billingUsageRecord, params);
+      if (isRefusal(answer)) return refusedCall(request);
+      const { record, transactions } = answer;
+      if (record.accountId !== account.id) return NOT_FOUND;
+      if (account.role === 'member' && record.memberId !== account.memberId) {
+        return refusePage('forbidden', 'the call is of another member');
+      }
+      const names = await namesOf(door.services, account.id, idsOf([record]));
+      return {
+        status: 200,
+        body: { ...viewOf(record, names), transactions: transactions.map(customersTransaction) } satisfies UsageLookup,
+      };
+    },
+  }),
+];
+
+/** A call without a record may have been refused: then that is kept for a while. */
+async function refusedCall(
+  request: AccountContext & { readonly params: { readonly requestId: string } },
+): Promise<PageHandled> {
+  const { door, account, params } = request;
+  const answer = await door.services.request(billingRefusedCall, params);
+  if (isRefusal(answer) || answer.account !== account.id) return NOT_FOUND;
+  const { code, key, minute } = answer.row;
+  if (account.role === 'member' && (key === null || !(await ownKeys(request, [key])).has(key))) return NOT_FOUND;
+  const body: UsageLookup = { ...params, refused: { code, at: new Date(minute).toISOString() } };
+  return { status: 200, body };
+}
+
+function idsOf(records: readonly UsageRecordView[]) {
+  return { keys: records.map(({ keyId }) => keyId), members: records.map(({ memberId }) => memberId) };
+}
+
+/** Without what the provider charged the deployment. */
+function viewOf({ costUsd: _cost, ...record }: UsageRecordView, names: AccountNames): PageUsageRecord {
+  return { ...record, keyName: names.keyName(record.keyId), memberEmail: names.memberEmail(record.memberId) };
+}

@@ -1,0 +1,137 @@
+import { isRefusal } from '@gateway/contracts/operator';
+import { billingRefusedCalls, billingUsageSeries, OTHER_GROUP, type AnswerOf } from '@gateway/contracts/messages';
+import {
+  HOURLY_DAYS_MAX,
+  refusalsQuery,
+  SERIES_DAYS_MAX,
+  usageSeriesQuery,
+  type Refusals,
+  type RefusalsPoint,
+  type UsageSeries,
+} from '@gateway/contracts/pages';
+import { formatUsd } from '@gateway/metering';
+import { refusePage, type PageRefusal } from '../refusals.js';
+import { accountRoute, type AccountContext, type PageHandled } from '../route.js';
+import { namesOf, type AccountNames } from '../account/names.js';
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** Ids that one hour and code names. */
+const IDS_SHOWN_MAX = 5;
+
+type SeriesRow = Extract<AnswerOf<typeof billingUsageSeries>, { rows: unknown }>['rows'][number];
+type RefusedRow = Extract<AnswerOf<typeof billingRefusedCalls>, { rows: unknown }>['rows'][number];
+type GroupBy = 'none' | 'model' | 'key' | 'member';
+
+export const SERIES_ROUTES = [
+  accountRoute('member', {
+    id: 'getUsageSeries',
+    method: 'GET',
+    path: '/usage-series',
+    query: usageSeriesQuery,
+    async handle({ door, account, query }): Promise<PageHandled> {
+      const { by, groupBy } = query;
+      const span = spanOf(query, by === 'day' ? SERIES_DAYS_MAX : HOURLY_DAYS_MAX);
+      if ('refused' in span) return span;
+      const own = account.role === 'member' ? { member: account.memberId } : {};
+      const question = { account: account.id, ...span, by, groupBy, ...own };
+      const answer = await door.services.request(billingUsageSeries, question);
+      if (isRefusal(answer)) return answer;
+      const groups = answer.rows.flatMap(({ group }) => (group === null || group === OTHER_GROUP ? [] : [group]));
+      const ids = { keys: groupBy === 'key' ? groups : [], members: groupBy === 'member' ? groups : [] };
+      const names = await namesOf(door.services, account.id, ids);
+      const data = answer.rows.map((row) => pointOf(row, groupBy, names));
+      const body: UsageSeries = { data, unbilled: answer.unbilled ?? null };
+      return { status: 200, body };
+    },
+  }),
+  accountRoute('member', {
+    id: 'listRefusals',
+    method: 'GET',
+    path: '/refusals',
+    query: refusalsQuery,
+    async handle(request): Promise<PageHandled> {
+      const { door, account, query } = request;
+      const span = spanOf(query, HOURLY_DAYS_MAX);
+      if ('refused' in span) return span;
+      const answer = await door.services.request(billingRefusedCalls, { account: account.id, ...span });
+      if (isRefusal(answer)) return answer;
+      if (account.role !== 'member') {
+        const { rows, totals, more } = answer;
+        return { status: 200, body: { data: pointsOf(rows), totals, more } satisfies Refusals };
+      }
+      const own = await ownKeys(
+        request,
+        answer.rows.flatMap(({ key }) => key ?? []),
+      );
+      const data = pointsOf(answer.rows.filter(({ key }) => key !== null && own.has(key)));
+      return { status: 200, body: { data, totals: totalsOf(data), more: answer.more } satisfies Refusals };
+    },
+  }),
+];
+
+/** [from, to) in epoch milliseconds, forwards and no longer than that. */
+function spanOf(
+  { from, to }: { readonly from: string; readonly to: string },
+  daysMax: number,
+): { readonly from: number; readonly to: number } | PageRefusal {
+  const span = { from: Date.parse(from), to: Date.parse(to) };
+  if (span.to <= span.from) return refusePage('invalid_request', 'to: must lie after from', 'to');
+  if (span.to - span.from <= daysMax * DAY_MS) return span;
+  return refusePage('invalid_request', `from: at most ${daysMax} days before to`, 'from');
+}
+
+function pointOf(row: SeriesRow, groupBy: GroupBy, names: AccountNames): UsageSeries['data'][number] {
+  const { start, group, chargedNanoUsd, planNanoUsd, walletNanoUsd, ...counts } = row;
+  return {
+    start: new Date(start).toISOString(),
+    group: group === null ? null : { id: group, label: labelOf(group, groupBy, names) },
+    ...counts,
+    chargedUsd: formatUsd(BigInt(chargedNanoUsd)),
+    planUsd: formatUsd(BigInt(planNanoUsd)),
+    walletUsd: formatUsd(BigInt(walletNanoUsd)),
+  };
+}
+
+function labelOf(group: string, groupBy: GroupBy, names: AccountNames): string {
+  if (group === OTHER_GROUP) return 'Other';
+  switch (groupBy) {
+    case 'key':
+      return names.keyLabel(group);
+    case 'member':
+      return names.memberEmail(group) ?? group;
+    case 'model':
+    case 'none':
+      return group;
+  }
+}
+
+/** Minutes and keys joined to hours and codes, newest first. */
+function pointsOf(rows: readonly RefusedRow[]): RefusalsPoint[] {
+  const points = new Map<string, RefusalsPoint>();
+  for (const { minute, code, count, lastIds } of rows) {
+    const start = new Date(minute - (minute % HOUR_MS)).toISOString();
+    const name = `${start} ${code}`;
+    const known = points.get(name);
+    // Rows come newest first, each with its newest id last.
+    const ids = [...(known?.lastRequestIds ?? []), ...[...lastIds].reverse()].slice(0, IDS_SHOWN_MAX);
+    const lastAt = known?.lastAt ?? new Date(minute).toISOString();
+    points.set(name, { start, code, count: (known?.count ?? 0) + count, lastAt, lastRequestIds: ids });
+  }
+  return [...points.values()];
+}
+
+function totalsOf(points: readonly RefusalsPoint[]): Refusals['totals'] {
+  const totals = new Map<string, number>();
+  for (const { code, count } of points) totals.set(code, (totals.get(code) ?? 0) + count);
+  return [...totals].map(([code, count]) => ({ code, count })).sort((one, other) => other.count - one.count);
+}
+
+/** Which of these keys are those of the member who asks, the playground's too. */
+export async function ownKeys(
+  { door, account }: AccountContext,
+  keys: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const names = await namesOf(door.services, account.id, { keys, members: [] });
+  return new Set(keys.filter((key) => names.keyMember(key) === account.memberId));
+}
