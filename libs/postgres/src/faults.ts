@@ -41,6 +41,20 @@ export function isConnectionFault(error: unknown): boolean {
   return typeof message === 'string' && DRIVER_TEXTS.some((text) => message.startsWith(text));
 }
 
+/**
+ * What an error is to those who asked for the work: a code, or an error for the log alone. PostgreSQL's own errors quote the
+ * row, digests included: of those only state, table and constraint are kept.
+ */
+export function faultOf(error: unknown): 'dependency_unavailable' | 'invalid_value' | { readonly logged: unknown } {
+  if (isConnectionFault(error)) return 'dependency_unavailable';
+  if (isValueFault(error)) return 'invalid_value';
+  const state = sqlStateOf(error);
+  if (state === null) return { logged: error };
+  const { table, constraint } = error as { readonly table?: string; readonly constraint?: string };
+  const text = `the database refused a statement: ${state} ${table ?? ''} ${constraint ?? ''}`;
+  return { logged: new Error(text.trimEnd()) };
+}
+
 /** 21 cardinality, 22 data, 23 constraint, 44 check option, P0 raised by a function. */
 const DATA_CLASSES = new Set(['21', '22', '23', '44', 'P0']);
 /** 08 connection, 53 resources, 58 system, XX internal. */

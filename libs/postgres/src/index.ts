@@ -1,7 +1,7 @@
 export { createDatabaseFromTemplate, databaseUrl, dropDatabase } from './databases.js';
 export { IN_FORCE_MS } from './delivery-waits.js';
 export { dumpSchema } from './dump-schema.js';
-export { isConnectionFault, isDataFault, isValueFault, sqlStateOf } from './faults.js';
+export { faultOf, isConnectionFault, isDataFault, isValueFault, sqlStateOf } from './faults.js';
 export { type Log } from './log.js';
 export { migrate, type MigrateOptions } from './migrate.js';
 export { MigrationHistoryError } from './migration-files.js';

@@ -1,3 +1,4 @@
+import { every } from '@gateway/service-kit';
 import { ATTEMPTS_KEPT_MS } from '../domain/attempt-limits.js';
 import type { IdempotencyStore, SignInLeftovers } from '../ports.js';
 import { OPERATOR_SESSION_IDLE_MS, OPERATOR_SESSION_LIFE_MS } from '../operators/operator-session.js';
@@ -42,24 +43,9 @@ export async function forgetOld({ kept, leftovers, nowMs }: Omit<ForgetPorts, 'l
 
 /** Does so every minute, never twice at once. */
 export function startForgetting(ports: ForgetPorts & ForgetSignUpsPorts): { stop(): Promise<void> } {
-  let running: Promise<void> | null = null;
-  const run = async (): Promise<void> => {
-    try {
-      await forgetOld(ports);
-      await forgetSignUps(ports);
-    } catch (err) {
-      ports.log.warn({ err }, 'what is over was not deleted');
-    }
+  const forget = async (): Promise<void> => {
+    await forgetOld(ports);
+    await forgetSignUps(ports);
   };
-  const timer = setInterval(() => {
-    running ??= run().finally(() => {
-      running = null;
-    });
-  }, EVERY_MS);
-  return {
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
-  };
+  return every(EVERY_MS, forget, { failed: (err) => ports.log.warn({ err }, 'what is over was not deleted') });
 }

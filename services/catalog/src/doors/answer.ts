@@ -1,6 +1,4 @@
-import { BusFault } from '@gateway/bus';
 import { isRefusal, type ManagementRefusal } from '@gateway/contracts/operator';
-import { isConnectionFault, isValueFault } from '@gateway/postgres';
 import { counter } from '@gateway/service-kit';
 
 const OUTCOMES = ['created', 'changed', 'unchanged', 'deleted', 'applied', 'refused', 'fault'] as const;
@@ -12,19 +10,13 @@ const changes = counter('gateway_catalog_changes_total', 'Answered changes of th
 });
 type ChangedObject = 'provider' | 'model' | 'source' | 'document';
 
-/** A verb's result in the form of its message, or its refusal as it is. A database that is away is told as such. */
+/** A verb's result in the form of its message, or its refusal as it is. */
 export async function answer<T extends object, A>(
   work: Promise<T | ManagementRefusal>,
   formed: (result: T) => A,
 ): Promise<A | ManagementRefusal> {
-  try {
-    const result = await work;
-    return isRefusal(result) ? result : formed(result);
-  } catch (error) {
-    if (isConnectionFault(error)) throw new BusFault('dependency_unavailable', 'the database of the catalog is away');
-    if (isValueFault(error)) throw new BusFault('invalid_value', 'the database of the catalog cannot store a value');
-    throw error;
-  }
+  const result = await work;
+  return isRefusal(result) ? result : formed(result);
 }
 
 /** Counts how a change went. */

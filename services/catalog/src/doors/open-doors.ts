@@ -1,4 +1,4 @@
-import type { Bus } from '@gateway/bus';
+import { requestServer, type Bus } from '@gateway/bus';
 import {
   catalogApply,
   catalogAudit,
@@ -14,6 +14,7 @@ import {
   catalogPutSource,
   catalogSourceHealth,
 } from '@gateway/contracts/messages';
+import { faultOf } from '@gateway/postgres';
 import { apply, type ApplyPorts } from '../change/apply.js';
 import { deleteObject } from '../change/delete-object.js';
 import { putModel } from '../change/put-model.js';
@@ -36,11 +37,12 @@ export type DoorPorts = ApplyPorts & SourceHealthPorts;
 
 /** Opens the doors of this service; the bus has validated what comes through them. */
 export function openDoors(bus: Bus, ports: DoorPorts): void {
-  openChanges(bus, ports);
-  openReads(bus, ports);
+  const served = { serve: requestServer(bus, { faultOf }) };
+  openChanges(served, ports);
+  openReads(served, ports);
 }
 
-function openChanges(bus: Bus, ports: DoorPorts): void {
+function openChanges(bus: Pick<Bus, 'serve'>, ports: DoorPorts): void {
   const options = { concurrencyMax: CHANGES_AT_ONCE_MAX };
   const put = <View>({ change }: Saved<View>) => change;
   bus.serve(
@@ -82,7 +84,7 @@ function openChanges(bus: Bus, ports: DoorPorts): void {
   );
 }
 
-function openReads(bus: Bus, ports: DoorPorts): void {
+function openReads(bus: Pick<Bus, 'serve'>, ports: DoorPorts): void {
   const { store } = ports;
   const options = { concurrencyMax: READS_AT_ONCE_MAX };
   bus.serve(

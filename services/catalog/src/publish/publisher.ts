@@ -1,3 +1,4 @@
+import { every } from '@gateway/service-kit';
 import type { Announcer } from '../ports.js';
 import { PublishedWaiters } from './published-waiters.js';
 import { WakeablePause } from './wakeable-pause.js';
@@ -81,7 +82,7 @@ export function startPublisher(ports: PublisherPorts, times: PublisherTimes = PU
     if (due || (await ports.isStale().catch(() => false))) announce();
   };
 
-  const checks = repeat(check, times.checkMs);
+  const checks = every(times.checkMs, check);
   const running = loop();
   return {
     announce,
@@ -116,18 +117,4 @@ async function publishOnce({ publish, log }: PublisherPorts): Promise<Tried> {
     log.warn({ err }, 'the catalog was not published; trying again');
     return 'failed';
   }
-}
-
-/** Runs the work at each interval, unless it still runs. A stop waits for the one under way. */
-function repeat(work: () => Promise<void>, everyMs: number): { stop(): Promise<void> } {
-  let running: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    running ??= work().finally(() => (running = null));
-  }, everyMs);
-  return {
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
-  };
 }
