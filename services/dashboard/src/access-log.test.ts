@@ -1,8 +1,8 @@
 import { ACCESS_ENTRIES_MAX, accountsNoteAccess } from '@gateway/contracts/messages';
 import { recordingLog } from '@gateway/testkit';
 import { expect, test } from '@jest/globals';
-import type { Services } from './ports.js';
-import { KNOWN_MAX, makeAccessLog, OTHER_NETWORKS, STRANGER, STRANGERS_MAX, UNKNOWN } from './access-log.js';
+import type { Services } from './operator-api/route.js';
+import { KNOWN_MAX, createAccessLog, OTHER_NETWORKS, STRANGER, STRANGERS_MAX, UNKNOWN } from './access-log.js';
 
 interface Written {
   readonly action: string;
@@ -22,7 +22,7 @@ function startLog() {
     messages.push(body.entries);
     return Promise.resolve({ noted: true });
   };
-  const access = makeAccessLog({ request } as unknown as Services, { nowMs: () => state.now }, recordingLog());
+  const access = createAccessLog({ request } as unknown as Services, { nowMs: () => state.now }, recordingLog());
   return { access, messages, state };
 }
 const from = (client: string, requestId = 'r1') => ({ client, agent: 'curl/8', requestId });

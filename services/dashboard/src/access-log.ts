@@ -1,3 +1,4 @@
+import type { Bus } from '@gateway/bus';
 import {
   accountsNoteAccess,
   type AccessAction,
@@ -6,7 +7,6 @@ import {
   type RequestOrigin,
 } from '@gateway/contracts/messages';
 import type { Clock, Logger } from '@gateway/service-kit';
-import type { Services } from './ports.js';
 
 /** Who it was when nobody has proved who they are. */
 export const STRANGER = 'stranger';
@@ -20,18 +20,7 @@ interface About {
   readonly origin: RequestOrigin;
 }
 
-/** What the audit log has beside changes. */
-export interface AccessLog {
-  /** Writes one entry. Rejects with a BusFault: what cannot be written down is not to be answered. */
-  noted(access: About & { readonly action: AccessAction }): Promise<void>;
-  /**
-   * Counts a refused attempt; counts are written each minute, as one entry for each action, actor, object and network. Returns
-   * at once, whoever it was, so that its time tells nothing. A process that dies loses at most its last minute.
-   */
-  refused(attempt: About & { readonly action: RefusedAction }): void;
-  /** Writes the counts so far. Never rejects: counts that cannot be written are kept for the next time. */
-  flush(): Promise<void>;
-}
+export type AccessLog = ReturnType<typeof createAccessLog>;
 
 type Entry = BodyOf<typeof accountsNoteAccess>['entries'][number];
 type Counted = Extract<Entry, { kind: 'refused' }>;
@@ -44,19 +33,26 @@ export const OTHER_NETWORKS = 'other';
 /** What it was about, when that is nobody whom the gateway knows. */
 export const UNKNOWN = 'unknown';
 
-export function makeAccessLog(services: Services, clock: Clock, log: Pick<Logger, 'warn'>): AccessLog {
+/** What the audit log has beside changes. */
+export function createAccessLog(services: Pick<Bus, 'request'>, clock: Clock, log: Pick<Logger, 'warn'>) {
   const [known, strangers] = [new Counts(KNOWN_MAX), new Counts(STRANGERS_MAX)];
   const count = (attempt: Counted): void =>
     (attempt.actor === STRANGER && attempt.objectId === UNKNOWN ? strangers : known).add(attempt);
   const write = (entries: Entry[]) => services.request(accountsNoteAccess, { entries });
   return {
-    async noted({ account = null, ...access }) {
+    /** Writes one entry. Rejects with a BusFault: what cannot be written down is not to be answered. */
+    async noted({ account = null, ...access }: About & { readonly action: AccessAction }): Promise<void> {
       await write([{ kind: 'access', account, ...access }]);
     },
-    refused({ account = null, ...attempt }) {
+    /**
+     * Counts a refused attempt; counts are written each minute, as one entry for each action, actor, object and network.
+     * Returns at once, whoever it was, so that its time tells nothing. A process that dies loses at most its last minute.
+     */
+    refused({ account = null, ...attempt }: About & { readonly action: RefusedAction }): void {
       count({ kind: 'refused', account, ...attempt, attempts: 1, since: clock.nowMs() });
     },
-    async flush() {
+    /** Writes the counts so far. Never rejects: counts that cannot be written are kept for the next time. */
+    async flush(): Promise<void> {
       const counted = [...known.take(), ...strangers.take()];
       if (counted.length === 0) return;
       try {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openSealed, publicHalfOf, Secret } from '@gateway/service-kit';
 import { temporaryDirectory, type TemporaryDirectory } from '@gateway/testkit';
-import { makeSecrets } from './secrets.js';
+import { createSecrets } from './secrets.js';
 
 const SOURCE_KEY = new Secret(Buffer.alloc(32, 1));
 const WEBHOOK_KEY = new Secret(Buffer.alloc(32, 2));
@@ -20,7 +20,7 @@ const fileOf = (name: string, text: string): string => {
 };
 const NAMES = ['DIRECT', 'BOTH', 'FILE', 'EMPTY', 'LARGE', 'MISSING', 'UNSET'];
 const secretsWith = (env: NodeJS.ProcessEnv, prefixes: readonly string[] | null = null, allowed = NAMES) =>
-  makeSecrets(
+  createSecrets(
     {
       GATEWAY_KEY_PREFIXES: prefixes,
       GATEWAY_KEY_PEPPER: { current: new Secret('pepper'), previous: null },

@@ -3,7 +3,6 @@ import { sealTo, type Rotatable, type Secret } from '@gateway/service-kit';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { OPERATOR_TOKEN_PREFIX } from './operator-api/access.js';
-import type { Secrets } from './ports.js';
 
 const CREDENTIAL_FILE_BYTES_MAX = 65_536;
 /** Signing secrets of webhooks: this and 48 lower-case hexadecimal characters. */
@@ -19,8 +18,13 @@ export interface SecretsConfig {
   readonly GATEWAY_CREDENTIAL_ENV: readonly string[] | null;
 }
 
-/** Secrets from the system's random source, under the keys of the deployment. `env` is read when it is asked for. */
-export function makeSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv): Secrets {
+export type Secrets = ReturnType<typeof createSecrets>;
+
+/**
+ * Secrets from the system's random source, under the keys of the deployment. They are made and judged here; what leaves
+ * over the bus are digests, masked forms and sealed texts. `env` is read when a variable is asked for.
+ */
+export function createSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv) {
   const prefix = config.GATEWAY_KEY_PREFIXES?.[0] ?? DEFAULT_KEY_PREFIX;
   const pepper = config.GATEWAY_KEY_PEPPER;
   const digest = (secret: string): string => digestOfSecret(secret, pepper.current.reveal());
@@ -31,11 +35,13 @@ export function makeSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv): Secr
   const { current, previous } = config.GATEWAY_OPERATOR_TOKEN;
   const rootTokens = [current, ...(previous ? [previous] : [])].map((token) => sha256(token.reveal()));
   return {
+    /** A new API key: the secret for the one answer, and what is stored of it. */
     makeKey() {
       const secret = makeSecret(prefix);
       return { secret, digest: digest(secret), maskedSecret: maskSecret(secret) };
     },
-    makeWebhookSecret(account) {
+    /** Signs the events of an account's webhook; sealed for that webhook alone. */
+    makeWebhookSecret(account: string) {
       const secret = makeSecret(WEBHOOK_SECRET_PREFIX);
       return { secret, sealedSecret: sealTo(secret, `webhook:${account}`, config.GATEWAY_WEBHOOK_PUBLIC_KEY) };
     },
@@ -43,17 +49,27 @@ export function makeSecrets(config: SecretsConfig, env: NodeJS.ProcessEnv): Secr
       const token = makeSecret(OPERATOR_TOKEN_PREFIX);
       return { token, digest: digest(token) };
     },
+    /** Under the current pepper, then under the previous one if there is one. */
     digestsOf,
-    isRootToken(token) {
+    /** Whether it is the deployment's own token, current or previous; in constant time. */
+    isRootToken(token: string): boolean {
       const presented = sha256(token);
       // Every candidate is compared, so that the time says nothing about which one it was.
       return rootTokens.map((root) => timingSafeEqual(root, presented)).includes(true);
     },
-    rootDigests: () => [current, ...(previous ? [previous] : [])].flatMap((token) => digestsOf(token.reveal())),
+    /** Of the deployment's own tokens, current and previous, under each pepper. */
+    rootDigests: (): string[] =>
+      [current, ...(previous ? [previous] : [])].flatMap((token) => digestsOf(token.reveal())),
+    /** Names a content without telling anything of it: 64 hexadecimal characters. */
     fingerprintOf: digest,
-    // Repeated under the pepper: catalog, which opens nothing, sees that a credential put again is the same.
-    seal: (credential, source) => sealTo(credential, source, config.GATEWAY_SOURCE_PUBLIC_KEY, pepper.current),
-    fromEnvironment(name) {
+    /** Sealed for this source alone. Repeated under the pepper: catalog, which opens nothing, sees that one put again is the same. */
+    seal: (credential: string, source: string): string =>
+      sealTo(credential, source, config.GATEWAY_SOURCE_PUBLIC_KEY, pepper.current),
+    /**
+     * The text of the variable NAME, or of the file that NAME_FILE names; null: neither can be read. `not_allowed`: the
+     * deployment does not give this name to operators.
+     */
+    fromEnvironment(name: string): { readonly text: string } | 'not_allowed' | null {
       if (!isAllowed(name, config.GATEWAY_CREDENTIAL_ENV ?? [])) return 'not_allowed';
       const text = readVariable(name, env);
       return text === null ? null : { text };

@@ -1,28 +1,25 @@
 import { connectBus } from '@gateway/bus';
-import { DEFAULT_KEY_PREFIX, makeUuidV7 } from '@gateway/contracts/ids';
-import type { PagesConfig } from '@gateway/contracts/pages';
+import { makeUuidV7 } from '@gateway/contracts/ids';
 import { gauge, type RunningService, type ServiceContext } from '@gateway/service-kit';
 import type { Express, Request, Response } from 'express';
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { makeEdgeClient } from './people-api/models/edge-client.js';
-import { makePasswords } from './people-api/sign-in/passwords.js';
-import { makeSecrets } from './secrets.js';
-import { makeSessionSecrets } from './people-api/sign-in/session-secrets.js';
-import { makeTokenAttempts } from './operator-api/token-attempts.js';
+import { createEdgeClient } from './people-api/models/edge-client.js';
+import { createPasswords } from './people-api/sign-in/passwords.js';
+import { createSecrets } from './secrets.js';
+import { createSessionSecrets } from './people-api/sign-in/session-secrets.js';
+import { createTokenAttempts, type TokenAttempts } from './operator-api/token-attempts.js';
 import { loadWebFiles } from './people-api/web-files.js';
-import { makeAccessLog, startFlushing } from './access-log.js';
-import type { DASHBOARD_FIELDS, DashboardConfig } from './config.js';
-import { needsTls, ownOrigins } from './people-api/origins.js';
+import { createAccessLog, startFlushing } from './access-log.js';
+import type { DASHBOARD_FIELDS } from './config.js';
+import { settingsOf } from './people-api/settings.js';
 import { openListener, type ClientBounds, type ListenerParts } from './http/listener.js';
 import { sendAnswer } from './http/send-answer.js';
-import { makeOperatorApp } from './operator-api/app.js';
+import { createOperatorApp } from './operator-api/app.js';
 import { brokenRequestAnswer, errorBody, refuseForNow, REQUEST_ID_HEADER } from './http/refusals.js';
 import { PAGE_TABLE } from './people-api/routes.js';
-import type { PagesDoor, PagesSettings } from './page-ports.js';
-import type { TokenAttempts } from './ports.js';
-import { makePagesApp } from './people-api/app.js';
+import type { PagesContext } from './people-api/route.js';
+import { createPagesApp } from './people-api/app.js';
 import { ROUTE_TABLE } from './operator-api/routes.js';
 
 /** Steps of a stop, in milliseconds: what is being answered may wait for a change to be in force. */
@@ -65,24 +62,24 @@ export async function startDashboard(
   const web = loadWebFiles(webDirectory);
   if (web.index === null) log.warn({}, 'the pages are not built: only their API is served');
   const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'dashboard', replica, log });
-  const edge = makeEdgeClient(config.GATEWAY_EDGE_URL ?? config.GATEWAY_PUBLIC_URL);
+  const edge = createEdgeClient(config.GATEWAY_EDGE_URL ?? config.GATEWAY_PUBLIC_URL);
   const settings = settingsOf(config);
-  const access = makeAccessLog(bus, clock, log);
+  const access = createAccessLog(bus, clock, log);
   const flushing = startFlushing(access);
-  const door: PagesDoor = {
+  const context: PagesContext = {
     services: bus,
     access,
-    secrets: makeSecrets(config, env),
-    attempts: tokenAttempts ?? makeTokenAttempts(clock),
-    sessions: makeSessionSecrets(config, settings.config.keyPrefix),
-    passwords: makePasswords(passwordLogN),
+    secrets: createSecrets(config, env),
+    attempts: tokenAttempts ?? createTokenAttempts(clock),
+    sessions: createSessionSecrets(config, settings.config.keyPrefix),
+    passwords: createPasswords(passwordLogN),
     edge,
     settings,
     clock,
     log,
   };
-  const operatorApp = makeOperatorApp(door, ROUTE_TABLE);
-  const pagesApp = makePagesApp({ door, routes: PAGE_TABLE, web, operatorApp });
+  const operatorApp = createOperatorApp(context, ROUTE_TABLE);
+  const pagesApp = createPagesApp({ context, routes: PAGE_TABLE, web, operatorApp });
   ready.add('bus', () => bus.connected() || 'not connected to the bus');
   const nowMs = (): number => clock.nowMs();
   const operator = await openListener({
@@ -122,31 +119,6 @@ export async function startDashboard(
 }
 
 const WEB_DIRECTORY = fileURLToPath(new URL('../web/dist', import.meta.url));
-
-function settingsOf(config: DashboardConfig): PagesSettings {
-  const dashboardUrl = config.GATEWAY_DASHBOARD_URL;
-  const publicUrl = config.GATEWAY_PUBLIC_URL.replace(/\/+$/, '');
-  const pages: PagesConfig = {
-    chatBaseUrl: `${publicUrl}/v1`,
-    messagesBaseUrl: config.GATEWAY_MESSAGES_ENABLED ? publicUrl : null,
-    teamsEnabled: config.GATEWAY_TEAMS_ENABLED,
-    signUpEnabled: config.GATEWAY_SIGN_UP_ENABLED,
-    operatorsEnabled: config.GATEWAY_DASHBOARD_OPERATORS,
-    tlsNeeded: needsTls(dashboardUrl),
-    keyPrefix: config.GATEWAY_KEY_PREFIXES?.[0] ?? DEFAULT_KEY_PREFIX,
-    version: versionOfPackage(),
-  };
-  return {
-    config: pages,
-    secure: dashboardUrl.startsWith('https:'),
-    origins: ownOrigins(dashboardUrl),
-  };
-}
-
-function versionOfPackage(): string {
-  const file = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(file) as { readonly version: string }).version;
-}
 
 function servingOf(app: Express, nowMs: () => number): Pick<ListenerParts, 'serve' | 'refuseBusy' | 'brokenAnswer'> {
   return {

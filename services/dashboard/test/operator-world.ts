@@ -3,7 +3,7 @@ import { MESSAGES, type ServiceName } from '@gateway/contracts/messages';
 import type { OperatorErrorCode } from '@gateway/contracts/operator';
 import { ReadyChecks, Secret, publicHalfOf, type OpeningKeys } from '@gateway/service-kit';
 import { recordingLog, startTestBus, type RecordingLog, type TestBus } from '@gateway/testkit';
-import type { TokenAttempts } from '../src/ports.js';
+import type { TokenAttempts } from '../src/operator-api/token-attempts.js';
 import { startDashboard, type DashboardOptions, type RunningDashboard } from '../src/service.js';
 
 export const ROOT_TOKEN = 'root-token-for-tests-0123456789abcdef';

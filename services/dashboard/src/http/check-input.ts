@@ -1,7 +1,7 @@
 import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { z } from 'zod';
-import { paramPath } from './param-path.js';
-import { unknownField } from './unknown-field.js';
+
+const PATH_CHARS_MAX = 200;
 
 type Checked<T> = { readonly value: T } | ManagementRefusal;
 
@@ -48,4 +48,29 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
     (value, step) => (typeof value === 'object' && value !== null ? (value as never)[step] : undefined),
     input,
   );
+}
+
+/** A place in a body as people write it: `prices.tiers[0].inputPerMillion`; null for the body as a whole. */
+function paramPath(path: readonly PropertyKey[]): string | null {
+  let text = '';
+  for (const step of path) {
+    if (typeof step === 'number') text += `[${step}]`;
+    else text += text === '' ? String(step) : `.${String(step)}`;
+  }
+  return text === '' ? null : text.slice(0, PATH_CHARS_MAX);
+}
+
+/**
+ * The place of the first field of `input` that its validated form does not have, or null. Schemas drop what they do not
+ * know; an operator who misspells a field must hear of it.
+ */
+function unknownField(input: unknown, validated: unknown, path: PropertyKey[] = []): PropertyKey[] | null {
+  if (typeof input !== 'object' || input === null || typeof validated !== 'object' || validated === null) return null;
+  for (const [key, value] of Object.entries(input)) {
+    const here = [...path, Array.isArray(input) ? Number(key) : key];
+    if (!Object.hasOwn(validated, key)) return here;
+    const found = unknownField(value, (validated as Record<string, unknown>)[key], here);
+    if (found !== null) return found;
+  }
+  return null;
 }

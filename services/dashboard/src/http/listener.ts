@@ -2,8 +2,7 @@ import { clientNetwork, containerMemoryBytes, PlacesByClient } from '@gateway/se
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
-import { HeldBytes } from './held-bytes.js';
-import { Places } from './places.js';
+import { HeldBytes, Places } from './places.js';
 import { RequestPlace, type ListenerPlaces } from './request-place.js';
 
 /** Requests that are worked on at once. */

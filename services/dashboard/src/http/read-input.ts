@@ -1,22 +1,16 @@
-import { isRefusal, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, refuse } from '@gateway/contracts/operator';
 import type { IncomingMessage } from 'node:http';
 import { readDocument } from './read-document.js';
-import { REQUEST_MS_MAX } from './listener.js';
 import { readBody, type BodyBounds } from './read-body.js';
 import { checkInput } from './check-input.js';
-import { refuseForNow } from './refusals.js';
-import type { OperatorRoute } from '../operator-api/route.js';
-
-/** Largest body, in bytes; the bus takes 1,000,000 bytes in one message. */
-export const BODY_BYTES_MAX = 1024 * 1024;
+import { isRefused, refuseForNow, type Refusal } from './refusals.js';
+import type { Route } from './route.js';
 
 const JSON_TYPE = 'application/json';
 const YAML_TYPES = ['application/yaml', 'application/x-yaml', 'text/yaml'];
 
 /** What a request is validated with. */
-export type InputSpec = Pick<OperatorRoute, 'method' | 'params' | 'query' | 'body' | 'bodyForm'>;
-/** Of operators. */
-export const BODY_BOUNDS: BodyBounds = { bytesMax: BODY_BYTES_MAX, msMax: REQUEST_MS_MAX };
+type InputSpec = Pick<Route, 'method' | 'params' | 'query' | 'body' | 'bodyForm'>;
 
 /** Where a request's parts come from. */
 export interface RawInput {
@@ -31,12 +25,12 @@ export interface CheckedInput {
   readonly body: unknown;
 }
 
-/** Everything of a request that its row of the table describes, validated; `aborted`: the client has gone. */
+/** Everything of a request that its route describes, validated; `aborted`: the client has gone. */
 export async function readInput(
   route: InputSpec,
   { request, params, query }: RawInput,
   bounds: BodyBounds,
-): Promise<CheckedInput | ManagementRefusal | 'aborted'> {
+): Promise<CheckedInput | Refusal | 'aborted'> {
   const checkedParams = checkInput(route.params, params);
   if (isRefusal(checkedParams))
     return route.method === 'PUT' ? checkedParams : refuse('not_found', 'there is no such object');
@@ -49,7 +43,7 @@ export async function readInput(
   if (read === 'aborted') return read;
   if (typeof read === 'string') return refuseUnread(read, bounds);
   const parsed = parseBody(read.bytes, request, route);
-  if (isRefusal(parsed)) return parsed;
+  if (isRefused(parsed)) return parsed;
   if (route.body === null) {
     const field = Object.keys(parsed.value as object)[0];
     if (field !== undefined) return refuse('invalid_request', `${field}: is not known`, field);
@@ -59,7 +53,7 @@ export async function readInput(
   return isRefusal(checkedBody) ? checkedBody : { ...input, body: checkedBody.value };
 }
 
-function refuseUnread(why: 'too_large' | 'too_slow' | 'no_room', { bytesMax, msMax }: BodyBounds): ManagementRefusal {
+function refuseUnread(why: 'too_large' | 'too_slow' | 'no_room', { bytesMax, msMax }: BodyBounds): Refusal {
   switch (why) {
     case 'too_large':
       return refuse('invalid_request', `the body is larger than ${bytesMax} bytes`);
@@ -71,7 +65,7 @@ function refuseUnread(why: 'too_large' | 'too_slow' | 'no_room', { bytesMax, msM
 }
 
 /** The value in the bytes. Texts of parsers stay here: they quote what they read. */
-function parseBody(bytes: Buffer, request: IncomingMessage, route: InputSpec): { value: unknown } | ManagementRefusal {
+function parseBody(bytes: Buffer, request: IncomingMessage, route: InputSpec): { value: unknown } | Refusal {
   if (bytes.length === 0) {
     return route.body === null ? { value: {} } : refuse('invalid_request', 'a body is required');
   }

@@ -1,7 +1,7 @@
 import { BusFault } from '@gateway/bus';
 import { expect, jest, test } from '@jest/globals';
 import type { Logger } from '@gateway/service-kit';
-import { refusalOfFault } from './refusal-of-fault.js';
+import { refusalOfFault } from './refusals.js';
 
 const quiet = { warn: jest.fn(), error: jest.fn() } as unknown as Logger;
 

@@ -1,34 +1,33 @@
-import { OPERATOR_ERRORS, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
-import { z } from 'zod';
+import { BusFault } from '@gateway/bus';
+import { refuse } from '@gateway/contracts/operator';
+import type { PageErrorCode } from '@gateway/contracts/pages';
+import type { Logger } from '@gateway/service-kit';
 
-/** The body of every answer that is not a success. */
-export const operatorError = z.object({
-  error: z.object({
-    code: z.enum(Object.keys(OPERATOR_ERRORS)),
-    message: z.string(),
-    /** The field, parameter or header that is at fault. */
-    param: z.string().nullable(),
-    /** Also in the header `x-gateway-request-id`, and in the log. */
-    request_id: z.string(),
-  }),
-});
+/** A refusal as either API answers it; those of the services have the same form, and fewer codes. */
+export interface Refusal {
+  readonly refused: { readonly code: PageErrorCode; readonly message: string; readonly param: string | null };
+  /** Sent as `Retry-After`: refused at this moment only. */
+  readonly retryAfterSeconds?: number;
+  /** Fields beside `error`, which the route states in `refusedWith`. */
+  readonly beside?: object;
+  /** The answer to an earlier request with the same idempotency key. */
+  readonly replayed?: boolean;
+}
 
-/** Refused at this moment: sent with `Retry-After`. */
-export interface LaterRefusal extends ManagementRefusal {
-  readonly retryAfterSeconds: number;
+/** `isRefusal` of the contracts, for what is answered. */
+export function isRefused(value: object): value is Refusal {
+  return 'refused' in value;
 }
 
 /** There is no room for the request now. */
-export function refuseForNow(message = 'too many requests are being answered; try again shortly'): LaterRefusal {
+export function refuseForNow(message = 'too many requests are being answered; try again shortly'): Refusal {
   return { ...refuse('dependency_unavailable', message), retryAfterSeconds: 1 };
 }
 
 export const REQUEST_ID_HEADER = 'x-gateway-request-id';
 
-export function errorBody(
-  { refused, beside }: ManagementRefusal & { readonly beside?: object },
-  requestId: string,
-): z.input<typeof operatorError> {
+/** The body of every answer that is not a success. */
+export function errorBody({ refused, beside }: Refusal, requestId: string) {
   return { error: { ...refused, request_id: requestId }, ...beside };
 }
 
@@ -46,4 +45,33 @@ export function brokenRequestAnswer(requestId: string): string {
     'connection: close',
   ];
   return `${head.join('\r\n')}\r\n\r\n${body}`;
+}
+
+/** Codes that say that a message or its handler was wrong, not that nobody answered. */
+const MISTAKES = new Set(['invalid_message', 'fault', 'forbidden']);
+
+/**
+ * What a fault becomes for people and operators; nothing of its text leaves. A value that a database cannot take is the request's own
+ * fault. A message of ours that a service refused, or a handler that failed, is a mistake of ours, which no repeat mends.
+ */
+export function refusalOfFault(log: Logger, err: unknown, requestId: string): Refusal {
+  if (err instanceof BusFault && err.code === 'too_large') {
+    return refuse('invalid_request', 'too much for one request: ask for fewer with limit, or split what you send');
+  }
+  if (err instanceof BusFault && err.code === 'invalid_value') {
+    log.warn({ requestId, cause: err.message }, 'a value reached a database that cannot store it');
+    return refuse(
+      'invalid_request',
+      'a value of the request cannot be stored; look for unusual characters and numbers',
+    );
+  }
+  if (!(err instanceof BusFault) || MISTAKES.has(err.code)) {
+    log.error({ requestId, err }, 'a request failed inside the gateway');
+    return refuse('internal_error', 'the gateway failed at this request; the request id finds the cause in its logs');
+  }
+  log.warn({ requestId, fault: err.code, cause: err.message }, 'a service did not answer');
+  return refuse(
+    'dependency_unavailable',
+    'a part of the gateway that this needs did not answer; a change may have been made all the same',
+  );
 }

@@ -1,6 +1,7 @@
+import { AGENT_CHARS_MAX, type RequestOrigin } from '@gateway/contracts/messages';
+import type { Request, Response } from 'express';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { HeldBytes } from './held-bytes.js';
-import type { Places } from './places.js';
+import type { HeldBytes, Places } from './places.js';
 
 /** What the requests of one listener share. */
 export interface ListenerPlaces {
@@ -77,4 +78,13 @@ export function placeOf(request: IncomingMessage): RequestPlace {
   const place = PLACES.get(request);
   if (place === undefined) throw new Error('the request came through no listener');
   return place;
+}
+
+/** Where a request comes from, as the audit log has it. */
+export function originOf(request: Request, response: Response): RequestOrigin {
+  return {
+    client: placeOf(request).client,
+    agent: request.get('user-agent')?.slice(0, AGENT_CHARS_MAX) || null,
+    requestId: response.locals['requestId'] as string,
+  };
 }

@@ -1,134 +1,197 @@
-import { isRefusal, OPERATOR_ERRORS, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { RequestOrigin } from '@gateway/contracts/messages';
-import type { Request, Response } from 'express';
-import { STRANGER, UNKNOWN } from '../access-log.js';
-import { canonicalJson } from './canonical-json.js';
-import { actorOf, rightsOf, ROLES_BY_ACCESS, type Operator } from '../operator-api/access.js';
-import { originOf } from './origin-of.js';
-import { refusalOfFault } from './refusal-of-fault.js';
-import { placeOf } from './request-place.js';
+import { PAGE_ERRORS, type PageErrorCode } from '@gateway/contracts/pages';
+import { counter, histogram, type Logger } from '@gateway/service-kit';
+import type { Express, NextFunction, Request, Response } from 'express';
+import { STRANGER, type AccessLog } from '../access-log.js';
+import type { BodyBounds } from './read-body.js';
+import { readInput, type CheckedInput } from './read-input.js';
+import { errorBody, isRefused, refusalOfFault, type Refusal } from './refusals.js';
+import { originOf, placeOf } from './request-place.js';
+import type { Handled, Route } from './route.js';
 import { sendAnswer } from './send-answer.js';
 import { sendFile } from './send-file.js';
-import type { Door } from '../ports.js';
-import { whoAsks } from '../operator-api/authenticate.js';
-import { errorBody, refuseForNow } from './refusals.js';
-import type { OperatorMetrics } from '../operator-api/operator-metrics.js';
-import { BODY_BOUNDS, readInput } from './read-input.js';
-import type { Handled, OperatorRoute } from '../operator-api/route.js';
-import { runOnce, type OnceHandled } from '../operator-api/run-once.js';
+import { expressPath, isUnreadablePath } from './strict-app.js';
 
-interface Outcome {
-  readonly operator: Operator | null;
-  readonly result: OnceHandled | 'aborted';
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** Whoever a route is served to, as the audit log has them; {@link STRANGER} without an actor. */
+interface Caller {
+  readonly actor?: string;
+  readonly account?: { readonly id: string };
 }
 
-/** One request from its head to its answer: who asks, may they, is it well-formed, once, the verb, answer, log. */
-export async function serveRoute(
-  door: Door,
-  metrics: OperatorMetrics,
-  route: OperatorRoute,
+/** One API: its access policy, and what it counts and says. All else is the same for each. */
+export interface Api<R extends Route, C extends Caller> {
+  /** In log lines, as in `operator request`. */
+  readonly name: string;
+  /** Of the metrics `<prefix>_requests_total` and `<prefix>_request_seconds`. */
+  readonly metricPrefix: string;
+  /** In the help texts of metrics. */
+  readonly title: string;
+  readonly log: Logger;
+  readonly access: AccessLog;
+  /** There is no place for the request now. */
+  busy(): Refusal;
+  /** Who asks, or why they may not use the route. */
+  identify(route: R, request: Request, response: Response): Promise<C | Refusal>;
+  /** Why somebody who is known may not use the route all the same; null: they may. */
+  authorize?(route: R, caller: C, origin: RequestOrigin): Refusal | null;
+  /** What a body of the route may be. */
+  bodyBoundsOf(route: R): BodyBounds;
+  run(route: R, caller: C, input: CheckedInput, request: Request): Promise<Handled>;
+  /** What the log line of a write says of its caller; null: not known. */
+  factsOf(caller: C | null, request: Request, handled: Handled): object;
+  /** Called for each refusal, before it is sent. */
+  refused?(code: PageErrorCode, status: number, response: Response): void;
+}
+
+/**
+ * Serves the routes of an API at their paths; null: this deployment does not serve the route. Statuses are counted by
+ * class: routes times statuses would be more series than a metric may have.
+ */
+export function addRoutes<R extends Route, C extends Caller>(
+  app: Express,
+  api: Api<R, C>,
+  routes: readonly R[],
+  pathOf: (route: R) => string | null,
+): void {
+  const requests = counter(`${api.metricPrefix}_requests_total`, `Requests of ${api.title}`, {
+    route: routes.map(({ id }) => id),
+    status: ['2xx', '4xx', '5xx'],
+  });
+  const seconds = histogram(`${api.metricPrefix}_request_seconds`, `Time until an answer of ${api.title}`, SECONDS);
+  for (const route of routes) {
+    const path = pathOf(route);
+    if (path === null) continue;
+    const method = route.method.toLowerCase() as 'get' | 'put' | 'post' | 'delete';
+    app[method](expressPath(path), async (request: Request, response: Response) => {
+      const began = performance.now();
+      const status = await serveRoute(api, route, request, response);
+      if (status === 'aborted') return;
+      requests.of({ route: route.id, status: `${Math.floor(status / 100)}xx` as '2xx' | '4xx' | '5xx' }).add();
+      seconds.observe((performance.now() - began) / 1000);
+    });
+  }
+}
+
+/** Answers what fits no route with `unknown`, and faults outside of routes. To be added last. */
+export function addFallbacks<R extends Route, C extends Caller>(
+  app: Express,
+  api: Api<R, C>,
+  unknown: (request: Request, response: Response) => Promise<Refusal> | Refusal | 'sent',
+): void {
+  app.use(async (request: Request, response: Response) => {
+    const refusal = await unknown(request, response);
+    if (refusal !== 'sent') await sendHandled(api, request, response, refusal);
+  });
+  // Express knows an error handler by its four parameters.
+  app.use(async (error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    const refusal: Refusal = isUnreadablePath(error)
+      ? { refused: { code: 'invalid_request', message: 'the path cannot be decoded', param: null } }
+      : refusalOfFault(api.log, error, response.locals['requestId'] as string);
+    await sendHandled(api, request, response, refusal);
+  });
+}
+
+/** One request from its head to its answer: who asks, may they, is it well-formed, the verb, answer, log. */
+async function serveRoute<R extends Route, C extends Caller>(
+  api: Api<R, C>,
+  route: R,
   request: Request,
   response: Response,
-): Promise<void> {
-  const began = performance.now();
+): Promise<number | 'aborted'> {
   const origin = originOf(request, response);
   const { requestId, client } = origin;
-  const { operator, result } = await outcomeOf(door, route, request, response);
-  if (result === 'aborted') return;
-  const { handled, replayed } = result;
-  if (replayed) response.setHeader('idempotent-replayed', 'true');
-  if (!isRefusal(handled) && handled.file) {
-    const fault = await sendFile(request, response, handled.file);
-    if (fault !== null) door.log.warn({ requestId, route: route.id, err: fault }, 'a file was cut off');
-  }
-  const status = sendHandled(request, response, handled, metrics);
-  metrics.answered(route.id, status, (performance.now() - began) / 1000);
-  if (route.method === 'GET') return;
-  const facts = {
-    requestId,
-    client,
-    operator: operator?.name ?? null,
-    route: route.id,
-    path: request.path,
-    status,
-    replayed,
-  };
-  const code = isRefusal(handled) ? { code: handled.refused.code } : {};
-  door.log.info({ ...facts, ...code }, 'operator request');
-}
-
-/** Sends an answer or a refusal, and gives its status. */
-export function sendHandled(request: Request, response: Response, handled: Handled, metrics: OperatorMetrics): number {
-  if (!isRefusal(handled)) {
-    sendAnswer(request, response, handled.status, handled.body);
-    return handled.status;
-  }
-  const { code } = handled.refused;
-  const status = OPERATOR_ERRORS[code];
-  metrics.refused(code);
-  if ('retryAfterSeconds' in handled) response.setHeader('retry-after', String(handled.retryAfterSeconds));
-  if (status === 401) response.setHeader('www-authenticate', 'Bearer');
-  sendAnswer(request, response, status, errorBody(handled, response.locals['requestId'] as string));
+  const { caller, handled } = await outcomeOf(api, route, request, response, origin);
+  if (handled === 'aborted') return handled;
+  const status = await sendHandled(api, request, response, handled);
+  if (route.method === 'GET') return status;
+  const code = isRefused(handled) ? { code: handled.refused.code } : {};
+  const facts = { requestId, client, ...api.factsOf(caller, request, handled), route: route.id, status, ...code };
+  api.log.info(facts, `${api.name} request`);
   return status;
 }
 
-async function outcomeOf(door: Door, route: OperatorRoute, request: Request, response: Response): Promise<Outcome> {
-  const origin = originOf(request, response);
-  let operator: Operator | null = null;
-  const refused = (handled: ManagementRefusal): Outcome => ({ operator, result: { handled, replayed: false } });
+interface Outcome<C> {
+  readonly caller: C | null;
+  readonly handled: Handled | 'aborted';
+}
+
+async function outcomeOf<R extends Route, C extends Caller>(
+  api: Api<R, C>,
+  route: R,
+  request: Request,
+  response: Response,
+  origin: RequestOrigin,
+): Promise<Outcome<C>> {
+  let caller: C | null = null;
+  const ended = (handled: Handled | 'aborted'): Outcome<C> => ({ caller, handled });
   try {
     const place = placeOf(request);
     // Who asks is looked up at a place; a body is awaited at none.
-    const early = await place.take();
-    if (early !== true) return early === 'gone' ? { operator, result: 'aborted' } : refused(refuseForNow());
-    const authenticated = await whoAsks(door, request, response);
-    if (isRefusal(authenticated)) {
-      noteRefusedToken(door, request, origin);
-      return refused(authenticated);
-    }
-    operator = authenticated;
-    const roles = ROLES_BY_ACCESS[route.access];
-    if (!roles.includes(operator.role)) {
-      door.access.refused({ action: 'access_refused', actor: actorOf(operator), objectId: route.id, origin });
-      return refused(refuse('operator_forbidden', `needs the role ${roles.join(' or ')}, this is ${operator.role}`));
-    }
+    const early = route.access === 'anyone' ? true : await place.take();
+    if (early !== true) return ended(early === 'gone' ? 'aborted' : api.busy());
+    const found = await api.identify(route, request, response);
+    if (isRefused(found)) return ended(found);
+    caller = found;
+    const forbidden = api.authorize?.(route, caller, origin) ?? null;
+    if (forbidden !== null) return ended(forbidden);
     if (route.method !== 'GET') place.release();
-    const raw = { request, params: plainParams(request.params), query: request.query };
-    const input = await readInput(route, raw, BODY_BOUNDS);
-    if (input === 'aborted') return { operator, result: input };
-    if (isRefusal(input)) return refused(input);
+    const raw = { request, params: paramsOf(route, request), query: request.query };
+    const input = await readInput(route, raw, api.bodyBoundsOf(route));
+    if (input === 'aborted' || isRefused(input)) return ended(input);
     const taken = await place.take();
-    if (taken !== true) return taken === 'gone' ? { operator, result: 'aborted' } : refused(refuseForNow());
-    const actor = actorOf(operator);
-    const result = await runOnce(
-      door,
-      {
-        operator,
-        idempotencyKey: route.keepsAnswers ? request.get('idempotency-key') : undefined,
-        content: () => canonicalJson([route.method, request.originalUrl, input.body ?? null]),
-      },
-      (command) => route.handle({ door, actor, may: rightsOf(authenticated), ...input, command }),
-    );
-    const { handled } = result;
-    if (!isRefusal(handled) && handled.file) {
-      if (!place.moveTo('files')) return refused(refuseForNow());
-      await door.access.noted({ action: 'export', actor, objectId: route.id, origin });
+    if (taken !== true) return ended(taken === 'gone' ? 'aborted' : api.busy());
+    const handled = await api.run(route, caller, input, request);
+    if (isRefused(handled)) return ended(handled);
+    const { file, stream } = handled;
+    const lasting = file ? 'files' : stream ? 'streams' : null;
+    if (lasting !== null && !place.moveTo(lasting)) return ended(api.busy());
+    if (file) {
+      const { actor = STRANGER, account } = caller;
+      await api.access.noted({ action: 'export', actor, account: account?.id ?? null, objectId: route.id, origin });
     }
-    return { operator, result };
+    return ended(handled);
   } catch (err) {
-    return refused(refusalOfFault(door.log, err, origin.requestId));
+    return ended(refusalOfFault(api.log, err, origin.requestId));
   }
 }
 
-/** Counts an attempt with a token that is not valid; a request without one is no attempt. */
-export function noteRefusedToken({ access }: Door, request: Request, origin: RequestOrigin): void {
-  if (request.headers.authorization === undefined) return;
-  access.refused({ action: 'operator_token_refused', actor: STRANGER, objectId: UNKNOWN, origin });
+/** The parameters that the route reads. Wildcards come in pieces, because an id of a model holds slashes. */
+function paramsOf({ params }: Route, request: Request): Record<string, string> {
+  const known = Object.entries(request.params).filter(([name]) => Object.hasOwn(params.shape, name));
+  return Object.fromEntries(
+    known.map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : String(value)]),
+  );
 }
 
-/** Wildcards come in pieces, because an id of a model holds slashes. */
-function plainParams(params: Request['params']): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(params).map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : String(value)]),
-  );
+/** Sends an answer or a refusal, and gives its status. */
+export async function sendHandled<R extends Route, C extends Caller>(
+  api: Api<R, C>,
+  request: Request,
+  response: Response,
+  handled: Handled,
+): Promise<number> {
+  const requestId = response.locals['requestId'] as string;
+  if (handled.replayed) response.setHeader('idempotent-replayed', 'true');
+  if (isRefused(handled)) {
+    const { refused, retryAfterSeconds } = handled;
+    const status = PAGE_ERRORS[refused.code];
+    if (retryAfterSeconds !== undefined) response.setHeader('retry-after', String(retryAfterSeconds));
+    api.refused?.(refused.code, status, response);
+    sendAnswer(request, response, status, errorBody(handled, requestId));
+    return status;
+  }
+  if (handled.cookies) response.setHeader('set-cookie', [...handled.cookies]);
+  if (handled.stream) {
+    await handled.stream(response);
+    return response.statusCode;
+  }
+  if (handled.file) {
+    const fault = await sendFile(request, response, handled.file);
+    if (fault !== null) api.log.warn({ requestId, err: fault }, 'a file was cut off');
+    return response.statusCode;
+  }
+  sendAnswer(request, response, handled.status, handled.body);
+  return handled.status;
 }

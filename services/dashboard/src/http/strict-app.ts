@@ -7,7 +7,7 @@ import { REQUEST_ID_HEADER } from './refusals.js';
  * An Express application that adds nothing of its own and takes paths as they are written. Each request has an id, in
  * `response.locals.requestId` and as a header of its answer.
  */
-export function makeStrictApp(clock: Clock): Express {
+export function createStrictApp(clock: Clock): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');

@@ -7,7 +7,7 @@ import { ACCOUNT, KEY, MODEL } from '../../test/examples.js';
 import { errorOf, ROOT_TOKEN, send, startOperatorWorld, type OperatorWorld } from '../../test/operator-world.js';
 import { REQUESTS_OPEN_MAX } from '../http/listener.js';
 import { ROUTE_TABLE } from './routes.js';
-import { BODY_BYTES_MAX } from '../http/read-input.js';
+import { BODY_BYTES_MAX } from './app.js';
 
 let world: OperatorWorld;
 beforeAll(async () => {

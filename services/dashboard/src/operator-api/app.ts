@@ -1,54 +1,105 @@
-import { isRefusal, refuse } from '@gateway/contracts/operator';
-import type { Express, NextFunction, Request, Response } from 'express';
-import { originOf } from '../http/origin-of.js';
-import { refusalOfFault } from '../http/refusal-of-fault.js';
+import { canonicalJson } from '../http/idempotency.js';
+import { OPERATOR_ERRORS, refuse, type OperatorErrorCode } from '@gateway/contracts/operator';
+import { counter } from '@gateway/service-kit';
+import type { Express, Request, Response } from 'express';
+import { STRANGER, UNKNOWN } from '../access-log.js';
+import { REQUEST_MS_MAX } from '../http/listener.js';
+import type { BodyBounds } from '../http/read-body.js';
+import { isRefused, refusalOfFault, refuseForNow, type Refusal } from '../http/refusals.js';
+import { originOf } from '../http/request-place.js';
 import { sendAnswer } from '../http/send-answer.js';
-import { expressPath, isUnreadablePath, makeStrictApp } from '../http/strict-app.js';
-import type { Door } from '../ports.js';
+import { addFallbacks, addRoutes, type Api } from '../http/serve-route.js';
+import { createStrictApp } from '../http/strict-app.js';
+import { actorOf, rightsOf, ROLES_BY_ACCESS, type May, type Operator } from './access.js';
 import { whoAsks } from './authenticate.js';
 import { OPERATOR_PREFIX, openApiDocument } from './openapi.js';
-import { makeOperatorMetrics } from './operator-metrics.js';
-import type { Handled, OperatorRoute } from './route.js';
-import { noteRefusedToken, sendHandled, serveRoute } from '../http/serve-route.js';
+import { keepsAnswers, type Context, type OperatorRoute } from './route.js';
+import { runOnce } from './run-once.js';
 
-/** The operator API as an Express application: every row of the table, the document, and 404 for all else. */
-export function makeOperatorApp(door: Door, routes: readonly OperatorRoute[]): Express {
-  const metrics = makeOperatorMetrics(routes.map(({ id }) => id));
+/** Largest body, in bytes; the bus takes 1,000,000 bytes in one message. */
+export const BODY_BYTES_MAX = 1024 * 1024;
+const BODY_BOUNDS: BodyBounds = { bytesMax: BODY_BYTES_MAX, msMax: REQUEST_MS_MAX };
+
+interface Caller {
+  readonly operator: Operator;
+  readonly actor: string;
+  readonly may: May;
+}
+
+/** The operator API as an Express application: every route, the document, and 404 for all else. */
+export function createOperatorApp(context: Context, routes: readonly OperatorRoute[]): Express {
   const document = openApiDocument(routes);
-  const app = makeStrictApp(door.clock);
+  const app = createStrictApp(context.clock);
   app.get(`${OPERATOR_PREFIX}/openapi.json`, (request, response) => sendAnswer(request, response, 200, document));
-  for (const route of routes) {
-    const method = route.method.toLowerCase() as 'get' | 'put' | 'post' | 'delete';
-    app[method](operatorPath(route.path), (request, response) => serveRoute(door, metrics, route, request, response));
-  }
-  app.use(async (request: Request, response: Response) => {
-    sendHandled(request, response, await answerUnknown(door, request, response), metrics);
-  });
-  // Express knows an error handler by its four parameters.
-  app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
-    const handled = isUnreadablePath(error)
-      ? refuse('invalid_request', 'the path cannot be decoded')
-      : refusalOfFault(door.log, error, response.locals['requestId'] as string);
-    sendHandled(request, response, handled, metrics);
-  });
+  const api = operatorApi(context);
+  // The id of a model is everything that follows, slashes included.
+  addRoutes(app, api, routes, ({ path }) => OPERATOR_PREFIX + path.replace('{publisher}/{model}', '*modelId'));
+  addFallbacks(app, api, (request, response) => answerUnknown(context, request, response));
   return app;
 }
 
+function operatorApi(context: Context): Api<OperatorRoute, Caller> {
+  const { access, log } = context;
+  const refusals = counter('gateway_operator_refusals_total', 'Refused requests of the operator API', {
+    code: Object.keys(OPERATOR_ERRORS) as OperatorErrorCode[],
+  });
+  return {
+    name: 'operator',
+    metricPrefix: 'gateway_operator',
+    title: 'the operator API',
+    log,
+    access,
+    busy: refuseForNow,
+    async identify(_route, request, response) {
+      const operator = await identify(context, request, response);
+      return isRefused(operator) ? operator : { operator, actor: actorOf(operator), may: rightsOf(operator) };
+    },
+    authorize(route, { operator, actor }, origin) {
+      const roles = ROLES_BY_ACCESS[route.access];
+      if (roles.includes(operator.role)) return null;
+      access.refused({ action: 'access_refused', actor, objectId: route.id, origin });
+      return refuse('operator_forbidden', `needs the role ${roles.join(' or ')}, this is ${operator.role}`);
+    },
+    bodyBoundsOf: () => BODY_BOUNDS,
+    run(route, { operator, actor, may }, input, request) {
+      const once = {
+        operator,
+        idempotencyKey: keepsAnswers(route) ? request.get('idempotency-key') : undefined,
+        content: () => canonicalJson([route.method, request.originalUrl, input.body ?? null]),
+      };
+      return runOnce(context, once, (command) => route.handle({ ...context, actor, may, ...input, command }));
+    },
+    factsOf: (caller, request, { replayed = false }) => ({
+      operator: caller?.operator.name ?? null,
+      path: request.path,
+      replayed,
+    }),
+    refused(code, status, response) {
+      // Routes and services of this API refuse with its own codes only.
+      refusals.of({ code: code as OperatorErrorCode }).add();
+      if (status === 401) response.setHeader('www-authenticate', 'Bearer');
+    },
+  };
+}
+
+/** Who asks; an attempt with a token that is not valid is counted. A request without one is no attempt. */
+async function identify(context: Context, request: Request, response: Response): Promise<Operator | Refusal> {
+  const operator = await whoAsks(context, request, response);
+  if (isRefused(operator) && request.headers.authorization !== undefined) {
+    const origin = originOf(request, response);
+    context.access.refused({ action: 'operator_token_refused', actor: STRANGER, objectId: UNKNOWN, origin });
+  }
+  return operator;
+}
+
 /** Below the prefix nothing is told to those without a token, not even what there is. */
-async function answerUnknown(door: Door, request: Request, response: Response): Promise<Handled> {
+async function answerUnknown(context: Context, request: Request, response: Response): Promise<Refusal> {
   const unknown = refuse('not_found', `there is no such path and method; see ${OPERATOR_PREFIX}/openapi.json`);
   if (!request.path.startsWith(`${OPERATOR_PREFIX}/`)) return unknown;
   try {
-    const operator = await whoAsks(door, request, response);
-    if (!isRefusal(operator)) return unknown;
-    noteRefusedToken(door, request, originOf(request, response));
-    return operator;
+    const operator = await identify(context, request, response);
+    return isRefused(operator) ? operator : unknown;
   } catch (err) {
-    return refusalOfFault(door.log, err, response.locals['requestId'] as string);
+    return refusalOfFault(context.log, err, response.locals['requestId'] as string);
   }
-}
-
-/** The id of a model is everything that follows, slashes included. */
-function operatorPath(path: string): string {
-  return OPERATOR_PREFIX + expressPath(path.replace('{publisher}/{model}', '*modelId'));
 }

@@ -1,7 +1,18 @@
 import { requestId } from '@gateway/contracts/messages';
 import * as contracts from '@gateway/contracts/operator';
 import { z } from 'zod';
-import { operatorError } from '../http/refusals.js';
+
+/** The body of every answer that is not a success. */
+export const operatorError = z.object({
+  error: z.object({
+    code: z.enum(Object.keys(contracts.OPERATOR_ERRORS)),
+    message: z.string(),
+    /** The field, parameter or header that is at fault. */
+    param: z.string().nullable(),
+    /** Also in the header `x-gateway-request-id`, and in the log. */
+    request_id: z.string(),
+  }),
+});
 
 interface Words {
   /** Of a schema that stands among the components. */

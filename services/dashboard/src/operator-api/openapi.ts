@@ -2,11 +2,10 @@ import { MODEL_NAME_PATTERN, PUBLISHER_PATTERN } from '@gateway/contracts/messag
 import { OPERATOR_ERRORS, type OperatorErrorCode } from '@gateway/contracts/operator';
 import { z } from 'zod';
 import { ROLES_BY_ACCESS } from './access.js';
-import { operatorError } from '../http/refusals.js';
-import { IDEMPOTENCY_KEY_PATTERN } from '../http/idempotency-key.js';
+import { IDEMPOTENCY_KEY_PATTERN } from '../http/idempotency.js';
 import { linksOf } from './openapi-links.js';
-import { WORDS } from './openapi-words.js';
-import type { OperatorRoute } from './route.js';
+import { operatorError, WORDS } from './openapi-words.js';
+import { keepsAnswers, type OperatorRoute } from './route.js';
 
 export const OPERATOR_PREFIX = '/operator/v1';
 const VERSION = '1.0.0';
@@ -54,7 +53,11 @@ function operationOf(route: OperatorRoute, components: Json, routes: readonly Op
     operationId: route.id,
     summary: route.summary,
     description: `Roles: ${ROLES_BY_ACCESS[route.access].join(', ')}.`,
-    parameters: [...pathParameters(route), ...queryParameters(route), ...(route.keepsAnswers ? [IDEMPOTENCY_KEY] : [])],
+    parameters: [
+      ...pathParameters(route),
+      ...queryParameters(route),
+      ...(keepsAnswers(route) ? [IDEMPOTENCY_KEY] : []),
+    ],
     ...(route.body === null
       ? {}
       : { requestBody: { required: true, content: contentOf(route, schemaOf(route.body, 'input', components)) } }),
@@ -75,7 +78,7 @@ function contentOf(route: OperatorRoute, schema: Json): Json {
   return route.bodyForm === 'document' ? { ...json, 'application/yaml': { schema } } : json;
 }
 
-/** A path says `{publisher}/{model}`, its row of the table reads both as one `modelId`. */
+/** A path says `{publisher}/{model}`, its route reads both as one `modelId`. */
 const HALVES_OF_MODEL_ID: Readonly<Record<string, Json>> = {
   publisher: { type: 'string', pattern: PUBLISHER_PATTERN, examples: ['acme'] },
   model: { type: 'string', pattern: MODEL_NAME_PATTERN, examples: ['large-1'] },
@@ -109,14 +112,18 @@ function successes(route: OperatorRoute, components: Json, links: Json): Json {
       const description = status === '201' ? 'Made' : status === '204' ? 'Gone' : 'Done';
       if (!schema) return [status, { description }];
       const content = { schema: schemaOf(schema, 'output', components) };
-      const forms = Object.fromEntries(route.answerTypes.map((type) => [type, content]));
+      const forms = Object.fromEntries((route.answerTypes ?? ['application/json']).map((type) => [type, content]));
       return [status, { description, content: forms, ...(Object.keys(links).length === 0 ? {} : { links }) }];
     }),
   );
 }
 
 function errors(route: OperatorRoute, components: Json): Json {
-  const codes = [...EVERYWHERE, ...route.refusals, ...(route.keepsAnswers ? (['idempotency_conflict'] as const) : [])];
+  const codes = [
+    ...EVERYWHERE,
+    ...(route.refusals ?? []),
+    ...(keepsAnswers(route) ? (['idempotency_conflict'] as const) : []),
+  ];
   const byStatus = new Map<number, OperatorErrorCode[]>();
   for (const code of new Set(codes)) {
     const status = OPERATOR_ERRORS[code];
@@ -131,7 +138,7 @@ function errors(route: OperatorRoute, components: Json): Json {
 }
 
 /** One status may stand for several codes: what only some of them have beside `error` need not be there. */
-function errorSchema({ refusedWith }: OperatorRoute, codes: readonly OperatorErrorCode[]): z.ZodObject {
+function errorSchema({ refusedWith = {} }: OperatorRoute, codes: readonly OperatorErrorCode[]): z.ZodObject {
   const beside = codes.flatMap((code) => refusedWith[code] ?? []);
   return beside.reduce((schema, fields) => schema.extend(fields.partial().shape), operatorError as z.ZodObject);
 }

@@ -1,95 +1,60 @@
+import type { Bus } from '@gateway/bus';
+import { accountsGetAccount } from '@gateway/contracts/messages';
 import { isRefusal, type ManagementRefusal, type OperatorErrorCode } from '@gateway/contracts/operator';
-import { z } from 'zod';
-import type { TextFile } from '../http/send-file.js';
+import type { Clock, Logger } from '@gateway/service-kit';
+import type { z } from 'zod';
+import type { AccessLog } from '../access-log.js';
+import { routeDefiner, type Handled, type Route } from '../http/route.js';
+import type { Secrets } from '../secrets.js';
 import type { Access, May } from './access.js';
-import type { Door } from '../ports.js';
-import type { LaterRefusal } from '../http/refusals.js';
+import type { TokenAttempts } from './token-attempts.js';
+
+/** The services, asked over the bus. Rejects with a BusFault. */
+export type Services = Pick<Bus, 'request'>;
+
+/** What every route can use; made once, in `service.ts`. */
+export interface Context {
+  readonly services: Services;
+  /** Whose wrong tokens are bounded. */
+  readonly attempts: TokenAttempts;
+  readonly secrets: Secrets;
+  readonly access: AccessLog;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
 
 /** A validated request of an operator who may make it. */
-export interface RouteRequest<P, Q, B> {
-  readonly door: Door;
-  /** How whoever asks stands in audit entries. */
+export interface OperatorRequest extends Context {
+  /** The operator in audit entries. */
   readonly actor: string;
-  /** For rows in which the right follows from the change. */
+  /** For routes in which the right follows from the change. */
   readonly may: May;
-  readonly params: P;
-  readonly query: Q;
-  readonly body: B;
   /** Comes with an idempotency key: the same one again makes nothing twice. */
   readonly command: string | undefined;
 }
 
-export type SuccessStatus = 200 | 201 | 204;
-export interface Answered {
-  readonly status: SuccessStatus;
-  /** Absent with 204, and with a file. */
-  readonly body?: object;
-  /** Sent in place of a body. */
-  readonly file?: TextFile;
-}
-/** A refusal with fields of its own beside `error`, which the row states in `refusedWith`. */
-export interface RefusedWith extends ManagementRefusal {
-  readonly beside: object;
-}
-export type Handled = Answered | ManagementRefusal | RefusedWith | LaterRefusal;
+type SuccessStatus = 200 | 201 | 204;
 
-/** One row of the route table: Express and the OpenAPI document are made of it. */
-export interface RouteSpec<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType> {
-  /** Unique; `operationId` in the document, label in metrics. */
-  readonly id: string;
-  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
-  /** Below `/operator/v1`, parameters in braces. */
-  readonly path: string;
+/** What the OpenAPI document says of a route beside its schemas. */
+export interface Documented {
   readonly summary: string;
-  readonly access: Access;
-  readonly params: P;
-  readonly query: Q;
-  /** Null: a body is not needed, and an empty object does no harm. */
-  readonly body: B | null;
-  /** `document`: YAML too, in the shapes that `apply` takes. */
-  readonly bodyForm: 'json' | 'document';
   readonly answers: Readonly<Partial<Record<SuccessStatus, z.ZodType | null>>>;
-  /** Media types of what is answered; JSON unless it is a file. */
-  readonly answerTypes: readonly string[];
+  /** Media types of what is answered; JSON when absent. */
+  readonly answerTypes?: readonly string[];
   /** Codes beside those that every route has. */
-  readonly refusals: readonly OperatorErrorCode[];
+  readonly refusals?: readonly OperatorErrorCode[];
   /** Fields beside `error`, by code. */
-  readonly refusedWith: Readonly<Partial<Record<OperatorErrorCode, z.ZodObject>>>;
-  /** Refusals are returned; a BusFault that is thrown becomes 503 `dependency_unavailable`. */
-  handle(request: RouteRequest<z.output<P>, z.output<Q>, z.output<B>>): Promise<Handled>;
+  readonly refusedWith?: Readonly<Partial<Record<OperatorErrorCode, z.ZodObject>>>;
 }
 
-/** A route whose schemas are not known to the compiler any more. */
-export interface OperatorRoute extends Omit<RouteSpec<z.ZodObject, z.ZodObject, z.ZodType>, 'handle'> {
-  /** POST routes take an `Idempotency-Key`. */
-  readonly keepsAnswers: boolean;
-  handle(request: RouteRequest<unknown, unknown, unknown>): Promise<Handled>;
-}
+/** A route of the operator API, below `/operator/v1`: Express and the OpenAPI document are made of it. */
+export type OperatorRoute = Route<Access, OperatorRequest> & Documented;
 
-const nothing = z.object({});
-type Nothing = typeof nothing;
-type Optional = 'params' | 'query' | 'body' | 'bodyForm' | 'answerTypes' | 'refusals' | 'refusedWith';
+export const defineRoute = routeDefiner<OperatorRequest, Record<Access, OperatorRequest>, Documented>();
 
-/** A row of the table. Parameters, query, body and further refusals are none unless stated. */
-export function route<
-  P extends z.ZodObject = Nothing,
-  Q extends z.ZodObject = Nothing,
-  B extends z.ZodType = z.ZodUndefined,
->(spec: Omit<RouteSpec<P, Q, B>, Optional> & Partial<Pick<RouteSpec<P, Q, B>, Optional>>): OperatorRoute {
-  const { handle } = spec;
-  return {
-    params: nothing,
-    query: nothing,
-    body: null,
-    bodyForm: 'json',
-    answerTypes: ['application/json'],
-    refusals: [],
-    refusedWith: {},
-    ...spec,
-    keepsAnswers: spec.method === 'POST',
-    // Whoever calls it has validated with the schemas of this very row.
-    handle: (request) => handle(request as RouteRequest<z.output<P>, z.output<Q>, z.output<B>>),
-  };
+/** POST routes take an `Idempotency-Key`. */
+export function keepsAnswers({ method }: Pick<OperatorRoute, 'method'>): boolean {
+  return method === 'POST';
 }
 
 /** A verb's answer as the route's: its refusal, or what `body` makes of it. */
@@ -113,4 +78,10 @@ export function answerPage<A extends { readonly nextCursor: string | null }>(
 /** 204, or the verb's refusal. */
 export function answerGone(answer: object | ManagementRefusal): Handled {
   return isRefusal(answer) ? answer : { status: 204 };
+}
+
+/** Asks only for an account that exists: other services know an account by what they keep of it, which may be nothing. */
+export async function ofAccount(services: Services, account: string, ask: () => Promise<Handled>): Promise<Handled> {
+  const found = await services.request(accountsGetAccount, { account });
+  return isRefusal(found) ? found : ask();
 }

@@ -1,16 +1,15 @@
 import type { OperatorRoute } from './route.js';
-import { ACCOUNT_ROUTES, LIMIT_ROUTES, SUBSCRIPTION_ROUTES } from './accounts/accounts.js';
+import { ACCOUNT_ROUTES } from './accounts/accounts.js';
 import { ALERT_ROUTES, WEBHOOK_ROUTES } from './accounts/alerts.js';
-import { APPLY_ROUTES } from './catalog/apply-routes.js';
+import { APPLY_ROUTES } from './catalog/apply.js';
 import { LEDGER_ROUTES, USAGE_ROUTES } from './money/ledger.js';
-import { CLOSING_ROUTES } from './accounts/closing.js';
 import { EXPORT_ROUTES } from './money/exports.js';
 import { MODEL_ROUTES, PROVIDER_ROUTES, SOURCE_ROUTES } from './catalog/catalog.js';
 import { KEY_ROUTES } from './accounts/keys.js';
 import { MEMBER_ROUTES } from './accounts/members.js';
 import { OPERATION_ROUTES } from './operations/operations.js';
 import { OPERATOR_ROUTES } from './operations/operators.js';
-import { PLAN_ROUTES } from './money/plans.js';
+import { LIMIT_ROUTES, PLAN_ROUTES, SUBSCRIPTION_ROUTES } from './money/plans.js';
 import { WALLET_ROUTES } from './money/wallets.js';
 
 /** The operator API (interfaces, Operator API). `/sources/health` stands before `/sources/{id}`. */
@@ -22,7 +21,6 @@ export const ROUTE_TABLE: readonly OperatorRoute[] = [
   ...PLAN_ROUTES,
   ...APPLY_ROUTES,
   ...ACCOUNT_ROUTES,
-  ...CLOSING_ROUTES,
   ...LIMIT_ROUTES,
   ...SUBSCRIPTION_ROUTES,
   ...WALLET_ROUTES,

@@ -1,10 +1,11 @@
 import { accountsBeginIdempotent, accountsEndIdempotent } from '@gateway/contracts/messages';
-import { isRefusal, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
-import { OPERATOR_ERRORS } from '@gateway/contracts/operator';
+import { refuse } from '@gateway/contracts/operator';
+import { PAGE_ERRORS } from '@gateway/contracts/pages';
 import type { Operator } from './access.js';
-import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from '../http/idempotency-key.js';
-import type { Door } from '../ports.js';
-import type { Answered, Handled } from './route.js';
+import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from '../http/idempotency.js';
+import { isRefused, type Refusal } from '../http/refusals.js';
+import type { Answered, Handled } from '../http/route.js';
+import type { Context } from './route.js';
 
 /** A longer answer is not kept: its request is then done again, under the same command. */
 const KEPT_CHARS_MAX = 200_000;
@@ -18,50 +19,42 @@ export interface OnceRequest {
   readonly content: () => string;
 }
 
-export interface OnceHandled {
-  readonly handled: Handled;
-  readonly replayed: boolean;
-}
-
 /**
- * Does what a request with an idempotency key asks once: begin, the verb under the stored command, end. A door that dies
+ * Does what a request with an idempotency key asks once: begin, the verb under the stored command, end. A dashboard that dies
  * in between repeats the verb under the same command, and the verbs make nothing twice. Faults and 503 are not kept.
  */
 export async function runOnce(
-  door: Door,
+  { secrets, services, log }: Pick<Context, 'secrets' | 'services' | 'log'>,
   { operator, idempotencyKey, content }: OnceRequest,
   verb: (command: string | undefined) => Promise<Handled>,
-): Promise<OnceHandled> {
-  if (idempotencyKey === undefined) return { handled: await verb(undefined), replayed: false };
+): Promise<Handled> {
+  if (idempotencyKey === undefined) return verb(undefined);
   if (!isIdempotencyKey(idempotencyKey)) {
-    return { handled: refuse('invalid_request', IDEMPOTENCY_KEY_RULE, IDEMPOTENCY_KEY), replayed: false };
+    return refuse('invalid_request', IDEMPOTENCY_KEY_RULE, IDEMPOTENCY_KEY);
   }
-  const name = { operator: operator.id, idempotencyKey, fingerprint: door.secrets.fingerprintOf(content()) };
-  const begun = await door.services.request(accountsBeginIdempotent, name);
+  const name = { operator: operator.id, idempotencyKey, fingerprint: secrets.fingerprintOf(content()) };
+  const begun = await services.request(accountsBeginIdempotent, name);
   switch (begun.kind) {
     case 'conflict':
-      return {
-        handled: refuse('idempotency_conflict', 'the Idempotency-Key came with another request'),
-        replayed: false,
-      };
+      return refuse('idempotency_conflict', 'the Idempotency-Key came with another request');
     case 'done':
-      return { handled: keptAnswer(begun.status, begun.body), replayed: true };
+      return keptAnswer(begun.status, begun.body);
     case 'begun': {
       const handled = await verb(begun.command);
-      await keep(door, name, handled);
-      return { handled, replayed: false };
+      await keep({ services, log }, name, handled);
+      return handled;
     }
   }
 }
 
 async function keep(
-  { services, log }: Door,
+  { services, log }: Pick<Context, 'services' | 'log'>,
   name: { operator: string; idempotencyKey: string; fingerprint: string },
   handled: Handled,
 ): Promise<void> {
-  const status = isRefusal(handled) ? OPERATOR_ERRORS[handled.refused.code] : handled.status;
+  const status = isRefused(handled) ? PAGE_ERRORS[handled.refused.code] : handled.status;
   // What stands beside a refusal may hold a secret, so only the refusal itself is kept.
-  const kept = isRefusal(handled) ? { refused: handled.refused } : withoutSecrets(handled.body ?? null);
+  const kept = isRefused(handled) ? { refused: handled.refused } : withoutSecrets(handled.body ?? null);
   const body = JSON.stringify(kept);
   if (status >= 500 || body.length > KEPT_CHARS_MAX) return;
   try {
@@ -79,7 +72,7 @@ function withoutSecrets(body: object | null): object | null {
 }
 
 function keptAnswer(status: number, text: string): Handled {
-  const body = JSON.parse(text) as ManagementRefusal | object | null;
-  if (body !== null && isRefusal(body)) return body;
-  return { status: status as Answered['status'], ...(body === null ? {} : { body }) };
+  const body = JSON.parse(text) as Refusal | object | null;
+  if (body !== null && isRefused(body)) return { ...body, replayed: true };
+  return { status: status as Answered['status'], ...(body === null ? {} : { body }), replayed: true };
 }

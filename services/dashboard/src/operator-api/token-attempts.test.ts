@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
-import { makeTokenAttempts } from './token-attempts.js';
+import { createTokenAttempts } from './token-attempts.js';
 
 const OFFICE = '192.0.2.1';
 
 function attempts() {
   const clock = { now: 1_000_000, nowMs: () => clock.now };
-  return { clock, tried: makeTokenAttempts(clock) };
+  return { clock, tried: createTokenAttempts(clock) };
 }
-const triesOf = (tried: ReturnType<typeof makeTokenAttempts>, client: string, count: number): number =>
+const triesOf = (tried: ReturnType<typeof createTokenAttempts>, client: string, count: number): number =>
   Array.from({ length: count }, (_, n) => tried.mayTry(`guess-${n}`, client)).filter(Boolean).length;
 
 test('wrong tokens of a network are bounded, and come back one by one', () => {

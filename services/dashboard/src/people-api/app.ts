@@ -1,72 +1,110 @@
 import type { Express, NextFunction, Request, Response } from 'express';
-import { busy, refusePage } from './refusals.js';
-import { CSP_REPORT_PATH, setCommonHeaders } from './page-headers.js';
-import { refusalOfFault } from '../http/refusal-of-fault.js';
-import { placeOf } from '../http/request-place.js';
-import { expressPath, isUnreadablePath, makeStrictApp } from '../http/strict-app.js';
-import { sendWebFile } from './send-web-file.js';
+import { IDEMPOTENCY_KEY } from '../http/idempotency.js';
+import { REQUEST_MS_MAX } from '../http/listener.js';
+import { isRefused } from '../http/refusals.js';
+import { originOf, placeOf } from '../http/request-place.js';
+import { addFallbacks, addRoutes, sendHandled, type Api } from '../http/serve-route.js';
+import { createStrictApp } from '../http/strict-app.js';
+import { setSignedIn } from '../operator-api/authenticate.js';
 import { OPERATOR_PREFIX } from '../operator-api/openapi.js';
-import type { PagesDoor, WebFiles } from '../page-ports.js';
-import { authorizeOperator } from './sign-in/authorize-operator.js';
-import { makePageMetrics } from './page-metrics.js';
-import type { PageRoute } from './route.js';
-import { contextOf, sendPage, servePage } from './serve-page.js';
-import { takePolicyReport } from './policy-report.js';
+import { createPolicyReports } from './policy-report.js';
+import { busy, refusePage } from './refusals.js';
+import type { PageRequest, PageRoute, PagesContext } from './route.js';
+import { cookieName, cookieOf } from './sign-in/cookies.js';
+import { findOperator, identify, refuseNoOperator, type Identified } from './sign-in/identify.js';
+import { CSP_REPORT_PATH, sendWebFile, setCommonHeaders, type WebFiles } from './web-files.js';
 
 export const PAGES_PREFIX = '/api';
 
+/** What a body may be of strangers: small, and at once; and of people who are signed in. */
+const OPEN_BODY = { bytesMax: 4 * 1024, msMax: 5_000 };
+const SIGNED_IN_BODY = { bytesMax: 64 * 1024, msMax: REQUEST_MS_MAX };
+
 export interface PagesParts {
-  readonly door: PagesDoor;
+  readonly context: PagesContext;
   readonly routes: readonly PageRoute[];
   readonly web: WebFiles;
   /** The operator API, which is also served below the pages to operators who are signed in. */
   readonly operatorApp: Express;
 }
 
-/** The pages' listener as an Express application: the API's table, the operator API by a cookie, and the built pages. */
-export function makePagesApp({ door, routes, web, operatorApp }: PagesParts): Express {
-  const metrics = makePageMetrics(routes.map(({ id }) => id));
-  const app = makeStrictApp(door.clock);
+/** The pages' listener as an Express application: their API, the operator API by a cookie, and the built pages. */
+export function createPagesApp({ context, routes, web, operatorApp }: PagesParts): Express {
+  const { settings } = context;
+  const app = createStrictApp(context.clock);
   app.use((_request: Request, response: Response, next: NextFunction) => {
-    setCommonHeaders(response, door.settings.secure);
+    setCommonHeaders(response, settings.secure);
     next();
   });
-  app.post(CSP_REPORT_PATH, (request, response) => takePolicyReport(door, metrics, request, response));
-  const { operatorsEnabled } = door.settings.config;
-  for (const route of routes) {
-    if (!operatorsEnabled && route.path.startsWith('/operator/')) continue;
-    const method = route.method.toLowerCase() as 'get' | 'put' | 'post' | 'delete';
-    app[method](PAGES_PREFIX + expressPath(route.path), (request, response) =>
-      servePage(door, metrics, route, request, response),
-    );
-  }
-  if (operatorsEnabled) serveOperators(app, door, operatorApp);
-  app.use(async (request: Request, response: Response) => {
+  app.post(CSP_REPORT_PATH, createPolicyReports(context));
+  const { operatorsEnabled } = settings.config;
+  const api = pagesApi(context);
+  addRoutes(app, api, routes, ({ path }) =>
+    operatorsEnabled || !path.startsWith('/operator/') ? PAGES_PREFIX + path : null,
+  );
+  if (operatorsEnabled) serveOperators(app, api, context, operatorApp);
+  addFallbacks(app, api, (request, response) => {
     const isPage = request.method === 'GET' || request.method === 'HEAD';
     const isApi = request.path === PAGES_PREFIX || request.path.startsWith(`${PAGES_PREFIX}/`);
-    if (isPage && !isApi) return sendWebFile(web, request.path, request, response);
-    const unknown = refusePage('not_found', 'there is no such path and method');
-    await sendPage(contextOf(door, request, response), request, response, unknown);
-  });
-  // Express knows an error handler by its four parameters.
-  app.use(async (error: unknown, request: Request, response: Response, _next: NextFunction) => {
-    const context = contextOf(door, request, response);
-    const refusal = isUnreadablePath(error)
-      ? refusePage('invalid_request', 'the path cannot be decoded')
-      : refusalOfFault(door.log, error, context.requestId);
-    await sendPage(context, request, response, refusal);
+    if (!isPage || isApi) return refusePage('not_found', 'there is no such path and method');
+    sendWebFile(web, request.path, request, response);
+    return 'sent';
   });
   return app;
 }
 
-/** The operator API below the pages, for operators who are signed in there. */
-function serveOperators(app: Express, door: PagesDoor, operatorApp: Express): void {
+type Caller = PageRequest & Partial<Identified>;
+
+function pagesApi(context: PagesContext): Api<PageRoute, Caller> {
+  return {
+    name: 'page',
+    metricPrefix: 'gateway_dashboard',
+    title: "the pages' API",
+    log: context.log,
+    access: context.access,
+    busy,
+    async identify(route, request, response) {
+      const asked = pageRequest(context, request, response);
+      const who = await identify(asked, route, request);
+      return isRefused(who) ? who : { ...asked, ...who };
+    },
+    bodyBoundsOf({ access, bodyBytesMax }) {
+      const bounds = access === 'anyone' ? OPEN_BODY : SIGNED_IN_BODY;
+      return bodyBytesMax === undefined ? bounds : { ...bounds, bytesMax: bodyBytesMax };
+    },
+    run: (route, caller, input) => route.handle({ ...caller, ...input }),
+    factsOf: (caller) => ({ user: caller?.session?.user.id ?? null, account: caller?.account?.id ?? null }),
+  };
+}
+
+function pageRequest(context: PagesContext, request: Request, response: Response): PageRequest {
+  const { cookie } = request.headers;
+  const { secure } = context.settings;
+  const origin = originOf(request, response);
+  return {
+    ...context,
+    requestId: origin.requestId,
+    idempotencyKey: request.get(IDEMPOTENCY_KEY),
+    client: origin.client,
+    origin,
+    cookies: {
+      session: cookieOf(cookie, cookieName('session', { secure })),
+      operator: cookieOf(cookie, cookieName('operator', { secure })),
+    },
+  };
+}
+
+/** The operator API below the pages: the operator of the session takes the place of an Authorization header. */
+function serveOperators(app: Express, api: Api<PageRoute, Caller>, context: PagesContext, operatorApp: Express): void {
   app.use(`${PAGES_PREFIX}${OPERATOR_PREFIX}`, async (request: Request, response: Response) => {
-    const context = contextOf(door, request, response);
     const taken = await placeOf(request).take();
     if (taken === 'gone') return;
-    const refusal = taken ? await authorizeOperator(context, request, response) : busy();
-    if (refusal !== null) return void (await sendPage(context, request, response, refusal));
+    if (!taken) return void (await sendHandled(api, request, response, busy()));
+    const asked = pageRequest(context, request, response);
+    const operator = await findOperator(asked);
+    const refusal = refuseNoOperator(asked, operator, request);
+    if (refusal !== null) return void (await sendHandled(api, request, response, refusal));
+    if (operator !== null) setSignedIn(response, operator);
     // Below the mount the path is without its prefix; the operator API knows it with its own.
     request.url = `${OPERATOR_PREFIX}${request.url}`;
     operatorApp(request, response);

@@ -1,8 +1,8 @@
+import { counter } from '@gateway/service-kit';
 import type { Request, Response } from 'express';
 import { readBody } from '../http/read-body.js';
 import { sendAnswer } from '../http/send-answer.js';
-import type { PagesDoor } from '../page-ports.js';
-import type { PageMetrics } from './page-metrics.js';
+import type { PagesContext } from './route.js';
 
 /** Browsers send policy and page with it. */
 const REPORT_BOUNDS = { bytesMax: 16 * 1024, msMax: 5_000 };
@@ -11,23 +11,21 @@ const TEXT_CHARS_MAX = 200;
 const LOGGED_MAX = 20;
 const LOGGED_WINDOW_MS = 60_000;
 
-let logged = { since: 0, count: 0 };
-
-/** What a browser reports of a page that broke its policy. Never more of it than which rule, and what was blocked. */
-export async function takePolicyReport(
-  { log, clock }: PagesDoor,
-  metrics: PageMetrics,
-  request: Request,
-  response: Response,
-): Promise<void> {
-  const read = await readBody(request, REPORT_BOUNDS);
-  if (read === 'aborted') return;
-  metrics.policyBroken();
-  const now = clock.nowMs();
-  if (now - logged.since >= LOGGED_WINDOW_MS) logged = { since: now, count: 0 };
-  logged = { ...logged, count: logged.count + 1 };
-  if (typeof read !== 'string' && logged.count <= LOGGED_MAX) log.warn(factsOf(read.bytes), 'a page broke its policy');
-  sendAnswer(request, response, 204, undefined);
+/** Takes what browsers report of a page that broke its policy. Never more of it is logged than which rule, and what was blocked. */
+export function createPolicyReports({ log, clock }: Pick<PagesContext, 'log' | 'clock'>) {
+  const reports = counter('gateway_dashboard_csp_reports_total', 'Reports of broken content security policies');
+  let logged = { since: 0, count: 0 };
+  return async (request: Request, response: Response): Promise<void> => {
+    const read = await readBody(request, REPORT_BOUNDS);
+    if (read === 'aborted') return;
+    reports.add();
+    const now = clock.nowMs();
+    if (now - logged.since >= LOGGED_WINDOW_MS) logged = { since: now, count: 0 };
+    logged = { ...logged, count: logged.count + 1 };
+    if (typeof read !== 'string' && logged.count <= LOGGED_MAX)
+      log.warn(factsOf(read.bytes), 'a page broke its policy');
+    sendAnswer(request, response, 204, undefined);
+  };
 }
 
 function factsOf(bytes: Buffer): object {

@@ -9,9 +9,8 @@ import { PLAYGROUND_ROUTES } from './models/playground.js';
 import { SERIES_ROUTES } from './usage/series.js';
 import { SESSION_ROUTES } from './sign-in/session.js';
 import { SHARED_PAGE_ROUTES } from './account/shared.js';
-import { STATEMENT_ROUTES } from './usage/statement.js';
 import { TEAM_ROUTES } from './account/team.js';
-import { USAGE_PAGE_ROUTES } from './usage/records.js';
+import { STATEMENT_ROUTES, USAGE_PAGE_ROUTES } from './usage/records.js';
 
 /** The API of the pages, below `/api`. Rows below `/operator/` are served where operators are switched on. */
 export const PAGE_TABLE: readonly PageRoute[] = [

@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import type { WebFile, WebFiles } from '../page-ports.js';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -19,6 +20,30 @@ const COMPRESSED_BYTES_MIN = 1_024;
 /** All files together; a build is far smaller. */
 const BYTES_MAX = 64 * 1024 * 1024;
 const INDEX = 'index.html';
+/** In the page, where the nonce of its policy belongs. */
+const NONCE_PLACE = '__CSP_NONCE__';
+const NONCE_BYTES = 16;
+const FOR_EVER = 'public, max-age=31536000, immutable';
+const FOR_AN_HOUR = 'public, max-age=3600';
+const NOT_BUILT = 'The pages are not built here: npm run build makes them.\n';
+const HSTS = 'max-age=31536000';
+export const CSP_REPORT_PATH = '/api/csp-report';
+
+/** A built file of the pages. */
+interface WebFile {
+  readonly type: string;
+  readonly bytes: Buffer;
+  readonly gzip: Buffer | null;
+  /** Its name changes with its content. */
+  readonly isHashed: boolean;
+}
+
+export interface WebFiles {
+  /** The page itself; null: the pages are not built. */
+  readonly index: string | null;
+  /** By path. */
+  readonly files: ReadonlyMap<string, WebFile>;
+}
 
 /** The built pages, read into memory once. `index` null: they are not built. Source maps stay where they are. */
 export function loadWebFiles(directory: string): WebFiles {
@@ -56,4 +81,72 @@ function namesIn(directory: string): string[] {
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw err;
   }
+}
+
+/** A file, or the page for every other path: which page that is, it finds by itself. HEAD has the same head. */
+export function sendWebFile(
+  { index, files }: WebFiles,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const file = files.get(path);
+  if (file !== undefined) return sendFile(file, request, response);
+  // A missing asset is missing: the page in its place would be run as a script.
+  if (path.startsWith('/assets/')) return sendText(request, response, 404, 'There is no such file.\n');
+  if (index === null) return sendText(request, response, 503, NOT_BUILT);
+  const nonce = randomBytes(NONCE_BYTES).toString('base64');
+  response.setHeader('content-security-policy', pagePolicy(nonce));
+  response.setHeader('content-type', 'text/html; charset=utf-8');
+  response.setHeader('cache-control', 'no-store');
+  send(request, response, 200, Buffer.from(index.replaceAll(NONCE_PLACE, nonce)));
+}
+
+function sendFile({ type, bytes, gzip, isHashed }: WebFile, request: IncomingMessage, response: ServerResponse): void {
+  response.setHeader('content-type', type);
+  response.setHeader('cache-control', isHashed ? FOR_EVER : FOR_AN_HOUR);
+  const isGzip = gzip !== null && /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+  if (gzip !== null) response.setHeader('vary', 'accept-encoding');
+  if (isGzip) response.setHeader('content-encoding', 'gzip');
+  send(request, response, 200, isGzip ? gzip : bytes);
+}
+
+function sendText(request: IncomingMessage, response: ServerResponse, status: number, text: string): void {
+  response.setHeader('content-type', 'text/plain; charset=utf-8');
+  response.setHeader('cache-control', 'no-store');
+  send(request, response, status, Buffer.from(text));
+}
+
+function send(request: IncomingMessage, response: ServerResponse, status: number, bytes: Buffer): void {
+  response.statusCode = status;
+  response.setHeader('content-length', bytes.length);
+  response.end(request.method === 'HEAD' ? undefined : bytes);
+}
+
+/** On every answer: whatever it is, it is shown in no frame, sniffed by nobody and referred to nowhere. */
+export function setCommonHeaders(response: ServerResponse, secure: boolean): void {
+  response.setHeader('x-content-type-options', 'nosniff');
+  response.setHeader('referrer-policy', 'no-referrer');
+  response.setHeader('cross-origin-resource-policy', 'same-origin');
+  response.setHeader('cross-origin-opener-policy', 'same-origin');
+  // What is no page loads nothing.
+  response.setHeader('content-security-policy', "default-src 'none'; base-uri 'none'; frame-ancestors 'none'");
+  if (secure) response.setHeader('strict-transport-security', HSTS);
+}
+
+/** Of the pages: their own files, nothing from anywhere else; styles that the page adds must carry the nonce. */
+function pagePolicy(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    `report-uri ${CSP_REPORT_PATH}`,
+  ].join('; ');
 }

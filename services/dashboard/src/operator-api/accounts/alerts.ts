@@ -15,12 +15,11 @@ import {
   webhookView,
   webhookWithSecret,
 } from '@gateway/contracts/operator';
-import { answerGone, answerPage, answerWith, route } from '../route.js';
-import { ofAccount } from '../of-account.js';
+import { answerGone, answerPage, answerWith, defineRoute, ofAccount } from '../route.js';
 import { byId, pageOfQuery, pageQuery } from '../parameters.js';
 
 export const ALERT_ROUTES = [
-  route({
+  defineRoute({
     id: 'listAlerts',
     method: 'GET',
     path: '/accounts/{id}/alerts',
@@ -29,16 +28,16 @@ export const ALERT_ROUTES = [
     params: byId,
     query: pageQuery,
     answers: { 200: pageOf(alertView) },
-    handle: ({ door, params, query }) =>
-      ofAccount(door, params.id, async () => {
+    handle: ({ services, params, query }) =>
+      ofAccount(services, params.id, async () => {
         const question = { account: params.id, ...pageOfQuery(query) };
-        return answerPage(await door.services.request(billingAlerts, question), (page) => page.alerts);
+        return answerPage(await services.request(billingAlerts, question), (page) => page.alerts);
       }),
   }),
 ];
 
 export const WEBHOOK_ROUTES = [
-  route({
+  defineRoute({
     id: 'putWebhook',
     method: 'PUT',
     path: '/accounts/{id}/webhook',
@@ -48,17 +47,17 @@ export const WEBHOOK_ROUTES = [
     body: webhookSpec,
     answers: { 200: webhookWithSecret, 201: webhookWithSecret },
     refusals: ['state_conflict'],
-    handle: ({ door, params, body, actor }) =>
-      ofAccount(door, params.id, async () => {
-        const { secret, sealedSecret } = door.secrets.makeWebhookSecret(params.id);
+    handle: ({ services, secrets, params, body, actor }) =>
+      ofAccount(services, params.id, async () => {
+        const { secret, sealedSecret } = secrets.makeWebhookSecret(params.id);
         const question = { account: params.id, spec: body, sealedSecret, actor };
-        const answer = await door.services.request(billingPutWebhook, question);
+        const answer = await services.request(billingPutWebhook, question);
         if (isRefusal(answer)) return answer;
         const isNew = answer.change === 'created';
         return { status: isNew ? 201 : 200, body: { ...answer.webhook, secret: isNew ? secret : null } };
       }),
   }),
-  route({
+  defineRoute({
     id: 'getWebhook',
     method: 'GET',
     path: '/accounts/{id}/webhook',
@@ -66,13 +65,13 @@ export const WEBHOOK_ROUTES = [
     access: 'read',
     params: byId,
     answers: { 200: webhookView },
-    handle: ({ door, params }) =>
-      ofAccount(door, params.id, async () => {
-        const answer = await door.services.request(billingGetWebhook, { account: params.id });
+    handle: ({ services, params }) =>
+      ofAccount(services, params.id, async () => {
+        const answer = await services.request(billingGetWebhook, { account: params.id });
         return answerWith(200, answer, ({ webhook }) => webhook);
       }),
   }),
-  route({
+  defineRoute({
     id: 'deleteWebhook',
     method: 'DELETE',
     path: '/accounts/{id}/webhook',
@@ -80,12 +79,12 @@ export const WEBHOOK_ROUTES = [
     access: 'write',
     params: byId,
     answers: { 204: null },
-    handle: ({ door, params, actor }) =>
-      ofAccount(door, params.id, async () =>
-        answerGone(await door.services.request(billingDeleteWebhook, { account: params.id, actor })),
+    handle: ({ services, params, actor }) =>
+      ofAccount(services, params.id, async () =>
+        answerGone(await services.request(billingDeleteWebhook, { account: params.id, actor })),
       ),
   }),
-  route({
+  defineRoute({
     id: 'rotateWebhookSecret',
     method: 'POST',
     path: '/accounts/{id}/webhook/rotate-secret',
@@ -93,15 +92,15 @@ export const WEBHOOK_ROUTES = [
     access: 'write',
     params: byId,
     answers: { 200: webhookWithSecret },
-    handle: ({ door, params, actor, command }) =>
-      ofAccount(door, params.id, async () => {
-        const { secret, sealedSecret } = door.secrets.makeWebhookSecret(params.id);
+    handle: ({ services, secrets, params, actor, command }) =>
+      ofAccount(services, params.id, async () => {
+        const { secret, sealedSecret } = secrets.makeWebhookSecret(params.id);
         const question = { account: params.id, sealedSecret, actor, command };
-        const answer = await door.services.request(billingRotateWebhookSecret, question);
+        const answer = await services.request(billingRotateWebhookSecret, question);
         return answerWith(200, answer, ({ webhook, repeated }) => ({ ...webhook, secret: repeated ? null : secret }));
       }),
   }),
-  route({
+  defineRoute({
     id: 'listWebhookDeliveries',
     method: 'GET',
     path: '/accounts/{id}/webhook/deliveries',
@@ -110,10 +109,10 @@ export const WEBHOOK_ROUTES = [
     params: byId,
     query: pageQuery,
     answers: { 200: pageOf(webhookDeliveryView) },
-    handle: ({ door, params, query }) =>
-      ofAccount(door, params.id, async () => {
+    handle: ({ services, params, query }) =>
+      ofAccount(services, params.id, async () => {
         const question = { account: params.id, ...pageOfQuery(query) };
-        return answerPage(await door.services.request(billingWebhookDeliveries, question), (page) => page.deliveries);
+        return answerPage(await services.request(billingWebhookDeliveries, question), (page) => page.deliveries);
       }),
   }),
 ];

@@ -14,13 +14,12 @@ import {
   pageOf,
   refuse,
 } from '@gateway/contracts/operator';
-import { answerPage, answerWith, route } from '../route.js';
+import { answerPage, answerWith, defineRoute, ofAccount } from '../route.js';
 import { z } from 'zod';
-import { ofAccount } from '../of-account.js';
 import { byId, pageOfQuery, pageQuery } from '../parameters.js';
 
 const stateRoute = (verb: 'revoke' | 'suspend' | 'reinstate', summary: string) =>
-  route({
+  defineRoute({
     id: `${verb}Key`,
     method: 'POST',
     path: `/keys/{id}/${verb}`,
@@ -36,14 +35,14 @@ const stateRoute = (verb: 'revoke' | 'suspend' | 'reinstate', summary: string) =
       'state_conflict',
       'not_in_force',
     ],
-    async handle({ door, params, actor }) {
-      const answer = await door.services.request(accountsSetKeyState, { key: params.id, verb, actor });
+    async handle({ services, params, actor }) {
+      const answer = await services.request(accountsSetKeyState, { key: params.id, verb, actor });
       return answerWith(200, answer, ({ key }) => key);
     },
   });
 
 export const KEY_ROUTES = [
-  route({
+  defineRoute({
     id: 'createKey',
     method: 'POST',
     path: '/accounts/{id}/keys',
@@ -53,14 +52,14 @@ export const KEY_ROUTES = [
     body: keyCreate,
     answers: { 201: keyCreated },
     refusals: ['no_funding', 'email_not_verified', 'key_limit_reached', 'state_conflict'],
-    async handle({ door, params, body, actor, command }) {
-      const { secret, ...stored } = door.secrets.makeKey();
+    async handle({ services, secrets, params, body, actor, command }) {
+      const { secret, ...stored } = secrets.makeKey();
       const question = { account: params.id, spec: body, ...stored, actor, command };
-      const answer = await door.services.request(accountsCreateKey, question);
+      const answer = await services.request(accountsCreateKey, question);
       return answerWith(201, answer, ({ key, repeated }) => ({ ...key, secret: repeated ? null : secret }));
     },
   }),
-  route({
+  defineRoute({
     id: 'listKeys',
     method: 'GET',
     path: '/accounts/{id}/keys',
@@ -69,13 +68,13 @@ export const KEY_ROUTES = [
     params: byId,
     query: pageQuery,
     answers: { 200: pageOf(keyView) },
-    handle: ({ door, params, query }) =>
-      ofAccount(door, params.id, async () => {
+    handle: ({ services, params, query }) =>
+      ofAccount(services, params.id, async () => {
         const question = { account: params.id, ...pageOfQuery(query) };
-        return answerPage(await door.services.request(accountsListKeys, question), (page) => page.keys);
+        return answerPage(await services.request(accountsListKeys, question), (page) => page.keys);
       }),
   }),
-  route({
+  defineRoute({
     id: 'getKey',
     method: 'GET',
     path: '/keys/{id}',
@@ -83,11 +82,11 @@ export const KEY_ROUTES = [
     access: 'read',
     params: byId,
     answers: { 200: keyView },
-    async handle({ door, params }) {
-      return answerWith(200, await door.services.request(accountsGetKey, { key: params.id }), ({ key }) => key);
+    async handle({ services, params }) {
+      return answerWith(200, await services.request(accountsGetKey, { key: params.id }), ({ key }) => key);
     },
   }),
-  route({
+  defineRoute({
     id: 'rotateKey',
     method: 'POST',
     path: '/keys/{id}/rotate',
@@ -99,9 +98,9 @@ export const KEY_ROUTES = [
     answers: { 200: keyCreated },
     refusals: ['no_funding', 'email_not_verified', 'key_not_active', 'state_conflict', 'not_in_force'],
     refusedWith: { not_in_force: z.object({ key: keyCreated }) },
-    async handle({ door, params, actor, command }) {
-      const { secret, ...stored } = door.secrets.makeKey();
-      const answer = await door.services.request(accountsRotateKey, { key: params.id, ...stored, actor, command });
+    async handle({ services, secrets, params, actor, command }) {
+      const { secret, ...stored } = secrets.makeKey();
+      const answer = await services.request(accountsRotateKey, { key: params.id, ...stored, actor, command });
       if (isRefusal(answer)) return answer;
       const key = { ...answer.key, secret: answer.repeated ? null : secret };
       return answer.inForce ? { status: 200, body: key } : { ...rotatedNotInForce(), beside: { key } };

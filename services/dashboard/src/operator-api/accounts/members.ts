@@ -5,12 +5,11 @@ import {
   accountsPutMember,
 } from '@gateway/contracts/messages';
 import { memberCreate, memberPut, memberView, pageOf } from '@gateway/contracts/operator';
-import { answerGone, answerPage, answerWith, route } from '../route.js';
-import { ofAccount } from '../of-account.js';
+import { answerGone, answerPage, answerWith, defineRoute, ofAccount } from '../route.js';
 import { byId, byMember, pageOfQuery, pageQuery } from '../parameters.js';
 
 export const MEMBER_ROUTES = [
-  route({
+  defineRoute({
     id: 'createMember',
     method: 'POST',
     path: '/accounts/{id}/members',
@@ -20,12 +19,12 @@ export const MEMBER_ROUTES = [
     body: memberCreate,
     answers: { 201: memberView },
     refusals: ['state_conflict'],
-    async handle({ door, params, body, actor, command }) {
+    async handle({ services, params, body, actor, command }) {
       const question = { account: params.id, spec: body, actor, command };
-      return answerWith(201, await door.services.request(accountsCreateMember, question), ({ member }) => member);
+      return answerWith(201, await services.request(accountsCreateMember, question), ({ member }) => member);
     },
   }),
-  route({
+  defineRoute({
     id: 'listMembers',
     method: 'GET',
     path: '/accounts/{id}/members',
@@ -34,13 +33,13 @@ export const MEMBER_ROUTES = [
     params: byId,
     query: pageQuery,
     answers: { 200: pageOf(memberView) },
-    handle: ({ door, params, query }) =>
-      ofAccount(door, params.id, async () => {
+    handle: ({ services, params, query }) =>
+      ofAccount(services, params.id, async () => {
         const question = { account: params.id, ...pageOfQuery(query) };
-        return answerPage(await door.services.request(accountsListMembers, question), (page) => page.members);
+        return answerPage(await services.request(accountsListMembers, question), (page) => page.members);
       }),
   }),
-  route({
+  defineRoute({
     id: 'putMember',
     method: 'PUT',
     path: '/accounts/{id}/members/{memberId}',
@@ -50,12 +49,12 @@ export const MEMBER_ROUTES = [
     body: memberPut,
     answers: { 200: memberView },
     refusals: ['state_conflict', 'not_in_force'],
-    async handle({ door, params, body, actor }) {
+    async handle({ services, params, body, actor }) {
       const question = { account: params.id, member: params.memberId, spec: body, actor };
-      return answerWith(200, await door.services.request(accountsPutMember, question), ({ member }) => member);
+      return answerWith(200, await services.request(accountsPutMember, question), ({ member }) => member);
     },
   }),
-  route({
+  defineRoute({
     id: 'deleteMember',
     method: 'DELETE',
     path: '/accounts/{id}/members/{memberId}',
@@ -64,9 +63,9 @@ export const MEMBER_ROUTES = [
     params: byMember,
     answers: { 204: null },
     refusals: ['in_use', 'state_conflict'],
-    async handle({ door, params, actor }) {
+    async handle({ services, params, actor }) {
       const question = { account: params.id, member: params.memberId, actor };
-      return answerGone(await door.services.request(accountsDeleteMember, question));
+      return answerGone(await services.request(accountsDeleteMember, question));
     },
   }),
 ];

@@ -1,12 +1,42 @@
 import { billingApplyPlans, catalogApply, type AnswerOf } from '@gateway/contracts/messages';
-import { isRefusal, type ApplyDocument, type ManagementRefusal } from '@gateway/contracts/operator';
+import {
+  applyAnswer,
+  applyDocument,
+  isRefusal,
+  type ApplyDocument,
+  type ManagementRefusal,
+} from '@gateway/contracts/operator';
+import { z } from 'zod';
 import type { May } from '../access.js';
-import type { Handled } from '../route.js';
-import type { Door } from '../../ports.js';
+import type { Handled } from '../../http/route.js';
+import { flag } from '../parameters.js';
+import { defineRoute, type Context, type Services } from '../route.js';
 import { judgeChanges } from './judge-changes.js';
 import { placed, splitObjects, type SplitObjects } from './split-objects.js';
 
-export interface ApplyOptions {
+export const APPLY_ROUTES = [
+  defineRoute({
+    id: 'apply',
+    method: 'POST',
+    path: '/apply',
+    summary: 'Makes the stored providers, models, sources and plans what the document says; deletes only with prune',
+    access: 'catalog',
+    query: z.object({ dryRun: flag, prune: flag }),
+    body: applyDocument,
+    bodyForm: 'document',
+    answers: { 200: applyAnswer },
+    refusals: ['in_use', 'state_conflict', 'not_in_force'],
+    handle: ({ services, secrets, query, body, actor, may }) =>
+      applyObjects({ services, secrets }, body, {
+        dryRun: query.dryRun === 'true',
+        prune: query.prune === 'true',
+        actor,
+        may,
+      }),
+  }),
+];
+
+interface ApplyOptions {
   readonly dryRun: boolean;
   readonly prune: boolean;
   readonly actor: string;
@@ -23,22 +53,29 @@ const NO_PLANS: PlansAnswer = { changes: [], unchanged: 0 };
  * Applies a document that two services keep. Both are asked for a dry run first, so that nothing is changed unless both
  * accept all of it and whoever asks has the right to each change; then the catalog, then the plans, each in one transaction.
  */
-export async function applyObjects(door: Door, document: ApplyDocument, options: ApplyOptions): Promise<Handled> {
-  const split = splitObjects(door.secrets, document);
+async function applyObjects(
+  { services, secrets }: Pick<Context, 'services' | 'secrets'>,
+  document: ApplyDocument,
+  options: ApplyOptions,
+): Promise<Handled> {
+  const split = splitObjects(secrets, document);
   if (isRefusal(split)) return split;
   const { dryRun, prune, actor, may } = options;
   const wanted = { dryRun, prune, actor };
   const tried = { ...wanted, dryRun: true };
-  const [catalogTried, plansTried] = await Promise.all([askCatalog(door, split, tried), askPlans(door, split, tried)]);
+  const [catalogTried, plansTried] = await Promise.all([
+    askCatalog(services, split, tried),
+    askPlans(services, split, tried),
+  ]);
   if (isRefusal(catalogTried)) return catalogTried;
   if (isRefusal(plansTried)) return plansTried;
   const forbidden = judgeChanges([...catalogTried.changes, ...plansTried.changes], may);
   if (forbidden !== null) return forbidden;
   if (dryRun) return answer(true, catalogTried, plansTried);
 
-  const catalog = await askCatalog(door, split, wanted);
+  const catalog = await askCatalog(services, split, wanted);
   if (isRefusal(catalog)) return catalog;
-  const plans = await askPlans(door, split, wanted);
+  const plans = await askPlans(services, split, wanted);
   if (!isRefusal(plans)) return answer(false, catalog, plans);
   const { refused } = plans;
   return {
@@ -53,7 +90,7 @@ function answer(dryRun: boolean, catalog: CatalogAnswer, plans: PlansAnswer): Ha
 }
 
 async function askCatalog(
-  { services }: Door,
+  services: Services,
   { catalog, catalogPlaces }: SplitObjects,
   options: Omit<ApplyOptions, 'may'>,
 ): Promise<CatalogAnswer | ManagementRefusal> {
@@ -63,7 +100,7 @@ async function askCatalog(
 }
 
 async function askPlans(
-  { services }: Door,
+  services: Services,
   { plans, planPlaces }: SplitObjects,
   options: Omit<ApplyOptions, 'may'>,
 ): Promise<PlansAnswer | ManagementRefusal> {

@@ -32,17 +32,16 @@ import {
 } from '@gateway/contracts/operator';
 import { judgeChanges } from './judge-changes.js';
 import { sealCredential } from './seal-credential.js';
-import { specOf } from './spec-of.js';
-import { answerPage, answerWith, route, type Handled } from '../route.js';
+import type { Handled } from '../../http/route.js';
+import { answerPage, answerWith, defineRoute, type Services } from '../route.js';
 import type { May } from '../access.js';
-import type { Door } from '../../ports.js';
-import { byId, byModelId, modelId, pageOfQuery, pageQuery } from '../parameters.js';
+import { byId, byModelId, modelId, pageOfQuery, pageQuery, specOf } from '../parameters.js';
 
 const MODEL_PATH = '/models/{publisher}/{model}';
 const statusOf = (change: 'created' | 'changed' | 'unchanged'): 200 | 201 => (change === 'created' ? 201 : 200);
 
 export const PROVIDER_ROUTES = [
-  route({
+  defineRoute({
     id: 'listProviders',
     method: 'GET',
     path: '/providers',
@@ -50,10 +49,10 @@ export const PROVIDER_ROUTES = [
     access: 'read',
     query: pageQuery,
     answers: { 200: pageOf(providerView) },
-    handle: async ({ door, query }) =>
-      answerPage(await door.services.request(catalogListProviders, pageOfQuery(query)), (page) => page.providers),
+    handle: async ({ services, query }) =>
+      answerPage(await services.request(catalogListProviders, pageOfQuery(query)), (page) => page.providers),
   }),
-  route({
+  defineRoute({
     id: 'putProvider',
     method: 'PUT',
     path: '/providers/{id}',
@@ -63,14 +62,14 @@ export const PROVIDER_ROUTES = [
     body: providerPut,
     answers: { 200: providerSaved, 201: providerSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
-    async handle({ door, params, body, actor }) {
+    async handle({ services, params, body, actor }) {
       const spec = specOf(providerSpec, body);
-      const answer = await door.services.request(catalogPutProvider, { id: params.id, spec, actor });
+      const answer = await services.request(catalogPutProvider, { id: params.id, spec, actor });
       if (isRefusal(answer)) return answer;
       return { status: statusOf(answer.change), body: { ...answer.provider, inForce: answer.inForce } };
     },
   }),
-  route({
+  defineRoute({
     id: 'getProvider',
     method: 'GET',
     path: '/providers/{id}',
@@ -78,10 +77,10 @@ export const PROVIDER_ROUTES = [
     access: 'read',
     params: byId,
     answers: { 200: providerView },
-    handle: async ({ door, params }) =>
-      answerWith(200, await door.services.request(catalogGetProvider, params), (answer) => answer.provider),
+    handle: async ({ services, params }) =>
+      answerWith(200, await services.request(catalogGetProvider, params), (answer) => answer.provider),
   }),
-  route({
+  defineRoute({
     id: 'deleteProvider',
     method: 'DELETE',
     path: '/providers/{id}',
@@ -90,12 +89,12 @@ export const PROVIDER_ROUTES = [
     params: byId,
     answers: { 204: null },
     refusals: ['in_use', 'not_in_force'],
-    handle: ({ door, params, actor }) => removed(door, 'provider', params.id, actor),
+    handle: ({ services, params, actor }) => removed(services, 'provider', params.id, actor),
   }),
 ];
 
 export const MODEL_ROUTES = [
-  route({
+  defineRoute({
     id: 'listModels',
     method: 'GET',
     path: '/models',
@@ -103,10 +102,10 @@ export const MODEL_ROUTES = [
     access: 'read',
     query: pageQuery,
     answers: { 200: pageOf(modelView) },
-    handle: async ({ door, query }) =>
-      answerPage(await door.services.request(catalogListModels, pageOfQuery(query)), (page) => page.models),
+    handle: async ({ services, query }) =>
+      answerPage(await services.request(catalogListModels, pageOfQuery(query)), (page) => page.models),
   }),
-  route({
+  defineRoute({
     id: 'putModel',
     method: 'PUT',
     path: MODEL_PATH,
@@ -116,18 +115,18 @@ export const MODEL_ROUTES = [
     body: modelPut,
     answers: { 200: modelSaved, 201: modelSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
-    async handle({ door, params, body, actor, may }) {
+    async handle({ services, params, body, actor, may }) {
       const spec = specOf(modelSpec, body);
       if (!may('write') || !(may('money') || body.prices === undefined)) {
-        const refusal = await judged(door, { kind: 'model', id: params.modelId, spec }, actor, may);
+        const refusal = await judged(services, { kind: 'model', id: params.modelId, spec }, actor, may);
         if (refusal !== null) return refusal;
       }
-      const answer = await door.services.request(catalogPutModel, { id: params.modelId, spec, actor });
+      const answer = await services.request(catalogPutModel, { id: params.modelId, spec, actor });
       if (isRefusal(answer)) return answer;
       return { status: statusOf(answer.change), body: { ...answer.model, inForce: answer.inForce } };
     },
   }),
-  route({
+  defineRoute({
     id: 'getModel',
     method: 'GET',
     path: MODEL_PATH,
@@ -135,10 +134,10 @@ export const MODEL_ROUTES = [
     access: 'read',
     params: byModelId,
     answers: { 200: modelView },
-    handle: async ({ door, params }) =>
-      answerWith(200, await door.services.request(catalogGetModel, { id: params.modelId }), (answer) => answer.model),
+    handle: async ({ services, params }) =>
+      answerWith(200, await services.request(catalogGetModel, { id: params.modelId }), (answer) => answer.model),
   }),
-  route({
+  defineRoute({
     id: 'deleteModel',
     method: 'DELETE',
     path: MODEL_PATH,
@@ -147,12 +146,12 @@ export const MODEL_ROUTES = [
     params: byModelId,
     answers: { 204: null },
     refusals: ['in_use', 'not_in_force'],
-    handle: ({ door, params, actor }) => removed(door, 'model', params.modelId, actor),
+    handle: ({ services, params, actor }) => removed(services, 'model', params.modelId, actor),
   }),
 ];
 
 export const SOURCE_ROUTES = [
-  route({
+  defineRoute({
     id: 'listSources',
     method: 'GET',
     path: '/sources',
@@ -160,12 +159,12 @@ export const SOURCE_ROUTES = [
     access: 'read',
     query: pageQuery.extend({ modelId: modelId.optional() }),
     answers: { 200: pageOf(sourceView) },
-    async handle({ door, query }) {
+    async handle({ services, query }) {
       const body = { model: query.modelId ?? null, ...pageOfQuery(query) };
-      return answerPage(await door.services.request(catalogListSources, body), (page) => page.sources);
+      return answerPage(await services.request(catalogListSources, body), (page) => page.sources);
     },
   }),
-  route({
+  defineRoute({
     id: 'putSource',
     method: 'PUT',
     path: '/sources/{id}',
@@ -175,20 +174,20 @@ export const SOURCE_ROUTES = [
     body: sourcePut,
     answers: { 200: sourceSaved, 201: sourceSaved },
     refusals: ['in_use', 'state_conflict', 'not_in_force'],
-    async handle({ door, params, body, actor, may }) {
-      const sealed = sealCredential(door.secrets, params.id, body.credential, 'credential');
+    async handle({ services, secrets, params, body, actor, may }) {
+      const sealed = sealCredential(secrets, params.id, body.credential, 'credential');
       if (isRefusal(sealed)) return sealed;
       const spec = specOf(sourceSpec, body);
       if (!may('credentials') && body.credential === undefined) {
-        const refusal = await judged(door, { kind: 'source', id: params.id, spec }, actor, may);
+        const refusal = await judged(services, { kind: 'source', id: params.id, spec }, actor, may);
         if (refusal !== null) return refusal;
       }
-      const answer = await door.services.request(catalogPutSource, { id: params.id, spec, ...sealed, actor });
+      const answer = await services.request(catalogPutSource, { id: params.id, spec, ...sealed, actor });
       if (isRefusal(answer)) return answer;
       return { status: statusOf(answer.change), body: { ...answer.source, inForce: answer.inForce } };
     },
   }),
-  route({
+  defineRoute({
     id: 'getSource',
     method: 'GET',
     path: '/sources/{id}',
@@ -196,10 +195,10 @@ export const SOURCE_ROUTES = [
     access: 'read',
     params: byId,
     answers: { 200: sourceView },
-    handle: async ({ door, params }) =>
-      answerWith(200, await door.services.request(catalogGetSource, params), (answer) => answer.source),
+    handle: async ({ services, params }) =>
+      answerWith(200, await services.request(catalogGetSource, params), (answer) => answer.source),
   }),
-  route({
+  defineRoute({
     id: 'deleteSource',
     method: 'DELETE',
     path: '/sources/{id}',
@@ -208,13 +207,13 @@ export const SOURCE_ROUTES = [
     params: byId,
     answers: { 204: null },
     refusals: ['in_use', 'not_in_force'],
-    handle: ({ door, params, actor }) => removed(door, 'source', params.id, actor),
+    handle: ({ services, params, actor }) => removed(services, 'source', params.id, actor),
   }),
 ];
 
 /** What a put would change, judged before it is done. */
 async function judged(
-  { services }: Door,
+  services: Services,
   object: CatalogObject,
   actor: string,
   may: May,
@@ -224,8 +223,13 @@ async function judged(
   return isRefusal(tried) ? null : judgeChanges(tried.changes, may);
 }
 
-async function removed(door: Door, kind: 'provider' | 'model' | 'source', id: string, actor: string): Promise<Handled> {
-  const answer = await door.services.request(catalogDelete, { kind, id, actor });
+async function removed(
+  services: Services,
+  kind: 'provider' | 'model' | 'source',
+  id: string,
+  actor: string,
+): Promise<Handled> {
+  const answer = await services.request(catalogDelete, { kind, id, actor });
   if (isRefusal(answer)) return answer;
   if (answer.inForce) return { status: 204 };
   return refuse(

@@ -1,5 +1,5 @@
 import { refuse, type ApplyChange, type ManagementRefusal } from '@gateway/contracts/operator';
-import { canonicalJson } from '../../http/canonical-json.js';
+import { canonicalJson } from '../../http/idempotency.js';
 import { ROLES_BY_ACCESS, type Access, type May } from '../access.js';
 
 /** Fields of a model that are money. */

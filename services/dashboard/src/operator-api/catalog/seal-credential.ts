@@ -1,5 +1,5 @@
 import { refuse, type CredentialInput, type ManagementRefusal } from '@gateway/contracts/operator';
-import type { Secrets } from '../../ports.js';
+import type { Secrets } from '../../secrets.js';
 
 const CREDENTIAL_CHARS_MAX = 4_096;
 

@@ -1,8 +1,8 @@
 import { isRefusal, modelSpec, planSpec, providerSpec, sourceSpec } from '@gateway/contracts/operator';
 import type { ApplyDocument, CatalogObject, ManagementRefusal, PlanSpec } from '@gateway/contracts/operator';
-import type { Secrets } from '../../ports.js';
+import type { Secrets } from '../../secrets.js';
+import { specOf } from '../parameters.js';
 import { sealCredential } from './seal-credential.js';
-import { specOf } from './spec-of.js';
 
 /** The objects of a document by the service that keeps them, with the place of each in the document. */
 export interface SplitObjects {

@@ -2,7 +2,8 @@ import { billingExportLedgerEntries, billingExportUsageRecords, entryId, request
 import { exportFormat, isRefusal, type ExportFormat, type ManagementRefusal } from '@gateway/contracts/operator';
 import { z } from 'zod';
 import { exportPages, type ExportPage } from './export-pages.js';
-import { route, type Handled } from '../route.js';
+import type { Handled } from '../../http/route.js';
+import { defineRoute } from '../route.js';
 import { epochOf, instant, objectId } from '../parameters.js';
 
 const MEDIA_TYPES = ['text/csv', 'application/x-ndjson'];
@@ -47,7 +48,7 @@ async function answerFile(
 }
 
 export const EXPORT_ROUTES = [
-  route({
+  defineRoute({
     id: 'exportUsageRecords',
     method: 'GET',
     path: '/exports/usage-records',
@@ -57,12 +58,12 @@ export const EXPORT_ROUTES = [
     query: exportQuery(requestId.optional()),
     answers: { 200: z.string() },
     answerTypes: MEDIA_TYPES,
-    handle: ({ door, query }) =>
+    handle: ({ services, query }) =>
       answerFile('usage-records', query, (after) =>
-        door.services.request(billingExportUsageRecords, { ...questionOf(query), after }),
+        services.request(billingExportUsageRecords, { ...questionOf(query), after }),
       ),
   }),
-  route({
+  defineRoute({
     id: 'exportLedgerEntries',
     method: 'GET',
     path: '/exports/ledger-entries',
@@ -72,9 +73,9 @@ export const EXPORT_ROUTES = [
     query: exportQuery(entryId.optional()),
     answers: { 200: z.string() },
     answerTypes: MEDIA_TYPES,
-    handle: ({ door, query }) =>
+    handle: ({ services, query }) =>
       answerFile('ledger-entries', query, (after) =>
-        door.services.request(billingExportLedgerEntries, { ...questionOf(query), after }),
+        services.request(billingExportLedgerEntries, { ...questionOf(query), after }),
       ),
   }),
 ];

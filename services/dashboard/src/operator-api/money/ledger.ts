@@ -19,12 +19,11 @@ import {
   usageRecordView,
 } from '@gateway/contracts/operator';
 import { z } from 'zod';
-import { answerPage, answerWith, route } from '../route.js';
-import { ofAccount } from '../of-account.js';
+import { answerPage, answerWith, defineRoute, ofAccount } from '../route.js';
 import { byId, byRequestId, epochOf, instant, objectId, pageOfQuery, pageQuery } from '../parameters.js';
 
 export const USAGE_ROUTES = [
-  route({
+  defineRoute({
     id: 'listUsageRecords',
     method: 'GET',
     path: '/usage-records',
@@ -32,17 +31,17 @@ export const USAGE_ROUTES = [
     access: 'read',
     query: pageQuery.extend({ accountId: objectId.optional(), from: instant.optional(), to: instant.optional() }),
     answers: { 200: pageOf(usageRecordView) },
-    async handle({ door, query }) {
+    async handle({ services, query }) {
       const question = {
         account: query.accountId ?? null,
         from: epochOf(query.from),
         to: epochOf(query.to),
         ...pageOfQuery(query),
       };
-      return answerPage(await door.services.request(billingUsageRecords, question), (page) => page.records);
+      return answerPage(await services.request(billingUsageRecords, question), (page) => page.records);
     },
   }),
-  route({
+  defineRoute({
     id: 'getUsageRecord',
     method: 'GET',
     path: '/usage-records/{requestId}',
@@ -50,15 +49,15 @@ export const USAGE_ROUTES = [
     access: 'read',
     params: byRequestId,
     answers: { 200: usageRecordView.extend({ transactions: z.array(ledgerTransactionView) }) },
-    async handle({ door, params }) {
-      const answer = await door.services.request(billingUsageRecord, params);
+    async handle({ services, params }) {
+      const answer = await services.request(billingUsageRecord, params);
       return answerWith(200, answer, ({ record, transactions }) => ({ ...record, transactions }));
     },
   }),
 ];
 
 export const LEDGER_ROUTES = [
-  route({
+  defineRoute({
     id: 'listLedger',
     method: 'GET',
     path: '/accounts/{id}/ledger',
@@ -67,14 +66,14 @@ export const LEDGER_ROUTES = [
     params: byId,
     query: pageQuery.extend({ month: month.optional(), calls: z.enum(['with', 'without']).default('with') }),
     answers: { 200: pageOf(ledgerTransactionView) },
-    handle: ({ door, params, query }) =>
-      ofAccount(door, params.id, async () => {
+    handle: ({ services, params, query }) =>
+      ofAccount(services, params.id, async () => {
         const withoutCalls = query.calls === 'without';
         const question = { account: params.id, month: query.month ?? null, withoutCalls, ...pageOfQuery(query) };
-        return answerPage(await door.services.request(billingLedger, question), (page) => page.transactions);
+        return answerPage(await services.request(billingLedger, question), (page) => page.transactions);
       }),
   }),
-  route({
+  defineRoute({
     id: 'getStatement',
     method: 'GET',
     path: '/accounts/{id}/statement',
@@ -83,13 +82,13 @@ export const LEDGER_ROUTES = [
     params: byId,
     query: z.object({ month }),
     answers: { 200: statementView },
-    handle: ({ door, params, query }) =>
-      ofAccount(door, params.id, async () => {
-        const answer = await door.services.request(billingStatement, { account: params.id, month: query.month });
+    handle: ({ services, params, query }) =>
+      ofAccount(services, params.id, async () => {
+        const answer = await services.request(billingStatement, { account: params.id, month: query.month });
         return answerWith(200, answer, ({ statement }) => statement);
       }),
   }),
-  route({
+  defineRoute({
     id: 'listStatementLines',
     method: 'GET',
     path: '/accounts/{id}/statement/lines',
@@ -98,14 +97,14 @@ export const LEDGER_ROUTES = [
     params: byId,
     query: pageQuery.extend({ month, by: statementBy, keyId: objectId.optional(), memberId: objectId.optional() }),
     answers: { 200: pageOf(statementLineView) },
-    handle: ({ door, params, query }) =>
-      ofAccount(door, params.id, async () => {
+    handle: ({ services, params, query }) =>
+      ofAccount(services, params.id, async () => {
         const { month: of, by, keyId = null, memberId = null } = query;
         const question = { account: params.id, month: of, by, key: keyId, member: memberId, ...pageOfQuery(query) };
-        return answerPage(await door.services.request(billingStatementLines, question), (page) => page.lines);
+        return answerPage(await services.request(billingStatementLines, question), (page) => page.lines);
       }),
   }),
-  route({
+  defineRoute({
     id: 'getLedgerTransaction',
     method: 'GET',
     path: '/ledger/transactions/{id}',
@@ -113,12 +112,12 @@ export const LEDGER_ROUTES = [
     access: 'read',
     params: z.object({ id: requestId }),
     answers: { 200: ledgerTransactionView },
-    async handle({ door, params }) {
-      const answer = await door.services.request(billingLedgerTransaction, params);
+    async handle({ services, params }) {
+      const answer = await services.request(billingLedgerTransaction, params);
       return answerWith(200, answer, ({ transaction }) => transaction);
     },
   }),
-  route({
+  defineRoute({
     id: 'getTrialBalance',
     method: 'GET',
     path: '/ledger/trial-balance',
@@ -126,8 +125,8 @@ export const LEDGER_ROUTES = [
     access: 'read',
     query: z.object({ asOf: instant.optional() }),
     answers: { 200: trialBalanceView },
-    async handle({ door, query }) {
-      const answer = await door.services.request(billingTrialBalance, { asOf: epochOf(query.asOf) });
+    async handle({ services, query }) {
+      const answer = await services.request(billingTrialBalance, { asOf: epochOf(query.asOf) });
       return answerWith(200, answer, ({ trialBalance }) => trialBalance);
     },
   }),

@@ -1,11 +1,29 @@
-import { billingDeletePlan, billingGetPlan, billingListPlans, billingPutPlan } from '@gateway/contracts/messages';
-import { isRefusal, pageOf, planPut, planSpec, planView } from '@gateway/contracts/operator';
-import { specOf } from '../catalog/spec-of.js';
-import { answerGone, answerPage, answerWith, route } from '../route.js';
-import { byId, pageOfQuery, pageQuery } from '../parameters.js';
+import {
+  billingDeletePlan,
+  billingDeleteSubscription,
+  billingGetLimits,
+  billingGetPlan,
+  billingGetSubscription,
+  billingListPlans,
+  billingPutLimits,
+  billingPutPlan,
+  billingPutSubscription,
+} from '@gateway/contracts/messages';
+import {
+  isRefusal,
+  limitsSpec,
+  pageOf,
+  planPut,
+  planSpec,
+  planView,
+  subscriptionSpec,
+  subscriptionView,
+} from '@gateway/contracts/operator';
+import { answerGone, answerPage, answerWith, defineRoute, ofAccount } from '../route.js';
+import { byId, pageOfQuery, pageQuery, specOf } from '../parameters.js';
 
 export const PLAN_ROUTES = [
-  route({
+  defineRoute({
     id: 'listPlans',
     method: 'GET',
     path: '/plans',
@@ -13,10 +31,10 @@ export const PLAN_ROUTES = [
     access: 'read',
     query: pageQuery,
     answers: { 200: pageOf(planView) },
-    handle: async ({ door, query }) =>
-      answerPage(await door.services.request(billingListPlans, pageOfQuery(query)), (page) => page.plans),
+    handle: async ({ services, query }) =>
+      answerPage(await services.request(billingListPlans, pageOfQuery(query)), (page) => page.plans),
   }),
-  route({
+  defineRoute({
     id: 'putPlan',
     method: 'PUT',
     path: '/plans/{id}',
@@ -26,14 +44,14 @@ export const PLAN_ROUTES = [
     body: planPut,
     answers: { 200: planView, 201: planView },
     refusals: ['state_conflict', 'not_in_force'],
-    async handle({ door, params, body, actor }) {
+    async handle({ services, params, body, actor }) {
       const spec = specOf(planSpec, body);
-      const answer = await door.services.request(billingPutPlan, { id: params.id, spec, actor });
+      const answer = await services.request(billingPutPlan, { id: params.id, spec, actor });
       if (isRefusal(answer)) return answer;
       return { status: answer.change === 'created' ? 201 : 200, body: answer.plan };
     },
   }),
-  route({
+  defineRoute({
     id: 'getPlan',
     method: 'GET',
     path: '/plans/{id}',
@@ -41,10 +59,10 @@ export const PLAN_ROUTES = [
     access: 'read',
     params: byId,
     answers: { 200: planView },
-    handle: async ({ door, params }) =>
-      answerWith(200, await door.services.request(billingGetPlan, params), (answer) => answer.plan),
+    handle: async ({ services, params }) =>
+      answerWith(200, await services.request(billingGetPlan, params), (answer) => answer.plan),
   }),
-  route({
+  defineRoute({
     id: 'deletePlan',
     method: 'DELETE',
     path: '/plans/{id}',
@@ -53,7 +71,87 @@ export const PLAN_ROUTES = [
     params: byId,
     answers: { 204: null },
     refusals: ['in_use'],
-    handle: async ({ door, params, actor }) =>
-      answerGone(await door.services.request(billingDeletePlan, { id: params.id, actor })),
+    handle: async ({ services, params, actor }) =>
+      answerGone(await services.request(billingDeletePlan, { id: params.id, actor })),
+  }),
+];
+
+export const LIMIT_ROUTES = [
+  defineRoute({
+    id: 'getLimits',
+    method: 'GET',
+    path: '/accounts/{id}/limits',
+    summary: "Limits of an account that stand in place of its plan's or the defaults",
+    access: 'read',
+    params: byId,
+    answers: { 200: limitsSpec },
+    handle: ({ services, params }) =>
+      ofAccount(services, params.id, async () =>
+        answerWith(200, await services.request(billingGetLimits, { account: params.id }), (answer) => answer.limits),
+      ),
+  }),
+  defineRoute({
+    id: 'putLimits',
+    method: 'PUT',
+    path: '/accounts/{id}/limits',
+    summary: 'Replaces the limits of an account as a whole',
+    access: 'money',
+    params: byId,
+    body: limitsSpec,
+    answers: { 200: limitsSpec },
+    refusals: ['state_conflict', 'not_in_force'],
+    handle: ({ services, params, body, actor }) =>
+      ofAccount(services, params.id, async () => {
+        const answer = await services.request(billingPutLimits, { account: params.id, spec: body, actor });
+        return answerWith(200, answer, ({ limits }) => limits);
+      }),
+  }),
+];
+
+export const SUBSCRIPTION_ROUTES = [
+  defineRoute({
+    id: 'putSubscription',
+    method: 'PUT',
+    path: '/accounts/{id}/subscription',
+    summary: 'Sets the period that runs, or the one that follows it; a new period is the renewal',
+    access: 'money',
+    params: byId,
+    body: subscriptionSpec,
+    answers: { 200: subscriptionView, 201: subscriptionView },
+    refusals: ['state_conflict', 'not_in_force'],
+    handle: ({ services, params, body, actor }) =>
+      ofAccount(services, params.id, async () => {
+        const answer = await services.request(billingPutSubscription, { account: params.id, spec: body, actor });
+        if (isRefusal(answer)) return answer;
+        return { status: answer.change === 'created' ? 201 : 200, body: answer.subscription };
+      }),
+  }),
+  defineRoute({
+    id: 'getSubscription',
+    method: 'GET',
+    path: '/accounts/{id}/subscription',
+    summary: 'The subscription of an account',
+    access: 'read',
+    params: byId,
+    answers: { 200: subscriptionView },
+    handle: ({ services, params }) =>
+      ofAccount(services, params.id, async () => {
+        const answer = await services.request(billingGetSubscription, { account: params.id });
+        return answerWith(200, answer, ({ subscription }) => subscription);
+      }),
+  }),
+  defineRoute({
+    id: 'deleteSubscription',
+    method: 'DELETE',
+    path: '/accounts/{id}/subscription',
+    summary: 'Ends the running period and those to come, now',
+    access: 'money',
+    params: byId,
+    answers: { 204: null },
+    refusals: ['state_conflict', 'not_in_force'],
+    handle: ({ services, params, actor }) =>
+      ofAccount(services, params.id, async () =>
+        answerGone(await services.request(billingDeleteSubscription, { account: params.id, actor })),
+      ),
   }),
 ];

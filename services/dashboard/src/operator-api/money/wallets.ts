@@ -1,12 +1,11 @@
 import { accountsGetAccount, admissionHeld, billingAddWalletEntry, billingWallet } from '@gateway/contracts/messages';
 import { isRefusal, walletEntryCreate, walletEntryCreated, walletView } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
-import { answerWith, route } from '../route.js';
-import { ofAccount } from '../of-account.js';
+import { answerWith, defineRoute, ofAccount } from '../route.js';
 import { byId } from '../parameters.js';
 
 export const WALLET_ROUTES = [
-  route({
+  defineRoute({
     id: 'getWallet',
     method: 'GET',
     path: '/accounts/{id}/wallet',
@@ -14,19 +13,19 @@ export const WALLET_ROUTES = [
     access: 'read',
     params: byId,
     answers: { 200: walletView },
-    async handle({ door, params }) {
+    async handle({ services, params }) {
       const of = { account: params.id };
       const [account, wallet, held] = await Promise.all([
-        door.services.request(accountsGetAccount, of),
-        door.services.request(billingWallet, of),
-        door.services.request(admissionHeld, of),
+        services.request(accountsGetAccount, of),
+        services.request(billingWallet, of),
+        services.request(admissionHeld, of),
       ]);
       if (isRefusal(account)) return account;
       if (isRefusal(held)) return held;
       return { status: 200, body: { ...wallet, heldUsd: formatUsd(BigInt(held.walletNanoUsd)) } };
     },
   }),
-  route({
+  defineRoute({
     id: 'addWalletEntry',
     method: 'POST',
     path: '/accounts/{id}/wallet/entries',
@@ -36,9 +35,9 @@ export const WALLET_ROUTES = [
     body: walletEntryCreate,
     answers: { 201: walletEntryCreated },
     refusals: ['state_conflict', 'not_in_force'],
-    handle: ({ door, params, body, actor }) =>
-      ofAccount(door, params.id, async () => {
-        const answer = await door.services.request(billingAddWalletEntry, { account: params.id, spec: body, actor });
+    handle: ({ services, params, body, actor }) =>
+      ofAccount(services, params.id, async () => {
+        const answer = await services.request(billingAddWalletEntry, { account: params.id, spec: body, actor });
         return answerWith(201, answer, (entry) => entry);
       }),
   }),

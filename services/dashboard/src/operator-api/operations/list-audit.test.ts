@@ -2,7 +2,7 @@ import { isRefusal } from '@gateway/contracts/operator';
 import { expect, test } from '@jest/globals';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
-import type { Services } from '../../ports.js';
+import type { Services } from '../route.js';
 import { listAudit, type AuditQuestion } from './list-audit.js';
 
 interface Entry {

@@ -6,8 +6,8 @@ import {
   type AuditKind,
   type ManagementRefusal,
 } from '@gateway/contracts/operator';
-import type { Handled } from '../route.js';
-import type { Services } from '../../ports.js';
+import type { Handled } from '../../http/route.js';
+import type { Services } from '../route.js';
 import {
   AUDIT_START,
   AUDITED,

@@ -3,13 +3,13 @@ import { auditEntryView, auditKind, pageOf, slotView, sourceHealthView } from '@
 import { z } from 'zod';
 import { listAudit } from './list-audit.js';
 import { AUDIT_CURSOR_CHARS_MAX } from './audit-cursor.js';
-import { answerGone, answerPage, route } from '../route.js';
+import { answerGone, answerPage, defineRoute } from '../route.js';
 import { byRequestId, objectId, pageOfQuery, pageQuery } from '../parameters.js';
 
 const OBJECT_ID_CHARS_MAX = 200;
 
 export const OPERATION_ROUTES = [
-  route({
+  defineRoute({
     id: 'listSlots',
     method: 'GET',
     path: '/slots',
@@ -17,12 +17,12 @@ export const OPERATION_ROUTES = [
     access: 'read',
     query: pageQuery.extend({ accountId: objectId.optional() }),
     answers: { 200: pageOf(slotView) },
-    async handle({ door, query }) {
+    async handle({ services, query }) {
       const question = { account: query.accountId ?? null, ...pageOfQuery(query) };
-      return answerPage(await door.services.request(admissionSlots, question), (page) => page.slots);
+      return answerPage(await services.request(admissionSlots, question), (page) => page.slots);
     },
   }),
-  route({
+  defineRoute({
     id: 'releaseSlot',
     method: 'DELETE',
     path: '/slots/{requestId}',
@@ -31,10 +31,10 @@ export const OPERATION_ROUTES = [
     params: byRequestId,
     answers: { 204: null },
     refusals: ['state_conflict'],
-    handle: async ({ door, params, actor }) =>
-      answerGone(await door.services.request(admissionReleaseSlot, { requestId: params.requestId, actor })),
+    handle: async ({ services, params, actor }) =>
+      answerGone(await services.request(admissionReleaseSlot, { requestId: params.requestId, actor })),
   }),
-  route({
+  defineRoute({
     id: 'listSourceHealth',
     method: 'GET',
     path: '/sources/health',
@@ -42,10 +42,10 @@ export const OPERATION_ROUTES = [
     access: 'read',
     query: pageQuery,
     answers: { 200: pageOf(sourceHealthView) },
-    handle: async ({ door, query }) =>
-      answerPage(await door.services.request(catalogSourceHealth, pageOfQuery(query)), (page) => page.sources),
+    handle: async ({ services, query }) =>
+      answerPage(await services.request(catalogSourceHealth, pageOfQuery(query)), (page) => page.sources),
   }),
-  route({
+  defineRoute({
     id: 'listAudit',
     method: 'GET',
     path: '/audit',
@@ -58,8 +58,8 @@ export const OPERATION_ROUTES = [
       kind: auditKind.optional(),
     }),
     answers: { 200: pageOf(auditEntryView) },
-    handle: ({ door, query }) =>
-      listAudit(door.services, {
+    handle: ({ services, query }) =>
+      listAudit(services, {
         account: query.accountId ?? null,
         object: query.objectId ?? null,
         kind: query.kind ?? null,

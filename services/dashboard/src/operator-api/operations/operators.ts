@@ -1,10 +1,10 @@
 import { accountsCreateOperator, accountsDeleteOperator, accountsListOperators } from '@gateway/contracts/messages';
 import { operatorCreate, operatorCreated, operatorView, pageOf } from '@gateway/contracts/operator';
-import { answerGone, answerPage, answerWith, route } from '../route.js';
+import { answerGone, answerPage, answerWith, defineRoute } from '../route.js';
 import { byId, pageOfQuery, pageQuery } from '../parameters.js';
 
 export const OPERATOR_ROUTES = [
-  route({
+  defineRoute({
     id: 'createOperator',
     method: 'POST',
     path: '/operators',
@@ -13,13 +13,13 @@ export const OPERATOR_ROUTES = [
     body: operatorCreate,
     answers: { 201: operatorCreated },
     refusals: ['state_conflict'],
-    async handle({ door, body, actor, command }) {
-      const { token, digest } = door.secrets.makeOperatorToken();
-      const answer = await door.services.request(accountsCreateOperator, { spec: body, digest, actor, command });
+    async handle({ services, secrets, body, actor, command }) {
+      const { token, digest } = secrets.makeOperatorToken();
+      const answer = await services.request(accountsCreateOperator, { spec: body, digest, actor, command });
       return answerWith(201, answer, ({ operator, repeated }) => ({ ...operator, token: repeated ? null : token }));
     },
   }),
-  route({
+  defineRoute({
     id: 'listOperators',
     method: 'GET',
     path: '/operators',
@@ -27,10 +27,10 @@ export const OPERATOR_ROUTES = [
     access: 'operators',
     query: pageQuery,
     answers: { 200: pageOf(operatorView) },
-    handle: async ({ door, query }) =>
-      answerPage(await door.services.request(accountsListOperators, pageOfQuery(query)), (page) => page.operators),
+    handle: async ({ services, query }) =>
+      answerPage(await services.request(accountsListOperators, pageOfQuery(query)), (page) => page.operators),
   }),
-  route({
+  defineRoute({
     id: 'deleteOperator',
     method: 'DELETE',
     path: '/operators/{id}',
@@ -38,7 +38,7 @@ export const OPERATOR_ROUTES = [
     access: 'operators',
     params: byId,
     answers: { 204: null },
-    handle: async ({ door, params, actor }) =>
-      answerGone(await door.services.request(accountsDeleteOperator, { operator: params.id, actor })),
+    handle: async ({ services, params, actor }) =>
+      answerGone(await services.request(accountsDeleteOperator, { operator: params.id, actor })),
   }),
 ];

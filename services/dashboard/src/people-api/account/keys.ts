@@ -1,10 +1,12 @@
 import {
+  accountsBeginIdempotent,
   accountsCreateKey,
   accountsGetKey,
   accountsKeyCreation,
   accountsListKeys,
   accountsRotateKey,
   accountsSetKeyState,
+  billingKeyMonths,
   objectId,
 } from '@gateway/contracts/messages';
 import { isRefusal, pageQuery, type KeyView } from '@gateway/contracts/operator';
@@ -15,25 +17,35 @@ import {
   type PageKeyCreated,
   type PageKeys,
 } from '@gateway/contracts/pages';
+import { formatUsd, monthOf } from '@gateway/metering';
 import { z } from 'zod';
-import { refusePage, type PageRefusal } from '../refusals.js';
-import { commandOf } from './command-of.js';
-import { accountRoute, type AccountContext, type PageHandled } from '../route.js';
+import { canonicalJson, IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE, isIdempotencyKey } from '../../http/idempotency.js';
+import type { Refusal } from '../../http/refusals.js';
+import { refusePage } from '../refusals.js';
+import type { Handled } from '../../http/route.js';
+import { defineRoute, type AccountRequest, type UserRequest } from '../route.js';
 import { pageOfQuery } from '../../operator-api/parameters.js';
-import { monthSpendOf } from './month-spend.js';
 import { namesOf } from './names.js';
 
 const byKey = z.object({ key: objectId });
 
 export const KEY_PAGE_ROUTES = [
-  accountRoute('member', { id: 'listKeys', method: 'GET', path: '/keys', query: pageQuery, handle: listKeys }),
-  accountRoute('member', {
+  defineRoute({
+    id: 'listKeys',
+    access: 'member',
+    method: 'GET',
+    path: '/accounts/{account}/keys',
+    query: pageQuery,
+    handle: listKeys,
+  }),
+  defineRoute({
     id: 'createKey',
+    access: 'member',
     method: 'POST',
-    path: '/keys',
+    path: '/accounts/{account}/keys',
     body: pageKeyCreate,
-    async handle(request): Promise<PageHandled> {
-      const { door, account, actor, body } = request;
+    async handle(request): Promise<Handled> {
+      const { services, secrets, account, actor, body } = request;
       const memberId = body.memberId ?? account.memberId;
       if (account.role === 'member' && memberId !== account.memberId) {
         return refusePage('forbidden', 'a member makes keys of their own only', 'memberId');
@@ -41,58 +53,58 @@ export const KEY_PAGE_ROUTES = [
       const spec = { ...body, memberId };
       const command = await commandOf(request, ['createKey', account.id, spec]);
       if (typeof command === 'object') return command;
-      const { secret, ...stored } = door.secrets.makeKey();
+      const { secret, ...stored } = secrets.makeKey();
       const question = { account: account.id, spec, ...stored, actor, command };
-      const answer = await door.services.request(accountsCreateKey, question);
+      const answer = await services.request(accountsCreateKey, question);
       if (isRefusal(answer)) return answer;
       // Admission loads a new key when it is first used, so there is nothing to wait for.
       const made = { ...answer.key, secret: answer.repeated ? null : secret, inForce: true };
       return { status: 201, body: made satisfies PageKeyCreated };
     },
   }),
-  accountRoute('member', {
+  defineRoute({
     id: 'rotateKey',
+    access: 'member',
     method: 'POST',
-    path: '/keys/{key}/rotate',
+    path: '/accounts/{account}/keys/{key}/rotate',
     params: byKey,
     handle: (request) =>
       ofOwnKey(request, async ({ id }) => {
-        const { door, actor } = request;
-        const { secret, ...stored } = door.secrets.makeKey();
-        const answer = await door.services.request(accountsRotateKey, { key: id, ...stored, actor });
+        const { services, secrets, actor } = request;
+        const { secret, ...stored } = secrets.makeKey();
+        const answer = await services.request(accountsRotateKey, { key: id, ...stored, actor });
         if (isRefusal(answer)) return answer;
         // The old secret is gone, so the new one is answered also when admission does not have it yet.
         const body = { ...answer.key, secret, inForce: answer.inForce };
         return { status: 200, body: body satisfies PageKeyCreated };
       }),
   }),
-  accountRoute('member', {
+  defineRoute({
     id: 'revokeKey',
+    access: 'member',
     method: 'POST',
-    path: '/keys/{key}/revoke',
+    path: '/accounts/{account}/keys/{key}/revoke',
     params: byKey,
     handle: (request) =>
       ofOwnKey(request, async ({ id }) => {
-        const { door, actor } = request;
-        const answer = await door.services.request(accountsSetKeyState, { key: id, verb: 'revoke', actor });
+        const { services, actor } = request;
+        const answer = await services.request(accountsSetKeyState, { key: id, verb: 'revoke', actor });
         return isRefusal(answer) ? answer : { status: 200, body: answer.key };
       }),
   }),
 ];
 
-async function listKeys(
-  request: AccountContext & { readonly query: z.output<typeof pageQuery> },
-): Promise<PageHandled> {
-  const { door, account, query } = request;
+async function listKeys(request: AccountRequest & { readonly query: z.output<typeof pageQuery> }): Promise<Handled> {
+  const { services, account, query } = request;
   const own = account.role === 'member' ? { member: account.memberId } : {};
   const [page, creation] = await Promise.all([
-    door.services.request(accountsListKeys, { account: account.id, ...own, ...pageOfQuery(query) }),
+    services.request(accountsListKeys, { account: account.id, ...own, ...pageOfQuery(query) }),
     creationOf(request),
   ]);
   if (isRefusal(page)) return page;
   if ('refused' in creation) return creation;
   const [names, spend] = await Promise.all([
-    namesOf(door.services, account.id, { keys: [], members: page.keys.map(({ memberId }) => memberId) }),
+    namesOf(services, account.id, { keys: [], members: page.keys.map(({ memberId }) => memberId) }),
     monthSpendOf(
       request,
       page.keys.map(({ id }) => id),
@@ -107,9 +119,9 @@ async function listKeys(
 }
 
 /** What the key rules would say to the one who asks. */
-async function creationOf({ door, account }: AccountContext): Promise<KeyCreation | PageRefusal> {
+async function creationOf({ services, account }: AccountRequest): Promise<KeyCreation | Refusal> {
   const question = { account: account.id, member: account.memberId };
-  const answer = await door.services.request(accountsKeyCreation, question);
+  const answer = await services.request(accountsKeyCreation, question);
   if (isRefusal(answer)) return answer;
   const { refusal, activeKeys, activeKeysMax, defaultCapUsd } = answer;
   const code = refusal === null ? null : keyCreation.shape.code.parse(refusal.refused.code);
@@ -125,14 +137,41 @@ async function creationOf({ door, account }: AccountContext): Promise<KeyCreatio
 
 /** A key of the account; a member's own. The keys of other accounts are not known here. */
 async function ofOwnKey(
-  { door, account, params }: AccountContext & { readonly params: { readonly key: string } },
-  work: (key: KeyView) => Promise<PageHandled>,
-): Promise<PageHandled> {
-  const found = await door.services.request(accountsGetKey, { key: params.key });
+  { services, account, params }: AccountRequest & { readonly params: { readonly key: string } },
+  work: (key: KeyView) => Promise<Handled>,
+): Promise<Handled> {
+  const found = await services.request(accountsGetKey, { key: params.key });
   if (isRefusal(found)) return found;
   if (found.key.accountId !== account.id) return refusePage('not_found', 'there is no such key');
   if (account.role === 'member' && found.key.memberId !== account.memberId) {
     return refusePage('forbidden', 'the key is of another member');
   }
   return work(found.key);
+}
+
+/**
+ * The command of a request with an idempotency key: the same one however often the person repeats it, so that its verb makes
+ * nothing twice. No answer is kept: what was refused is asked again. Undefined: the request has no such key.
+ */
+async function commandOf(
+  { services, secrets, actor, idempotencyKey }: UserRequest,
+  content: unknown,
+): Promise<string | undefined | Refusal> {
+  if (idempotencyKey === undefined) return undefined;
+  if (!isIdempotencyKey(idempotencyKey)) return refusePage('invalid_request', IDEMPOTENCY_KEY_RULE, IDEMPOTENCY_KEY);
+  const fingerprint = secrets.fingerprintOf(canonicalJson(content));
+  const begun = await services.request(accountsBeginIdempotent, { operator: actor, idempotencyKey, fingerprint });
+  if (begun.kind === 'begun') return begun.command;
+  return refusePage('invalid_request', `the ${IDEMPOTENCY_KEY} came with another request`, IDEMPOTENCY_KEY);
+}
+
+/** What the keys of a page were charged for in this calendar month (UTC); those that were charged nothing are not named. */
+async function monthSpendOf(
+  { services, clock, account }: AccountRequest,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (keys.length === 0) return new Map();
+  const month = monthOf(clock.nowMs());
+  const { rows } = await services.request(billingKeyMonths, { account: account.id, month, keys: [...keys] });
+  return new Map(rows.map(({ key, chargedNanoUsd }) => [key, formatUsd(BigInt(chargedNanoUsd))]));
 }

@@ -1,5 +1,5 @@
 import { accountsNames, NAMES_MAX, type AnswerOf } from '@gateway/contracts/messages';
-import type { Services } from '../../ports.js';
+import type { Services } from '../../operator-api/route.js';
 
 type Names = AnswerOf<typeof accountsNames>;
 

@@ -8,29 +8,36 @@ import {
 import { isRefusal, type ManagementRefusal, type SubscriptionView } from '@gateway/contracts/operator';
 import type { OverviewView } from '@gateway/contracts/pages';
 import { formatUsd, windowView } from '@gateway/metering';
-import type { PagesDoor } from '../../page-ports.js';
-import { accountRoute, type AccountContext, type PageHandled } from '../route.js';
+import type { Services } from '../../operator-api/route.js';
+import type { Handled } from '../../http/route.js';
+import { defineRoute, type AccountRequest } from '../route.js';
 import { decidingState, type DecidingState } from '../models/deciding-state.js';
 
 export const OVERVIEW_ROUTES = [
-  accountRoute('manager', { id: 'getOverview', method: 'GET', path: '/overview', handle: overview }),
+  defineRoute({
+    id: 'getOverview',
+    access: 'manager',
+    method: 'GET',
+    path: '/accounts/{account}/overview',
+    handle: overview,
+  }),
 ];
 
-async function overview(request: AccountContext): Promise<PageHandled> {
-  const { door } = request;
+async function overview(request: AccountRequest): Promise<Handled> {
+  const { services } = request;
   const of = { account: request.account.id };
   const [account, subscription, wallet, held, state] = await Promise.all([
-    door.services.request(accountsGetAccount, of),
-    door.services.request(billingGetSubscription, of),
-    door.services.request(billingWallet, of),
-    door.services.request(admissionHeld, of),
+    services.request(accountsGetAccount, of),
+    services.request(billingGetSubscription, of),
+    services.request(billingWallet, of),
+    services.request(admissionHeld, of),
     decidingState(request),
   ]);
   if (isRefusal(account)) return account;
   if (isRefusal(held)) return held;
   const body: OverviewView = {
     account: account.account,
-    plan: await planOf(door, subscription, state),
+    plan: await planOf(services, subscription, state),
     limits: state && { requestsPerMinute: state.terms.requestsPerMinute, concurrency: state.terms.concurrency },
     windows: windowsOf(state),
     allotments: (state?.allotments ?? []).map(({ model, unit, limit, used }) => ({
@@ -47,7 +54,7 @@ async function overview(request: AccountContext): Promise<PageHandled> {
 
 /** The running period with the plan as it was subscribed; null: none runs. */
 async function planOf(
-  door: PagesDoor,
+  services: Services,
   found: { readonly subscription: SubscriptionView } | ManagementRefusal,
   state: DecidingState | null,
 ): Promise<OverviewView['plan']> {
@@ -57,7 +64,7 @@ async function planOf(
   if (state !== null && state.terms.plan?.id === id) {
     return { id, name: state.terms.plan.name, tier: state.terms.plan.tier, ...period };
   }
-  const answer = await door.services.request(billingGetPlan, { id });
+  const answer = await services.request(billingGetPlan, { id });
   return isRefusal(answer) ? null : { id, name: answer.plan.name, tier: answer.plan.tier, ...period };
 }
 

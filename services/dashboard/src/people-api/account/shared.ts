@@ -1,8 +1,10 @@
-import { isRefusal, type LedgerTransactionView, type MemberView } from '@gateway/contracts/operator';
+import type { LedgerTransactionView, MemberView } from '@gateway/contracts/operator';
 import { z } from 'zod';
 import { customersTransaction } from '../usage/customer-entries.js';
-import { accountRoute, type PageRoute } from '../route.js';
-import type { Handled, OperatorRoute } from '../../operator-api/route.js';
+import { defineRoute, type PageRoute } from '../route.js';
+import { isRefused } from '../../http/refusals.js';
+import type { Handled } from '../../http/route.js';
+import type { OperatorRoute } from '../../operator-api/route.js';
 import { ALERT_ROUTES, WEBHOOK_ROUTES } from '../../operator-api/accounts/alerts.js';
 import { LEDGER_ROUTES } from '../../operator-api/money/ledger.js';
 import { MEMBER_ROUTES } from '../../operator-api/accounts/members.js';
@@ -24,24 +26,17 @@ export const SHARED_PAGE_ROUTES = OPERATOR_ROUTES.filter(({ id }) => SHARED.incl
 function ofAccount(shared: OperatorRoute): PageRoute {
   if (!shared.path.startsWith(`${ACCOUNT_PREFIX}/`)) throw new Error(`${shared.id} is not about one account`);
   const { id: _account, ...others } = shared.params.shape;
-  return accountRoute('manager', {
+  return defineRoute({
     id: shared.id,
+    access: 'manager',
     method: shared.method,
-    path: shared.path.slice(ACCOUNT_PREFIX.length),
+    path: `/accounts/{account}${shared.path.slice(ACCOUNT_PREFIX.length)}`,
     params: z.object(others),
     query: shared.query,
     body: shared.body,
-    async handle({ door, account, actor, params, query, body }) {
-      const asked = {
-        door,
-        actor,
-        may: () => false,
-        params: { id: account.id, ...params },
-        query,
-        body,
-        command: undefined,
-      };
-      const handled = await shared.handle(asked);
+    async handle({ params, ...request }) {
+      const own = { id: request.account.id, ...params };
+      const handled = await shared.handle({ ...request, params: own, may: () => false, command: undefined });
       if (shared.id === 'listLedger') return withoutCosts(handled);
       return shared.id === 'listMembers' ? withoutVerified(handled) : handled;
     },
@@ -49,13 +44,13 @@ function ofAccount(shared: OperatorRoute): PageRoute {
 }
 
 function withoutVerified(handled: Handled): Handled {
-  if (isRefusal(handled)) return handled;
+  if (isRefused(handled)) return handled;
   const { data, ...page } = handled.body as { data: MemberView[] };
   return { ...handled, body: { ...page, data: data.map(memberOf) } };
 }
 
 function withoutCosts(handled: Handled): Handled {
-  if (isRefusal(handled)) return handled;
+  if (isRefused(handled)) return handled;
   const { data, ...page } = handled.body as { data: LedgerTransactionView[] };
   return { ...handled, body: { ...page, data: data.map(customersTransaction) } };
 }

@@ -3,35 +3,38 @@ import { isRefusal, type MemberView } from '@gateway/contracts/operator';
 import { invitation, pageMemberPut, type PageMember } from '@gateway/contracts/pages';
 import { z } from 'zod';
 import { refusePage, tooManyAttempts } from '../refusals.js';
-import { accountRoute, type PageHandled } from '../route.js';
+import type { Handled } from '../../http/route.js';
+import { defineRoute } from '../route.js';
 
 export const TEAM_ROUTES = [
-  accountRoute('manager', {
+  defineRoute({
     id: 'inviteMember',
+    access: 'manager',
     method: 'POST',
-    path: '/members',
+    path: '/accounts/{account}/members',
     body: invitation,
-    async handle({ door, account, actor, body }): Promise<PageHandled> {
+    async handle({ services, account, actor, body }): Promise<Handled> {
       const question = { account: account.id, spec: body, actor };
-      const answer = await door.services.request(accountsInviteMember, question);
+      const answer = await services.request(accountsInviteMember, question);
       if (isRefusal(answer)) return answer;
       if ('kind' in answer) return tooManyAttempts(answer.retryAfterSeconds);
       return { status: 201, body: memberOf(answer.member) };
     },
   }),
-  accountRoute('manager', {
+  defineRoute({
     id: 'putMember',
+    access: 'manager',
     method: 'PUT',
-    path: '/members/{memberId}',
+    path: '/accounts/{account}/members/{memberId}',
     params: z.object({ memberId: objectId }),
     body: pageMemberPut,
-    async handle({ door, account, actor, params, body }): Promise<PageHandled> {
+    async handle({ services, account, actor, params, body }): Promise<Handled> {
       const member = params.memberId;
-      const names = await door.services.request(accountsNames, { account: account.id, keys: [], members: [member] });
+      const names = await services.request(accountsNames, { account: account.id, keys: [], members: [member] });
       const email = names.members[0]?.email;
       if (email === undefined) return refusePage('not_found', 'the account has no such member');
       const spec = { ...body, email, emailVerified: false };
-      const answer = await door.services.request(accountsPutMember, { account: account.id, member, spec, actor });
+      const answer = await services.request(accountsPutMember, { account: account.id, member, spec, actor });
       return isRefusal(answer) ? answer : { status: 200, body: memberOf(answer.member) };
     },
   }),

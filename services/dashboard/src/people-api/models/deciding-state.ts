@@ -1,22 +1,21 @@
 import { REFUSAL } from '@gateway/contracts/errors';
-import { isRefusal } from '@gateway/contracts/operator';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { accountsEnsurePlaygroundKey, admissionUsage, type AnswerOf } from '@gateway/contracts/messages';
-import type { ManagementRefusal } from '@gateway/contracts/operator';
+import { isRefusal, type ManagementRefusal } from '@gateway/contracts/operator';
 import type { SessionAccount } from '@gateway/contracts/pages';
-import type { PagesDoor, PlaygroundOwner } from '../../page-ports.js';
-import type { AccountContext } from '../route.js';
+import type { PlaygroundOwner } from '../sign-in/session-secrets.js';
+import type { AccountRequest, PagesContext } from '../route.js';
 
 export type DecidingState = Extract<AnswerOf<typeof admissionUsage>, { kind: 'usage' }>;
 
 /** Makes the member's playground key, or gives it the secret that it has under today's session secret. */
 export async function ensurePlaygroundKey(
-  door: PagesDoor,
+  { services, sessions }: Pick<PagesContext, 'services' | 'sessions'>,
   owner: PlaygroundOwner,
   actor: string,
 ): Promise<ManagementRefusal | null> {
-  const digest = door.sessions.playgroundKey(owner).digests[0] ?? '';
-  const ensured = await door.services.request(accountsEnsurePlaygroundKey, { ...owner, digest, actor });
+  const digest = sessions.playgroundKey(owner).digests[0] ?? '';
+  const ensured = await services.request(accountsEnsurePlaygroundKey, { ...owner, digest, actor });
   return isRefusal(ensured) ? ensured : null;
 }
 
@@ -24,14 +23,15 @@ export async function ensurePlaygroundKey(
  * The state under which the next call of the one who asks would be decided, asked with their playground key, which is made when
  * it is first needed. Null: it cannot be read, as when the account is suspended.
  */
-export async function decidingState({ door, account, actor }: AccountContext): Promise<DecidingState | null> {
+export async function decidingState(request: AccountRequest): Promise<DecidingState | null> {
+  const { services, clock, sessions, account, actor } = request;
   const owner = playgroundOwner(account);
-  const digests = [...door.sessions.playgroundKey(owner).digests];
-  const ask = () => door.services.request(admissionUsage, { id: makeUuidV7(door.clock.nowMs()), digests });
+  const digests = [...sessions.playgroundKey(owner).digests];
+  const ask = () => services.request(admissionUsage, { id: makeUuidV7(clock.nowMs()), digests });
   const first = await ask();
   const isUnknown = first.kind === 'refused' && first.row === REFUSAL.invalid_api_key;
   if (!isUnknown) return first.kind === 'usage' ? first : null;
-  if ((await ensurePlaygroundKey(door, owner, actor)) !== null) return null;
+  if ((await ensurePlaygroundKey(request, owner, actor)) !== null) return null;
   const second = await ask();
   return second.kind === 'usage' ? second : null;
 }

@@ -1,17 +1,21 @@
 import { Agent, request } from 'undici';
-import type { EdgeClient } from '../../page-ports.js';
+import type { Readable } from 'node:stream';
 
 const CONNECTIONS_MAX = 64;
 const CONNECT_MS = 5_000;
 /** Longer than the edge's own deadline: it ends a call, not this. */
 const ANSWER_MS_MAX = 660_000;
 
-export interface RunningEdgeClient extends EdgeClient {
-  stop(): Promise<void>;
+export interface EdgeAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Readable;
 }
 
-/** Calls the gateway's edges over HTTP. */
-export function makeEdgeClient(edgeUrl: string): RunningEdgeClient {
+export type EdgeClient = ReturnType<typeof createEdgeClient>;
+
+/** Calls the gateway's edges over HTTP, as its clients do. */
+export function createEdgeClient(edgeUrl: string) {
   const agent = new Agent({
     connections: CONNECTIONS_MAX,
     pipelining: 1,
@@ -21,7 +25,8 @@ export function makeEdgeClient(edgeUrl: string): RunningEdgeClient {
   });
   const address = `${edgeUrl.replace(/\/+$/, '')}/v1/chat/completions`;
   return {
-    async chat(secret, body, signal) {
+    /** One chat completion with this key; the body comes as it is sent. Rejects when no edge answers. */
+    async chat(secret: string, body: object, signal: AbortSignal): Promise<EdgeAnswer> {
       const {
         statusCode,
         headers,
@@ -35,6 +40,6 @@ export function makeEdgeClient(edgeUrl: string): RunningEdgeClient {
       });
       return { status: statusCode, headers, body: stream };
     },
-    stop: () => agent.destroy(),
+    stop: (): Promise<void> => agent.destroy(),
   };
 }

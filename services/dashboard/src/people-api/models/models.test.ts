@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { SourceHealthView } from '@gateway/contracts/operator';
-import { failingModelsOf } from './failing-models.js';
+import { failingModelsOf } from './models.js';
 
 function health(sourceId: string, modelId: string, changes: Partial<SourceHealthView> = {}): SourceHealthView {
   return {

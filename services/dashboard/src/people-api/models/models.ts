@@ -5,27 +5,29 @@ import {
   type ManagementRefusal,
   type ModelView,
   type PricesSpec,
+  type SourceHealthView,
 } from '@gateway/contracts/operator';
 import type { PageModel, PageModels } from '@gateway/contracts/pages';
-import type { PagesDoor } from '../../page-ports.js';
-import { accountRoute, type PageHandled } from '../route.js';
+import type { Services } from '../../operator-api/route.js';
+import type { Handled } from '../../http/route.js';
+import { defineRoute } from '../route.js';
 import { decidingState, type DecidingState } from './deciding-state.js';
-import { failingModelsOf } from './failing-models.js';
 
 /** Pages of the catalog that are read for one answer. */
 const PAGES_MAX = 25;
 
 export const MODEL_PAGE_ROUTES = [
-  accountRoute('member', {
+  defineRoute({
     id: 'listModels',
+    access: 'member',
     method: 'GET',
-    path: '/models',
-    async handle(request): Promise<PageHandled> {
-      const { door } = request;
+    path: '/accounts/{account}/models',
+    async handle(request): Promise<Handled> {
+      const { services } = request;
       const [models, state, failing] = await Promise.all([
-        allModels(door),
+        allModels(services),
         decidingState(request),
-        failingModels(door),
+        failingModels(services),
       ]);
       if (isRefusal(models)) return models;
       const data = models.filter(({ active }) => active).map((model) => viewOf(model, state, failing));
@@ -34,17 +36,36 @@ export const MODEL_PAGE_ROUTES = [
   }),
 ];
 
-async function allModels({ services }: PagesDoor): Promise<ModelView[] | ManagementRefusal> {
+async function allModels(services: Services): Promise<ModelView[] | ManagementRefusal> {
   const pages = await allPages((cursor) => services.request(catalogListModels, { cursor, limit: PAGE_LIMIT_MAX }));
   return isRefusal(pages) ? pages : pages.flatMap(({ models }) => models);
 }
 
 /** Empty where the edges' memory cannot be read: it is a hint. */
-async function failingModels({ services }: PagesDoor): Promise<ReadonlySet<string>> {
+async function failingModels(services: Services): Promise<ReadonlySet<string>> {
   const pages = await allPages((cursor) =>
     services.request(catalogSourceHealth, { cursor, limit: PAGE_LIMIT_MAX }),
   ).catch(() => []);
   return failingModelsOf(isRefusal(pages) ? [] : pages.flatMap(({ sources }) => sources));
+}
+
+/**
+ * Models of which every source that some edge remembers failed when it was tried last, by whichever edge. A call tries all
+ * sources before it fails, so a model with a source that works is not among them once it was called.
+ */
+export function failingModelsOf(entries: readonly SourceHealthView[]): ReadonlySet<string> {
+  const newest = new Map<string, SourceHealthView>();
+  for (const entry of entries) {
+    const known = newest.get(entry.sourceId);
+    if (known === undefined || (known.lastAttemptAt ?? '') < (entry.lastAttemptAt ?? ''))
+      newest.set(entry.sourceId, entry);
+  }
+  const failing = new Set<string>();
+  const working = new Set<string>();
+  for (const { modelId, state, failuresInARow } of newest.values())
+    (state !== 'healthy' || failuresInARow > 0 ? failing : working).add(modelId);
+  for (const model of working) failing.delete(model);
+  return failing;
 }
 
 /** The pages of a list, at most {@link PAGES_MAX}; the refusal when one of them is refused. */

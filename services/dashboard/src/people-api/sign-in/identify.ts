@@ -1,14 +1,20 @@
-import { accountsFindSession, objectId, type PeopleSession } from '@gateway/contracts/messages';
+import {
+  accountsFindOperatorSession,
+  accountsFindSession,
+  objectId,
+  type PeopleSession,
+} from '@gateway/contracts/messages';
 import type { SessionAccount } from '@gateway/contracts/pages';
+import type { Request } from 'express';
 import type { IncomingMessage } from 'node:http';
-import type { Operator } from '../../operator-api/access.js';
-import { refusePage, type PageRefusal } from '../refusals.js';
-import type { PagesDoor } from '../../page-ports.js';
-import { findOperator } from './find-operator.js';
-import type { PageContext, PageRoute } from '../route.js';
-import { isSessionForm } from './session-form.js';
+import type { Refusal } from '../../http/refusals.js';
+import { ROOT, type Operator } from '../../operator-api/access.js';
+import { refusePage } from '../refusals.js';
+import type { PageRequest, PageRoute, PagesContext } from '../route.js';
 
-export const CSRF_HEADER = 'x-csrf-token';
+const CSRF_HEADER = 'x-csrf-token';
+/** Of a cookie's value that can be one of ours: others are answered without asking anybody. */
+const SESSION_FORM = /^[A-Za-z0-9_-]{43}$/;
 
 export interface Identified {
   readonly session: PeopleSession;
@@ -18,10 +24,29 @@ export interface Identified {
 }
 
 /** The session of a cookie that has the form of one; asked each time, so that a sign-out holds at once. */
-export async function findSession(door: PagesDoor, cookie: string | null): Promise<PeopleSession | null> {
-  if (cookie === null || !isSessionForm(cookie)) return null;
-  const digests = door.sessions.digestsOf(cookie);
-  return (await door.services.request(accountsFindSession, { digests })).session;
+export async function findSession(
+  { sessions, services }: Pick<PagesContext, 'sessions' | 'services'>,
+  cookie: string | null,
+): Promise<PeopleSession | null> {
+  if (cookie === null || !SESSION_FORM.test(cookie)) return null;
+  const digests = sessions.digestsOf(cookie);
+  return (await services.request(accountsFindSession, { digests })).session;
+}
+
+/** The operator of the cookie; asked each time, so that a sign-out, a deleted operator and a new root token hold at once. */
+export async function findOperator({
+  services,
+  secrets,
+  sessions,
+  settings,
+  cookies,
+}: Pick<PageRequest, 'services' | 'secrets' | 'sessions' | 'settings' | 'cookies'>): Promise<Operator | null> {
+  const cookie = cookies.operator;
+  if (!settings.config.operatorsEnabled || cookie === null || !SESSION_FORM.test(cookie)) return null;
+  const digests = sessions.operatorDigestsOf(cookie);
+  const rootDigests = secrets.rootDigests();
+  const { holder } = await services.request(accountsFindOperatorSession, { digests, rootDigests });
+  return holder === 'root' ? ROOT : holder;
 }
 
 /**
@@ -29,31 +54,32 @@ export async function findSession(door: PagesDoor, cookie: string | null): Promi
  * learns nothing, and an id of somebody else's account is not known.
  */
 export async function identify(
-  { door, cookies, origin }: PageContext,
+  asked: PageRequest,
   route: PageRoute,
-  request: IncomingMessage,
-  account: string | undefined,
-): Promise<Partial<Identified> | PageRefusal> {
-  const foreign = route.method === 'GET' ? null : refuseForeign(door, request);
+  request: Request,
+): Promise<Partial<Identified> | Refusal> {
+  const { access, cookies, origin } = asked;
+  const foreign = route.method === 'GET' ? null : refuseForeign(asked, request);
   if (foreign !== null || route.access === 'anyone') return foreign ?? {};
   if (route.access === 'operator') {
-    const operator = await findOperator({ door, cookies });
-    return refuseNoOperator({ door, cookies }, operator, request) ?? (operator === null ? {} : { operator });
+    const operator = await findOperator(asked);
+    return refuseNoOperator(asked, operator, request) ?? (operator === null ? {} : { operator });
   }
-  const session = await findSession(door, cookies.session);
+  const session = await findSession(asked, cookies.session);
   if (session === null) return refusePage('not_signed_in', 'sign in first');
-  const csrf = route.method === 'GET' ? null : refuseCsrf(door, request, [cookies.session]);
+  const csrf = route.method === 'GET' ? null : refuseCsrf(asked, request, [cookies.session]);
   if (csrf !== null) return csrf;
   const actor = `user:${session.user.id}`;
   if (route.access === 'user') return { session, actor };
-  const own = objectId.safeParse(account).success ? session.accounts.find(({ id }) => id === account) : undefined;
+  const account = objectId.safeParse(request.params['account']);
+  const own = account.success ? session.accounts.find(({ id }) => id === account.data) : undefined;
   const refused = { action: 'access_refused', actor, objectId: route.id, origin } as const;
   if (own === undefined) {
-    door.access.refused(refused);
+    access.refused(refused);
     return refusePage('not_found', 'there is no such account');
   }
   if (route.access === 'manager' && own.role === 'member') {
-    door.access.refused({ ...refused, account: own.id });
+    access.refused({ ...refused, account: own.id });
     return refusePage('forbidden', 'only the owner and the admins of the account may do this');
   }
   return { session, actor, account: own };
@@ -61,30 +87,30 @@ export async function identify(
 
 /** Whether an operator's session is there, and the request comes with its token. */
 export function refuseNoOperator(
-  { door, cookies }: Pick<PageContext, 'door' | 'cookies'>,
+  asked: Pick<PageRequest, 'settings' | 'sessions' | 'cookies'>,
   operator: Operator | null,
   request: IncomingMessage,
-): PageRefusal | null {
+): Refusal | null {
   if (operator === null) return refusePage('not_signed_in', 'sign in as an operator first');
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   return isRead
     ? null
-    : (refuseForeign(door, request) ?? refuseCsrf(door, request, [cookies.operator, cookies.session]));
+    : (refuseForeign(asked, request) ?? refuseCsrf(asked, request, [asked.cookies.operator, asked.cookies.session]));
 }
 
 /** A browser names the page that sends a request; other clients name none. */
-export function refuseForeign({ settings }: PagesDoor, request: IncomingMessage): PageRefusal | null {
+function refuseForeign({ settings }: Pick<PagesContext, 'settings'>, request: IncomingMessage): Refusal | null {
   const { origin } = request.headers;
   if (origin === undefined || settings.origins.has(origin)) return null;
   return refusePage('csrf', 'the request does not come from the pages of this dashboard', 'Origin');
 }
 
 /** The header must belong to one of these cookies. */
-export function refuseCsrf(
-  { sessions }: PagesDoor,
+function refuseCsrf(
+  { sessions }: Pick<PagesContext, 'sessions'>,
   request: IncomingMessage,
   cookies: readonly (string | null)[],
-): PageRefusal | null {
+): Refusal | null {
   const token = request.headers[CSRF_HEADER];
   const isOurs =
     typeof token === 'string' && cookies.some((cookie) => cookie !== null && sessions.isCsrfToken(cookie, token));

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { makePasswords, SCRYPT_LOG_N } from './passwords.js';
+import { createPasswords, SCRYPT_LOG_N } from './passwords.js';
 
 const CLIENT = '192.0.2.1';
 
 test('a hash is salted, says its cost, and only its password is right', async () => {
   expect(SCRYPT_LOG_N).toBe(17);
-  const passwords = makePasswords(4);
+  const passwords = createPasswords(4);
   const [one, two] = [await passwords.hash('correct horse', CLIENT), await passwords.hash('correct horse', CLIENT)];
   expect(one).toMatch(/^\$scrypt\$ln=4,r=8,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
   expect(one).not.toBe(two);
@@ -18,8 +18,8 @@ test('a hash is salted, says its cost, and only its password is right', async ()
 });
 
 test('hashes of another cost stay right, and are made anew at the next sign-in', async () => {
-  const old = (await makePasswords(4).hash('correct horse', CLIENT)) as string;
-  const passwords = makePasswords(5);
+  const old = (await createPasswords(4).hash('correct horse', CLIENT)) as string;
+  const passwords = createPasswords(5);
   expect(await passwords.isRight('correct horse', old, CLIENT)).toBe(true);
   expect([passwords.isOutdated(old), passwords.isOutdated((await passwords.hash('x', CLIENT)) as string)]).toEqual([
     true,
@@ -30,7 +30,7 @@ test('hashes of another cost stay right, and are made anew at the next sign-in',
 });
 
 test('nobody has the password of nobody, and finding that out takes as long', async () => {
-  const passwords = makePasswords(14);
+  const passwords = createPasswords(14);
   const hash = (await passwords.hash('correct horse', CLIENT)) as string;
   const timeOf = async (of: string | null): Promise<number> => {
     const times = [];
@@ -46,7 +46,7 @@ test('nobody has the password of nobody, and finding that out takes as long', as
 });
 
 test('two are hashed at once and a few wait; more are turned away at once, and none is lost', async () => {
-  const passwords = makePasswords(10);
+  const passwords = createPasswords(10);
   const all = await Promise.all(
     Array.from({ length: 60 }, (_, at) => passwords.hash(`password ${at}`, `client ${at}`)),
   );
@@ -56,7 +56,7 @@ test('two are hashed at once and a few wait; more are turned away at once, and n
 });
 
 test('one client does not fill the queue of all, and waits no longer than others once it is empty', async () => {
-  const passwords = makePasswords(10);
+  const passwords = createPasswords(10);
   const flood = Array.from({ length: 40 }, (_, at) => passwords.hash(`password ${at}`, CLIENT));
   const others = Array.from({ length: 24 }, (_, at) => passwords.isRight('wrong', null, `client ${at}`));
   const [hashes, answers] = await Promise.all([Promise.all(flood), Promise.all(others)]);

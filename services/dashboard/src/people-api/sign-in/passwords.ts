@@ -1,5 +1,4 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import type { Passwords } from '../../page-ports.js';
 
 /** The cost of new hashes: OWASP's N = 2^17, r = 8, p = 1, which takes 128 MiB and some tenths of a second. */
 export const SCRYPT_LOG_N = 17;
@@ -11,7 +10,7 @@ const HASH_BYTES = 32;
 const MEMORY_ROOM_BYTES = 1024 * 1024;
 /** Hashes at once: each has a thread and 128 MiB. */
 const AT_ONCE_MAX = 2;
-/** Requests that wait for their turn: about ten seconds' worth. */
+/** Requests that wait: about ten seconds' worth. */
 const WAITING_MAX = 32;
 /** Of these so many of one client, so that one alone leaves room for others; offices share one. */
 const WAITING_OF_CLIENT_MAX = 8;
@@ -24,25 +23,32 @@ interface Cost {
   readonly p: number;
 }
 
-/** scrypt by Node's own crypto, on its threads. `logN` is for tests alone. */
-export function makePasswords(logN = SCRYPT_LOG_N): Passwords {
+export type Passwords = ReturnType<typeof createPasswords>;
+
+/**
+ * Hashes of passwords by Node's own scrypt, on its threads and few at a time. `busy`: too many wait, or too many of this
+ * client. `logN` is for tests alone.
+ */
+export function createPasswords(logN = SCRYPT_LOG_N) {
   const cost: Cost = { logN, r: BLOCK_SIZE, p: PARALLEL };
-  const inTurn = makeTurns();
+  const queued = createQueue();
   // Compared with where nobody has the address, so that this takes as long.
   const nobodys = write(cost, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
   return {
-    hash: (password, client) =>
-      inTurn(client, async () => {
+    hash: (password: string, client: string): Promise<string | 'busy'> =>
+      queued(client, async () => {
         const salt = randomBytes(SALT_BYTES);
         return write(cost, salt, await derive(password, salt, cost, HASH_BYTES));
       }),
-    isRight: (password, hash, client) =>
-      inTurn(client, async () => {
+    /** `hash` null: nobody's password, compared all the same. */
+    isRight: (password: string, hash: string | null, client: string): Promise<boolean | 'busy'> =>
+      queued(client, async () => {
         const { salt, expected, ...stored } = read(hash ?? nobodys);
         const derived = await derive(password, salt, stored, expected.length);
         return timingSafeEqual(derived, expected) && hash !== null;
       }),
-    isOutdated(hash) {
+    /** Whether it was made at another cost than new ones. */
+    isOutdated(hash: string): boolean {
       const stored = read(hash);
       return stored.logN !== cost.logN || stored.r !== cost.r || stored.p !== cost.p;
     },
@@ -50,14 +56,14 @@ export function makePasswords(logN = SCRYPT_LOG_N): Passwords {
 }
 
 /** Runs a few works at once, in the order in which they came. */
-function makeTurns() {
+function createQueue() {
   const waiting: { readonly client: string; readonly begin: () => void }[] = [];
   let running = 0;
   return async <T>(client: string, work: () => Promise<T>): Promise<T | 'busy'> => {
     if (running >= AT_ONCE_MAX) {
       const ofClient = waiting.filter((one) => one.client === client).length;
       if (waiting.length >= WAITING_MAX || ofClient >= WAITING_OF_CLIENT_MAX) return 'busy';
-      // Whoever ends hands its place over, so `running` stays.
+      // The one that ends hands its place over, so `running` stays.
       await new Promise<void>((begin) => waiting.push({ client, begin }));
     } else running += 1;
     try {

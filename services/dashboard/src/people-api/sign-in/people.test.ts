@@ -1,16 +1,15 @@
 import { expect, test } from '@jest/globals';
-import type { PagesDoor } from '../../page-ports.js';
-import type { PageRoute } from '../route.js';
+import type { PageRoute, PagesContext } from '../route.js';
 import { PEOPLE_ROUTES } from './people.js';
 
 type Handled = Parameters<PageRoute['handle']>[0];
 
 const ORIGIN = { client: '192.0.2.1', agent: 'a browser', requestId: 'r1' };
 
-/** A route at a door whose services and passwords answer by script; what was done for it, in order. */
+/** A route whose services and passwords answer by script; what was done for it, in order. */
 async function run(id: string, body: object, answers: Readonly<Record<string, unknown>>, hash = 'a hash') {
   const done: string[] = [];
-  const door = {
+  const context = {
     settings: { config: { signUpEnabled: true } },
     sessions: { makeSession: () => 's'.repeat(43), digestsOf: () => ['d'.repeat(64)], csrfTokenOf: () => 'csrf' },
     services: {
@@ -25,10 +24,10 @@ async function run(id: string, body: object, answers: Readonly<Record<string, un
         return Promise.resolve(hash);
       },
     },
-  } as unknown as PagesDoor;
+  } as unknown as PagesContext;
   const route: PageRoute | undefined = PEOPLE_ROUTES.find((one) => one.id === id);
-  const context = { door, client: ORIGIN.client, origin: ORIGIN, cookies: { session: null, operator: null } };
-  const handled = await route?.handle({ ...context, body } as unknown as Handled);
+  const request = { ...context, client: ORIGIN.client, origin: ORIGIN, cookies: { session: null, operator: null } };
+  const handled = await route?.handle({ ...request, body } as unknown as Handled);
   return { done, handled };
 }
 

@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { hasKeyForm } from '@gateway/contracts/ids';
 import { Secret } from '@gateway/service-kit';
-import { makeSessionSecrets } from './session-secrets.js';
+import { createSessionSecrets } from './session-secrets.js';
 
 const OLD = new Secret('the old session secret 0123456789abcdef');
 const NEW = new Secret('the new session secret 0123456789abcdef');
 const GATEWAY_KEY_PEPPER = { current: new Secret('a pepper of tests 0123456789abcdefghij'), previous: null };
 const make = (current: Secret, previous: Secret | null = null) =>
-  makeSessionSecrets({ GATEWAY_SESSION_SECRET: { current, previous }, GATEWAY_KEY_PEPPER }, 'mgw_live_');
+  createSessionSecrets({ GATEWAY_SESSION_SECRET: { current, previous }, GATEWAY_KEY_PEPPER }, 'mgw_live_');
 
 test('what was made under the previous secret goes on under the next, and under no third', () => {
   const [before, during, after] = [make(OLD), make(NEW, OLD), make(NEW)];

@@ -5,31 +5,34 @@ import type { z } from 'zod';
 import { refusePage } from '../refusals.js';
 import { customerPages, type CustomerFile } from './customer-lines.js';
 import { exportPages } from '../../operator-api/money/export-pages.js';
-import { accountRoute, type AccountContext, type PageHandled } from '../route.js';
+import type { Handled } from '../../http/route.js';
+import { defineRoute, type AccountRequest } from '../route.js';
 import { contentTypeOf } from '../../operator-api/money/exports.js';
 import { epochOf } from '../../operator-api/parameters.js';
 
-type Request = AccountContext & { readonly query: z.output<typeof exportQuery> };
+type Request = AccountRequest & { readonly query: z.output<typeof exportQuery> };
 
 export const EXPORT_PAGE_ROUTES = [
-  accountRoute('manager', {
+  defineRoute({
     id: 'exportUsageRecords',
+    access: 'manager',
     method: 'GET',
-    path: '/export/usage-records',
+    path: '/accounts/{account}/export/usage-records',
     query: exportQuery,
     handle: (request) => exportFile('usage-records', request),
   }),
-  accountRoute('manager', {
+  defineRoute({
     id: 'exportLedgerEntries',
+    access: 'manager',
     method: 'GET',
-    path: '/export/ledger-entries',
+    path: '/accounts/{account}/export/ledger-entries',
     query: exportQuery,
     handle: (request) => exportFile('ledger-entries', request),
   }),
 ];
 
 /** Always asked for as JSON lines: what a customer may not see is taken out line by line. */
-async function exportFile(file: CustomerFile, request: Request): Promise<PageHandled> {
+async function exportFile(file: CustomerFile, request: Request): Promise<Handled> {
   const { query } = request;
   const form = file === 'usage-records' ? requestId : entryId;
   if (query.cursor !== undefined && !form.safeParse(query.cursor).success) {
@@ -43,13 +46,13 @@ async function exportFile(file: CustomerFile, request: Request): Promise<PageHan
   return { status: 200, file: { contentType, name: `${file}.${query.format}`, pages } };
 }
 
-function linesOf(file: CustomerFile, { door, account, query }: Request) {
+function linesOf(file: CustomerFile, { services, account, query }: Request) {
   const of = { format: 'jsonl', account: account.id, from: epochOf(query.from), to: epochOf(query.to) } as const;
   const cursor = query.cursor ?? null;
   switch (file) {
     case 'usage-records':
-      return exportPages((after) => door.services.request(billingExportUsageRecords, { ...of, after }), cursor);
+      return exportPages((after) => services.request(billingExportUsageRecords, { ...of, after }), cursor);
     case 'ledger-entries':
-      return exportPages((after) => door.services.request(billingExportLedgerEntries, { ...of, after }), cursor);
+      return exportPages((after) => services.request(billingExportLedgerEntries, { ...of, after }), cursor);
   }
 }

@@ -1,7 +1,15 @@
-import { billingRefusedCall, billingUsageRecord, billingUsageRecords, requestId } from '@gateway/contracts/messages';
+import {
+  billingRefusedCall,
+  billingStatement,
+  billingUsageRecord,
+  billingUsageRecords,
+  requestId,
+} from '@gateway/contracts/messages';
 import { isRefusal, type UsageRecordView } from '@gateway/contracts/operator';
 import {
+  pageStatementQuery,
   usageRecordsQuery,
+  type PageStatement,
   type PageUsageRecord,
   type PageUsageRecords,
   type UsageLookup,
@@ -9,7 +17,8 @@ import {
 import { z } from 'zod';
 import { refusePage } from '../refusals.js';
 import { customersTransaction } from './customer-entries.js';
-import { accountRoute, type AccountContext, type PageHandled } from '../route.js';
+import type { Handled } from '../../http/route.js';
+import { defineRoute, type AccountRequest } from '../route.js';
 import { epochOf, pageOfQuery } from '../../operator-api/parameters.js';
 import { namesOf, type AccountNames } from '../account/names.js';
 import { ownKeys } from './series.js';
@@ -17,18 +26,19 @@ import { ownKeys } from './series.js';
 const NOT_FOUND = refusePage('not_found', 'the account has no such call');
 
 export const USAGE_PAGE_ROUTES = [
-  accountRoute('member', {
+  defineRoute({
     id: 'listUsageRecords',
+    access: 'member',
     method: 'GET',
-    path: '/usage-records',
+    path: '/accounts/{account}/usage-records',
     query: usageRecordsQuery,
-    async handle({ door, account, query }): Promise<PageHandled> {
+    async handle({ services, account, query }): Promise<Handled> {
       const own = account.role === 'member' ? account.memberId : query.memberId;
       if (query.memberId !== undefined && query.memberId !== own) {
         return refusePage('forbidden', 'a member sees their own usage only', 'memberId');
       }
       const { keyId, modelId, outcome } = query;
-      const answer = await door.services.request(billingUsageRecords, {
+      const answer = await services.request(billingUsageRecords, {
         account: account.id,
         from: epochOf(query.from),
         to: epochOf(query.to),
@@ -39,26 +49,27 @@ export const USAGE_PAGE_ROUTES = [
         ...pageOfQuery(query),
       });
       if (isRefusal(answer)) return answer;
-      const names = await namesOf(door.services, account.id, idsOf(answer.records));
+      const names = await namesOf(services, account.id, idsOf(answer.records));
       const data = answer.records.map((record) => viewOf(record, names));
       return { status: 200, body: { data, next_cursor: answer.nextCursor } satisfies PageUsageRecords };
     },
   }),
-  accountRoute('member', {
+  defineRoute({
     id: 'getUsageRecord',
+    access: 'member',
     method: 'GET',
-    path: '/usage-records/{requestId}',
+    path: '/accounts/{account}/usage-records/{requestId}',
     params: z.object({ requestId }),
-    async handle(request): Promise<PageHandled> {
-      const { door, account, params } = request;
-      const answer = await door.services.request(billingUsageRecord, params);
+    async handle(request): Promise<Handled> {
+      const { services, account, params } = request;
+      const answer = await services.request(billingUsageRecord, params);
       if (isRefusal(answer)) return refusedCall(request);
       const { record, transactions } = answer;
       if (record.accountId !== account.id) return NOT_FOUND;
       if (account.role === 'member' && record.memberId !== account.memberId) {
         return refusePage('forbidden', 'the call is of another member');
       }
-      const names = await namesOf(door.services, account.id, idsOf([record]));
+      const names = await namesOf(services, account.id, idsOf([record]));
       return {
         status: 200,
         body: { ...viewOf(record, names), transactions: transactions.map(customersTransaction) } satisfies UsageLookup,
@@ -67,12 +78,37 @@ export const USAGE_PAGE_ROUTES = [
   }),
 ];
 
+export const STATEMENT_ROUTES = [
+  defineRoute({
+    id: 'getStatement',
+    access: 'manager',
+    method: 'GET',
+    path: '/accounts/{account}/statement',
+    query: pageStatementQuery,
+    async handle({ services, account, query }): Promise<Handled> {
+      const answer = await services.request(billingStatement, { account: account.id, month: query.month });
+      if (isRefusal(answer)) return answer;
+      const { byKey, byMember, ...statement } = answer.statement;
+      const names = await namesOf(services, account.id, {
+        keys: byKey.map(({ keyId }) => keyId),
+        members: byMember.map(({ memberId }) => memberId),
+      });
+      const body: PageStatement = {
+        ...statement,
+        byKey: byKey.map((line) => ({ ...line, label: names.keyLabel(line.keyId) })),
+        byMember: byMember.map((line) => ({ ...line, label: names.memberEmail(line.memberId) ?? line.memberId })),
+      };
+      return { status: 200, body };
+    },
+  }),
+];
+
 /** A call without a record may have been refused: then that is kept for a while. */
 async function refusedCall(
-  request: AccountContext & { readonly params: { readonly requestId: string } },
-): Promise<PageHandled> {
-  const { door, account, params } = request;
-  const answer = await door.services.request(billingRefusedCall, params);
+  request: AccountRequest & { readonly params: { readonly requestId: string } },
+): Promise<Handled> {
+  const { services, account, params } = request;
+  const answer = await services.request(billingRefusedCall, params);
   if (isRefusal(answer) || answer.account !== account.id) return NOT_FOUND;
   const { code, key, minute } = answer.row;
   if (account.role === 'member' && (key === null || !(await ownKeys(request, [key])).has(key))) return NOT_FOUND;

@@ -10,8 +10,10 @@ import {
   type UsageSeries,
 } from '@gateway/contracts/pages';
 import { formatUsd } from '@gateway/metering';
-import { refusePage, type PageRefusal } from '../refusals.js';
-import { accountRoute, type AccountContext, type PageHandled } from '../route.js';
+import type { Refusal } from '../../http/refusals.js';
+import { refusePage } from '../refusals.js';
+import type { Handled } from '../../http/route.js';
+import { defineRoute, type AccountRequest } from '../route.js';
 import { namesOf, type AccountNames } from '../account/names.js';
 
 const DAY_MS = 86_400_000;
@@ -24,37 +26,39 @@ type RefusedRow = Extract<AnswerOf<typeof billingRefusedCalls>, { rows: unknown 
 type GroupBy = 'none' | 'model' | 'key' | 'member';
 
 export const SERIES_ROUTES = [
-  accountRoute('member', {
+  defineRoute({
     id: 'getUsageSeries',
+    access: 'member',
     method: 'GET',
-    path: '/usage-series',
+    path: '/accounts/{account}/usage-series',
     query: usageSeriesQuery,
-    async handle({ door, account, query }): Promise<PageHandled> {
+    async handle({ services, account, query }): Promise<Handled> {
       const { by, groupBy } = query;
       const span = spanOf(query, by === 'day' ? SERIES_DAYS_MAX : HOURLY_DAYS_MAX);
       if ('refused' in span) return span;
       const own = account.role === 'member' ? { member: account.memberId } : {};
       const question = { account: account.id, ...span, by, groupBy, ...own };
-      const answer = await door.services.request(billingUsageSeries, question);
+      const answer = await services.request(billingUsageSeries, question);
       if (isRefusal(answer)) return answer;
       const groups = answer.rows.flatMap(({ group }) => (group === null || group === OTHER_GROUP ? [] : [group]));
       const ids = { keys: groupBy === 'key' ? groups : [], members: groupBy === 'member' ? groups : [] };
-      const names = await namesOf(door.services, account.id, ids);
+      const names = await namesOf(services, account.id, ids);
       const data = answer.rows.map((row) => pointOf(row, groupBy, names));
       const body: UsageSeries = { data, unbilled: answer.unbilled ?? null };
       return { status: 200, body };
     },
   }),
-  accountRoute('member', {
+  defineRoute({
     id: 'listRefusals',
+    access: 'member',
     method: 'GET',
-    path: '/refusals',
+    path: '/accounts/{account}/refusals',
     query: refusalsQuery,
-    async handle(request): Promise<PageHandled> {
-      const { door, account, query } = request;
+    async handle(request): Promise<Handled> {
+      const { services, account, query } = request;
       const span = spanOf(query, HOURLY_DAYS_MAX);
       if ('refused' in span) return span;
-      const answer = await door.services.request(billingRefusedCalls, { account: account.id, ...span });
+      const answer = await services.request(billingRefusedCalls, { account: account.id, ...span });
       if (isRefusal(answer)) return answer;
       if (account.role !== 'member') {
         const { rows, totals, more } = answer;
@@ -74,7 +78,7 @@ export const SERIES_ROUTES = [
 function spanOf(
   { from, to }: { readonly from: string; readonly to: string },
   daysMax: number,
-): { readonly from: number; readonly to: number } | PageRefusal {
+): { readonly from: number; readonly to: number } | Refusal {
   const span = { from: Date.parse(from), to: Date.parse(to) };
   if (span.to <= span.from) return refusePage('invalid_request', 'to: must lie after from', 'to');
   if (span.to - span.from <= daysMax * DAY_MS) return span;
@@ -129,9 +133,9 @@ function totalsOf(points: readonly RefusalsPoint[]): Refusals['totals'] {
 
 /** Which of these keys are those of the member who asks, the playground's too. */
 export async function ownKeys(
-  { door, account }: AccountContext,
+  { services, account }: AccountRequest,
   keys: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const names = await namesOf(door.services, account.id, { keys, members: [] });
+  const names = await namesOf(services, account.id, { keys, members: [] });
   return new Set(keys.filter((key) => names.keyMember(key) === account.memberId));
 }

@@ -1,0 +1,58 @@
+import { DEFAULT_KEY_PREFIX } from '@gateway/contracts/ids';
+import type { PagesConfig } from '@gateway/contracts/pages';
+import { readFileSync } from 'node:fs';
+import type { DashboardConfig } from '../config.js';
+
+export interface PagesSettings {
+  readonly config: PagesConfig;
+  /** Cookies and HSTS as for TLS. */
+  readonly secure: boolean;
+  readonly origins: ReadonlySet<string>;
+}
+
+/** What follows from the environment for the pages. */
+export function settingsOf(config: DashboardConfig): PagesSettings {
+  const dashboardUrl = config.GATEWAY_DASHBOARD_URL;
+  const publicUrl = config.GATEWAY_PUBLIC_URL.replace(/\/+$/, '');
+  const pages: PagesConfig = {
+    chatBaseUrl: `${publicUrl}/v1`,
+    messagesBaseUrl: config.GATEWAY_MESSAGES_ENABLED ? publicUrl : null,
+    teamsEnabled: config.GATEWAY_TEAMS_ENABLED,
+    signUpEnabled: config.GATEWAY_SIGN_UP_ENABLED,
+    operatorsEnabled: config.GATEWAY_DASHBOARD_OPERATORS,
+    tlsNeeded: needsTls(dashboardUrl),
+    keyPrefix: config.GATEWAY_KEY_PREFIXES?.[0] ?? DEFAULT_KEY_PREFIX,
+    version: versionOfPackage(),
+  };
+  return {
+    config: pages,
+    secure: dashboardUrl.startsWith('https:'),
+    origins: ownOrigins(dashboardUrl),
+  };
+}
+
+function versionOfPackage(): string {
+  const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(file) as { readonly version: string }).version;
+}
+
+const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
+
+/** Whether a host of a URL is this machine. */
+export function isLoopbackHost(host: string): boolean {
+  return LOOPBACK_NAMES.includes(host) || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/** Origins of the dashboard's own pages. On this machine its names mean the same: people type `localhost`. */
+export function ownOrigins(dashboardUrl: string): ReadonlySet<string> {
+  const url = new URL(dashboardUrl);
+  if (!isLoopbackHost(url.hostname)) return new Set([url.origin]);
+  const port = url.port === '' ? '' : `:${url.port}`;
+  return new Set([url.origin, ...LOOPBACK_NAMES.map((name) => `${url.protocol}//${name}${port}`)]);
+}
+
+/** Whether passwords and secrets would travel readable over somebody's network. */
+export function needsTls(dashboardUrl: string): boolean {
+  const { protocol, hostname } = new URL(dashboardUrl);
+  return protocol === 'http:' && !isLoopbackHost(hostname);
+}
