@@ -1,80 +1,27 @@
 import { hash } from 'node:crypto';
-import { makeUuidV7 } from '@gateway/contracts/ids';
+import {
+  ACCOUNT,
+  ALERT,
+  AT,
+  DELIVERY,
+  ENTRY,
+  HEALTH,
+  KEY,
+  MEMBER,
+  MODEL,
+  NOW,
+  PRICES,
+  RECORD,
+  REQUEST_ID,
+  SLOT,
+  SOURCE,
+  TRANSACTION,
+  WEBHOOK,
+} from '../web/fixtures/src/objects.js';
 
-export const NOW = Date.UTC(2026, 10, 20, 12);
-export const AT = new Date(NOW).toISOString();
-export const REQUEST_ID = makeUuidV7(NOW);
+export * from '../web/fixtures/src/objects.js';
 
-export const ACCOUNT = {
-  id: 'acc_1',
-  name: 'Ada',
-  type: 'personal',
-  state: 'active',
-  ownerMemberId: 'mem_1',
-  email: 'ada@example.com',
-  emailVerified: true,
-  createdAt: AT,
-};
-export const KEY = {
-  id: 'key_1',
-  accountId: 'acc_1',
-  memberId: 'mem_1',
-  name: 'first',
-  maskedSecret: 'new_live_abcd…wxyz',
-  state: 'active',
-  monthlySpendCapUsd: '12.5',
-  allowedModels: ['pub/model'],
-  expiresAt: null,
-  createdAt: AT,
-  lastUsedAt: null,
-};
-export const MEMBER = {
-  id: 'mem_1',
-  accountId: 'acc_1',
-  email: 'ada@example.com',
-  emailVerified: true,
-  role: 'owner',
-  monthlySpendCapUsd: null,
-  createdAt: AT,
-};
 export const PROVIDER = { id: 'prov', name: 'Provider', format: 'openai' };
-export const PRICES = { inputPerMillion: '1.5', outputPerMillion: '2', perCall: '0' };
-export const MODEL = {
-  id: 'pub/model',
-  displayName: 'Model',
-  active: true,
-  available: true,
-  kind: 'chat',
-  contextLength: null,
-  maxOutputTokens: 8192,
-  bytesPerToken: 3,
-  prices: PRICES,
-  priceVersion: 'v1',
-  upcomingPrices: [{ version: 'v2', effectiveFrom: AT, figures: null }],
-};
-export const SOURCE = {
-  id: 'src',
-  modelId: 'pub/model',
-  providerId: 'prov',
-  baseUrl: 'https://api.example.com',
-  upstreamModel: 'm',
-  endpoints: ['/v1/chat/completions'],
-  paths: {},
-  auth: { type: 'bearer' },
-  hasCredential: true,
-  headers: {},
-  betas: 'pass',
-  priority: 0,
-  weight: 1,
-  enabled: true,
-  streamUsage: true,
-  cancelStopsBilling: false,
-  totalExtra: 'reasoning',
-  limits: { headersTimeoutMs: null, firstEventTimeoutMs: null, silenceTimeoutMs: null },
-  costs: null,
-  costVersion: null,
-  upcomingCosts: [],
-};
 export const SOURCE_PUT = {
   modelId: 'pub/model',
   providerId: 'prov',
@@ -111,37 +58,6 @@ export const SUBSCRIPTION = {
   active: true,
   ...SUBSCRIPTION_PUT,
 };
-export const TRANSACTION = {
-  id: REQUEST_ID,
-  kind: 'usage',
-  requestId: REQUEST_ID,
-  at: AT,
-  entries: [
-    { ledgerAccount: 'wallet:acc_1', amountUsd: '-1' },
-    { ledgerAccount: 'revenue', amountUsd: '1' },
-  ],
-};
-export const RECORD = {
-  requestId: REQUEST_ID,
-  accountId: 'acc_1',
-  keyId: 'key_1',
-  memberId: 'mem_1',
-  modelId: 'pub/model',
-  sourceId: 'src',
-  endpoint: '/v1/chat/completions',
-  streamed: true,
-  outcome: 'settled',
-  evidence: 'reported',
-  tokens: { input: 1, cachedInput: 0, cacheWrite: 0, output: 2 },
-  priceVersion: 'v1',
-  chargedUsd: '1',
-  planUsd: '0',
-  walletUsd: '1',
-  costUsd: null,
-  attempts: [{ sourceId: 'src', outcome: 'completed', status: 200, possiblyPaid: true }],
-  startedAt: AT,
-  endedAt: AT,
-};
 const SPEND = { calls: 1, chargedUsd: '1', planUsd: '0', walletUsd: '1' };
 const NONE_OMITTED = { entries: 0, calls: 0, chargedUsd: '0', planUsd: '0', walletUsd: '0' };
 export const STATEMENT = {
@@ -156,32 +72,6 @@ export const STATEMENT = {
   byModel: [{ modelId: 'pub/model', ...SPEND }],
   omitted: { keys: NONE_OMITTED, members: NONE_OMITTED, models: NONE_OMITTED },
 };
-const SLOT = {
-  requestId: REQUEST_ID,
-  accountId: 'acc_1',
-  keyId: 'key_1',
-  memberId: 'mem_1',
-  modelId: 'pub/model',
-  edge: null,
-  state: 'open',
-  takesSlot: true,
-  heldUsd: '0.5',
-  admittedAt: AT,
-  leaseUntil: AT,
-  dueAt: AT,
-};
-const HEALTH = {
-  sourceId: 'src',
-  modelId: 'pub/model',
-  edge: 'e0-1',
-  state: 'cooling',
-  failuresInARow: 2,
-  restsUntil: AT,
-  lastOutcome: 'completed',
-  lastStatus: 200,
-  lastAttemptAt: AT,
-  reportedAt: AT,
-};
 export const OPERATOR = {
   id: 'opr_1',
   name: 'grace',
@@ -189,44 +79,6 @@ export const OPERATOR = {
   createdAt: AT,
   createdBy: 'operator:root',
   expiresAt: null,
-};
-const ENTRY = {
-  id: 'accounts.7',
-  at: AT,
-  actor: 'operator:root',
-  action: 'create_account',
-  accountId: 'acc_1',
-  objectId: 'acc_1',
-  before: null,
-  after: { name: 'Ada' },
-};
-
-export const ALERT = {
-  id: '0193a1b2-0000-4000-8000-000000000001',
-  accountId: 'acc_1',
-  subject: { kind: 'window', type: 'weekly', unit: 'requests' },
-  thresholdPercent: 75,
-  limit: 20,
-  used: 15,
-  periodStart: AT,
-  periodEnd: new Date(NOW + 7 * 86_400_000).toISOString(),
-  raisedAt: AT,
-};
-export const WEBHOOK = {
-  accountId: 'acc_1',
-  url: 'https://hooks.example.com/gateway',
-  enabled: true,
-  createdAt: AT,
-  changedAt: AT,
-};
-export const DELIVERY = {
-  eventId: ALERT.id,
-  type: 'alert.raised',
-  state: 'waiting',
-  createdAt: AT,
-  endedAt: null,
-  attempts: 1,
-  lastAttempts: [{ at: AT, failure: 'status', status: 500, durationMs: 12 }],
 };
 
 /** One good request of a route: what the services answer, and what comes out. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { needsTls, ownOrigins } from './origins.js';
+import { needsTls, ownOrigins } from './settings.js';
 
 test.each([
   ['https://gateway.example/app', false],

@@ -21,11 +21,11 @@ const SHEET_MS_MAX = 300_000;
 
 /** Name, path, and what is done before the picture is taken. */
 const PAGES = [
-  ['sign-in', '/sign-in', null, 'door'],
-  ['sign-up', '/sign-up', null, 'door'],
-  ['forgot', '/forgot', null, 'door'],
-  ['verify', `/verify#token=${'t'.repeat(43)}`, null, 'door'],
-  ['reset', `/reset#token=${'t'.repeat(43)}`, null, 'door'],
+  ['sign-in', '/sign-in', null, 'visitor'],
+  ['sign-up', '/sign-up', null, 'visitor'],
+  ['forgot', '/forgot', null, 'visitor'],
+  ['verify', `/verify#token=${'t'.repeat(43)}`, null, 'visitor'],
+  ['reset', `/reset#token=${'t'.repeat(43)}`, null, 'visitor'],
   ['overview', '/'],
   ['keys', '/keys'],
   ['key-create', '/keys?create', null, 'funded'],
@@ -48,7 +48,7 @@ const PAGES = [
   ['operator-audit', '/operator/audit'],
 ];
 
-const SCENARIOS = ['door', 'empty', 'small', 'large'];
+const SCENARIOS = ['visitor', 'empty', 'small', 'large'];
 
 const { values } = parseArgs({
   options: {
@@ -95,8 +95,8 @@ async function takeAll(scenario, scheme, width) {
   for (const [name, path, act, needs] of PAGES) {
     if (values.only !== undefined && !list(values.only).includes(name)) continue;
     if (needs === 'funded' && scenario === 'empty') continue;
-    const used = needs === 'door' ? 'door' : scenario;
-    if (needs === 'door' && scenario !== 'small') continue;
+    const used = needs === 'visitor' ? 'visitor' : scenario;
+    if (needs === 'visitor' && scenario !== 'small') continue;
     const file = `${OUT}${name}-${scenario}-${scheme}-${width}.png`;
     if (values.missing && existsSync(file)) {
       taken.push({ name, scenario, scheme, width, file });

@@ -78,7 +78,7 @@ const password = (page: Page) => page.getByRole('textbox', { name: 'Password' })
 const dialog = (page: Page) => page.getByRole('dialog');
 
 test('people: signing up and in, a wrong password, the way back to the page that was asked for', async () => {
-  const page = await open('door', '/keys');
+  const page = await open('visitor', '/keys');
   await page.waitForURL(/\/sign-in\?next=%2Fkeys/);
   await page.getByLabel('E-mail address').fill('mara@example.com');
   await password(page).fill('wrong');
@@ -100,7 +100,7 @@ test('people: signing up and in, a wrong password, the way back to the page that
 });
 
 test("people: a mail's token leaves the address bar, is used once, and a used one says what to do", async () => {
-  const page = await open('door', `/verify#token=${'x'.repeat(43)}`);
+  const page = await open('visitor', `/verify#token=${'x'.repeat(43)}`);
   await page.getByLabel('New password').fill('a long enough one');
   expect(page.url()).toBe(`${server.url}/verify`);
   await button(page, 'Verify and sign in').click();
@@ -123,7 +123,7 @@ test("people: a mail's token leaves the address bar, is used once, and a used on
 });
 
 test('people: the next page is one of this dashboard only; sign-out everywhere asks first', async () => {
-  const page = await open('door', '/sign-in?next=//evil.example/');
+  const page = await open('visitor', '/sign-in?next=//evil.example/');
   await page.getByLabel('E-mail address').fill('mara@example.com');
   await password(page).fill(FIXTURE_PASSWORD);
   await button(page, 'Sign in').click();
@@ -642,7 +642,7 @@ const ACCOUNT_PAGES = [
 ];
 const OTHER_PAGES = ['/models', '/quick-start', '/playground', '/team', '/account'];
 const OPERATOR_PAGES = ['/operator', '/operator/models', '/operator/sources', '/operator/slots', '/operator/audit'];
-const DOORS = ['/sign-in', '/sign-up', '/forgot', `/reset#token=${'t'.repeat(43)}`, '/operator/sign-in'];
+const SIGN_IN_PAGES = ['/sign-in', '/sign-up', '/forgot', `/reset#token=${'t'.repeat(43)}`, '/operator/sign-in'];
 
 /** Goes through pages within the application and waits until each shows its data. */
 async function visit(page: Page, paths: readonly string[], look: (path: string) => Promise<void>): Promise<void> {
@@ -679,7 +679,7 @@ test('each page of an account: nothing that people wrote is run, axe finds nothi
 
 test.each([
   ['dark', 'small', ['/', '/keys', '/usage', '/billing', '/quick-start', '/operator/sources']],
-  ['light', 'door', DOORS],
+  ['light', 'visitor', SIGN_IN_PAGES],
   ['light', 'empty', ['/', '/keys', '/usage']],
 ] as const)('axe finds nothing serious: %s, %s', async (scheme, scenario, paths) => {
   const page = await open(scenario, '/', { scheme });

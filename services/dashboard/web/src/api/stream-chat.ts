@@ -1,6 +1,8 @@
 import type { PlaygroundRequest } from '@gateway/contracts/pages';
 import { ApiError, send } from './request.js';
-import { readEvents } from './read-events.js';
+
+/** The longest single event that is kept in memory. */
+const EVENT_CHARS_MAX = 4_000_000;
 
 export interface TurnEvents {
   /** The id under which the turn stands in the ledger. */
@@ -53,4 +55,29 @@ function parseChunk(data: string): Chunk {
 
 function broken(requestId: string | null): ApiError {
   return new ApiError('upstream_timeout', 'The answer broke off before its end. It is not billed.', 504, requestId);
+}
+
+/** The `data` of each event of a server-sent stream, in order; lines of one event are joined. */
+async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  let rest = '';
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      rest += value;
+      if (rest.length > EVENT_CHARS_MAX) throw new Error('an event of the answer is too long');
+      const events = rest.split(/\r?\n\r?\n/);
+      rest = events.pop() ?? '';
+      for (const event of events) yield* dataOf(event);
+    }
+    yield* dataOf(rest);
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+function* dataOf(event: string): Generator<string> {
+  const lines = event.split(/\r?\n/).filter((line) => line.startsWith('data:'));
+  if (lines.length > 0) yield lines.map((line) => line.slice(5).replace(/^ /, '')).join('\n');
 }

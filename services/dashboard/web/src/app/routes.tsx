@@ -1,8 +1,8 @@
 import { createBrowserRouter } from 'react-router';
 import { AccountShell } from '../layout/account-shell.js';
-import { PageFault } from '../layout/page-fault.js';
-import { PageLoading } from '../layout/page-loading.js';
-import { NotFound } from '../layout/not-found.js';
+import { NotFound, PageFault, PageLoading } from '../layout/bare-pages.js';
+
+const mailLinks = () => import('../pages/sign-in/mail-links.js');
 
 /** Every page by its path; each is a chunk of its own. */
 export const router = createBrowserRouter([
@@ -10,12 +10,12 @@ export const router = createBrowserRouter([
     ErrorBoundary: PageFault,
     HydrateFallback: PageLoading,
     children: [
-      { path: '/sign-up', lazy: () => import('../pages/door/sign-up.js') },
-      { path: '/sign-in', lazy: () => import('../pages/door/sign-in.js') },
-      { path: '/verify', lazy: () => import('../pages/door/verify.js') },
-      { path: '/forgot', lazy: () => import('../pages/door/forgot.js') },
-      { path: '/reset', lazy: () => import('../pages/door/reset.js') },
-      { path: '/invitation', lazy: () => import('../pages/door/invitation.js') },
+      { path: '/sign-up', lazy: () => import('../pages/sign-in/sign-up.js') },
+      { path: '/sign-in', lazy: () => import('../pages/sign-in/sign-in.js') },
+      { path: '/verify', lazy: async () => ({ Component: (await mailLinks()).Verify }) },
+      { path: '/forgot', lazy: () => import('../pages/sign-in/forgot.js') },
+      { path: '/reset', lazy: async () => ({ Component: (await mailLinks()).Reset }) },
+      { path: '/invitation', lazy: async () => ({ Component: (await mailLinks()).Invitation }) },
       {
         path: '/',
         Component: AccountShell,

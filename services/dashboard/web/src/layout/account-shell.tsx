@@ -4,12 +4,11 @@ import { useConfig, useSession } from '../api/queries.js';
 import { ErrorNotice, Notice } from '../ui/notice.js';
 import { CurrentProvider } from './current-account.js';
 import type { Current } from './current-account.js';
-import { PageLoading } from './page-loading.js';
+import { PageLoading } from './bare-pages.js';
 import { AccountMenu } from './account-menu.js';
 import { PersonMenu } from './person-menu.js';
-import { Shell } from './shell.js';
+import { Shell, TlsNeeded } from './shell.js';
 import type { NavEntry } from './shell.js';
-import { TlsNeeded } from './standing-notices.js';
 
 const CHOSEN_KEY = 'gw-account';
 

@@ -7,10 +7,9 @@ import { SESSION_KEY, readSession, useConfig, useSession } from '../api/queries.
 import { request } from '../api/request.js';
 import { Icon } from '../ui/icons.js';
 import { ErrorNotice } from '../ui/notice.js';
-import { PageLoading } from './page-loading.js';
-import { Shell } from './shell.js';
+import { PageLoading } from './bare-pages.js';
+import { Shell, TlsNeeded } from './shell.js';
 import type { NavEntry } from './shell.js';
-import { TlsNeeded } from './standing-notices.js';
 
 const OperatorContext = createContext<OperatorSession | null>(null);
 

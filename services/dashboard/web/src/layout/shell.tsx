@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { Link, NavLink, useLocation } from 'react-router';
 import { Icon } from '../ui/icons.js';
 import type { IconName } from '../ui/icons.js';
+import { Notice } from '../ui/notice.js';
 import './layout.css';
 
 export interface NavEntry {
@@ -83,5 +84,15 @@ function Navigation({ groups }: { readonly groups: ShellProps['groups'] }) {
         </div>
       ))}
     </nav>
+  );
+}
+
+/** Plain HTTP on a host that others can reach. */
+export function TlsNeeded() {
+  return (
+    <Notice tone="warn" title="This dashboard is served without encryption">
+      Passwords and keys travel readable for everybody on the way. Whoever runs it has to put TLS in front of it and set
+      its address to https before it is used.
+    </Notice>
   );
 }

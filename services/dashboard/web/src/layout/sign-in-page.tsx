@@ -1,10 +1,9 @@
 import type { ReactNode } from 'react';
 import { useConfig } from '../api/queries.js';
 import { useDocumentTitle } from '../ui/page.js';
-import { Brand } from './shell.js';
-import { TlsNeeded } from './standing-notices.js';
+import { Brand, TlsNeeded } from './shell.js';
 
-interface DoorProps {
+interface SignInPageProps {
   readonly title: string;
   readonly about?: ReactNode;
   readonly foot?: ReactNode;
@@ -12,12 +11,12 @@ interface DoorProps {
 }
 
 /** A page for somebody who is not signed in. */
-export function Door({ title, about, foot, children }: DoorProps) {
+export function SignInPage({ title, about, foot, children }: SignInPageProps) {
   useDocumentTitle(title);
   const config = useConfig();
   return (
-    <div className="door">
-      <main className="door-inner">
+    <div className="sign-in-page">
+      <main className="sign-in-page-inner">
         <Brand to="/sign-in" />
         {config.data?.tlsNeeded === true && <TlsNeeded />}
         <div className="card">
@@ -29,7 +28,7 @@ export function Door({ title, about, foot, children }: DoorProps) {
             {children}
           </div>
         </div>
-        {foot !== undefined && <div className="door-foot">{foot}</div>}
+        {foot !== undefined && <div className="sign-in-page-foot">{foot}</div>}
       </main>
     </div>
   );

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { Link, useNavigate } from 'react-router';
 import { SESSION_KEY, useConfig } from '../../api/queries.js';
 import { keepCsrfToken, request } from '../../api/request.js';
-import { Door } from '../../layout/door.js';
+import { SignInPage } from '../../layout/sign-in-page.js';
 import { ErrorNotice } from '../../ui/notice.js';
 
 /** An operator's token opens a session of at most eight hours; the token itself is not kept in the browser. */
@@ -24,13 +24,13 @@ export function Component() {
   });
   if (config.data?.operatorsEnabled === false) {
     return (
-      <Door title="Operator sign-in" about="Operators do not sign in here: this deployment has not switched that on.">
+      <SignInPage title="Operator sign-in" about="Operators do not sign in here: this deployment has not switched that on.">
         <Link to="/sign-in">Sign in as a user instead</Link>
-      </Door>
+      </SignInPage>
     );
   }
   return (
-    <Door
+    <SignInPage
       title="Operator sign-in"
       about="For whoever runs this gateway. The session ends after 30 minutes without use, and after 8 hours."
       foot={<Link to="/sign-in">Sign in as a user instead</Link>}
@@ -55,6 +55,6 @@ export function Component() {
           Sign in
         </Button>
       </form>
-    </Door>
+    </SignInPage>
   );
 }

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { request } from '../../api/request.js';
-import { Door } from '../../layout/door.js';
+import { SignInPage } from '../../layout/sign-in-page.js';
 import { EmailInput } from '../../ui/email-input.js';
 import { ErrorNotice } from '../../ui/notice.js';
 
@@ -16,16 +16,16 @@ export function Component() {
   const foot = <Link to="/sign-in">Back to sign-in</Link>;
   if (forgot.isSuccess) {
     return (
-      <Door title="Check your email" foot={foot}>
+      <SignInPage title="Check your email" foot={foot}>
         <p role="status">
           If <strong className="breakable">{email}</strong> belongs to an account, a link is on its way. It works once,
           for an hour.
         </p>
-      </Door>
+      </SignInPage>
     );
   }
   return (
-    <Door title="Set a new password" about="We send you a link with which you can choose one." foot={foot}>
+    <SignInPage title="Set a new password" about="We send you a link with which you can choose one." foot={foot}>
       <form
         className="stack"
         onSubmit={(event) => {
@@ -39,6 +39,6 @@ export function Component() {
           Send the link
         </Button>
       </form>
-    </Door>
+    </SignInPage>
   );
 }

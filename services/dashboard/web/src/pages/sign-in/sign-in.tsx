@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import { useConfig } from '../../api/queries.js';
 import { request } from '../../api/request.js';
-import { Door } from '../../layout/door.js';
+import { SignInPage } from '../../layout/sign-in-page.js';
 import { EmailInput } from '../../ui/email-input.js';
 import { ErrorNotice } from '../../ui/notice.js';
 import { useEnter } from './use-enter.js';
@@ -22,7 +22,7 @@ export function Component() {
     onError: () => setPassword(''),
   });
   return (
-    <Door
+    <SignInPage
       title="Sign in"
       foot={
         config.data?.signUpEnabled === true && (
@@ -56,6 +56,6 @@ export function Component() {
           Forgotten your password?
         </Link>
       </form>
-    </Door>
+    </SignInPage>
   );
 }

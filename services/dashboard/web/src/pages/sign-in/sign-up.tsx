@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import { useConfig } from '../../api/queries.js';
 import { request } from '../../api/request.js';
-import { Door } from '../../layout/door.js';
+import { SignInPage } from '../../layout/sign-in-page.js';
 import { EmailInput } from '../../ui/email-input.js';
 import { fieldError, isFormError } from '../../ui/form-error.js';
 import { ErrorNotice, Notice } from '../../ui/notice.js';
@@ -24,16 +24,16 @@ export function Component() {
   );
   if (config.data?.signUpEnabled === false) {
     return (
-      <Door title="Create an account" foot={foot}>
+      <SignInPage title="Create an account" foot={foot}>
         <Notice tone="info" title="Sign-up is closed on this gateway">
           Ask whoever runs it for an account, or an owner of a team for an invitation.
         </Notice>
-      </Door>
+      </SignInPage>
     );
   }
   if (signUp.isSuccess) {
     return (
-      <Door title="Check your email" foot={foot}>
+      <SignInPage title="Check your email" foot={foot}>
         <div role="status" className="stack">
           <p>
             We sent a mail to <strong className="breakable">{form.email}</strong>. Open its link to verify the address
@@ -45,12 +45,12 @@ export function Component() {
           </p>
         </div>
         <SendAgain email={form.email} />
-      </Door>
+      </SignInPage>
     );
   }
   const set = (name: keyof typeof form) => (value: string) => setForm((before) => ({ ...before, [name]: value }));
   return (
-    <Door title="Create an account" about="One key for many models. No card is needed to look around." foot={foot}>
+    <SignInPage title="Create an account" about="One key for many models. No card is needed to look around." foot={foot}>
       <form
         className="stack"
         onSubmit={(event) => {
@@ -75,6 +75,6 @@ export function Component() {
           Create account
         </Button>
       </form>
-    </Door>
+    </SignInPage>
   );
 }
