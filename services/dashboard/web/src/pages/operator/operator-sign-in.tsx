@@ -24,7 +24,10 @@ export function Component() {
   });
   if (config.data?.operatorsEnabled === false) {
     return (
-      <SignInPage title="Operator sign-in" about="Operators do not sign in here: this deployment has not switched that on.">
+      <SignInPage
+        title="Operator sign-in"
+        about="Operators do not sign in here: this deployment has not switched that on."
+      >
         <Link to="/sign-in">Sign in as a user instead</Link>
       </SignInPage>
     );

@@ -50,7 +50,11 @@ export function Component() {
   }
   const set = (name: keyof typeof form) => (value: string) => setForm((before) => ({ ...before, [name]: value }));
   return (
-    <SignInPage title="Create an account" about="One key for many models. No card is needed to look around." foot={foot}>
+    <SignInPage
+      title="Create an account"
+      about="One key for many models. No card is needed to look around."
+      foot={foot}
+    >
       <form
         className="stack"
         onSubmit={(event) => {
