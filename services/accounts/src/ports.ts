@@ -1,7 +1,7 @@
 import type { AlertSubject, AuditEntryView, AuditKind, ManagementRefusal } from '@gateway/contracts/operator';
-import type { AlertNames, MailText } from './domain/alert-mail.js';
-import type { Funding } from './domain/new-key.js';
-import type { Account, ApiKey, IdPrefix, Member, Membership, Operator, OwnedAccount, User } from './domain/objects.js';
+import type { AlertNames, MailText } from './mail/alert-mail-rules.js';
+import type { Funding } from './keys/new-key-rules.js';
+import type { Account, ApiKey, IdPrefix, Member, Membership, Operator, OwnedAccount, User } from './objects.js';
 import type { AccountsTx, Versioned } from './tx-ports.js';
 
 /** Account, key and member of the key at one instant. */

@@ -1,7 +1,7 @@
 import type { MailTokenKind } from '@gateway/contracts/messages';
-import type { AttemptLimit, CountedAttempts } from './domain/attempt-limits.js';
-import type { User } from './domain/objects.js';
-import type { Notice } from './domain/person-mail.js';
+import type { AttemptLimit, CountedAttempts } from './throttle.js';
+import type { User } from './objects.js';
+import type { Notice } from './mail/notice-rules.js';
 import type { AuditOrigin } from './tx-ports.js';
 
 /** A user with the hash of the password; null: none is set. */

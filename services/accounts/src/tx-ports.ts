@@ -1,4 +1,3 @@
-import type { Versioned } from './domain/change-of.js';
 import type {
   AccountRecord,
   BodyOf,
@@ -8,7 +7,8 @@ import type {
   RaisedAlert,
 } from '@gateway/contracts/messages';
 import type { AlertSubject, AuditKind } from '@gateway/contracts/operator';
-import type { Account, ApiKey, Member, Membership, Operator, OwnedAccount, User } from './domain/objects.js';
+import type { Versioned } from './rules.js';
+import type { Account, ApiKey, Member, Membership, Operator, OwnedAccount, User } from './objects.js';
 import type { SignInTx } from './signing-ports.js';
 
 export interface AuditEntry {
@@ -126,7 +126,7 @@ export interface ChangedRecords {
 }
 
 /** An object that admission knows by its version. */
-export type { Versioned } from './domain/change-of.js';
+export type { Versioned } from './rules.js';
 
 /** One change in one transaction. */
 export interface AccountsTx extends PeopleTx, KeysTx, OperatorsTx, MailTx, SignInTx {

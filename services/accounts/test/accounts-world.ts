@@ -5,14 +5,16 @@ import {
   billingApplyCaps,
   billingCloseAccount,
   billingFunding,
+  type AnswerBodyOf,
+  type BodyOf,
+  type ServiceName,
 } from '@gateway/contracts/messages';
-import type { AnswerBodyOf, BodyOf, ServiceName } from '@gateway/contracts/messages';
 import { onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
 import { BASE_FIELDS, ReadyChecks, readConfig, systemClock, type RunningService } from '@gateway/service-kit';
 import { recordingLog, startTestBus, startTestDatabase, until, type RecordingLog } from '@gateway/testkit';
 import { ACCOUNTS_FIELDS } from '../src/config.js';
-import { startAccounts, type AccountsOptions } from '../src/wire.js';
+import { startAccounts, type AccountsOptions } from '../src/service.js';
 import { startFakeAdmission, type FakeAdmission } from './fake-admission.js';
 import { operatorClient, type OperatorClient } from './operator-client.js';
 

@@ -1,6 +1,5 @@
 import { connectBus, type Bus } from '@gateway/bus';
-import { admissionApply } from '@gateway/contracts/messages';
-import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
+import { admissionApply, type AccountRecord, type KeyRecord, type MemberRecord } from '@gateway/contracts/messages';
 import { silentLog } from '@gateway/testkit';
 
 const DRAIN_MS = 5_000;

@@ -1,12 +1,11 @@
 import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
-import { answerInForce, type Changed } from '../change/await-in-force.js';
-import { rotated } from '../domain/key-state.js';
-import { accountClosed } from '../domain/refusal.js';
-import { toKeyRecord, toKeyView } from '../domain/views.js';
+import { answerInForce, type Changed } from '../in-force.js';
+import { rotated, secretTaken } from './rules.js';
+import { accountClosed } from '../rules.js';
+import { toKeyRecord, toKeyView } from '../view-rules.js';
 import type { MakeId } from '../ports.js';
 import type { AccountsTx } from '../tx-ports.js';
-import { secretTaken } from './new-secret.js';
-import type { ChangeKeyPorts } from './rotate-key.js';
+import type { ChangeKeyPorts } from './change-key.js';
 
 export interface EnsurePlaygroundKey {
   readonly account: string;

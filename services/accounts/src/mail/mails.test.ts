@@ -8,8 +8,7 @@ import { temporaryDirectory, until, type TemporaryDirectory } from '@gateway/tes
 import { startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
 import { accepted, ACTOR, randomEmail } from '../../test/operator-client.js';
 import type { MailSender } from '../ports.js';
-import { sendMail } from './send-mail.js';
-import { GIVEN_UP_MS } from './try-sending.js';
+import { sendMail, GIVEN_UP_MS } from './send-mail.js';
 
 let world: AccountsWorld;
 let mailbox: Mailbox;

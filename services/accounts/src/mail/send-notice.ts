@@ -2,11 +2,11 @@ import { digestOfMailToken, makeMailToken } from '@gateway/contracts/ids';
 import { epochMs, objectId, requestOrigin, type MailTokenKind } from '@gateway/contracts/messages';
 import type { OutboxRow } from '@gateway/postgres';
 import { z } from 'zod';
-import { composeNotice, NOTICES, TOKEN_LIFE_MS, type Notice } from '../domain/person-mail.js';
+import { composeNotice, NOTICES, TOKEN_LIFE_MS, type Notice } from './notice-rules.js';
 import type { AccountsStore } from '../ports.js';
 import type { Person } from '../signing-ports.js';
 import type { AccountsTx, AuditOrigin } from '../tx-ports.js';
-import { nobodyToMail, trySending, type SendingPorts } from './try-sending.js';
+import { nobodyToMail, trySending, type SendingPorts } from './send-mail.js';
 
 export interface SendNoticePorts extends SendingPorts {
   readonly store: Pick<AccountsStore, 'change' | 'account'>;

@@ -1,5 +1,5 @@
 import { refuse, type ManagementRefusal, type OperatorCreate, type OperatorView } from '@gateway/contracts/operator';
-import { toOperatorView } from '../domain/views.js';
+import { toOperatorView } from '../view-rules.js';
 import type { AccountsStore, MakeId } from '../ports.js';
 
 export interface CreateOperatorPorts {

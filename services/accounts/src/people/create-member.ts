@@ -1,13 +1,10 @@
 import type { accountsInviteMember, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
 import { isRefusal, type ManagementRefusal, type MemberCreate, type MemberView } from '@gateway/contracts/operator';
-import { ATTEMPT_LIMITS } from '../domain/attempt-limits.js';
-import { refuseNewMember } from '../domain/members.js';
-import { readCap } from '../domain/read-cap.js';
-import { commandTaken } from '../domain/refusal.js';
-import { toMemberView, toToldCap } from '../domain/views.js';
+import { ATTEMPT_LIMITS, queueNotice, countAttempts } from '../throttle.js';
+import { refuseNewMember } from './rules.js';
+import { readCap, commandTaken } from '../rules.js';
+import { toMemberView, toToldCap } from '../view-rules.js';
 import type { AccountsStore, MakeId } from '../ports.js';
-import { queueNotice } from '../sign-in/queue-notice.js';
-import { countAttempts } from '../sign-in/throttle.js';
 import type { AccountsTx } from '../tx-ports.js';
 import { takeInUser } from './take-in-user.js';
 

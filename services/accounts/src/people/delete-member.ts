@@ -1,7 +1,7 @@
 import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
-import { refuseMemberDelete } from '../domain/members.js';
-import { withState } from '../domain/key-state.js';
-import { toKeyRecord, toKeyView, toMemberView } from '../domain/views.js';
+import { refuseMemberDelete } from './rules.js';
+import { withState } from '../keys/rules.js';
+import { toKeyRecord, toKeyView, toMemberView } from '../view-rules.js';
 import type { AccountsStore } from '../ports.js';
 import type { AccountsTx } from '../tx-ports.js';
 

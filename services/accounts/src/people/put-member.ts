@@ -5,12 +5,12 @@ import {
   type MemberPut,
   type MemberView,
 } from '@gateway/contracts/operator';
-import { answerInForce, type Changed } from '../change/await-in-force.js';
-import { decideMemberPut } from '../domain/members.js';
-import { accountClosed } from '../domain/refusal.js';
-import { toMemberRecord, toMemberView, toToldCap } from '../domain/views.js';
+import { answerInForce, type Changed } from '../in-force.js';
+import { decideMemberPut } from './rules.js';
+import { accountClosed } from '../rules.js';
+import { toMemberRecord, toMemberView, toToldCap } from '../view-rules.js';
 import type { AccountsTx } from '../tx-ports.js';
-import type { ChangeAccountPorts } from './set-account-state.js';
+import type { ChangeAccountPorts } from '../accounts/set-account-state.js';
 
 export interface PutMember {
   readonly account: string;

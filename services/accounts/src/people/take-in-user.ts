@@ -1,4 +1,4 @@
-import type { User } from '../domain/objects.js';
+import type { User } from '../objects.js';
 import type { AccountsTx } from '../tx-ports.js';
 
 /**

@@ -23,9 +23,9 @@ import { recordingLog, until } from '@gateway/testkit';
 import { DASHBOARD_URL, FUNDED } from '../../test/accounts-world.js';
 import { accepted, ACTOR, randomEmail } from '../../test/operator-client.js';
 import { hashOf, leaveOne, newClient, startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
-import { makeSignInLeftovers } from '../adapters/sign-in-leftovers.js';
-import { ATTEMPT_LIMITS } from '../domain/attempt-limits.js';
-import { SESSIONS_MAX } from './create-session.js';
+import { makeSignInLeftovers } from '../cleanup/store.js';
+import { ATTEMPT_LIMITS } from '../throttle.js';
+import { SESSIONS_MAX } from './sessions.js';
 
 let started: PeopleWorld;
 let world: PeopleWorld['world'];

@@ -1,7 +1,10 @@
-import type { accountsSignUp, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
-import { ATTEMPT_LIMITS } from '../domain/attempt-limits.js';
-import type { BeginSignInPorts } from './begin-sign-in.js';
-import { countAttempts } from './throttle.js';
+import { accountsSignUp, type AnswerBodyOf, type ReceivedOf, requestOrigin } from '@gateway/contracts/messages';
+import { ATTEMPT_LIMITS, countAttempts, queueNotice } from '../throttle.js';
+import type { BeginSignInPorts } from './passwords.js';
+import { toAccountView } from '../view-rules.js';
+import type { AccountsStore, MakeId } from '../ports.js';
+import type { QueuedSignUp } from '../signing-ports.js';
+import type { AccountsTx } from '../tx-ports.js';
 
 /**
  * Takes a sign-up. Whether the address is known is not even looked at before the answer ({@link takeSignUp} does it), so that
@@ -17,4 +20,46 @@ export async function signUp(
     await tx.queueSignUp({ name, email: email.toLowerCase(), origin: { client, agent, requestId } });
     return { kind: 'accepted' };
   });
+}
+
+export interface SignUpPorts {
+  readonly store: Pick<AccountsStore, 'change'>;
+  readonly makeId: MakeId;
+  readonly nowMs: () => number;
+}
+
+const queuedSignUp = accountsSignUp.body.pick({ name: true, email: true }).extend({ origin: requestOrigin.partial() });
+
+/**
+ * Makes a person with a personal account, and mails the link that verifies the address and sets the first password. Somebody whose
+ * address is known is mailed that instead. One whose address is not verified, and so has no password, is mailed another such link.
+ */
+export async function takeSignUp(
+  { store, makeId, nowMs }: SignUpPorts,
+  row: { readonly body: unknown },
+): Promise<void> {
+  const request = queuedSignUp.parse(row.body);
+  await store.change(async (tx) => {
+    const now = nowMs();
+    const wanted = { id: makeId('usr'), email: request.email, signedUpAt: now };
+    const user = await tx.ensureUser(wanted);
+    if (user.id === wanted.id) await makeAccount(tx, request, user.id, makeId);
+    await queueNotice(tx, { notice: user.emailVerified ? 'known_address' : 'verify', user: user.id }, now);
+  });
+}
+
+async function makeAccount(tx: AccountsTx, request: QueuedSignUp, user: string, makeId: MakeId): Promise<void> {
+  const id = makeId('acc');
+  const account = await tx.insertAccount({ id, name: request.name, type: 'personal', command: null });
+  const owner = await tx.insertMember({
+    id: makeId('mem'),
+    account: id,
+    user,
+    role: 'owner',
+    capNanoUsd: null,
+    command: null,
+  });
+  const after = toAccountView({ account, owner, user: { id: user, email: request.email, emailVerified: false } });
+  const made = { actor: `user:${user}`, action: 'sign_up', account: id, objectId: id, before: null, after };
+  await tx.audit({ ...made, origin: request.origin });
 }

@@ -1,0 +1,73 @@
+import { isRefusal, refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
+import { answerInForce, type Changed } from '../in-force.js';
+import type { ApiKey } from '../objects.js';
+import { toAccountRecord, toAccountView, toKeyRecord } from '../view-rules.js';
+import type { AccountsStore, ClosingSource, InForce } from '../ports.js';
+import type { AccountsTx } from '../tx-ports.js';
+
+export interface CloseAccountPorts {
+  readonly store: Pick<AccountsStore, 'change' | 'account'>;
+  readonly closing: ClosingSource;
+  readonly inForce: InForce;
+  readonly nowMs: () => number;
+}
+export interface CloseAccount {
+  readonly account: string;
+  readonly actor: string;
+}
+interface Answer {
+  account: AccountView;
+}
+
+/** Keys that admission is told of in one message. */
+export const KEYS_TOLD_MAX = 100;
+
+/**
+ * Ends an account for ever. Billing comes first: it refuses while the wallet is not zero, and ends the subscription. Then keys
+ * are revoked, names and addresses erased, in one transaction. A door that dies in between leaves an account without funds;
+ * closing again goes on from there. Answered when admission has the account's state, which ends its running calls.
+ */
+export async function closeAccount(
+  { store, closing, inForce, nowMs }: CloseAccountPorts,
+  request: CloseAccount,
+): Promise<Answer | ManagementRefusal> {
+  if (!(await store.account(request.account))) return refuse('not_found', 'there is no such account');
+  const closed = await closing.closeAccount(request.account, request.actor);
+  if (isRefusal(closed)) return closed;
+  return answerInForce(inForce, await store.change((tx) => close(tx, request, nowMs())));
+}
+
+async function close(tx: AccountsTx, { account: id, actor }: CloseAccount, now: number): Promise<Changed<Answer>> {
+  const account = await tx.lockAccount(id);
+  if (!account) throw new Error('an account is gone');
+  if (account.state === 'closed') return changed(tx, id);
+  const next = { ...account, state: 'closed' as const, version: account.version + 1 };
+  await tx.updateAccount(next);
+  const keys = await tx.revokeKeys(id, now);
+  const entriesErased = await tx.eraseClosedAccount(id);
+  await tx.audit({
+    actor,
+    action: 'close_account',
+    account: id,
+    objectId: id,
+    before: { state: account.state },
+    after: { state: next.state, keysRevoked: keys.length, auditEntriesErased: entriesErased },
+  });
+  // The first message refuses everything already; the keys that it has no room for follow it.
+  await tx.tell(id, next, { accounts: [toAccountRecord(next)], keys: keys.slice(0, KEYS_TOLD_MAX).map(toKeyRecord) });
+  for (let at = KEYS_TOLD_MAX; at < keys.length; at += KEYS_TOLD_MAX)
+    await tellKeys(tx, id, keys.slice(at, at + KEYS_TOLD_MAX));
+  return changed(tx, id);
+}
+
+async function tellKeys(tx: AccountsTx, account: string, keys: readonly ApiKey[]): Promise<void> {
+  if (keys[0]) await tx.tell(account, keys[0], { keys: keys.map(toKeyRecord) });
+}
+
+async function changed(tx: AccountsTx, id: string): Promise<Changed<Answer>> {
+  const account = await tx.lockAccount(id);
+  const owner = await tx.membership(id, null);
+  if (!account || !owner) throw new Error('an account has no owner');
+  const view = toAccountView({ account, owner: owner.member, user: owner.user });
+  return { account: id, object: account, answer: { account: view } };
+}

@@ -1,0 +1,47 @@
+import { refuse, type AccountCreate, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
+import { toAccountView } from '../view-rules.js';
+import type { AccountsStore, MakeId } from '../ports.js';
+import { takeInUser } from '../people/take-in-user.js';
+
+export interface CreateAccountPorts {
+  readonly store: Pick<AccountsStore, 'change'>;
+  readonly makeId: MakeId;
+  readonly teamsEnabled: boolean;
+}
+export interface CreateAccount {
+  readonly spec: AccountCreate;
+  readonly actor: string;
+  readonly command?: string | undefined;
+}
+
+/** Makes an account and its owner; a user who is known by the address becomes the owner of one more account. */
+export async function createAccount(
+  { store, makeId, teamsEnabled }: CreateAccountPorts,
+  { spec, actor, command }: CreateAccount,
+): Promise<{ account: AccountView } | ManagementRefusal> {
+  if (spec.type === 'team' && !teamsEnabled)
+    return refuse('invalid_request', 'team accounts are not enabled on this deployment', 'type');
+  const view = await store.change(async (tx) => {
+    if (command !== undefined) {
+      await tx.lockCommand(command);
+      const made = await tx.accountOfCommand(command);
+      if (made) return toAccountView(made);
+    }
+    const wanted = { id: makeId('usr'), email: spec.email.toLowerCase(), emailVerified: spec.emailVerified };
+    const user = await takeInUser(tx, wanted);
+    const id = makeId('acc');
+    const account = await tx.insertAccount({ id, name: spec.name, type: spec.type, command: command ?? null });
+    const owner = await tx.insertMember({
+      id: makeId('mem'),
+      account: id,
+      user: user.id,
+      role: 'owner',
+      capNanoUsd: null,
+      command: null,
+    });
+    const after = toAccountView({ account, owner, user });
+    await tx.audit({ actor, action: 'create_account', account: id, objectId: id, before: null, after });
+    return after;
+  });
+  return { account: view };
+}

@@ -1,0 +1,69 @@
+import { refuseCursor, type AccountView, type ManagementRefusal, refuse } from '@gateway/contracts/operator';
+import type {
+  accountsNames,
+  AnswerBodyOf,
+  ReceivedOf,
+  AccountRecord,
+  KeyRecord,
+  MemberRecord,
+} from '@gateway/contracts/messages';
+import { isCursorOf, pageOf } from '../rules.js';
+import { toAccountView, toAccountRecord, toKeyRecord, toMemberRecord } from '../view-rules.js';
+import type { AccountsStore } from '../ports.js';
+
+export interface AccountsPage {
+  readonly accounts: AccountView[];
+  readonly nextCursor: string | null;
+  readonly total: number;
+}
+
+/** One page in the order of creation. */
+export async function listAccounts(
+  store: Pick<AccountsStore, 'list' | 'countAccounts'>,
+  { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
+): Promise<AccountsPage | ManagementRefusal> {
+  if (!isCursorOf('acc', cursor)) return refuseCursor();
+  const [found, total] = await Promise.all([store.list(cursor, limit + 1), store.countAccounts()]);
+  const { items, nextCursor } = pageOf(found, limit, ({ account }) => account.id);
+  return { accounts: items.map(toAccountView), nextCursor, total };
+}
+
+/** One account with its owner's address. */
+export async function getAccount(
+  store: Pick<AccountsStore, 'account'>,
+  { account: id }: { readonly account: string },
+): Promise<{ account: AccountView } | ManagementRefusal> {
+  const found = await store.account(id);
+  return found ? { account: toAccountView(found) } : refuse('not_found', 'there is no such account');
+}
+
+/** Names for ids that stand in usage and statements; ids of other accounts have none here. */
+export async function findNames(
+  store: Pick<AccountsStore, 'names'>,
+  { account, keys, members }: ReceivedOf<typeof accountsNames>,
+): Promise<AnswerBodyOf<typeof accountsNames>> {
+  const names = await store.names(account, keys, members);
+  return {
+    keys: names.keys.map(({ id, name, kind, member, email }) => ({ id, name, kind, member, email })),
+    members: names.members.map(({ id, email }) => ({ id, email })),
+  };
+}
+
+export interface AccountRecords {
+  readonly account: AccountRecord | null;
+  readonly key: KeyRecord | null;
+  readonly member: MemberRecord | null;
+}
+
+/** What admission needs to know of an account and a key, at one instant (docs/protocol.md#r11). */
+export async function loadAccount(
+  store: AccountsStore,
+  request: { readonly account: string; readonly key: string | null },
+): Promise<AccountRecords> {
+  const { account, key, member } = await store.load(request.account, request.key);
+  return {
+    account: account && toAccountRecord(account),
+    key: key && toKeyRecord(key),
+    member: member && toMemberRecord(member),
+  };
+}

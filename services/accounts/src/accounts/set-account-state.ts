@@ -1,0 +1,51 @@
+import { refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
+import { answerInForce, type Changed } from '../in-force.js';
+import { withAccountState, type AccountVerb } from './rules.js';
+import { accountClosed } from '../rules.js';
+import { toAccountRecord, toAccountView } from '../view-rules.js';
+import type { AccountsStore, InForce } from '../ports.js';
+import type { AccountsTx } from '../tx-ports.js';
+
+export interface ChangeAccountPorts {
+  readonly store: Pick<AccountsStore, 'change'>;
+  readonly inForce: InForce;
+}
+export interface SetAccountState {
+  readonly account: string;
+  readonly verb: AccountVerb;
+  readonly actor: string;
+}
+interface Answer {
+  account: AccountView;
+}
+
+/**
+ * Suspends or reinstates an account. Answered when admission has it; a repeated verb changes nothing and waits for the change
+ * that it finds. Keys keep their own states.
+ */
+export async function setAccountState(
+  { store, inForce }: ChangeAccountPorts,
+  request: SetAccountState,
+): Promise<Answer | ManagementRefusal> {
+  return answerInForce(inForce, await store.change((tx) => setState(tx, request)));
+}
+
+async function setState(
+  tx: AccountsTx,
+  { account: id, verb, actor }: SetAccountState,
+): Promise<Changed<Answer> | ManagementRefusal> {
+  const account = await tx.lockAccount(id);
+  if (!account) return refuse('not_found', 'there is no such account');
+  const owner = await tx.membership(id, null);
+  if (!owner) throw new Error('an account has no owner');
+  const view = (of: typeof account) => toAccountView({ account: of, owner: owner.member, user: owner.user });
+  const next = withAccountState(account, verb);
+  if (!next) return accountClosed();
+  const after = view(next);
+  if (next !== account) {
+    await tx.updateAccount(next);
+    await tx.audit({ actor, action: `${verb}_account`, account: id, objectId: id, before: view(account), after });
+    await tx.tell(id, next, { accounts: [toAccountRecord(next)] });
+  }
+  return { account: id, object: next, answer: { account: after } };
+}

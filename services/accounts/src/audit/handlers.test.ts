@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import {
+  accountsAudit,
+  accountsEndSession,
+  accountsNoteAccess,
+  accountsRequestReset,
+} from '@gateway/contracts/messages';
+import { createPool, type Pool } from '@gateway/postgres';
+import { recordingLog } from '@gateway/testkit';
+import { accepted, randomEmail } from '../../test/operator-client.js';
+import { startPeopleWorld, type PeopleWorld } from '../../test/people-client.js';
+import { makeSignInLeftovers } from '../cleanup/store.js';
+
+let started: PeopleWorld;
+let world: PeopleWorld['world'];
+let people: PeopleWorld['people'];
+let pool: Pool;
+beforeAll(async () => {
+  started = await startPeopleWorld('access-mails');
+  ({ world, people } = started);
+  pool = createPool(world.roleUrl, { applicationName: 'test', max: 2, log: recordingLog() });
+}, 60_000);
+afterAll(async () => {
+  await pool.end();
+  await started.stop();
+});
+
+const origin = { client: '192.0.2.7', agent: 'a browser', requestId: 'r-1' };
+const list = async (more: { object?: string; kind?: 'change' | 'access' | 'refused' }) => {
+  const page = { account: null, object: null, cursor: null, limit: 50, ...more };
+  return accepted(await world.dashboard.request(accountsAudit, page)).entries;
+};
+const note = (entries: Parameters<typeof world.dashboard.request<typeof accountsNoteAccess>>[1]['entries']) =>
+  world.dashboard.request(accountsNoteAccess, { entries });
+const counted = { kind: 'refused', action: 'sign_in_refused', actor: 'stranger', account: null } as const;
+
+test('what was noted is listed by its kind, with where it came from', async () => {
+  await note([
+    { kind: 'access', action: 'operator_sign_in', actor: 'operator:ann', account: null, objectId: 'opr_1', origin },
+    { ...counted, objectId: 'unknown', origin: { ...origin, agent: null }, attempts: 17, since: 60_000 },
+  ]);
+  expect(await list({ kind: 'access', object: 'opr_1' })).toMatchObject([
+    { action: 'operator_sign_in', actor: 'operator:ann', before: null, after: null, origin },
+  ]);
+  expect(await list({ kind: 'refused' })).toMatchObject([
+    { action: 'sign_in_refused', after: { attempts: 17, since: '1970-01-01T00:01:00.000Z' }, origin: { agent: null } },
+  ]);
+  expect((await list({ kind: 'change' })).filter(({ action }) => action.includes('sign_in'))).toEqual([]);
+});
+
+test('signing in, signing out, and mails that somebody asked for, say where they came from', async () => {
+  const email = await people.verifiedPerson('right');
+  const session = await people.signIn(email, 'right', '192.0.2.8');
+  const user = session?.user.id ?? '';
+  await world.dashboard.request(accountsRequestReset, { email, ...origin });
+  await people.mailTo(email, 'new password');
+  const unknown = randomEmail();
+  await world.dashboard.request(accountsRequestReset, { email: unknown, ...origin });
+  const end = { digests: [session?.digest ?? ''], everywhere: false, ...origin };
+  await world.dashboard.request(accountsEndSession, end);
+  await world.dashboard.request(accountsEndSession, end);
+  const entries = await list({ object: user });
+  expect(entries.map(({ action, actor }) => [action, actor])).toEqual([
+    ['sign_out', `user:${user}`],
+    ['request_reset', 'stranger'],
+    ['sign_in', `user:${user}`],
+    ['verify_email', `user:${user}`],
+  ]);
+  expect(entries.map((entry) => entry.origin?.client)).toEqual([
+    ...['192.0.2.7', '192.0.2.7', '192.0.2.8'],
+    expect.stringContaining('client-'),
+  ]);
+  expect(entries[0]?.origin).toEqual(origin);
+});
+
+test('refused attempts are forgotten after 90 days, and nothing else of the log', async () => {
+  await note([{ ...counted, objectId: 'usr_old', origin, attempts: 1, since: 0 }]);
+  await note([{ ...counted, objectId: 'usr_young', origin, attempts: 1, since: 0 }]);
+  const age = "UPDATE audit_log SET at = now() - interval '91 days' WHERE object_id = 'usr_old' OR kind <> 'refused'";
+  await world.sql.execute(age);
+  const others = async () => (await list({})).filter(({ action }) => action !== 'sign_in_refused').length;
+  const before = await others();
+  const past = {
+    sessionsBegan: 0,
+    sessionsUsed: 0,
+    operatorSessionsBegan: 0,
+    operatorSessionsUsed: 0,
+    tokensExpired: 0,
+    attemptsBegan: 0,
+  };
+  expect(await makeSignInLeftovers(pool).forget(past, 100)).toBe(1);
+  expect(await list({ object: 'usr_old' })).toEqual([]);
+  expect(await list({ object: 'usr_young' })).toHaveLength(1);
+  expect([before > 0, await others()]).toEqual([true, before]);
+});

@@ -1,0 +1,43 @@
+import { refuseCursor, type AuditEntryView, type AuditKind, type ManagementRefusal } from '@gateway/contracts/operator';
+import type { accountsNoteAccess, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
+import { pageOf } from '../rules.js';
+import type { AccountsStore } from '../ports.js';
+import { timeText } from '../view-rules.js';
+
+export interface ListAudit {
+  readonly account: string | null;
+  readonly object: string | null;
+  readonly kind?: AuditKind | null | undefined;
+  readonly cursor: string | null;
+  readonly limit: number;
+}
+
+/** A cursor is the number of the last entry of the page before; as many digits fit into PostgreSQL's bigint. */
+const NUMBER = /^[1-9]\d{0,17}$/;
+
+/** One page of who did what, the newest first. */
+export async function listAudit(
+  store: Pick<AccountsStore, 'auditEntries'>,
+  { account, object, kind = null, cursor, limit }: ListAudit,
+): Promise<{ entries: AuditEntryView[]; nextCursor: string | null } | ManagementRefusal> {
+  if (cursor !== null && !NUMBER.test(cursor)) return refuseCursor();
+  const below = cursor === null ? null : BigInt(cursor);
+  const found = await store.auditEntries({ account, object, kind, below, limit: limit + 1 });
+  const { items, nextCursor } = pageOf(found, limit, ({ number }) => String(number));
+  return { entries: items.map(({ view }) => view), nextCursor };
+}
+
+/** Writes what was answered without a change, and refused attempts as their counts, all or nothing. */
+export async function noteAccess(
+  store: Pick<AccountsStore, 'change'>,
+  { entries }: ReceivedOf<typeof accountsNoteAccess>,
+): Promise<AnswerBodyOf<typeof accountsNoteAccess>> {
+  await store.change(async (tx) => {
+    for (const entry of entries) {
+      const { kind, actor, action, account, objectId, origin } = entry;
+      const after = entry.kind === 'access' ? null : { attempts: entry.attempts, since: timeText(entry.since) };
+      await tx.audit({ kind, actor, action, account, objectId, origin, before: null, after });
+    }
+  });
+  return { noted: true };
+}

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createPool, type Pool } from '@gateway/postgres';
+import { recordingLog } from '@gateway/testkit';
+import { randomEmail } from '../../test/operator-client.js';
+import { startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
+import { makeSignUpLeftovers } from './store.js';
+import type { Funding } from '../keys/new-key-rules.js';
+import { forgetSignUps, SIGN_UP_KEPT_MS } from './delete-expired.js';
+
+let started: PeopleWorld;
+let world: PeopleWorld['world'];
+let people: PeopleWorld['people'];
+let pool: Pool;
+beforeAll(async () => {
+  started = await startPeopleWorld('forgotten-mails');
+  ({ world, people } = started);
+  pool = createPool(world.roleUrl, { applicationName: 'test', max: 2, log: recordingLog() });
+}, 60_000);
+afterAll(async () => {
+  await pool.end();
+  await started.stop();
+});
+
+const NO_FUNDS: Funding = { walletNanoUsd: null, planActive: false, activeKeysMax: 3, defaultKeyCapNanoUsd: null };
+const forget = (funded: readonly string[] = []) =>
+  forgetSignUps({
+    signUps: makeSignUpLeftovers(pool),
+    funding: {
+      fundingOf: (account) => Promise.resolve(funded.includes(account) ? { ...NO_FUNDS, walletNanoUsd: 0n } : NO_FUNDS),
+    },
+    nowMs: () => Date.now(),
+  });
+const age = (email: string, ms: number) =>
+  world.sql.execute("UPDATE users SET signed_up_at = now() - $2 * interval '1 ms' WHERE email = $1", [email, ms]);
+const signUp = async (ms: number) => {
+  const email = randomEmail();
+  await people.signUp(email);
+  const token = tokenIn((await people.mailTo(email, 'Verify')).text);
+  await age(email, ms);
+  const text = 'SELECT u.id, m.account FROM users u JOIN members m ON m.user_id = u.id WHERE u.email = $1';
+  const row = await world.sql.one<{ id: string; account: string }>(text, [email]);
+  return { email, token, id: row?.id ?? '', account: row?.account ?? '' };
+};
+const isThere = async (email: string) =>
+  (await world.sql.query('SELECT FROM users WHERE email = $1', [email])).length === 1;
+const OLD = SIGN_UP_KEPT_MS + 60_000;
+
+test('a sign-up that nobody verified for seven days is gone with all that was made of it, and the address is free', async () => {
+  const [old, young] = [await signUp(OLD), await signUp(OLD - 120_000)];
+  expect(await forget()).toBe(1);
+  expect([await isThere(old.email), await isThere(young.email)]).toEqual([false, true]);
+  for (const table of ['users', 'accounts', 'members', 'mail_tokens', 'audit_log']) {
+    const rows = await world.sql.query<{ text: string }>(`SELECT t::text AS text FROM ${table} t`);
+    const text = JSON.stringify(rows);
+    for (const trace of [old.email, old.id, old.account])
+      expect({ table, has: text.includes(trace) }).toEqual({ table, has: false });
+  }
+  expect(await people.useToken(old.token, 'verify')).toEqual({ kind: 'token_invalid' });
+  await people.signUp(old.email);
+  await people.mailTo(old.email, 'Verify');
+});
+
+test('who verified, who was given something, or whose account somebody cares for, stays', async () => {
+  const verified = await signUp(0);
+  await people.useToken(verified.token, 'verify');
+  await age(verified.email, OLD);
+  const invited = await signUp(OLD);
+  await people.invite((await world.client.makeAccount({ type: 'team' })).id, invited.email);
+  const owner = await signUp(OLD);
+  await world.client.makeAccount({ email: owner.email, emailVerified: false });
+  const funded = await signUp(OLD);
+  const suspended = await signUp(OLD);
+  await world.sql.execute(
+    "INSERT INTO audit_log (actor, action, account, object_id) VALUES ('operator:x', 'suspend_account', $1, $1)",
+    [suspended.account],
+  );
+  expect(await forget([funded.account])).toBe(0);
+  const kept = [verified, invited, owner, funded, suspended];
+  expect(await Promise.all(kept.map(({ email }) => isThere(email)))).toEqual(kept.map(() => true));
+  // They are not asked for again.
+  const left = makeSignUpLeftovers(pool).unverified(Date.now() - SIGN_UP_KEPT_MS, 100);
+  expect(await left).toEqual([]);
+});
+
+test('the service itself may delete nobody', async () => {
+  const young = await signUp(SIGN_UP_KEPT_MS - 60_000);
+  expect(await makeSignUpLeftovers(pool).forget(young.id)).toBe(false);
+  await expect(pool.query('DELETE FROM users')).rejects.toThrow('permission denied');
+  await expect(pool.query("DELETE FROM audit_log WHERE kind = 'refused'")).rejects.toThrow('permission denied');
+});

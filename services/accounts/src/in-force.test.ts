@@ -1,0 +1,345 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Bus } from '@gateway/bus';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import {
+  accountsDeleteMember,
+  accountsEnsurePlaygroundKey,
+  accountsFind,
+  accountsGetKey,
+  accountsListKeys,
+  accountsLoad,
+  accountsNames,
+  accountsPutMember,
+  accountsSetAccountState,
+} from '@gateway/contracts/messages';
+import { createPool, IN_FORCE_MS, startOutbox } from '@gateway/postgres';
+import type { RunningService } from '@gateway/service-kit';
+import { silentLog, until } from '@gateway/testkit';
+import { FUNDED, startAccountsWorld, type AccountsWorld } from '../test/accounts-world.js';
+import { accepted, ACTOR, refused, secretParts, type OperatorClient } from '../test/operator-client.js';
+
+/** Of replicas that find admission away: long enough for a machine under load, short enough for a test. */
+const WAIT_MS = 1_000;
+/** After admission is back a change is tried again within a second; the rest is for a machine under load. */
+const BACK_MS = 3_000;
+
+let world: AccountsWorld;
+let service: RunningService;
+let client: OperatorClient;
+let admissionBus: Bus;
+
+beforeAll(async () => {
+  world = await startAccountsWorld();
+  service = await world.start();
+  client = world.client;
+  admissionBus = await world.connect('admission');
+}, 60_000);
+
+afterAll(() => world.stop());
+
+/** Answers changes sooner than the service does, while admission is away. */
+async function impatiently(work: () => Promise<void>): Promise<void> {
+  await service.stop();
+  service = await world.start({ inForceMs: WAIT_MS });
+  try {
+    await work();
+  } finally {
+    await service.stop();
+    service = await world.start();
+  }
+}
+
+const find = async (digest: string) => (await admissionBus.request(accountsFind, { digests: [digest] })).found;
+const setAccount = (account: string, verb: 'suspend' | 'reinstate') =>
+  world.dashboard.request(accountsSetAccountState, { account, verb, actor: ACTOR });
+const putMember = (account: string, member: string, spec: object) =>
+  world.dashboard.request(accountsPutMember, {
+    account,
+    member,
+    spec: { email: 'nobody@example.com', role: 'member', ...spec },
+    actor: ACTOR,
+  });
+
+test('a rotated key keeps all but its secret, and admission has the new digest with the answer', async () => {
+  const account = await client.makeAccount();
+  const [old, fresh] = [secretParts(), secretParts()];
+  const spec = { name: 'Stays', monthlySpendCapUsd: '3', allowedModels: ['a/b'], expiresAt: '2099-01-01T00:00:00Z' };
+  const key = await client.makeKey(account.id, spec, old);
+  const answer = await client.rotate(key.id, fresh);
+  expect(answer).toEqual({ key: { ...key, maskedSecret: fresh.maskedSecret }, repeated: false, inForce: true });
+  expect(world.admission.key(key.id)).toMatchObject({ digest: fresh.digest, version: 2, state: 'active' });
+  expect(await find(old.digest)).toBeNull();
+  expect(await find(fresh.digest)).toEqual({ account: account.id, key: key.id, digest: fresh.digest });
+});
+
+test('what admission was told is what it loads', async () => {
+  const account = await client.makeAccount();
+  const key = await client.makeKey(account.id, { monthlySpendCapUsd: '3' });
+  await client.rotate(key.id);
+  await setAccount(account.id, 'suspend');
+  const loaded = await admissionBus.request(accountsLoad, { account: account.id, key: key.id });
+  expect(loaded.key).toEqual(world.admission.key(key.id));
+  expect(loaded.account).toEqual(world.admission.account(account.id));
+});
+
+test('a command rotates once, whatever happened since', async () => {
+  const key = await client.makeKey((await client.makeAccount()).id);
+  const command = makeUuidV7(Date.now());
+  const first = secretParts();
+  expect(await client.rotate(key.id, first, command)).toMatchObject({ repeated: false });
+  expect(await client.rotate(key.id, secretParts(), command)).toMatchObject({
+    repeated: true,
+    key: { maskedSecret: first.maskedSecret },
+  });
+  await client.rotate(key.id);
+  await client.setState(key.id, 'revoke');
+  expect(await client.rotate(key.id, secretParts(), command)).toMatchObject({
+    repeated: true,
+    key: { state: 'revoked' },
+  });
+  expect(world.admission.key(key.id)).toMatchObject({ version: 4 });
+  const other = await client.makeKey((await client.makeAccount()).id);
+  expect(await client.rotate(other.id, secretParts(), command)).toEqual(refused('idempotency_conflict'));
+});
+
+test('a secret that a key has, or a masked form that shows it, rotates nothing', async () => {
+  const account = await client.makeAccount();
+  const [one, two] = [secretParts(), secretParts()];
+  const key = await client.makeKey(account.id, {}, one);
+  await client.makeKey(account.id, {}, two);
+  expect(await client.rotate(key.id, one)).toEqual(refused('state_conflict'));
+  expect(await client.rotate(key.id, two)).toEqual(refused('state_conflict'));
+  const shown = { ...secretParts(), maskedSecret: one.digest };
+  expect(await client.rotate(key.id, shown)).toEqual(refused('invalid_request'));
+  expect(await find(one.digest)).toMatchObject({ key: key.id });
+});
+
+test.each([
+  ['active', 'rotate', 'accepted'],
+  ['active', 'suspend', 'suspended'],
+  ['active', 'reinstate', 'active'],
+  ['active', 'revoke', 'revoked'],
+  ['suspended', 'rotate', 'key_not_active'],
+  ['suspended', 'suspend', 'suspended'],
+  ['suspended', 'reinstate', 'active'],
+  ['suspended', 'revoke', 'revoked'],
+  ['revoked', 'rotate', 'key_not_active'],
+  ['revoked', 'suspend', 'key_not_active'],
+  ['revoked', 'reinstate', 'key_not_active'],
+  ['revoked', 'revoke', 'revoked'],
+  ['expired', 'rotate', 'key_not_active'],
+  ['expired', 'suspend', 'key_not_active'],
+  ['expired', 'reinstate', 'key_not_active'],
+  ['expired', 'revoke', 'key_not_active'],
+] as const)('a key that is %s: %s → %s', async (state, verb, expected) => {
+  const key = await client.makeKey((await client.makeAccount()).id);
+  if (state === 'suspended') await client.setState(key.id, 'suspend');
+  if (state === 'revoked') await client.setState(key.id, 'revoke');
+  if (state === 'expired')
+    await world.sql.execute("UPDATE api_keys SET expires_at = now() - interval '1 ms' WHERE id = $1", [key.id]);
+  const versionBefore = world.admission.key(key.id)?.version ?? 1;
+  const answer = verb === 'rotate' ? await client.rotate(key.id) : await client.setState(key.id, verb);
+  if (expected === 'key_not_active') {
+    expect(answer).toEqual(refused('key_not_active'));
+    expect(world.admission.key(key.id)?.version ?? 1).toBe(versionBefore);
+    return;
+  }
+  const after = verb === 'rotate' ? 'active' : expected;
+  expect(answer).toMatchObject({ key: { id: key.id, state: after } });
+  const changes = verb === 'rotate' || after !== state;
+  expect(world.admission.key(key.id)?.version ?? 1).toBe(changes ? versionBefore + 1 : versionBefore);
+  if (changes) expect(world.admission.key(key.id)).toMatchObject({ state: after });
+});
+
+test('an account is suspended and reinstated; its keys keep their states', async () => {
+  const account = await client.makeAccount();
+  const key = await client.makeKey(account.id);
+  expect(await setAccount(account.id, 'suspend')).toEqual({ account: { ...account, state: 'suspended' } });
+  expect(world.admission.account(account.id)).toEqual({ account: account.id, state: 'suspended', version: 2 });
+  expect(await setAccount(account.id, 'suspend')).toMatchObject({ account: { state: 'suspended' } });
+  expect(world.admission.account(account.id)).toMatchObject({ version: 2 });
+  expect(await client.putKey(account.id)).toEqual(refused('state_conflict'));
+  expect(await client.rotate(key.id)).toMatchObject({ key: { state: 'active' } });
+  expect(await setAccount(account.id, 'reinstate')).toEqual({ account });
+  expect(world.admission.account(account.id)).toEqual({ account: account.id, state: 'active', version: 3 });
+  expect(await setAccount('acc_none', 'suspend')).toEqual(refused('not_found'));
+});
+
+test("a member's cap is in force with the answer; the role alone tells admission nothing", async () => {
+  const account = await client.makeAccount({ type: 'team' });
+  const member = await client.makeMember(account.id);
+  const own = { email: member.email };
+  const put = await putMember(account.id, member.id, { ...own, role: 'admin', monthlySpendCapUsd: '4' });
+  expect(put).toMatchObject({ member: { role: 'admin', monthlySpendCapUsd: '4.00' } });
+  const record = { account: account.id, member: member.id, capNanoUsd: 4_000_000_000, version: 2 };
+  expect(world.admission.member(member.id)).toEqual(record);
+  expect(await putMember(account.id, member.id, { ...own, monthlySpendCapUsd: '4' })).toMatchObject({
+    member: { role: 'member' },
+  });
+  expect(world.admission.member(member.id)).toEqual(record);
+  expect(await putMember(account.id, member.id, own)).toMatchObject({ member: { monthlySpendCapUsd: null } });
+  expect(world.admission.member(member.id)).toEqual({ ...record, capNanoUsd: null, version: 3 });
+});
+
+const ensurePlayground = (account: string, member: string, digest: string) =>
+  world.dashboard.request(accountsEnsurePlaygroundKey, { account, member, digest, actor: ACTOR });
+
+test('a playground key is made once for each member, given another digest in place, and nobody sees or counts it', async () => {
+  const account = await client.makeAccount({ type: 'team' });
+  const member = await client.makeMember(account.id, { monthlySpendCapUsd: '4' });
+  const ensure = (digest: string, of = account.id) => ensurePlayground(of, member.id, digest);
+  const [one, two] = [secretParts().digest, secretParts().digest];
+  const made = await Promise.all(Array.from({ length: 8 }, () => ensure(one)));
+  const id = accepted(made[0] as (typeof made)[0]).key;
+  expect(made).toEqual(made.map(() => ({ key: id })));
+  // What admission decides by is the member's own: their cap binds, and the owner's does not.
+  expect(await admissionBus.request(accountsLoad, { account: account.id, key: id })).toMatchObject({
+    key: { kind: 'playground', member: member.id, digest: one, version: 1, capNanoUsd: null },
+    member: { member: member.id, capNanoUsd: 4_000_000_000 },
+  });
+  const ofOwner = await ensurePlayground(account.id, account.ownerMemberId, secretParts().digest);
+  expect(accepted(ofOwner).key).not.toBe(id);
+  expect(await ensure(two)).toEqual({ key: id });
+  expect(world.admission.key(id)).toMatchObject({ digest: two, version: 2 });
+  expect(await find(one)).toBeNull();
+  for (let n = 0; n < FUNDED.activeKeysMax; n += 1) await client.makeKey(account.id);
+  const listed = accepted(
+    await world.dashboard.request(accountsListKeys, { account: account.id, cursor: null, limit: 100 }),
+  );
+  expect(listed.keys.map((key) => key.id)).not.toContain(id);
+  expect(await world.dashboard.request(accountsGetKey, { key: id })).toEqual(refused('not_found'));
+  expect(await client.rotate(id)).toEqual(refused('not_found'));
+  expect(await client.setState(id, 'revoke')).toEqual(refused('not_found'));
+  expect(await ensure(one, 'acc_none')).toEqual(refused('not_found'));
+  const other = await client.makeAccount();
+  expect(await ensure(one, other.id)).toEqual(refused('not_found'));
+});
+
+test("a member who leaves loses the playground key, which keeps nobody from leaving; the owner's stays", async () => {
+  const account = await client.makeAccount({ type: 'team' });
+  const member = await client.makeMember(account.id);
+  const { digest } = secretParts();
+  const { key } = accepted(await ensurePlayground(account.id, member.id, digest));
+  const { key: ofOwner } = accepted(await ensurePlayground(account.id, account.ownerMemberId, secretParts().digest));
+  const leave = () =>
+    world.dashboard.request(accountsDeleteMember, { account: account.id, member: member.id, actor: ACTOR });
+  expect(await leave()).toEqual({ deleted: true });
+  await until('admission has it', () => world.admission.key(key)?.state === 'revoked');
+  expect(await ensurePlayground(account.id, member.id, digest)).toEqual(refused('not_found'));
+  expect(await admissionBus.request(accountsLoad, { account: account.id, key: ofOwner })).toMatchObject({
+    key: { state: 'active' },
+  });
+  expect(await client.audit({ object: key })).toMatchObject([
+    { action: 'revoke_playground_key', actor: ACTOR, after: { state: 'revoked', memberId: member.id } },
+    { action: 'create_playground_key' },
+  ]);
+  expect(await leave()).toEqual({ deleted: true });
+  const names = { account: account.id, keys: [key], members: [] };
+  expect((await world.dashboard.request(accountsNames, names)).keys).toEqual([
+    { id: key, name: 'Playground', kind: 'playground', member: member.id, email: member.email },
+  ]);
+});
+
+test(
+  'with admission away changes are written, answered not_in_force, and in force soon after it is back',
+  () =>
+    impatiently(async () => {
+      const account = await client.makeAccount({ type: 'team' });
+      const member = await client.makeMember(account.id);
+      const [rotating, revoked, suspended] = [
+        await client.makeKey(account.id),
+        await client.makeKey(account.id),
+        await client.makeKey(account.id),
+      ];
+      const command = makeUuidV7(Date.now());
+      const fresh = secretParts();
+      const changes = {
+        rotate: () => client.rotate(rotating.id, fresh, command),
+        revoke: () => client.setState(revoked.id, 'revoke'),
+        suspend: () => client.setState(suspended.id, 'suspend'),
+        account: () => setAccount(account.id, 'suspend'),
+        member: () => putMember(account.id, member.id, { email: member.email, monthlySpendCapUsd: '4' }),
+      };
+      await world.admission.stop();
+      const overdue = refused('not_in_force');
+      // The new secret is the key's from now on, so whoever sent it has to hear that; nobody could be told later.
+      const key = expect.objectContaining({ id: rotating.id, maskedSecret: fresh.maskedSecret });
+      const rotated = { key, repeated: false, inForce: false };
+      const answers = await Promise.all(Object.values(changes).map((change) => change()));
+      expect(answers).toEqual([rotated, overdue, overdue, overdue, overdue]);
+      // A repeated command finds its change made, and does not say that it is in force before it is.
+      const again = { ...rotated, repeated: true };
+      expect(await Promise.all([changes.revoke(), changes.rotate()])).toEqual([overdue, again]);
+      // As after an hour: a delay that went on doubling would be far longer than what is allowed below.
+      await world.sql.execute('UPDATE outbox SET attempts = 20');
+      await until('it is tried again', async () => {
+        const tried = await world.sql.query('SELECT FROM outbox WHERE attempts > 20');
+        return tried.length > 0;
+      });
+      await world.admission.start();
+      const backMs = performance.now();
+      await until('all changes are in force', async () => (await world.sql.query('SELECT FROM outbox')).length === 0);
+      expect(performance.now() - backMs).toBeLessThan(BACK_MS);
+      expect(world.admission.key(rotating.id)).toMatchObject({ digest: fresh.digest, version: 2 });
+      expect(world.admission.key(revoked.id)).toMatchObject({ state: 'revoked', version: 2 });
+      expect(world.admission.key(suspended.id)).toMatchObject({ state: 'suspended', version: 2 });
+      expect(world.admission.account(account.id)).toMatchObject({ state: 'suspended', version: 2 });
+      expect(await changes.rotate()).toEqual({ ...again, inForce: true });
+      expect(await changes.revoke()).toMatchObject({ key: { state: 'revoked' } });
+    }),
+  30_000,
+);
+
+test('a change waits five seconds for admission', async () => {
+  expect(IN_FORCE_MS).toBe(5_000);
+  const key = await client.makeKey((await client.makeAccount()).id);
+  await world.admission.stop();
+  try {
+    const begunMs = performance.now();
+    expect(await client.setState(key.id, 'suspend')).toEqual(refused('not_in_force'));
+    const tookMs = performance.now() - begunMs;
+    expect(tookMs).toBeGreaterThan(IN_FORCE_MS - 100);
+    // The asker gives up after eight seconds.
+    expect(tookMs).toBeLessThan(7_500);
+  } finally {
+    await world.admission.start();
+  }
+}, 30_000);
+
+test(
+  'a change that another replica delivers is noticed by the one that answers',
+  () =>
+    impatiently(async () => {
+      const key = await client.makeKey((await client.makeAccount()).id);
+      // In the place of a replica that takes every row first and delivers only later.
+      const pool = createPool(world.roleUrl, { applicationName: 'test', log: silentLog });
+      let release: () => void = () => undefined;
+      const held = new Promise<void>((resolve) => (release = resolve));
+      await world.admission.stop();
+      expect(await client.setState(key.id, 'suspend')).toEqual(refused('not_in_force'));
+      let taken = false;
+      const thief = startOutbox({
+        pool,
+        log: silentLog,
+        pollMs: 10,
+        deliver: async ({ body }) => {
+          // Rows of the tests before may still wait for their next attempt.
+          taken ||= JSON.stringify(body).includes(key.id);
+          await held;
+        },
+      });
+      try {
+        await until('the other replica has taken the row', () => taken);
+        // Admission is away throughout: only the other replica's delivery can end the wait.
+        const again = client.setState(key.id, 'suspend');
+        release();
+        expect(await again).toMatchObject({ key: { state: 'suspended' } });
+      } finally {
+        release();
+        await thief.stop();
+        await pool.end();
+        await world.admission.start();
+      }
+    }),
+  30_000,
+);

@@ -1,0 +1,77 @@
+import { isRefusal, notInForce, type ManagementRefusal } from '@gateway/contracts/operator';
+import type { Outbox } from '@gateway/postgres';
+import { histogram } from '@gateway/service-kit';
+import { accountRecord, keyRecord, memberRecord } from '@gateway/contracts/messages';
+import { z } from 'zod';
+import type { InForce } from './ports.js';
+import type { Versioned } from './tx-ports.js';
+import { changeOf } from './rules.js';
+
+/** What a change made, and the version of which object admission must have before that is the answer. */
+export interface Changed<T> {
+  readonly account: string;
+  readonly object: Versioned;
+  readonly answer: T;
+}
+
+/**
+ * The answer of a committed change once it is in force (docs/protocol.md#r10). A refusal waits for
+ * nothing.
+ */
+export async function answerInForce<T>(
+  inForce: InForce,
+  changed: Changed<T> | ManagementRefusal,
+): Promise<T | ManagementRefusal> {
+  if (isRefusal(changed)) return changed;
+  return (await inForce(changed.account, changed.object)) ? changed.answer : notInForce();
+}
+
+/**
+ * As {@link answerInForce}, for a change whose answer nobody can ask for again: it is answered whether or not it is in force, and
+ * says which.
+ */
+export async function answerWithInForce<T extends object>(
+  inForce: InForce,
+  changed: Changed<T> | ManagementRefusal,
+): Promise<(T & { inForce: boolean }) | ManagementRefusal> {
+  if (isRefusal(changed)) return changed;
+  return { ...changed.answer, inForce: await inForce(changed.account, changed.object) };
+}
+
+const waits = histogram(
+  'gateway_accounts_in_force_seconds',
+  'Time from the commit of a change until admission had it, or the answer could not wait any longer',
+  [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+  { outcome: ['in_force', 'overdue'] },
+);
+
+/** Waits at the outbox until a change is delivered, for `waitMs` at most. */
+export function makeInForce(outbox: Pick<Outbox, 'awaitDelivered'>, waitMs: number): InForce {
+  return async (account, changed) => {
+    const begunMs = performance.now();
+    const delivered = await outbox.awaitDelivered(account, changeOf(changed), waitMs);
+    waits.of({ outcome: delivered ? 'in_force' : 'overdue' }).observe((performance.now() - begunMs) / 1_000);
+    return delivered;
+  };
+}
+
+const MANY_MAX = 100;
+
+/** Body of an outbox row. */
+const outboxChange = z.object({
+  change: z.string(),
+  records: z.object({
+    accounts: z.array(accountRecord).max(MANY_MAX).optional(),
+    keys: z.array(keyRecord).max(MANY_MAX).optional(),
+    members: z.array(memberRecord).max(MANY_MAX).optional(),
+  }),
+});
+export type RecordsToApply = z.infer<typeof outboxChange>['records'];
+
+/** Tells admission of a change that must be in force before its command is answered. Throws until admission has it. */
+export async function deliverChange(
+  apply: (records: RecordsToApply) => Promise<unknown>,
+  row: { readonly body: unknown },
+): Promise<void> {
+  await apply(outboxChange.parse(row.body).records);
+}

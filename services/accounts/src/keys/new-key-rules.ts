@@ -1,0 +1,70 @@
+import { refuse, type KeyCreate, type ManagementRefusal } from '@gateway/contracts/operator';
+import type { Account, Membership } from '../objects.js';
+import { readCap, accountClosed } from '../rules.js';
+
+/** What billing says of an account's funds and limits. */
+export interface Funding {
+  readonly walletNanoUsd: bigint | null;
+  readonly planActive: boolean;
+  readonly activeKeysMax: number;
+  readonly defaultKeyCapNanoUsd: bigint | null;
+}
+
+export interface KeyFacts {
+  /** Null: there is no such account. */
+  readonly account: Account | null;
+  /** Who shall own the key; null: no such member. */
+  readonly membership: Membership | null;
+  /** Keys of the account that take a place. */
+  readonly activeKeys: number;
+  readonly funding: Funding;
+}
+
+/** What the spec decides about a key. */
+export interface NewKeyTerms {
+  readonly member: string;
+  readonly name: string;
+  readonly capNanoUsd: bigint | null;
+  readonly allowedModels: readonly string[] | null;
+  readonly expiresAt: number | null;
+}
+
+/** The specification's key rules 1 and 3 in one order; what is wrong with the request itself comes first. */
+export function decideNewKey(spec: KeyCreate, facts: KeyFacts, nowMs: number): NewKeyTerms | ManagementRefusal {
+  const { account, membership, funding } = facts;
+  const cap = capOf(spec, funding);
+  const expiresAt = spec.expiresAt === null || spec.expiresAt === undefined ? null : Date.parse(spec.expiresAt);
+  if (expiresAt !== null && expiresAt <= nowMs)
+    return refuse('invalid_request', 'expiresAt must lie in the future', 'expiresAt');
+  if (!account) return refuse('not_found', 'there is no such account');
+  if (account.state === 'closed') return accountClosed();
+  if (!membership) return refuse('not_found', 'the account has no such member', 'memberId');
+  if (account.state === 'suspended') return refuse('state_conflict', 'the account is suspended');
+  if (!membership.user.emailVerified)
+    return refuse('email_not_verified', `the e-mail address ${membership.user.email} is not verified yet`);
+  if (!funding.planActive && (funding.walletNanoUsd ?? 0n) <= 0n)
+    return refuse('no_funding', 'a key needs an active plan or a positive wallet balance');
+  if (facts.activeKeys >= funding.activeKeysMax)
+    return refuse(
+      'key_limit_reached',
+      `the account has ${facts.activeKeys} keys of at most ${funding.activeKeysMax}; revoke one first`,
+    );
+  return {
+    member: membership.member.id,
+    name: spec.name,
+    capNanoUsd: cap,
+    allowedModels: allowedModelsOf(spec),
+    expiresAt,
+  };
+}
+
+/** A blank cap takes the plan's default as it is now; later changes of the plan do not touch the key. */
+function capOf(spec: KeyCreate, funding: Funding): bigint | null {
+  const cap = readCap(spec.monthlySpendCapUsd);
+  if (cap !== null) return cap;
+  return funding.defaultKeyCapNanoUsd === 0n ? null : funding.defaultKeyCapNanoUsd;
+}
+
+function allowedModelsOf({ allowedModels }: KeyCreate): readonly string[] | null {
+  return allowedModels && allowedModels.length > 0 ? [...new Set(allowedModels)] : null;
+}

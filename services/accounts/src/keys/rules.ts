@@ -1,0 +1,64 @@
+import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
+import type { ApiKey, StoredKeyState } from '../objects.js';
+
+/** The states of the specification's table, `expired` among them. */
+export type KeyState = StoredKeyState | 'expired';
+
+/** What can be done to a key. That its expiry passes is no verb: nobody has to do it. */
+export const KEY_VERBS = ['rotate', 'revoke', 'suspend', 'reinstate'] as const;
+export type KeyVerb = (typeof KEY_VERBS)[number];
+
+/** A key's state at a time. Revoked and expired are final; a suspended key expires as well. */
+export function keyState(key: Pick<ApiKey, 'state' | 'expiresAt'>, nowMs: number): KeyState {
+  if (key.state === 'revoked') return 'revoked';
+  return key.expiresAt !== null && key.expiresAt <= nowMs ? 'expired' : key.state;
+}
+
+/**
+ * The state after a verb; null where the verb is refused (`key_not_active`). A verb whose state is reached already
+ * changes nothing, so that it can be repeated.
+ */
+const TRANSITIONS: Readonly<Record<KeyVerb, Readonly<Record<KeyState, StoredKeyState | null>>>> = {
+  rotate: { active: 'active', suspended: null, revoked: null, expired: null },
+  revoke: { active: 'revoked', suspended: 'revoked', revoked: 'revoked', expired: null },
+  suspend: { active: 'suspended', suspended: 'suspended', revoked: null, expired: null },
+  reinstate: { active: 'active', suspended: 'active', revoked: null, expired: null },
+};
+
+/** The stored state after the verb, or null: it is refused in this state. */
+export function stateAfter(verb: KeyVerb, state: KeyState): StoredKeyState | null {
+  return TRANSITIONS[verb][state];
+}
+
+/** The new secret of a rotation, as it is stored. */
+export interface NewSecret {
+  readonly digest: string;
+  readonly maskedSecret: string;
+}
+
+/** Replaces the secret; id, name, cap, list and history stay. Null: only an active key rotates. */
+export function rotated(key: ApiKey, secret: NewSecret, nowMs: number): ApiKey | null {
+  if (stateAfter('rotate', keyState(key, nowMs)) === null) return null;
+  return { ...key, ...secret, version: key.version + 1 };
+}
+
+/** The key after the verb; the same object when nothing changes; null when the verb is refused. */
+export function withState(key: ApiKey, verb: Exclude<KeyVerb, 'rotate'>, nowMs: number): ApiKey | null {
+  const state = stateAfter(verb, keyState(key, nowMs));
+  if (state === null) return null;
+  return state === key.state ? key : { ...key, state, version: key.version + 1 };
+}
+
+/** A masked form shows four characters at each end; so many in a row can only come from a secret. */
+const SECRET_PART = /[0-9a-f]{16}/i;
+
+/** Whether a masked form may be stored and shown; null: it may. */
+export function refuseMaskedForm(maskedSecret: string): ManagementRefusal | null {
+  if (SECRET_PART.test(maskedSecret)) return refuse('invalid_request', 'the masked form shows too much of the secret');
+  return maskedSecret === '' ? refuse('invalid_request', 'the masked form of the secret is missing') : null;
+}
+
+/** Every secret is random: two keys with the same one come from a door that sent it twice. */
+export function secretTaken(): ManagementRefusal {
+  return refuse('state_conflict', 'a key with this secret exists');
+}

@@ -1,0 +1,76 @@
+import type { MailText } from './alert-mail-rules.js';
+
+const HOUR_MS = 3_600_000;
+
+/** How long the link of a mail can be used, from the moment in which it is mailed. */
+export const TOKEN_LIFE_MS = { verify: 24 * HOUR_MS, reset: HOUR_MS, invitation: 7 * 24 * HOUR_MS } as const;
+
+/** Mails about signing in. Those with a link have a token of the same name. */
+export const NOTICES = ['verify', 'reset', 'invitation', 'known_address', 'password_changed'] as const;
+export type Notice = (typeof NOTICES)[number];
+
+export interface NoticeFacts {
+  readonly dashboardUrl: string;
+  /** Null: the notice has no link, or its person needs none. */
+  readonly token: string | null;
+  /** Of an invitation. */
+  readonly accountName: string | null;
+}
+
+const NOT_YOU = 'If this was not you, ignore this mail: nothing happens without the link.';
+
+/** What a person is told. The token stands behind `#`: browsers send that to no server, and no log has it. */
+export function composeNotice(notice: Notice, facts: NoticeFacts): MailText {
+  const link = (path: string) =>
+    facts.token === null ? page(facts, path) : `${page(facts, path)}#token=${facts.token}`;
+  switch (notice) {
+    case 'verify':
+      return mail('Verify your e-mail address', [
+        'Open this link within 24 hours to verify your e-mail address and to choose your password:',
+        link('/verify'),
+        NOT_YOU,
+      ]);
+    case 'reset':
+      return mail('Set a new password', [
+        'Open this link within one hour to set a new password. All sessions end when you do.',
+        link('/reset'),
+        NOT_YOU,
+      ]);
+    case 'invitation':
+      return invitation(facts, link);
+    case 'known_address':
+      return mail('You have an account already', [
+        'Somebody tried to sign up with this e-mail address. It has an account already: sign in with your password.',
+        page(facts, '/sign-in'),
+        'If you have forgotten it, open this link within one hour to set a new one:',
+        link('/reset'),
+        'If this was not you, ignore this mail: nothing was changed.',
+      ]);
+    case 'password_changed':
+      return mail('Your password was changed', [
+        'The password of your account was changed, and other sessions were ended.',
+        'If this was not you, set a new password at once:',
+        page(facts, '/forgot'),
+      ]);
+  }
+}
+
+function invitation(facts: NoticeFacts, link: (path: string) => string): MailText {
+  const account = facts.accountName ?? 'a team';
+  const subject = `You are invited to ${account}`;
+  const begin = `You are now a member of "${account}".`;
+  if (facts.token === null) return mail(subject, [`${begin} Sign in to use it:`, page(facts, '/sign-in')]);
+  return mail(subject, [
+    `${begin} Open this link within seven days to set your password:`,
+    link('/invitation'),
+    'If you do not know who invites you, ignore this mail.',
+  ]);
+}
+
+function page({ dashboardUrl }: NoticeFacts, path: string): string {
+  return `${dashboardUrl.replace(/\/+$/, '')}${path}`;
+}
+
+function mail(subject: string, paragraphs: readonly string[]): MailText {
+  return { subject, text: `${paragraphs.join('\n\n')}\n` };
+}

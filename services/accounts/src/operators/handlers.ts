@@ -1,0 +1,40 @@
+import { refuseCursor, type ManagementRefusal, type OperatorView, refuse } from '@gateway/contracts/operator';
+import { isCursorOf, pageOf } from '../rules.js';
+import { toOperatorView } from '../view-rules.js';
+import type { AccountsStore } from '../ports.js';
+
+/** One page of the operators who can sign in, in the order of creation. */
+export async function listOperators(
+  store: Pick<AccountsStore, 'operators'>,
+  { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
+): Promise<{ operators: OperatorView[]; nextCursor: string | null } | ManagementRefusal> {
+  if (!isCursorOf('opr', cursor)) return refuseCursor();
+  const { items, nextCursor } = pageOf(await store.operators(cursor, limit + 1), limit, ({ id }) => id);
+  return { operators: items.map(toOperatorView), nextCursor };
+}
+
+/** Whose a presented token is. Nothing is kept between two questions, so a deleted operator is refused at once, and one whose time is over. */
+export async function findOperator(
+  store: Pick<AccountsStore, 'findOperator'>,
+  { digests }: { readonly digests: readonly string[] },
+  nowMs: number,
+): Promise<{ operator: OperatorView | null }> {
+  const operator = await store.findOperator(digests, nowMs);
+  return { operator: operator && toOperatorView(operator) };
+}
+
+/** Ends an operator's access, from the next request on. Deleting one who is deleted already changes nothing. */
+export async function deleteOperator(
+  store: Pick<AccountsStore, 'change'>,
+  { operator: id, actor }: { readonly operator: string; readonly actor: string },
+): Promise<{ deleted: true } | ManagementRefusal> {
+  return store.change(async (tx) => {
+    const found = await tx.lockOperator(id);
+    if (!found) return refuse('not_found', 'there is no such operator');
+    if (found.deleted) return { deleted: true };
+    await tx.deleteOperator(id);
+    const before = toOperatorView(found.operator);
+    await tx.audit({ actor, action: 'delete_operator', account: null, objectId: id, before, after: null });
+    return { deleted: true };
+  });
+}

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import {
+  accountsCreateOperator,
+  accountsCreateOperatorSession,
+  accountsDeleteOperator,
+  accountsEndOperatorSession,
+  accountsFindOperator,
+  accountsFindOperatorSession,
+} from '@gateway/contracts/messages';
+import { createPool, type Pool } from '@gateway/postgres';
+import { recordingLog } from '@gateway/testkit';
+import { startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
+import { accepted, ACTOR, refused, secretParts } from '../../test/operator-client.js';
+import { makeOperatorSessions } from './store.js';
+import { createOperatorSession, findOperatorSession } from './sessions.js';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+let world: AccountsWorld;
+let pool: Pool;
+beforeAll(async () => {
+  world = await startAccountsWorld();
+  await world.start();
+  pool = createPool(world.roleUrl, { applicationName: 'test', max: 2, log: recordingLog() });
+}, 60_000);
+afterAll(async () => {
+  await pool.end();
+  await world.stop();
+});
+
+const digestOfSome = (): string => secretParts().digest;
+let names = 0;
+async function makeOperator(expiresAt: string | null = null) {
+  const digest = digestOfSome();
+  const spec = { name: `someone-${(names += 1)}`, role: 'admin' as const, expiresAt };
+  const { operator } = accepted(await world.dashboard.request(accountsCreateOperator, { spec, digest, actor: ACTOR }));
+  return { operator, digest };
+}
+async function signIn(holder: { kind: 'named'; operator: string } | { kind: 'root'; rootDigest: string }) {
+  const digest = digestOfSome();
+  const { created } = await world.dashboard.request(accountsCreateOperatorSession, { digest, holder });
+  return { digest, created };
+}
+const holderOf = async (digest: string, rootDigests = ['0'.repeat(64)]) =>
+  (await world.dashboard.request(accountsFindOperatorSession, { digests: [digest], rootDigests })).holder;
+
+test('a session of a named operator is found until it is signed out, and no other ends with it', async () => {
+  const { operator } = await makeOperator();
+  const [one, other] = [
+    await signIn({ kind: 'named', operator: operator.id }),
+    await signIn({ kind: 'named', operator: operator.id }),
+  ];
+  expect(await holderOf(one.digest)).toEqual(operator);
+  await world.dashboard.request(accountsEndOperatorSession, { digests: [one.digest] });
+  expect([await holderOf(one.digest), await holderOf(other.digest)]).toEqual([null, operator]);
+});
+
+test('deleting an operator ends every session, and begins none any more', async () => {
+  const { operator } = await makeOperator();
+  const { digest } = await signIn({ kind: 'named', operator: operator.id });
+  await world.dashboard.request(accountsDeleteOperator, { operator: operator.id, actor: ACTOR });
+  expect(await holderOf(digest)).toBeNull();
+  expect((await signIn({ kind: 'named', operator: operator.id })).created).toBe(false);
+});
+
+test("root's sessions live as long as the token with which they began is accepted", async () => {
+  const [old, next] = [digestOfSome(), digestOfSome()];
+  const { digest } = await signIn({ kind: 'root', rootDigest: old });
+  expect(await holderOf(digest, [next, old])).toBe('root');
+  expect(await holderOf(digest, [next])).toBeNull();
+});
+
+test('a session ends after half an hour without use, and after eight hours however it is used', async () => {
+  const ports = { operatorSessions: makeOperatorSessions(pool), nowMs: () => now };
+  const rootDigest = digestOfSome();
+  const began = Date.now();
+  let now = began;
+  const [used, idle] = [digestOfSome(), digestOfSome()];
+  for (const digest of [used, idle])
+    await createOperatorSession(ports, { digest, holder: { kind: 'root', rootDigest } });
+  const find = async (digest: string) =>
+    (await findOperatorSession(ports, { digests: [digest], rootDigests: [rootDigest] })).holder;
+  now = began + 29 * MINUTE_MS;
+  expect(await find(used)).toBe('root');
+  now = began + 31 * MINUTE_MS;
+  expect([await find(used), await find(idle)]).toEqual(['root', null]);
+  for (; now < began + 8 * HOUR_MS - 20 * MINUTE_MS; now += 20 * MINUTE_MS) expect(await find(used)).toBe('root');
+  now = began + 8 * HOUR_MS;
+  expect(await find(used)).toBeNull();
+});
+
+test('a session that is found under the previous secret goes on under the current one', async () => {
+  const { operator } = await makeOperator();
+  const { digest } = await signIn({ kind: 'named', operator: operator.id });
+  const current = digestOfSome();
+  const asked = { digests: [current, digest], rootDigests: ['0'.repeat(64)] };
+  expect((await world.dashboard.request(accountsFindOperatorSession, asked)).holder).toEqual(operator);
+  expect([await holderOf(current), await holderOf(digest)]).toEqual([operator, null]);
+});
+
+test('an operator has a bounded number of sessions: the oldest ends', async () => {
+  const { operator } = await makeOperator();
+  const first = await signIn({ kind: 'named', operator: operator.id });
+  for (let n = 0; n < 20; n += 1) await signIn({ kind: 'named', operator: operator.id });
+  expect(await holderOf(first.digest)).toBeNull();
+});
+
+test('a token that has expired is refused, and its sessions with it', async () => {
+  const { operator, digest } = await makeOperator(new Date(Date.now() + HOUR_MS).toISOString());
+  const session = await signIn({ kind: 'named', operator: operator.id });
+  const found = await world.dashboard.request(accountsFindOperator, { digests: [digest] });
+  expect([found.operator, await holderOf(session.digest)]).toEqual([operator, operator]);
+  await world.sql.execute("UPDATE operators SET expires_at = now() - interval '1 second' WHERE id = $1", [operator.id]);
+  const gone = await world.dashboard.request(accountsFindOperator, { digests: [digest] });
+  expect([gone.operator, await holderOf(session.digest)]).toEqual([null, null]);
+  expect((await signIn({ kind: 'named', operator: operator.id })).created).toBe(false);
+  const spec = { name: 'too-late', role: 'admin' as const, expiresAt: new Date(Date.now() - 1).toISOString() };
+  const late = await world.dashboard.request(accountsCreateOperator, { spec, digest: digestOfSome(), actor: ACTOR });
+  expect(late).toEqual(refused('invalid_request', 'expiresAt'));
+});

@@ -1,0 +1,57 @@
+import { refuse, type ManagementRefusal, type MemberPut } from '@gateway/contracts/operator';
+import type { Account, Member, Membership } from '../objects.js';
+import { readCap, accountClosed } from '../rules.js';
+
+export interface NewMemberFacts {
+  /** Null: there is no such account. */
+  readonly account: Account | null;
+  /** The user of the address is a member already. */
+  readonly known: boolean;
+  readonly teamsEnabled: boolean;
+}
+
+/** Whether an account may get one more member; null: it may. A personal account has its owner only. */
+export function refuseNewMember({ account, known, teamsEnabled }: NewMemberFacts): ManagementRefusal | null {
+  if (!account) return refuse('not_found', 'there is no such account');
+  if (account.state === 'closed') return accountClosed();
+  if (!teamsEnabled) return refuse('state_conflict', 'team accounts are not enabled on this deployment');
+  if (account.type === 'personal') return refuse('state_conflict', 'a personal account has no members but its owner');
+  if (known) return refuse('state_conflict', 'the person is a member of the account already', 'email');
+  return null;
+}
+
+export interface MemberChange {
+  /** The same object when nothing of it changes. */
+  readonly member: Member;
+  /** The address becomes verified; it is the user's own, in every account. */
+  readonly verify: boolean;
+}
+
+/**
+ * What a replaced member is like. Its version grows with its cap, which is all that admission knows of it; a verified
+ * address stays verified; ownership is neither given nor taken.
+ */
+export function decideMemberPut(spec: MemberPut, { member, user }: Membership): MemberChange | ManagementRefusal {
+  const cap = readCap(spec.monthlySpendCapUsd);
+  if (spec.email.toLowerCase() !== user.email)
+    return refuse('state_conflict', 'a member keeps the address; another address is another member', 'email');
+  if (member.role === 'owner' && spec.role !== 'owner')
+    return refuse('state_conflict', 'the owner of an account stays its owner', 'role');
+  if (member.role !== 'owner' && spec.role === 'owner')
+    return refuse('state_conflict', 'an account has one owner, who came with it', 'role');
+  const capChanges = cap !== member.capNanoUsd;
+  const changes = capChanges || spec.role !== member.role;
+  const version = capChanges ? member.version + 1 : member.version;
+  return {
+    member: changes ? { ...member, role: spec.role, capNanoUsd: cap, version } : member,
+    verify: spec.emailVerified && !user.emailVerified,
+  };
+}
+
+/** Whether a member may leave; null: yes. `keys`: the member's active and suspended ones. */
+export function refuseMemberDelete(member: Member, keys: number): ManagementRefusal | null {
+  if (member.role === 'owner') return refuse('state_conflict', 'the owner of an account cannot be deleted');
+  if (keys > 0)
+    return refuse('in_use', `the member has ${keys} keys that are not revoked or expired; revoke them first`);
+  return null;
+}

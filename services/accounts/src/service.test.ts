@@ -1,0 +1,226 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { Bus } from '@gateway/bus';
+import { makeSecret } from '@gateway/contracts/ids';
+import { accountsFind, accountsLoad, MESSAGES } from '@gateway/contracts/messages';
+import { createPool, dumpSchema, onPool } from '@gateway/postgres';
+import { silentLog, until } from '@gateway/testkit';
+import { FUNDED, startAccountsWorld, type AccountsWorld } from '../test/accounts-world.js';
+import { refused, secretParts, type OperatorClient } from '../test/operator-client.js';
+
+const GOLDEN = new URL('../schema.golden.txt', import.meta.url);
+
+let world: AccountsWorld;
+let admission: Bus;
+let makeAccount: OperatorClient['makeAccount'];
+let makeKey: OperatorClient['makeKey'];
+let putKey: OperatorClient['putKey'];
+
+beforeAll(async () => {
+  world = await startAccountsWorld();
+  await world.start();
+  admission = await world.connect('admission');
+  ({ makeAccount, makeKey, putKey } = world.client);
+}, 60_000);
+
+beforeEach(() => world.fund(FUNDED));
+
+afterAll(() => world.stop());
+
+test('every request of the contract has a door', async () => {
+  const names = MESSAGES.filter(({ kind, servedBy }) => kind === 'request' && servedBy.includes('accounts'));
+  for (const message of names) {
+    if (message.kind !== 'request') continue;
+    const [sender] = message.sentBy;
+    const asker = sender === 'dashboard' ? world.dashboard : sender === 'billing' ? world.billing : admission;
+    // An empty body has no door's form, but only an open door says so.
+    await expect(asker.request(message, {})).rejects.toMatchObject({ code: 'invalid_message' });
+  }
+  expect(names.length).toBeGreaterThan(20);
+});
+
+test('an account is created with its owner, and every id says what it is', async () => {
+  const account = await makeAccount({ email: 'Ada@Example.com' });
+  expect(account).toEqual({
+    id: expect.stringMatching(/^acc_[0-9a-f]{32}$/),
+    name: 'An account',
+    type: 'personal',
+    state: 'active',
+    ownerMemberId: expect.stringMatching(/^mem_[0-9a-f]{32}$/),
+    email: 'ada@example.com',
+    emailVerified: true,
+    createdAt: expect.any(String),
+  });
+  const rows = await world.sql.query('SELECT role, user_id FROM members WHERE account = $1', [account.id]);
+  expect(rows).toEqual([{ role: 'owner', user_id: expect.stringMatching(/^usr_[0-9a-f]{32}$/) }]);
+});
+
+test('a known address is the same user, whoever asks at the same time, and stays verified', async () => {
+  const email = 'grace@example.com';
+  const all = await Promise.all(
+    Array.from({ length: 12 }, (_, n) =>
+      makeAccount({ email: n % 2 ? email : 'Grace@example.com', emailVerified: n === 5 }),
+    ),
+  );
+  expect(new Set(all.map(({ id }) => id)).size).toBe(12);
+  const users = await world.sql.query('SELECT email_verified FROM users WHERE email = $1', [email]);
+  expect(users).toEqual([{ email_verified: true }]);
+  expect(await makeAccount({ email, emailVerified: false })).toMatchObject({ emailVerified: true });
+});
+
+test('a team account is created', async () => {
+  expect(await makeAccount({ type: 'team' })).toMatchObject({ type: 'team' });
+});
+
+test('a key is created, shown without its digest, and found by it', async () => {
+  const account = await makeAccount();
+  const parts = secretParts();
+  const spec = {
+    name: ' Named ',
+    monthlySpendCapUsd: '12.5',
+    allowedModels: ['acme/one'],
+    expiresAt: '2099-01-01T00:00:00Z',
+  };
+  const key = await makeKey(account.id, spec, parts);
+  expect(key).toEqual({
+    id: expect.stringMatching(/^key_[0-9a-f]{32}$/),
+    accountId: account.id,
+    memberId: account.ownerMemberId,
+    name: 'Named',
+    maskedSecret: parts.maskedSecret,
+    state: 'active',
+    monthlySpendCapUsd: '12.50',
+    allowedModels: ['acme/one'],
+    expiresAt: '2099-01-01T00:00:00.000Z',
+    createdAt: expect.any(String),
+    lastUsedAt: null,
+  });
+  const found = { account: account.id, key: key.id, digest: parts.digest };
+  expect(await admission.request(accountsFind, { digests: [parts.digest] })).toEqual({ found });
+  expect(await admission.request(accountsFind, { digests: ['0'.repeat(64), parts.digest] })).toEqual({ found });
+  expect(await admission.request(accountsFind, { digests: ['0'.repeat(64)] })).toEqual({ found: null });
+});
+
+test('account, key and member are loaded together; what is not there is null', async () => {
+  const account = await makeAccount();
+  const parts = secretParts();
+  const key = await makeKey(account.id, { monthlySpendCapUsd: '1' }, parts);
+  const load = (of: string, id: string | null) => admission.request(accountsLoad, { account: of, key: id });
+  const record = { account: account.id, state: 'active', version: 1 };
+  expect(await load(account.id, key.id)).toEqual({
+    account: record,
+    key: {
+      account: account.id,
+      key: key.id,
+      member: account.ownerMemberId,
+      kind: 'api',
+      digest: parts.digest,
+      state: 'active',
+      expiresAt: null,
+      capNanoUsd: 1_000_000_000,
+      allowedModels: null,
+      version: 1,
+    },
+    member: { account: account.id, member: account.ownerMemberId, capNanoUsd: null, version: 1 },
+  });
+  expect(await load(account.id, null)).toEqual({ account: record, key: null, member: null });
+  const other = await makeAccount();
+  expect(await load(other.id, key.id)).toMatchObject({ account: { account: other.id }, key: null, member: null });
+  expect(await load('acc_none', key.id)).toEqual({ account: null, key: null, member: null });
+});
+
+test('the key rules: address, funds, maximum, account and member', async () => {
+  const account = await makeAccount();
+  const unverified = await makeAccount({ emailVerified: false });
+  expect(await putKey(unverified.id)).toEqual(refused('email_not_verified'));
+  world.fund({ ...FUNDED, walletNanoUsd: 0 });
+  expect(await putKey(account.id)).toEqual(refused('no_funding'));
+  world.fund({
+    ...FUNDED,
+    walletNanoUsd: null,
+    planActive: true,
+    activeKeysMax: 1,
+    defaultKeyCapNanoUsd: 5_000_000_000,
+  });
+  expect(await makeKey(account.id)).toMatchObject({ monthlySpendCapUsd: '5.00' });
+  expect(await putKey(account.id)).toEqual(refused('key_limit_reached'));
+  world.fund(FUNDED);
+  expect(await putKey('acc_none')).toEqual(refused('not_found'));
+  expect(await putKey(account.id, { memberId: unverified.ownerMemberId })).toEqual(refused('not_found', 'memberId'));
+  await world.sql.execute("UPDATE accounts SET state = 'suspended' WHERE id = $1", [account.id]);
+  expect(await putKey(account.id)).toEqual(refused('state_conflict'));
+});
+
+test('suspended keys take a place; revoked, expired and playground keys do not', async () => {
+  const account = await makeAccount();
+  const ids = [await makeKey(account.id), await makeKey(account.id), await makeKey(account.id)].map(({ id }) => id);
+  const set = (change: string, id: string | undefined) =>
+    world.sql.execute(`UPDATE api_keys SET ${change} WHERE id = $1`, [id]);
+  await set("state = 'suspended'", ids[0]);
+  expect(await putKey(account.id)).toEqual(refused('key_limit_reached'));
+  await set("state = 'revoked'", ids[0]);
+  await makeKey(account.id);
+  await set("expires_at = now() - interval '1 second'", ids[1]);
+  await makeKey(account.id);
+  await set("kind = 'playground'", ids[2]);
+  await makeKey(account.id);
+  expect(await putKey(account.id)).toEqual(refused('key_limit_reached'));
+});
+
+test('a secret is taken once, and a masked form that shows too much is refused', async () => {
+  const account = await makeAccount();
+  const parts = secretParts();
+  await makeKey(account.id, {}, parts);
+  expect(await putKey(account.id, {}, parts)).toEqual(refused('state_conflict'));
+  const secret = makeSecret('mgw_live_');
+  for (const maskedSecret of [secret, ''])
+    expect(await putKey(account.id, {}, { ...secretParts(), maskedSecret })).toEqual(refused('invalid_request'));
+});
+
+test('when billing does not answer, no key is made and the asker is told so', async () => {
+  const account = await makeAccount();
+  world.fund(new Error('billing is broken'));
+  await expect(putKey(account.id)).rejects.toMatchObject({ code: 'dependency_unavailable' });
+  expect(await world.sql.query('SELECT FROM api_keys WHERE account = $1', [account.id])).toHaveLength(0);
+});
+
+test('the role cannot rewrite history or edit what a key may do', async () => {
+  const pool = createPool(world.roleUrl, { applicationName: 'test', log: silentLog });
+  try {
+    for (const text of [
+      'DELETE FROM audit_log',
+      'UPDATE audit_log SET actor = actor',
+      'UPDATE api_keys SET cap_nano_usd = NULL',
+      'UPDATE api_keys SET allowed_models = NULL',
+      'DELETE FROM api_keys',
+      'UPDATE members SET account = account',
+      'DELETE FROM members',
+      'DELETE FROM operators',
+      'UPDATE operators SET role = role',
+      'UPDATE operators SET digest = digest',
+      'SELECT FROM attempt_salt',
+      'UPDATE key_rotations SET version = version',
+    ])
+      await expect(onPool(pool).execute(text)).rejects.toMatchObject({ code: '42501' });
+  } finally {
+    await pool.end();
+  }
+});
+
+test('the migrated schema is the committed one (delete schema.golden.txt to write it anew)', async () => {
+  const schema = await dumpSchema(world.pool, 'accounts');
+  if (!existsSync(GOLDEN) && process.env['CI'] === undefined) writeFileSync(GOLDEN, schema);
+  expect(readFileSync(GOLDEN, 'utf8')).toBe(schema);
+});
+
+test('while PostgreSQL is away requests are answered as such, and work again afterwards', async () => {
+  const account = await makeAccount();
+  await world.postgres.restart?.({ kill: true });
+  await until('an account is loaded', async () => {
+    const answer = await admission
+      .request(accountsLoad, { account: account.id, key: null })
+      .catch((error: { code?: string }) => error.code);
+    if (typeof answer === 'string') expect(answer).toBe('dependency_unavailable');
+    return typeof answer === 'object';
+  });
+}, 30_000);

@@ -1,0 +1,113 @@
+import type {
+  accountsFindMailToken,
+  accountsUseMailToken,
+  AnswerBodyOf,
+  MailTokenKind,
+  ReceivedOf,
+  accountsRequestReset,
+  accountsResendVerification,
+} from '@gateway/contracts/messages';
+import { ATTEMPT_LIMITS, retryAfterSeconds, queueNotice, type Throttled, countAttempts } from '../throttle.js';
+import type { Person } from '../signing-ports.js';
+import type { AccountsTx } from '../tx-ports.js';
+import type { BeginSignInPorts } from './passwords.js';
+import { auditSession, SESSIONS_MAX } from './sessions.js';
+
+type Named = ReceivedOf<typeof accountsFindMailToken>;
+type NotUsable = Throttled | { readonly kind: 'token_invalid' };
+
+/** Whether a token can be used: asked before a password is hashed for it. */
+export async function findMailToken(
+  { store, nowMs }: BeginSignInPorts,
+  request: Named,
+): Promise<AnswerBodyOf<typeof accountsFindMailToken>> {
+  return store.change(async (tx) => {
+    const found = await usable(tx, request, nowMs());
+    return 'person' in found ? { kind: 'found' } : found;
+  });
+}
+
+/**
+ * Uses the token of a mail once, to set a password. Whoever has it reads the mails of the address, which is verified by that. All
+ * sessions of the person end and all other links are taken back; a session begins if one is asked for.
+ */
+export async function useMailToken(
+  { store, nowMs }: BeginSignInPorts,
+  { kind, digest, passwordHash, session, ...origin }: ReceivedOf<typeof accountsUseMailToken>,
+): Promise<AnswerBodyOf<typeof accountsUseMailToken>> {
+  return store.change(async (tx) => {
+    const now = nowMs();
+    const found = await usable(tx, { kind, digest, client: origin.client }, now);
+    if (!('person' in found)) return found;
+    const { id: user, email, emailVerified } = found.person;
+    if (!emailVerified) await tx.verifyUser(user);
+    await tx.setPassword(user, passwordHash);
+    await tx.endSessions(user, []);
+    await tx.forgetMailTokens(user, null);
+    const entry = { action: ACTIONS[kind], account: null, objectId: user, before: null, after: null };
+    await tx.audit({ actor: `user:${user}`, ...entry, origin });
+    if (kind === 'reset') await queueNotice(tx, { notice: 'password_changed', user }, now);
+    if (session !== undefined) {
+      await tx.insertSession({ digest: session, user, nowMs: now }, SESSIONS_MAX);
+      await auditSession(tx, user, origin, 'sign_in');
+    }
+    return { kind: 'used', email };
+  });
+}
+
+const ACTIONS: Record<MailTokenKind, string> = {
+  verify: 'verify_email',
+  reset: 'reset_password',
+  invitation: 'accept_invitation',
+};
+
+/** The person of a token, locked. A first password is for who has none. A token that is not valid counts as an attempt of the client. */
+async function usable(
+  tx: AccountsTx,
+  { kind, digest, client }: Named,
+  now: number,
+): Promise<{ readonly person: Person } | NotUsable> {
+  const limit = ATTEMPT_LIMITS.tokenClient;
+  const counted = await tx.attemptsOf(limit, client, now);
+  const wait = retryAfterSeconds(limit, { ...counted, attempts: counted.attempts + 1 }, now);
+  if (wait !== null) return { kind: 'throttled', retryAfterSeconds: wait };
+  const user = await tx.userOfMailToken(kind, digest, now);
+  const person = user && (await tx.lockPerson(user));
+  // Once more under the lock: somebody else may have used it meanwhile.
+  const isValid = person && (await tx.userOfMailToken(kind, digest, now)) !== null;
+  if (isValid && (kind === 'reset' || person.passwordHash === null)) return { person };
+  await tx.countAttempt(limit, client, now);
+  return { kind: 'token_invalid' };
+}
+
+/** Mails a link to set a new password. An address that nobody has is answered the same, after the same work. */
+export async function requestReset(
+  ports: BeginSignInPorts,
+  request: ReceivedOf<typeof accountsRequestReset>,
+): Promise<AnswerBodyOf<typeof accountsRequestReset>> {
+  return requestLink(ports, request, 'reset');
+}
+
+/** Mails another link to verify an address. One that nobody has, or that is verified, is answered the same, after the same work. */
+export async function resendVerification(
+  ports: BeginSignInPorts,
+  request: ReceivedOf<typeof accountsResendVerification>,
+): Promise<AnswerBodyOf<typeof accountsResendVerification>> {
+  return requestLink(ports, request, 'verify');
+}
+
+async function requestLink(
+  { store, nowMs }: BeginSignInPorts,
+  { email, ...origin }: ReceivedOf<typeof accountsRequestReset>,
+  notice: 'reset' | 'verify',
+) {
+  return store.change(async (tx) => {
+    const now = nowMs();
+    const limits = [{ limit: ATTEMPT_LIMITS.resetClient, subject: origin.client }];
+    const throttled = await countAttempts(tx, limits, now);
+    if (throttled) return throttled;
+    const person = await tx.personOfEmail(email.toLowerCase());
+    await queueNotice(tx, { notice, user: person?.id ?? null, origin }, now);
+    return { kind: 'accepted' } as const;
+  });
+}

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { accountsChangePassword } from '@gateway/contracts/messages';
+import { randomEmail } from '../../test/operator-client.js';
+import { hashOf, leaveOne, newClient, startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
+import { ATTEMPT_LIMITS, type AttemptLimit } from '../throttle.js';
+
+let started: PeopleWorld;
+let world: PeopleWorld['world'];
+let people: PeopleWorld['people'];
+beforeAll(async () => {
+  started = await startPeopleWorld('limits-mails');
+  ({ world, people } = started);
+}, 60_000);
+afterAll(() => started.stop());
+
+const person = () => people.verifiedPerson('right');
+const kindOf = async (email: string, client?: string) => (await people.begin(email, client)).kind;
+const guess = async (times: number, email: string, client = newClient()) => {
+  for (let one = 0; one < times; one += 1) await people.begin(email, client);
+};
+const { signInPair, signInAddress, signInClient } = ATTEMPT_LIMITS;
+/** By the first 18 bits of the SHA-256 of kind and address these and ada@example.com are all one. */
+const PLAIN_COLLISIONS = ['a354300@evil.example.com', 'a636358@evil.example.com', 'a659831@evil.example.com'];
+const slotOf = async ({ kind }: AttemptLimit, subject: string) =>
+  (await world.sql.one<{ slot: number }>('SELECT attempt_slot($1, $2) AS slot', [kind, subject]))?.slot;
+/** What is counted; null: nothing was ever. */
+const counted = async (limit: AttemptLimit, subject: string) => {
+  const text = 'SELECT attempts FROM attempts WHERE kind = $1 AND slot = $2';
+  const row = await world.sql.one<{ attempts: number }>(text, [limit.kind, await slotOf(limit, subject)]);
+  return row && row.attempts;
+};
+
+test.each([
+  ['a known address', person],
+  ['an unknown one', () => Promise.resolve(randomEmail())],
+])('guesses for %s are refused after ten from one client, and from there alone', async (_name, make) => {
+  const email = await make();
+  const from = newClient();
+  for (let one = 1; one <= signInPair.attemptsMax; one += 1) expect(await kindOf(email, from)).toBe('proceed');
+  const refused = await people.begin(email, from);
+  if (refused.kind !== 'throttled') throw new Error('not throttled');
+  expect(refused.retryAfterSeconds).toBeGreaterThan(0);
+  expect(refused.retryAfterSeconds).toBeLessThanOrEqual(900);
+  expect(await kindOf(email)).toBe('proceed');
+});
+
+test('guesses at the same moment count, and many clients do not get around the limit', async () => {
+  const email = await person();
+  const from = newClient();
+  const begun = await Promise.all(Array.from({ length: 14 }, () => people.begin(email, from)));
+  expect(begun.filter(({ kind }) => kind === 'proceed')).toHaveLength(10);
+  await leaveOne(world, signInAddress, () => people.begin(email));
+  expect(await kindOf(email)).toBe('proceed');
+  expect(await kindOf(email)).toBe('throttled');
+});
+
+test('a client that guesses at many addresses is refused for all, and counts against nobody then', async () => {
+  const from = newClient();
+  await leaveOne(world, signInClient, () => people.begin(randomEmail(), from));
+  expect(await kindOf(randomEmail(), from)).toBe('proceed');
+  const email = await person();
+  for (let one = 0; one < 12; one += 1) expect(await kindOf(email, from)).toBe('throttled');
+  expect([await counted(signInPair, `${from} ${email}`), await counted(signInAddress, email)]).toEqual([null, null]);
+  expect(await world.sql.query('SELECT FROM attempts WHERE slot NOT BETWEEN 0 AND 262143')).toEqual([]);
+});
+
+test('one client, however long it guesses at an address, locks nobody else out of it', async () => {
+  const email = await person();
+  await guess(signInAddress.attemptsMax + 2, email);
+  expect(await counted(signInAddress, email)).toBe(signInPair.attemptsMax);
+  expect(await people.signIn(email, 'right')).not.toBeNull();
+});
+
+test('a right password takes its own attempt back, and no other', async () => {
+  const email = await person();
+  const [own, office] = [newClient(), newClient()];
+  await guess(9, email, own);
+  for (const client of [office, newClient()]) await guess(7, email, client);
+  await guess(3, randomEmail(), own);
+  for (let again = 0; again < 3; again += 1) expect(await people.signIn(email, 'right', own)).not.toBeNull();
+  expect(await counted(signInPair, `${own} ${email}`)).toBe(9);
+  expect(await counted(signInPair, `${office} ${email}`)).toBe(7);
+  expect(await counted(signInAddress, email)).toBe(23);
+  expect(await counted(signInClient, own)).toBe(12);
+  expect([await kindOf(email, own), await kindOf(email, own)]).toEqual(['proceed', 'throttled']);
+});
+
+test('so does a changed password, and what is counted never falls below none', async () => {
+  const email = await person();
+  const client = newClient();
+  const begun = await people.begin(email, client);
+  if (begun.kind !== 'proceed' || begun.user === null) throw new Error('nobody');
+  const { id: user } = begun.user;
+  for (const [old, next] of [
+    ['right', 'better'],
+    ['better', 'best'],
+  ] as const) {
+    const hashes = { comparedHash: hashOf(old), newHash: hashOf(next) };
+    const question = { user, ...hashes, digests: ['0'.repeat(64)], client };
+    expect(await world.dashboard.request(accountsChangePassword, question)).toEqual({ changed: true });
+    const subjects = [
+      counted(signInClient, client),
+      counted(signInPair, `${client} ${email}`),
+      counted(signInAddress, email),
+    ];
+    expect(await Promise.all(subjects)).toEqual([0, 0, 0]);
+  }
+});
+
+test('addresses that anybody could find by a plain hash are not counted together', async () => {
+  const slots = ['ada@example.com', ...PLAIN_COLLISIONS].map((email) => slotOf(signInAddress, email));
+  expect(new Set(await Promise.all(slots)).size).toBeGreaterThan(1);
+  const salts = await world.sql.query<{ salt: Buffer }>('SELECT salt FROM attempt_salt');
+  expect(salts.map(({ salt }) => salt.length)).toEqual([32]);
+});
+
+test('who is counted together with somebody all the same gives them no more guesses by signing in', async () => {
+  const text = `SELECT min(email) AS victim, max(email) AS other
+      FROM (SELECT 'c' || n || '@example.com' AS email FROM generate_series(1, 4000) n) made
+     GROUP BY attempt_slot($1, email) HAVING count(*) > 1 LIMIT 1`;
+  const found = await world.sql.one<{ victim: string; other: string }>(text, [signInAddress.kind]);
+  if (found === null) throw new Error('4,000 addresses have slots of their own');
+  const { victim, other } = found;
+  for (const email of [victim, other]) {
+    await people.signUp(email);
+    await people.useToken(tokenIn((await people.mailTo(email, 'Verify')).text), 'verify', 'right');
+  }
+  await leaveOne(world, signInAddress, () => people.begin(victim));
+  for (let again = 0; again < 3; again += 1) expect(await people.signIn(other, 'right')).not.toBeNull();
+  expect([await kindOf(victim), await kindOf(victim)]).toEqual(['proceed', 'throttled']);
+});
+
+test('sign-ups are counted by the client, each once', async () => {
+  const { signUpClient } = ATTEMPT_LIMITS;
+  const from = newClient();
+  const signUp = (client: string) => people.signUp(randomEmail(), client);
+  await leaveOne(world, signUpClient, () => signUp(from));
+  expect(await signUp(from)).toEqual({ kind: 'accepted' });
+  const email = randomEmail();
+  const refused = await people.signUp(email, from);
+  if (refused.kind !== 'throttled') throw new Error('not throttled');
+  expect(refused.retryAfterSeconds).toBeGreaterThan(0);
+  expect(refused.retryAfterSeconds).toBeLessThanOrEqual(3_600);
+  expect(await signUp(newClient())).toEqual({ kind: 'accepted' });
+  expect(await world.sql.query('SELECT FROM users WHERE email = $1', [email])).toEqual([]);
+});

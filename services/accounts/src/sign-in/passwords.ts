@@ -1,0 +1,76 @@
+import type {
+  accountsBeginSignIn,
+  AnswerBodyOf,
+  ReceivedOf,
+  accountsChangePassword,
+} from '@gateway/contracts/messages';
+import { ATTEMPT_LIMITS, countAttempts, queueNotice } from '../throttle.js';
+import type { AccountsStore } from '../ports.js';
+import type { AccountsTx } from '../tx-ports.js';
+
+export interface BeginSignInPorts {
+  readonly store: Pick<AccountsStore, 'change'>;
+  readonly nowMs: () => number;
+}
+
+/**
+ * What attempts to sign in are counted under. The address comes last: what a client does beyond its own limits counts against
+ * nobody, so it takes several clients to make somebody wait.
+ */
+export function signInLimits(email: string, client: string) {
+  return [
+    { limit: ATTEMPT_LIMITS.signInClient, subject: client },
+    { limit: ATTEMPT_LIMITS.signInPair, subject: `${client} ${email}` },
+    { limit: ATTEMPT_LIMITS.signInAddress, subject: email },
+  ] as const;
+}
+
+/**
+ * A right password takes its own attempt back and no other: those before it may be somebody else's, from the same client, for the
+ * same address, or in the same slot.
+ */
+export async function takeBackSignIn(
+  tx: Pick<AccountsTx, 'takeBackAttempt'>,
+  email: string,
+  client: string,
+): Promise<void> {
+  for (const { limit, subject } of signInLimits(email, client)) await tx.takeBackAttempt(limit, subject);
+}
+
+/**
+ * Counts an attempt before anything is compared, so that attempts at the same moment count too, and hands out the hash to compare
+ * with. Unknown addresses are counted like known ones.
+ */
+export async function beginSignIn(
+  { store, nowMs }: BeginSignInPorts,
+  request: ReceivedOf<typeof accountsBeginSignIn>,
+): Promise<AnswerBodyOf<typeof accountsBeginSignIn>> {
+  const email = request.email.toLowerCase();
+  return store.change(async (tx) => {
+    const throttled = await countAttempts(tx, signInLimits(email, request.client), nowMs());
+    if (throttled) return throttled;
+    const person = await tx.personOfEmail(email);
+    // Who has not verified the address has no password: the answer is that of an address that nobody has.
+    if (person?.emailVerified !== true || person.passwordHash === null) return { kind: 'proceed', user: null };
+    return { kind: 'proceed', user: { id: person.id, passwordHash: person.passwordHash } };
+  });
+}
+
+/** Sets another password, if the hash that the old one was compared with is still the person's; other sessions end. */
+export async function changePassword(
+  { store, nowMs }: BeginSignInPorts,
+  { user, comparedHash, newHash, digests, ...origin }: ReceivedOf<typeof accountsChangePassword>,
+): Promise<AnswerBodyOf<typeof accountsChangePassword>> {
+  return store.change(async (tx) => {
+    const person = await tx.lockPerson(user);
+    if (person?.passwordHash !== comparedHash) return { changed: false };
+    await tx.setPassword(user, newHash);
+    await tx.endSessions(user, digests);
+    await tx.forgetMailTokens(user, 'reset');
+    await takeBackSignIn(tx, person.email, origin.client);
+    await queueNotice(tx, { notice: 'password_changed', user }, nowMs());
+    const entry = { action: 'change_password', account: null, objectId: user, before: null, after: null };
+    await tx.audit({ actor: `user:${user}`, ...entry, origin });
+    return { changed: true };
+  });
+}

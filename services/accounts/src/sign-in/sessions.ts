@@ -1,0 +1,102 @@
+import type {
+  accountsCreateSession,
+  AnswerBodyOf,
+  ReceivedOf,
+  accountsFindSession,
+  accountsEndSession,
+} from '@gateway/contracts/messages';
+import type { AccountsStore } from '../ports.js';
+import type { AccountsTx, AuditOrigin } from '../tx-ports.js';
+import { takeBackSignIn } from './passwords.js';
+
+export type CreateSessionPorts = FindSessionPorts & { readonly store: Pick<AccountsStore, 'change'> };
+
+/** Sessions of one person at a time: the oldest ends. */
+export const SESSIONS_MAX = 20;
+
+/**
+ * Begins a session, if the hash that the password was compared with is still the person's, and takes the counted attempt back.
+ */
+export async function createSession(
+  ports: CreateSessionPorts,
+  { user, comparedHash, newHash, digest, ...origin }: ReceivedOf<typeof accountsCreateSession>,
+): Promise<AnswerBodyOf<typeof accountsCreateSession>> {
+  const { store, nowMs } = ports;
+  const isMade = await store.change(async (tx) => {
+    const person = await tx.lockPerson(user);
+    if (person?.passwordHash !== comparedHash) return false;
+    if (newHash !== undefined) await tx.setPassword(user, newHash);
+    await tx.insertSession({ digest, user, nowMs: nowMs() }, SESSIONS_MAX);
+    await takeBackSignIn(tx, person.email, origin.client);
+    await auditSession(tx, user, origin, 'sign_in');
+    return true;
+  });
+  return isMade ? findSession(ports, { digests: [digest] }) : { session: null };
+}
+
+/** A session began or ended. */
+export async function auditSession(
+  tx: Pick<AccountsTx, 'audit'>,
+  user: string,
+  origin: AuditOrigin,
+  action: 'sign_in' | 'sign_out' | 'sign_out_everywhere',
+): Promise<void> {
+  const entry = { kind: 'access', actor: `user:${user}`, action, account: null, objectId: user } as const;
+  await tx.audit({ ...entry, before: null, after: null, origin });
+}
+
+export interface FindSessionPorts {
+  readonly store: Pick<AccountsStore, 'findSession' | 'noteSession'>;
+  readonly nowMs: () => number;
+}
+
+const DAY_MS = 86_400_000;
+/** A session ends when it was not used for so long, */
+export const SESSION_IDLE_MS = 7 * DAY_MS;
+/** and at the latest after this. */
+export const SESSION_LIFE_MS = 30 * DAY_MS;
+/** How exactly it is known when a session was last used. */
+const NOTE_EVERY_MS = 300_000;
+
+/**
+ * Who has the session of one of the digests, and in which accounts they are. A session that was found by a digest under the
+ * previous secret goes on under the current one.
+ */
+export async function findSession(
+  { store, nowMs }: FindSessionPorts,
+  { digests }: ReceivedOf<typeof accountsFindSession>,
+): Promise<AnswerBodyOf<typeof accountsFindSession>> {
+  const now = nowMs();
+  const found = await store.findSession(digests, now - SESSION_LIFE_MS, now - SESSION_IDLE_MS);
+  if (found === null) return { session: null };
+  const current = digests[0] ?? found.digest;
+  if (found.digest !== current || found.seenAt < now - NOTE_EVERY_MS)
+    await store.noteSession(found.digest, current, now);
+  const accounts = found.memberships.map(({ account, member }) => ({
+    id: account.id,
+    name: account.name,
+    type: account.type,
+    state: account.state,
+    role: member.role,
+    memberId: member.id,
+  }));
+  return { session: { user: found.user, accounts } };
+}
+
+/** Ends a session, or all of its person; one that has ended is ended. */
+export async function endSession(
+  store: Pick<AccountsStore, 'change'>,
+  { digests, everywhere, ...origin }: ReceivedOf<typeof accountsEndSession>,
+): Promise<AnswerBodyOf<typeof accountsEndSession>> {
+  await store.change(async (tx) => {
+    const user = await tx.userOfSession(digests);
+    if (user === null) return;
+    if (everywhere) {
+      // A session that begins at this moment is waited for, and ends too.
+      await tx.lockPerson(user);
+      await tx.endSessions(user, []);
+    } else await tx.endSession(digests);
+    await auditSession(tx, user, origin, everywhere ? 'sign_out_everywhere' : 'sign_out');
+  });
+  return { ended: true };
+}
