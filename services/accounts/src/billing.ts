@@ -1,15 +1,15 @@
 import { BusFault, type Bus } from '@gateway/bus';
-import { billingFunding, billingCloseAccount, billingApplyCaps, type BodyOf } from '@gateway/contracts/messages';
-import type { FundingSource, ClosingSource } from './ports.js';
+import { billingApplyCaps, billingCloseAccount, billingFunding } from '@gateway/contracts/messages';
+import type { ManagementRefusal } from '@gateway/contracts/operator';
+import type { Funding } from './keys/new-key-rules.js';
 
-/** Billing's answer about an account's funds. */
-export function makeBillingFunding(bus: Bus): FundingSource {
+export type BillingClient = ReturnType<typeof createBillingClient>;
+
+/** Billing, over the bus. Requests that are not answered throw `dependency_unavailable`. */
+export function createBillingClient(bus: Bus) {
   return {
-    async fundingOf(account) {
-      const answer = await bus.request(billingFunding, { account }).catch((error: unknown) => {
-        const code = error instanceof BusFault ? error.code : 'fault';
-        throw new BusFault('dependency_unavailable', `billing did not answer about funds (${code})`);
-      });
+    async fundingOf(account: string): Promise<Funding> {
+      const answer = await bus.request(billingFunding, { account }).catch(unanswered('funds'));
       return {
         walletNanoUsd: answer.walletNanoUsd === null ? null : BigInt(answer.walletNanoUsd),
         planActive: answer.planActive,
@@ -17,24 +17,19 @@ export function makeBillingFunding(bus: Bus): FundingSource {
         defaultKeyCapNanoUsd: answer.defaultKeyCapNanoUsd === null ? null : BigInt(answer.defaultKeyCapNanoUsd),
       };
     },
+    /** Ends an account's subscription, unless its wallet is not zero. */
+    closeAccount: (account: string, actor: string): Promise<{ readonly closed: true } | ManagementRefusal> =>
+      bus.request(billingCloseAccount, { account, actor }).catch(unanswered('closing')),
+    /** Sends billing caps of keys and members out of an outbox row, for alerts. Throws until billing has them. */
+    async deliverCaps(row: { readonly body: unknown }): Promise<void> {
+      await bus.request(billingApplyCaps, billingApplyCaps.body.parse(row.body));
+    },
   };
 }
 
-/** Billing's part of closing an account. */
-export function makeBillingClosing(bus: Bus): ClosingSource {
-  return {
-    closeAccount: (account, actor) =>
-      bus.request(billingCloseAccount, { account, actor }).catch((error: unknown) => {
-        const code = error instanceof BusFault ? error.code : 'fault';
-        throw new BusFault('dependency_unavailable', `billing did not answer about closing (${code})`);
-      }),
+function unanswered(about: string) {
+  return (error: unknown): never => {
+    const code = error instanceof BusFault ? error.code : 'fault';
+    throw new BusFault('dependency_unavailable', `billing did not answer about ${about} (${code})`);
   };
-}
-
-/** Tells billing caps of keys and members, for alerts. Throws until billing has them. */
-export async function deliverCaps(
-  apply: (caps: BodyOf<typeof billingApplyCaps>) => Promise<unknown>,
-  row: { readonly body: unknown },
-): Promise<void> {
-  await apply(billingApplyCaps.body.parse(row.body));
 }

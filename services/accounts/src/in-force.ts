@@ -1,17 +1,37 @@
-import { isRefusal, notInForce, type ManagementRefusal } from '@gateway/contracts/operator';
-import type { Outbox } from '@gateway/postgres';
-import { histogram } from '@gateway/service-kit';
 import { accountRecord, keyRecord, memberRecord } from '@gateway/contracts/messages';
+import { isRefusal, notInForce, type ManagementRefusal } from '@gateway/contracts/operator';
+import { histogram } from '@gateway/service-kit';
 import { z } from 'zod';
-import type { InForce } from './ports.js';
-import type { Versioned } from './tx-ports.js';
-import { changeOf } from './rules.js';
+import { changeOf, type Versioned } from './rules.js';
 
 /** What a change made, and the version of which object admission must have before that is the answer. */
 export interface Changed<T> {
   readonly account: string;
   readonly object: Versioned;
   readonly answer: T;
+}
+
+/** Waits until admission has this version of an object of the account; false when it takes too long. */
+export type InForce = ReturnType<typeof createInForce>;
+
+const waits = histogram(
+  'gateway_accounts_in_force_seconds',
+  'Time from the commit of a change until admission had it, or the answer could not wait any longer',
+  [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+  { outcome: ['in_force', 'overdue'] },
+);
+
+/** Waits for the outbox `awaitDelivered` until a change is delivered, for `waitMs` at most. */
+export function createInForce(
+  awaitDelivered: (key: string, change: string, waitMs: number) => Promise<boolean>,
+  waitMs: number,
+) {
+  return async (account: string, changed: Versioned): Promise<boolean> => {
+    const begunMs = performance.now();
+    const delivered = await awaitDelivered(account, changeOf(changed), waitMs);
+    waits.of({ outcome: delivered ? 'in_force' : 'overdue' }).observe((performance.now() - begunMs) / 1_000);
+    return delivered;
+  };
 }
 
 /**
@@ -27,8 +47,8 @@ export async function answerInForce<T>(
 }
 
 /**
- * As {@link answerInForce}, for a change whose answer nobody can ask for again: it is answered whether or not it is in force, and
- * says which.
+ * As {@link answerInForce}, for a change whose answer cannot be requested again: it is answered
+ * whether or not it is in force, and says which.
  */
 export async function answerWithInForce<T extends object>(
   inForce: InForce,
@@ -36,23 +56,6 @@ export async function answerWithInForce<T extends object>(
 ): Promise<(T & { inForce: boolean }) | ManagementRefusal> {
   if (isRefusal(changed)) return changed;
   return { ...changed.answer, inForce: await inForce(changed.account, changed.object) };
-}
-
-const waits = histogram(
-  'gateway_accounts_in_force_seconds',
-  'Time from the commit of a change until admission had it, or the answer could not wait any longer',
-  [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-  { outcome: ['in_force', 'overdue'] },
-);
-
-/** Waits at the outbox until a change is delivered, for `waitMs` at most. */
-export function makeInForce(outbox: Pick<Outbox, 'awaitDelivered'>, waitMs: number): InForce {
-  return async (account, changed) => {
-    const begunMs = performance.now();
-    const delivered = await outbox.awaitDelivered(account, changeOf(changed), waitMs);
-    waits.of({ outcome: delivered ? 'in_force' : 'overdue' }).observe((performance.now() - begunMs) / 1_000);
-    return delivered;
-  };
 }
 
 const MANY_MAX = 100;
@@ -66,9 +69,9 @@ const outboxChange = z.object({
     members: z.array(memberRecord).max(MANY_MAX).optional(),
   }),
 });
-export type RecordsToApply = z.infer<typeof outboxChange>['records'];
+type RecordsToApply = z.infer<typeof outboxChange>['records'];
 
-/** Tells admission of a change that must be in force before its command is answered. Throws until admission has it. */
+/** Sends admission a change that must be in force before its command is answered. Throws until admission has it. */
 export async function deliverChange(
   apply: (records: RecordsToApply) => Promise<unknown>,
   row: { readonly body: unknown },

@@ -4,11 +4,19 @@ import type { OperatorRole } from '@gateway/contracts/operator';
 
 export type IdPrefix = 'acc' | 'usr' | 'mem' | 'key' | 'opr';
 
+/** Makes a new id of an object: time-ordered, without dashes. */
+export type MakeId = (prefix: IdPrefix) => string;
+
 export interface User {
   readonly id: string;
   /** In lower case. */
   readonly email: string;
   readonly emailVerified: boolean;
+}
+
+/** A user with the hash of the password; null: none is set. */
+export interface Person extends User {
+  readonly passwordHash: string | null;
 }
 
 export interface Account {
@@ -52,11 +60,11 @@ export interface ApiKey {
   readonly allowedModels: readonly string[] | null;
   readonly version: number;
   readonly createdAt: number;
-  /** Of the last admitted call that was told; null: none was. */
+  /** Time of the last admitted call that was reported; null: none was. */
   readonly lastUsedAt: number | null;
 }
 
-/** Somebody who may use the operator API, beside the deployment's own token. */
+/** Somebody who may use the operator API. The deployment's own token is not one of them. */
 export interface Operator {
   readonly id: string;
   readonly name: string;
@@ -78,4 +86,11 @@ export interface OwnedAccount {
 export interface Membership {
   readonly member: Member;
   readonly user: User;
+}
+
+/** Where a request came from. */
+export interface AuditOrigin {
+  readonly client?: string | undefined;
+  readonly agent?: string | null | undefined;
+  readonly requestId?: string | undefined;
 }

@@ -1,5 +1,4 @@
 import type { Account, ApiKey, Member, Operator, User, Membership, OwnedAccount } from './objects.js';
-import type { FoundSession } from './ports.js';
 
 export interface UserRow {
   readonly id: string;
@@ -149,7 +148,13 @@ export const LOADED_ACCOUNT = `SELECT ${ACCOUNT}, ${KEY}, ${MEMBER}
   LEFT JOIN members m ON m.id = k.member
  WHERE a.id = $1`;
 
-export function loadedAccountFromRow(row: JoinedRow) {
+export interface LoadedAccount {
+  readonly account: Account | null;
+  readonly key: ApiKey | null;
+  readonly member: Member | null;
+}
+
+export function loadedAccountFromRow(row: JoinedRow): LoadedAccount {
   // Rows travel as they are: to_jsonb would write times and numbers in its own way.
   return {
     account: accountFromRow(unprefixed<AccountRow>(row, 'a_')),
@@ -166,6 +171,15 @@ export const SESSION = `SELECT s.digest AS s_digest, s.seen_at AS s_seen_at, ${U
   LEFT JOIN (members m JOIN accounts a ON a.id = m.account AND a.state <> 'closed')
     ON m.user_id = u.id AND m.deleted_at IS NULL
  ORDER BY m.id LIMIT $4`;
+
+/** A session with its person and the accounts where they are a member, in the order of coming; not of closed ones. */
+export interface FoundSession {
+  readonly digest: string;
+  /** Epoch milliseconds. */
+  readonly seenAt: number;
+  readonly user: User;
+  readonly memberships: readonly { readonly account: Account; readonly member: Member }[];
+}
 
 export function foundSessionFromRows(rows: readonly JoinedRow[]): FoundSession | null {
   const [first] = rows;
@@ -187,7 +201,7 @@ function columns(alias: string, names: readonly string[]): string {
   return names.map((name) => `${alias}.${name} AS ${alias}_${name}`).join(', ');
 }
 
-/** The columns of one table out of a joined row. The caller names the row that stands under this prefix. */
+/** The columns of one table out of a joined row. The caller names the row that has this prefix. */
 function unprefixed<Row>(row: JoinedRow, prefix: string): Row {
   const own = Object.entries(row).filter(([name]) => name.startsWith(prefix));
   return Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value])) as Row;

@@ -1,6 +1,6 @@
 import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
-import { parseUsd } from '@gateway/metering';
-import type { IdPrefix, Account } from './objects.js';
+import { formatUsd, parseUsd } from '@gateway/metering';
+import type { Account, IdPrefix, Member } from './objects.js';
 
 export interface Page<T> {
   readonly items: readonly T[];
@@ -46,4 +46,22 @@ export type Versioned = Pick<Account, 'id' | 'version'>;
  */
 export function changeOf({ id, version }: Versioned): string {
   return `${id}:${version}`;
+}
+
+/** A cap in USD for people; null: none. */
+export function capText(capNanoUsd: bigint | null): string | null {
+  return capNanoUsd === null ? null : formatUsd(capNanoUsd);
+}
+
+/** A cap of a key or member as billing gets it. */
+export function toCapRecord(
+  kind: 'key' | 'member',
+  { id, capNanoUsd, version }: Pick<Member, 'id' | 'capNanoUsd' | 'version'>,
+) {
+  return { kind, id, capNanoUsd: capNanoUsd === null ? null : Number(capNanoUsd), version };
+}
+
+/** An instant (epoch milliseconds) in ISO 8601, UTC. */
+export function timeText(ms: number): string {
+  return new Date(ms).toISOString();
 }

@@ -38,11 +38,11 @@ export interface AccountsWorld {
   readonly sql: Tx;
   /** The same database as the service's own role. */
   readonly roleUrl: string;
-  /** What billing answers from now on; it is asked over the bus. */
+  /** What billing answers from now on; requests come over the bus. */
   fund(funding: Funding | Error): void;
   /** What billing answers to closing an account from now on. */
-  settle(answer: Closing): void;
-  /** Caps that billing was told, in the order of arrival. */
+  answerClosing(answer: Closing): void;
+  /** Caps that billing received, in the order of arrival. */
   readonly caps: readonly BodyOf<typeof billingApplyCaps>[];
   /** A bus with billing's rights. */
   readonly billing: Bus;
@@ -74,14 +74,15 @@ export async function startAccountsWorld(): Promise<AccountsWorld> {
   let closing: Closing = { closed: true };
 
   const billing = await bus.connect('billing');
-  const told = <T>(answer: T | Error) => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer));
-  billing.serve(billingFunding, () => told(funding));
+  const answered = <T>(answer: T | Error) =>
+    answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+  billing.serve(billingFunding, () => answered(funding));
   const caps: BodyOf<typeof billingApplyCaps>[] = [];
   billing.serve(billingApplyCaps, (body) => {
     caps.push(body);
     return Promise.resolve({ applied: true });
   });
-  billing.serve(billingCloseAccount, () => told(closing));
+  billing.serve(billingCloseAccount, () => answered(closing));
   return {
     postgres: server.postgres,
     pool,
@@ -90,7 +91,7 @@ export async function startAccountsWorld(): Promise<AccountsWorld> {
     fund(next) {
       funding = next;
     },
-    settle(answer) {
+    answerClosing(answer) {
       closing = answer;
     },
     caps,

@@ -45,6 +45,6 @@ export async function startFakeAdmission(url: string): Promise<FakeAdmission> {
   return fake;
 }
 
-function keepNewer<R extends { readonly version: number }>(known: Map<string, R>, id: string, record: R): void {
-  if (record.version > (known.get(id)?.version ?? 0)) known.set(id, record);
+function keepNewer<R extends { readonly version: number }>(records: Map<string, R>, id: string, record: R): void {
+  if (record.version > (records.get(id)?.version ?? 0)) records.set(id, record);
 }

@@ -27,7 +27,7 @@ export interface SecretParts {
   readonly maskedSecret: string;
 }
 
-/** What a door sends of a secret that it made. */
+/** What the dashboard sends of a secret that it made. */
 export function secretParts(secret = makeSecret('mgw_live_')): SecretParts {
   return { digest: digestOfSecret(secret, PEPPER), maskedSecret: maskSecret(secret) };
 }

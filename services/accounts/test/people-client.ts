@@ -12,15 +12,15 @@ import {
 import type { MemberCreate, MemberView } from '@gateway/contracts/operator';
 import { readMail, startMailbox, type Mailbox } from '@gateway/mailbox';
 import { temporaryDirectory, until } from '@gateway/testkit';
-import type { AttemptLimit } from '../src/throttle.js';
+import type { AttemptLimit } from '../src/sign-in/rules.js';
 import { startAccountsWorld, type AccountsWorld } from './accounts-world.js';
 import { accepted, ACTOR, randomEmail } from './operator-client.js';
 
-/** What stands for the hash of a password in tests. */
+/** The hash of a password in tests. */
 export const hashOf = (name: string): string =>
   `$scrypt$ln=4,r=8,p=1$c2FsdA$${Buffer.from(name).toString('base64').replace(/=+$/, '')}`;
 
-/** Where somebody comes from; by default each from a network of their own, so that none is limited by another. */
+/** Where somebody comes from; by default each from their own network, so that none is limited by another. */
 export const newClient = (): string => `client-${randomBytes(6).toString('hex')}`;
 
 export const tokenIn = (text: string): string => /#token=([\w-]{43})$/m.exec(text)?.[1] ?? '';
@@ -103,7 +103,7 @@ export interface PeopleWorld {
   stop(): Promise<void>;
 }
 
-/** @param name of the directory with the mails, so that one that is left says whose it is */
+/** @param name of the directory with the mails, so that one that is left shows its test */
 export async function startPeopleWorld(name: string): Promise<PeopleWorld> {
   const world = await startAccountsWorld();
   const directory = temporaryDirectory(name);

@@ -14,7 +14,7 @@ import { createPool } from '@gateway/postgres';
 import { silentLog } from '@gateway/testkit';
 import { FUNDED, startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
 import { accepted, ACTOR, randomEmail, refused, secretParts, type OperatorClient } from '../../test/operator-client.js';
-import { KEYS_TOLD_MAX } from './close-account.js';
+import { KEYS_PER_MESSAGE_MAX } from './close-account.js';
 
 let world: AccountsWorld;
 let client: OperatorClient;
@@ -26,7 +26,7 @@ beforeAll(async () => {
 }, 60_000);
 
 beforeEach(() => {
-  world.settle({ closed: true });
+  world.answerClosing({ closed: true });
   world.fund(FUNDED);
 });
 
@@ -145,9 +145,9 @@ test('closing again changes nothing and answers the same', async () => {
 
 test('what billing refuses is not closed; nor is an account closed without billing', async () => {
   const account = await client.makeAccount();
-  world.settle({ refused: { code: 'state_conflict', message: 'the wallet holds 5.00 USD', param: null } });
+  world.answerClosing({ refused: { code: 'state_conflict', message: 'the wallet holds 5.00 USD', param: null } });
   expect(await close(account.id)).toEqual(refused('state_conflict'));
-  world.settle(new Error('billing is away'));
+  world.answerClosing(new Error('billing is away'));
   await expect(close(account.id)).rejects.toMatchObject({ code: 'dependency_unavailable' });
   expect(await world.dashboard.request(accountsGetAccount, { account: account.id })).toEqual({ account });
   expect(await close('acc_none')).toEqual(refused('not_found'));
@@ -155,7 +155,7 @@ test('what billing refuses is not closed; nor is an account closed without billi
 
 test('more keys than one message holds are told in several', async () => {
   const account = await client.makeAccount();
-  const total = KEYS_TOLD_MAX + 20;
+  const total = KEYS_PER_MESSAGE_MAX + 20;
   world.fund({ ...FUNDED, activeKeysMax: total });
   const made = [];
   for (let index = 0; index < total; index += 1) made.push((await client.makeKey(account.id)).id);
@@ -166,7 +166,7 @@ test('more keys than one message holds are told in several', async () => {
     expect([loaded.account?.state, loaded.key?.state]).toEqual(['suspended', 'revoked']);
   }
   const told = made.filter((key) => world.admission.key(key)?.state === 'revoked');
-  expect(told.length).toBeGreaterThanOrEqual(KEYS_TOLD_MAX);
+  expect(told.length).toBeGreaterThanOrEqual(KEYS_PER_MESSAGE_MAX);
 }, 60_000);
 
 test('the service itself can erase nothing of an account that is open', async () => {

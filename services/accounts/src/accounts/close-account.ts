@@ -1,13 +1,14 @@
 import { isRefusal, refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
-import { answerInForce, type Changed } from '../in-force.js';
+import { answerInForce, type Changed, type InForce } from '../in-force.js';
 import type { ApiKey } from '../objects.js';
-import { toAccountRecord, toAccountView, toKeyRecord } from '../view-rules.js';
-import type { AccountsStore, ClosingSource, InForce } from '../ports.js';
-import type { AccountsTx } from '../tx-ports.js';
+import { toAccountRecord, toAccountView } from './rules.js';
+import { toKeyRecord } from '../keys/rules.js';
+import type { AccountsStore, AccountsTx } from '../store.js';
+import type { BillingClient } from '../billing.js';
 
-export interface CloseAccountPorts {
+export interface CloseAccountDeps {
   readonly store: Pick<AccountsStore, 'change' | 'account'>;
-  readonly closing: ClosingSource;
+  readonly billing: Pick<BillingClient, 'closeAccount'>;
   readonly inForce: InForce;
   readonly nowMs: () => number;
 }
@@ -19,20 +20,20 @@ interface Answer {
   account: AccountView;
 }
 
-/** Keys that admission is told of in one message. */
-export const KEYS_TOLD_MAX = 100;
+/** Keys in one message to admission. */
+export const KEYS_PER_MESSAGE_MAX = 100;
 
 /**
  * Ends an account for ever. Billing comes first: it refuses while the wallet is not zero, and ends the subscription. Then keys
- * are revoked, names and addresses erased, in one transaction. A door that dies in between leaves an account without funds;
+ * are revoked, names and addresses erased, in one transaction. A process that dies in between leaves an account without funds;
  * closing again goes on from there. Answered when admission has the account's state, which ends its running calls.
  */
 export async function closeAccount(
-  { store, closing, inForce, nowMs }: CloseAccountPorts,
+  { store, billing, inForce, nowMs }: CloseAccountDeps,
   request: CloseAccount,
 ): Promise<Answer | ManagementRefusal> {
   if (!(await store.account(request.account))) return refuse('not_found', 'there is no such account');
-  const closed = await closing.closeAccount(request.account, request.actor);
+  const closed = await billing.closeAccount(request.account, request.actor);
   if (isRefusal(closed)) return closed;
   return answerInForce(inForce, await store.change((tx) => close(tx, request, nowMs())));
 }
@@ -54,14 +55,17 @@ async function close(tx: AccountsTx, { account: id, actor }: CloseAccount, now: 
     after: { state: next.state, keysRevoked: keys.length, auditEntriesErased: entriesErased },
   });
   // The first message refuses everything already; the keys that it has no room for follow it.
-  await tx.tell(id, next, { accounts: [toAccountRecord(next)], keys: keys.slice(0, KEYS_TOLD_MAX).map(toKeyRecord) });
-  for (let at = KEYS_TOLD_MAX; at < keys.length; at += KEYS_TOLD_MAX)
-    await tellKeys(tx, id, keys.slice(at, at + KEYS_TOLD_MAX));
+  await tx.publishChange(id, next, {
+    accounts: [toAccountRecord(next)],
+    keys: keys.slice(0, KEYS_PER_MESSAGE_MAX).map(toKeyRecord),
+  });
+  for (let at = KEYS_PER_MESSAGE_MAX; at < keys.length; at += KEYS_PER_MESSAGE_MAX)
+    await publishKeys(tx, id, keys.slice(at, at + KEYS_PER_MESSAGE_MAX));
   return changed(tx, id);
 }
 
-async function tellKeys(tx: AccountsTx, account: string, keys: readonly ApiKey[]): Promise<void> {
-  if (keys[0]) await tx.tell(account, keys[0], { keys: keys.map(toKeyRecord) });
+async function publishKeys(tx: AccountsTx, account: string, keys: readonly ApiKey[]): Promise<void> {
+  if (keys[0]) await tx.publishChange(account, keys[0], { keys: keys.map(toKeyRecord) });
 }
 
 async function changed(tx: AccountsTx, id: string): Promise<Changed<Answer>> {

@@ -1,9 +1,9 @@
 import { refuse, type AccountCreate, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
-import { toAccountView } from '../view-rules.js';
-import type { AccountsStore, MakeId } from '../ports.js';
-import { takeInUser } from '../people/take-in-user.js';
+import { toAccountView } from './rules.js';
+import type { AccountsStore } from '../store.js';
+import type { MakeId } from '../objects.js';
 
-export interface CreateAccountPorts {
+export interface CreateAccountDeps {
   readonly store: Pick<AccountsStore, 'change'>;
   readonly makeId: MakeId;
   readonly teamsEnabled: boolean;
@@ -14,9 +14,9 @@ export interface CreateAccount {
   readonly command?: string | undefined;
 }
 
-/** Makes an account and its owner; a user who is known by the address becomes the owner of one more account. */
+/** Makes an account and its owner; the user of the address, if there is one, becomes the owner of one more account. */
 export async function createAccount(
-  { store, makeId, teamsEnabled }: CreateAccountPorts,
+  { store, makeId, teamsEnabled }: CreateAccountDeps,
   { spec, actor, command }: CreateAccount,
 ): Promise<{ account: AccountView } | ManagementRefusal> {
   if (spec.type === 'team' && !teamsEnabled)
@@ -28,7 +28,7 @@ export async function createAccount(
       if (made) return toAccountView(made);
     }
     const wanted = { id: makeId('usr'), email: spec.email.toLowerCase(), emailVerified: spec.emailVerified };
-    const user = await takeInUser(tx, wanted);
+    const user = await tx.ensureInvitedUser(wanted);
     const id = makeId('acc');
     const account = await tx.insertAccount({ id, name: spec.name, type: spec.type, command: command ?? null });
     const owner = await tx.insertMember({

@@ -1,15 +1,27 @@
-import { refuseCursor, type AccountView, type ManagementRefusal, refuse } from '@gateway/contracts/operator';
-import type {
+import {
+  accountsCloseAccount,
+  accountsCreateAccount,
+  accountsGetAccount,
+  accountsListAccounts,
+  accountsLoad,
   accountsNames,
-  AnswerBodyOf,
-  ReceivedOf,
-  AccountRecord,
-  KeyRecord,
-  MemberRecord,
+  accountsSetAccountState,
+  type AnswerBodyOf,
+  type ReceivedOf,
+  type AccountRecord,
+  type KeyRecord,
+  type MemberRecord,
 } from '@gateway/contracts/messages';
+import { refuseCursor, type AccountView, type ManagementRefusal, refuse } from '@gateway/contracts/operator';
+import type { Handlers } from '../serve.js';
+import { closeAccount, type CloseAccountDeps } from './close-account.js';
+import { createAccount, type CreateAccountDeps } from './create-account.js';
+import { setAccountState } from './set-account-state.js';
 import { isCursorOf, pageOf } from '../rules.js';
-import { toAccountView, toAccountRecord, toKeyRecord, toMemberRecord } from '../view-rules.js';
-import type { AccountsStore } from '../ports.js';
+import { toAccountView, toAccountRecord } from './rules.js';
+import { toKeyRecord } from '../keys/rules.js';
+import { toMemberRecord } from '../people/rules.js';
+import type { AccountsStore } from '../store.js';
 
 export interface AccountsPage {
   readonly accounts: AccountView[];
@@ -37,7 +49,7 @@ export async function getAccount(
   return found ? { account: toAccountView(found) } : refuse('not_found', 'there is no such account');
 }
 
-/** Names for ids that stand in usage and statements; ids of other accounts have none here. */
+/** Names for ids in usage and statements; ids of other accounts have none here. */
 export async function findNames(
   store: Pick<AccountsStore, 'names'>,
   { account, keys, members }: ReceivedOf<typeof accountsNames>,
@@ -66,4 +78,19 @@ export async function loadAccount(
     key: key && toKeyRecord(key),
     member: member && toMemberRecord(member),
   };
+}
+
+/** Serves the requests about accounts. */
+export function serveAccounts(
+  { lookup, change, awaited }: Handlers,
+  deps: CreateAccountDeps & CloseAccountDeps & { readonly store: AccountsStore },
+): void {
+  const { store } = deps;
+  lookup(accountsLoad, (body) => loadAccount(store, body));
+  lookup(accountsGetAccount, (body) => getAccount(store, body));
+  lookup(accountsListAccounts, (body) => listAccounts(store, body));
+  lookup(accountsNames, (body) => findNames(store, body));
+  change(accountsCreateAccount, (body) => createAccount(deps, body));
+  awaited(accountsSetAccountState, (body) => setAccountState(deps, body));
+  awaited(accountsCloseAccount, (body) => closeAccount(deps, body));
 }

@@ -1,4 +1,7 @@
-import type { Account } from '../objects.js';
+import type { AccountRecord } from '@gateway/contracts/messages';
+import type { AccountView } from '@gateway/contracts/operator';
+import type { OwnedAccount, Account } from '../objects.js';
+import { timeText } from '../rules.js';
 
 export const ACCOUNT_VERBS = ['suspend', 'reinstate'] as const;
 export type AccountVerb = (typeof ACCOUNT_VERBS)[number];
@@ -8,4 +11,23 @@ export function withAccountState(account: Account, verb: AccountVerb): Account |
   if (account.state === 'closed') return null;
   const state = verb === 'suspend' ? 'suspended' : 'active';
   return state === account.state ? account : { ...account, state, version: account.version + 1 };
+}
+
+/** An account as operators see it. */
+export function toAccountView({ account, owner, user }: OwnedAccount): AccountView {
+  return {
+    id: account.id,
+    name: account.name,
+    type: account.type,
+    state: account.state,
+    ownerMemberId: owner.id,
+    email: user.email,
+    emailVerified: user.emailVerified,
+    createdAt: timeText(account.createdAt),
+  };
+}
+
+/** An account as admission gets it: whether calls may pass, not whether that is final. */
+export function toAccountRecord({ id, state, version }: Account): AccountRecord {
+  return { account: id, state: state === 'active' ? 'active' : 'suspended', version };
 }

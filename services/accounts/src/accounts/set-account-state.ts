@@ -1,12 +1,10 @@
 import { refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
-import { answerInForce, type Changed } from '../in-force.js';
-import { withAccountState, type AccountVerb } from './rules.js';
+import { answerInForce, type Changed, type InForce } from '../in-force.js';
+import { withAccountState, type AccountVerb, toAccountRecord, toAccountView } from './rules.js';
 import { accountClosed } from '../rules.js';
-import { toAccountRecord, toAccountView } from '../view-rules.js';
-import type { AccountsStore, InForce } from '../ports.js';
-import type { AccountsTx } from '../tx-ports.js';
+import type { AccountsStore, AccountsTx } from '../store.js';
 
-export interface ChangeAccountPorts {
+export interface ChangeAccountDeps {
   readonly store: Pick<AccountsStore, 'change'>;
   readonly inForce: InForce;
 }
@@ -24,7 +22,7 @@ interface Answer {
  * that it finds. Keys keep their own states.
  */
 export async function setAccountState(
-  { store, inForce }: ChangeAccountPorts,
+  { store, inForce }: ChangeAccountDeps,
   request: SetAccountState,
 ): Promise<Answer | ManagementRefusal> {
   return answerInForce(inForce, await store.change((tx) => setState(tx, request)));
@@ -45,7 +43,7 @@ async function setState(
   if (next !== account) {
     await tx.updateAccount(next);
     await tx.audit({ actor, action: `${verb}_account`, account: id, objectId: id, before: view(account), after });
-    await tx.tell(id, next, { accounts: [toAccountRecord(next)] });
+    await tx.publishChange(id, next, { accounts: [toAccountRecord(next)] });
   }
   return { account: id, object: next, answer: { account: after } };
 }

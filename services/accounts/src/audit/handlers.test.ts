@@ -9,7 +9,7 @@ import { createPool, type Pool } from '@gateway/postgres';
 import { recordingLog } from '@gateway/testkit';
 import { accepted, randomEmail } from '../../test/operator-client.js';
 import { startPeopleWorld, type PeopleWorld } from '../../test/people-client.js';
-import { makeSignInLeftovers } from '../cleanup/store.js';
+import { createCleanupStore } from '../cleanup/store.js';
 
 let started: PeopleWorld;
 let world: PeopleWorld['world'];
@@ -81,6 +81,8 @@ test('refused attempts are forgotten after 90 days, and nothing else of the log'
   const others = async () => (await list({})).filter(({ action }) => action !== 'sign_in_refused').length;
   const before = await others();
   const past = {
+    idempotencyKeys: 0,
+    rotations: 0,
     sessionsBegan: 0,
     sessionsUsed: 0,
     operatorSessionsBegan: 0,
@@ -88,7 +90,7 @@ test('refused attempts are forgotten after 90 days, and nothing else of the log'
     tokensExpired: 0,
     attemptsBegan: 0,
   };
-  expect(await makeSignInLeftovers(pool).forget(past, 100)).toBe(1);
+  expect(await createCleanupStore(pool).deleteExpired(past, 100)).toBe(1);
   expect(await list({ object: 'usr_old' })).toEqual([]);
   expect(await list({ object: 'usr_young' })).toHaveLength(1);
   expect([before > 0, await others()]).toEqual([true, before]);

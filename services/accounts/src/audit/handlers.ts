@@ -1,8 +1,8 @@
+import { accountsAudit, accountsNoteAccess, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
 import { refuseCursor, type AuditEntryView, type AuditKind, type ManagementRefusal } from '@gateway/contracts/operator';
-import type { accountsNoteAccess, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
-import { pageOf } from '../rules.js';
-import type { AccountsStore } from '../ports.js';
-import { timeText } from '../view-rules.js';
+import type { Handlers } from '../serve.js';
+import { pageOf, timeText } from '../rules.js';
+import type { AccountsStore } from '../store.js';
 
 export interface ListAudit {
   readonly account: string | null;
@@ -28,7 +28,7 @@ export async function listAudit(
 }
 
 /** Writes what was answered without a change, and refused attempts as their counts, all or nothing. */
-export async function noteAccess(
+export async function recordAccess(
   store: Pick<AccountsStore, 'change'>,
   { entries }: ReceivedOf<typeof accountsNoteAccess>,
 ): Promise<AnswerBodyOf<typeof accountsNoteAccess>> {
@@ -40,4 +40,10 @@ export async function noteAccess(
     }
   });
   return { noted: true };
+}
+
+/** Serves the requests about the audit log. */
+export function serveAudit({ lookup, change }: Handlers, store: AccountsStore): void {
+  lookup(accountsAudit, (body) => listAudit(store, body));
+  change(accountsNoteAccess, (body) => recordAccess(store, body));
 }

@@ -1,8 +1,33 @@
-import type { AuditEntryView } from '@gateway/contracts/operator';
-import { timeText } from '../view-rules.js';
-import type { AuditFilter } from '../ports.js';
+import type { AuditEntryView, AuditKind } from '@gateway/contracts/operator';
+import type { Tx } from '@gateway/postgres';
+import type { AuditOrigin } from '../objects.js';
+import { timeText } from '../rules.js';
 
-export interface AuditRow {
+/** Null is every entry. */
+export interface AuditFilter {
+  readonly account: string | null;
+  readonly object: string | null;
+  readonly kind: AuditKind | null;
+  readonly below: bigint | null;
+  readonly limit: number;
+}
+
+export interface AuditEntry {
+  readonly actor: string;
+  readonly action: string;
+  /** Null: the change concerns no account. */
+  readonly account: string | null;
+  readonly objectId: string;
+  /** Without secrets and digests. */
+  readonly before: object | null;
+  readonly after: object | null;
+  /** `change` when absent. */
+  readonly kind?: AuditKind;
+  /** Where the request came from, as far as that is recorded. */
+  readonly origin?: AuditOrigin;
+}
+
+interface AuditRow {
   readonly id: bigint;
   readonly at: Date;
   readonly actor: string;
@@ -16,8 +41,36 @@ export interface AuditRow {
   readonly request_id: string | null;
 }
 
-/** Only the conditions that are asked for: each of account, object and kind has an index of its own. */
-export function auditText({ account, object, kind, below, limit }: AuditFilter): { text: string; values: unknown[] } {
+/** Reads of the audit log. */
+export function createAuditReads(queries: Tx) {
+  return {
+    /** Newest first, below an entry's number. */
+    async auditEntries(filter: AuditFilter): Promise<{ readonly number: bigint; readonly view: AuditEntryView }[]> {
+      const { text, values } = auditText(filter);
+      const rows = await queries.query<AuditRow>(text, values);
+      return rows.map((row) => ({ number: row.id, view: viewOf(row) }));
+    },
+  };
+}
+
+/** Entries of the audit log within one change. */
+export function createAuditWrites(tx: Tx) {
+  return {
+    async audit(entry: AuditEntry): Promise<void> {
+      const { actor, action, account, objectId, before, after, kind = 'change', origin = {} } = entry;
+      const { client = null, agent = null, requestId = null } = origin;
+      const states = [before && JSON.stringify(before), after && JSON.stringify(after)];
+      await tx.execute(INSERT, [actor, action, account, objectId, ...states, kind, client, agent, requestId]);
+    },
+  };
+}
+
+const INSERT = `INSERT INTO audit_log
+    (actor, action, account, object_id, before, after, kind, client, agent, request_id)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
+
+/** Only the conditions of the filter are in the text: each of account, object and kind has its own index. */
+function auditText({ account, object, kind, below, limit }: AuditFilter): { text: string; values: unknown[] } {
   const values: unknown[] = [limit];
   const conditions = [
     ['account =', account],
@@ -29,8 +82,9 @@ export function auditText({ account, object, kind, below, limit }: AuditFilter):
   return { text: `SELECT * FROM audit_log ${where} ORDER BY id DESC LIMIT $1`, values };
 }
 
-export function auditEntryFromRow(row: AuditRow): { readonly number: bigint; readonly view: AuditEntryView } {
-  const view = {
+function viewOf(row: AuditRow): AuditEntryView {
+  const { client, agent, request_id: requestId } = row;
+  return {
     id: `accounts.${row.id}`,
     at: timeText(row.at.getTime()),
     actor: row.actor,
@@ -39,11 +93,6 @@ export function auditEntryFromRow(row: AuditRow): { readonly number: bigint; rea
     objectId: row.object_id,
     before: row.before,
     after: row.after,
-    origin: originOf(row),
+    origin: client === null && agent === null && requestId === null ? null : { client, agent, requestId },
   };
-  return { number: row.id, view };
-}
-
-function originOf({ client, agent, request_id: requestId }: AuditRow): AuditEntryView['origin'] {
-  return client === null && agent === null && requestId === null ? null : { client, agent, requestId };
 }

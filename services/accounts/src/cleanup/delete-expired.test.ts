@@ -3,9 +3,9 @@ import { createPool, type Pool } from '@gateway/postgres';
 import { recordingLog } from '@gateway/testkit';
 import { randomEmail } from '../../test/operator-client.js';
 import { startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
-import { makeSignUpLeftovers } from './store.js';
 import type { Funding } from '../keys/new-key-rules.js';
-import { forgetSignUps, SIGN_UP_KEPT_MS } from './delete-expired.js';
+import { SIGN_UP_KEPT_MS, deleteSignUps } from './delete-expired.js';
+import { createCleanupStore } from './store.js';
 
 let started: PeopleWorld;
 let world: PeopleWorld['world'];
@@ -22,10 +22,10 @@ afterAll(async () => {
 });
 
 const NO_FUNDS: Funding = { walletNanoUsd: null, planActive: false, activeKeysMax: 3, defaultKeyCapNanoUsd: null };
-const forget = (funded: readonly string[] = []) =>
-  forgetSignUps({
-    signUps: makeSignUpLeftovers(pool),
-    funding: {
+const deleteOld = (funded: readonly string[] = []) =>
+  deleteSignUps({
+    store: createCleanupStore(pool),
+    billing: {
       fundingOf: (account) => Promise.resolve(funded.includes(account) ? { ...NO_FUNDS, walletNanoUsd: 0n } : NO_FUNDS),
     },
     nowMs: () => Date.now(),
@@ -47,7 +47,7 @@ const OLD = SIGN_UP_KEPT_MS + 60_000;
 
 test('a sign-up that nobody verified for seven days is gone with all that was made of it, and the address is free', async () => {
   const [old, young] = [await signUp(OLD), await signUp(OLD - 120_000)];
-  expect(await forget()).toBe(1);
+  expect(await deleteOld()).toBe(1);
   expect([await isThere(old.email), await isThere(young.email)]).toEqual([false, true]);
   for (const table of ['users', 'accounts', 'members', 'mail_tokens', 'audit_log']) {
     const rows = await world.sql.query<{ text: string }>(`SELECT t::text AS text FROM ${table} t`);
@@ -74,17 +74,17 @@ test('who verified, who was given something, or whose account somebody cares for
     "INSERT INTO audit_log (actor, action, account, object_id) VALUES ('operator:x', 'suspend_account', $1, $1)",
     [suspended.account],
   );
-  expect(await forget([funded.account])).toBe(0);
+  expect(await deleteOld([funded.account])).toBe(0);
   const kept = [verified, invited, owner, funded, suspended];
   expect(await Promise.all(kept.map(({ email }) => isThere(email)))).toEqual(kept.map(() => true));
   // They are not asked for again.
-  const left = makeSignUpLeftovers(pool).unverified(Date.now() - SIGN_UP_KEPT_MS, 100);
+  const left = createCleanupStore(pool).unverifiedSignUps(Date.now() - SIGN_UP_KEPT_MS, 100);
   expect(await left).toEqual([]);
 });
 
 test('the service itself may delete nobody', async () => {
   const young = await signUp(SIGN_UP_KEPT_MS - 60_000);
-  expect(await makeSignUpLeftovers(pool).forget(young.id)).toBe(false);
+  expect(await createCleanupStore(pool).deleteSignUp(young.id)).toBe(false);
   await expect(pool.query('DELETE FROM users')).rejects.toThrow('permission denied');
   await expect(pool.query("DELETE FROM audit_log WHERE kind = 'refused'")).rejects.toThrow('permission denied');
 });

@@ -1,29 +1,65 @@
-import { inTransaction, type Pool, onPool } from '@gateway/postgres';
-import type { SignInLeftovers, SignUpLeftovers } from '../ports.js';
+import { inTransaction, onPool, type Pool } from '@gateway/postgres';
 import { written } from '../rows.js';
 
-/** Sessions, tokens, attempts and refused attempts in the log that say nothing any more. */
-export function makeSignInLeftovers(pool: Pool): SignInLeftovers {
+/** What ended before these times (epoch milliseconds) is deleted. */
+export interface ExpiredBefore {
+  readonly idempotencyKeys: number;
+  readonly rotations: number;
+  readonly sessionsBegan: number;
+  readonly sessionsUsed: number;
+  readonly operatorSessionsBegan: number;
+  readonly operatorSessionsUsed: number;
+  readonly tokensExpired: number;
+  readonly attemptsBegan: number;
+}
+
+export type CleanupStore = ReturnType<typeof createCleanupStore>;
+
+/** Deletes rows that no request can use any more, and sign-ups that nobody verified. */
+export function createCleanupStore(pool: Pool) {
   return {
-    async forget(before, limit) {
-      const { sessionsBegan, sessionsUsed, operatorSessionsBegan, operatorSessionsUsed } = before;
+    /**
+     * Deletes at most `limit` idempotency keys, commands of rotations, sessions, sessions of operators,
+     * tokens of mails, attempts, and refused attempts in the log, of each. Returns how many rows went.
+     */
+    async deleteExpired(before: ExpiredBefore, limit: number): Promise<number> {
       // In transactions for their repeats: replicas that delete the same rows may wait for each other.
-      const forget = (text: string, ...times: number[]) =>
+      const remove = (text: string, ...times: number[]) =>
         inTransaction(pool, (tx) => tx.execute(text, [...times.map((time) => new Date(time)), limit]));
-      const forgetRefused = (most: number) =>
-        inTransaction(pool, async (tx) => (await written(tx.one<{ gone: number }>(REFUSED, [most]))).gone);
-      const gone = [
-        await forget(SESSIONS, sessionsBegan, sessionsUsed),
-        await forget(OPERATOR_SESSIONS, operatorSessionsBegan, operatorSessionsUsed),
-        await forget(TOKENS, before.tokensExpired),
-        await forget(ATTEMPTS, before.attemptsBegan),
-        await forgetRefused(limit),
-      ];
-      return gone.reduce((sum, count) => sum + count, 0);
+      return (
+        (await remove(IDEMPOTENCY_KEYS, before.idempotencyKeys)) +
+        (await remove(ROTATIONS, before.rotations)) +
+        (await remove(SESSIONS, before.sessionsBegan, before.sessionsUsed)) +
+        (await remove(OPERATOR_SESSIONS, before.operatorSessionsBegan, before.operatorSessionsUsed)) +
+        (await remove(TOKENS, before.tokensExpired)) +
+        (await remove(ATTEMPTS, before.attemptsBegan)) +
+        (await inTransaction(pool, async (tx) => (await written(tx.one<{ gone: number }>(REFUSED, [limit]))).gone))
+      );
+    },
+    /** People who signed up before this time (epoch milliseconds) and never verified their address, oldest first. */
+    unverifiedSignUps: (before: number, limit: number) =>
+      onPool(pool).query<{ readonly user: string; readonly account: string }>(UNVERIFIED, [new Date(before), limit]),
+    /**
+     * Deletes person and account of a sign-up. False: they stay, because something refers to them or the
+     * address was verified meanwhile. A function of the database decides that.
+     */
+    deleteSignUp: (user: string): Promise<boolean> =>
+      inTransaction(pool, async (tx) => {
+        const { gone } = await written(tx.one<{ gone: boolean }>('SELECT forget_sign_up($1) AS gone', [user]));
+        return gone;
+      }),
+    /** Keeps a sign-up for good: it is not in {@link unverifiedSignUps} again. */
+    async keepSignUp(user: string): Promise<void> {
+      await onPool(pool).execute('UPDATE users SET signed_up_at = NULL WHERE id = $1', [user]);
     },
   };
 }
 
+const IDEMPOTENCY_KEYS = `DELETE FROM idempotency_keys WHERE (operator, key) IN (
+    SELECT operator, key FROM idempotency_keys WHERE created_at < $1
+     ORDER BY created_at LIMIT $2)`;
+const ROTATIONS = `DELETE FROM key_rotations WHERE command IN (
+    SELECT command FROM key_rotations WHERE created_at < $1 ORDER BY created_at LIMIT $2)`;
 /** An old session that is still used has one row; idle ones are found by the index. */
 const SESSIONS = `DELETE FROM sessions WHERE digest IN (
     SELECT digest FROM sessions WHERE seen_at < $2 OR created_at < $1 ORDER BY seen_at LIMIT $3)`;
@@ -35,22 +71,6 @@ const ATTEMPTS = `DELETE FROM attempts WHERE (kind, slot) IN (
     SELECT kind, slot FROM attempts WHERE began_at < $1 ORDER BY began_at LIMIT $2)`;
 /** The function alone has the right, and knows how long they are kept. */
 const REFUSED = 'SELECT forget_refused_attempts($1) AS gone';
-
-/** Sign-ups that nobody verified. A function of the database decides what may go, and deletes it. */
-export function makeSignUpLeftovers(pool: Pool): SignUpLeftovers {
-  return {
-    unverified: (before, limit) => onPool(pool).query(UNVERIFIED, [new Date(before), limit]),
-    forget: (user) =>
-      inTransaction(pool, async (tx) => {
-        const { gone } = await written(tx.one<{ gone: boolean }>('SELECT forget_sign_up($1) AS gone', [user]));
-        return gone;
-      }),
-    async keep(user) {
-      await onPool(pool).execute('UPDATE users SET signed_up_at = NULL WHERE id = $1', [user]);
-    },
-  };
-}
-
-/** Everybody who signed up has an account of their own. */
+/** Everybody who signed up has their own account. */
 const UNVERIFIED = `SELECT u.id AS user, (SELECT min(m.account) FROM members m WHERE m.user_id = u.id) AS account
   FROM users u WHERE u.signed_up_at < $1 AND NOT u.email_verified ORDER BY u.signed_up_at LIMIT $2`;

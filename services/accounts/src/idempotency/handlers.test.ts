@@ -4,10 +4,10 @@ import { accountsBeginIdempotent, accountsEndIdempotent } from '@gateway/contrac
 import { createPool, type Pool } from '@gateway/postgres';
 import { silentLog } from '@gateway/testkit';
 import { startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
-import { makeSignInLeftovers } from '../cleanup/store.js';
-import { makeIdempotencyStore } from './store.js';
+import { createIdempotencyStore } from './store.js';
 import { beginIdempotent } from './handlers.js';
-import { forgetOld } from '../cleanup/delete-expired.js';
+import { createCleanupStore } from '../cleanup/store.js';
+import { deleteExpired } from '../cleanup/delete-expired.js';
 
 const HOUR_MS = 3_600_000;
 const NOW = Date.UTC(2026, 10, 20, 12);
@@ -60,12 +60,12 @@ test('another request under the key is a conflict; another operator has keys of 
 });
 
 test('after a day the key is free, and a minute before it is not', async () => {
-  const kept = makeIdempotencyStore(pool);
+  const idempotency = createIdempotencyStore(pool);
   const own = request();
   const at = (now: number, fingerprint = FINGERPRINT) =>
-    beginIdempotent({ kept, makeCommand: () => makeUuidV7(now), nowMs: () => now }, { ...own, fingerprint });
+    beginIdempotent({ idempotency, makeCommand: () => makeUuidV7(now), nowMs: () => now }, { ...own, fingerprint });
   const first = await at(NOW);
-  await kept.end(own, 200, 'old');
+  await idempotency.end(own, 200, 'old');
   expect(await at(NOW + 24 * HOUR_MS - 60_000, OTHER)).toEqual({ kind: 'conflict' });
   expect(await at(NOW + 24 * HOUR_MS)).toEqual({ kind: 'done', status: 200, body: 'old' });
   const later = await at(NOW + 24 * HOUR_MS + 1, OTHER);
@@ -83,17 +83,27 @@ test('old keys and commands of rotations are deleted in batches, and nothing els
   const now = Date.now();
   await world.sql.execute(insert, ['operator:old', FINGERPRINT, new Date(now - 25 * HOUR_MS), 2_500]);
   await world.sql.execute(insert, ['operator:new', FINGERPRINT, new Date(now - 23 * HOUR_MS), 10]);
-  const kept = makeIdempotencyStore(pool);
+  const store = createCleanupStore(pool);
   const count = async (operator: string) =>
     (await world.sql.query('SELECT FROM idempotency_keys WHERE operator = $1', [operator])).length;
-  expect(await kept.forget(now - 24 * HOUR_MS, now - 48 * HOUR_MS, 100)).toBe(100);
-  const ports = { kept, leftovers: makeSignInLeftovers(pool), nowMs: () => now };
-  const both = await Promise.all([forgetOld(ports), forgetOld(ports)]);
+  const before = {
+    idempotencyKeys: now - 24 * HOUR_MS,
+    rotations: now - 48 * HOUR_MS,
+    sessionsBegan: 0,
+    sessionsUsed: 0,
+    operatorSessionsBegan: 0,
+    operatorSessionsUsed: 0,
+    tokensExpired: 0,
+    attemptsBegan: 0,
+  };
+  expect(await store.deleteExpired(before, 100)).toBe(100);
+  const deps = { store, nowMs: () => now };
+  const both = await Promise.all([deleteExpired(deps), deleteExpired(deps)]);
   expect(both.reduce((sum, gone) => sum + gone, 0)).toBeGreaterThanOrEqual(2_400);
   expect([await count('operator:old'), await count('operator:new')]).toEqual([0, 10]);
   const rotations = () => world.sql.query('SELECT FROM key_rotations WHERE command = $1', [command]);
   expect(await rotations()).toHaveLength(1);
   await world.sql.execute("UPDATE key_rotations SET created_at = now() - interval '49 hours'");
-  await forgetOld(ports);
+  await deleteExpired(deps);
   expect(await rotations()).toHaveLength(0);
 });

@@ -1,5 +1,18 @@
-import { inTransaction, onPool, type Pool } from '@gateway/postgres';
-import type { IdempotencyStore, IdempotentRequest, KeptRequest } from '../ports.js';
+import { onPool, type Pool } from '@gateway/postgres';
+
+/** A request that carries an idempotency key. */
+export interface IdempotentRequest {
+  readonly operator: string;
+  readonly idempotencyKey: string;
+  readonly fingerprint: string;
+}
+
+export interface KeptRequest {
+  readonly fingerprint: string;
+  readonly command: string;
+  /** Null: not answered yet. */
+  readonly answer: { readonly status: number; readonly body: string } | null;
+}
 
 interface KeptRow {
   readonly fingerprint: string;
@@ -11,7 +24,10 @@ interface KeptRow {
 /** Between two statements a key may be deleted, once in its life. */
 const ATTEMPTS_MAX = 3;
 
-export function makeIdempotencyStore(pool: Pool): IdempotencyStore {
+export type IdempotencyStore = ReturnType<typeof createIdempotencyStore>;
+
+/** Idempotency keys of operators, in their table. */
+export function createIdempotencyStore(pool: Pool) {
   const queries = onPool(pool);
 
   const taken = async (request: IdempotentRequest, command: string, nowMs: number, keptSince: number) =>
@@ -25,7 +41,11 @@ export function makeIdempotencyStore(pool: Pool): IdempotencyStore {
     ]);
 
   return {
-    async begin(request, command, nowMs, keptSince) {
+    /**
+     * What is kept under the request's key since `keptSince` (epoch milliseconds); if nothing is, the
+     * request itself with `command`.
+     */
+    async begin(request: IdempotentRequest, command: string, nowMs: number, keptSince: number): Promise<KeptRequest> {
       for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
         const row =
           (await taken(request, command, nowMs, keptSince)) ??
@@ -34,16 +54,15 @@ export function makeIdempotencyStore(pool: Pool): IdempotencyStore {
       }
       throw new Error('an idempotency key was deleted again and again');
     },
-    async end({ operator, idempotencyKey, fingerprint }, status, body) {
+    /** Keeps the first answer of the request that holds its key. */
+    async end(
+      { operator, idempotencyKey, fingerprint }: IdempotentRequest,
+      status: number,
+      body: string,
+    ): Promise<void> {
       const text = `UPDATE idempotency_keys SET status = $4, body = $5
         WHERE operator = $1 AND key = $2 AND fingerprint = $3 AND status IS NULL`;
       await queries.execute(text, [operator, idempotencyKey, fingerprint, status, body]);
-    },
-    async forget(keysBefore, rotationsBefore, limit) {
-      // In transactions for their repeats: replicas that delete the same rows may wait for each other.
-      const forget = (text: string, before: number) =>
-        inTransaction(pool, (tx) => tx.execute(text, [new Date(before), limit]));
-      return (await forget(FORGET_KEYS, keysBefore)) + (await forget(FORGET_ROTATIONS, rotationsBefore));
     },
   };
 }
@@ -60,12 +79,6 @@ const TAKE = `INSERT INTO idempotency_keys (operator, key, fingerprint, command,
   RETURNING ${KEPT}`;
 
 const READ = `SELECT ${KEPT} FROM idempotency_keys WHERE operator = $1 AND key = $2`;
-
-const FORGET_KEYS = `DELETE FROM idempotency_keys WHERE (operator, key) IN (
-    SELECT operator, key FROM idempotency_keys WHERE created_at < $1
-     ORDER BY created_at LIMIT $2)`;
-const FORGET_ROTATIONS = `DELETE FROM key_rotations WHERE command IN (
-    SELECT command FROM key_rotations WHERE created_at < $1 ORDER BY created_at LIMIT $2)`;
 
 function keptFromRow({ fingerprint, command, status, body }: KeptRow): KeptRequest {
   return { fingerprint, command, answer: status === null || body === null ? null : { status, body } };

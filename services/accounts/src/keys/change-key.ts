@@ -1,13 +1,21 @@
 import { isRefusal, refuse, type KeyView, type ManagementRefusal } from '@gateway/contracts/operator';
-import { answerWithInForce, type Changed, answerInForce } from '../in-force.js';
-import { keyState, rotated, refuseMaskedForm, secretTaken, withState, type KeyVerb } from './rules.js';
+import { answerWithInForce, type Changed, answerInForce, type InForce } from '../in-force.js';
+import {
+  noSuchKey,
+  keyState,
+  rotated,
+  refuseMaskedForm,
+  secretTaken,
+  withState,
+  type KeyVerb,
+  toKeyRecord,
+  toKeyView,
+} from './rules.js';
 import { commandTaken } from '../rules.js';
-import { toKeyRecord, toKeyView } from '../view-rules.js';
-import type { AccountsStore, InForce } from '../ports.js';
-import type { AccountsTx, KeysTx } from '../tx-ports.js';
+import type { AccountsStore, AccountsTx } from '../store.js';
 import type { ApiKey } from '../objects.js';
 
-export interface ChangeKeyPorts {
+export interface ChangeKeyDeps {
   readonly store: Pick<AccountsStore, 'change'>;
   readonly inForce: InForce;
   readonly nowMs: () => number;
@@ -30,7 +38,7 @@ interface Answer {
  * `inForce: false`, when it did not take it in time.
  */
 export async function rotateKey(
-  { store, inForce, nowMs }: ChangeKeyPorts,
+  { store, inForce, nowMs }: ChangeKeyDeps,
   request: RotateKey,
 ): Promise<(Answer & { inForce: boolean }) | ManagementRefusal> {
   const refusal = refuseMaskedForm(request.maskedSecret);
@@ -58,7 +66,7 @@ async function rotate(
   if (command !== undefined) await tx.insertRotation(command, next);
   const after = toKeyView(next, now);
   await tx.audit({ actor, action: 'rotate_key', account: key.account, objectId: id, before, after });
-  await tx.tell(key.account, next, { keys: [toKeyRecord(next)] });
+  await tx.publishChange(key.account, next, { keys: [toKeyRecord(next)] });
   return { account: key.account, object: next, answer: { key: after, repeated: false } };
 }
 
@@ -73,7 +81,7 @@ export interface SetKeyState {
  * change that it finds.
  */
 export async function setKeyState(
-  { store, inForce, nowMs }: ChangeKeyPorts,
+  { store, inForce, nowMs }: ChangeKeyDeps,
   request: SetKeyState,
 ): Promise<{ key: KeyView } | ManagementRefusal> {
   return answerInForce(inForce, await store.change((tx) => setState(tx, request, nowMs)));
@@ -94,17 +102,13 @@ async function setState(
     const before = toKeyView(key, now);
     await tx.updateKeyState(next);
     await tx.audit({ actor, action: `${verb}_key`, account: key.account, objectId: id, before, after });
-    await tx.tell(key.account, next, { keys: [toKeyRecord(next)] });
+    await tx.publishChange(key.account, next, { keys: [toKeyRecord(next)] });
   }
   return { account: key.account, object: next, answer: { key: after } };
 }
 
 /** The key that an operator names, with its account locked. The playground key is internal: nobody names it. */
-export async function lockOwnKey(tx: Pick<KeysTx, 'lockKey'>, id: string): Promise<ApiKey | ManagementRefusal> {
+export async function lockOwnKey(tx: Pick<AccountsTx, 'lockKey'>, id: string): Promise<ApiKey | ManagementRefusal> {
   const key = await tx.lockKey(id);
   return key?.kind === 'api' ? key : noSuchKey();
-}
-
-export function noSuchKey(): ManagementRefusal {
-  return refuse('not_found', 'there is no such key');
 }

@@ -1,11 +1,10 @@
 import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { answerInForce, type Changed } from '../in-force.js';
-import { rotated, secretTaken } from './rules.js';
+import { rotated, secretTaken, toKeyRecord, toKeyView } from './rules.js';
 import { accountClosed } from '../rules.js';
-import { toKeyRecord, toKeyView } from '../view-rules.js';
-import type { MakeId } from '../ports.js';
-import type { AccountsTx } from '../tx-ports.js';
-import type { ChangeKeyPorts } from './change-key.js';
+import type { MakeId } from '../objects.js';
+import type { AccountsTx } from '../store.js';
+import type { ChangeKeyDeps } from './change-key.js';
 
 export interface EnsurePlaygroundKey {
   readonly account: string;
@@ -13,7 +12,7 @@ export interface EnsurePlaygroundKey {
   readonly digest: string;
   readonly actor: string;
 }
-export type EnsurePlaygroundKeyPorts = ChangeKeyPorts & { readonly makeId: MakeId };
+export type EnsurePlaygroundKeyDeps = ChangeKeyDeps & { readonly makeId: MakeId };
 interface Answer {
   key: string;
 }
@@ -26,20 +25,20 @@ const MASKED_SECRET = 'internal';
  * A member's internal key for the playground (docs/behaviour.md#playground): made when there is
  * none, given this digest in place when it has another. The key rules do not hold for it: what it
  * may spend is decided at each call, by the member's cap too. Answered when admission has the
- * digest: it was asked for before the key was made, and what nobody has is remembered there for a
+ * digest: admission looked for it before the key was made, and what nobody has is remembered there for a
  * while.
  */
 export async function ensurePlaygroundKey(
-  ports: EnsurePlaygroundKeyPorts,
+  deps: EnsurePlaygroundKeyDeps,
   request: EnsurePlaygroundKey,
 ): Promise<Answer | ManagementRefusal> {
-  return answerInForce(ports.inForce, await ports.store.change((tx) => ensure(tx, request, ports)));
+  return answerInForce(deps.inForce, await deps.store.change((tx) => ensure(tx, request, deps)));
 }
 
 async function ensure(
   tx: AccountsTx,
   request: EnsurePlaygroundKey,
-  { makeId, nowMs }: EnsurePlaygroundKeyPorts,
+  { makeId, nowMs }: EnsurePlaygroundKeyDeps,
 ): Promise<Changed<Answer> | ManagementRefusal> {
   const { account, member, digest, actor } = request;
   const locked = await tx.lockAccount(account);
@@ -57,7 +56,7 @@ async function ensure(
   const before = toKeyView(key, now);
   const after = toKeyView(next, now);
   await tx.audit({ actor, action: 'rotate_playground_key', account, objectId: key.id, before, after });
-  await tx.tell(account, next, { keys: [toKeyRecord(next)] });
+  await tx.publishChange(account, next, { keys: [toKeyRecord(next)] });
   return { account, object: next, answer: { key: key.id } };
 }
 
@@ -83,6 +82,6 @@ async function make(
   if (!key) return secretTaken();
   const after = toKeyView(key, now);
   await tx.audit({ actor, action: 'create_playground_key', account, objectId: id, before: null, after });
-  await tx.tell(account, key, { keys: [toKeyRecord(key)] });
+  await tx.publishChange(account, key, { keys: [toKeyRecord(key)] });
   return { account, object: key, answer: { key: id } };
 }

@@ -1,8 +1,23 @@
+import type { Bus } from '@gateway/bus';
+import {
+  accountsCreateKey,
+  accountsEnsurePlaygroundKey,
+  accountsFind,
+  accountsGetKey,
+  accountsKeyCreation,
+  accountsListKeys,
+  accountsRotateKey,
+  accountsSetKeyState,
+  keysUsed,
+} from '@gateway/contracts/messages';
 import { refuseCursor, refuse, type KeyView, type ManagementRefusal } from '@gateway/contracts/operator';
+import type { Handlers } from '../serve.js';
+import { createKey, keyCreation, type CreateKeyDeps } from './create-key.js';
+import { rotateKey, setKeyState } from './change-key.js';
+import { ensurePlaygroundKey, type EnsurePlaygroundKeyDeps } from './ensure-playground-key.js';
 import { isCursorOf, pageOf } from '../rules.js';
-import { toKeyView } from '../view-rules.js';
-import type { AccountsStore } from '../ports.js';
-import { noSuchKey } from './change-key.js';
+import { toKeyView, noSuchKey } from './rules.js';
+import type { AccountsStore } from '../store.js';
 
 export interface ListKeys {
   readonly account: string;
@@ -54,12 +69,32 @@ export interface KeyUse {
  * Keeps when keys were last used. Reports come late, twice and in any order: only a later time wins. A time ahead of this
  * machine's clock counts as now, or one wrong report would hide all that follow.
  */
-export async function noteUses(
-  store: Pick<AccountsStore, 'noteUses'>,
+export async function recordUses(
+  store: Pick<AccountsStore, 'recordUses'>,
   { uses }: { readonly uses: readonly KeyUse[] },
   nowMs: number,
 ): Promise<void> {
   const last = new Map<string, number>();
   for (const { key, at } of uses) last.set(key, Math.max(last.get(key) ?? 0, Math.min(at, nowMs)));
-  await store.noteUses(last);
+  await store.recordUses(last);
+}
+
+const REPORTS_AT_ONCE_MAX = 16;
+
+/** Serves the requests about API keys, and takes the reports of their last uses. */
+export function serveKeys(
+  bus: Bus,
+  { lookup, change, awaited }: Handlers,
+  deps: CreateKeyDeps & EnsurePlaygroundKeyDeps & { readonly store: AccountsStore },
+): void {
+  const { store, nowMs } = deps;
+  lookup(accountsFind, (body) => findKey(store, body));
+  lookup(accountsGetKey, (body) => getKey(store, body, nowMs()));
+  lookup(accountsListKeys, (body) => listKeys(store, body, nowMs()));
+  lookup(accountsKeyCreation, (body) => keyCreation(deps, body));
+  change(accountsCreateKey, (body) => createKey(deps, body));
+  awaited(accountsRotateKey, (body) => rotateKey(deps, body));
+  awaited(accountsSetKeyState, (body) => setKeyState(deps, body));
+  awaited(accountsEnsurePlaygroundKey, (body) => ensurePlaygroundKey(deps, body));
+  bus.subscribe(keysUsed, (body) => recordUses(store, body, nowMs()), { concurrencyMax: REPORTS_AT_ONCE_MAX });
 }

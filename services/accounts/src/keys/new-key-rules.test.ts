@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { decideNewKey, type KeyFacts } from './new-key-rules.js';
+import { decideNewKey, type KeyInput } from './new-key-rules.js';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const SPEC = { name: 'A key' };
-const FACTS: KeyFacts = {
+const FACTS: KeyInput = {
   account: { id: 'acc_1', name: 'A', type: 'personal', state: 'active', version: 1, createdAt: NOW },
   membership: {
     member: {
@@ -20,15 +20,15 @@ const FACTS: KeyFacts = {
   activeKeys: 2,
   funding: { walletNanoUsd: null, planActive: true, activeKeysMax: 3, defaultKeyCapNanoUsd: null },
 };
-const UNVERIFIED: Partial<KeyFacts> = {
+const UNVERIFIED: Partial<KeyInput> = {
   membership: FACTS.membership && { ...FACTS.membership, user: { ...FACTS.membership.user, emailVerified: false } },
 };
-const funding = (more: Partial<KeyFacts['funding']>): Partial<KeyFacts> => ({ funding: { ...FACTS.funding, ...more } });
-const decide = (facts: Partial<KeyFacts> = {}, spec: Parameters<typeof decideNewKey>[0] = SPEC) =>
-  decideNewKey(spec, { ...FACTS, ...facts }, NOW);
+const funding = (more: Partial<KeyInput['funding']>): Partial<KeyInput> => ({ funding: { ...FACTS.funding, ...more } });
+const decide = (input: Partial<KeyInput> = {}, spec: Parameters<typeof decideNewKey>[0] = SPEC) =>
+  decideNewKey(spec, { ...FACTS, ...input }, NOW);
 const code = (answer: object) => ('refused' in answer ? (answer.refused as { code: string }).code : 'accepted');
 
-test.each<[string, Partial<KeyFacts>, string]>([
+test.each<[string, Partial<KeyInput>, string]>([
   ['all is well', {}, 'accepted'],
   ['no such account', { account: null, membership: null }, 'not_found'],
   ['no such member', { membership: null }, 'not_found'],
@@ -46,8 +46,8 @@ test.each<[string, Partial<KeyFacts>, string]>([
     'email_not_verified',
   ],
   ['several at once: then the funds', { ...funding({ planActive: false }), activeKeys: 9 }, 'no_funding'],
-])('%s', (_name, facts, expected) => {
-  expect(code(decide(facts))).toBe(expected);
+])('%s', (_name, input, expected) => {
+  expect(code(decide(input))).toBe(expected);
 });
 
 test('a blank cap takes the default of the plan, a given one stays, and a default of zero is none', () => {

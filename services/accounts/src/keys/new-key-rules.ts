@@ -2,7 +2,7 @@ import { refuse, type KeyCreate, type ManagementRefusal } from '@gateway/contrac
 import type { Account, Membership } from '../objects.js';
 import { readCap, accountClosed } from '../rules.js';
 
-/** What billing says of an account's funds and limits. */
+/** An account's funds and limits, from billing. */
 export interface Funding {
   readonly walletNanoUsd: bigint | null;
   readonly planActive: boolean;
@@ -10,7 +10,7 @@ export interface Funding {
   readonly defaultKeyCapNanoUsd: bigint | null;
 }
 
-export interface KeyFacts {
+export interface KeyInput {
   /** Null: there is no such account. */
   readonly account: Account | null;
   /** Who shall own the key; null: no such member. */
@@ -30,8 +30,8 @@ export interface NewKeyTerms {
 }
 
 /** The specification's key rules 1 and 3 in one order; what is wrong with the request itself comes first. */
-export function decideNewKey(spec: KeyCreate, facts: KeyFacts, nowMs: number): NewKeyTerms | ManagementRefusal {
-  const { account, membership, funding } = facts;
+export function decideNewKey(spec: KeyCreate, input: KeyInput, nowMs: number): NewKeyTerms | ManagementRefusal {
+  const { account, membership, funding } = input;
   const cap = capOf(spec, funding);
   const expiresAt = spec.expiresAt === null || spec.expiresAt === undefined ? null : Date.parse(spec.expiresAt);
   if (expiresAt !== null && expiresAt <= nowMs)
@@ -44,10 +44,10 @@ export function decideNewKey(spec: KeyCreate, facts: KeyFacts, nowMs: number): N
     return refuse('email_not_verified', `the e-mail address ${membership.user.email} is not verified yet`);
   if (!funding.planActive && (funding.walletNanoUsd ?? 0n) <= 0n)
     return refuse('no_funding', 'a key needs an active plan or a positive wallet balance');
-  if (facts.activeKeys >= funding.activeKeysMax)
+  if (input.activeKeys >= funding.activeKeysMax)
     return refuse(
       'key_limit_reached',
-      `the account has ${facts.activeKeys} keys of at most ${funding.activeKeysMax}; revoke one first`,
+      `the account has ${input.activeKeys} keys of at most ${funding.activeKeysMax}; revoke one first`,
     );
   return {
     member: membership.member.id,

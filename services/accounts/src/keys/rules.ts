@@ -1,4 +1,6 @@
-import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
+import type { KeyRecord } from '@gateway/contracts/messages';
+import { type KeyView, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
+import { capText, timeText } from '../rules.js';
 import type { ApiKey, StoredKeyState } from '../objects.js';
 
 /** The states of the specification's table, `expired` among them. */
@@ -58,7 +60,45 @@ export function refuseMaskedForm(maskedSecret: string): ManagementRefusal | null
   return maskedSecret === '' ? refuse('invalid_request', 'the masked form of the secret is missing') : null;
 }
 
-/** Every secret is random: two keys with the same one come from a door that sent it twice. */
+/** Every secret is random: two keys with the same one come from a client that sent it twice. */
 export function secretTaken(): ManagementRefusal {
   return refuse('state_conflict', 'a key with this secret exists');
+}
+
+/** The refusal of a key that nobody made, or that is internal. */
+export function noSuchKey(): ManagementRefusal {
+  return refuse('not_found', 'there is no such key');
+}
+
+/** A key as operators see it, without the digest. */
+export function toKeyView(key: ApiKey, nowMs: number): KeyView {
+  return {
+    id: key.id,
+    accountId: key.account,
+    memberId: key.member,
+    name: key.name,
+    maskedSecret: key.maskedSecret,
+    state: keyState(key, nowMs),
+    monthlySpendCapUsd: capText(key.capNanoUsd),
+    allowedModels: key.allowedModels && [...key.allowedModels],
+    expiresAt: key.expiresAt === null ? null : timeText(key.expiresAt),
+    createdAt: timeText(key.createdAt),
+    lastUsedAt: key.lastUsedAt === null ? null : timeText(key.lastUsedAt),
+  };
+}
+
+/** A key as admission gets it. */
+export function toKeyRecord(key: ApiKey): KeyRecord {
+  return {
+    account: key.account,
+    key: key.id,
+    member: key.member,
+    kind: key.kind,
+    digest: key.digest,
+    state: key.state,
+    expiresAt: key.expiresAt,
+    capNanoUsd: key.capNanoUsd === null ? null : Number(key.capNanoUsd),
+    allowedModels: key.allowedModels && [...key.allowedModels],
+    version: key.version,
+  };
 }

@@ -4,9 +4,9 @@ import { formatUsd } from '@gateway/metering';
 /** The names that a mail about an alert shows. */
 export interface AlertNames {
   readonly accountName: string;
-  /** Of the key whose cap it is; null: it is none, or the key is not known. */
+  /** Of the key whose cap it is; null: no key has it, or the key does not exist. */
   readonly keyName: string | null;
-  /** Address of the member whose cap it is; null: it is none, or the member is not known. */
+  /** Address of the member whose cap it is; null: no member has it, or the member left. */
   readonly cappedMember: string | null;
 }
 
@@ -18,7 +18,7 @@ export interface MailText {
 const WINDOWS = { session_5h: 'session window (5 hours)', weekly: 'weekly window', monthly: 'monthly window' } as const;
 const FULL = 100;
 
-/** What people are told of an alert. */
+/** Composes the mail about an alert. */
 export function composeAlertMail(alert: RaisedAlert, names: AlertNames): MailText {
   const limit = limitName(alert, names);
   const share = `${alert.threshold} percent`;

@@ -1,5 +1,6 @@
-import type { AnswerBodyOf, alertRaised, ReceivedOf } from '@gateway/contracts/messages';
-import type { AccountsStore } from '../ports.js';
+import { alertRaised, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
+import type { Handlers } from '../serve.js';
+import type { AccountsStore } from '../store.js';
 
 /**
  * Takes an alert that is to be mailed: to the owner and the admins of its account, and to the member whom the cap concerns, as far
@@ -10,9 +11,14 @@ export async function takeAlert(
   alert: ReceivedOf<typeof alertRaised>,
 ): Promise<AnswerBodyOf<typeof alertRaised>> {
   await store.change(async (tx) => {
-    // An account that is not known here has nobody who could be told.
+    // An account that does not exist here has no readers.
     if (!(await tx.lockAccount(alert.account)) || !(await tx.takeAlert(alert))) return;
     for (const member of await tx.alertReaders(alert.account, alert.subject)) await tx.queueMail(member, alert);
   });
   return { taken: true };
+}
+
+/** Serves the alerts of billing. */
+export function serveAlerts({ change }: Handlers, store: AccountsStore): void {
+  change(alertRaised, (body) => takeAlert(store, body));
 }

@@ -7,7 +7,7 @@ import type { RunningService } from '@gateway/service-kit';
 import { temporaryDirectory, until, type TemporaryDirectory } from '@gateway/testkit';
 import { startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
 import { accepted, ACTOR, randomEmail } from '../../test/operator-client.js';
-import type { MailSender } from '../ports.js';
+import type { MailSender } from './sender.js';
 import { sendMail, GIVEN_UP_MS } from './send-mail.js';
 
 let world: AccountsWorld;
@@ -178,13 +178,13 @@ test('a mail is tried for a day, and never sent to somebody who has left', async
   const row = { body: { member: 'mem_1', alert } };
   const failing: MailSender = { send: () => Promise.reject(new Error('away')) };
   const reader = { email: randomEmail(), accountName: 'A', keyName: null, cappedMember: null };
-  const ports = (now: number, sender = failing, found: typeof reader | null = reader) => ({
+  const deps = (now: number, sender = failing, found: typeof reader | null = reader) => ({
     store: { alertReader: () => Promise.resolve(found) },
     sender,
     nowMs: () => now,
     log: world.log,
   });
-  await expect(sendMail(ports(alert.raisedAt + GIVEN_UP_MS - 1), row)).rejects.toThrow('away');
-  await sendMail(ports(alert.raisedAt + GIVEN_UP_MS), row);
-  await sendMail(ports(alert.raisedAt, failing, null), row);
+  await expect(sendMail(deps(alert.raisedAt + GIVEN_UP_MS - 1), row)).rejects.toThrow('away');
+  await sendMail(deps(alert.raisedAt + GIVEN_UP_MS), row);
+  await sendMail(deps(alert.raisedAt, failing, null), row);
 });

@@ -9,7 +9,7 @@ export const TOKEN_LIFE_MS = { verify: 24 * HOUR_MS, reset: HOUR_MS, invitation:
 export const NOTICES = ['verify', 'reset', 'invitation', 'known_address', 'password_changed'] as const;
 export type Notice = (typeof NOTICES)[number];
 
-export interface NoticeFacts {
+export interface NoticeInput {
   readonly dashboardUrl: string;
   /** Null: the notice has no link, or its person needs none. */
   readonly token: string | null;
@@ -19,10 +19,10 @@ export interface NoticeFacts {
 
 const NOT_YOU = 'If this was not you, ignore this mail: nothing happens without the link.';
 
-/** What a person is told. The token stands behind `#`: browsers send that to no server, and no log has it. */
-export function composeNotice(notice: Notice, facts: NoticeFacts): MailText {
+/** Composes a mail about signing in. The token follows `#`: browsers send that to no server, and no log has it. */
+export function composeNotice(notice: Notice, input: NoticeInput): MailText {
   const link = (path: string) =>
-    facts.token === null ? page(facts, path) : `${page(facts, path)}#token=${facts.token}`;
+    input.token === null ? page(input, path) : `${page(input, path)}#token=${input.token}`;
   switch (notice) {
     case 'verify':
       return mail('Verify your e-mail address', [
@@ -37,11 +37,11 @@ export function composeNotice(notice: Notice, facts: NoticeFacts): MailText {
         NOT_YOU,
       ]);
     case 'invitation':
-      return invitation(facts, link);
+      return invitation(input, link);
     case 'known_address':
       return mail('You have an account already', [
         'Somebody tried to sign up with this e-mail address. It has an account already: sign in with your password.',
-        page(facts, '/sign-in'),
+        page(input, '/sign-in'),
         'If you have forgotten it, open this link within one hour to set a new one:',
         link('/reset'),
         'If this was not you, ignore this mail: nothing was changed.',
@@ -50,16 +50,16 @@ export function composeNotice(notice: Notice, facts: NoticeFacts): MailText {
       return mail('Your password was changed', [
         'The password of your account was changed, and other sessions were ended.',
         'If this was not you, set a new password at once:',
-        page(facts, '/forgot'),
+        page(input, '/forgot'),
       ]);
   }
 }
 
-function invitation(facts: NoticeFacts, link: (path: string) => string): MailText {
-  const account = facts.accountName ?? 'a team';
+function invitation(input: NoticeInput, link: (path: string) => string): MailText {
+  const account = input.accountName ?? 'a team';
   const subject = `You are invited to ${account}`;
   const begin = `You are now a member of "${account}".`;
-  if (facts.token === null) return mail(subject, [`${begin} Sign in to use it:`, page(facts, '/sign-in')]);
+  if (input.token === null) return mail(subject, [`${begin} Sign in to use it:`, page(input, '/sign-in')]);
   return mail(subject, [
     `${begin} Open this link within seven days to set your password:`,
     link('/invitation'),
@@ -67,7 +67,7 @@ function invitation(facts: NoticeFacts, link: (path: string) => string): MailTex
   ]);
 }
 
-function page({ dashboardUrl }: NoticeFacts, path: string): string {
+function page({ dashboardUrl }: NoticeInput, path: string): string {
   return `${dashboardUrl.replace(/\/+$/, '')}${path}`;
 }
 

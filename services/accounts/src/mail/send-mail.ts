@@ -2,9 +2,10 @@ import { objectId, raisedAlert } from '@gateway/contracts/messages';
 import { z } from 'zod';
 import { counter } from '@gateway/service-kit';
 import { composeAlertMail } from './alert-mail-rules.js';
-import type { AccountsStore, Mail, MailSender } from '../ports.js';
+import type { AccountsStore } from '../store.js';
+import type { Mail, MailSender } from './sender.js';
 
-export interface SendMailPorts extends SendingPorts {
+export interface SendMailDeps extends SendingDeps {
   readonly store: Pick<AccountsStore, 'alertReader'>;
 }
 
@@ -12,18 +13,18 @@ export interface SendMailPorts extends SendingPorts {
 const queuedMail = z.object({ member: objectId, alert: raisedAlert });
 
 /** Sends one mail about an alert. Somebody who has left, or whose address is not verified any more, gets none. */
-export async function sendMail(ports: SendMailPorts, row: { readonly body: unknown }): Promise<void> {
+export async function sendMail(deps: SendMailDeps, row: { readonly body: unknown }): Promise<void> {
   const { member, alert } = queuedMail.parse(row.body);
-  const reader = await ports.store.alertReader(alert.account, member, alert.subject);
+  const reader = await deps.store.alertReader(alert.account, member, alert.subject);
   if (reader === null) return nobodyToMail();
   const mail = { id: `${alert.id}.${member}`, to: reader.email, ...composeAlertMail(alert, reader) };
-  await trySending(ports, mail, { alert: alert.id, member }, alert.raisedAt);
+  await trySending(deps, mail, { alert: alert.id, member }, alert.raisedAt);
 }
 
-export interface SendingPorts {
+export interface SendingDeps {
   readonly sender: MailSender;
   readonly nowMs: () => number;
-  readonly log: { warn(facts: object, text: string): void };
+  readonly log: { warn(input: object, text: string): void };
 }
 
 /** A mail is given up when an attempt fails so long after it was called for. */
@@ -40,10 +41,10 @@ export function nobodyToMail(): void {
 
 /**
  * One attempt to send a mail. Throws while the mail server cannot be reached, so that it is tried again later, for a day; what the
- * server refuses for good is dropped. `names` tell in the log which mail it was, without address and text.
+ * server refuses for good is dropped. `names` identify the mail in the log, without address and text.
  */
 export async function trySending(
-  { sender, nowMs, log }: SendingPorts,
+  { sender, nowMs, log }: SendingDeps,
   mail: Mail,
   names: object,
   calledForAt: number,

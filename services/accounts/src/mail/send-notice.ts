@@ -3,17 +3,16 @@ import { epochMs, objectId, requestOrigin, type MailTokenKind } from '@gateway/c
 import type { OutboxRow } from '@gateway/postgres';
 import { z } from 'zod';
 import { composeNotice, NOTICES, TOKEN_LIFE_MS, type Notice } from './notice-rules.js';
-import type { AccountsStore } from '../ports.js';
-import type { Person } from '../signing-ports.js';
-import type { AccountsTx, AuditOrigin } from '../tx-ports.js';
-import { nobodyToMail, trySending, type SendingPorts } from './send-mail.js';
+import type { AccountsStore, AccountsTx } from '../store.js';
+import type { Person, AuditOrigin } from '../objects.js';
+import { nobodyToMail, trySending, type SendingDeps } from './send-mail.js';
 
-export interface SendNoticePorts extends SendingPorts {
+export interface SendNoticeDeps extends SendingDeps {
   readonly store: Pick<AccountsStore, 'change' | 'account'>;
   readonly dashboardUrl: string;
 }
 
-/** Who asks for a mail is not known: the address is all that they have told. */
+/** The actor of a request for a mail: its sender proves nothing but gives an address. */
 const STRANGER = 'stranger';
 /** Tokens of one kind and person that can be used at a time: a mail that was sent twice has two. */
 const TOKENS_MAX = 5;
@@ -32,22 +31,22 @@ const queuedNotice = z.object({
  * Sends one mail about signing in. Its token is made here, at the moment of mailing, and only its digest is kept. An attempt that
  * fails may have delivered its mail, so its token stays.
  */
-export async function sendNotice(ports: SendNoticePorts, row: NoticeRow): Promise<void> {
+export async function sendNotice(deps: SendNoticeDeps, row: NoticeRow): Promise<void> {
   const { notice, user, account, origin, queuedAt } = queuedNotice.parse(row.body);
   if (user === null) return nobodyToMail();
-  const invited = account === null ? null : await ports.store.account(account);
+  const invited = account === null ? null : await deps.store.account(account);
   if (account !== null && (invited === null || invited.account.state === 'closed')) return nobodyToMail();
-  const made = await ports.store.change((tx) =>
-    prepare(tx, { notice, user, origin: row.attempts === 0 ? origin : null }, ports.nowMs()),
+  const made = await deps.store.change((tx) =>
+    prepare(tx, { notice, user, origin: row.attempts === 0 ? origin : null }, deps.nowMs()),
   );
   if (made === null) return nobodyToMail();
-  const facts = {
-    dashboardUrl: ports.dashboardUrl,
+  const input = {
+    dashboardUrl: deps.dashboardUrl,
     token: made.token,
     accountName: invited && invited.account.name,
   };
-  const mail = { id: `${notice}.${user}.${queuedAt}`, to: made.email, ...composeNotice(notice, facts) };
-  await trySending(ports, mail, { notice, user }, queuedAt);
+  const mail = { id: `${notice}.${user}.${queuedAt}`, to: made.email, ...composeNotice(notice, input) };
+  await trySending(deps, mail, { notice, user }, queuedAt);
 }
 
 async function prepare(

@@ -1,6 +1,17 @@
 import { createTransport } from 'nodemailer';
 import type { Logger, Secret } from '@gateway/service-kit';
-import type { MailSender } from '../ports.js';
+import type { MailText } from './alert-mail-rules.js';
+
+export interface Mail extends MailText {
+  /** The same for every attempt to send it. */
+  readonly id: string;
+  readonly to: string;
+}
+
+export interface MailSender {
+  /** `refused`: for good. Rejects when it may be taken later. */
+  send(mail: Mail): Promise<'sent' | 'refused'>;
+}
 
 /** From these reply codes on the server refuses a mail for good (RFC 5321, 4.2.1). */
 const PERMANENT_MIN = 500;
@@ -8,7 +19,7 @@ const CONNECT_MS = 5_000;
 const SILENCE_MS = 8_000;
 
 /** Sends mails over a server, one connection for each. */
-export function makeMailSender(url: Secret, from: string): MailSender {
+export function createMailSender(url: Secret, from: string): MailSender {
   const transport = createTransport({
     url: url.reveal(),
     pool: false,
@@ -45,7 +56,7 @@ export function makeMailSender(url: Secret, from: string): MailSender {
 const LINK_TOKEN = /#token=[A-Za-z0-9_-]+/g;
 
 /** Without a server mails are written to the log, without the tokens of their links. */
-export function makeMailLog(log: Pick<Logger, 'info'>): MailSender {
+export function createMailLog(log: Pick<Logger, 'info'>): MailSender {
   return {
     send(mail) {
       const shown = { ...mail, text: mail.text.replace(LINK_TOKEN, '#token=…') };

@@ -1,8 +1,9 @@
 import { refuse, type ManagementRefusal, type OperatorCreate, type OperatorView } from '@gateway/contracts/operator';
-import { toOperatorView } from '../view-rules.js';
-import type { AccountsStore, MakeId } from '../ports.js';
+import { toOperatorView } from './rules.js';
+import type { AccountsStore } from '../store.js';
+import type { MakeId } from '../objects.js';
 
-export interface CreateOperatorPorts {
+export interface CreateOperatorDeps {
   readonly store: Pick<AccountsStore, 'change'>;
   readonly makeId: MakeId;
   readonly nowMs: () => number;
@@ -19,7 +20,7 @@ const ROOT = 'root';
 
 /** Lets somebody use the operator API under a name that nobody else has; the log names people by it. */
 export async function createOperator(
-  { store, makeId, nowMs }: CreateOperatorPorts,
+  { store, makeId, nowMs }: CreateOperatorDeps,
   { spec, digest, actor, command }: CreateOperator,
 ): Promise<{ operator: OperatorView; repeated: boolean } | ManagementRefusal> {
   if (spec.name.toLowerCase() === ROOT)

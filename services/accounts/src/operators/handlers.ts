@@ -1,7 +1,24 @@
+import {
+  accountsCreateOperator,
+  accountsCreateOperatorSession,
+  accountsDeleteOperator,
+  accountsEndOperatorSession,
+  accountsFindOperator,
+  accountsFindOperatorSession,
+  accountsListOperators,
+} from '@gateway/contracts/messages';
 import { refuseCursor, type ManagementRefusal, type OperatorView, refuse } from '@gateway/contracts/operator';
+import type { Handlers } from '../serve.js';
+import { createOperator, type CreateOperatorDeps } from './create-operator.js';
+import {
+  createOperatorSession,
+  endOperatorSession,
+  findOperatorSession,
+  type OperatorSessionDeps,
+} from './sessions.js';
 import { isCursorOf, pageOf } from '../rules.js';
-import { toOperatorView } from '../view-rules.js';
-import type { AccountsStore } from '../ports.js';
+import { toOperatorView } from './rules.js';
+import type { AccountsStore } from '../store.js';
 
 /** One page of the operators who can sign in, in the order of creation. */
 export async function listOperators(
@@ -37,4 +54,19 @@ export async function deleteOperator(
     await tx.audit({ actor, action: 'delete_operator', account: null, objectId: id, before, after: null });
     return { deleted: true };
   });
+}
+
+/** Serves the requests about operators and their sessions. */
+export function serveOperators(
+  { lookup, change }: Handlers,
+  deps: CreateOperatorDeps & OperatorSessionDeps & { readonly store: AccountsStore },
+): void {
+  const { store, nowMs } = deps;
+  lookup(accountsFindOperator, (body) => findOperator(store, body, nowMs()));
+  lookup(accountsFindOperatorSession, (body) => findOperatorSession(deps, body));
+  lookup(accountsListOperators, (body) => listOperators(store, body));
+  change(accountsCreateOperator, (body) => createOperator(deps, body));
+  change(accountsDeleteOperator, (body) => deleteOperator(store, body));
+  change(accountsCreateOperatorSession, (body) => createOperatorSession(deps, body));
+  change(accountsEndOperatorSession, (body) => endOperatorSession(deps, body));
 }

@@ -11,7 +11,7 @@ import { createPool, type Pool } from '@gateway/postgres';
 import { recordingLog } from '@gateway/testkit';
 import { startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
 import { accepted, ACTOR, refused, secretParts } from '../../test/operator-client.js';
-import { makeOperatorSessions } from './store.js';
+import { createOperatorSessions } from './store.js';
 import { createOperatorSession, findOperatorSession } from './sessions.js';
 
 const MINUTE_MS = 60_000;
@@ -72,15 +72,15 @@ test("root's sessions live as long as the token with which they began is accepte
 });
 
 test('a session ends after half an hour without use, and after eight hours however it is used', async () => {
-  const ports = { operatorSessions: makeOperatorSessions(pool), nowMs: () => now };
+  const deps = { operatorSessions: createOperatorSessions(pool), nowMs: () => now };
   const rootDigest = digestOfSome();
   const began = Date.now();
   let now = began;
   const [used, idle] = [digestOfSome(), digestOfSome()];
   for (const digest of [used, idle])
-    await createOperatorSession(ports, { digest, holder: { kind: 'root', rootDigest } });
+    await createOperatorSession(deps, { digest, holder: { kind: 'root', rootDigest } });
   const find = async (digest: string) =>
-    (await findOperatorSession(ports, { digests: [digest], rootDigests: [rootDigest] })).holder;
+    (await findOperatorSession(deps, { digests: [digest], rootDigests: [rootDigest] })).holder;
   now = began + 29 * MINUTE_MS;
   expect(await find(used)).toBe('root');
   now = began + 31 * MINUTE_MS;

@@ -5,26 +5,21 @@ import type {
   AnswerBodyOf,
   ReceivedOf,
 } from '@gateway/contracts/messages';
-import { toOperatorView } from '../view-rules.js';
-import type { OperatorSessions } from '../ports.js';
+import { OPERATOR_SESSION_IDLE_MS, OPERATOR_SESSION_LIFE_MS, toOperatorView } from './rules.js';
+import type { OperatorSessions } from './store.js';
 
-export interface OperatorSessionPorts {
+export interface OperatorSessionDeps {
   readonly operatorSessions: OperatorSessions;
   readonly nowMs: () => number;
 }
 
-const MINUTE_MS = 60_000;
-/** An operator's session ends when it was not used for so long, */
-export const OPERATOR_SESSION_IDLE_MS = 30 * MINUTE_MS;
-/** and at the latest after this. */
-export const OPERATOR_SESSION_LIFE_MS = 8 * 60 * MINUTE_MS;
-/** How exactly it is known when a session was last used. */
-const NOTE_EVERY_MS = MINUTE_MS;
+/** The last use of a session is recorded as exactly as this. */
+const TOUCH_EVERY_MS = 60_000;
 /** Sessions of one operator at a time: the oldest ends. */
 const SESSIONS_MAX = 20;
 
 export async function createOperatorSession(
-  { operatorSessions, nowMs }: OperatorSessionPorts,
+  { operatorSessions, nowMs }: OperatorSessionDeps,
   { digest, holder }: ReceivedOf<typeof accountsCreateOperatorSession>,
 ): Promise<AnswerBodyOf<typeof accountsCreateOperatorSession>> {
   const isNamed = holder.kind === 'named';
@@ -34,7 +29,7 @@ export async function createOperatorSession(
 
 /** Nothing is kept between two questions. A session that was found by a digest under the previous secret goes on under the current one. */
 export async function findOperatorSession(
-  { operatorSessions, nowMs }: OperatorSessionPorts,
+  { operatorSessions, nowMs }: OperatorSessionDeps,
   { digests, rootDigests }: ReceivedOf<typeof accountsFindOperatorSession>,
 ): Promise<AnswerBodyOf<typeof accountsFindOperatorSession>> {
   const now = nowMs();
@@ -42,14 +37,14 @@ export async function findOperatorSession(
   const found = await operatorSessions.find({ digests, rootDigests, ...bounds });
   if (found === null) return { holder: null };
   const current = digests[0] ?? found.digest;
-  if (found.digest !== current || found.seenAt < now - NOTE_EVERY_MS) {
-    await operatorSessions.note(found.digest, current, now);
+  if (found.digest !== current || found.seenAt < now - TOUCH_EVERY_MS) {
+    await operatorSessions.touch(found.digest, current, now);
   }
   return { holder: found.operator === null ? 'root' : toOperatorView(found.operator) };
 }
 
 export async function endOperatorSession(
-  { operatorSessions }: Pick<OperatorSessionPorts, 'operatorSessions'>,
+  { operatorSessions }: Pick<OperatorSessionDeps, 'operatorSessions'>,
   { digests }: ReceivedOf<typeof accountsEndOperatorSession>,
 ): Promise<AnswerBodyOf<typeof accountsEndOperatorSession>> {
   await operatorSessions.end(digests);

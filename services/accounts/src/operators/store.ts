@@ -1,72 +1,123 @@
-import { type Tx, inTransaction, onPool, type Pool } from '@gateway/postgres';
-import type { OperatorsTx } from '../tx-ports.js';
+import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
+import type { Operator } from '../objects.js';
 import { operatorFromRow, type OperatorRow } from '../rows.js';
-import type { OperatorSessions } from '../ports.js';
 
-/** Operators. */
-export function makeOperatorsTx(tx: Tx): OperatorsTx {
+/** Reads of operators who are not deleted. */
+export function createOperatorReads(queries: Tx) {
   return {
-    async insertOperator({ id, name, role, digest, createdBy, expiresAt, command }) {
-      const text = `INSERT INTO operators (id, name, role, digest, created_by, expires_at, command)
-        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING *`;
-      const row = await tx.one<OperatorRow>(text, [
-        id,
-        name,
-        role,
-        digest,
-        createdBy,
-        expiresAt === null ? null : new Date(expiresAt),
-        command,
-      ]);
+    /** The one who has one of the digests and has not expired. */
+    async findOperator(digests: readonly string[], nowMs: number): Promise<Operator | null> {
+      const text = `SELECT * FROM operators WHERE digest = ANY($1) AND deleted_at IS NULL
+          AND (expires_at IS NULL OR expires_at > $2)
+        ORDER BY array_position($1, digest) LIMIT 1`;
+      const row = await queries.one<OperatorRow>(text, [digests, new Date(nowMs)], { name: 'find-operator' });
       return row && operatorFromRow(row);
     },
-    async operatorOfCommand(command) {
+    /** In the order of creation, after an id; null: from the first one. */
+    async operators(after: string | null, limit: number): Promise<Operator[]> {
+      const text = 'SELECT * FROM operators WHERE deleted_at IS NULL AND id > $1 ORDER BY id LIMIT $2';
+      return (await queries.query<OperatorRow>(text, [after ?? '', limit])).map(operatorFromRow);
+    },
+  };
+}
+
+/** A command, where there is one, makes one object only. */
+export type NewOperator = Omit<Operator, 'createdAt'> & { readonly command: string | null; readonly digest: string };
+
+/** Operators within one change. */
+export function createOperatorWrites(tx: Tx) {
+  return {
+    /** Null: another operator has the name or the digest. */
+    async insertOperator(operator: NewOperator): Promise<Operator | null> {
+      const { id, name, role, digest, createdBy, expiresAt, command } = operator;
+      const text = `INSERT INTO operators (id, name, role, digest, created_by, expires_at, command)
+        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING *`;
+      const expires = expiresAt === null ? null : new Date(expiresAt);
+      const row = await tx.one<OperatorRow>(text, [id, name, role, digest, createdBy, expires, command]);
+      return row && operatorFromRow(row);
+    },
+    async operatorOfCommand(command: string): Promise<Operator | null> {
       const row = await tx.one<OperatorRow>('SELECT * FROM operators WHERE command = $1', [command]);
       return row && operatorFromRow(row);
     },
-    async lockOperator(id) {
+    /** Also one who is deleted. */
+    async lockOperator(id: string): Promise<{ readonly operator: Operator; readonly deleted: boolean } | null> {
       const text = 'SELECT * FROM operators WHERE id = $1 FOR NO KEY UPDATE';
       const row = await tx.one<OperatorRow & { readonly deleted_at: Date | null }>(text, [id]);
       return row && { operator: operatorFromRow(row), deleted: row.deleted_at !== null };
     },
-    async deleteOperator(id) {
+    /** Deletes the operator and every session. */
+    async deleteOperator(id: string): Promise<void> {
       await tx.execute('UPDATE operators SET deleted_at = now() WHERE id = $1', [id]);
       await tx.execute('DELETE FROM operator_sessions WHERE operator = $1', [id]);
     },
   };
 }
 
+export interface NewOperatorSession {
+  readonly digest: string;
+  readonly operator: string | null;
+  readonly rootDigest: string | null;
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+}
+
+/** Times are epoch milliseconds. */
+export interface OperatorSessionQuery {
+  readonly digests: readonly string[];
+  readonly rootDigests: readonly string[];
+  readonly beganAfter: number;
+  readonly usedAfter: number;
+  readonly nowMs: number;
+}
+
+export interface FoundOperatorSession {
+  readonly digest: string;
+  readonly seenAt: number;
+  /** Null: the holder of the deployment's own token. */
+  readonly operator: Operator | null;
+}
+
 type SessionRow = { readonly session_digest: string; readonly seen_at: Date } & (
   (OperatorRow & { readonly operator: string }) | { readonly operator: null }
 );
 
+export type OperatorSessions = ReturnType<typeof createOperatorSessions>;
+
 /** Sessions of operators in their table. Every read is one statement, so it sees one instant. */
-export function makeOperatorSessions(pool: Pool): OperatorSessions {
+export function createOperatorSessions(pool: Pool) {
   const queries = onPool(pool);
   return {
-    create: ({ digest, operator, rootDigest, nowMs }, keptMax) =>
+    /** Ends the oldest ones of the holder above `keptMax`, this one counted. False: the operator is gone, or has expired. */
+    create: ({ digest, operator, rootDigest, nowMs }: NewOperatorSession, keptMax: number): Promise<boolean> =>
       inTransaction(pool, async (tx) => {
         const now = new Date(nowMs);
-        // Whoever deletes the operator at this moment is waited for, or waits and ends this session too.
+        // A concurrent deletion of the operator is waited for, or waits and ends this session too.
         if (operator !== null && (await tx.one(LOCK_OPERATOR, [operator, now])) === null) return false;
         await tx.execute(INSERT, [digest, operator, rootDigest, now]);
         await tx.execute(SURPLUS, [operator, digest, keptMax - 1]);
         return true;
       }),
-    async find({ digests, rootDigests, beganAfter, usedAfter, nowMs }) {
+    /**
+     * The session of one of the digests that began and was used after these times, of an operator who is
+     * not deleted, or of the deployment's token with one of `rootDigests`.
+     */
+    async find(query: OperatorSessionQuery): Promise<FoundOperatorSession | null> {
+      const { digests, rootDigests, beganAfter, usedAfter, nowMs } = query;
       const values = [digests, rootDigests, new Date(beganAfter), new Date(usedAfter), new Date(nowMs)];
       const row = await queries.one<SessionRow>(FIND, values, { name: 'find-operator-session' });
       if (row === null) return null;
       const operator = row.operator === null ? null : operatorFromRow(row);
       return { digest: row.session_digest, seenAt: row.seen_at.getTime(), operator };
     },
-    async note(digest, current, nowMs) {
+    /** Records that the session was used, under the digest `current` from now on. */
+    async touch(digest: string, current: string, nowMs: number): Promise<void> {
       // Another request with the same cookie may have put it under the current digest already.
       const text = `UPDATE operator_sessions SET digest = $2, seen_at = $3
         WHERE digest = $1 AND (digest = $2 OR NOT EXISTS (SELECT FROM operator_sessions WHERE digest = $2))`;
       await queries.execute(text, [digest, current, new Date(nowMs)]);
     },
-    async end(digests) {
+    async end(digests: readonly string[]): Promise<void> {
       await queries.execute('DELETE FROM operator_sessions WHERE digest = ANY($1)', [digests]);
     },
   };

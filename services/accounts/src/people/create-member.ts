@@ -1,14 +1,13 @@
 import type { accountsInviteMember, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
 import { isRefusal, type ManagementRefusal, type MemberCreate, type MemberView } from '@gateway/contracts/operator';
-import { ATTEMPT_LIMITS, queueNotice, countAttempts } from '../throttle.js';
-import { refuseNewMember } from './rules.js';
-import { readCap, commandTaken } from '../rules.js';
-import { toMemberView, toToldCap } from '../view-rules.js';
-import type { AccountsStore, MakeId } from '../ports.js';
-import type { AccountsTx } from '../tx-ports.js';
-import { takeInUser } from './take-in-user.js';
+import { ATTEMPT_LIMITS } from '../sign-in/rules.js';
+import { queueNotice, countAttempts } from '../throttle.js';
+import { refuseNewMember, toMemberView } from './rules.js';
+import { readCap, commandTaken, toCapRecord } from '../rules.js';
+import type { AccountsStore, AccountsTx } from '../store.js';
+import type { MakeId } from '../objects.js';
 
-export interface CreateMemberPorts {
+export interface CreateMemberDeps {
   readonly store: Pick<AccountsStore, 'change'>;
   readonly makeId: MakeId;
   readonly teamsEnabled: boolean;
@@ -21,29 +20,29 @@ export interface CreateMember {
 }
 
 /**
- * Adds a person to a team. A user who is known by the address is the same one in all accounts. Admission hears of a member
+ * Adds a person to a team. The user of an address is the same one in all accounts. Admission loads a member
  * when a key of theirs is first used.
  */
 export async function createMember(
-  ports: CreateMemberPorts,
+  deps: CreateMemberDeps,
   request: CreateMember,
 ): Promise<{ member: MemberView } | ManagementRefusal> {
-  const added = await ports.store.change((tx) => addMember(tx, ports, request));
+  const added = await deps.store.change((tx) => addMember(tx, deps, request));
   return isRefusal(added) ? added : { member: added.view };
 }
 
 /** Adds a person to a team and mails them. The account's invitations are counted; who may not be added is not one. */
 export async function inviteMember(
-  ports: CreateMemberPorts & { readonly nowMs: () => number },
+  deps: CreateMemberDeps & { readonly nowMs: () => number },
   { account, spec, actor }: ReceivedOf<typeof accountsInviteMember>,
 ): Promise<AnswerBodyOf<typeof accountsInviteMember>> {
-  const now = ports.nowMs();
-  return ports.store.change(async (tx) => {
+  const now = deps.nowMs();
+  return deps.store.change(async (tx) => {
     const attempt = { limit: ATTEMPT_LIMITS.inviteAccount, subject: account };
     const throttled = await countAttempts(tx, [attempt], now);
     if (throttled) return throttled;
     // Only the mail proves an address.
-    const added = await addMember(tx, ports, { account, spec: { ...spec, emailVerified: false }, actor });
+    const added = await addMember(tx, deps, { account, spec: { ...spec, emailVerified: false }, actor });
     if (isRefusal(added)) {
       await tx.takeBackAttempt(attempt.limit, attempt.subject);
       return added;
@@ -55,7 +54,7 @@ export async function inviteMember(
 
 async function addMember(
   tx: AccountsTx,
-  { makeId, teamsEnabled }: Omit<CreateMemberPorts, 'store'>,
+  { makeId, teamsEnabled }: Omit<CreateMemberDeps, 'store'>,
   { account: id, spec, actor, command }: CreateMember,
 ): Promise<{ readonly view: MemberView; readonly user: string } | ManagementRefusal> {
   const cap = readCap(spec.monthlySpendCapUsd);
@@ -63,10 +62,10 @@ async function addMember(
   const account = await tx.lockAccount(id);
   const made = command === undefined ? null : await tx.memberOfCommand(command);
   if (made) return made.member.account === id ? { view: toMemberView(made), user: made.user.id } : commandTaken();
-  const known = account !== null && (await tx.memberWithEmail(id, email)) !== null;
-  const refusal = refuseNewMember({ account, known, teamsEnabled });
+  const isMember = account !== null && (await tx.memberWithEmail(id, email)) !== null;
+  const refusal = refuseNewMember({ account, isMember, teamsEnabled });
   if (refusal) return refusal;
-  const user = await takeInUser(tx, { id: makeId('usr'), email, emailVerified: spec.emailVerified });
+  const user = await tx.ensureInvitedUser({ id: makeId('usr'), email, emailVerified: spec.emailVerified });
   const member = await tx.insertMember({
     id: makeId('mem'),
     account: id,
@@ -77,6 +76,6 @@ async function addMember(
   });
   const view = toMemberView({ member, user });
   await tx.audit({ actor, action: 'create_member', account: id, objectId: member.id, before: null, after: view });
-  if (cap !== null) await tx.tellBilling(id, [toToldCap('member', member)]);
+  if (cap !== null) await tx.publishCaps(id, [toCapRecord('member', member)]);
   return { view, user: user.id };
 }

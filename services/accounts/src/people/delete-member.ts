@@ -1,11 +1,9 @@
 import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
-import { refuseMemberDelete } from './rules.js';
-import { withState } from '../keys/rules.js';
-import { toKeyRecord, toKeyView, toMemberView } from '../view-rules.js';
-import type { AccountsStore } from '../ports.js';
-import type { AccountsTx } from '../tx-ports.js';
+import { refuseMemberDelete, toMemberView } from './rules.js';
+import { withState, toKeyRecord, toKeyView } from '../keys/rules.js';
+import type { AccountsStore, AccountsTx } from '../store.js';
 
-export interface DeleteMemberPorts {
+export interface DeleteMemberDeps {
   readonly store: Pick<AccountsStore, 'change'>;
   readonly nowMs: () => number;
 }
@@ -20,7 +18,7 @@ export interface DeleteMember {
  * revoke, is revoked here. Deleting one who left already changes nothing.
  */
 export async function deleteMember(
-  { store, nowMs }: DeleteMemberPorts,
+  { store, nowMs }: DeleteMemberDeps,
   { account, member: id, actor }: DeleteMember,
 ): Promise<{ deleted: true } | ManagementRefusal> {
   return store.change(async (tx) => {
@@ -41,7 +39,7 @@ export async function deleteMember(
   });
 }
 
-/** Admission is told, and not waited for: the secret is no person's, and the dashboard uses it for members only. */
+/** Admission gets the change, and nobody waits for it: the secret is no person's, and the dashboard uses it for members only. */
 async function revokePlaygroundKey(tx: AccountsTx, member: string, actor: string, now: number): Promise<void> {
   const key = await tx.playgroundKey(member);
   const next = key && withState(key, 'revoke', now);
@@ -49,5 +47,5 @@ async function revokePlaygroundKey(tx: AccountsTx, member: string, actor: string
   await tx.updateKeyState(next);
   const [before, after] = [toKeyView(key, now), toKeyView(next, now)];
   await tx.audit({ actor, action: 'revoke_playground_key', account: key.account, objectId: key.id, before, after });
-  await tx.tell(key.account, next, { keys: [toKeyRecord(next)] });
+  await tx.publishChange(key.account, next, { keys: [toKeyRecord(next)] });
 }

@@ -1,7 +1,19 @@
+import {
+  accountsCreateMember,
+  accountsDeleteMember,
+  accountsInviteMember,
+  accountsListMembers,
+  accountsPutMember,
+} from '@gateway/contracts/messages';
 import { refuseCursor, refuse, type ManagementRefusal, type MemberView } from '@gateway/contracts/operator';
+import type { Handlers } from '../serve.js';
+import { createMember, inviteMember, type CreateMemberDeps } from './create-member.js';
+import { deleteMember } from './delete-member.js';
+import { putMember } from './put-member.js';
+import type { ChangeAccountDeps } from '../accounts/set-account-state.js';
 import { isCursorOf, pageOf } from '../rules.js';
-import { toMemberView } from '../view-rules.js';
-import type { AccountsStore } from '../ports.js';
+import { toMemberView } from './rules.js';
+import type { AccountsStore } from '../store.js';
 
 /** One page of an account's members, the owner first, then in the order of coming. */
 export async function listMembers(
@@ -13,4 +25,16 @@ export async function listMembers(
   if (found.length === 0 && !(await store.account(account))) return refuse('not_found', 'there is no such account');
   const { items, nextCursor } = pageOf(found, limit, ({ member }) => member.id);
   return { members: items.map(toMemberView), nextCursor };
+}
+
+/** Serves the requests about members. */
+export function servePeople(
+  { lookup, change, awaited }: Handlers,
+  deps: CreateMemberDeps & ChangeAccountDeps & { readonly store: AccountsStore; readonly nowMs: () => number },
+): void {
+  lookup(accountsListMembers, (body) => listMembers(deps.store, body));
+  change(accountsCreateMember, (body) => createMember(deps, body));
+  change(accountsInviteMember, (body) => inviteMember(deps, body));
+  change(accountsDeleteMember, (body) => deleteMember(deps, body));
+  awaited(accountsPutMember, (body) => putMember(deps, body));
 }

@@ -6,11 +6,10 @@ import {
   type MemberView,
 } from '@gateway/contracts/operator';
 import { answerInForce, type Changed } from '../in-force.js';
-import { decideMemberPut } from './rules.js';
-import { accountClosed } from '../rules.js';
-import { toMemberRecord, toMemberView, toToldCap } from '../view-rules.js';
-import type { AccountsTx } from '../tx-ports.js';
-import type { ChangeAccountPorts } from '../accounts/set-account-state.js';
+import { decideMemberPut, toMemberRecord, toMemberView } from './rules.js';
+import { accountClosed, toCapRecord } from '../rules.js';
+import type { AccountsTx } from '../store.js';
+import type { ChangeAccountDeps } from '../accounts/set-account-state.js';
 
 export interface PutMember {
   readonly account: string;
@@ -24,7 +23,7 @@ interface Answer {
 
 /** Replaces a member. Answered when admission has the cap; repeating it changes nothing. */
 export async function putMember(
-  { store, inForce }: ChangeAccountPorts,
+  { store, inForce }: ChangeAccountDeps,
   request: PutMember,
 ): Promise<Answer | ManagementRefusal> {
   return answerInForce(inForce, await store.change((tx) => put(tx, request)));
@@ -48,8 +47,8 @@ async function put(
   if (verify || member !== current.member)
     await tx.audit({ actor, action: 'put_member', account, objectId: id, before: toMemberView(current), after });
   if (member.version !== current.member.version) {
-    await tx.tell(account, member, { members: [toMemberRecord(member)] });
-    await tx.tellBilling(account, [toToldCap('member', member)]);
+    await tx.publishChange(account, member, { members: [toMemberRecord(member)] });
+    await tx.publishCaps(account, [toCapRecord('member', member)]);
   }
   return { account, object: member, answer: { member: after } };
 }

@@ -29,9 +29,9 @@ describe('a new member', () => {
     ['of no account', { account: null }, 'not_found'],
     ['of a personal account', { account: { ...TEAM, type: 'personal' } }, 'state_conflict'],
     ['where teams are off', { teamsEnabled: false }, 'state_conflict'],
-    ['who is a member already', { known: true }, 'state_conflict'],
-  ])('%s', (_name, facts, expected) => {
-    expect(codeOf(refuseNewMember({ account: TEAM, known: false, teamsEnabled: true, ...facts }))).toBe(expected);
+    ['who is a member already', { isMember: true }, 'state_conflict'],
+  ])('%s', (_name, input, expected) => {
+    expect(codeOf(refuseNewMember({ account: TEAM, isMember: false, teamsEnabled: true, ...input }))).toBe(expected);
   });
 });
 

@@ -1,22 +1,23 @@
-import { refuse, type ManagementRefusal, type MemberPut } from '@gateway/contracts/operator';
+import type { MemberRecord } from '@gateway/contracts/messages';
+import { type MemberView, refuse, type ManagementRefusal, type MemberPut } from '@gateway/contracts/operator';
+import { capText, timeText, readCap, accountClosed } from '../rules.js';
 import type { Account, Member, Membership } from '../objects.js';
-import { readCap, accountClosed } from '../rules.js';
 
-export interface NewMemberFacts {
+export interface NewMemberInput {
   /** Null: there is no such account. */
   readonly account: Account | null;
   /** The user of the address is a member already. */
-  readonly known: boolean;
+  readonly isMember: boolean;
   readonly teamsEnabled: boolean;
 }
 
 /** Whether an account may get one more member; null: it may. A personal account has its owner only. */
-export function refuseNewMember({ account, known, teamsEnabled }: NewMemberFacts): ManagementRefusal | null {
+export function refuseNewMember({ account, isMember, teamsEnabled }: NewMemberInput): ManagementRefusal | null {
   if (!account) return refuse('not_found', 'there is no such account');
   if (account.state === 'closed') return accountClosed();
   if (!teamsEnabled) return refuse('state_conflict', 'team accounts are not enabled on this deployment');
   if (account.type === 'personal') return refuse('state_conflict', 'a personal account has no members but its owner');
-  if (known) return refuse('state_conflict', 'the person is a member of the account already', 'email');
+  if (isMember) return refuse('state_conflict', 'the person is a member of the account already', 'email');
   return null;
 }
 
@@ -54,4 +55,22 @@ export function refuseMemberDelete(member: Member, keys: number): ManagementRefu
   if (keys > 0)
     return refuse('in_use', `the member has ${keys} keys that are not revoked or expired; revoke them first`);
   return null;
+}
+
+/** A member as operators see it. */
+export function toMemberView({ member, user }: Membership): MemberView {
+  return {
+    id: member.id,
+    accountId: member.account,
+    email: user.email,
+    emailVerified: user.emailVerified,
+    role: member.role,
+    monthlySpendCapUsd: capText(member.capNanoUsd),
+    createdAt: timeText(member.createdAt),
+  };
+}
+
+/** A member as admission gets it. */
+export function toMemberRecord({ id, account, capNanoUsd, version }: Member): MemberRecord {
+  return { account, member: id, capNanoUsd: capNanoUsd === null ? null : Number(capNanoUsd), version };
 }

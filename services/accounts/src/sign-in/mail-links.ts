@@ -7,18 +7,19 @@ import type {
   accountsRequestReset,
   accountsResendVerification,
 } from '@gateway/contracts/messages';
-import { ATTEMPT_LIMITS, retryAfterSeconds, queueNotice, type Throttled, countAttempts } from '../throttle.js';
-import type { Person } from '../signing-ports.js';
-import type { AccountsTx } from '../tx-ports.js';
-import type { BeginSignInPorts } from './passwords.js';
+import { ATTEMPT_LIMITS, retryAfterSeconds } from './rules.js';
+import { queueNotice, type Throttled, countAttempts } from '../throttle.js';
+import type { Person } from '../objects.js';
+import type { AccountsTx } from '../store.js';
+import type { BeginSignInDeps } from './passwords.js';
 import { auditSession, SESSIONS_MAX } from './sessions.js';
 
 type Named = ReceivedOf<typeof accountsFindMailToken>;
 type NotUsable = Throttled | { readonly kind: 'token_invalid' };
 
-/** Whether a token can be used: asked before a password is hashed for it. */
+/** Whether a token can be used. The dashboard requests it before it hashes a password. */
 export async function findMailToken(
-  { store, nowMs }: BeginSignInPorts,
+  { store, nowMs }: BeginSignInDeps,
   request: Named,
 ): Promise<AnswerBodyOf<typeof accountsFindMailToken>> {
   return store.change(async (tx) => {
@@ -28,11 +29,11 @@ export async function findMailToken(
 }
 
 /**
- * Uses the token of a mail once, to set a password. Whoever has it reads the mails of the address, which is verified by that. All
- * sessions of the person end and all other links are taken back; a session begins if one is asked for.
+ * Uses the token of a mail once, to set a password. Its holder reads the mails of the address, which is verified by that. All
+ * sessions of the person end and all other links are taken back; a session begins if one is requested.
  */
 export async function useMailToken(
-  { store, nowMs }: BeginSignInPorts,
+  { store, nowMs }: BeginSignInDeps,
   { kind, digest, passwordHash, session, ...origin }: ReceivedOf<typeof accountsUseMailToken>,
 ): Promise<AnswerBodyOf<typeof accountsUseMailToken>> {
   return store.change(async (tx) => {
@@ -43,7 +44,7 @@ export async function useMailToken(
     if (!emailVerified) await tx.verifyUser(user);
     await tx.setPassword(user, passwordHash);
     await tx.endSessions(user, []);
-    await tx.forgetMailTokens(user, null);
+    await tx.deleteMailTokens(user, null);
     const entry = { action: ACTIONS[kind], account: null, objectId: user, before: null, after: null };
     await tx.audit({ actor: `user:${user}`, ...entry, origin });
     if (kind === 'reset') await queueNotice(tx, { notice: 'password_changed', user }, now);
@@ -82,22 +83,22 @@ async function usable(
 
 /** Mails a link to set a new password. An address that nobody has is answered the same, after the same work. */
 export async function requestReset(
-  ports: BeginSignInPorts,
+  deps: BeginSignInDeps,
   request: ReceivedOf<typeof accountsRequestReset>,
 ): Promise<AnswerBodyOf<typeof accountsRequestReset>> {
-  return requestLink(ports, request, 'reset');
+  return requestLink(deps, request, 'reset');
 }
 
 /** Mails another link to verify an address. One that nobody has, or that is verified, is answered the same, after the same work. */
 export async function resendVerification(
-  ports: BeginSignInPorts,
+  deps: BeginSignInDeps,
   request: ReceivedOf<typeof accountsResendVerification>,
 ): Promise<AnswerBodyOf<typeof accountsResendVerification>> {
-  return requestLink(ports, request, 'verify');
+  return requestLink(deps, request, 'verify');
 }
 
 async function requestLink(
-  { store, nowMs }: BeginSignInPorts,
+  { store, nowMs }: BeginSignInDeps,
   { email, ...origin }: ReceivedOf<typeof accountsRequestReset>,
   notice: 'reset' | 'verify',
 ) {

@@ -4,11 +4,11 @@ import type {
   ReceivedOf,
   accountsChangePassword,
 } from '@gateway/contracts/messages';
-import { ATTEMPT_LIMITS, countAttempts, queueNotice } from '../throttle.js';
-import type { AccountsStore } from '../ports.js';
-import type { AccountsTx } from '../tx-ports.js';
+import { ATTEMPT_LIMITS } from './rules.js';
+import { countAttempts, queueNotice } from '../throttle.js';
+import type { AccountsStore, AccountsTx } from '../store.js';
 
-export interface BeginSignInPorts {
+export interface BeginSignInDeps {
   readonly store: Pick<AccountsStore, 'change'>;
   readonly nowMs: () => number;
 }
@@ -39,10 +39,10 @@ export async function takeBackSignIn(
 
 /**
  * Counts an attempt before anything is compared, so that attempts at the same moment count too, and hands out the hash to compare
- * with. Unknown addresses are counted like known ones.
+ * with. Addresses without a person are counted like all others.
  */
 export async function beginSignIn(
-  { store, nowMs }: BeginSignInPorts,
+  { store, nowMs }: BeginSignInDeps,
   request: ReceivedOf<typeof accountsBeginSignIn>,
 ): Promise<AnswerBodyOf<typeof accountsBeginSignIn>> {
   const email = request.email.toLowerCase();
@@ -58,7 +58,7 @@ export async function beginSignIn(
 
 /** Sets another password, if the hash that the old one was compared with is still the person's; other sessions end. */
 export async function changePassword(
-  { store, nowMs }: BeginSignInPorts,
+  { store, nowMs }: BeginSignInDeps,
   { user, comparedHash, newHash, digests, ...origin }: ReceivedOf<typeof accountsChangePassword>,
 ): Promise<AnswerBodyOf<typeof accountsChangePassword>> {
   return store.change(async (tx) => {
@@ -66,7 +66,7 @@ export async function changePassword(
     if (person?.passwordHash !== comparedHash) return { changed: false };
     await tx.setPassword(user, newHash);
     await tx.endSessions(user, digests);
-    await tx.forgetMailTokens(user, 'reset');
+    await tx.deleteMailTokens(user, 'reset');
     await takeBackSignIn(tx, person.email, origin.client);
     await queueNotice(tx, { notice: 'password_changed', user }, nowMs());
     const entry = { action: 'change_password', account: null, objectId: user, before: null, after: null };

@@ -5,11 +5,12 @@ import type {
   accountsFindSession,
   accountsEndSession,
 } from '@gateway/contracts/messages';
-import type { AccountsStore } from '../ports.js';
-import type { AccountsTx, AuditOrigin } from '../tx-ports.js';
+import type { AccountsStore, AccountsTx } from '../store.js';
+import type { AuditOrigin } from '../objects.js';
+import { SESSION_IDLE_MS, SESSION_LIFE_MS } from './rules.js';
 import { takeBackSignIn } from './passwords.js';
 
-export type CreateSessionPorts = FindSessionPorts & { readonly store: Pick<AccountsStore, 'change'> };
+export type CreateSessionDeps = FindSessionDeps & { readonly store: Pick<AccountsStore, 'change'> };
 
 /** Sessions of one person at a time: the oldest ends. */
 export const SESSIONS_MAX = 20;
@@ -18,10 +19,10 @@ export const SESSIONS_MAX = 20;
  * Begins a session, if the hash that the password was compared with is still the person's, and takes the counted attempt back.
  */
 export async function createSession(
-  ports: CreateSessionPorts,
+  deps: CreateSessionDeps,
   { user, comparedHash, newHash, digest, ...origin }: ReceivedOf<typeof accountsCreateSession>,
 ): Promise<AnswerBodyOf<typeof accountsCreateSession>> {
-  const { store, nowMs } = ports;
+  const { store, nowMs } = deps;
   const isMade = await store.change(async (tx) => {
     const person = await tx.lockPerson(user);
     if (person?.passwordHash !== comparedHash) return false;
@@ -31,7 +32,7 @@ export async function createSession(
     await auditSession(tx, user, origin, 'sign_in');
     return true;
   });
-  return isMade ? findSession(ports, { digests: [digest] }) : { session: null };
+  return isMade ? findSession(deps, { digests: [digest] }) : { session: null };
 }
 
 /** A session began or ended. */
@@ -45,33 +46,28 @@ export async function auditSession(
   await tx.audit({ ...entry, before: null, after: null, origin });
 }
 
-export interface FindSessionPorts {
-  readonly store: Pick<AccountsStore, 'findSession' | 'noteSession'>;
+export interface FindSessionDeps {
+  readonly store: Pick<AccountsStore, 'findSession' | 'touchSession'>;
   readonly nowMs: () => number;
 }
 
-const DAY_MS = 86_400_000;
-/** A session ends when it was not used for so long, */
-export const SESSION_IDLE_MS = 7 * DAY_MS;
-/** and at the latest after this. */
-export const SESSION_LIFE_MS = 30 * DAY_MS;
-/** How exactly it is known when a session was last used. */
-const NOTE_EVERY_MS = 300_000;
+/** The last use of a session is recorded as exactly as this. */
+const TOUCH_EVERY_MS = 300_000;
 
 /**
  * Who has the session of one of the digests, and in which accounts they are. A session that was found by a digest under the
  * previous secret goes on under the current one.
  */
 export async function findSession(
-  { store, nowMs }: FindSessionPorts,
+  { store, nowMs }: FindSessionDeps,
   { digests }: ReceivedOf<typeof accountsFindSession>,
 ): Promise<AnswerBodyOf<typeof accountsFindSession>> {
   const now = nowMs();
   const found = await store.findSession(digests, now - SESSION_LIFE_MS, now - SESSION_IDLE_MS);
   if (found === null) return { session: null };
   const current = digests[0] ?? found.digest;
-  if (found.digest !== current || found.seenAt < now - NOTE_EVERY_MS)
-    await store.noteSession(found.digest, current, now);
+  if (found.digest !== current || found.seenAt < now - TOUCH_EVERY_MS)
+    await store.touchSession(found.digest, current, now);
   const accounts = found.memberships.map(({ account, member }) => ({
     id: account.id,
     name: account.name,

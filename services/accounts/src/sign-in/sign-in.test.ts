@@ -23,9 +23,9 @@ import { recordingLog, until } from '@gateway/testkit';
 import { DASHBOARD_URL, FUNDED } from '../../test/accounts-world.js';
 import { accepted, ACTOR, randomEmail } from '../../test/operator-client.js';
 import { hashOf, leaveOne, newClient, startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
-import { makeSignInLeftovers } from '../cleanup/store.js';
-import { ATTEMPT_LIMITS } from '../throttle.js';
+import { ATTEMPT_LIMITS } from './rules.js';
 import { SESSIONS_MAX } from './sessions.js';
+import { createCleanupStore } from '../cleanup/store.js';
 
 let started: PeopleWorld;
 let world: PeopleWorld['world'];
@@ -333,7 +333,7 @@ test('closing an account takes password, sessions and tokens of whoever has no o
   await requestReset(email);
   await mailTo(email, 'new password');
   const account = session?.accounts[0]?.id ?? '';
-  world.settle({ closed: true });
+  world.answerClosing({ closed: true });
   accepted(await world.dashboard.request(accountsCloseAccount, { account, actor: ACTOR }));
   expect(await find(own)).toBeNull();
   expect(await beginSignIn(email, newClient())).toEqual({ kind: 'proceed', user: null });
@@ -351,6 +351,8 @@ test('what is over is deleted, and nothing else', async () => {
   const now = Date.now();
   const day = 86_400_000;
   const before = {
+    idempotencyKeys: 0,
+    rotations: 0,
     sessionsBegan: now - 30 * day,
     sessionsUsed: now - 7 * day,
     operatorSessionsBegan: now - day,
@@ -358,7 +360,7 @@ test('what is over is deleted, and nothing else', async () => {
     tokensExpired: now,
     attemptsBegan: now,
   };
-  await makeSignInLeftovers(pool).forget(before, 1_000);
+  await createCleanupStore(pool).deleteExpired(before, 1_000);
   const left = await world.sql.query<{ digest: string }>('SELECT digest FROM sessions WHERE user_id = $1', [id]);
   expect(left).toEqual([{ digest: kept.digest }]);
   expect(await world.sql.query('SELECT FROM attempts')).toEqual([]);

@@ -1,17 +1,18 @@
 import { accountsSignUp, type AnswerBodyOf, type ReceivedOf, requestOrigin } from '@gateway/contracts/messages';
-import { ATTEMPT_LIMITS, countAttempts, queueNotice } from '../throttle.js';
-import type { BeginSignInPorts } from './passwords.js';
-import { toAccountView } from '../view-rules.js';
-import type { AccountsStore, MakeId } from '../ports.js';
-import type { QueuedSignUp } from '../signing-ports.js';
-import type { AccountsTx } from '../tx-ports.js';
+import { ATTEMPT_LIMITS } from './rules.js';
+import { countAttempts, queueNotice } from '../throttle.js';
+import type { BeginSignInDeps } from './passwords.js';
+import { toAccountView } from '../accounts/rules.js';
+import type { AccountsStore, AccountsTx } from '../store.js';
+import type { MakeId } from '../objects.js';
+import type { QueuedSignUp } from '../mail/store.js';
 
 /**
- * Takes a sign-up. Whether the address is known is not even looked at before the answer ({@link takeSignUp} does it), so that
- * neither the answer nor its time tells.
+ * Takes a sign-up. Whether a person has the address is not read before the answer ({@link takeSignUp} does it), so that
+ * neither the answer nor its time shows it.
  */
 export async function signUp(
-  { store, nowMs }: BeginSignInPorts,
+  { store, nowMs }: BeginSignInDeps,
   { name, email, client, agent = null, requestId }: ReceivedOf<typeof accountsSignUp>,
 ): Promise<AnswerBodyOf<typeof accountsSignUp>> {
   return store.change(async (tx) => {
@@ -22,7 +23,7 @@ export async function signUp(
   });
 }
 
-export interface SignUpPorts {
+export interface SignUpDeps {
   readonly store: Pick<AccountsStore, 'change'>;
   readonly makeId: MakeId;
   readonly nowMs: () => number;
@@ -31,13 +32,10 @@ export interface SignUpPorts {
 const queuedSignUp = accountsSignUp.body.pick({ name: true, email: true }).extend({ origin: requestOrigin.partial() });
 
 /**
- * Makes a person with a personal account, and mails the link that verifies the address and sets the first password. Somebody whose
- * address is known is mailed that instead. One whose address is not verified, and so has no password, is mailed another such link.
+ * Makes a person with a personal account, and mails the link that verifies the address and sets the first password. Somebody who has
+ * the address already is mailed that instead. One whose address is not verified, and so has no password, is mailed another such link.
  */
-export async function takeSignUp(
-  { store, makeId, nowMs }: SignUpPorts,
-  row: { readonly body: unknown },
-): Promise<void> {
+export async function takeSignUp({ store, makeId, nowMs }: SignUpDeps, row: { readonly body: unknown }): Promise<void> {
   const request = queuedSignUp.parse(row.body);
   await store.change(async (tx) => {
     const now = nowMs();

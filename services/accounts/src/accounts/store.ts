@@ -1,0 +1,91 @@
+import type { Tx } from '@gateway/postgres';
+import type { Account, ApiKey, OwnedAccount } from '../objects.js';
+import {
+  accountFromRow,
+  LOADED_ACCOUNT,
+  loadedAccountFromRow,
+  OWNED_ACCOUNT,
+  ownedAccountFromRow,
+  written,
+  type AccountRow,
+  type JoinedRow,
+  type LoadedAccount,
+} from '../rows.js';
+
+/** Names of keys with their members, and addresses of members, of one account. */
+export interface Names {
+  readonly keys: readonly NamedKey[];
+  readonly members: readonly NamedMember[];
+}
+type NamedKey = Pick<ApiKey, 'id' | 'name' | 'kind' | 'member'> & { readonly email: string };
+type NamedMember = { readonly id: string; readonly email: string };
+
+/** Reads of accounts. Lists are in the order of creation and begin after an id; null: at the first object. */
+export function createAccountReads(queries: Tx) {
+  return {
+    /** An account, a key and the key's member. `key` null: the account alone. A key of another account is not found. */
+    async load(account: string, key: string | null): Promise<LoadedAccount> {
+      const row = await queries.one<JoinedRow>(LOADED_ACCOUNT, [account, key], { name: 'load-account' });
+      return row ? loadedAccountFromRow(row) : { account: null, key: null, member: null };
+    },
+    async account(id: string): Promise<OwnedAccount | null> {
+      const row = await queries.one<JoinedRow>(`${OWNED_ACCOUNT} WHERE a.id = $1`, [id]);
+      return row && ownedAccountFromRow(row);
+    },
+    async list(after: string | null, limit: number): Promise<OwnedAccount[]> {
+      const text = `${OWNED_ACCOUNT} WHERE a.id > $1 ORDER BY a.id LIMIT $2`;
+      return (await queries.query<JoinedRow>(text, [after ?? '', limit])).map(ownedAccountFromRow);
+    },
+    async countAccounts(): Promise<number> {
+      return (await queries.one<{ n: number }>('SELECT count(*)::int AS n FROM accounts'))?.n ?? 0;
+    },
+    /** Also of playground keys, and of members who left. */
+    async names(account: string, keys: readonly string[], members: readonly string[]): Promise<Names> {
+      const [namedKeys, namedMembers] = await Promise.all([
+        queries.query<NamedKey>(NAMED_KEYS, [account, keys]),
+        queries.query<NamedMember>(NAMED_MEMBERS, [account, members]),
+      ]);
+      return { keys: namedKeys, members: namedMembers };
+    },
+  };
+}
+
+const NAMED_KEYS = `SELECT k.id, k.name, k.kind, k.member, u.email FROM api_keys k
+   JOIN members m ON m.id = k.member JOIN users u ON u.id = m.user_id
+ WHERE k.account = $1 AND k.id = ANY($2)`;
+const NAMED_MEMBERS = `SELECT m.id, u.email FROM members m JOIN users u ON u.id = m.user_id
+ WHERE m.account = $1 AND m.id = ANY($2)`;
+
+/** A command, where there is one, makes one object only. */
+export type NewAccount = Pick<Account, 'id' | 'name' | 'type'> & { readonly command: string | null };
+
+/** Accounts within one change. */
+export function createAccountWrites(tx: Tx) {
+  return {
+    async insertAccount({ id, name, type, command }: NewAccount): Promise<Account> {
+      const text = 'INSERT INTO accounts (id, name, type, command) VALUES ($1, $2, $3, $4) RETURNING *';
+      return accountFromRow(await written(tx.one<AccountRow>(text, [id, name, type, command])));
+    },
+    async accountOfCommand(command: string): Promise<OwnedAccount | null> {
+      const row = await tx.one<JoinedRow>(`${OWNED_ACCOUNT} WHERE a.command = $1`, [command]);
+      return row && ownedAccountFromRow(row);
+    },
+    /** Locks the account until the end: changes of it, its members and its keys happen one after the other. */
+    async lockAccount(id: string): Promise<Account | null> {
+      const row = await tx.one<AccountRow>('SELECT * FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [id]);
+      return row && accountFromRow(row);
+    },
+    /** Writes state and version. */
+    async updateAccount({ id, state, version }: Account): Promise<void> {
+      await tx.execute('UPDATE accounts SET state = $2, version = $3 WHERE id = $1', [id, state, version]);
+    },
+    /**
+     * Erases names and addresses of a closed account, in the audit log too. Returns how many of its
+     * entries were erased. Nothing else can do that.
+     */
+    async eraseClosedAccount(id: string): Promise<number> {
+      const text = 'SELECT erase_closed_account($1) AS entries';
+      return Number((await written(tx.one<{ entries: bigint }>(text, [id]))).entries);
+    },
+  };
+}
