@@ -15,7 +15,7 @@ import {
 } from '@gateway/service-kit';
 import { recordingLog, startTestBus, startTestDatabase, type LogLine } from '@gateway/testkit';
 import { CATALOG_FIELDS } from '../src/config.js';
-import { startCatalog, type CatalogTimes } from '../src/wire.js';
+import { startCatalog, type CatalogTimes } from '../src/service.js';
 
 /**
  * Looks at the head often, so that a test does not wait for it; verifies never, so that a test sees what the look does.

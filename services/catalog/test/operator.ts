@@ -14,8 +14,8 @@ import {
   catalogPutProvider,
   catalogPutSource,
   catalogSourceHealth,
+  type BodyOf,
 } from '@gateway/contracts/messages';
-import type { BodyOf } from '@gateway/contracts/messages';
 import { ACTOR, modelSpec, providerSpec, sourceSpec } from './specs.js';
 
 type ApplyObject = BodyOf<typeof catalogApply>['objects'][number];
@@ -25,7 +25,7 @@ interface Page {
 }
 const page = ({ cursor = null, limit = 50 }: Page) => ({ cursor, limit });
 
-/** The catalog's verbs as the operators' door asks for them. */
+/** The catalog's verbs as the dashboard requests them. */
 export function operatorOn(bus: Bus) {
   return {
     putProvider: (id: string, more = {}) =>
@@ -65,7 +65,7 @@ export async function accepted<T extends object>(
   return value as Exclude<T, { refused: { code: string; message: string; param: string | null } }>;
 }
 
-/** Says that a replica of an edge or of admission decides by a revision. */
+/** Reports that a replica of an edge or of admission decides by a revision. */
 export function tellRevision(bus: Bus, replica: string, revision: number, last = false): void {
   if (!bus.publish(catalogMirrored, {}, { replica, revision, last })) throw new Error('the bus is away');
 }

@@ -2,7 +2,7 @@
 // by hand where that key may lie for the moment; the service itself holds no key that opens a credential.
 import { createPool } from '@gateway/postgres';
 import { COMMON_FIELDS, ConfigurationError, readConfig } from '@gateway/service-kit';
-import { makeCatalogStore } from '../adapters/catalog-store.js';
+import { createCatalogStore } from '../objects/store.js';
 import { resealCredentials } from './reseal-credentials.js';
 
 /** EX_CONFIG of sysexits.h, as services use it. */
@@ -22,7 +22,7 @@ try {
   const pool = createPool(config.GATEWAY_POSTGRES_URL.reveal(), { applicationName: 'catalog reseal', max: 1, log });
   try {
     const keys = { privateKey: config.GATEWAY_SOURCE_PRIVATE_KEY, formerKey: config.GATEWAY_CREDENTIALS_KEY };
-    const { resealed, unreadable } = await resealCredentials(makeCatalogStore(pool), keys);
+    const { resealed, unreadable } = await resealCredentials(createCatalogStore(pool), keys);
     console.log(`${resealed} credentials were sealed again; catalog publishes them at its next look`);
     if (unreadable.length > 0) {
       console.error(`no key given here opens the credentials of: ${unreadable.join(', ')}. Enter them again.`);

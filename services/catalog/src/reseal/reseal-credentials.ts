@@ -1,9 +1,9 @@
 import { resealTo, SealError, type OpeningKeys } from '@gateway/service-kit';
-import type { CatalogStore } from '../ports.js';
+import type { CatalogStore } from '../objects/store.js';
 
 export interface Resealed {
   readonly resealed: number;
-  /** Sources whose credential no key at hand opens: the edge cannot use them. */
+  /** Sources whose credential no available key opens: the edge cannot use them. */
   readonly unreadable: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export async function resealCredentials(store: CatalogStore, keys: OpeningKeys):
   });
 }
 
-/** Null: no key at hand opens it for this source. */
+/** Null: no available key opens it for this source. */
 function sealedToCurrent(sealed: string, source: string, keys: OpeningKeys): string | null {
   try {
     return resealTo(sealed, source, keys) ?? sealed;

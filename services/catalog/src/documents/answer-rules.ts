@@ -1,0 +1,51 @@
+import {
+  refuse,
+  type ApplyChange,
+  type ManagementRefusal,
+  type ModelView,
+  type SourceView,
+  type VersionView,
+} from '@gateway/contracts/operator';
+import type { Named } from '../objects/rules.js';
+import type { SaveResult } from '../objects/save.js';
+
+/** JSON bytes of the changes of one document; the bus carries messages of 1,000,000. */
+const CHANGES_BYTES_MAX = 900_000;
+
+export function applyChangeOf({ kind, id }: Named, result: SaveResult<object>): ApplyChange {
+  const { change, before, after, credentialChanged } = result;
+  return {
+    kind,
+    id,
+    change,
+    before: before && withoutVersionIds(before),
+    after: withoutVersionIds(after),
+    credentialChanged,
+  };
+}
+
+export function deletionOf({ kind, id }: Named, before: object): ApplyChange {
+  return { kind, id, change: 'deleted', before: withoutVersionIds(before), after: null, credentialChanged: false };
+}
+
+/** Refuses, before anything is kept, what could not be answered in one message. */
+export function checkAnswerSize(changes: readonly ApplyChange[]): ManagementRefusal | null {
+  if (Buffer.byteLength(JSON.stringify(changes)) <= CHANGES_BYTES_MAX) return null;
+  return refuse('invalid_request', 'the document changes too much at once; split it', 'objects');
+}
+
+type AnyView = Partial<ModelView & SourceView>;
+
+/** Ids are made when a version is written: in a dry run they would name versions that never come to be. */
+function withoutVersionIds(view: object): Record<string, unknown> {
+  const { priceVersion: _price, costVersion: _cost, upcomingPrices, upcomingCosts, ...fields }: AnyView = view;
+  return {
+    ...fields,
+    ...(upcomingPrices && { upcomingPrices: upcomingPrices.map(withoutId) }),
+    ...(upcomingCosts && { upcomingCosts: upcomingCosts.map(withoutId) }),
+  };
+}
+
+function withoutId({ effectiveFrom, figures }: VersionView): object {
+  return { effectiveFrom, figures };
+}

@@ -1,0 +1,152 @@
+import {
+  isRefusal,
+  refuse,
+  type ApplyChange,
+  type CatalogObject,
+  type ManagementRefusal,
+} from '@gateway/contracts/operator';
+import type { Kind, Named } from '../objects/rules.js';
+import type { CatalogTx } from '../objects/change-sql.js';
+import type { DocumentTx } from '../objects/working-copy-store.js';
+import { applyChangeOf, checkAnswerSize, deletionOf } from './answer-rules.js';
+import {
+  awaitInForce,
+  DOCUMENT_PUBLISHED_WAIT_MS,
+  checkPlaces,
+  checkRoom,
+  type SaveDeps,
+  type SaveResult,
+} from '../objects/save.js';
+import { removeObject } from '../objects/delete-object.js';
+import { saveModel } from '../models/put-model.js';
+import { saveProvider } from '../providers/put-provider.js';
+import { saveSource, type SourceRules } from '../sources/put-source.js';
+
+export type ApplyDeps = SaveDeps & SourceRules;
+export interface Apply {
+  readonly objects: readonly CatalogObject[];
+  /** Deletes what is not named. */
+  readonly prune: boolean;
+  readonly dryRun: boolean;
+  readonly actor: string;
+}
+export interface Applied {
+  readonly changes: ApplyChange[];
+  readonly unchanged: number;
+  readonly revision: number;
+}
+
+/** What refers comes after what it refers to. */
+const SAVE_ORDER: readonly Kind[] = ['provider', 'model', 'source'];
+
+/** All objects of a document in one transaction, or none. A dry run does the same and takes it back. */
+export async function apply(
+  deps: ApplyDeps,
+  request: Apply,
+): Promise<(Applied & { readonly inForce: boolean }) | ManagementRefusal> {
+  const twice = findTwice(request.objects);
+  if (twice) return twice;
+  const work = (tx: DocumentTx) => applyAll(tx, deps, request);
+  const applied = await deps.store.changeMany(work, { keeps: !request.dryRun });
+  if (isRefusal(applied)) return applied;
+  const inForce = !request.dryRun && (await awaitInForce(deps, applied.revision, DOCUMENT_PUBLISHED_WAIT_MS));
+  return { ...applied, inForce };
+}
+
+function findTwice(objects: readonly CatalogObject[]): ManagementRefusal | null {
+  const seen = new Set<string>();
+  for (const [index, object] of objects.entries()) {
+    if (seen.has(nameOf(object)))
+      return refuse('invalid_request', `${nameOf(object)} stands twice`, `objects[${index}]`);
+    seen.add(nameOf(object));
+  }
+  return null;
+}
+
+async function applyAll(tx: DocumentTx, rules: SourceRules, request: Apply): Promise<Applied | ManagementRefusal> {
+  const { objects, prune, dryRun, actor } = request;
+  const revisionBefore = tx.revision();
+  const named = new Set(objects.map(nameOf));
+  const surplus = prune ? tx.names().filter((object) => !named.has(nameOf(object))) : [];
+  // Sources first: what is put may need their places. Models and providers last: what is put may have left them.
+  const sourcesGone = await removeAll(tx, surplus, ['source'], actor);
+  if (isRefusal(sourcesGone)) return sourcesGone;
+  const saved = await saveAll(tx, rules, request);
+  if (isRefusal(saved)) return saved;
+  const othersGone = await removeAll(tx, surplus, ['model', 'provider'], actor);
+  if (isRefusal(othersGone)) return othersGone;
+
+  const changed = saved.filter(({ change }) => change !== 'unchanged');
+  const changes = [...changed, ...sourcesGone, ...othersGone];
+  const tooLarge = checkAnswerSize(changes);
+  if (tooLarge) return tooLarge;
+  const revision = dryRun ? revisionBefore : tx.revision();
+  return { changes, unchanged: objects.length - changed.length, revision };
+}
+
+/** In the order of the document. How many there are is judged when all are saved: one may have made room for another. */
+async function saveAll(
+  tx: CatalogTx,
+  rules: SourceRules,
+  { objects, actor }: Apply,
+): Promise<ApplyChange[] | ManagementRefusal> {
+  const saved = new Map<number, ApplyChange>();
+  const places = SAVE_ORDER.flatMap((kind) => [...objects.entries()].filter(([, object]) => object.kind === kind));
+  for (const [index, object] of places) {
+    const result = await saveObject(tx, rules, object, actor);
+    if (isRefusal(result)) return within(result, index, object);
+    saved.set(index, applyChangeOf(object, result));
+  }
+  const crowdedAt = await checkPlaces(tx);
+  for (const [index, object] of objects.entries()) {
+    const result = saved.get(index) ?? { change: 'unchanged' };
+    const crowded = object.kind === 'source' ? crowdedAt(object.spec.modelId, result) : null;
+    if (crowded) return within(crowded, index, object);
+  }
+  const created = [...saved.values()].find(({ change }) => change === 'created');
+  const full = created ? await checkRoom(tx, created) : null;
+  return full ?? objects.flatMap((_object, index) => saved.get(index) ?? []);
+}
+
+function saveObject(
+  tx: CatalogTx,
+  rules: SourceRules,
+  object: CatalogObject,
+  actor: string,
+): Promise<SaveResult<object> | ManagementRefusal> {
+  switch (object.kind) {
+    case 'provider':
+      return saveProvider(tx, { ...object, actor });
+    case 'model':
+      return saveModel(tx, { ...object, actor });
+    case 'source':
+      return saveSource(tx, rules, { ...object, actor });
+  }
+}
+
+async function removeAll(
+  tx: CatalogTx,
+  objects: readonly Named[],
+  kinds: readonly Kind[],
+  actor: string,
+): Promise<ApplyChange[] | ManagementRefusal> {
+  const removed: ApplyChange[] = [];
+  for (const kind of kinds)
+    for (const object of objects.filter((candidate) => candidate.kind === kind)) {
+      const result = await removeObject(tx, { ...object, actor });
+      if (isRefusal(result)) return { refused: { ...result.refused, param: 'objects' } };
+      removed.push(deletionOf(object, result.before));
+    }
+  return removed;
+}
+
+/** Names the object that is refused, and the place in the document. */
+function within({ refused }: ManagementRefusal, index: number, object: Named): ManagementRefusal {
+  const { code, message, param } = refused;
+  const place = `objects[${index}]${param === null ? '' : `.spec.${param}`}`;
+  return refuse(code, `${nameOf(object)}: ${message}`, place);
+}
+
+function nameOf({ kind, id }: Named): string {
+  return `${kind} ${id}`;
+}

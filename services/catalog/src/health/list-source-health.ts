@@ -1,0 +1,42 @@
+import { isRefusal, type ManagementRefusal, type SourceHealthView } from '@gateway/contracts/operator';
+import { sourceHealthOf, type SourceReport } from './rules.js';
+import type { CatalogStore } from '../objects/store.js';
+import { pageOf, placeOf, type PageOf, type PageRequest } from '../objects/page-rules.js';
+
+export interface SourceHealthDeps {
+  readonly store: CatalogStore;
+  readonly reports: { all(nowMs: number): SourceReport[] };
+  /** The time that edges measure their rests by, epoch milliseconds. */
+  readonly nowMs: () => number;
+}
+
+const LIST = 'source-health';
+
+/** What each edge last reported of each source that is still there, by source and edge. */
+export async function listSourceHealth(
+  { store, reports, nowMs }: SourceHealthDeps,
+  request: PageRequest,
+): Promise<PageOf<SourceHealthView> | ManagementRefusal> {
+  const from = placeOf(LIST, request, 2);
+  if (from && isRefusal(from)) return from;
+  const now = nowMs();
+  const behind = reports.all(now).filter((report) => !from || compare(placeOfReport(report), from.place) > 0);
+  behind.sort((a, b) => compare(placeOfReport(a), placeOfReport(b)));
+  const models = await store.read((reads) => reads.modelsOfSources(behind.map(({ health }) => health.source)));
+  const found: SourceHealthView[] = [];
+  for (const report of behind) {
+    const model = models.get(report.health.source);
+    if (model !== undefined) found.push(sourceHealthOf(report, model, now));
+    if (found.length > request.limit) break;
+  }
+  return pageOf(LIST, found, request.limit, ({ sourceId, edge }) => [sourceId, edge]);
+}
+
+function placeOfReport({ health, edge }: SourceReport): readonly string[] {
+  return [health.source, edge];
+}
+
+function compare(a: readonly string[], b: readonly string[]): number {
+  const index = a.findIndex((part, at) => part !== b[at]);
+  return index < 0 ? 0 : (a[index] ?? '') < (b[index] ?? '') ? -1 : 1;
+}

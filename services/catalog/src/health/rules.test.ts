@@ -1,0 +1,42 @@
+import { expect, test } from '@jest/globals';
+import { sourceHealthView } from '@gateway/contracts/operator';
+import { sourceHealthOf } from './rules.js';
+
+const NOW = Date.parse('2026-01-02T03:04:05.000Z');
+const report = (coolUntil: number, openUntil: number) => ({
+  edge: 'e1',
+  health: {
+    source: 's',
+    failures: 3,
+    coolUntil,
+    openUntil,
+    lastOutcome: 'rejected' as const,
+    lastStatus: 429,
+    lastAt: NOW - 1_000,
+  },
+  reportedAtMs: NOW - 500,
+});
+
+test.each([
+  ['healthy', null, 0, 0],
+  ['healthy', null, NOW, NOW],
+  ['cooling', '2026-01-02T03:04:06.000Z', NOW + 1_000, 0],
+  ['open', '2026-01-02T03:04:07.000Z', 0, NOW + 2_000],
+  ['open', '2026-01-02T03:04:08.000Z', NOW + 3_000, NOW + 2_000],
+  ['cooling', '2026-01-02T03:04:06.000Z', NOW + 1_000, NOW - 1],
+  ['cooling', '9999-12-31T23:59:59.999Z', 8e15, 0],
+])('%s, rests until %s', (state, restsUntil, coolUntil, openUntil) => {
+  const view = sourceHealthOf(report(coolUntil, openUntil), 'acme/one', NOW);
+  expect(sourceHealthView.parse(view)).toEqual({
+    sourceId: 's',
+    modelId: 'acme/one',
+    edge: 'e1',
+    state,
+    failuresInARow: 3,
+    restsUntil,
+    lastOutcome: 'rejected',
+    lastStatus: 429,
+    lastAttemptAt: '2026-01-02T03:04:04.000Z',
+    reportedAt: '2026-01-02T03:04:04.500Z',
+  });
+});

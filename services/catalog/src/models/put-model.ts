@@ -1,0 +1,53 @@
+import { isRefusal, refuse, type ManagementRefusal, type ModelSpec, type ModelView } from '@gateway/contracts/operator';
+import { shownVersions, withVersion, type NewFigures, planFigures } from '../objects/version-rules.js';
+import { leastExceedsWorst } from '../objects/price-rules.js';
+import { modelOf } from '../objects/spec-rules.js';
+import { sameContent } from '../objects/rules.js';
+import { modelViewOf } from '../objects/view-rules.js';
+import type { CatalogTx } from '../objects/change-sql.js';
+import { checkRoom, saveAlone, type Saved, type SaveDeps, type SaveResult } from '../objects/save.js';
+
+export interface PutModel {
+  readonly id: string;
+  readonly spec: ModelSpec;
+  readonly actor: string;
+}
+
+/** Makes or replaces a model; other prices than those in force become a new version, never a changed one. */
+export function putModel(deps: SaveDeps, request: PutModel): Promise<Saved<ModelView> | ManagementRefusal> {
+  return saveAlone(deps, async (tx) => {
+    const result = await saveModel(tx, request);
+    return isRefusal(result) ? result : ((await checkRoom(tx, result)) ?? result);
+  });
+}
+
+export async function saveModel(
+  tx: CatalogTx,
+  { id, spec, actor }: PutModel,
+): Promise<SaveResult<ModelView> | ManagementRefusal> {
+  const before = await tx.model(id);
+  const after = modelOf(id, spec);
+  const versions = before ? await tx.versions({ model: id }) : [];
+  const planned = planFigures(spec.prices, versions, tx.nowMs, 'prices');
+  if (planned && isRefusal(planned)) return planned;
+  const shown = shownVersions<NewFigures>(planned ? withVersion(versions, planned) : versions, tx.nowMs);
+  const unusable = checkBytesPerToken(after.bytesPerToken, shown);
+  if (unusable) return unusable;
+  const viewBefore = before && modelViewOf(before, versions, tx.nowMs);
+  if (viewBefore && !planned && sameContent(before, after))
+    return { change: 'unchanged', before: viewBefore, after: viewBefore, credentialChanged: false };
+  await tx.saveModel(after);
+  const added = planned && (await tx.addVersion({ model: id }, planned));
+  const viewAfter = modelViewOf(after, added ? withVersion(versions, added) : versions, tx.nowMs);
+  await tx.record({ actor, action: 'put_model', objectId: id, before: viewBefore, after: viewAfter });
+  return { change: before ? 'changed' : 'created', before: viewBefore, after: viewAfter, credentialChanged: false };
+}
+
+function checkBytesPerToken(bytesPerToken: number, versions: readonly NewFigures[]): ManagementRefusal | null {
+  if (!versions.some(({ figures }) => figures !== null && leastExceedsWorst(bytesPerToken, figures))) return null;
+  return refuse(
+    'invalid_request',
+    'with these prices a call could cost more at least than at most; bytesPerToken up to 8 is always possible',
+    'bytesPerToken',
+  );
+}

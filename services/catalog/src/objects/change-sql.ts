@@ -1,0 +1,76 @@
+import type { Tx } from '@gateway/postgres';
+import { createCatalogReads, type ObjectReads } from './reads-sql.js';
+import { sourceFromRow, type SourceRow } from './rows-sql.js';
+import {
+  markDeleted,
+  writeModels,
+  writeProviders,
+  writeRecords,
+  writeSources,
+  writeVersions,
+  type ChangeRecord,
+} from './writes-sql.js';
+import { newVersion, placeOf, type Priced } from './versions-sql.js';
+import type { Model, Source, Kind, DatedFigures, Provider } from './rules.js';
+import type { NewFigures } from './version-rules.js';
+
+/** One change under the catalog's lock: what is read stays true until it commits. */
+export interface CatalogTx extends ObjectReads {
+  /** Before this change, then of its newest record. */
+  revision(): number;
+  withCredential(): Promise<Source[]>;
+  /** A source that refers to this provider or model; null: none does. */
+  sourceUsing(kind: 'provider' | 'model', id: string): Promise<string | null>;
+  /** Models with more sources than that. */
+  crowdedModels(sourcesMax: number): Promise<ReadonlySet<string>>;
+  countObjects(): Promise<number>;
+  saveProvider(provider: Provider): Promise<void>;
+  saveModel(model: Model): Promise<void>;
+  saveSource(source: Source): Promise<void>;
+  /** The row stays, without a credential; versions written until now never count again. */
+  remove(kind: Kind, id: string): Promise<void>;
+  addVersion(owner: Priced, figures: NewFigures): Promise<DatedFigures>;
+  /** Increases the revision and keeps who changed what. */
+  record(change: ChangeRecord): Promise<void>;
+}
+
+/** Queries of one change of a few objects. The caller holds the lock of the state row. */
+export function createCatalogTx(tx: Tx, revisionBefore: number, nowMs: number): CatalogTx {
+  let revision = revisionBefore;
+  return {
+    ...createCatalogReads(tx, nowMs),
+    revision: () => revision,
+    async withCredential() {
+      const text = 'SELECT * FROM sources WHERE sealed_credential IS NOT NULL AND deleted_at IS NULL ORDER BY id';
+      return (await tx.query<SourceRow>(text)).map(sourceFromRow);
+    },
+    async sourceUsing(kind, id) {
+      const text = `SELECT min(id) AS id FROM sources WHERE ${kind} = $1 AND deleted_at IS NULL`;
+      return (await tx.one<{ id: string | null }>(text, [id]))?.id ?? null;
+    },
+    async crowdedModels(sourcesMax) {
+      const text = 'SELECT model FROM sources WHERE deleted_at IS NULL GROUP BY model HAVING count(*) > $1';
+      return new Set((await tx.query<{ model: string }>(text, [sourcesMax])).map(({ model }) => model));
+    },
+    async countObjects() {
+      const text = `SELECT ((SELECT count(*) FROM providers WHERE deleted_at IS NULL)
+                          + (SELECT count(*) FROM models WHERE deleted_at IS NULL)
+                          + (SELECT count(*) FROM sources WHERE deleted_at IS NULL))::int AS n`;
+      return (await tx.one<{ n: number }>(text))?.n ?? 0;
+    },
+    saveProvider: (provider) => writeProviders(tx, [provider]),
+    saveModel: (model) => writeModels(tx, [model]),
+    saveSource: (source) => writeSources(tx, [source]),
+    remove: (kind, id) => markDeleted(tx, kind, [id], nowMs),
+    async addVersion(priced, figures) {
+      const { of, owner } = placeOf(priced);
+      const version = newVersion(of, figures);
+      await writeVersions(tx, of, [{ ...version, owner }]);
+      return version;
+    },
+    async record(change) {
+      await writeRecords(tx, revision, [change]);
+      revision += 1;
+    },
+  };
+}

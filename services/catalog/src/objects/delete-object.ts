@@ -1,0 +1,43 @@
+import { isRefusal, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
+import type { Kind, Named } from './rules.js';
+import type { CatalogTx } from './change-sql.js';
+import { readView } from './read-objects.js';
+import { awaitInForce, type SaveDeps } from './save.js';
+
+export interface DeleteObject extends Named {
+  readonly actor: string;
+}
+export interface Deleted {
+  readonly revision: number;
+  readonly inForce: boolean;
+}
+
+/** Takes an object out of the catalog; its versions and the time of its creation stay. */
+export async function deleteObject(deps: SaveDeps, request: DeleteObject): Promise<Deleted | ManagementRefusal> {
+  const deleted = await deps.store.change(async (tx) => {
+    const result = await removeObject(tx, request);
+    return isRefusal(result) ? result : { revision: tx.revision() };
+  });
+  if (isRefusal(deleted)) return deleted;
+  return { ...deleted, inForce: await awaitInForce(deps, deleted.revision) };
+}
+
+/** Answers how it was seen before. */
+export async function removeObject(
+  tx: CatalogTx,
+  { kind, id, actor }: DeleteObject,
+): Promise<{ readonly before: object } | ManagementRefusal> {
+  const before = await readView(tx, kind, id);
+  if (!before) return refuse('not_found', `there is no ${kind} ${id}`);
+  const source = kind === 'source' ? null : await tx.sourceUsing(kind, id);
+  if (source !== null) return refuse('in_use', `${kind} ${id} is used by source ${source}`);
+  await tx.remove(kind, id);
+  await tx.record({ actor, action: ACTIONS[kind], objectId: id, before, after: null });
+  return { before };
+}
+
+const ACTIONS = {
+  provider: 'delete_provider',
+  model: 'delete_model',
+  source: 'delete_source',
+} as const satisfies Record<Kind, string>;

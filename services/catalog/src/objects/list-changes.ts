@@ -1,0 +1,36 @@
+import { isRefusal, refuseCursor, type AuditEntryView, type ManagementRefusal } from '@gateway/contracts/operator';
+import type { CatalogStore } from './store.js';
+import type { RecordedChange } from './rows-sql.js';
+import { pageOf, placeOf, type PageOf, type PageRequest } from './page-rules.js';
+
+const LIST = 'audit';
+
+/** Who changed what, newest first; of one object's id, or all. */
+export async function listChanges(
+  store: CatalogStore,
+  request: PageRequest & { readonly object: string | null },
+): Promise<PageOf<AuditEntryView> | ManagementRefusal> {
+  const from = placeOf(LIST, request);
+  if (from && isRefusal(from)) return from;
+  const after = from ? Number(from.place[0]) : null;
+  if (after !== null && !Number.isSafeInteger(after)) return refuseCursor();
+  const page = { after, limit: request.limit + 1, object: request.object };
+  const found = await store.read((reads) => reads.changes(page));
+  const place = ({ id }: AuditEntryView) => [id.slice(ID_PREFIX.length)];
+  return pageOf(LIST, found.map(entryOf), request.limit, place);
+}
+
+const ID_PREFIX = 'catalog.';
+
+function entryOf(change: RecordedChange): AuditEntryView {
+  return {
+    id: `${ID_PREFIX}${change.revision}`,
+    at: change.at.toISOString(),
+    actor: change.actor,
+    action: change.action,
+    accountId: null,
+    objectId: change.objectId,
+    before: change.before,
+    after: change.after,
+  };
+}

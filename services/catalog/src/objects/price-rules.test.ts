@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { expect, test } from '@jest/globals';
+import { leastCost, worstCase, type PriceFigures } from '@gateway/metering';
+import { figuresFromWire } from '@gateway/contracts/messages';
+import { pricesSpec } from '@gateway/contracts/operator';
+import { figuresOf, leastExceedsWorst, sameFigures, toSpec, toWireFigures } from './price-rules.js';
+
+const BASE = { inputPerMillion: '0.000000001', outputPerMillion: '9000000' };
+
+test('amounts are exact in nano-USD up to the largest one, tiers stand by size', () => {
+  const tier = (aboveInputTokens: number) => ({ ...BASE, aboveInputTokens });
+  const figures = figuresOf({ ...BASE, perCall: '0.01', tiers: [tier(200), tier(100)] }, 'prices');
+  expect(figures).toMatchObject({
+    inputPerMillion: 1n,
+    cachedInputPerMillion: null,
+    outputPerMillion: 9_000_000_000_000_000n,
+    perCall: 10_000_000n,
+    tiers: [{ aboveInputTokens: 100 }, { aboveInputTokens: 200 }],
+  });
+});
+
+test('two tiers of one size are refused', () => {
+  const tier = { ...BASE, aboveInputTokens: 5 };
+  expect(figuresOf({ ...BASE, tiers: [tier, tier] }, 'costs')).toMatchObject({ refused: { param: 'costs.tiers' } });
+});
+
+const amount = fc.bigInt({ min: 0n, max: 9_000_000_000_000_000n });
+const optional = fc.option(amount, { nil: null });
+const tokenPrices = {
+  inputPerMillion: amount,
+  cachedInputPerMillion: optional,
+  cacheWritePerMillion: optional,
+  cacheWrite1hPerMillion: optional,
+  outputPerMillion: amount,
+};
+const anyFigures: fc.Arbitrary<PriceFigures> = fc.record({
+  ...tokenPrices,
+  perCall: amount,
+  tiers: fc.array(fc.record({ aboveInputTokens: fc.integer({ min: 1, max: 1e8 }), ...tokenPrices }), { maxLength: 3 }),
+});
+
+test('figures are the same after their way over the wire', () => {
+  fc.assert(
+    fc.property(anyFigures, (figures) => {
+      const back = figuresFromWire(
+        JSON.parse(JSON.stringify(toWireFigures(figures))) as ReturnType<typeof toWireFigures>,
+      );
+      expect(back).toEqual(figures);
+      expect(sameFigures(back, figures)).toBe(true);
+    }),
+  );
+});
+
+test('figures put in the form in which they are shown are the same', () => {
+  fc.assert(
+    fc.property(anyFigures, (figures) => {
+      const sizes = new Set(figures.tiers.map(({ aboveInputTokens }) => aboveInputTokens));
+      fc.pre(sizes.size === figures.tiers.length);
+      const tiers = [...figures.tiers].sort((a, b) => a.aboveInputTokens - b.aboveInputTokens);
+      expect(figuresOf(pricesSpec.parse(toSpec(figures)), 'prices')).toEqual({ ...figures, tiers });
+    }),
+  );
+});
+
+test('where the least cost is allowed to stand, it never exceeds the worst case', () => {
+  const bytesPerToken = fc.integer({ min: 250, max: 16_000 }).map((thousandths) => thousandths / 1_000);
+  const promptBytes = fc.integer({ min: 0, max: 10_000_000 });
+  fc.assert(
+    fc.property(anyFigures, bytesPerToken, promptBytes, (figures, perToken, bytes) => {
+      fc.pre(!leastExceedsWorst(perToken, figures));
+      const bounds = { promptBytes: bytes, arrayElements: 0, attachments: 0, outputTokensMax: 0 };
+      const worst = worstCase(bounds, { bytesPerToken: perToken, attachmentTokens: 0 }, figures);
+      expect(leastCost(bounds, figures) <= worst).toBe(true);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('what is refused would exceed it, and up to 8 bytes per token nothing is', () => {
+  const flat: PriceFigures = {
+    inputPerMillion: 1_000_000n,
+    cachedInputPerMillion: null,
+    cacheWritePerMillion: null,
+    cacheWrite1hPerMillion: null,
+    outputPerMillion: 0n,
+    perCall: 0n,
+    tiers: [],
+  };
+  expect(leastExceedsWorst(8, flat)).toBe(false);
+  expect(leastExceedsWorst(8.001, flat)).toBe(true);
+  expect(leastExceedsWorst(16, { ...flat, cachedInputPerMillion: 500_000n })).toBe(false);
+  const bounds = { promptBytes: 1_000_000, arrayElements: 0, attachments: 0, outputTokensMax: 0 };
+  const worst = worstCase(bounds, { bytesPerToken: 8.001, attachmentTokens: 0 }, flat);
+  expect(leastCost(bounds, flat) > worst).toBe(true);
+});

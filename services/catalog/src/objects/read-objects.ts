@@ -1,0 +1,100 @@
+import {
+  isRefusal,
+  type ManagementRefusal,
+  type ModelView,
+  type ProviderView,
+  type SourceView,
+  refuse,
+} from '@gateway/contracts/operator';
+import { modelViewOf, providerViewOf, sourceViewOf } from './view-rules.js';
+import type { CatalogReads, Page, ObjectReads } from './reads-sql.js';
+import type { CatalogStore } from './store.js';
+import { pageOf, placeOf, type PageOf, type PageRequest } from './page-rules.js';
+import type { Kind } from './rules.js';
+
+/** Providers in the order of their ids. */
+export function listProviders(
+  store: CatalogStore,
+  request: PageRequest,
+): Promise<PageOf<ProviderView> | ManagementRefusal> {
+  return list(store, 'providers', request, async (reads, page) => (await reads.providers(page)).map(providerViewOf));
+}
+
+/** Models in the order of their ids. */
+export function listModels(store: CatalogStore, request: PageRequest): Promise<PageOf<ModelView> | ManagementRefusal> {
+  return list(store, 'models', request, async (reads, page) => {
+    const models = await reads.models(page);
+    const prices = await reads.versionsOf('prices', idsOf(models));
+    return models.map((model) => modelViewOf(model, prices.get(model.id) ?? [], reads.nowMs));
+  });
+}
+
+/** Sources in the order of their ids, of one model or all. */
+export function listSources(
+  store: CatalogStore,
+  request: PageRequest & { readonly model: string | null },
+): Promise<PageOf<SourceView> | ManagementRefusal> {
+  return list(store, 'sources', request, async (reads, page) => {
+    const sources = await reads.sources({ ...page, model: request.model });
+    const costs = await reads.versionsOf('costs', idsOf(sources));
+    const providers = await reads.providersOf([...new Set(sources.map(({ provider }) => provider))]);
+    return sources.map((source) =>
+      sourceViewOf(source, providers.get(source.provider)?.format, costs.get(source.id) ?? [], reads.nowMs),
+    );
+  });
+}
+
+async function list<View extends { readonly id: string }>(
+  store: CatalogStore,
+  name: string,
+  request: PageRequest,
+  find: (reads: CatalogReads, page: Page<string>) => Promise<View[]>,
+): Promise<PageOf<View> | ManagementRefusal> {
+  const from = placeOf(name, request);
+  if (from && isRefusal(from)) return from;
+  const page = { after: from?.place[0] ?? null, limit: request.limit + 1 };
+  const found = await store.read((reads) => find(reads, page));
+  return pageOf(name, found, request.limit, ({ id }) => [id]);
+}
+
+function idsOf(objects: readonly { readonly id: string }[]): string[] {
+  return objects.map(({ id }) => id);
+}
+
+interface Views {
+  readonly provider: ProviderView;
+  readonly model: ModelView;
+  readonly source: SourceView;
+}
+
+const READ: { readonly [K in Kind]: (reads: ObjectReads, id: string) => Promise<Views[K] | null> } = {
+  async provider(reads, id) {
+    const provider = await reads.provider(id);
+    return provider && providerViewOf(provider);
+  },
+  async model(reads, id) {
+    const model = await reads.model(id);
+    return model && modelViewOf(model, await reads.versions({ model: id }), reads.nowMs);
+  },
+  async source(reads, id) {
+    const source = await reads.source(id);
+    if (!source) return null;
+    const provider = await reads.provider(source.provider);
+    return sourceViewOf(source, provider?.format, await reads.versions({ source: id }), reads.nowMs);
+  },
+};
+
+/** One object as operators see it; null: it is not there. */
+export function readView<K extends Kind>(reads: ObjectReads, kind: K, id: string): Promise<Views[K] | null> {
+  return READ[kind](reads, id);
+}
+
+/** The same from the newest committed catalog, or `not_found`. */
+export async function getView<K extends Kind>(
+  store: CatalogStore,
+  kind: K,
+  id: string,
+): Promise<Views[K] | ManagementRefusal> {
+  const view = await store.read((reads) => readView(reads, kind, id));
+  return view ?? refuse('not_found', `there is no ${kind} ${id}`);
+}

@@ -1,0 +1,86 @@
+import type { Tx } from '@gateway/postgres';
+import {
+  changeFromRow,
+  modelFromRow,
+  providerFromRow,
+  sourceFromRow,
+  type ChangeRow,
+  type ModelRow,
+  type ProviderRow,
+  type SourceRow,
+  type RecordedChange,
+} from './rows-sql.js';
+import { placeOf, readVersions, type VersionsByOwner, type Priced } from './versions-sql.js';
+import type { Model, Source, DatedFigures, Provider } from './rules.js';
+
+/** One page: objects behind `after` in the order of their ids (null: from the first), at most `limit`. */
+export interface Page<After> {
+  readonly after: After | null;
+  readonly limit: number;
+}
+
+export type CatalogReads = ReturnType<typeof createCatalogReads>;
+/** Objects as they are at one instant; deleted ones are not there. */
+export type ObjectReads = Pick<CatalogReads, 'nowMs' | 'provider' | 'model' | 'source' | 'versions'>;
+
+/** Queries of one transaction. Ids are ordered byte by byte, so that a page goes on where the one before ended. */
+export function createCatalogReads(tx: Tx, nowMs: number) {
+  return {
+    /** The database's time, epoch milliseconds: one clock for all replicas. */
+    nowMs,
+    async provider(id: string): Promise<Provider | null> {
+      const row = await tx.one<ProviderRow>('SELECT * FROM providers WHERE id = $1 AND deleted_at IS NULL', [id]);
+      return row && providerFromRow(row);
+    },
+    async model(id: string): Promise<Model | null> {
+      const row = await tx.one<ModelRow>('SELECT * FROM models WHERE id = $1 AND deleted_at IS NULL', [id]);
+      return row && modelFromRow(row);
+    },
+    async source(id: string): Promise<Source | null> {
+      const row = await tx.one<SourceRow>('SELECT * FROM sources WHERE id = $1 AND deleted_at IS NULL', [id]);
+      return row && sourceFromRow(row);
+    },
+    async providers({ after, limit }: Page<string>): Promise<Provider[]> {
+      return (await tx.query<ProviderRow>(pageText('providers'), [after, limit])).map(providerFromRow);
+    },
+    async models({ after, limit }: Page<string>): Promise<Model[]> {
+      return (await tx.query<ModelRow>(pageText('models'), [after, limit])).map(modelFromRow);
+    },
+    /** Those of one model, or all. */
+    async sources({ after, limit, model }: Page<string> & { readonly model: string | null }): Promise<Source[]> {
+      const text = pageText('sources', 'AND ($3::text IS NULL OR model = $3)');
+      return (await tx.query<SourceRow>(text, [after, limit, model])).map(sourceFromRow);
+    },
+    async providersOf(ids: readonly string[]): Promise<ReadonlyMap<string, Provider>> {
+      const text = 'SELECT * FROM providers WHERE id = ANY ($1) AND deleted_at IS NULL';
+      const rows = await tx.query<ProviderRow>(text, [ids]);
+      return new Map(rows.map((row) => [row.id, providerFromRow(row)]));
+    },
+    /** The model of each of these sources that is there. */
+    async modelsOfSources(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+      const text = 'SELECT id, model FROM sources WHERE id = ANY ($1) AND deleted_at IS NULL';
+      const rows = await tx.query<Pick<SourceRow, 'id' | 'model'>>(text, [ids]);
+      return new Map(rows.map(({ id, model }) => [id, model]));
+    },
+    /** Those that `shownVersions` needs: in force or to come. */
+    async versions(priced: Priced): Promise<readonly DatedFigures[]> {
+      const { of, owner } = placeOf(priced);
+      return (await readVersions(tx, of, nowMs, [owner])).get(owner) ?? [];
+    },
+    versionsOf: (of: 'prices' | 'costs', owners: readonly string[]): Promise<VersionsByOwner> =>
+      readVersions(tx, of, nowMs, owners),
+    /** Newest first, those before revision `after`; of one object's id, or all. */
+    async changes(page: Page<number> & { readonly object: string | null }): Promise<RecordedChange[]> {
+      const { after, limit, object } = page;
+      const text = `SELECT * FROM changes
+         WHERE ($1::bigint IS NULL OR revision < $1) AND ($3::text IS NULL OR object_id = $3)
+         ORDER BY revision DESC LIMIT $2`;
+      return (await tx.query<ChangeRow>(text, [after, limit, object])).map(changeFromRow);
+    },
+  };
+}
+
+function pageText(table: 'providers' | 'models' | 'sources', condition = ''): string {
+  return `SELECT * FROM ${table} WHERE deleted_at IS NULL AND ($1::text IS NULL OR id > $1) ${condition}
+   ORDER BY id LIMIT $2`;
+}

@@ -1,0 +1,143 @@
+import { figuresFromWire, priceFigures, type Endpoint } from '@gateway/contracts/messages';
+import type { DatedFigures, Model, Provider, Source } from './rules.js';
+
+/** A change of the record. */
+export interface RecordedChange {
+  readonly revision: number;
+  readonly at: Date;
+  readonly actor: string;
+  readonly action: string;
+  readonly objectId: string;
+  readonly before: Record<string, unknown> | null;
+  readonly after: Record<string, unknown> | null;
+}
+
+export interface ProviderRow {
+  readonly id: string;
+  readonly name: string;
+  readonly format: Provider['format'];
+}
+
+export function providerFromRow({ id, name, format }: ProviderRow): Provider {
+  return { id, name, format };
+}
+
+export interface ModelRow {
+  readonly id: string;
+  readonly display_name: string;
+  readonly active: boolean;
+  readonly available: boolean;
+  readonly kind: Model['kind'];
+  readonly context_length: number | null;
+  readonly max_output_tokens: number | null;
+  readonly bytes_per_token: number;
+  readonly created_at: Date;
+}
+
+export function modelFromRow(row: ModelRow): Model {
+  return {
+    id: row.id,
+    displayName: row.display_name,
+    active: row.active,
+    available: row.available,
+    kind: row.kind,
+    contextLength: row.context_length,
+    maxOutputTokens: row.max_output_tokens,
+    bytesPerToken: row.bytes_per_token,
+  };
+}
+
+export interface SourceRow {
+  readonly id: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly base_url: string;
+  readonly upstream_model: string;
+  readonly endpoints: Endpoint[];
+  readonly paths: Source['paths'];
+  readonly auth: Source['auth'];
+  readonly sealed_credential: string | null;
+  readonly headers: Record<string, string>;
+  readonly betas: NonNullable<Source['betas']>;
+  readonly betas_default: boolean;
+  readonly priority: number;
+  readonly weight: number;
+  readonly enabled: boolean;
+  readonly stream_usage: boolean;
+  readonly cancel_stops_billing: boolean;
+  readonly total_extra: Source['totalExtra'];
+  readonly limits: Source['limits'];
+}
+
+export function sourceFromRow(row: SourceRow): Source {
+  return {
+    id: row.id,
+    model: row.model,
+    provider: row.provider,
+    baseUrl: row.base_url,
+    upstreamModel: row.upstream_model,
+    endpoints: row.endpoints,
+    paths: row.paths,
+    auth: row.auth,
+    sealedCredential: row.sealed_credential,
+    headers: row.headers,
+    betas: row.betas_default && row.betas.length === 0 ? null : row.betas,
+    priority: row.priority,
+    weight: row.weight,
+    enabled: row.enabled,
+    streamUsage: row.stream_usage,
+    cancelStopsBilling: row.cancel_stops_billing,
+    totalExtra: row.total_extra,
+    limits: row.limits,
+  };
+}
+
+export interface VersionRow {
+  /** Model or source. */
+  readonly owner: string;
+  readonly version: string;
+  readonly effective_from: Date;
+  readonly figures: unknown;
+}
+
+/** Figures become money: they are checked again on their way out of the database. */
+export function versionFromRow({ version, effective_from, figures }: VersionRow): DatedFigures {
+  return {
+    version,
+    effectiveFrom: effective_from.getTime(),
+    figures: figures === null ? null : figuresFromWire(priceFigures.parse(figures)),
+  };
+}
+
+/** By owner, in the order of the rows. */
+export function versionsByOwner(rows: readonly VersionRow[]): ReadonlyMap<string, readonly DatedFigures[]> {
+  const byOwner = new Map<string, DatedFigures[]>();
+  for (const row of rows) {
+    const versions = byOwner.get(row.owner);
+    if (versions) versions.push(versionFromRow(row));
+    else byOwner.set(row.owner, [versionFromRow(row)]);
+  }
+  return byOwner;
+}
+
+export interface ChangeRow {
+  readonly revision: bigint;
+  readonly actor: string;
+  readonly action: string;
+  readonly object_id: string;
+  readonly before: Record<string, unknown> | null;
+  readonly after: Record<string, unknown> | null;
+  readonly changed_at: Date;
+}
+
+export function changeFromRow(row: ChangeRow): RecordedChange {
+  return {
+    revision: Number(row.revision),
+    at: row.changed_at,
+    actor: row.actor,
+    action: row.action,
+    objectId: row.object_id,
+    before: row.before,
+    after: row.after,
+  };
+}

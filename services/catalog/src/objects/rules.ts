@@ -1,0 +1,55 @@
+import type { PriceFigures } from '@gateway/metering';
+import type { SourceView } from '@gateway/contracts/operator';
+import type { CatalogModel, CatalogProvider, CatalogSource } from '@gateway/contracts/messages';
+
+/** Objects of the catalog as they are compared and stored: complete, in one order of fields, without their history. */
+export type Provider = Omit<CatalogProvider, 'v'>;
+export type Model = Omit<CatalogModel, 'v' | 'createdAt' | 'prices'>;
+export type Source = Omit<CatalogSource, 'v' | 'costs' | 'auth' | 'betas' | 'betasRefused' | 'totalExtra'> & {
+  /** Null: as the provider's format has it. */
+  readonly auth: CatalogSource['auth'] | null;
+  readonly betas: SourceView['betas'] | null;
+  readonly totalExtra: SourceView['totalExtra'];
+};
+
+export type Kind = 'provider' | 'model' | 'source';
+
+/** An object by its name; ids of different kinds may be the same. */
+export interface Named {
+  readonly kind: Kind;
+  readonly id: string;
+}
+
+/** Prices of a model or costs of a source from `effectiveFrom` (epoch milliseconds) on; `figures` null: unpriced. */
+export interface DatedFigures {
+  readonly version: string;
+  readonly effectiveFrom: number;
+  readonly figures: PriceFigures | null;
+}
+
+/** The whole catalog at one revision; versions of the past are left out, except the one in force. */
+export interface CatalogSnapshot {
+  readonly revision: number;
+  /** Time of the database, epoch milliseconds. */
+  readonly nowMs: number;
+  readonly providers: readonly Provider[];
+  readonly models: readonly (Model & { readonly createdAt: number })[];
+  readonly sources: readonly Source[];
+  /** By model, ascending by time and order of writing. */
+  readonly prices: ReadonlyMap<string, readonly DatedFigures[]>;
+  /** By source, in the same order. */
+  readonly costs: ReadonlyMap<string, readonly DatedFigures[]>;
+}
+
+/** Whether two objects of plain data have the same content, whatever the order of their fields. */
+export function sameContent(a: unknown, b: unknown): boolean {
+  return JSON.stringify(ordered(a)) === JSON.stringify(ordered(b));
+}
+
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.entries(value)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([key, part]) => [key, ordered(part)]);
+}

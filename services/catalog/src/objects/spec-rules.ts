@@ -1,0 +1,107 @@
+import { CONNECTION_HEADERS, ENDPOINTS } from '@gateway/contracts/messages';
+import {
+  isRefusal,
+  refuse,
+  type ManagementRefusal,
+  type ModelSpec,
+  type ProviderSpec,
+  type SourceSpec,
+} from '@gateway/contracts/operator';
+import { checkBaseUrl } from './base-url-rules.js';
+import type { Model, Provider, Source } from './rules.js';
+
+/** Largest source without its costs, as JSON in bytes: with them it still fits an entry of the bucket (64 KiB). */
+export const SOURCE_BYTES_MAX = 32 * 1024;
+
+/** The operator API shows something else at `/sources/<this>`, so that such a source could never be read. */
+const TAKEN_ID = 'health';
+/** Headers of the connection and the body, which the relay sets itself. */
+const RELAY_HEADERS = new Set([...CONNECTION_HEADERS, 'accept-encoding', 'content-encoding', 'content-type']);
+/** Headers whose values are credentials, which answers would show: `auth` and `credential` are the place for them. */
+const CREDENTIAL_HEADERS = new Set([
+  'api-key',
+  'authorization',
+  'cookie',
+  'proxy-authorization',
+  'x-api-key',
+  'x-goog-api-key',
+]);
+
+export function providerOf(id: string, spec: ProviderSpec): Provider {
+  return { id, name: spec.name, format: spec.format };
+}
+
+export function modelOf(id: string, spec: ModelSpec): Model {
+  return {
+    id,
+    displayName: spec.displayName,
+    active: spec.active,
+    available: spec.available,
+    kind: spec.kind,
+    contextLength: spec.contextLength ?? null,
+    maxOutputTokens: spec.maxOutputTokens ?? null,
+    bytesPerToken: spec.bytesPerToken,
+  };
+}
+
+/** The source as it is kept, or why it cannot be. `sealedCredential` is the text that it will have. */
+export function sourceOf(
+  id: string,
+  spec: SourceSpec,
+  sealedCredential: string | null,
+  privateAllowed: boolean,
+): Source | ManagementRefusal {
+  if (id === TAKEN_ID) return refuse('invalid_request', `no source can have the id ${TAKEN_ID}: choose another`, 'id');
+  const endpoints = ENDPOINTS.filter((endpoint) => spec.endpoints.includes(endpoint));
+  const paths = Object.fromEntries(
+    ENDPOINTS.flatMap((endpoint) => {
+      const path = spec.paths?.[endpoint];
+      return path === undefined ? [] : [[endpoint, path]];
+    }),
+  ) as Source['paths'];
+  const allPathsGiven = endpoints.every((endpoint) => paths[endpoint] !== undefined);
+  const baseUrl = checkBaseUrl(spec.baseUrl, { privateAllowed, allPathsGiven });
+  if (typeof baseUrl !== 'string') return baseUrl;
+  if (spec.auth?.type === 'header' && RELAY_HEADERS.has(spec.auth.header.toLowerCase()))
+    return refuse('invalid_request', `header ${spec.auth.header} cannot carry a credential`, 'auth.header');
+  const headers = headersOf(spec.headers ?? {});
+  if (isRefusal(headers)) return headers;
+  const source: Source = {
+    id,
+    model: spec.modelId,
+    provider: spec.providerId,
+    baseUrl,
+    upstreamModel: spec.upstreamModel,
+    endpoints,
+    paths,
+    auth: spec.auth ?? null,
+    sealedCredential,
+    headers,
+    betas: spec.betas ?? null,
+    priority: spec.priority,
+    weight: spec.weight,
+    enabled: spec.enabled,
+    streamUsage: spec.streamUsage,
+    cancelStopsBilling: spec.cancelStopsBilling,
+    totalExtra: spec.totalExtra,
+    limits: {
+      headersTimeoutMs: spec.limits?.headersTimeoutMs ?? null,
+      firstEventTimeoutMs: spec.limits?.firstEventTimeoutMs ?? null,
+      silenceTimeoutMs: spec.limits?.silenceTimeoutMs ?? null,
+    },
+  };
+  if (Buffer.byteLength(JSON.stringify(source)) > SOURCE_BYTES_MAX)
+    return refuse('invalid_request', `a source has at most ${SOURCE_BYTES_MAX} bytes; shorten its headers`, 'headers');
+  return source;
+}
+
+/** In lower case and by name, so that the same headers are always the same text. */
+function headersOf(given: Readonly<Record<string, string>>): Record<string, string> | ManagementRefusal {
+  const entries = Object.entries(given).map(([name, value]): [string, string] => [name.toLowerCase(), value]);
+  const names = entries.map(([name]) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) return refuse('invalid_request', `header ${twice} is given twice`, 'headers');
+  const refused = names.find((name) => RELAY_HEADERS.has(name) || CREDENTIAL_HEADERS.has(name));
+  if (refused !== undefined) return refuse('invalid_request', `header ${refused} cannot be set here`, 'headers');
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,124 @@
+import { isRefusal } from '@gateway/contracts/operator';
+import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
+import type { CatalogSnapshot } from './rules.js';
+import { type CatalogReads, createCatalogReads } from './reads-sql.js';
+import { createCatalogTx, type CatalogTx } from './change-sql.js';
+import {
+  modelFromRow,
+  providerFromRow,
+  sourceFromRow,
+  type ModelRow,
+  type ProviderRow,
+  type SourceRow,
+} from './rows-sql.js';
+import { readVersions } from './versions-sql.js';
+import { createWorkingCopy, type DocumentTx } from './working-copy-store.js';
+
+interface StateRow {
+  readonly revision: bigint;
+  readonly now: Date;
+}
+
+export type CatalogStore = ReturnType<typeof createCatalogStore>;
+
+/** The catalog in its schema. Changes happen one at a time; reading waits for nobody. */
+export function createCatalogStore(pool: Pool) {
+  const queued = createQueue();
+  return {
+    /** One change after the other. A refusal takes back what the work did before it. */
+    change: <T extends object>(work: (tx: CatalogTx) => Promise<T>): Promise<T> =>
+      queued(() => underLock(pool, true, (tx, revision, nowMs) => work(createCatalogTx(tx, revision, nowMs)))),
+    /** The same for many objects at once. `keeps` false: everything is taken back. */
+    changeMany: <T extends object>(
+      work: (tx: DocumentTx) => Promise<T>,
+      { keeps }: { readonly keeps: boolean },
+    ): Promise<T> =>
+      queued(() =>
+        underLock(pool, keeps, async (tx, revision, nowMs) => {
+          const copy = createWorkingCopy(tx, { revision, nowMs, ...(await readObjects(tx, nowMs)) });
+          const answer = await work(copy);
+          if (!isRefusal(answer)) await copy.flush();
+          return answer;
+        }),
+      ),
+    read: <T>(work: (reads: CatalogReads) => Promise<T>): Promise<T> =>
+      inTransaction(pool, (tx) => readAtOnce(tx, work), { isolation: 'repeatable read', readOnly: true }),
+    /** Everything that is published, read at one instant. */
+    snapshot: (): Promise<CatalogSnapshot> =>
+      inTransaction(pool, readSnapshot, { isolation: 'repeatable read', readOnly: true }),
+    async revision(): Promise<number> {
+      const state = await onPool(pool).one<{ revision: bigint }>('SELECT revision FROM catalog_state');
+      return Number(state?.revision ?? 0n);
+    },
+    /** The revision becomes at least this, for a database older than what was published from it. */
+    async raiseRevision(atLeast: number): Promise<void> {
+      await onPool(pool).execute('UPDATE catalog_state SET revision = $1 WHERE revision < $1', [atLeast]);
+    },
+  };
+}
+
+/** Changes of one replica wait here, not on connections that readers and the publisher need. */
+function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(work);
+    last = result.catch(() => undefined);
+    return result;
+  };
+}
+
+/** Ends a transaction whose work went well and shall not stay. */
+class TakenBack extends Error {
+  override readonly name = 'TakenBack';
+}
+
+/** What `work` wrote stays unless it is refused, or shall not be kept. */
+async function underLock<T extends object>(
+  pool: Pool,
+  keeps: boolean,
+  work: (tx: Tx, revision: number, nowMs: number) => Promise<T>,
+): Promise<T> {
+  const taken: { answer?: T } = {};
+  try {
+    return await inTransaction(pool, async (tx) => {
+      // The clock is read under the lock: a later change never gets an earlier time.
+      const state = await tx.one<{ revision: bigint }>('SELECT revision FROM catalog_state FOR UPDATE');
+      const clock = await tx.one<{ now: Date }>('SELECT clock_timestamp() AS now');
+      if (!state || !clock) throw new Error('the catalog has no state row');
+      const answer = await work(tx, Number(state.revision), clock.now.getTime());
+      if (keeps && !isRefusal(answer)) return answer;
+      taken.answer = answer;
+      throw new TakenBack();
+    });
+  } catch (error) {
+    if (error instanceof TakenBack && taken.answer) return taken.answer;
+    throw error;
+  }
+}
+
+async function readAtOnce<T>(tx: Tx, work: (reads: CatalogReads) => Promise<T>): Promise<T> {
+  // Not the time of BEGIN: what this first query sees committed has begun.
+  const clock = await tx.one<{ now: Date }>('SELECT clock_timestamp() AS now');
+  if (!clock) throw new Error('the database has no clock');
+  return work(createCatalogReads(tx, clock.now.getTime()));
+}
+
+async function readSnapshot(tx: Tx): Promise<CatalogSnapshot> {
+  const state = await tx.one<StateRow>('SELECT revision, now() AS now FROM catalog_state');
+  if (!state) throw new Error('the catalog has no state row');
+  const nowMs = state.now.getTime();
+  return { revision: Number(state.revision), nowMs, ...(await readObjects(tx, nowMs)) };
+}
+
+async function readObjects(tx: Tx, nowMs: number): Promise<Omit<CatalogSnapshot, 'revision' | 'nowMs'>> {
+  const providers = await tx.query<ProviderRow>('SELECT * FROM providers WHERE deleted_at IS NULL ORDER BY id');
+  const models = await tx.query<ModelRow>('SELECT * FROM models WHERE deleted_at IS NULL ORDER BY id');
+  const sources = await tx.query<SourceRow>('SELECT * FROM sources WHERE deleted_at IS NULL ORDER BY id');
+  return {
+    providers: providers.map(providerFromRow),
+    models: models.map((row) => ({ ...modelFromRow(row), createdAt: row.created_at.getTime() })),
+    sources: sources.map(sourceFromRow),
+    prices: await readVersions(tx, 'prices', nowMs),
+    costs: await readVersions(tx, 'costs', nowMs),
+  };
+}

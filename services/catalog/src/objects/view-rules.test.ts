@@ -1,0 +1,85 @@
+import { expect, test } from '@jest/globals';
+import {
+  modelSpec as modelSchema,
+  modelView,
+  sourceSpec as sourceSchema,
+  sourceView,
+} from '@gateway/contracts/operator';
+import { modelSpec, sourceSpec } from '../../test/specs.js';
+import { figuresOf } from './price-rules.js';
+import { modelOf, sourceOf } from './spec-rules.js';
+import type { DatedFigures } from './rules.js';
+import { defaultAuth, keptAuth } from './source-rules.js';
+import { modelViewOf, sourceViewOf } from './view-rules.js';
+
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+const PRICES = {
+  inputPerMillion: '2.50',
+  cachedInputPerMillion: null,
+  cacheWritePerMillion: '0.000000001',
+  cacheWrite1hPerMillion: '9000000.00',
+  outputPerMillion: '10.00',
+  perCall: '0.01',
+  tiers: [
+    {
+      aboveInputTokens: 5,
+      inputPerMillion: '1.00',
+      cachedInputPerMillion: '0.00',
+      cacheWritePerMillion: null,
+      cacheWrite1hPerMillion: null,
+      outputPerMillion: '1.00',
+    },
+  ],
+};
+
+function at(version: string, effectiveFrom: number, prices: typeof PRICES | null): DatedFigures {
+  const figures = prices && figuresOf(prices, 'prices');
+  if (figures && 'refused' in figures) throw new Error('refused');
+  return { version, effectiveFrom, figures };
+}
+
+test('a model shows the prices in force as they are put, and those to come', () => {
+  const model = modelOf('acme/one', modelSchema.parse(modelSpec()));
+  if ('refused' in model) throw new Error('refused');
+  const versions = [
+    at('pv_1', 1, null),
+    at('pv_2', NOW, PRICES),
+    at('pv_3', NOW + 1, null),
+    at('pv_4', NOW + 2, PRICES),
+  ];
+  const view = modelViewOf(model, versions, NOW);
+  expect(modelView.parse(view)).toEqual(view);
+  expect(view).toMatchObject({
+    prices: PRICES,
+    priceVersion: 'pv_2',
+    upcomingPrices: [
+      { version: 'pv_3', effectiveFrom: '2026-01-01T00:00:00.001Z', figures: null },
+      { version: 'pv_4', effectiveFrom: '2026-01-01T00:00:00.002Z', figures: PRICES },
+    ],
+  });
+  expect(modelViewOf(model, versions, 5)).toMatchObject({ prices: null, priceVersion: null });
+  expect(modelViewOf(model, [], NOW)).toMatchObject({ prices: null, priceVersion: null, upcomingPrices: [] });
+});
+
+test('a source shows whether it has a credential, never which', () => {
+  const source = sourceOf('s', sourceSchema.parse(sourceSpec()), 'v1.sealed', false);
+  if ('refused' in source) throw new Error('refused');
+  const view = sourceViewOf(source, 'anthropic', [at('cv_1', 1, PRICES)], NOW);
+  expect(sourceView.parse(view)).toEqual(view);
+  expect(view).toMatchObject({
+    auth: { type: 'header', header: 'x-api-key' },
+    hasCredential: true,
+    costs: PRICES,
+    costVersion: 'cv_1',
+  });
+  expect(JSON.stringify(view)).not.toContain('sealed');
+});
+
+test('the default of the format, put as it is shown, is kept as none; anything else as it is', () => {
+  const bearer = defaultAuth('openai');
+  expect(keptAuth(bearer, { auth: null }, 'openai')).toBeNull();
+  expect(keptAuth(bearer, { auth: null }, 'anthropic')).toEqual(bearer);
+  expect(keptAuth(bearer, { auth: bearer }, 'openai')).toEqual(bearer);
+  expect(keptAuth(bearer, null, 'openai')).toEqual(bearer);
+  expect(keptAuth(null, { auth: bearer }, 'openai')).toBeNull();
+});

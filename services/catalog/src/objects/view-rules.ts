@@ -1,0 +1,84 @@
+import type { ModelView, ProviderView, SourceView, VersionView } from '@gateway/contracts/operator';
+import { shownVersions, versionAt } from './version-rules.js';
+import { toSpec } from './price-rules.js';
+import type { DatedFigures, Model, Provider, Source } from './rules.js';
+import { defaultAuth, defaultBetas } from './source-rules.js';
+
+/** What operators see of the catalog's objects. Put again as they are, they change nothing. */
+
+export function providerViewOf({ id, name, format }: Provider): ProviderView {
+  return { id, name, format };
+}
+
+/** `versions` are the model's, in force at `nowMs` or to come. */
+export function modelViewOf(model: Model, versions: readonly DatedFigures[], nowMs: number): ModelView {
+  const { current, version, upcoming } = shown(versions, nowMs);
+  return {
+    id: model.id,
+    displayName: model.displayName,
+    active: model.active,
+    available: model.available,
+    kind: model.kind,
+    contextLength: model.contextLength,
+    maxOutputTokens: model.maxOutputTokens,
+    bytesPerToken: model.bytesPerToken,
+    prices: current,
+    priceVersion: version,
+    upcomingPrices: upcoming,
+  };
+}
+
+/** `versions` are the source's costs. Of the credential, whether there is one. */
+export function sourceViewOf(
+  source: Source,
+  format: Provider['format'] | undefined,
+  versions: readonly DatedFigures[],
+  nowMs: number,
+): SourceView {
+  const { current, version, upcoming } = shown(versions, nowMs);
+  return {
+    id: source.id,
+    modelId: source.model,
+    providerId: source.provider,
+    baseUrl: source.baseUrl,
+    upstreamModel: source.upstreamModel,
+    endpoints: [...source.endpoints],
+    paths: { ...source.paths },
+    auth: source.auth ?? defaultAuth(format),
+    hasCredential: source.sealedCredential !== null,
+    headers: source.headers,
+    betas: source.betas ?? defaultBetas(format),
+    priority: source.priority,
+    weight: source.weight,
+    enabled: source.enabled,
+    streamUsage: source.streamUsage,
+    cancelStopsBilling: source.cancelStopsBilling,
+    totalExtra: source.totalExtra,
+    limits: source.limits,
+    costs: current,
+    costVersion: version,
+    upcomingCosts: upcoming,
+  };
+}
+
+interface Shown {
+  readonly current: ModelView['prices'];
+  readonly version: string | null;
+  readonly upcoming: VersionView[];
+}
+
+function shown(versions: readonly DatedFigures[], nowMs: number): Shown {
+  const inForce = versionAt(versions, nowMs);
+  const priced = inForce?.figures ? { current: toSpec(inForce.figures), version: inForce.version } : null;
+  return {
+    current: priced?.current ?? null,
+    version: priced?.version ?? null,
+    upcoming: shownVersions(versions, nowMs)
+      .filter(({ effectiveFrom }) => effectiveFrom > nowMs)
+      .map(({ version, effectiveFrom, figures }) => ({
+        version,
+        effectiveFrom: new Date(effectiveFrom).toISOString(),
+        figures: figures === null ? null : { ...toSpec(figures) },
+      })),
+  };
+}

@@ -1,0 +1,116 @@
+import type { Tx } from '@gateway/postgres';
+import { withVersion } from './version-rules.js';
+import type { CatalogSnapshot, DatedFigures, Kind, Model, Provider, Source, Named } from './rules.js';
+import type { CatalogTx } from './change-sql.js';
+import {
+  type ChangeRecord,
+  markDeleted,
+  writeModels,
+  writeProviders,
+  writeRecords,
+  writeSources,
+  writeVersions,
+  type OwnedVersion,
+} from './writes-sql.js';
+import { newVersion, placeOf } from './versions-sql.js';
+
+/** A change of many objects. */
+export interface DocumentTx extends CatalogTx {
+  /** Every provider, model and source that is there. */
+  names(): readonly Named[];
+}
+
+export interface WorkingCopy extends DocumentTx {
+  /** Writes what was changed; to be called once, before the commit. */
+  flush(): Promise<void>;
+}
+
+/**
+ * The whole catalog in memory for a change of many objects, which would hold the lock for seconds with a few queries for
+ * each. The caller holds the lock of the state row; `snapshot` was read under it.
+ */
+export function createWorkingCopy(tx: Tx, snapshot: CatalogSnapshot): WorkingCopy {
+  const { nowMs } = snapshot;
+  const providers = tracked<Provider>(snapshot.providers);
+  const models = tracked<Model>(snapshot.models.map(({ createdAt: _kept, ...model }) => model));
+  const sources = tracked<Source>(snapshot.sources);
+  const objects = { provider: providers, model: models, source: sources };
+  const shown = { prices: new Map(snapshot.prices), costs: new Map(snapshot.costs) };
+  const added = { prices: [] as OwnedVersion[], costs: [] as OwnedVersion[] };
+  const records: ChangeRecord[] = [];
+
+  const countSources = (): ReadonlyMap<string, number> => {
+    const counts = new Map<string, number>();
+    for (const { model } of sources.all()) counts.set(model, (counts.get(model) ?? 0) + 1);
+    return counts;
+  };
+
+  const addVersion: CatalogTx['addVersion'] = (priced, figures) => {
+    const { of, owner } = placeOf(priced);
+    const version = newVersion(of, figures);
+    added[of].push({ ...version, owner });
+    shown[of].set(owner, withVersion<DatedFigures>(shown[of].get(owner) ?? [], version));
+    return Promise.resolve(version);
+  };
+
+  return {
+    nowMs,
+    revision: () => snapshot.revision + records.length,
+    provider: (id) => Promise.resolve(providers.get(id)),
+    model: (id) => Promise.resolve(models.get(id)),
+    source: (id) => Promise.resolve(sources.get(id)),
+    versions(priced) {
+      const { of, owner } = placeOf(priced);
+      return Promise.resolve(shown[of].get(owner) ?? []);
+    },
+    names: () => KINDS.flatMap((kind) => objects[kind].all().map(({ id }) => ({ kind, id }))),
+    withCredential: () => Promise.resolve(sources.all().filter(({ sealedCredential }) => sealedCredential !== null)),
+    sourceUsing: (kind, id) => Promise.resolve(sources.all().find((source) => source[kind] === id)?.id ?? null),
+    crowdedModels: (sourcesMax) =>
+      Promise.resolve(new Set([...countSources()].flatMap(([model, count]) => (count > sourcesMax ? [model] : [])))),
+    countObjects: () => Promise.resolve(KINDS.reduce((count, kind) => count + objects[kind].all().length, 0)),
+    saveProvider: (provider) => providers.save(provider),
+    saveModel: (model) => models.save(model),
+    saveSource: (source) => sources.save(source),
+    remove: (kind, id) => objects[kind].remove(id),
+    addVersion,
+    record(change) {
+      records.push(change);
+      return Promise.resolve();
+    },
+    async flush() {
+      await writeProviders(tx, providers.saved());
+      await writeModels(tx, models.saved());
+      await writeSources(tx, sources.saved());
+      await writeVersions(tx, 'prices', added.prices);
+      await writeVersions(tx, 'costs', added.costs);
+      for (const kind of KINDS) await markDeleted(tx, kind, objects[kind].removed(), nowMs);
+      await writeRecords(tx, snapshot.revision, records);
+    },
+  };
+}
+
+const KINDS: readonly Kind[] = ['source', 'model', 'provider'];
+
+/** Objects of one kind, and which of them were changed. One object is saved or removed, not both. */
+function tracked<T extends { readonly id: string }>(present: readonly T[]) {
+  const objects = new Map(present.map((object) => [object.id, object]));
+  const saved = new Map<string, T>();
+  const removed = new Set<string>();
+  return {
+    get: (id: string): T | null => objects.get(id) ?? null,
+    all: (): T[] => [...objects.values()],
+    saved: (): T[] => [...saved.values()],
+    removed: (): string[] => [...removed],
+    save(object: T): Promise<void> {
+      objects.set(object.id, object);
+      saved.set(object.id, object);
+      return Promise.resolve();
+    },
+    remove(id: string): Promise<void> {
+      objects.delete(id);
+      removed.add(id);
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,169 @@
+import type { Tx } from '@gateway/postgres';
+import { toWireFigures } from './price-rules.js';
+import type { DatedFigures, Kind, Model, Provider, Source } from './rules.js';
+import { versionTable } from './versions-sql.js';
+
+export type ChangeAction =
+  | 'put_provider'
+  | 'put_model'
+  | 'put_source'
+  | 'delete_provider'
+  | 'delete_model'
+  | 'delete_source'
+  | 'reseal_credentials';
+
+export interface ChangeRecord {
+  readonly actor: string;
+  readonly action: ChangeAction;
+  readonly objectId: string;
+  /** Views: without credentials. */
+  readonly before: object | null;
+  readonly after: object | null;
+}
+
+/** A version with the id of its model or source. */
+export type OwnedVersion = DatedFigures & { readonly owner: string };
+
+/** Each writes any number of rows in one statement; what was deleted before is there again. */
+export async function writeProviders(tx: Tx, providers: readonly Provider[]): Promise<void> {
+  await upsert(tx, 'providers', ['name', 'format'], providers);
+}
+
+export async function writeModels(tx: Tx, models: readonly Model[]): Promise<void> {
+  const rows = models.map((model) => ({
+    id: model.id,
+    display_name: model.displayName,
+    active: model.active,
+    available: model.available,
+    kind: model.kind,
+    context_length: model.contextLength,
+    max_output_tokens: model.maxOutputTokens,
+    bytes_per_token: model.bytesPerToken,
+  }));
+  await upsert(tx, 'models', MODEL_COLUMNS, rows);
+}
+
+const MODEL_COLUMNS = [
+  'display_name',
+  'active',
+  'available',
+  'kind',
+  'context_length',
+  'max_output_tokens',
+  'bytes_per_token',
+];
+
+export async function writeSources(tx: Tx, sources: readonly Source[]): Promise<void> {
+  const rows = sources.map((source) => ({
+    id: source.id,
+    model: source.model,
+    provider: source.provider,
+    base_url: source.baseUrl,
+    upstream_model: source.upstreamModel,
+    endpoints: source.endpoints,
+    paths: source.paths,
+    auth: source.auth,
+    sealed_credential: source.sealedCredential,
+    headers: source.headers,
+    betas: source.betas ?? [],
+    betas_default: source.betas === null,
+    priority: source.priority,
+    weight: source.weight,
+    enabled: source.enabled,
+    stream_usage: source.streamUsage,
+    cancel_stops_billing: source.cancelStopsBilling,
+    total_extra: source.totalExtra,
+    limits: source.limits,
+  }));
+  await upsert(tx, 'sources', SOURCE_COLUMNS, rows);
+}
+
+const SOURCE_COLUMNS = [
+  'model',
+  'provider',
+  'base_url',
+  'upstream_model',
+  'endpoints',
+  'paths',
+  'auth',
+  'sealed_credential',
+  'headers',
+  'betas',
+  'betas_default',
+  'priority',
+  'weight',
+  'enabled',
+  'stream_usage',
+  'cancel_stops_billing',
+  'total_extra',
+  'limits',
+];
+
+export async function writeVersions(tx: Tx, of: 'prices' | 'costs', versions: readonly OwnedVersion[]): Promise<void> {
+  const { table, owner } = versionTable(of);
+  const columns = `version, ${owner}, effective_from, figures`;
+  const rows = versions.map((version) => ({
+    version: version.version,
+    [owner]: version.owner,
+    effective_from: new Date(version.effectiveFrom).toISOString(),
+    figures: version.figures && toWireFigures(version.figures),
+  }));
+  await insert(tx, table, columns, rows);
+}
+
+/** The rows stay, without credentials; versions written until now never count again. */
+export async function markDeleted(tx: Tx, kind: Kind, ids: readonly string[], nowMs: number): Promise<void> {
+  if (ids.length > 0) await tx.execute(MARK_DELETED[kind], [ids, new Date(nowMs)]);
+}
+
+const MARK_DELETED: Readonly<Record<Kind, string>> = {
+  provider: 'UPDATE providers SET deleted_at = $2 WHERE id = ANY ($1)',
+  model: `UPDATE models o SET deleted_at = $2, ${endVersions('prices')} WHERE id = ANY ($1)`,
+  source: `UPDATE sources o SET deleted_at = $2, sealed_credential = NULL, ${endVersions('costs')} WHERE id = ANY ($1)`,
+};
+
+function endVersions(of: 'prices' | 'costs'): string {
+  const { table, owner } = versionTable(of);
+  const newest = `(SELECT coalesce(max(v.ordinal), 0) FROM ${table} v WHERE v.${owner} = o.id)`;
+  return `versions_after = greatest(o.versions_after, ${newest})`;
+}
+
+/** One revision for each record, the first one after `revisionBefore`. */
+export async function writeRecords(tx: Tx, revisionBefore: number, records: readonly ChangeRecord[]): Promise<void> {
+  if (records.length === 0) return;
+  await tx.execute('UPDATE catalog_state SET revision = $1', [revisionBefore + records.length]);
+  const rows = records.map(({ actor, action, objectId, before, after }, index) => ({
+    revision: revisionBefore + 1 + index,
+    actor,
+    action,
+    object_id: objectId,
+    before,
+    after,
+  }));
+  await insert(tx, 'changes', 'revision, actor, action, object_id, before, after', rows);
+}
+
+/** Tables and columns are this room's own names. */
+async function upsert(
+  tx: Tx,
+  table: 'providers' | 'models' | 'sources',
+  columns: readonly string[],
+  rows: readonly object[],
+): Promise<void> {
+  const changes = columns.map((column) => `${column} = EXCLUDED.${column}`);
+  await insert(
+    tx,
+    table,
+    ['id', ...columns].join(', '),
+    rows,
+    `ON CONFLICT (id) DO UPDATE SET ${changes.join(', ')}, deleted_at = NULL`,
+  );
+}
+
+async function insert(tx: Tx, table: string, columns: string, rows: readonly object[], conflict = ''): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.execute(
+    `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM jsonb_populate_recordset(NULL::${table}, $1) ${conflict}`,
+    [JSON.stringify(rows)],
+  );
+}

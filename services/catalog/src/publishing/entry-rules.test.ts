@@ -1,0 +1,110 @@
+import { expect, test } from '@jest/globals';
+import { catalogModel, catalogProvider, catalogSource, modelEntryKey } from '@gateway/contracts/messages';
+import { modelSpec as modelSchema, sourceSpec as sourceSchema } from '@gateway/contracts/operator';
+import { AMOUNT_NANO_USD_MAX } from '@gateway/metering';
+import { modelSpec, sourceSpec } from '../../test/specs.js';
+import { VERSIONS_AHEAD_MAX } from '../objects/version-rules.js';
+import { entriesOf } from './entry-rules.js';
+import { modelOf, SOURCE_BYTES_MAX, sourceOf } from '../objects/spec-rules.js';
+import type { CatalogSnapshot, Model, Source } from '../objects/rules.js';
+
+const NOW = 1_000_000;
+const FIGURES = {
+  inputPerMillion: 1n,
+  cachedInputPerMillion: null,
+  cacheWritePerMillion: null,
+  cacheWrite1hPerMillion: null,
+  outputPerMillion: 2n,
+  perCall: 0n,
+  tiers: [],
+};
+
+function source(id: string, more: Parameters<typeof sourceSpec>[0]): Source {
+  const made = sourceOf(id, sourceSchema.parse(sourceSpec(more)), 'v1.sealed', false);
+  if ('refused' in made) throw new Error(JSON.stringify(made));
+  return made;
+}
+
+function model(id: string): Model {
+  const made = modelOf(id, modelSchema.parse(modelSpec()));
+  if ('refused' in made) throw new Error(JSON.stringify(made));
+  return made;
+}
+
+const SNAPSHOT: CatalogSnapshot = {
+  revision: 3,
+  nowMs: NOW,
+  providers: [
+    { id: 'acme', name: 'Acme', format: 'openai' },
+    { id: 'other', name: 'Other', format: 'anthropic' },
+  ],
+  models: [{ ...model('acme/one'), createdAt: 7 }],
+  sources: [
+    source('a', {}),
+    source('b', { providerId: 'other' }),
+    source('c', { providerId: 'other', auth: { type: 'bearer' } }),
+  ],
+  prices: new Map([
+    [
+      'acme/one',
+      [
+        { version: 'pv_old', effectiveFrom: 1, figures: FIGURES },
+        { version: 'pv_now', effectiveFrom: 2, figures: null },
+        { version: 'pv_next', effectiveFrom: NOW + 1, figures: FIGURES },
+      ],
+    ],
+  ]),
+  costs: new Map(),
+};
+
+test('every entry has the form that its readers validate, under the key that they look for', () => {
+  const entries = entriesOf(SNAPSHOT);
+  expect([...entries.keys()]).toEqual([
+    'provider.acme',
+    'provider.other',
+    modelEntryKey('acme/one'),
+    'source.a',
+    'source.b',
+    'source.c',
+  ]);
+  const read = (key: string): unknown => JSON.parse(entries.get(key) ?? 'null');
+  expect(catalogProvider.parse(read('provider.acme'))).toEqual(read('provider.acme'));
+  expect(catalogSource.parse(read('source.a'))).toEqual(read('source.a'));
+  const model = catalogModel.parse(read(modelEntryKey('acme/one')));
+  expect(model).toEqual(read(modelEntryKey('acme/one')));
+  expect(model.createdAt).toBe(7);
+  expect(model.prices.map(({ version, figures }) => [version, figures === null])).toEqual([
+    ['pv_old', false],
+    ['pv_now', true],
+    ['pv_next', false],
+  ]);
+});
+
+test('the largest source with all its versions fits an entry of the bucket', () => {
+  const prices = {
+    inputPerMillion: AMOUNT_NANO_USD_MAX,
+    cachedInputPerMillion: AMOUNT_NANO_USD_MAX,
+    cacheWritePerMillion: AMOUNT_NANO_USD_MAX,
+    cacheWrite1hPerMillion: AMOUNT_NANO_USD_MAX,
+    outputPerMillion: AMOUNT_NANO_USD_MAX,
+  };
+  const tiers = Array.from({ length: 8 }, (_, n) => ({ ...prices, aboveInputTokens: 1_000_000_000 - n }));
+  const figures = { ...prices, perCall: AMOUNT_NANO_USD_MAX, tiers };
+  const versions = Array.from({ length: VERSIONS_AHEAD_MAX + 3 }, (_, n) => ({
+    version: `cv_${String(n).padStart(32, '0')}`,
+    effectiveFrom: NOW - 2 + n,
+    figures,
+  }));
+  const entries = entriesOf({ ...SNAPSHOT, costs: new Map([['a', versions]]) });
+  const { costs } = catalogSource.parse(JSON.parse(entries.get('source.a') ?? 'null'));
+  expect(costs).toHaveLength(VERSIONS_AHEAD_MAX + 2);
+  expect(JSON.stringify(costs).length + SOURCE_BYTES_MAX).toBeLessThan(64 * 1024);
+});
+
+test('where a source does not say how its key is sent, the format of its provider does', () => {
+  const entries = entriesOf(SNAPSHOT);
+  const authOf = (id: string) => catalogSource.parse(JSON.parse(entries.get(`source.${id}`) ?? 'null')).auth;
+  expect(authOf('a')).toEqual({ type: 'bearer' });
+  expect(authOf('b')).toEqual({ type: 'header', header: 'x-api-key' });
+  expect(authOf('c')).toEqual({ type: 'bearer' });
+});

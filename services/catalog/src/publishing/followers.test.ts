@@ -1,0 +1,101 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { FOLLOWERS_MAX, followReplicas, type Followers } from './followers.js';
+
+const LONG_MS = 60_000;
+const tables: Followers[] = [];
+afterEach(() => {
+  for (const table of tables.splice(0)) table.stop();
+});
+
+/** A table whose clock stands still unless it is set; what waits for a time waits for real. */
+function makeTable(everyMs = 1_000): { table: Followers; clock: { now: number } } {
+  const clock = { now: 0 };
+  const table = followReplicas({ nowMs: () => clock.now, everyMs });
+  tables.push(table);
+  return { table, clock };
+}
+const says = (replica: string, revision: number, last = false) => ({ replica, revision, last });
+
+/** Listened for long enough. */
+function makeListening() {
+  const made = makeTable();
+  made.table.listen();
+  made.clock.now = 1_300;
+  return made;
+}
+
+test('who waits is woken by the message that is missing', async () => {
+  const { table } = makeListening();
+  table.receive(says('edge.a', 1));
+  table.receive(says('admission.b', 2));
+  const waiting = table.haveAll(2, LONG_MS);
+  table.receive(says('edge.a', 2));
+  expect(await waiting).toBe(true);
+  expect(await table.haveAll(2, 0)).toBe(true);
+  expect(await table.haveAll(3, 0)).toBe(false);
+});
+
+test('a replica that says its last word is not waited for', async () => {
+  const { table } = makeListening();
+  table.receive(says('edge.a', 1));
+  const waiting = table.haveAll(2, LONG_MS);
+  table.receive(says('edge.a', 1, true));
+  expect(await waiting).toBe(true);
+  expect(table.count()).toBe(0);
+});
+
+test('a silent replica is not waited for any longer, without anybody saying so', async () => {
+  const table = followReplicas({ nowMs: () => performance.now(), everyMs: 40 });
+  tables.push(table);
+  table.listen();
+  table.receive(says('edge.a', 1));
+  const begun = performance.now();
+  expect(await table.haveAll(2, LONG_MS)).toBe(true);
+  expect(performance.now() - begun).toBeGreaterThan(100);
+  expect(table.count()).toBe(0);
+});
+
+test('the wait ends after its time', async () => {
+  const table = followReplicas({ nowMs: () => performance.now(), everyMs: LONG_MS });
+  tables.push(table);
+  table.listen();
+  expect(await table.haveAll(1, 20)).toBe(false);
+});
+
+test('while the bus is away nothing is known, and after it was back for an interval', async () => {
+  const { table, clock } = makeListening();
+  expect(await table.haveAll(1, 0)).toBe(true);
+  table.pause();
+  expect(await table.haveAll(1, 0)).toBe(false);
+  table.listen();
+  expect(await table.haveAll(1, 0)).toBe(false);
+  clock.now += 1_300;
+  expect(await table.haveAll(1, 0)).toBe(true);
+});
+
+test('after the process was held up, the silence of others means nothing', async () => {
+  const { table, clock } = makeListening();
+  table.receive(says('edge.a', 1));
+  clock.now += 10_000;
+  expect(await table.haveAll(2, 0)).toBe(false);
+});
+
+test('what cannot be remembered makes the answer no; forgotten ones make room', async () => {
+  const { table, clock } = makeListening();
+  for (let n = 0; n < FOLLOWERS_MAX; n += 1) table.receive(says(`edge.${n}`, 5));
+  expect(await table.haveAll(5, 0)).toBe(true);
+  table.receive(says('edge.more', 5));
+  expect(table.count()).toBe(FOLLOWERS_MAX);
+  expect(await table.haveAll(5, 0)).toBe(false);
+  clock.now += 3_000;
+  table.receive(says('edge.more', 5));
+  expect(table.count()).toBe(1);
+});
+
+test('who waits when the service stops is answered no', async () => {
+  const { table } = makeListening();
+  table.receive(says('edge.a', 1));
+  const waiting = table.haveAll(2, LONG_MS);
+  table.stop();
+  expect(await waiting).toBe(false);
+});

@@ -1,0 +1,167 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { Bus } from '@gateway/bus';
+import { catalogPutProvider, type CatalogProvider } from '@gateway/contracts/messages';
+import { until } from '@gateway/testkit';
+import { ACTOR, providerSpec } from '../../test/specs.js';
+import { startCatalogWorld, type CatalogWorld, type Replica } from '../../test/catalog-world.js';
+
+const NEVER_MS = 3_600_000;
+
+let world: CatalogWorld;
+let dashboard: Bus;
+let reader: Bus;
+let entries: ReadonlyMap<string, string> = new Map();
+/** Revisions in the order in which a mirror was shown them. */
+const revisions: number[] = [];
+const replicas: Replica[] = [];
+
+beforeAll(async () => {
+  world = await startCatalogWorld();
+  dashboard = await world.connect('dashboard');
+  reader = await world.connect('admission');
+  reader.mirrorBucket('catalog', (shown, head) => {
+    entries = shown;
+    revisions.push(head.revision);
+  });
+}, 60_000);
+
+afterEach(async () => {
+  await Promise.all(replicas.splice(0).map((replica) => replica.stop()));
+});
+
+afterAll(() => world.stop());
+
+async function start(options?: Parameters<CatalogWorld['start']>[0]): Promise<Replica> {
+  const replica = await world.start(options);
+  replicas.push(replica);
+  await until('ready', () => replica.ready.report().ready);
+  return replica;
+}
+
+const putProvider = (id: string, name = 'A provider') =>
+  dashboard.request(catalogPutProvider, { id, spec: providerSpec({ name }), actor: ACTOR });
+const provider = (id: string) => JSON.parse(entries.get(`provider.${id}`) ?? 'null') as CatalogProvider | null;
+const databaseRevision = async () =>
+  Number((await world.sql.one<{ revision: bigint }>('SELECT revision FROM catalog_state'))?.revision);
+
+test('ready when the catalog is published, an empty one as well', async () => {
+  expect(await reader.bucketHead('catalog')).toBeNull();
+  await start();
+  expect(await reader.bucketHead('catalog')).toMatchObject({ revision: 0, count: 0 });
+});
+
+test('the bucket is asked for as many copies as the streams have: one server refuses three', async () => {
+  const replica = await world.start({ env: { GATEWAY_STREAM_REPLICAS: '3' } });
+  replicas.push(replica);
+  const refused = () => replica.log.find(({ text }) => text.startsWith('the catalog was not published'));
+  await until('a publication is refused', () => refused() !== undefined);
+  expect(refused()?.facts).toMatchObject({
+    err: { message: expect.stringContaining('replicas > 1 not supported') as unknown },
+  });
+  expect(replica.ready.report().ready).toBe(false);
+});
+
+test('what was changed while the service was away is published at its start', async () => {
+  await world.sql.execute("INSERT INTO providers (id, name, format) VALUES ('early', 'Early', 'openai')");
+  await world.sql.execute('UPDATE catalog_state SET revision = revision + 1');
+  await start();
+  await until('mirrored', () => provider('early')?.name === 'Early');
+});
+
+test('a change that another replica has not announced is found by looking at the head', async () => {
+  await start();
+  await world.sql.execute("UPDATE providers SET name = 'Changed' WHERE id = 'early'");
+  await world.sql.execute('UPDATE catalog_state SET revision = revision + 1');
+  await until('mirrored', () => provider('early')?.name === 'Changed');
+});
+
+test('two replicas that publish at once end with the newest catalog, and no mirror is shown an older one', async () => {
+  await Promise.all([start(), start()]);
+  const shownBefore = revisions.length;
+  await Promise.all(Array.from({ length: 60 }, (_, n) => putProvider(`p${n % 12}`, `Name ${n}`)));
+  const newest = await databaseRevision();
+  await until('the newest is mirrored', () => revisions.at(-1) === newest);
+  const names = await world.sql.query<{ id: string; name: string }>('SELECT id, name FROM providers');
+  for (const { id, name } of names) expect(provider(id)?.name).toBe(name);
+  const shown = revisions.slice(shownBefore);
+  expect(shown).toEqual([...shown].sort((a, b) => a - b));
+}, 30_000);
+
+test('after the store of the bus was lost, the catalog is published again at the reconnect', async () => {
+  await start({ times: { checkMs: NEVER_MS } });
+  const newest = await databaseRevision();
+  await world.nats.restart?.({ kill: true, emptyState: true });
+  // A mirror of its own: it can only have what the emptied server was given since.
+  const fresh = (await world.connect('edge-proxy')).mirrorBucket('catalog', () => undefined);
+  await until('published again', () => fresh.revision() === newest);
+  await until('everybody is connected again', () => reader.connected() && dashboard.connected());
+  await until('a change is in force again', async () => {
+    const saved = await putProvider('after-loss', `Name ${performance.now()}`);
+    return 'inForce' in saved && saved.inForce;
+  });
+}, 40_000);
+
+test('a bucket that a crashed writer left half written is repaired', async () => {
+  const writer = await world.connect('catalog');
+  await start({ times: { checkMs: 20, verifyMs: 100 } });
+  const head = await reader.bucketHead('catalog');
+  await writer.publishBucket('catalog', new Map([['provider.stray', '{}']]), head?.revision ?? 0);
+  await until('repaired', async () => (await reader.bucketHead('catalog'))?.hash === head?.hash);
+});
+
+test('a replica that died while it published keeps the others waiting until its lease ends, not longer', async () => {
+  await start();
+  const lease = "UPDATE publication_lease SET holder = 'dead', held_until = now() + interval '700 milliseconds'";
+  await world.sql.execute(lease);
+  const begun = performance.now();
+  expect(await putProvider('after-death', 'After')).toMatchObject({ change: 'created' });
+  expect(performance.now() - begun).toBeGreaterThan(500);
+  await until('mirrored', () => provider('after-death')?.name === 'After');
+});
+
+test('a writer that was late is refused: the head never goes back', async () => {
+  const writer = await world.connect('catalog');
+  await start();
+  const head = await reader.bucketHead('catalog');
+  const late = writer.publishBucket('catalog', new Map([['provider.stray', '{}']]), (head?.revision ?? 0) - 1);
+  await expect(late).rejects.toMatchObject({ code: 'conflict' });
+  expect(await reader.bucketHead('catalog')).toEqual(head);
+});
+
+test('a database that was restored from before the last publication goes on above it', async () => {
+  const before = (await reader.bucketHead('catalog'))?.revision ?? 0;
+  await world.sql.execute('UPDATE catalog_state SET revision = 1');
+  const replica = await start();
+  expect(await databaseRevision()).toBe(before + 1);
+  expect(await reader.bucketHead('catalog')).toMatchObject({ revision: before + 1 });
+  expect(replica.log.filter(({ level }) => level === 'error')).toHaveLength(1);
+  expect(await putProvider('after', 'After')).toMatchObject({ change: 'created', revision: before + 2 });
+});
+
+test('a change is answered after two seconds when it cannot be published, and published later', async () => {
+  await start();
+  const begun = performance.now();
+  // A table that cannot be read stands for any fault between the commit and the bucket.
+  await world.sql.execute('REVOKE SELECT ON cost_versions FROM gateway_catalog');
+  let saved;
+  try {
+    saved = await putProvider('late', 'Late');
+  } finally {
+    await world.sql.execute('GRANT SELECT ON cost_versions TO gateway_catalog');
+  }
+  expect(saved).toMatchObject({ change: 'created', inForce: false });
+  expect(performance.now() - begun).toBeGreaterThan(1_900);
+  await until('published', () => provider('late')?.name === 'Late');
+}, 20_000);
+
+test('while PostgreSQL is away a change is answered as such, and works again afterwards', async () => {
+  await start();
+  await world.postgres.restart?.({ kill: true });
+  await until('a change is saved', async () => {
+    const answer = await putProvider('again', `Again ${performance.now()}`).catch(
+      (error: { code?: string }) => error.code,
+    );
+    if (typeof answer === 'string') expect(answer).toBe('dependency_unavailable');
+    return typeof answer === 'object';
+  });
+}, 30_000);

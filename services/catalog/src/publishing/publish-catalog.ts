@@ -1,0 +1,69 @@
+import type { Bus } from '@gateway/bus';
+import { entriesOf } from './entry-rules.js';
+import type { CatalogStore } from '../objects/store.js';
+import type { PublicationLease } from './lease-store.js';
+
+export interface PublishDeps {
+  readonly store: CatalogStore;
+  readonly bucket: CatalogBucket;
+  readonly lease: PublicationLease;
+  /** Called when the database is older than what was published from it. */
+  readonly onOlderDatabase: (revisions: { database: number; published: number }) => void;
+}
+
+/**
+ * Writes the newest committed catalog to the bucket and answers its revision; null while another replica has the lease.
+ * Rejects when it is not stored.
+ */
+export async function publishCatalog(deps: PublishDeps): Promise<number | null> {
+  return underLease(deps.lease, () => publishNewest(deps));
+}
+
+/** Whether the bucket is missing or older than the database; false while another replica publishes. */
+export async function isStale({ store, bucket, lease }: Omit<PublishDeps, 'onOlderDatabase'>): Promise<boolean> {
+  const stale = await underLease(lease, async () => {
+    const published = await bucket.publishedRevision();
+    return published === null || published < (await store.revision());
+  });
+  return stale ?? false;
+}
+
+/**
+ * The bucket is touched by one replica at a time: a late writer would write an older catalog over a newer one, and
+ * NATS 2.9.10 ends with a fault when a stream is read while it is being made.
+ */
+async function underLease<T>(lease: PublicationLease, work: () => Promise<T>): Promise<T | null> {
+  if (!(await lease.take())) return null;
+  try {
+    return await work();
+  } finally {
+    await lease.giveBack();
+  }
+}
+
+async function publishNewest({ store, bucket, onOlderDatabase }: PublishDeps): Promise<number> {
+  // In this order: a bucket that is ahead of a database read after it means that the database lost changes.
+  const published = await bucket.publishedRevision();
+  let snapshot = await store.snapshot();
+  if (published !== null && published > snapshot.revision) {
+    onOlderDatabase({ database: snapshot.revision, published });
+    await store.raiseRevision(published + 1);
+    snapshot = await store.snapshot();
+  }
+  await bucket.publish(entriesOf(snapshot), snapshot.revision);
+  return snapshot.revision;
+}
+
+const BUCKET = 'catalog';
+
+export type CatalogBucket = ReturnType<typeof createCatalogBucket>;
+
+/** The bucket that edges and admission mirror. */
+export function createCatalogBucket(bus: Bus) {
+  return {
+    /** Revision of the published catalog; null when there is none. */
+    publishedRevision: async (): Promise<number | null> => (await bus.bucketHead(BUCKET))?.revision ?? null,
+    publish: (entries: ReadonlyMap<string, string>, revision: number): Promise<void> =>
+      bus.publishBucket(BUCKET, entries, revision),
+  };
+}

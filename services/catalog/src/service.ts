@@ -1,0 +1,119 @@
+import { connectBus } from '@gateway/bus';
+import { CATALOG_MIRRORED_EVERY_MS, catalogMirrored, edgeHealth } from '@gateway/contracts/messages';
+import { createPool, poolConnections } from '@gateway/postgres';
+import { counter, gauge, histogram, nextDelayMs, type RunningService, type ServiceContext } from '@gateway/service-kit';
+import { createCatalogBucket, isStale, publishCatalog } from './publishing/publish-catalog.js';
+import { createCatalogStore } from './objects/store.js';
+import { createPublicationLease } from './publishing/lease-store.js';
+import type { CATALOG_FIELDS } from './config.js';
+import { serveCatalog } from './handlers.js';
+import { followReplicas } from './publishing/followers.js';
+import { createSourceReports } from './health/source-reports.js';
+import { PUBLISHER_TIMES, startPublisher, type PublisherTimes } from './publishing/publisher.js';
+
+const POOL_CONNECTIONS_MAX = 8;
+/** Answers wait up to five seconds for the publication; beyond this a stop does not wait for them. */
+const DRAIN_MS = 6_000;
+const RETRY_BASE_MS = 40;
+const RETRY_MAX_MS = 5_000;
+const PUBLICATION_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+const publications = counter('gateway_catalog_publications_total', 'Tries to publish the catalog', {
+  outcome: ['published', 'waited', 'failed'],
+});
+const seconds = histogram('gateway_catalog_publication_seconds', 'Time of a publication', PUBLICATION_SECONDS);
+
+export interface CatalogTimes extends PublisherTimes {
+  /** How often edges and admissions report by which revision they decide. */
+  readonly mirroredEveryMs: number;
+}
+const TIMES: CatalogTimes = { ...PUBLISHER_TIMES, mirroredEveryMs: CATALOG_MIRRORED_EVERY_MS };
+
+/** Starts the whole service: store, publisher, reports of others, then the handlers. */
+export async function startCatalog(
+  { config, log, clock, replica, ready }: ServiceContext<typeof CATALOG_FIELDS>,
+  times: CatalogTimes = TIMES,
+): Promise<RunningService> {
+  const bus = await connectBus({
+    url: config.GATEWAY_NATS_URL.reveal(),
+    service: 'catalog',
+    replica,
+    log,
+    bucketReplicas: config.GATEWAY_STREAM_REPLICAS,
+  });
+  const pool = createPool(config.GATEWAY_POSTGRES_URL.reveal(), {
+    applicationName: `catalog ${replica}`,
+    max: POOL_CONNECTIONS_MAX,
+    log,
+  });
+  const store = createCatalogStore(pool);
+  const bucket = createCatalogBucket(bus);
+  const lease = createPublicationLease(pool);
+
+  const publisher = startPublisher(
+    {
+      log,
+      publish: () =>
+        publishCatalog({
+          store,
+          bucket,
+          lease,
+          onOlderDatabase: (revisions) =>
+            log.error(revisions, 'the database is older than the published catalog: restored?'),
+        }),
+      isStale: () => isStale({ store, bucket, lease }),
+      onTry(outcome, tookSeconds) {
+        publications.of({ outcome }).add();
+        if (outcome === 'published') seconds.observe(tookSeconds);
+      },
+      retryDelayMs: (attempt) =>
+        nextDelayMs(attempt, { baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random: Math.random }),
+    },
+    times,
+  );
+  bus.onReconnect(() => publisher.wake());
+  gauge(
+    'gateway_catalog_published_revision',
+    'Newest revision that this replica published',
+    () => publisher.revision() ?? 0,
+  );
+  gauge(
+    'gateway_catalog_pool_connections',
+    'Database connections, and queries that wait for one',
+    () => poolConnections([pool]),
+    {
+      label: 'state',
+    },
+  );
+  ready.add('catalog', () => publisher.revision() !== null || 'not published yet');
+
+  const followers = followReplicas({ nowMs: () => performance.now(), everyMs: times.mirroredEveryMs });
+  gauge('gateway_catalog_followers', 'Edges and admissions that say by which revision they decide', () =>
+    followers.count(),
+  );
+  bus.subscribe(catalogMirrored, (message) => followers.receive(message));
+  bus.onDisconnect(() => followers.pause());
+  bus.onReconnect(() => followers.listen());
+  if (bus.connected()) followers.listen();
+  const reports = createSourceReports();
+  bus.subscribe(edgeHealth, (message) => reports.receive(message, clock.nowMs()));
+
+  serveCatalog(bus, {
+    store,
+    announcer: publisher,
+    followers,
+    privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES,
+    reports,
+    nowMs: () => clock.nowMs(),
+  });
+  await bus.listening();
+  return {
+    async stop() {
+      // A draining bus receives nothing more, so waits for others would be in vain.
+      followers.stop();
+      await bus.drain(DRAIN_MS);
+      await publisher.stop();
+      await pool.end();
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import {
+  isRefusal,
+  refuse,
+  type ManagementRefusal,
+  type SourceSpec,
+  type SourceView,
+} from '@gateway/contracts/operator';
+import { hasSealedForm } from '@gateway/service-kit';
+import { withVersion, planFigures } from '../objects/version-rules.js';
+import { sourceOf } from '../objects/spec-rules.js';
+import { type DatedFigures, type Provider, type Source, sameContent } from '../objects/rules.js';
+import { keptAuth, keptBetas } from '../objects/source-rules.js';
+import { sourceViewOf } from '../objects/view-rules.js';
+import type { CatalogTx } from '../objects/change-sql.js';
+import { checkPlaces, checkRoom, saveAlone, type Saved, type SaveDeps, type SaveResult } from '../objects/save.js';
+
+export interface SourceRules {
+  /** Private and loopback addresses may be sources. */
+  readonly privateAllowed: boolean;
+}
+export interface PutSource {
+  readonly id: string;
+  readonly spec: SourceSpec;
+  /** Sealed for this id; absent: the stored one is kept, null: none. */
+  readonly sealedCredential?: string | null | undefined;
+  readonly actor: string;
+}
+
+/** Makes or replaces an upstream source of a model. */
+export function putSource(
+  deps: SaveDeps & SourceRules,
+  request: PutSource,
+): Promise<Saved<SourceView> | ManagementRefusal> {
+  return saveAlone(deps, async (tx) => {
+    const result = await saveSource(tx, deps, request);
+    if (isRefusal(result)) return result;
+    return (await checkPlaces(tx))(result.after.modelId, result) ?? (await checkRoom(tx, result)) ?? result;
+  });
+}
+
+/** All but how many sources the model has then. */
+export async function saveSource(
+  tx: CatalogTx,
+  { privateAllowed }: SourceRules,
+  request: PutSource,
+): Promise<SaveResult<SourceView> | ManagementRefusal> {
+  const { id, spec, actor } = request;
+  const before = await tx.source(id);
+  const kept = before?.sealedCredential ?? null;
+  const given = acceptCredential(request);
+  if (given && isRefusal(given)) return given;
+  const sealed = given ? given.sealed : kept;
+  const wanted = sourceOf(id, spec, sealed, privateAllowed);
+  if (isRefusal(wanted)) return wanted;
+  const provider = await checkPlace(tx, wanted);
+  if (isRefusal(provider)) return provider;
+  const auth = keptAuth(wanted.auth, before, provider.format);
+  const after = { ...wanted, auth, betas: keptBetas(wanted.betas, before, provider.format) };
+  const versions = before ? await tx.versions({ source: id }) : [];
+  const planned = planFigures(spec.costs, versions, tx.nowMs, 'costs');
+  if (planned && isRefusal(planned)) return planned;
+  const viewBefore = before && (await viewOf(tx, before, provider, versions));
+  if (viewBefore && !planned && sameContent(before, after))
+    return { change: 'unchanged', before: viewBefore, after: viewBefore, credentialChanged: false };
+
+  await tx.saveSource(after);
+  const added = planned && (await tx.addVersion({ source: id }, planned));
+  const viewAfter = await viewOf(tx, after, provider, added ? withVersion(versions, added) : versions);
+  const credentialChanged = sealed !== kept;
+  const shown = { ...viewAfter, ...(credentialChanged ? { credentialChanged } : {}) };
+  await tx.record({ actor, action: 'put_source', objectId: id, before: viewBefore, after: shown });
+  return { change: before ? 'changed' : 'created', before: viewBefore, after: viewAfter, credentialChanged };
+}
+
+/** A credential in clear, or in a form that no edge reads, is refused. Whether it opens, only the edges' key shows. */
+function acceptCredential({
+  sealedCredential,
+}: PutSource): { readonly sealed: string | null } | null | ManagementRefusal {
+  if (sealedCredential === undefined) return null;
+  if (sealedCredential === null || hasSealedForm(sealedCredential)) return { sealed: sealedCredential };
+  return refuse('invalid_request', 'the credential is not a sealed text of a known version', 'credential');
+}
+
+/** Its provider, when that and its model are there. */
+async function checkPlace(tx: CatalogTx, source: Source): Promise<Provider | ManagementRefusal> {
+  if (!(await tx.model(source.model))) return refuse('not_found', `there is no model ${source.model}`, 'modelId');
+  const provider = await tx.provider(source.provider);
+  return provider ?? refuse('not_found', `there is no provider ${source.provider}`, 'providerId');
+}
+
+async function viewOf(
+  tx: CatalogTx,
+  source: Source,
+  current: Provider,
+  versions: readonly DatedFigures[],
+): Promise<SourceView> {
+  const provider = source.provider === current.id ? current : await tx.provider(source.provider);
+  return sourceViewOf(source, provider?.format, versions, tx.nowMs);
+}
