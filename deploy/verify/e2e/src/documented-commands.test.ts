@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -116,6 +116,25 @@ test('every npm script that a document names exists in its room', () => {
     return !rooms.some((room) => scriptOf(room, script) !== undefined);
   });
   expect(missing).toEqual([]);
+});
+
+test('every compiled program that a file names by its path from the root exists', () => {
+  const files = execFileSync('git', ['ls-files', '*.ts', '*.mjs', '*.json', '*.sh', '*.md', '*.yaml', '*.yml'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  const named = files
+    .split('\n')
+    .filter((file) => file !== '' && existsSync(join(ROOT, file)))
+    .flatMap((file) => {
+      const text = readFileSync(join(ROOT, file), 'utf8');
+      return [...text.matchAll(/\b(?:services|libs|deploy)(?:\/[\w-]+)+\/dist\/[\w/-]+\.js\b/g)].map(([path]) => ({
+        file,
+        path,
+      }));
+    });
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter(({ path }) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
 test('commands that read a running system answer on this one, and none prints a password', async () => {

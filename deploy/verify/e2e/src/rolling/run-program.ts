@@ -12,7 +12,7 @@ export interface ProgramEnd {
 const PROGRAMS = {
   backup: 'deploy/setup/dist/backup-main.js',
   restore: 'deploy/setup/dist/restore-main.js',
-  audit: 'services/billing/dist/audit/main.js',
+  audit: 'services/billing/dist/commands/audit.js',
   reseal: 'services/catalog/dist/reseal/main.js',
 } as const;
 /** The root, seen from this file: compiled it lies one directory deeper. */
