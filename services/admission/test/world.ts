@@ -69,7 +69,7 @@ export interface World {
   readonly server: RunningServer;
   readonly owners: OwnerState;
   readonly events: UsageEvent[];
-  readonly verdicts: { edge: string; verdict: Parameters<Edges['verdict']>[1] }[];
+  readonly verdicts: { edge: string; verdict: Parameters<Edges['heartbeatReply']>[1] }[];
   readonly reports: { bucket: number; token: string }[][];
   readonly uses: { key: string; at: number }[][];
   readonly refused: { minute: number; rows: readonly RefusedRow[] }[];

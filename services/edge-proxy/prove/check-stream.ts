@@ -4,7 +4,7 @@ import type { Delivery } from '../src/call/delivery.js';
 import { StreamRelay } from '../src/call/relay-stream.js';
 import { READERS } from '../src/domain/formats/readers.js';
 import type { GeneratedStream } from './generate-stream.js';
-import { expectedOf, framesOf, showsAnswer } from './reference-relay.js';
+import { expectedOf, sseEventsOf, showsAnswer } from './reference-relay.js';
 
 /** Chunks of a stream after which the client's view is looked at. */
 const LOOKS_MAX = 4;
@@ -64,7 +64,7 @@ function relay(
     answer,
     headers: [],
     reader: READERS[stream.format],
-    metering: { dropUsageFrame: stream.dropUsage, choices: 1 },
+    metering: { dropUsageChunk: stream.dropUsage, choices: 1 },
     requestId: ID,
     events: {
       begun: () => (begunBeforeFirstEvent = !hasAnswer(stream, fed)),
@@ -102,20 +102,20 @@ function textOf(stream: GeneratedStream, chunks: number): string {
   return Buffer.concat(stream.chunks.slice(0, chunks)).toString();
 }
 
-/** At a proper end the rest counts as a frame too, and what was kept back is an answer. */
+/** At a proper end the rest counts as an event too, and what was kept back is an answer. */
 function hasAnswer(stream: GeneratedStream, chunks: number): boolean {
   const isEnd = chunks === stream.chunks.length && stream.end === 'proper';
-  const { frames } = framesOf(textOf(stream, chunks) + (isEnd ? '\n\n' : ''));
-  return frames.some((frame) => showsAnswer(stream.format, frame) || (isEnd && frame.data !== null));
+  const { sseEvents } = sseEventsOf(textOf(stream, chunks) + (isEnd ? '\n\n' : ''));
+  return sseEvents.some((sseEvent) => showsAnswer(stream.format, sseEvent) || (isEnd && sseEvent.data !== null));
 }
 
-/** Every frame that is complete is with the client, unless nothing of an answer has come yet. */
+/** Every event that is complete is with the client, unless nothing of an answer has come yet. */
 function lateBytes(stream: GeneratedStream, chunks: number, written: string, finalAt: number | null): string[] {
-  const { frames } = framesOf(textOf(stream, chunks));
-  if (!frames.some((frame) => showsAnswer(stream.format, frame)) || stream.dropUsage) return [];
-  const complete = frames.map(({ text }) => text).join('');
+  const { sseEvents } = sseEventsOf(textOf(stream, chunks));
+  if (!sseEvents.some((sseEvent) => showsAnswer(stream.format, sseEvent)) || stream.dropUsage) return [];
+  const complete = sseEvents.map(({ text }) => text).join('');
   if (finalAt !== null && complete.length > finalAt) return [];
-  // The LF of a CRLF that was cut in two comes with the next frame.
+  // The LF of a CRLF that was cut in two comes with the next event.
   return written === complete || `${written}\n` === complete ? [] : ['a complete frame was kept back'];
 }
 
@@ -124,14 +124,14 @@ function bytesProblem(stream: GeneratedStream, relayed: Relayed, delivery: Deliv
   const last = delivery.lastPiece?.toString() ?? '';
   const all = relayed.written + last;
   if (finalAt !== null) {
-    // The LF of a CRLF that was cut in two comes with the next frame.
+    // The LF of a CRLF that was cut in two comes with the next event.
     const isBefore = [relayed.written, `${relayed.written}\n`].includes(passed.slice(0, finalAt));
     if (!isBefore) return 'other bytes than the provider sent before its final marker';
     if (!all.startsWith(passed)) return 'the last piece is not the final marker';
     return all === passed + following ? null : 'other bytes than those that followed the final marker';
   }
   if (last !== '') return 'a last piece without a final marker';
-  // Of a broken stream the LF of a cut CRLF may be missing: it came with no frame.
+  // Of a broken stream the LF of a cut CRLF may be missing: it came with no event.
   const isWhole = all === passed || (ended !== 'complete' && `${all}\n` === passed);
   if (!isWhole) return 'other bytes than the provider sent';
   const code = CODE_OF_ENDING[ended];
@@ -144,11 +144,11 @@ const CODE_OF_ENDING: Readonly<Record<string, string>> = { cut: 'upstream_timeou
 
 /** Our own ending is a complete event, an error, no final marker, and nothing of what a provider said. */
 function endingProblem({ format }: GeneratedStream, ending: string, code: string): string | null {
-  const { frames, rest } = framesOf(ending);
-  if (rest !== '' || frames.length === 0) return 'the ending is no event';
+  const { sseEvents, rest } = sseEventsOf(ending);
+  if (rest !== '' || sseEvents.length === 0) return 'the ending is no event';
   if (!ending.includes(code)) return 'the ending says no error';
   if (ending.includes('Overloaded')) return "the ending says the provider's text";
-  const isError = format === 'chat' ? /^data: \{"error"/.test(ending) : frames.at(-1)?.event === 'error';
+  const isError = format === 'chat' ? /^data: \{"error"/.test(ending) : sseEvents.at(-1)?.event === 'error';
   return isError ? null : 'the ending is no error event';
 }
 

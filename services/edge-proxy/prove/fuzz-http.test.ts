@@ -9,7 +9,7 @@ import { chat, send as request } from '../test/client.js';
 import { startEdgeWorld, type EdgeWorld } from '../test/edge-world.js';
 import { publishOwnModel } from '../test/own-models.js';
 import { rawClient, readAnswers, type RawAnswer, type RawClient } from '../test/raw-answers.js';
-import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES } from '../src/memory/held-bytes.js';
+import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_SSE_EVENTS, REQUEST_BODIES } from '../src/memory/held-bytes.js';
 import { casesOfRun, table, writeSection } from './figures.js';
 import { httpCase, type HttpCase } from './fuzz-http-cases.js';
 
@@ -164,7 +164,7 @@ async function wholeCall(): Promise<void> {
 
 /** No admitted call is without its release. */
 function isIdle(): boolean {
-  return world.gate.releases.length >= world.gate.holds.size;
+  return world.admission.releases.length >= world.admission.holds.size;
 }
 
 /** The answers of a connection. Throws on anything that is not specified. */
@@ -183,7 +183,7 @@ function check(sent: Sent): readonly RawAnswer[] {
       throw new Error(describeProblem(sent, `request ${at} is answered ${answer.status} instead of ${expected}`));
     }
     const id = answer.headers.get('x-gateway-request-id') ?? '';
-    if (answer.status >= 400 && !isOverloaded && world.gate.holds.has(id)) {
+    if (answer.status >= 400 && !isOverloaded && world.admission.holds.has(id)) {
       throw new Error(describeProblem(sent, `a refused request was admitted: ${answer.status}`));
     }
   }
@@ -214,22 +214,23 @@ function answersOf(sent: Sent): RawAnswer[] {
 
 /** Nothing is left of a wave: no call, no byte, no fault. Gives how often the provider was asked. */
 async function checkWave(): Promise<number> {
-  const { gate } = world;
+  const { admission } = world;
   await until('every admitted call is given back', isIdle);
   const fault = world.log.find(({ level }) => level === 'error');
   if (fault !== undefined) throw new Error(`seed ${seed}: ${fault.text}: ${inspect(fault.facts)}`);
-  for (const held of [REQUEST_BODIES, HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES]) {
+  for (const held of [REQUEST_BODIES, HELD_ANSWERS, METERED_ANSWERS, PARTIAL_SSE_EVENTS]) {
     await until('no byte is held', () => held.held === 0);
   }
   // Sound calls between the waves are among the admissions, and not among those asked for here.
-  const admitted = gate.admits.filter(({ entry }) => entry.bodyRefusal === null).length - soundCalls;
+  const admitted = admission.admits.filter(({ entry }) => entry.bodyRefusal === null).length - soundCalls;
   soundCalls = 0;
   const calls = asked;
   if (calls > admitted)
     throw new Error(`seed ${seed}: the provider was asked ${calls} times for ${admitted} admissions`);
   asked = 0;
-  gate.holds.clear();
-  for (const list of [gate.admits, gate.batches, gate.releases, world.events, world.log as unknown[]]) list.length = 0;
+  admission.holds.clear();
+  for (const list of [admission.admits, admission.batches, admission.releases, world.events, world.log as unknown[]])
+    list.length = 0;
   return calls;
 }
 
@@ -277,6 +278,6 @@ ${table([
   ['time', `${(ms / 1000).toFixed(0)} s`],
 ])}
 `;
-  writeSection('fuzz.md', 'The HTTP door', text, cases >= CASES_COMMITTED);
+  writeSection('fuzz.md', 'The HTTP handler', text, cases >= CASES_COMMITTED);
   expect(answered).toBeGreaterThan(0);
 }

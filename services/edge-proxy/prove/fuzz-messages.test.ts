@@ -12,7 +12,7 @@ import { isValid, sampleOf, type JsonSchema } from './json-schema.js';
 /** Messages of the short run, which every test run does; `npm run prove:fuzz` sets more. */
 const MESSAGES_DEFAULT = 10_000;
 const MESSAGES_COMMITTED = 100_000;
-/** Of so many messages one is also sent to a live door. */
+/** Of so many messages one is also sent to a live handler. */
 const LIVE_EVERY = 20;
 const AT_ONCE = 50;
 const YIELD_EVERY = 200;
@@ -48,16 +48,16 @@ const figures = { accepted: 0, refused: 0, live: 0, liveAccepted: 0, liveAnswers
 const acceptedOf = new Map<string, number>();
 
 test(
-  `${messages} mutated messages at every door: none that its schema refuses is taken (seed ${seed})`,
+  `${messages} mutated messages at every handler: none that its schema refuses is taken (seed ${seed})`,
   async () => {
     const random = new SeededRandom(seed);
     const startedAt = performance.now();
     const bus = buses.get('edge-proxy') as Bus;
-    const doors = MESSAGES.map((message) => ({ message, schema: schemaOf(message.name) }));
+    const handlers = MESSAGES.map((message) => ({ message, schema: schemaOf(message.name) }));
     for (let number = 0; number < messages; number += 1) {
       // The servers would hang up on a process that stands still.
       if (number % YIELD_EVERY === 0) await new Promise((resolve) => setImmediate(resolve));
-      const { message, schema } = doors[number % doors.length] as (typeof doors)[number];
+      const { message, schema } = handlers[number % handlers.length] as (typeof handlers)[number];
       const bytes = hostileBytes(hostileBody(schema, random), message.version, random);
       const decoded = decode(bus, message, bytes, number);
       if (!decoded.ok) figures.refused += 1;
@@ -69,7 +69,7 @@ test(
     }
     expect(({} as { a?: number }).a).toBeUndefined();
     if (messages > MESSAGES_DEFAULT) report(performance.now() - startedAt);
-    // The generator reaches behind every door.
+    // The generator reaches behind every handler.
     if (messages >= MESSAGES_COMMITTED)
       expect(MESSAGES.map(({ name }) => name).filter((name) => !acceptedOf.has(name))).toEqual([]);
   },
@@ -77,13 +77,13 @@ test(
 );
 
 test(
-  'live doors: a running service gets only what the schemas say, and so does the asker',
+  'live handlers: a running service gets only what the schemas say, and so does the asker',
   async () => {
     const random = new SeededRandom(seed + 1);
     const problems: string[] = [];
     serveAll(random, problems);
     await until('every service is connected', () => [...buses.values()].every((bus) => bus.connected()));
-    // Each has a connection of its own: the server may hear of a door later than of the first message to it.
+    // Each has a connection of its own: the server may hear of a handler later than of the first message to it.
     for (const bus of buses.values()) await bus.listening();
     const count = Math.ceil(messages / LIVE_EVERY);
     for (let number = 0; number < count; number += AT_ONCE) {
@@ -91,7 +91,7 @@ test(
       await Promise.all(batch);
     }
     expect(problems).toEqual([]);
-    // Whatever came, each door still opens: to a sound message.
+    // Whatever came, each handler still answers: to a sound message.
     for (const message of REQUESTS) await requireOpen(message, random);
     expect(figures.live).toBeGreaterThan(0);
   },
@@ -134,7 +134,7 @@ function decode(bus: Bus, message: AnyMessage, bytes: Buffer, number: number): {
 function requireValid({ name, version }: AnyMessage, schema: JsonSchema, bytes: Buffer, number: number): void {
   const { v, ...body } = JSON.parse(bytes.toString()) as Record<string, unknown>;
   if (v === version && isValid(schema, body)) return;
-  throw new Error(`seed ${seed}, message ${number}: the door of ${name} took\n${bytes.toString()}`);
+  throw new Error(`seed ${seed}, message ${number}: the handler of ${name} took\n${bytes.toString()}`);
 }
 
 /** Each service serves what it serves, with answers that may be spoilt too. */
@@ -208,7 +208,7 @@ function requireFault(error: unknown, problems: string[], name: string): void {
 /** A sound message is handed to the handler, however its answer fares. */
 async function requireOpen(message: RequestRow, random: SeededRandom): Promise<void> {
   const before = figures.liveAccepted;
-  await until(`the door of ${message.name} opens`, async () => {
+  await until(`the handler of ${message.name} opens`, async () => {
     const body = sampleOf(schemaOfCached(message.name), random);
     await busOf(message.sentBy[0])
       .request(message, body as never, { timeoutMs: TIMEOUT_MS })
@@ -220,7 +220,7 @@ async function requireOpen(message: RequestRow, random: SeededRandom): Promise<v
 function report(ms: number): void {
   const count = (value: number): string => value.toLocaleString('en');
   const text = `Bodies of every message of the table, most of them with other things in them, some with spoilt bytes or another version,
-at the validation of the door that receives them. Whatever a door took is what the committed JSON Schema says, read by a
+at the validation of the handler that receives them. Whatever a handler took is what the committed JSON Schema says, read by a
 validator of its own; nothing was thrown, nobody's prototype changed. One in ${LIVE_EVERY} as many was sent to a service that serves
 the message on a real NATS server, which answered in the same manner.
 
@@ -232,9 +232,9 @@ ${table([
   ['taken', count(figures.accepted)],
   ['refused', count(figures.refused)],
   ['taken against the schema', '0'],
-  ['sent to live doors', count(Math.ceil(messages / LIVE_EVERY))],
+  ['sent to live handlers', count(Math.ceil(messages / LIVE_EVERY))],
   ['time without the live ones', `${(ms / 1000).toFixed(0)} s`],
 ])}
 `;
-  writeSection('fuzz.md', 'The doors of messages', text, messages >= MESSAGES_COMMITTED);
+  writeSection('fuzz.md', 'The handlers of messages', text, messages >= MESSAGES_COMMITTED);
 }

@@ -10,7 +10,7 @@ import { chargeOf } from '../src/domain/charge.js';
 import { READERS } from '../src/domain/formats/readers.js';
 import type { MeterResult } from '../src/domain/formats/meter.js';
 import { TOKENS_MAX } from '../src/domain/formats/read-usage.js';
-import { PARTIAL_FRAMES } from '../src/memory/held-bytes.js';
+import { PARTIAL_SSE_EVENTS } from '../src/memory/held-bytes.js';
 import { casesOfRun, table, writeSection } from './figures.js';
 import { hostilePlain, hostileStream, type HostileStream } from './hostile-streams.js';
 
@@ -23,7 +23,7 @@ const MEMORY_EVERY = 5_000;
 /** Growth of the resident memory over the whole run, garbage included. */
 const GROWTH_BYTES_MAX = 400 * 2 ** 20;
 const ID = '01890000-0000-7000-8000-000000000000';
-/** Generated text and its frame: no text is longer than the bytes that carried it; escapes make bytes of one byte shorter. */
+/** Generated text and its event: no text is longer than the bytes that carried it; escapes make bytes of one byte shorter. */
 const TEXT_BYTES_PER_BYTE_MAX = 3;
 
 const streams = casesOfRun('GATEWAY_PROVE_HOSTILE_STREAMS', STREAMS_DEFAULT);
@@ -66,7 +66,7 @@ test(
       if (isPlain) figures.plain += 1;
       if (number % MEMORY_EVERY === 0) rssMost = Math.max(rssMost, process.memoryUsage.rss());
     }
-    expect(PARTIAL_FRAMES.held).toBe(0);
+    expect(PARTIAL_SSE_EVENTS.held).toBe(0);
     expect(rssMost - rssAtStart).toBeLessThan(GROWTH_BYTES_MAX);
     if (streams > STREAMS_DEFAULT) report(figures, rssMost - rssAtStart, performance.now() - startedAt);
   },
@@ -107,7 +107,7 @@ function relay(stream: HostileStream): Relayed {
     answer: fakeAnswer({ write: (bytes) => pieces.push(bytes) > 0 }),
     headers: [],
     reader: READERS[stream.format],
-    metering: { dropUsageFrame: stream.dropUsage, choices: 1 },
+    metering: { dropUsageChunk: stream.dropUsage, choices: 1 },
     requestId: ID,
     events: {
       begun: () => undefined,

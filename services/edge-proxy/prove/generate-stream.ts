@@ -1,12 +1,12 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 
-/** What a generated frame is to the gateway. */
-export type FrameRole = 'comment' | 'text' | 'usage' | 'extra_usage' | 'error' | 'final' | 'noise';
+/** What a generated event is to the gateway. */
+export type EventRole = 'comment' | 'text' | 'usage' | 'extra_usage' | 'error' | 'final' | 'noise';
 
 export type StreamFormat = 'chat' | 'message' | 'response';
 
-export interface GeneratedFrame {
-  readonly role: FrameRole;
+export interface GeneratedEvent {
+  readonly role: EventRole;
   /** What the event carries, in words of no format. */
   readonly text: string;
   readonly usage: Usage | null;
@@ -24,13 +24,13 @@ export type StreamEnd = 'proper' | 'cut' | 'left';
 
 export interface GeneratedStream {
   readonly format: StreamFormat;
-  readonly frames: readonly GeneratedFrame[];
+  readonly sseEvents: readonly GeneratedEvent[];
   /** Bytes after the last blank line. */
   readonly rest: string;
   readonly bytes: Buffer;
   readonly chunks: readonly Buffer[];
   readonly end: StreamEnd;
-  /** The usage frame was asked for by the gateway alone. */
+  /** The usage chunk was asked for by the gateway alone. */
   readonly dropUsage: boolean;
 }
 
@@ -70,17 +70,17 @@ export function generateStream(random: SeededRandom): GeneratedStream {
   const mixed = random.chance(0.15);
   const usual = random.pick(LINE_ENDS);
   const lineEnd = (): string => (mixed ? random.pick(LINE_ENDS) : usual);
-  const frames: GeneratedFrame[] = [];
+  const sseEvents: GeneratedEvent[] = [];
   for (const role of rolesOf(random, format)) {
-    frames.push(frameOf(random, format, role, lineEnd, frames.at(-1)?.wire ?? ''));
+    sseEvents.push(sseEventOf(random, format, role, lineEnd, sseEvents.at(-1)?.wire ?? ''));
   }
   const rest = random.chance(0.15) ? random.pick(['data: {"cut', ': half', 'da', 'event: x\n', 'data: 1\r\n']) : '';
   // Not before an empty line: the relay takes the two for one line, which changes no event.
-  const bom = random.chance(0.05) && !/^[\r\n]/.test(frames[0]?.wire ?? rest) ? '\ufeff' : '';
-  const bytes = Buffer.from(bom + frames.map(({ wire }) => wire).join('') + rest);
+  const bom = random.chance(0.05) && !/^[\r\n]/.test(sseEvents[0]?.wire ?? rest) ? '\ufeff' : '';
+  const bytes = Buffer.from(bom + sseEvents.map(({ wire }) => wire).join('') + rest);
   return {
     format,
-    frames,
+    sseEvents,
     rest,
     bytes,
     chunks: cutAnywhere(random, bytes),
@@ -89,8 +89,8 @@ export function generateStream(random: SeededRandom): GeneratedStream {
   };
 }
 
-function rolesOf(random: SeededRandom, format: StreamFormat): FrameRole[] {
-  const roles: FrameRole[] = [];
+function rolesOf(random: SeededRandom, format: StreamFormat): EventRole[] {
+  const roles: EventRole[] = [];
   const count = random.below(12);
   for (let at = 0; at < count; at += 1) {
     const draw = random.next();
@@ -104,25 +104,25 @@ function rolesOf(random: SeededRandom, format: StreamFormat): FrameRole[] {
   return roles;
 }
 
-function frameOf(
+function sseEventOf(
   random: SeededRandom,
   format: StreamFormat,
-  role: FrameRole,
+  role: EventRole,
   lineEnd: () => string,
   before: string,
-): GeneratedFrame {
+): GeneratedEvent {
   const text = random.pick(TEXTS);
   const usage = { input: random.below(100_000), output: random.below(100_000) };
   const lines = linesOf(random, format, role, text, usage);
   if (role !== 'noise' && random.chance(0.1)) lines.splice(random.below(lines.length + 1), 0, random.pick(COMMENTS));
   if (role !== 'noise' && random.chance(0.05)) lines.push('id: 1');
-  const wire = joinFrame(lines, lineEnd, before);
+  const wire = joinSseEvent(lines, lineEnd, before);
   const hasUsage = role === 'usage' || role === 'extra_usage' || (role === 'final' && format === 'response');
   return { role, text: role === 'text' ? text : '', usage: hasUsage ? usage : null, wire };
 }
 
 /** A CR must not meet the LF of an empty line, or the two would be one line end. */
-function joinFrame(lines: readonly string[], lineEnd: () => string, before: string): string {
+function joinSseEvent(lines: readonly string[], lineEnd: () => string, before: string): string {
   let wire = '';
   for (const line of [...lines, '']) {
     const end = lineEnd();
@@ -132,7 +132,7 @@ function joinFrame(lines: readonly string[], lineEnd: () => string, before: stri
   return wire;
 }
 
-function linesOf(random: SeededRandom, format: StreamFormat, role: FrameRole, text: string, usage: Usage): string[] {
+function linesOf(random: SeededRandom, format: StreamFormat, role: EventRole, text: string, usage: Usage): string[] {
   switch (role) {
     case 'comment':
       return [random.pick(COMMENTS)];
@@ -143,9 +143,9 @@ function linesOf(random: SeededRandom, format: StreamFormat, role: FrameRole, te
   }
 }
 
-type EventRole = Exclude<FrameRole, 'comment' | 'noise'>;
+type DataRole = Exclude<EventRole, 'comment' | 'noise'>;
 
-const FORMATS: Record<StreamFormat, (random: SeededRandom, role: EventRole, text: string, usage: Usage) => string[]> = {
+const FORMATS: Record<StreamFormat, (random: SeededRandom, role: DataRole, text: string, usage: Usage) => string[]> = {
   chat(random, role, text, { input, output }) {
     const usage = { prompt_tokens: input, completion_tokens: output };
     switch (role) {

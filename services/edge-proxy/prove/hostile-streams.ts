@@ -1,7 +1,7 @@
 import type { SeededRandom } from '@gateway/testkit/random';
 import { generateStream, type GeneratedStream } from './generate-stream.js';
 
-export type HostileStream = Omit<GeneratedStream, 'frames' | 'rest'>;
+export type HostileStream = Omit<GeneratedStream, 'sseEvents' | 'rest'>;
 
 /** Names that a reader looks at. */
 const NAMES = [

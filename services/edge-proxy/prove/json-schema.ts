@@ -23,7 +23,7 @@ export interface JsonSchema {
   readonly format?: string;
 }
 
-/** Whether the value is what the schema says; written without the library that the doors use. */
+/** Whether the value is what the schema says; written without the library that the handlers use. */
 export function isValid(schema: JsonSchema, value: unknown): boolean {
   if ('const' in schema && value !== schema.const) return false;
   if (schema.enum !== undefined && !schema.enum.includes(value)) return false;
@@ -73,7 +73,7 @@ function isObject(schema: JsonSchema, value: object): boolean {
   return Object.entries(value).every(([name, each]) => {
     if (Object.hasOwn(properties, name)) return isValid(properties[name] as JsonSchema, each);
     if (typeof additionalProperties === 'boolean') return additionalProperties;
-    // The doors hand no member of this name on, and so do not look at it.
+    // The handlers hand no member of this name on, and so do not look at it.
     if (name === '__proto__') return true;
     return isValid(additionalProperties, each) && (propertyNames === undefined || isValid(propertyNames, name));
   });

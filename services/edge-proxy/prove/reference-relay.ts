@@ -1,8 +1,8 @@
 import type { GeneratedStream, StreamFormat, Usage } from './generate-stream.js';
 
 /** One event as a plain reading of the bytes finds it. */
-interface ReferenceFrame {
-  /** From the end of the frame before to the end of its own blank line. */
+interface ReferenceEvent {
+  /** From the end of the event before to the end of its own blank line. */
   readonly text: string;
   readonly event: string | null;
   readonly data: string | null;
@@ -10,16 +10,16 @@ interface ReferenceFrame {
 
 /** What must have come of a stream. */
 export interface Expected {
-  /** Everything that the client sees, in order, up to the final marker's frame. */
+  /** Everything that the client sees, in order, up to the final marker's event. */
   readonly passed: string;
-  /** The frames after it; at a proper end also what is left after the last of them. */
+  /** The events after it; at a proper end also what is left after the last of them. */
   readonly following: string;
   /**
    * `unusable`: no event came. `unfinished`: a proper end without final marker and finish reason. `replaced`, `refused`: by an error of
    * ours, behind the beginning of an answer or instead of it.
    */
   readonly ended: 'complete' | 'unfinished' | 'cut_by_provider' | 'replaced' | 'refused' | 'cut' | 'left' | 'unusable';
-  /** Where the final marker's frame begins in `passed`, null when none came. */
+  /** Where the final marker's event begins in `passed`, null when none came. */
   readonly finalAt: number | null;
   readonly usage: Usage | null;
   /** UTF-8 bytes of generated text. */
@@ -33,30 +33,30 @@ export interface Expected {
  */
 export function expectedOf(stream: GeneratedStream): Expected {
   const text = stream.bytes.toString('utf8');
-  const { frames, rest } = framesOf(text);
+  const { sseEvents, rest } = sseEventsOf(text);
   const isProper = stream.end === 'proper';
-  const seen = isProper && rest !== '' ? [...frames, readFrame(rest)] : frames;
+  const seen = isProper && rest !== '' ? [...sseEvents, readSseEvent(rest)] : sseEvents;
   let passed = '';
   let usage: Usage | null = null;
   let textBytes = 0;
   let hasEvent = false;
   let hasAnswer = false;
   let isFinished = false;
-  for (const [index, frame] of seen.entries()) {
-    const meaning = meaningOf(stream.format, frame);
+  for (const [index, sseEvent] of seen.entries()) {
+    const meaning = meaningOf(stream.format, sseEvent);
     if (meaning.role === 'error' && (stream.format === 'message' || !hasAnswer)) {
       const ended = hasAnswer ? 'replaced' : 'refused';
       return { passed: hasAnswer ? passed : '', following: '', ended, finalAt: null, usage, textBytes };
     }
-    if (frame.data !== null) hasEvent = true;
-    hasAnswer ||= showsAnswer(stream.format, frame);
+    if (sseEvent.data !== null) hasEvent = true;
+    hasAnswer ||= showsAnswer(stream.format, sseEvent);
     isFinished ||= meaning.finishes;
     usage = meaning.usage ?? usage;
     textBytes += Buffer.byteLength(meaning.text);
     if (meaning.role === 'final') {
       const following = seen.slice(index + 1).map((each) => each.text);
       return {
-        passed: passed + frame.text,
+        passed: passed + sseEvent.text,
         following: following.join(''),
         ended: 'complete',
         finalAt: passed.length,
@@ -65,7 +65,7 @@ export function expectedOf(stream: GeneratedStream): Expected {
       };
     }
     if (stream.dropUsage && meaning.role === 'extra_usage') continue;
-    passed += frame.text;
+    passed += sseEvent.text;
     if (meaning.role === 'error')
       return { passed, following: '', ended: 'cut_by_provider', finalAt: null, usage, textBytes };
   }
@@ -77,13 +77,13 @@ export function expectedOf(stream: GeneratedStream): Expected {
 }
 
 /** An event that is none of those with which a response only begins. */
-export function showsAnswer(format: StreamFormat, { data }: ReferenceFrame): boolean {
+export function showsAnswer(format: StreamFormat, { data }: ReferenceEvent): boolean {
   return data !== null && !(format === 'response' && /^\s*\{\s*"type":\s*"response\.in_progress"/.test(data));
 }
 
-/** The complete frames in a text, and what comes after the last of them. */
-export function framesOf(text: string): { frames: ReferenceFrame[]; rest: string } {
-  const frames: ReferenceFrame[] = [];
+/** The complete events in a text, and what comes after the last of them. */
+export function sseEventsOf(text: string): { sseEvents: ReferenceEvent[]; rest: string } {
+  const sseEvents: ReferenceEvent[] = [];
   let from = 0;
   let lineIsEmpty = true;
   for (const { 0: match, index } of text.matchAll(/\r\n|\r|\n|[^\r\n]+/g)) {
@@ -93,15 +93,15 @@ export function framesOf(text: string): { frames: ReferenceFrame[]; rest: string
       continue;
     }
     if (lineIsEmpty) {
-      frames.push(readFrame(text.slice(from, index + match.length)));
+      sseEvents.push(readSseEvent(text.slice(from, index + match.length)));
       from = index + match.length;
     }
     lineIsEmpty = true;
   }
-  return { frames, rest: text.slice(from) };
+  return { sseEvents, rest: text.slice(from) };
 }
 
-function readFrame(text: string): ReferenceFrame {
+function readSseEvent(text: string): ReferenceEvent {
   let event: string | null = null;
   const data: string[] = [];
   for (const line of text.replace(/^\ufeff/, '').split(/\r\n|\r|\n/)) {
@@ -122,7 +122,7 @@ interface Meaning {
 
 const NONE: Meaning = { role: 'other', usage: null, text: '', finishes: false };
 
-function meaningOf(format: StreamFormat, { data }: ReferenceFrame): Meaning {
+function meaningOf(format: StreamFormat, { data }: ReferenceEvent): Meaning {
   if (data === null) return NONE;
   if (format === 'chat' && data.trim() === '[DONE]') return { ...NONE, role: 'final' };
   let json: Json;

@@ -4,7 +4,7 @@ import { testSeed } from '@gateway/testkit/seed';
 import { problemOf } from './check-stream.js';
 import { casesOfRun, table, writeReport } from './figures.js';
 import { generateStream, type GeneratedStream } from './generate-stream.js';
-import { framesOf } from './reference-relay.js';
+import { sseEventsOf } from './reference-relay.js';
 
 /** Streams of the short run, which every test run does; `npm run prove:relay` sets more. */
 const STREAMS_DEFAULT = 2_000;
@@ -28,7 +28,7 @@ test(
       if (problem !== null) throw new Error(describeProblem(stream, number, problem));
       figures.chunks += stream.chunks.length;
       figures.bytes += stream.bytes.length;
-      figures.events += stream.frames.length;
+      figures.events += stream.sseEvents.length;
       const ending = `${stream.format}, ${stream.end}`;
       figures.endings.set(ending, (figures.endings.get(ending) ?? 0) + 1);
     }
@@ -38,13 +38,13 @@ test(
 );
 
 /** The reference finds what the generator made: two readings that know nothing of each other. */
-function expectGenerated({ frames, rest, bytes }: GeneratedStream): void {
+function expectGenerated({ sseEvents, rest, bytes }: GeneratedStream): void {
   const text = bytes.toString();
   const start = text.startsWith('\ufeff') ? '\ufeff' : '';
-  const found = framesOf(text);
-  const made = [...frames.map(({ wire }) => wire), rest];
+  const found = sseEventsOf(text);
+  const made = [...sseEvents.map(({ wire }) => wire), rest];
   made[0] = start + (made[0] ?? '');
-  const read = [...found.frames.map((frame) => frame.text), found.rest];
+  const read = [...found.sseEvents.map((sseEvent) => sseEvent.text), found.rest];
   // A comparison of texts first: the matcher is slow, and only good at saying what differs.
   if (read.join('\0') !== made.join('\0')) expect(read).toEqual(made);
 }

@@ -8,7 +8,7 @@ export type {
   AdmissionBatch,
   AdmissionBatchAnswer,
   BodyRead,
-  BusLine,
+  BusClient,
   ClientAnswer,
   ClientHeaders,
   ClientRequest,

@@ -3,11 +3,17 @@ import type { ThreadedBodyParser } from './adapters/body-parser.js';
 import type { CatalogMirror } from './adapters/catalog-mirror.js';
 import type { JoinedVerbs } from './join-verbs.js';
 import { isResting } from './domain/source-order.js';
-import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES, UNOPENED_BODIES } from './memory/held-bytes.js';
+import {
+  HELD_ANSWERS,
+  METERED_ANSWERS,
+  PARTIAL_SSE_EVENTS,
+  REQUEST_BODIES,
+  UNOPENED_BODIES,
+} from './memory/held-bytes.js';
 
 /** What of this edge is looked at when somebody asks for the metrics. */
 export function declareGauges(
-  { edge, journal, desk, load }: JoinedVerbs,
+  { edge, journal, admissionClient, load }: JoinedVerbs,
   bodies: ThreadedBodyParser,
   catalog: CatalogMirror,
 ): void {
@@ -27,7 +33,7 @@ export function declareGauges(
     'Age of the oldest unstored event',
     () => journal.oldestAgeMs() / 1000,
   );
-  gauge('gateway_edge_admissions_waiting', 'Questions that wait for admission', () => desk.waiting);
+  gauge('gateway_edge_admissions_waiting', 'Questions that wait for admission', () => admissionClient.waiting);
   gauge(
     'gateway_edge_body_bytes_buffered',
     'Bytes of request bodies that a source may still need',
@@ -51,7 +57,7 @@ export function declareGauges(
   gauge(
     'gateway_edge_frame_bytes_held',
     'Bytes of events of streams that have begun and are not complete',
-    () => PARTIAL_FRAMES.held,
+    () => PARTIAL_SSE_EVENTS.held,
   );
 }
 

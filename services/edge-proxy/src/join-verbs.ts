@@ -1,13 +1,13 @@
 import type { Bus } from '@gateway/bus';
 import { edgeResyncRequest, edgeHeartbeatReply } from '@gateway/contracts/messages';
 import { containerMemoryBytes, ThrottledLog, type ServiceContext } from '@gateway/service-kit';
-import { AdmissionDesk } from './admission/ask-admission.js';
+import { AdmissionClient } from './admission/admission-client.js';
 import { EdgeClock } from './admission/edge-clock.js';
-import { GateTokens } from './admission/gate-tokens.js';
+import { EpochTracker } from './admission/epoch-tracker.js';
 import { KnownReplicas } from './admission/known-replicas.js';
-import { TurnEnd } from './admission/turn-end.js';
-import { RunningCalls } from './beats/running-calls.js';
-import { Beats } from './beats/send-beats.js';
+import { TickEnd } from './admission/tick-end.js';
+import { RunningCalls } from './heartbeats/running-calls.js';
+import { Heartbeats } from './heartbeats/send-heartbeats.js';
 import type { Edge } from './call/call.js';
 import { Deadlines } from './call/deadlines.js';
 import { makeEdgeMetrics } from './call/edge-metrics.js';
@@ -17,14 +17,14 @@ import type { EDGE_FIELDS } from './config.js';
 import { settingsOf } from './edge-settings.js';
 import { ProviderTexts } from './health/provider-texts.js';
 import { SourceHealths } from './health/source-healths.js';
-import { HealthReport } from './health/tell-health.js';
-import { MirroredReport } from './health/tell-mirrored.js';
+import { HealthReport } from './health/publish-health.js';
+import { MirroredReport } from './health/publish-mirrored.js';
 import { UsageJournal } from './journal/store-usage.js';
 import { loadLimitsOf } from './load/load-limits.js';
 import { makeMemoryReader } from './load/read-memory.js';
 import { LoadWatch } from './load/watch-load.js';
 import { boundMemory, memoryBoundsOf } from './memory/memory-bounds.js';
-import type { BodyParser, BusLine, Catalog, SourceSender } from './ports.js';
+import type { BodyParser, BusClient, Catalog, SourceSender } from './ports.js';
 
 /** A source whose address is refused is in the log at most once in this time. */
 const REFUSED_SOURCE_LOG_MS = 60_000;
@@ -32,7 +32,7 @@ const REFUSED_SOURCE_LOG_MS = 60_000;
 /** What the verbs of an edge work with, as wire.ts has made it. */
 export interface EdgeAdapters {
   readonly bus: Pick<Bus, 'subscribe' | 'onReconnect'>;
-  readonly line: BusLine;
+  readonly busClient: BusClient;
   readonly catalog: Catalog & { onChange(listener: () => void): void };
   readonly sources: SourceSender;
   readonly bodies: BodyParser;
@@ -41,9 +41,9 @@ export interface EdgeAdapters {
 /** The verbs of one edge, joined with each other. */
 export interface JoinedVerbs {
   readonly edge: Edge;
-  readonly desk: AdmissionDesk;
+  readonly admissionClient: AdmissionClient;
   readonly journal: UsageJournal;
-  readonly beats: Beats;
+  readonly heartbeats: Heartbeats;
   readonly healthReport: HealthReport;
   readonly mirroredReport: MirroredReport;
   readonly load: LoadWatch;
@@ -55,35 +55,35 @@ export function joinVerbs(
   adapters: EdgeAdapters,
   edgeId: string,
 ): JoinedVerbs {
-  const { line, catalog } = adapters;
+  const { busClient, catalog } = adapters;
   const monotonicMs = (): number => performance.now();
   const health = new SourceHealths(() => healthReport.changed());
-  const healthReport = new HealthReport({ edge: edgeId, bus: line, catalog, healths: health, monotonicMs });
-  const mirroredReport = new MirroredReport({ replica: `edge-proxy.${edgeId}`, bus: line, catalog });
+  const healthReport = new HealthReport({ edge: edgeId, bus: busClient, catalog, healths: health, monotonicMs });
+  const mirroredReport = new MirroredReport({ replica: `edge-proxy.${edgeId}`, bus: busClient, catalog });
   const made = makeEdge(context, adapters, edgeId, health, monotonicMs);
   const verbs: JoinedVerbs = { ...made, healthReport, mirroredReport };
-  hearBus(adapters, verbs, edgeId, monotonicMs);
+  subscribeToBus(adapters, verbs, edgeId, monotonicMs);
   return verbs;
 }
 
 function makeEdge(
   context: ServiceContext<typeof EDGE_FIELDS>,
-  { line, catalog, sources, bodies }: EdgeAdapters,
+  { busClient, catalog, sources, bodies }: EdgeAdapters,
   edgeId: string,
   health: SourceHealths,
   monotonicMs: () => number,
-): Pick<JoinedVerbs, 'edge' | 'desk' | 'journal' | 'beats' | 'load'> {
+): Pick<JoinedVerbs, 'edge' | 'admissionClient' | 'journal' | 'heartbeats' | 'load'> {
   const { config, log } = context;
   const metrics = makeEdgeMetrics();
   const memory = memoryBoundsOf(config, containerMemoryBytes());
   boundMemory(memory);
-  const [clock, tokens, replicas] = [new EdgeClock(context.clock), new GateTokens(), new KnownReplicas()];
-  const [running, turnEnd] = [new RunningCalls(), new TurnEnd()];
-  const toBus = { edge: edgeId, bus: line, monotonicMs };
+  const [clock, epochs, replicas] = [new EdgeClock(context.clock), new EpochTracker(), new KnownReplicas()];
+  const [running, tickEnd] = [new RunningCalls(), new TickEnd()];
+  const toBus = { edge: edgeId, bus: busClient, monotonicMs };
   const journal = new UsageJournal({
-    bus: line,
+    bus: busClient,
     bytesMax: memory.events,
-    turnEnd,
+    tickEnd,
     monotonicMs,
     random: Math.random,
     onFailedTry: (code) => {
@@ -92,9 +92,17 @@ function makeEdge(
     },
   });
   const mayAdmit = (): boolean => journal.mayAdmit();
-  const desk = new AdmissionDesk({ ...toBus, turnEnd, clock, tokens, replicas, mayAdmit });
-  const onFailed = (): void => metrics.beatFailed();
-  const beats = new Beats({ ...toBus, everyMs: config.GATEWAY_BEAT_MS, clock, tokens, desk, running, onFailed });
+  const admissionClient = new AdmissionClient({ ...toBus, tickEnd, clock, epochs, replicas, mayAdmit });
+  const onFailed = (): void => metrics.heartbeatFailed();
+  const heartbeats = new Heartbeats({
+    ...toBus,
+    everyMs: config.GATEWAY_BEAT_MS,
+    clock,
+    epochs,
+    admissionClient,
+    running,
+    onFailed,
+  });
   const refusedSources = new ThrottledLog(log, 'a source was not connected to: private addresses are not allowed', {
     everyMs: REFUSED_SOURCE_LOG_MS,
     nowMs: monotonicMs,
@@ -108,10 +116,10 @@ function makeEdge(
     random: Math.random,
     log,
     metrics,
-    bus: line,
+    bus: busClient,
     replicas,
     catalog,
-    desk,
+    admissionClient,
     knownKeys: new KnownKeys(),
     unknownKeys: new UnknownKeys(config),
     journal,
@@ -128,18 +136,18 @@ function makeEdge(
     load,
     bodies,
   };
-  return { edge, desk, journal, beats, load };
+  return { edge, admissionClient, journal, heartbeats, load };
 }
 
-function hearBus(
+function subscribeToBus(
   { bus, catalog }: EdgeAdapters,
-  { edge, beats, journal, mirroredReport }: JoinedVerbs,
+  { edge, heartbeats, journal, mirroredReport }: JoinedVerbs,
   edgeId: string,
   monotonicMs: () => number,
 ): void {
-  bus.subscribe(edgeHeartbeatReply, (verdict) => beats.verdict(verdict), { words: { edge: edgeId } });
+  bus.subscribe(edgeHeartbeatReply, (reply) => heartbeats.onReply(reply), { words: { edge: edgeId } });
   bus.subscribe(edgeResyncRequest, ({ tokens, left }) => {
-    if (left === undefined) beats.report(tokens);
+    if (left === undefined) heartbeats.onResyncRequest(tokens);
     else edge.replicas.left(left, monotonicMs());
   });
   catalog.onChange(() => {

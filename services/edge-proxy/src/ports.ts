@@ -20,58 +20,61 @@ export type AdmissionBatchAnswer = AnswerOf<typeof admissionBatch>;
 export type AuthorizeQuestion = BodyOf<typeof admissionAuthorize>;
 export type AuthorizeAnswer = AnswerOf<typeof admissionAuthorize>;
 export type UsageAnswer = AnswerOf<typeof admissionUsage>;
-export type Beat = BodyOf<typeof edgeHeartbeat>;
-export type Verdict = ReceivedOf<typeof edgeHeartbeatReply>;
-export type Told<What extends 'health' | 'mirrored'> = BodyOf<
+export type Heartbeat = BodyOf<typeof edgeHeartbeat>;
+export type HeartbeatReply = ReceivedOf<typeof edgeHeartbeatReply>;
+export type PublishedBody<What extends 'health' | 'mirrored'> = BodyOf<
   { health: typeof edgeHealth; mirrored: typeof catalogMirrored }[What]
 >;
 
-/** `replica` undefined: any of admission's replicas. */
-export interface AskedReplica {
+/** `replica` undefined means any replica of admission. */
+export interface TargetReplica {
   readonly replica: string | undefined;
   readonly timeoutMs: number;
 }
 
-/** The bus, as far as the edge speaks it. A rejected promise or `fault` carries the bus's short code. */
-export interface BusLine {
-  /** Nothing is called back inside this call; after `fault` nothing comes. */
-  askAdmission(
+/** The edge's messages on the bus. A rejected promise or `fault` carries the bus's short code. */
+export interface BusClient {
+  /** Calls back only after it has returned, and not again after `fault`. */
+  requestAdmission(
     batch: AdmissionBatch,
     on: { answer(answer: AdmissionBatchAnswer): void; fault(code: string): void },
-    to: AskedReplica,
+    to: TargetReplica,
   ): { close(): void };
-  authorize(question: AuthorizeQuestion, to: AskedReplica): Promise<AuthorizeAnswer>;
-  usage(question: AuthorizeQuestion, to: AskedReplica): Promise<UsageAnswer>;
+  authorize(question: AuthorizeQuestion, to: TargetReplica): Promise<AuthorizeAnswer>;
+  usage(question: AuthorizeQuestion, to: TargetReplica): Promise<UsageAnswer>;
   /** Resolves when the stream has stored the message. */
   storeUsage(shard: number, message: Buffer): Promise<void>;
-  storeBeat(beat: Beat): Promise<void>;
-  /** These two are not kept while NATS is away: the next ones say the same. */
-  tellHealth(health: Told<'health'>): void;
-  tellMirrored(mirrored: Told<'mirrored'>): void;
+  storeHeartbeat(heartbeat: Heartbeat): Promise<void>;
+  /** These two are lost while NATS is away. The next ones repeat them. */
+  publishHealth(health: PublishedBody<'health'>): void;
+  publishMirrored(mirrored: PublishedBody<'mirrored'>): void;
 }
 
-/** What a source answers, in this order: `sent`, `head`, `data`…, then `end` or `failed`. `failed` may come at any time. */
+/**
+ * Receives a source's answer in this order: `sent`, `head`, `data`…, then `end` or `failed`.
+ * `failed` may come at any time.
+ */
 export interface SourceReader {
   /** The request is being written to a connection: from now on the provider may have got it. */
   sent(): void;
   /**
-   * The connection has taken the whole body, after `sent`; told of large bodies. `reused`: it had answered another request
-   * before, so that a fresh one may have to be tried.
+   * The connection has taken the whole body, after `sent`. Called for large bodies only. `reused`: the
+   * connection had answered another request before, so a fresh one may be needed.
    */
   bodyTaken(reused: boolean): void;
   /** A final status. `headers` have lower-case names; a repeated header is an array. */
   head(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
   data(chunk: Buffer): void;
-  /** `openEnded`: nothing but the end of the connection has told that the body is complete. */
+  /** `openEnded`: only the end of the connection ended the body. */
   end(openEnded: boolean): void;
   failed(failure: SourceFailure): void;
 }
 
 export interface SourceFailure {
   /**
-   * `private`: the source's address is a private one, and such are not allowed: no connection was tried.
-   * `unreachable`: no connection was made. `unanswered`: it ended after the request was sent, before the head of an answer was
-   * complete, or what came is no HTTP. `broken`: it ended later.
+   * `private`: the source's address is private, which is not allowed, so no connection was tried.
+   * `unreachable`: no connection was made. `unanswered`: the connection ended after the request was
+   * sent and before the head was complete, or the answer is not HTTP. `broken`: it ended later.
    */
   readonly kind: 'private' | 'unreachable' | 'unanswered' | 'broken';
   /** The connection had answered another request before: the provider may have closed it while it was idle. */
@@ -80,7 +83,7 @@ export interface SourceFailure {
   readonly reason: string;
 }
 
-/** One request to a source. After `abort` the reader hears nothing more. */
+/** One request to a source. After `abort` the reader gets no more calls. */
 export interface SourceExchange {
   pause(): void;
   resume(): void;
@@ -95,9 +98,9 @@ export interface SourceRequest {
   readonly headers: readonly string[];
   /** The body's bytes, piece after piece. */
   readonly body: readonly Buffer[];
-  /** The answer may stay open for long: nothing of the body is kept beside it. */
+  /** The answer may stay open for long, so the body is freed once it is sent. */
   readonly streamed: boolean;
-  /** Opens a connection of its own instead of taking an idle one. */
+  /** Opens a new connection instead of taking an idle one. */
   readonly freshConnection: boolean;
 }
 
@@ -119,19 +122,19 @@ export interface OpenedSource {
 export interface Catalog {
   /** False until the first complete copy has come. */
   ready(): boolean;
-  /** Of the complete copy, null before the first. */
+  /** The revision of the complete copy; null before the first. */
   revision(): number | null;
   model(id: string): CatalogModel | undefined;
   models(): Iterable<CatalogModel>;
   /** A source as the catalog has it, another object after each change. */
   entry(id: string): CatalogSource | undefined;
-  /** With its credential, which is opened at the first use; undefined when it does not open. */
+  /** The source with its opened credential; undefined if that does not open. */
   source(id: string): OpenedSource | undefined;
-  /** Disabled ones included. */
+  /** All sources of the model, disabled ones included. */
   sourcesOf(model: string): readonly CatalogSource[];
 }
 
-/** What the edge reads of a request's head. Values are as the parser gave them: one character a byte. */
+/** The headers that the edge reads. Values are as the parser gave them: one character a byte. */
 export interface ClientHeaders {
   readonly authorization: string | null;
   readonly hasTwoAuthorizations: boolean;
@@ -149,11 +152,11 @@ export interface ClientHeaders {
   readonly anthropicBeta: string | undefined;
 }
 
-/** A request's body in memory. It counts toward what the edge may hold until it is freed: whoever frees it lets go of it. */
+/** A request's body in memory. It counts toward the memory bound until it is freed. */
 export interface RequestBody {
-  /** Handed to another thread and back while it is read there. */
+  /** Moved to another thread and back while that parses it. */
   bytes: Buffer;
-  /** Admission has confirmed its key: it is no stranger's. */
+  /** Admission has confirmed the key of the request. */
   opened(): void;
   free(): void;
 }
@@ -161,13 +164,13 @@ export interface RequestBody {
 export type BodyRead =
   | { readonly kind: 'complete'; readonly body: RequestBody }
   | { readonly kind: 'too_large' }
-  /** The edge holds as many bytes of bodies as it may. */
+  /** The bodies in memory have reached their bound. */
   | { readonly kind: 'overload' }
   | { readonly kind: 'gone' };
 
-/** Reads bodies as calls (domain/parse-call), where that keeps nobody else waiting. */
+/** Parses bodies as calls (domain/parse-call) without blocking other requests. */
 export interface BodyParser {
-  /** While a large body is read its bytes are elsewhere. Rejects when they are lost. */
+  /** A large body is moved to another thread meanwhile. Rejects if it is lost there. */
   parse(
     row: EndpointRow,
     headers: RequestContentHeaders,
@@ -179,27 +182,27 @@ export interface BodyParser {
 export interface ClientRequest {
   /** x-gateway-request-id: a UUIDv7. */
   id: string;
-  /** Gives the request and its answer an id of this moment; only before the answer has begun. */
+  /** Gives the request and its answer a new id. Only before the answer has begun. */
   renewId(): string;
   readonly headers: ClientHeaders;
-  /** The network that the client asks from: see `clientNetwork`. For bounds on what strangers cost. */
+  /** The client's network (see `clientNetwork`), for bounds on unknown clients. */
   readonly client: string;
   /** Without the question mark; empty when there is none. */
   readonly query: string;
   readonly answer: ClientAnswer;
   /**
    * At most once. Stops at `bytesMax`.
-   * @param account whose key it is; null while that is not known
+   * @param account the key's account; null while it is not known
    */
   readBody(bytesMax: number, account: string | null): Promise<BodyRead>;
 }
 
-/** The answering side of one client request. After the client has gone, everything written is dropped. */
+/** Answers one client request. Drops everything written after the client has gone. */
 export interface ClientAnswer {
   readonly isGone: boolean;
   /** Whether a head was written. */
   readonly hasBegun: boolean;
-  /** Called once when the connection closes before the answer is complete. */
+  /** Calls once if the connection closes before the answer is complete. */
   onGone(listener: () => void): void;
   onDrain(listener: () => void): void;
   /** Name, value, name, value; the ids are added. The head travels with the first bytes. */
@@ -209,16 +212,16 @@ export interface ClientAnswer {
   end(bytes: Buffer | null): void;
   /** Writes `ending`, then destroys the connection without its last chunk, so that it never looks complete. */
   cut(ending: Buffer | null): void;
-  /** Destroys the connection at once, with what the client has not read. */
+  /** Destroys the connection at once, with all unread bytes. */
   destroy(): void;
   /**
-   * After `end`: false while bytes wait for a client that does not read. `onClosed` is called then when the last of them
-   * is written or the connection is closed.
+   * After `end`: false while bytes wait for a client that does not read. `onClosed` is then called
+   * when the last of them is written or the connection is closed.
    */
   isSent(onClosed: () => void): boolean;
   /**
-   * Calls `stalled` when the client has taken no byte of what was written for `ms`. Meant for while something waits to be
-   * taken; ended by {@link unwatchReading} and by the end of the answer.
+   * Calls `stalled` when the client has read no byte for `ms` milliseconds. Use it while written bytes
+   * wait. {@link unwatchReading} and the end of the answer stop it.
    */
   watchReading(ms: number, stalled: () => void): void;
   unwatchReading(): void;

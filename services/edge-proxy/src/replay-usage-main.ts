@@ -3,8 +3,8 @@ import { connectBus } from '@gateway/bus';
 import { COMMON_FIELDS, createLogger, readConfig } from '@gateway/service-kit';
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
-import { makeBusLine } from './adapters/bus-line.js';
-import { TurnEnd } from './admission/turn-end.js';
+import { makeBusClient } from './adapters/bus-client.js';
+import { TickEnd } from './admission/tick-end.js';
 import { replayUsage } from './journal/replay-usage.js';
 import { UsageJournal } from './journal/store-usage.js';
 
@@ -16,8 +16,8 @@ try {
   const log = createLogger({ service: 'edge-proxy', replica, level: 'error' });
   const bus = await connectBus({ url: GATEWAY_NATS_URL.reveal(), service: 'edge-proxy', replica, log });
   const journal = new UsageJournal({
-    bus: makeBusLine(bus),
-    turnEnd: new TurnEnd(),
+    bus: makeBusClient(bus),
+    tickEnd: new TickEnd(),
     monotonicMs: () => performance.now(),
     random: Math.random,
     onFailedTry: (code) => console.error(`not stored (${code}), trying again`),

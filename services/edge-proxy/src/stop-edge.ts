@@ -21,7 +21,7 @@ const IDLE_CONNECTIONS_MS = 2_000;
 const IDLE_POLL_MS = 20;
 
 /**
- * Lets running calls end for `drainMs`, cuts the rest, and gives away what is owed: events, releases, the last beat. Events that
+ * Lets running calls end for `drainMs`, cuts the rest, and gives away what is owed: events, releases, the last heartbeat. Events that
  * the stream does not take are waited for until `drainMs` is over, and then left where the next edge or a person finds them. What the
  * verbs work with is left to be closed.
  */
@@ -31,7 +31,7 @@ export async function stopEdge(
   spool: UsageSpool | null,
   drainMs: number,
 ): Promise<void> {
-  const { edge, desk, journal, beats } = verbs;
+  const { edge, admissionClient, journal, heartbeats } = verbs;
   const { running, log } = edge;
   const graceEnd = performance.now() + drainMs;
   http.beginDrain();
@@ -45,11 +45,11 @@ export async function stopEdge(
   }
   await http.close(STOP_STEP_MS.connections);
   await leaveUsage(journal, spool, log, Math.max(STOP_STEP_MS.journal, graceEnd - performance.now()));
-  await waitUntil(() => desk.releasesWaiting === 0, STOP_STEP_MS.releases);
-  await beats.stop();
+  await waitUntil(() => admissionClient.releasesWaiting === 0, STOP_STEP_MS.releases);
+  await heartbeats.stop();
   verbs.healthReport.stop();
   verbs.mirroredReport.stop();
-  desk.stop();
+  admissionClient.stop();
   edge.deadlines.stop();
   verbs.load.stop();
 }

@@ -7,7 +7,7 @@ import { startTelemetry, type Telemetry } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
 import { begin, bytesOf, chat, send } from '../test/client.js';
 import { startEdgeWorld, type EdgeWorld, type EdgeWorldOptions } from '../test/edge-world.js';
-import { sendReport } from '../test/fake-admission.js';
+import { sendResyncRequest } from '../test/fake-admission.js';
 
 const PATH = '/v1/chat/completions';
 const MODEL = 'upstream-model';
@@ -106,8 +106,8 @@ test(
 test(
   'the last piece waits for the stored event and the answered release, and goes out without them after their time',
   async () => {
-    const { edge, provider, gate } = await start();
-    gate.answersReleases = false;
+    const { edge, provider, admission } = await start();
+    admission.answersReleases = false;
     provider.script({ model: MODEL, steps: [{ chunk: delta('one') }, { chunk: DONE }] });
     const begunAt = performance.now();
     const answer = await send(edge.url, PATH, chat({ stream: true }));
@@ -115,8 +115,8 @@ test(
     expect(performance.now() - begunAt).toBeGreaterThanOrEqual(199);
     const id = String(answer.headers['x-gateway-request-id']);
     await until(
-      'beats repeat the release',
-      () => gate.beats.filter(({ releases }) => releases.some((each) => each.id === id)).length > 1,
+      'heartbeat repeat the release',
+      () => admission.heartbeats.filter(({ releases }) => releases.some((each) => each.id === id)).length > 1,
     );
   },
   TIMEOUT_MS,
@@ -125,15 +125,15 @@ test(
 test(
   'a hung replica of admission costs one retry at another',
   async () => {
-    const { edge, gate } = await start({ admissionReplicas: 2 });
+    const { edge, admission } = await start({ admissionReplicas: 2 });
     const warm = await Promise.all(Array.from({ length: 20 }, () => send(edge.url, PATH, chat())));
     expect(warm.every(({ status }) => status === 200)).toBe(true);
-    gate.decide = (_entry, replica) => (replica === 'a0' ? null : undefined);
-    gate.deliver = (answer, replica) => (replica === 'a0' ? undefined : answer());
+    admission.decide = (_entry, replica) => (replica === 'a0' ? null : undefined);
+    admission.deliver = (answer, replica) => (replica === 'a0' ? undefined : answer());
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(edge.url, PATH, chat())));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-    const ids = gate.admits.filter(({ replica }) => replica === 'a0').map(({ entry }) => entry.id);
-    expect(gate.admits.some(({ replica, entry }) => replica === 'a1' && ids.includes(entry.id))).toBe(true);
+    const ids = admission.admits.filter(({ replica }) => replica === 'a0').map(({ entry }) => entry.id);
+    expect(admission.admits.some(({ replica, entry }) => replica === 'a1' && ids.includes(entry.id))).toBe(true);
   },
   TIMEOUT_MS,
 );
@@ -144,15 +144,15 @@ test.each([
 ])(
   'a replica of admission %s, and the other one is slow: nothing is refused',
   async (_name, isTold) => {
-    const { edge, gate, admissionBuses } = await start({ admissionReplicas: 2 });
+    const { edge, admission, admissionBuses } = await start({ admissionReplicas: 2 });
     await until('the replica that leaves was heard last', async () => {
       await send(edge.url, PATH, chat());
-      return gate.admits.at(-1)?.replica === 'a1' && gate.admits.some(({ replica }) => replica === 'a0');
+      return admission.admits.at(-1)?.replica === 'a1' && admission.admits.some(({ replica }) => replica === 'a0');
     });
     const [slow, leaving] = admissionBuses;
     if (isTold) leaving?.publish(edgeResyncRequest, {}, { tokens: [], left: 'a1' });
     await leaving?.drain(1_000);
-    gate.deliver = (answer) => void setTimeout(answer, SLOW_MS);
+    admission.deliver = (answer) => void setTimeout(answer, SLOW_MS);
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(edge.url, PATH, chat())));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     expect(slow?.connected()).toBe(true);
@@ -163,32 +163,34 @@ test.each([
 test(
   'an admission that comes too late is not acted on and is given back',
   async () => {
-    const { edge, gate, provider } = await start();
+    const { edge, admission, provider } = await start();
     const late: (() => void)[] = [];
-    gate.deliver = (answer) => void late.push(answer);
+    admission.deliver = (answer) => void late.push(answer);
     const answer = await send(edge.url, PATH, chat());
     expect([answer.status, JSON.parse(answer.body.toString()).error.code]).toEqual([500, 'admission_error']);
-    gate.deliver = (answer) => answer();
+    admission.deliver = (answer) => answer();
     for (const answer of late) answer();
     const id = String(answer.headers['x-gateway-request-id']);
-    await until('it was released blind', () => gate.releases.some((release) => release.id === id && release.blind));
+    await until('it was released blind', () =>
+      admission.releases.some((release) => release.id === id && release.blind),
+    );
     expect(provider.calls({ model: MODEL })).toHaveLength(0);
   },
   TIMEOUT_MS,
 );
 
 test(
-  'a report is answered by a beat that quotes the new token',
+  'a report is answered by a heartbeat that quotes the new token',
   async () => {
-    const { gate, admissionBuses } = await start({ env: { GATEWAY_BEAT_MS: '60000' } });
-    await until('the first beat', () => gate.beats.length > 0);
-    gate.token = 'run2-0001';
+    const { admission, admissionBuses } = await start({ env: { GATEWAY_BEAT_MS: '60000' } });
+    await until('the first heartbeat', () => admission.heartbeats.length > 0);
+    admission.token = 'run2-0001';
     const [bus] = admissionBuses;
     if (bus === undefined) throw new Error('there is no admission');
-    sendReport(bus, gate);
-    await until('the beat quotes it', () =>
-      gate.beats.some(({ tokens }) =>
-        tokens.some(({ bucket, token }) => bucket === gate.bucket && token === gate.token),
+    sendResyncRequest(bus, admission);
+    await until('the heartbeat quotes it', () =>
+      admission.heartbeats.some(({ tokens }) =>
+        tokens.some(({ bucket, token }) => bucket === admission.bucket && token === admission.token),
       ),
     );
   },
@@ -196,9 +198,9 @@ test(
 );
 
 test(
-  'a stop lets running answers finish, cuts what outlasts the grace, and says its last beat',
+  'a stop lets running answers finish, cuts what outlasts the grace, and says its last heartbeat',
   async () => {
-    const { edge, provider, gate, events, mirrored } = await start({ env: { GATEWAY_DRAIN_MS: '700' } });
+    const { edge, provider, admission, events, mirrored } = await start({ env: { GATEWAY_DRAIN_MS: '700' } });
     provider.script({ model: MODEL, steps: [{ chunk: delta('one') }, { waitFor: 'stop' }, { chunk: DONE }] });
     provider.script({ model: MODEL, steps: [{ chunk: delta('one') }, { end: 'stall' }] });
     const finishes = await begin(edge.url, PATH, chat({ stream: true }));
@@ -214,8 +216,8 @@ test(
     await cut;
     expect(cutText).toContain('"error"');
     await stopped;
-    await until('the last beat', () => gate.beats.at(-1)?.last === true);
-    expect(gate.beats.at(-1)).toMatchObject({ calls: [], releases: [] });
+    await until('the last heartbeat', () => admission.heartbeats.at(-1)?.last === true);
+    expect(admission.heartbeats.at(-1)).toMatchObject({ calls: [], releases: [] });
     await until('the catalog waits for it no more', () => mirrored.at(-1)?.last === true);
     const outcomeOf = (id: unknown): string | undefined => events.find((event) => event.id === id)?.outcome;
     await until('both records', () => events.length === 2);

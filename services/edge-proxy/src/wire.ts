@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { ThreadedBodyParser } from './adapters/body-parser.js';
-import { makeBusLine } from './adapters/bus-line.js';
+import { makeBusClient } from './adapters/bus-client.js';
 import { followCatalog } from './adapters/catalog-mirror.js';
-import { SourceLanes } from './adapters/source-lanes.js';
+import { SourceConnections } from './adapters/source-connections.js';
 import { openingKeysOf, proxyOf, type EDGE_FIELDS, type EdgeConfig } from './config.js';
 import { declareGauges } from './edge-gauges.js';
 import { edgeRoutes } from './http/edge-routes.js';
@@ -44,14 +44,17 @@ export async function startEdge(
   // A new process is a new edge, also under an old replica's name (docs/protocol.md#r5).
   const edgeId = `${replica.slice(0, REPLICA_IN_ID_CHARS_MAX)}-${randomBytes(4).toString('hex')}`;
   const spool = await openSpool(config, edgeId);
-  const sources = new SourceLanes({ privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES, proxy: proxyOf(config) });
+  const sources = new SourceConnections({
+    privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES,
+    proxy: proxyOf(config),
+  });
   const catalog = followCatalog(bus, openingKeysOf(config), log);
   const bodies = new ThreadedBodyParser({
     threadUrl: parseThreadUrl,
     onThreadFailed: (err) => log.error({ err }, 'the thread that reads large bodies failed'),
   });
-  const verbs = joinVerbs(context, { bus, line: makeBusLine(bus), catalog, sources, bodies }, edgeId);
-  const { edge, beats, journal } = verbs;
+  const verbs = joinVerbs(context, { bus, busClient: makeBusClient(bus), catalog, sources, bodies }, edgeId);
+  const { edge, heartbeats, journal } = verbs;
   if (spool !== null) void storeLeftUsage(spool, journal, log);
   const http = makeHttpServer({
     routes: edgeRoutes(edge),
@@ -64,7 +67,7 @@ export async function startEdge(
   });
   declareGauges(verbs, bodies, catalog);
   ready.add('catalog', () => catalog.ready() || 'the catalog has not been read yet');
-  void beats.beat();
+  void heartbeats.send();
   const port = await listen(http, config.GATEWAY_HOST, config.GATEWAY_PORT);
   log.info({ host: config.GATEWAY_HOST, port, edge: edgeId }, 'listening');
 

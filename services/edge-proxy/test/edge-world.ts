@@ -18,7 +18,7 @@ import { publicHalfOf, ReadyChecks, readConfig, sealTo, Secret, systemClock, BAS
 import { recordingLog, startTestBus, until, type LogLine } from '@gateway/testkit';
 import { EDGE_FIELDS } from '../src/config.js';
 import { startEdge, type RunningEdge } from '../src/wire.js';
-import { FakeGate, serveFakeAdmission, TEST_PRICE } from './fake-admission.js';
+import { FakeAdmission, serveFakeAdmission, TEST_PRICE } from './fake-admission.js';
 
 /** Threads run compiled code. */
 export const PARSE_THREAD_URL = new URL('../dist/adapters/parse-thread.js', import.meta.url);
@@ -30,7 +30,7 @@ const SOURCE_KEY = new Secret(Buffer.alloc(32, 7));
 /** An edge in this process on a NATS server of its own, a fake admission, and the provider simulator behind it. */
 export interface EdgeWorld {
   readonly edge: RunningEdge;
-  readonly gate: FakeGate;
+  readonly admission: FakeAdmission;
   readonly provider: ProviderSimulator;
   readonly admissionBuses: readonly Bus[];
   /** Events that the stream has stored, in its order. */
@@ -63,7 +63,7 @@ export interface EdgeWorldOptions {
 export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<EdgeWorld> {
   const bus = await startTestBus();
   const log = recordingLog();
-  const gate = new FakeGate();
+  const admission = new FakeAdmission();
   const events: UsageEvent[] = [];
   const billing = await bus.connect('billing', 'b0');
   await billing.ensureStream({ ...STREAM, stream: 'USAGE', subjects: ['usage.recorded.*'], discard: 'new' });
@@ -96,7 +96,7 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
         messagesPerSubjectMax: 1,
       });
     }
-    serveFakeAdmission(own, gate);
+    serveFakeAdmission(own, admission);
     admissionBuses.push(own);
   }
 
@@ -133,7 +133,7 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
 
   return {
     edge,
-    gate,
+    admission,
     provider,
     admissionBuses,
     events,

@@ -34,8 +34,8 @@ export const TEST_PRICE: PricedVersion = {
   },
 };
 
-/** What all replicas of the fake admission share: the gate. */
-export class FakeGate {
+/** What all replicas of the fake admission share: the limit store. */
+export class FakeAdmission {
   token = 'run1-0001';
   /** Sources that an admission of a model names. */
   readonly sources = new Map<string, string[]>();
@@ -43,7 +43,7 @@ export class FakeGate {
   readonly prices = new Map<string, PricedVersion>();
   readonly batches: { replica: string; batch: Batch }[] = [];
   readonly releases: ReleaseEntry[] = [];
-  readonly beats: ReceivedOf<typeof edgeHeartbeat>[] = [];
+  readonly heartbeats: ReceivedOf<typeof edgeHeartbeat>[] = [];
   readonly admits: { replica: string; entry: AdmitEntry }[] = [];
   readonly holds = new Map<string, HoldFields>();
   /** Decides about an entry instead of the default, which admits; null: no answer. */
@@ -53,7 +53,7 @@ export class FakeGate {
   answersReleases = true;
   /** Whose calls are admitted. */
   account = TEST_ACCOUNT;
-  /** Offset of the gate's clock. */
+  /** Offset of the limit store's clock. */
   clockOffsetMs = 0;
   /** Puts an answer off: called with the function that sends it. */
   deliver: (send: () => void, replica: string) => void = (send) => send();
@@ -92,69 +92,79 @@ export class FakeGate {
 }
 
 /** One replica of admission that plays by the contract and keeps what it was told. */
-export function serveFakeAdmission(bus: Bus, gate: FakeGate): void {
-  bus.serveMany(admissionBatch, (batch, reply) => answerBatch(bus, gate, batch, reply), { concurrencyMax: 10_000 });
-  bus.serve(admissionAuthorize, async () => gate.authorize);
+export function serveFakeAdmission(bus: Bus, admission: FakeAdmission): void {
+  bus.serveMany(admissionBatch, (batch, reply) => answerBatch(bus, admission, batch, reply), {
+    concurrencyMax: 10_000,
+  });
+  bus.serve(admissionAuthorize, async () => admission.authorize);
   bus.serve(admissionUsage, async () => {
-    if (gate.usage === null) throw new Error('no usage was set');
-    return gate.usage;
+    if (admission.usage === null) throw new Error('no usage was set');
+    return admission.usage;
   });
   bus.subscribe(
     edgeHeartbeat,
-    (beat) => {
-      gate.beats.push(beat);
-      gate.releases.push(...beat.releases);
+    (heartbeat) => {
+      admission.heartbeats.push(heartbeat);
+      admission.releases.push(...heartbeat.releases);
     },
     { queue: true },
   );
 }
 
-/** The verdict for a beat. */
-export function sendVerdict(
+/** The heartbeat reply. */
+export function sendHeartbeatReply(
   bus: Bus,
-  gate: FakeGate,
-  beat: ReceivedOf<typeof edgeHeartbeat>,
-  verdict: { abort?: string[]; released?: string[]; token?: string } = {},
+  admission: FakeAdmission,
+  heartbeat: ReceivedOf<typeof edgeHeartbeat>,
+  reply: { abort?: string[]; released?: string[]; token?: string } = {},
 ): void {
   bus.publish(
     edgeHeartbeatReply,
-    { edge: beat.edge },
+    { edge: heartbeat.edge },
     {
-      n: beat.n,
-      chunk: beat.chunk,
-      tokens: [{ bucket: gate.bucket, token: verdict.token ?? gate.token }],
-      abort: verdict.abort ?? [],
-      released: verdict.released ?? [],
-      now: Date.now() + gate.clockOffsetMs,
+      n: heartbeat.n,
+      chunk: heartbeat.chunk,
+      tokens: [{ bucket: admission.bucket, token: reply.token ?? admission.token }],
+      abort: reply.abort ?? [],
+      released: reply.released ?? [],
+      now: Date.now() + admission.clockOffsetMs,
     },
   );
 }
 
-export function sendReport(bus: Bus, gate: FakeGate): void {
-  bus.publish(edgeResyncRequest, {}, { tokens: [{ bucket: gate.bucket, token: gate.token }] });
+export function sendResyncRequest(bus: Bus, admission: FakeAdmission): void {
+  bus.publish(edgeResyncRequest, {}, { tokens: [{ bucket: admission.bucket, token: admission.token }] });
 }
 
-function answerBatch(bus: Bus, gate: FakeGate, batch: Batch, reply: Reply): void {
-  gate.batches.push({ replica: bus.replica, batch });
+function answerBatch(bus: Bus, admission: FakeAdmission, batch: Batch, reply: Reply): void {
+  admission.batches.push({ replica: bus.replica, batch });
   const answers: BatchAnswer[] = [];
   for (const entry of batch.opens) {
-    const decided = gate.decideOpen(entry, bus.replica);
+    const decided = admission.decideOpen(entry, bus.replica);
     if (decided === null) continue;
     answers.push(
-      decided ?? { kind: 'opened', id: entry.id, account: TEST_ACCOUNT, bucket: gate.bucket, token: gate.token },
+      decided ?? {
+        kind: 'opened',
+        id: entry.id,
+        account: TEST_ACCOUNT,
+        bucket: admission.bucket,
+        token: admission.token,
+      },
     );
   }
   for (const entry of batch.admits) {
-    gate.admits.push({ replica: bus.replica, entry });
-    const decided = gate.decide(entry, bus.replica);
+    admission.admits.push({ replica: bus.replica, entry });
+    const decided = admission.decide(entry, bus.replica);
     if (decided === null) continue;
-    answers.push(decided ?? (entry.bodyRefusal === null ? gate.admitted(entry) : refusal(entry.id, entry.bodyRefusal)));
+    answers.push(
+      decided ?? (entry.bodyRefusal === null ? admission.admitted(entry) : refusal(entry.id, entry.bodyRefusal)),
+    );
   }
-  gate.releases.push(...batch.releases);
-  const released = gate.answersReleases ? batch.releases.map(({ id }) => id) : [];
+  admission.releases.push(...batch.releases);
+  const released = admission.answersReleases ? batch.releases.map(({ id }) => id) : [];
   if (answers.length === 0 && released.length === 0) return;
-  gate.deliver(
-    () => reply({ replica: bus.replica, now: Date.now() + gate.clockOffsetMs, answers, released }),
+  admission.deliver(
+    () => reply({ replica: bus.replica, now: Date.now() + admission.clockOffsetMs, answers, released }),
     bus.replica,
   );
 }

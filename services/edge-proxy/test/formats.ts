@@ -6,7 +6,7 @@ export interface Format {
   readonly first: string;
   /** One with text. */
   readonly delta: (text: string) => string;
-  /** A frame with the usage (input 3, output 5), before the final marker. */
+  /** An event with the usage (input 3, output 5), before the final marker. */
   readonly usage: string;
   readonly done: string;
   /** What a cut stream ends with. */

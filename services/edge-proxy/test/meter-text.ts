@@ -1,13 +1,13 @@
-import { FrameSplitter } from '../src/domain/event-stream.js';
+import { EventSplitter } from '../src/domain/event-stream.js';
 import type {
   AnswerReader,
   MeterResult,
-  SeenFrame,
+  SeenEvent,
   StreamMeter,
   StreamMeterOptions,
 } from '../src/domain/formats/meter.js';
 
-/** What a meter says of a frame. */
+/** What a meter says of an event. */
 export type Seen = 'pass' | 'drop' | 'final' | 'error';
 export type MeterOptions = Partial<StreamMeterOptions>;
 
@@ -19,11 +19,11 @@ export interface Metered {
 
 /** A whole stream through the meter of a format. */
 export function meterText(reader: AnswerReader, text: string, options: MeterOptions = {}): Metered {
-  const splitter = new FrameSplitter();
-  const frames = splitter.push(Buffer.from(text));
+  const splitter = new EventSplitter();
+  const sseEvents = splitter.push(Buffer.from(text));
   const rest = splitter.end();
-  const meter = reader.streamMeter({ dropUsageFrame: false, choices: 1, ...options });
-  const seen = [...frames, ...(rest === null ? [] : [rest])].map((frame) => nameOf(meter.see(frame)));
+  const meter = reader.streamMeter({ dropUsageChunk: false, choices: 1, ...options });
+  const seen = [...sseEvents, ...(rest === null ? [] : [rest])].map((sseEvent) => nameOf(meter.see(sseEvent)));
   return { seen, result: meter.result(), meter };
 }
 
@@ -32,7 +32,7 @@ export function eventText(events: readonly { readonly type: string }[]): string 
   return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
 }
 
-function nameOf({ pass, final, failure }: SeenFrame): Seen {
+function nameOf({ pass, final, failure }: SeenEvent): Seen {
   if (failure !== null) return 'error';
   if (!pass) return 'drop';
   return final ? 'final' : 'pass';

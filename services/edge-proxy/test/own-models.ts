@@ -37,7 +37,7 @@ export async function publishOwnModels(
     await setImmediate();
   }
   await world.publishCatalog((entries) => entries.sources.push(...added));
-  for (const { model, ids } of made) world.gate.sources.set(model, [...ids]);
+  for (const { model, ids } of made) world.admission.sources.set(model, [...ids]);
   await until('the catalog is with the edge', () => takenOver(world) > before);
   return made;
 }

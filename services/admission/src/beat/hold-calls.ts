@@ -19,7 +19,7 @@ export interface HeldCalls {
  * @param restoring a lapsed lease takes its slot again (docs/protocol.md#r12); nothing is done to a bucket that is open already
  */
 export async function holdCalls(
-  ports: Pick<Ports, 'gate' | 'durations'>,
+  ports: Pick<Ports, 'limitStore' | 'durations'>,
   edge: string,
   calls: readonly HeartbeatCall[],
   restoring: boolean,
@@ -56,7 +56,7 @@ export function callsByBucket(calls: readonly HeartbeatCall[]): Map<number, Hear
 }
 
 async function createLost(
-  { gate, durations }: Pick<Ports, 'gate' | 'durations'>,
+  { gate, durations }: Pick<Ports, 'limitStore' | 'durations'>,
   bucket: number,
   edge: string,
   lost: readonly HeartbeatCall[],

@@ -15,7 +15,7 @@ export interface FoundRoute {
  * for some seconds, where a route that is written takes its place at once, for all replicas. @throws AdmissionFault `lookup_failed` when it cannot be known
  */
 export async function findRoute(
-  { ports, known, routing }: Pick<Decider, 'ports' | 'known' | 'routing'>,
+  { ports, known, routing }: Pick<Decider, 'ports' | 'cache' | 'routing'>,
   digests: readonly string[],
 ): Promise<FoundRoute | null> {
   const route = known.route(digests);
@@ -24,7 +24,7 @@ export async function findRoute(
 }
 
 async function lookUp(
-  { gate, owners }: Pick<Ports, 'gate' | 'owners'>,
+  { gate, owners }: Pick<Ports, 'limitStore' | 'owners'>,
   known: Known,
   digests: readonly string[],
 ): Promise<FoundRoute | null> {
@@ -46,7 +46,7 @@ async function lookUp(
 
 /** The route that Redis has, without asking the owner. */
 export async function storedRoute(
-  gate: Ports['gate'],
+  gate: Ports['limitStore'],
   known: Known,
   digests: readonly string[],
 ): Promise<Route | null> {
@@ -63,7 +63,7 @@ function readRoute(known: Known, digests: readonly string[], stored: readonly (s
 }
 
 /** A key that its owner does not know is forgotten everywhere. */
-export async function forgetRoute(gate: Ports['gate'], known: Known, digests: readonly string[]): Promise<void> {
+export async function forgetRoute(gate: Ports['limitStore'], known: Known, digests: readonly string[]): Promise<void> {
   for (const digest of digests) {
     known.dropRoute(digest);
     await gate.dropRoute(digest);
@@ -72,7 +72,7 @@ export async function forgetRoute(gate: Ports['gate'], known: Known, digests: re
 
 /** What the owner of keys says of a key leads there from now on, in the place of what was remembered of its digest. */
 export async function tellRoutes(
-  gate: Ports['gate'],
+  gate: Ports['limitStore'],
   keys: readonly { readonly digest: string; readonly account: string; readonly key: string }[],
 ): Promise<void> {
   await Promise.all(keys.map(({ digest, account, key }) => gate.setRoute(digest, routeText(account, key))));

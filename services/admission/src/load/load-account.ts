@@ -37,7 +37,7 @@ interface Flight {
 export class AccountLoader {
   readonly #flights = new Map<string, Flight>();
 
-  constructor(private readonly ports: Pick<Ports, 'gate' | 'owners'>) {}
+  constructor(private readonly ports: Pick<Ports, 'limitStore' | 'owners'>) {}
 
   /**
    * Resolves when the load has been written, or was void (the decision is made again and says what is still missing).

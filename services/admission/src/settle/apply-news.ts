@@ -11,7 +11,7 @@ type News = ReceivedOf<typeof admissionApply>;
 
 /** Writes what changed, loaded or not, if it is newer. @throws AdmissionFault unless all of it was written */
 export async function applyNews(
-  ports: Pick<Ports, 'gate'>,
+  ports: Pick<Ports, 'limitStore'>,
   news: News,
   noticeLoss: (bucket: number) => void,
 ): Promise<void> {
@@ -21,7 +21,7 @@ export async function applyNews(
 
 /** Writes a standing. What is not written is repeated by a later standing, or asked for when its hold falls due. */
 export async function applyStanding(
-  ports: Pick<Ports, 'gate'>,
+  ports: Pick<Ports, 'limitStore'>,
   { incarnation, accounts }: ReceivedOf<typeof billingBalanceSnapshots>,
   noticeLoss: (bucket: number) => void,
 ): Promise<void> {
@@ -30,7 +30,7 @@ export async function applyStanding(
 }
 
 async function applyAll(
-  { gate }: Pick<Ports, 'gate'>,
+  { gate }: Pick<Ports, 'limitStore'>,
   news: readonly AccountNews[],
   noticeLoss: (bucket: number) => void,
 ): Promise<void> {

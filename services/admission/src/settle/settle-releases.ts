@@ -53,7 +53,7 @@ export function prepareReleases(
 
 /** The ids that are done with. A hold that was lost with another gate is created by a second script. */
 export async function readReleases(
-  { gate }: Pick<Ports, 'gate'>,
+  { gate }: Pick<Ports, 'limitStore'>,
   pending: readonly PendingRelease[],
   replies: readonly (ScriptReply | AdmissionFault | undefined)[],
   noticeLoss: NoticeLoss,

@@ -27,7 +27,7 @@ interface Place extends ScanPlace {
  * @throws AdmissionFault while a bucket is not open
  */
 export async function listSlots(
-  ports: Pick<Ports, 'gate'>,
+  ports: Pick<Ports, 'limitStore'>,
   question: SlotsQuestion,
   noticeLoss: (bucket: number) => void,
 ): Promise<SlotsAnswer> {

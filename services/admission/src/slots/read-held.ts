@@ -10,7 +10,7 @@ import type { Ports } from '../ports.js';
  * @throws AdmissionFault while its bucket is not open: its calls are not all there yet
  */
 export async function readHeld(
-  { gate }: Pick<Ports, 'gate'>,
+  { gate }: Pick<Ports, 'limitStore'>,
   account: string,
   noticeLoss: (bucket: number) => void,
 ): Promise<AnswerBodyOf<typeof admissionHeld>> {

@@ -24,7 +24,7 @@ const ALL_BUCKETS: readonly ScanPlace[] = Array.from({ length: BUCKETS_TOTAL }, 
  * @throws AdmissionFault while a bucket that may have the call is not open
  */
 export async function releaseSlot(
-  ports: Pick<Ports, 'gate' | 'log'>,
+  ports: Pick<Ports, 'limitStore' | 'log'>,
   { requestId, actor }: ReleaseQuestion,
   noticeLoss: (bucket: number) => void,
 ): Promise<ReleaseAnswer> {
@@ -45,7 +45,7 @@ export async function releaseSlot(
 
 /** Which account has a call of this id that has not ended: an id does not say it. Every bucket is scanned, all at once. */
 async function accountOfCall(
-  ports: Pick<Ports, 'gate'>,
+  ports: Pick<Ports, 'limitStore'>,
   id: string,
   noticeLoss: (bucket: number) => void,
 ): Promise<string | null> {

@@ -19,7 +19,7 @@ const STEP_ENTRIES = 500;
  * @throws AdmissionFault unless every bucket is open: what is being restored is not all there yet
  */
 export async function scanBuckets(
-  { gate }: Pick<Ports, 'gate'>,
+  { gate }: Pick<Ports, 'limitStore'>,
   places: readonly ScanPlace[],
   pattern: string,
   noticeLoss: (bucket: number) => void,

@@ -47,7 +47,7 @@ export class Stage {
   readonly unreleased: EndedCall[] = [];
   readonly kept = new Map<string, KeptBeat>();
   readonly deadEdges = new Set<string>();
-  readonly verdicts: Parameters<Ports['edges']['verdict']>[1][] = [];
+  readonly verdicts: Parameters<Ports['edges']['heartbeatReply']>[1][] = [];
   readonly expired: string[] = [];
   reportedToken: string | null = null;
   readonly #desk: LedgerDesk;

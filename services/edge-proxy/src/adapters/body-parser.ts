@@ -14,7 +14,7 @@ const THREAD_HEAP_MIB_MAX = 512;
 interface Asked {
   readonly row: EndpointRow;
   readonly body: Pick<RequestBody, 'bytes'>;
-  readonly settle: (result: ParseResult) => void;
+  readonly resolve: (result: ParseResult) => void;
   readonly fail: (error: Error) => void;
 }
 
@@ -49,13 +49,13 @@ export class ThreadedBodyParser implements BodyParser {
     body: Pick<RequestBody, 'bytes'>,
   ): ParseResult | Promise<ParseResult> {
     if (body.bytes.length <= INLINE_BYTES_MAX) return parseCall(row, headers, body.bytes);
-    return new Promise((settle, fail) => {
+    return new Promise((resolve, fail) => {
       this.#thread ??= this.#start();
       this.#number += 1;
       const bytes = ownBytes(body.bytes);
       const { contentType, contentEncoding } = headers;
       const question: ParseQuestion = { number: this.#number, path: row.path, contentType, contentEncoding, bytes };
-      this.#asked.set(this.#number, { row, body, settle, fail });
+      this.#asked.set(this.#number, { row, body, resolve, fail });
       this.#thread.postMessage(question, [bytes.buffer]);
     });
   }
@@ -92,7 +92,7 @@ export class ThreadedBodyParser implements BodyParser {
     if (asked === undefined) return;
     this.#asked.delete(number);
     asked.body.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    asked.settle(result.ok ? { ok: true, call: { ...result.call, row: asked.row } } : result);
+    asked.resolve(result.ok ? { ok: true, call: { ...result.call, row: asked.row } } : result);
   }
 
   #failAll(error: Error): void {

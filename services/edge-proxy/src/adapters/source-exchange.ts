@@ -4,49 +4,49 @@ import type { Client, Dispatcher } from 'undici';
 import type { SourceExchange, SourceFailure, SourceReader, SourceRequest } from '../ports.js';
 
 /**
- * A larger body, and that of a call whose answer is a stream, is handed over piece by piece and let go of with the last one.
- * A smaller one is sent in one write, which is cheaper, but undici keeps it until the answer has ended.
+ * Larger bodies, and those of streamed calls, are sent piece by piece and freed with the last piece.
+ * A smaller body is sent in one write, which is cheaper, but undici keeps it until the answer ends.
  */
 const WHOLE_BODY_BYTES_MAX = 16 * 1024;
 
 /** One connection that serves one request at a time; it connects at its first request and again when it was closed. */
-export interface Lane {
+export interface SourceConnection {
   readonly client: Client;
-  /** Answers on the present connection. */
+  /** Number of answers on the present connection. */
   answers: number;
-  /** The present connection was reset: an answer that only its end would end is not complete then. */
+  /** The present connection was reset, so a body that ends with it is not complete. */
   wasReset: boolean;
   isIdle: boolean;
 }
 
-/** Where a lane goes when its request is over. */
-export interface LaneOwner {
-  giveBack(lane: Lane): void;
-  drop(lane: Lane): void;
+/** Takes a connection back when its request is over. */
+export interface ConnectionOwner {
+  giveBack(connection: SourceConnection): void;
+  drop(connection: SourceConnection): void;
 }
 
-/** One request on one lane, and its answer. */
+/** One request on one connection, and its answer. */
 export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
-  readonly #owner: LaneOwner;
-  readonly #lane: Lane;
+  readonly #owner: ConnectionOwner;
+  readonly #connection: SourceConnection;
   readonly #reader: SourceReader;
   #controller: Dispatcher.DispatchController | null = null;
   #isReused = false;
-  /** A final status came. */
+  /** A final status has arrived. */
   #hasHead = false;
-  /** Nothing but the end of the connection tells where the body ends. */
+  /** Only the end of the connection ends the body. */
   #isOpenEnded = false;
   #isOver = false;
 
-  constructor(owner: LaneOwner, lane: Lane, request: SourceRequest, reader: SourceReader) {
+  constructor(owner: ConnectionOwner, connection: SourceConnection, request: SourceRequest, reader: SourceReader) {
     this.#owner = owner;
-    this.#lane = lane;
+    this.#connection = connection;
     this.#reader = reader;
     const { path, body } = request;
     const bytes = body.reduce((sum, { length }) => sum + length, 0);
     const isWhole = bytes <= WHOLE_BODY_BYTES_MAX && !request.streamed;
     const headers = isWhole ? request.headers : [...request.headers, 'content-length', String(bytes)];
-    lane.client.dispatch(
+    connection.client.dispatch(
       {
         method: 'POST',
         path,
@@ -69,12 +69,12 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
   abort(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#owner.drop(this.#lane);
+    this.#owner.drop(this.#connection);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    this.#isReused = this.#lane.answers > 0;
+    this.#isReused = this.#connection.answers > 0;
     if (!this.#isOver) this.#reader.sent();
   }
 
@@ -83,7 +83,7 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // A second copy, which undici would keep until the answer has ended: kilobytes for each open stream.
+    // undici would keep this second copy until the answer ends: kilobytes for each open stream.
     controller.rawHeaders = null;
     if (status < 200) return;
     this.#hasHead = true;
@@ -98,9 +98,10 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     if (this.#isOver) return;
     // The client takes a reset for the end of such a body.
-    if (this.#isOpenEnded && this.#lane.wasReset) return this.#fail('broken', 'reset inside a body without a length');
+    if (this.#isOpenEnded && this.#connection.wasReset)
+      return this.#fail('broken', 'reset inside a body without a length');
     this.#isOver = true;
-    this.#owner.giveBack(this.#lane);
+    this.#owner.giveBack(this.#connection);
     this.#reader.end(this.#isOpenEnded);
   }
 
@@ -112,11 +113,11 @@ export class Exchange implements SourceExchange, Dispatcher.DispatchHandler {
 
   #fail(kind: SourceFailure['kind'], reason: string): void {
     this.#isOver = true;
-    this.#owner.drop(this.#lane);
+    this.#owner.drop(this.#connection);
     this.#reader.failed({ kind, reused: this.#isReused, reason });
   }
 
-  /** A finished generator keeps nothing. The next piece is asked for when the connection has room for it. */
+  /** A finished generator keeps no piece. undici takes the next one when the connection has room. */
   #handOver(pieces: Buffer[]): Readable {
     // undici takes every iterable, which its types leave out.
     return this.#piecesOf(pieces) as unknown as Readable;

@@ -1,11 +1,11 @@
-/** A replica that said nothing for so long is not asked by name. */
+/** A replica that was silent for so long gets no requests by name. */
 const FORGET_MS = 60_000;
-/** Below this number there is no "other" replica: any may be asked. */
+/** With fewer replicas than this a retry names none. */
 const OTHERS_MIN = 2;
-/** Answers of a replica that has said that it leaves, while it ends what it has taken: it is not asked by name for them. */
+/** For so long after a replica announced its stop, its late answers do not make it known again. */
 const LEAVING_MS = 10_000;
 
-/** Replicas of admission, learned from their answers: a retry goes to another one's own subject. */
+/** Tracks the replicas of admission by their answers. A retry goes to the subject of another one. */
 export class KnownReplicas {
   readonly #heardAt = new Map<string, number>();
   readonly #leftAt = new Map<string, number>();
@@ -15,12 +15,12 @@ export class KnownReplicas {
     this.#heardAt.set(replica, nowMs);
   }
 
-  /** Nobody listens under this name any more. A replica that comes back under it is heard again. */
+  /** The replica does not listen any more. Its next answer makes it known again. */
   forget(replica: string): void {
     this.#heardAt.delete(replica);
   }
 
-  /** The replica has said that it stops: what it still answers does not bring it back. */
+  /** The replica announced its stop. Its remaining answers do not make it known again. */
   left(replica: string, nowMs: number): void {
     for (const [one, at] of this.#leftAt) if (nowMs - at > LEAVING_MS) this.#leftAt.delete(one);
     this.#leftAt.set(replica, nowMs);
@@ -36,8 +36,8 @@ export class KnownReplicas {
   }
 
   /**
-   * The replica heard last among those not yet `asked`: one that hangs has been silent longest. Undefined, any replica,
-   * while fewer than two are known or when all were asked.
+   * Gives the replica that answered last among those not yet `asked`; one that hangs has been silent
+   * longest. Undefined, which means any replica, if fewer than two are known or all were asked.
    */
   other(asked: readonly string[], nowMs: number): string | undefined {
     for (const [replica, at] of this.#heardAt) if (nowMs - at > FORGET_MS) this.#heardAt.delete(replica);

@@ -24,22 +24,22 @@ export type Outcome = AdmitOutcome | OpenOutcome;
 export interface Question {
   readonly entry: OpenEntry | AdmitEntry;
   readonly isAdmit: boolean;
-  /** An admission leaves a hold behind that somebody must give back. */
+  /** An admission makes a hold, which a release must give back. */
   readonly holds: boolean;
   readonly askedAt: number;
-  readonly settle: (outcome: Outcome) => void;
-  /** When it was sent last; Infinity: it waits for the end of this turn. */
+  readonly resolve: (outcome: Outcome) => void;
+  /** When it was sent last. Infinity while it waits for the end of this tick. */
   sentAt: number;
-  /** Tries that somebody may have got. */
+  /** Tries that a replica may have received. */
   tries: number;
   /** Replicas that were asked by name. */
   readonly asked: string[];
-  /** Somebody may have got it. */
+  /** A replica may have received it. */
   mayHaveArrived: boolean;
   message: SentBatch | null;
 }
 
-/** One message on its way. */
+/** One message whose answers have not all arrived. */
 export interface SentBatch {
   readonly sentAt: number;
   unanswered: number;

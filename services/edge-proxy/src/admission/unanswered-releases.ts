@@ -6,7 +6,7 @@ interface Pending {
   readonly answered: (() => void) | null;
 }
 
-/** Releases that admission has not answered: nothing is given back for sure before it has. */
+/** Releases that admission has not confirmed. Only its answer proves that a hold was given back. */
 export class UnansweredReleases {
   readonly #pending = new EphemeralMap<string, Pending>();
 
@@ -18,7 +18,7 @@ export class UnansweredReleases {
     this.#pending.set(entry.id, { entry, answered });
   }
 
-  /** Each waiter is told once; unknown ids are passed over. */
+  /** Calls each waiter once. Ignores unknown ids. */
   answered(ids: readonly string[]): void {
     for (const id of ids) {
       const pending = this.#pending.get(id);

@@ -30,7 +30,7 @@ async function upload(
     },
     catalog: { model: () => undefined },
     settings: { errors: { billingLinkUrl: '', chatBaseUrl: '', messagesBaseUrl: '' } },
-    desk: {
+    admissionClient: {
       open: async ({ id }: { id: string }) => {
         heard.opened.push(id);
         return { kind: 'opened', account: 'acme' };

@@ -74,7 +74,7 @@ function mayReadFirst(announced: number, isKnown: boolean): boolean {
 }
 
 async function openAndAdmit(edge: Edge, call: Call): Promise<Admission> {
-  const outcome = await edge.desk.open({ id: call.id, digests: call.digests, ...traceOf(call) });
+  const outcome = await edge.admissionClient.open({ id: call.id, digests: call.digests, ...traceOf(call) });
   noteKey(edge, call, outcome);
   if (outcome.kind !== 'opened') return { kind: 'error', error: errorOf(edge, outcome, null) };
   return readAndAdmit(edge, call, outcome.account, true);
@@ -159,13 +159,16 @@ function findingQuestion({ rank }: BodyFinding): BodyQuestion {
 function ask(edge: Edge, call: Call, question: BodyQuestion, opened: boolean): Promise<AdmitOutcome> {
   if (edge.deadlines.nowMs() - call.begunAtMs > ID_AGE_MS_MAX) call.id = call.request.renewId();
   const { id, digests, row } = call;
-  return edge.desk.admit({ id, digests, endpoint: row.path, ...question, opened, ...traceOf(call) }, row.billed);
+  return edge.admissionClient.admit(
+    { id, digests, endpoint: row.path, ...question, opened, ...traceOf(call) },
+    row.billed,
+  );
 }
 
 /** Gives back an admission that nothing was sent under: no record is written for it. */
-export function releaseVoid(edge: Pick<Edge, 'desk'>, { id, hold, token: tag }: AdmittedAnswer): void {
+export function releaseVoid(edge: Pick<Edge, 'admissionClient'>, { id, hold, token: tag }: AdmittedAnswer): void {
   if (hold === null) return;
-  edge.desk.release({ blind: false, id, hold, tag, outcome: 'void', amountNanoUsd: 0 }, null);
+  edge.admissionClient.release({ blind: false, id, hold, tag, outcome: 'void', amountNanoUsd: 0 }, null);
 }
 
 function errorOf(

@@ -3,7 +3,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { until } from '@gateway/testkit';
 import { begin, chat, send } from '../../test/client.js';
 import { sourceEntry, startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
-import { sendVerdict } from '../../test/fake-admission.js';
+import { sendHeartbeatReply } from '../../test/fake-admission.js';
 import { FORMATS } from '../../test/formats.js';
 import { publishOwnModel } from '../../test/own-models.js';
 import { onRequest, startRawProvider } from '../../test/raw-provider.js';
@@ -22,7 +22,7 @@ beforeAll(async () => {
     entries.sources.push(sourceEntry('reads-on', a, { model: READS_ON }));
     entries.sources.push(sourceEntry('stops', a, { model: STOPS, cancelStopsBilling: true }));
   });
-  world.gate.sources.set(READS_ON, ['reads-on']).set(STOPS, ['stops']);
+  world.admission.sources.set(READS_ON, ['reads-on']).set(STOPS, ['stops']);
   await until('the catalog is with the edge', async () => {
     const answer = await send(world.edge.url, PATH, chat({ model: STOPS }));
     return answer.status === 200;
@@ -61,9 +61,9 @@ test('a client that leaves is read on for, and pays what the provider reports', 
   answer.destroy();
   await until(
     'the edge still holds the call',
-    () => world.gate.beats.at(-1)?.calls.some(({ id }) => id === idOf(answer)) === true,
+    () => world.admission.heartbeats.at(-1)?.calls.some(({ id }) => id === idOf(answer)) === true,
   );
-  expect(world.gate.releases.some(({ id }) => id === idOf(answer))).toBe(false);
+  expect(world.admission.releases.some(({ id }) => id === idOf(answer))).toBe(false);
   world.provider.release('left');
   expect(await world.eventOf(idOf(answer))).toMatchObject({
     outcome: 'settled',
@@ -117,7 +117,7 @@ test('a client that leaves before the answer of a plain call pays what the provi
   client.on('error', () => undefined);
   client.end(body);
   await until('the provider has the call', () => world.provider.calls({ model: MODEL }).length > before);
-  const id = world.gate.admits.at(-1)?.entry.id ?? '';
+  const id = world.admission.admits.at(-1)?.entry.id ?? '';
   const closed = new Promise((resolve) => client.on('close', resolve));
   client.destroy();
   await closed;
@@ -132,17 +132,20 @@ test('a client that leaves before the answer of a plain call pays what the provi
   });
 });
 
-test("admission's verdict ends a stream, which costs nothing", async () => {
+test("admission's heartbeat reply ends a stream, which costs nothing", async () => {
   world.provider.script({ model: MODEL, steps: [{ chunk: delta('first') }, { end: 'stall' }] });
   const answer = await startStream(READS_ON);
   let seen = '';
   answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
   const id = idOf(answer);
-  await until('a beat names the call', () => world.gate.beats.at(-1)?.calls.some((call) => call.id === id) === true);
-  const beat = world.gate.beats.at(-1);
+  await until(
+    'a heartbeat names the call',
+    () => world.admission.heartbeats.at(-1)?.calls.some((call) => call.id === id) === true,
+  );
+  const heartbeat = world.admission.heartbeats.at(-1);
   const [bus] = world.admissionBuses;
-  if (beat === undefined || bus === undefined) throw new Error('there is no beat');
-  sendVerdict(bus, world.gate, beat, { abort: [id] });
+  if (heartbeat === undefined || bus === undefined) throw new Error('there is no beat');
+  sendHeartbeatReply(bus, world.admission, heartbeat, { abort: [id] });
   await until('the stream is cut', () => answer.destroyed);
   expect(answer.complete).toBe(false);
   expect(seen).toContain('account_suspended');

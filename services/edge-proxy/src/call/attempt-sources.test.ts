@@ -108,12 +108,15 @@ test("a source's own limit on silence cuts a stream", async () => {
 });
 
 test('sources that the edge does not know yet are a 500 catalog_error, nothing is sent and the hold goes back', async () => {
-  world.gate.sources.set('pub/unheard', ['not-there']);
+  world.admission.sources.set('pub/unheard', ['not-there']);
   const answer = await send(world.edge.url, PATH, chat({ model: 'pub/unheard' }));
   expect(answer.status).toBe(500);
   expect(JSON.parse(answer.body.toString()).error.code).toBe('catalog_error');
   const id = idOf(answer);
-  expect(world.gate.releases.find((release) => release.id === id)).toMatchObject({ blind: false, outcome: 'void' });
+  expect(world.admission.releases.find((release) => release.id === id)).toMatchObject({
+    blind: false,
+    outcome: 'void',
+  });
   expect(world.events.some((event) => event.id === id)).toBe(false);
 });
 

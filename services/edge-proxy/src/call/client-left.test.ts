@@ -38,7 +38,7 @@ async function leave(steps: Steps, fields: { stream?: boolean } = {}): Promise<L
   let seen = '';
   client.on('response', (answer) => answer.on('data', (bytes: Buffer) => (seen += bytes.toString())));
   await until('the provider has the call', () => world.provider.calls({ model: model.upstreamModel }).length > 0);
-  const id = world.gate.admits.at(-1)?.entry.id ?? '';
+  const id = world.admission.admits.at(-1)?.entry.id ?? '';
   const begins = fields.stream === true && 'chunk' in (steps[0] ?? {});
   await until('the client has what there is', () => !begins || seen.includes(first));
   const closed = new Promise((resolve) => client.on('close', resolve));
@@ -61,13 +61,14 @@ function ask(model: OwnModel, fields: object): ClientRequest {
   return client;
 }
 
-const isHeld = (id: string): boolean => world.gate.beats.at(-1)?.calls.some((call) => call.id === id) === true;
+const isHeld = (id: string): boolean =>
+  world.admission.heartbeats.at(-1)?.calls.some((call) => call.id === id) === true;
 
 test.each([false, true])(
   'before a head (stream: %s) it is read on to the deadline, with its slot taken; then the input is charged',
   async (stream) => {
     const { id, model } = await leave([{ end: 'stall' }], { stream });
-    await until('a beat names the call', () => isHeld(id));
+    await until('a heartbeat names the call', () => isHeld(id));
     const event = await world.eventOf(id);
     expect(event).toMatchObject({
       outcome: 'settled',
@@ -79,7 +80,7 @@ test.each([false, true])(
       attempts: [{ outcome: 'abandoned', possiblyPaid: true }],
     });
     expect(event.endedAt - event.startedAt).toBeGreaterThanOrEqual(DEADLINE_MS);
-    await until('the slot is given back', () => world.gate.releases.some((release) => release.id === id));
+    await until('the slot is given back', () => world.admission.releases.some((release) => release.id === id));
   },
   20_000,
 );

@@ -36,7 +36,7 @@ test.each<[string, Record<string, string>, boolean]>([
       const call = chat();
       const headers = { ...call.headers, traceparent: SAMPLED };
       expect((await send(world.edge.url, '/v1/chat/completions', { ...call, headers })).status).toBe(200);
-      const traced = world.gate.admits[0]?.entry.traceparent;
+      const traced = world.admission.admits[0]?.entry.traceparent;
       expect(traced?.slice(3, 35)).toBe(isTaken ? TRACE : undefined);
     } finally {
       await world.stop();

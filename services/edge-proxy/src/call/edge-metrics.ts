@@ -25,7 +25,7 @@ export interface EdgeMetrics extends ModelMetrics {
   /** The last piece went out without the record's acknowledgement or the release's answer. */
   lastPieceUnconfirmed(waitedFor: 'record' | 'release'): void;
   storeFailed(): void;
-  beatFailed(): void;
+  heartbeatFailed(): void;
   /** A call was refused before anything was asked or read: the process is overloaded. */
   callShed(reason: LoadReason): void;
   /** Nobody has the key that a client presented, or it was not looked up, for its network presented many such. */
@@ -61,7 +61,7 @@ export function makeEdgeMetrics(): EdgeMetrics {
     waited_for: ['record', 'release'],
   });
   const storesFailed = counter('gateway_edge_usage_store_failures_total', 'Failed tries to store usage events');
-  const beatsFailed = counter('gateway_edge_beat_failures_total', 'Beats that were not stored');
+  const heartbeatsFailed = counter('gateway_edge_beat_failures_total', 'Beats that were not stored');
   const shed = counter('gateway_edge_calls_shed_total', 'Calls refused at once while the process was overloaded', {
     reason: ['delay', 'memory'],
   });
@@ -86,7 +86,7 @@ export function makeEdgeMetrics(): EdgeMetrics {
     firstByte: (seconds) => firstByte.observe(seconds),
     lastPieceUnconfirmed: (waited_for) => unconfirmed.of({ waited_for }).add(),
     storeFailed: () => storesFailed.add(),
-    beatFailed: () => beatsFailed.add(),
+    heartbeatFailed: () => heartbeatsFailed.add(),
     callShed: (reason) => shed.of({ reason }).add(),
   };
 }

@@ -3,11 +3,11 @@ import { connect, type Socket } from 'node:net';
 import { until } from '@gateway/testkit';
 import { begin, chat, send } from '../../test/client.js';
 import { startEdgeWorld, TEST_KEY, type EdgeWorld } from '../../test/edge-world.js';
-import { sendVerdict } from '../../test/fake-admission.js';
+import { sendHeartbeatReply } from '../../test/fake-admission.js';
 import { FORMATS } from '../../test/formats.js';
 import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
-import { FRAME_BYTES_MAX } from '../domain/event-stream.js';
+import { SSE_EVENT_BYTES_MAX } from '../domain/event-stream.js';
 
 const PATH = '/v1/chat/completions';
 const DEADLINE_MS = 1_500;
@@ -64,7 +64,7 @@ describe.each(FORMATS)('$path', (format) => {
     });
   });
 
-  test('a malformed frame passes as it is and changes no charge', async () => {
+  test('a malformed event passes as it is and changes no charge', async () => {
     const model = await oneSource({ more: { streamUsage: false } });
     const chunks = [format.first, 'data: {"oops\n\n', format.delta('lo'), format.usage, format.done];
     play(model, ...chunks);
@@ -84,7 +84,7 @@ describe.each(FORMATS)('$path', (format) => {
     expect((await ask(model)).body.toString()).toBe(format.first + format.delta('lo') + format.done.slice(0, -1));
   });
 
-  test('a fragment of a frame is not passed when the stream is cut', async () => {
+  test('a fragment of an event is not passed when the stream is cut', async () => {
     const model = await oneSource();
     world.provider.script({
       model: model.upstreamModel,
@@ -101,20 +101,20 @@ describe.each(FORMATS)('$path', (format) => {
     expect(seen.slice(format.first.length)).toMatch(format.cutEnding);
   });
 
-  test('a frame that is too long to be read passes, and what is read of the stream is charged', async () => {
+  test('an event that is too long to be read passes, and what is read of the stream is charged', async () => {
     const model = await oneSource({ more: { streamUsage: false } });
-    const long = `data: ${'x'.repeat(FRAME_BYTES_MAX)}\n\n`;
+    const long = `data: ${'x'.repeat(SSE_EVENT_BYTES_MAX)}\n\n`;
     play(model, format.first, long.slice(0, 9_000), long.slice(9_000), format.usage, format.done);
     const answer = await ask(model);
     expect(answer.body.equals(Buffer.from(format.first + long + format.usage + format.done))).toBe(true);
     expect(await eventOf(answer)).toMatchObject({ outcome: 'settled', evidence: 'reported', amountNanoUsd: 13_000 });
   });
 
-  test('a stream that is cut inside such a frame ends in an event of its own', async () => {
+  test('a stream that is cut inside such an event ends in an event of its own', async () => {
     const model = await oneSource();
     world.provider.script({
       model: model.upstreamModel,
-      steps: [{ chunk: format.first }, { chunk: `data: ${'x'.repeat(FRAME_BYTES_MAX)}` }, { end: 'cut' }],
+      steps: [{ chunk: format.first }, { chunk: `data: ${'x'.repeat(SSE_EVENT_BYTES_MAX)}` }, { end: 'cut' }],
     });
     const answer = await begin(world.edge.url, format.path, format.request({ model: model.model, stream: true }));
     let seen = '';
@@ -235,8 +235,8 @@ function client(body: { headers?: Record<string, string | string[]>; body?: Buff
 /** Streams without end, as fast as it is read; says how much it got rid of. */
 async function endlessProvider(): Promise<{ provider: RawProvider; sentBytes: () => number }> {
   let sentBytes = 0;
-  const frame = CHAT_FORMAT.delta('x'.repeat(16 * 1024));
-  const chunk = `${Buffer.byteLength(frame).toString(16)}\r\n${frame}\r\n`;
+  const sseEvent = CHAT_FORMAT.delta('x'.repeat(16 * 1024));
+  const chunk = `${Buffer.byteLength(sseEvent).toString(16)}\r\n${sseEvent}\r\n`;
   const provider = await rawProvider((socket) =>
     onRequest(socket, () => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n');
@@ -260,7 +260,7 @@ test('a client that does not read stops the provider, and is given up after the 
   const startedAt = performance.now();
   const socket = client(chat({ model: model.model, stream: true }));
   await until('the provider has the call', () => sentBytes() > 0);
-  const id = world.gate.admits.at(-1)?.entry.id ?? '';
+  const id = world.admission.admits.at(-1)?.entry.id ?? '';
   const event = await world.eventOf(id);
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(DEADLINE_MS);
   expect(sentBytes()).toBeLessThan(IN_FLIGHT_BYTES_MAX);
@@ -315,7 +315,7 @@ test('a complete answer whose end nobody reads is destroyed in the end', async (
   const model = await publishOwnModel(world, { url: provider.url });
   const socket = client(chat({ model: model.model, stream: true }));
   await until('the provider has the call', () => provider.connections() > 0);
-  expect(await world.eventOf(world.gate.admits.at(-1)?.entry.id ?? '')).toMatchObject({ outcome: 'settled' });
+  expect(await world.eventOf(world.admission.admits.at(-1)?.entry.id ?? '')).toMatchObject({ outcome: 'settled' });
   const endedAt = performance.now();
   await until('its time is over', () => performance.now() - endedAt > 2 * DEADLINE_MS);
   expect(await readRest(socket)).not.toContain('[DONE]');
@@ -327,13 +327,13 @@ test('a cut answer whose ending nobody reads is destroyed in the end', async () 
   const socket = client(chat({ model: model.model, stream: true }));
   const begun = new Promise((resolve) => socket.on('readable', resolve));
   await until('the provider has the call', () => provider.connections() > 0);
-  const { id } = world.gate.admits.at(-1)?.entry ?? { id: '' };
+  const { id } = world.admission.admits.at(-1)?.entry ?? { id: '' };
   await begun;
-  await until('a beat names it', () => world.gate.beats.at(-1)?.calls.some((call) => call.id === id));
-  const beat = world.gate.beats.at(-1);
+  await until('a heartbeat names it', () => world.admission.heartbeats.at(-1)?.calls.some((call) => call.id === id));
+  const heartbeat = world.admission.heartbeats.at(-1);
   const [bus] = world.admissionBuses;
-  if (beat === undefined || bus === undefined) throw new Error('there is no beat');
-  sendVerdict(bus, world.gate, beat, { abort: [id] });
+  if (heartbeat === undefined || bus === undefined) throw new Error('there is no heartbeat');
+  sendHeartbeatReply(bus, world.admission, heartbeat, { abort: [id] });
   expect(await world.eventOf(id)).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
   const cutAt = performance.now();
   await until('its time is over', () => performance.now() - cutAt > 2 * DEADLINE_MS);
@@ -351,7 +351,7 @@ test('reading on for a client that left before the head ends after its time, wha
   });
   const socket = client(chat({ model: model.model, stream: true }));
   await until('the provider has the call', () => world.provider.calls({ model: model.upstreamModel }).length > 0);
-  const { id } = world.gate.admits.at(-1)?.entry ?? { id: '' };
+  const { id } = world.admission.admits.at(-1)?.entry ?? { id: '' };
   socket.destroy();
   // What the edge answers now, it answers after it has seen the connection close.
   for (let asked = 0; asked < 3; asked += 1) await send(world.edge.url, '/api/gateway/config');

@@ -3,7 +3,7 @@ import type { ClientAnswer } from '../ports.js';
 import type { AdmittedCall, Edge } from './call.js';
 import type { Deadline } from './deadlines.js';
 import type { Delivery } from './delivery.js';
-import type { Settlement } from './settle-call.js';
+import type { Settlement } from './finish-call.js';
 
 /** How long the ending of a cut answer waits to be read before its connection is destroyed anyway. */
 const CUT_UNREAD_MS_MAX = 10_000;

@@ -305,11 +305,11 @@ describe.each(FORMATS)('$path: after the first byte went to the client', (format
       const [a, b] = world.provider.urls;
       const [model] = await publishOwnModels(world, [[{ url: a }, { url: b }]]);
       if (model === undefined) throw new Error('there is no model');
-      const gate = `go-${model.upstreamModel}`;
+      const admission = `go-${model.upstreamModel}`;
       const ending: ScriptStep[] = how === 'error' ? [{ chunk: format.providerError }] : [{ end: how }];
       world.provider.script({
         model: model.upstreamModel,
-        steps: [{ chunk: format.first }, { waitFor: gate }, ...ending],
+        steps: [{ chunk: format.first }, { waitFor: admission }, ...ending],
       });
       const answer = await begin(world.edge.url, format.path, format.request({ model: model.model, stream: true }));
       const id = String(answer.headers['x-gateway-request-id']);
@@ -320,7 +320,7 @@ describe.each(FORMATS)('$path: after the first byte went to the client', (format
         answer.on('error', () => resolve('destroyed'));
       });
       await until('the first event is with the client', () => seen === format.first);
-      world.provider.release(gate);
+      world.provider.release(admission);
       expect(await over).toBe(format.cutEndsNormally ? 'ended' : 'destroyed');
       const rest = seen.slice(format.first.length);
       if (how === 'error' && format.relaysErrors) expect(rest).toBe(format.providerError);
@@ -339,18 +339,18 @@ describe.each(FORMATS)('$path: after the first byte went to the client', (format
     const [a, b] = world.provider.urls;
     const [model] = await publishOwnModels(world, [[{ url: a }, { url: b }]]);
     if (model === undefined) throw new Error('there is no model');
-    const gate = `go-${model.upstreamModel}`;
+    const admission = `go-${model.upstreamModel}`;
     const comment = ': still queued\n\n';
     world.provider.script({
       model: model.upstreamModel,
-      steps: [{ chunk: comment }, { waitFor: gate }, { chunk: format.providerError }],
+      steps: [{ chunk: comment }, { waitFor: admission }, { chunk: format.providerError }],
     });
     const answer = await begin(world.edge.url, format.path, format.request({ model: model.model, stream: true }));
     let seen = '';
     answer.on('data', (chunk: Buffer) => (seen += chunk.toString()));
     const over = new Promise((resolve) => answer.on('close', resolve).on('error', resolve));
     await until('the comment is with the client', () => seen === comment);
-    world.provider.release(gate);
+    world.provider.release(admission);
     await over;
     const rest = seen.slice(comment.length);
     if (format.relaysErrors) expect(rest).toBe(format.providerError);
@@ -399,10 +399,10 @@ function expectError({ failure, format }: Cell, answer: Awaited<ReturnType<typeo
   expect(answer.headers['location']).toBeUndefined();
 }
 
-/** The slot and the hold go back as they were; a beat may repeat a release that is not answered yet. */
+/** The slot and the hold go back as they were; a heartbeat may repeat a release that is not answered yet. */
 async function expectOneRelease(id: string, outcome: 'ok' | 'void', amountNanoUsd: number): Promise<void> {
-  await until('the hold is given back', () => world.gate.releases.some((release) => release.id === id));
-  for (const release of world.gate.releases.filter((each) => each.id === id)) {
-    expect(release).toMatchObject({ blind: false, outcome, amountNanoUsd, hold: world.gate.holds.get(id) });
+  await until('the hold is given back', () => world.admission.releases.some((release) => release.id === id));
+  for (const release of world.admission.releases.filter((each) => each.id === id)) {
+    expect(release).toMatchObject({ blind: false, outcome, amountNanoUsd, hold: world.admission.holds.get(id) });
   }
 }

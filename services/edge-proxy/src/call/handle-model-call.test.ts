@@ -17,14 +17,14 @@ beforeAll(async () => {
 afterAll(() => world.stop(), 60_000);
 afterEach(() => {
   world.provider.clearScripts();
-  world.gate.decide = () => undefined;
+  world.admission.decide = () => undefined;
 });
 
-const frame = (fields: object): string =>
+const sseEvent = (fields: object): string =>
   `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', ...fields })}\n\n`;
 const delta = (content: string, finish: string | null = null): string =>
-  frame({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] });
-const usageFrame = frame({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 } });
+  sseEvent({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] });
+const usageChunk = sseEvent({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 } });
 const DONE = 'data: [DONE]\n\n';
 const idOf = (answer: Pick<IncomingMessage, 'headers'>): string => String(answer.headers['x-gateway-request-id']);
 
@@ -63,7 +63,7 @@ test('a plain answer arrives byte for byte, with our headers only, and is settle
     attempts: [{ source: 'src-a', outcome: 'completed', status: 200, usage: { input: 7, output: 11 } }],
   });
   await until('its hold is released', () =>
-    world.gate.releases.some(
+    world.admission.releases.some(
       (release) =>
         release.id === event.id && !release.blind && release.outcome === 'ok' && release.amountNanoUsd === 29_000,
     ),
@@ -100,14 +100,14 @@ test('the provider gets the body with only the model replaced, the allowed heade
 
 test('admission gets digests under both peppers, current first, and never the key', async () => {
   const answer = await send(world.edge.url, PATH, chat());
-  const entry = world.gate.admits.find(({ entry: { id } }) => id === idOf(answer))?.entry;
+  const entry = world.admission.admits.find(({ entry: { id } }) => id === idOf(answer))?.entry;
   const digest = (pepper: string): string => createHmac('sha256', pepper).update(TEST_KEY).digest('hex');
   expect(entry?.digests).toEqual([digest('pepper-'.repeat(6)), digest('older-pepper-'.repeat(4))]);
-  expect(JSON.stringify(world.gate.batches)).not.toContain(TEST_KEY);
+  expect(JSON.stringify(world.admission.batches)).not.toContain(TEST_KEY);
 });
 
-test('a streamed answer arrives byte for byte without the usage frame that only the gateway asked for', async () => {
-  const chunks = [': comment\n\n', delta('Hel'), `${delta('lo')}${delta(' you', 'stop')}`, usageFrame, DONE];
+test('a streamed answer arrives byte for byte without the usage chunk that only the gateway asked for', async () => {
+  const chunks = [': comment\n\n', delta('Hel'), `${delta('lo')}${delta(' you', 'stop')}`, usageChunk, DONE];
   world.provider.script({ model: MODEL, steps: chunks.map((chunk) => ({ chunk })) });
   const answer = await send(world.edge.url, PATH, chat({ stream: true }));
   expect(answer.headers['content-type']).toMatch(/^text\/event-stream/);
@@ -126,8 +126,8 @@ test('a streamed answer arrives byte for byte without the usage frame that only 
   });
 });
 
-test('a client that asks for the usage frame gets it', async () => {
-  const chunks = [delta('Hello', 'stop'), usageFrame, DONE];
+test('a client that asks for the usage chunk gets it', async () => {
+  const chunks = [delta('Hello', 'stop'), usageChunk, DONE];
   world.provider.script({ model: MODEL, steps: chunks.map((chunk) => ({ chunk })) });
   const answer = await send(world.edge.url, PATH, chat({ stream: true, stream_options: { include_usage: true } }));
   expect(answer.body.toString()).toBe(chunks.join(''));
@@ -221,7 +221,7 @@ test('a plain body above 1 MiB is relayed and arrives byte for byte', async () =
 });
 
 test('a refusal of admission is answered with its text, numbers and Retry-After', async () => {
-  world.gate.decide = (entry) => ({
+  world.admission.decide = (entry) => ({
     kind: 'refused',
     id: entry.id,
     row: REFUSAL.window_exhausted,
@@ -249,7 +249,7 @@ test('what the edge finds in a body travels to admission, whose list decides', a
   const found = await send(world.edge.url, PATH, bad);
   expect(found.status).toBe(400);
   expect(JSON.parse(found.body.toString()).error).toMatchObject({ code: 'invalid_request', param: 'model' });
-  world.gate.decide = (entry) => refusal(entry.id, REFUSAL.rate_limited);
+  world.admission.decide = (entry) => refusal(entry.id, REFUSAL.rate_limited);
   const limited = await send(world.edge.url, PATH, bad);
   expect(JSON.parse(limited.body.toString()).error.code).toBe('rate_limited');
 });
@@ -257,7 +257,7 @@ test('what the edge finds in a body travels to admission, whose list decides', a
 test.each(['lookup_failed', 'admission_error', 'catalog_error'] as const)(
   'a fault %s is a 500 of that code',
   async (code) => {
-    world.gate.decide = (entry) => ({ kind: 'fault', id: entry.id, code });
+    world.admission.decide = (entry) => ({ kind: 'fault', id: entry.id, code });
     const answer = await send(world.edge.url, PATH, chat());
     expect(answer.status).toBe(500);
     expect(JSON.parse(answer.body.toString()).error).toMatchObject({ code, type: 'server_error' });
@@ -266,29 +266,29 @@ test.each(['lookup_failed', 'admission_error', 'catalog_error'] as const)(
 
 test('a body of 10 MB is accepted after an open, one byte more is 413', async () => {
   const most = 10_485_760;
-  const frameOf = (bytes: number): string => {
+  const sseEventOf = (bytes: number): string => {
     const start = `{"model":"${TEST_MODEL}","messages":[{"role":"user","content":"`;
     const end = '"}]}';
     return start + 'x'.repeat(bytes - start.length - end.length) + end;
   };
-  const accepted = await send(world.edge.url, PATH, { ...chat(), body: frameOf(most) });
+  const accepted = await send(world.edge.url, PATH, { ...chat(), body: sseEventOf(most) });
   expect(accepted.status).toBe(200);
   const id = idOf(accepted);
-  expect(world.gate.batches.some(({ batch }) => batch.opens.some((open) => open.id === id))).toBe(true);
-  expect(world.gate.admits.find(({ entry }) => entry.id === id)?.entry).toMatchObject({
+  expect(world.admission.batches.some(({ batch }) => batch.opens.some((open) => open.id === id))).toBe(true);
+  expect(world.admission.admits.find(({ entry }) => entry.id === id)?.entry).toMatchObject({
     opened: true,
     bodyRefusal: null,
   });
   const chunked = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
-  const counted = await send(world.edge.url, PATH, { headers: chunked, body: frameOf(most + 1) });
+  const counted = await send(world.edge.url, PATH, { headers: chunked, body: sseEventOf(most + 1) });
   expect(counted.status).toBe(413);
-  expect(world.gate.admits.at(-1)?.entry).toMatchObject({
+  expect(world.admission.admits.at(-1)?.entry).toMatchObject({
     opened: true,
     bodyRefusal: REFUSAL.request_entity_too_large,
   });
-  const announced = await send(world.edge.url, PATH, { ...chat(), body: frameOf(most + 1) }).catch(() => null);
+  const announced = await send(world.edge.url, PATH, { ...chat(), body: sseEventOf(most + 1) }).catch(() => null);
   if (announced !== null) expect(announced.status).toBe(413);
-  expect(world.gate.admits.at(-1)?.entry).toMatchObject({
+  expect(world.admission.admits.at(-1)?.entry).toMatchObject({
     opened: false,
     bodyRefusal: REFUSAL.request_entity_too_large,
   });

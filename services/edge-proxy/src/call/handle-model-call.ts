@@ -1,6 +1,6 @@
 import { gatewayError, type GatewayError } from '@gateway/contracts/errors';
 import { decideTrace, startSpan, NO_SPAN, type Span } from '@gateway/service-kit';
-import type { HeldCall } from '../beats/running-calls.js';
+import type { HeldCall } from '../heartbeats/running-calls.js';
 import type { EndpointRow } from '../domain/endpoints.js';
 import type { MeterResult } from '../domain/formats/meter.js';
 import type { ClientRequest } from '../ports.js';
@@ -9,7 +9,7 @@ import { attemptSources, type CallResult } from './attempt-sources.js';
 import { callTime, freeBody, type AdmittedCall, type Call, type Edge } from './call.js';
 import { endAnswer } from './end-answer.js';
 import { operationOf } from './operation-name.js';
-import { settleCall, type CallEnding } from './settle-call.js';
+import { finishCall, type CallEnding } from './finish-call.js';
 import { writeError } from './write-error.js';
 
 /**
@@ -60,7 +60,7 @@ async function serveAdmitted(edge: Edge, call: AdmittedCall): Promise<number | n
   }
   freeBody(call);
   const ending = endingOf(call, result);
-  const settlement = settleCall(edge, call, ending);
+  const settlement = finishCall(edge, call, ending);
   if (call.firstByteAt !== null) edge.metrics.firstByte((call.firstByteAt - call.startedAt) / 1000);
   edge.metrics.callEnded(call.row.path, ending.status);
   const seconds = (edge.deadlines.nowMs() - call.begunAtMs) / 1_000;
@@ -118,9 +118,9 @@ function admittedCall(edge: Edge, call: Call, admission: Extract<Admission, { ki
   return admitted;
 }
 
-function endFromOutside(call: AdmittedCall, why: 'verdict' | 'drain'): void {
+function endFromOutside(call: AdmittedCall, why: 'admission' | 'drain'): void {
   const error =
-    why === 'verdict'
+    why === 'admission'
       ? gatewayError(
           'account_suspended',
           'This call was ended: the account is suspended, or an operator took its slot.',

@@ -8,9 +8,9 @@ import { FORMATS, type Format } from '../../test/formats.js';
 import { publishOwnModel } from '../../test/own-models.js';
 import { rawClient, readAnswers, type RawAnswer } from '../../test/raw-answers.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
-import { FRAME_BYTES_MAX } from '../domain/event-stream.js';
+import { SSE_EVENT_BYTES_MAX } from '../domain/event-stream.js';
 import { TOKENS_MAX } from '../domain/formats/read-usage.js';
-import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES } from '../memory/held-bytes.js';
+import { HELD_ANSWERS, METERED_ANSWERS, PARTIAL_SSE_EVENTS, REQUEST_BODIES } from '../memory/held-bytes.js';
 
 const PATH = '/v1/chat/completions';
 const MIB = 1024 * 1024;
@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => world.stop(), 60_000);
 afterEach(async () => {
   await Promise.all(raw.splice(0).map((provider) => provider.stop()));
-  for (const held of [HELD_ANSWERS, METERED_ANSWERS, PARTIAL_FRAMES, REQUEST_BODIES]) {
+  for (const held of [HELD_ANSWERS, METERED_ANSWERS, PARTIAL_SSE_EVENTS, REQUEST_BODIES]) {
     await until('nothing is held', () => held.held === 0);
   }
 });
@@ -148,7 +148,7 @@ describe('without an end', () => {
     expect(answer.body).toContain(`"code":"${code}"`);
     expect(answer.isComplete).toBe(status !== 200);
     expect(event).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
-    expect(sentBytes).toBeLessThan(FRAME_BYTES_MAX + IN_FLIGHT_BYTES_MAX);
+    expect(sentBytes).toBeLessThan(SSE_EVENT_BYTES_MAX + IN_FLIGHT_BYTES_MAX);
     expect(growth).toBeLessThan(GROWTH_BYTES_MAX);
   });
 
@@ -186,7 +186,7 @@ describe('without an end', () => {
   ])('%s: the client that leaves is charged within its hold, memory bounded', async (_name, once, again) => {
     const { provider, sentBytes } = await hostileProvider({ once, again: Buffer.from(chunkOf(again)) });
     const model = await publishOwnModel(world, { url: provider.url, more: { streamUsage: false } });
-    const before = world.gate.admits.length;
+    const before = world.admission.admits.length;
     const growth = await growthOf(async () => {
       const client = rawClient(world.edge.port);
       client.socket.removeAllListeners('data');
@@ -194,7 +194,7 @@ describe('without an end', () => {
       client.socket.write(requestOf(PATH, String(chat({ model: model.model, stream: true }).body)));
       await until('much has come', () => sentBytes() > 40 * MIB);
       client.socket.destroy();
-      const event = await world.eventOf(world.gate.admits[before]?.entry.id ?? '');
+      const event = await world.eventOf(world.admission.admits[before]?.entry.id ?? '');
       expect(event).toMatchObject({ outcome: 'settled', evidence: 'estimated', attempts: [{ outcome: 'abandoned' }] });
       expect(event.amountNanoUsd).toBeGreaterThan(0);
       expect(event.amountNanoUsd).toBeLessThanOrEqual(HOLD_NANO_USD);
@@ -203,12 +203,12 @@ describe('without an end', () => {
   });
 
   test('many streams together hold no more of their unfinished events than one bound', async () => {
-    PARTIAL_FRAMES.take(PARTIAL_FRAMES.bytesMax - MIB);
+    PARTIAL_SSE_EVENTS.take(PARTIAL_SSE_EVENTS.bytesMax - MIB);
     const half = `data: ${'x'.repeat(2 * MIB)}`;
     const stream = (...chunks: string[]) => ({ once: `${STREAM_HEAD}${chunks.map(chunkOf).join('')}0\r\n\r\n` });
     const first = await play(stream(half, `\n\n${CHAT.done}`));
     const later = await play(stream(CHAT.first, half, `\n\n${CHAT.usage}`, CHAT.done));
-    PARTIAL_FRAMES.give(PARTIAL_FRAMES.bytesMax - MIB);
+    PARTIAL_SSE_EVENTS.give(PARTIAL_SSE_EVENTS.bytesMax - MIB);
     expect(first.answer.status).toBe(502);
     expect(first.event).toMatchObject({ outcome: 'voided', attempts: [{ outcome: 'broken' }] });
     // Behind the first event nothing has to be held: it passes unread.
@@ -401,11 +401,11 @@ describe.each(FORMATS)('$path: a usage that is none', (format) => {
 });
 
 function streamOf(format: Format, usage: unknown): string {
-  const body = format.first + format.delta('lo') + usageFrame(format, usage) + doneWith(format, usage);
+  const body = format.first + format.delta('lo') + usageChunk(format, usage) + doneWith(format, usage);
   return `${STREAM_HEAD}${chunkOf(body)}0\r\n\r\n`;
 }
 
-function usageFrame({ path }: Format, usage: unknown): string {
+function usageChunk({ path }: Format, usage: unknown): string {
   if (path === '/v1/chat/completions') return `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
   if (path === '/v1/messages')
     return `event: message_delta\ndata: ${JSON.stringify({ type: 'message_delta', usage })}\n\n`;

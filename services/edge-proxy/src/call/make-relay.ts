@@ -25,8 +25,8 @@ export function makeRelay(
   const reader = READERS[call.row.format];
   const { streamUsage, totalExtra } = opened.source;
   if (call.parsed.stream) {
-    const dropUsageFrame = addsStreamUsage(call.parsed, streamUsage);
-    const metering = { dropUsageFrame, choices: call.parsed.choices, totalExtra };
+    const dropUsageChunk = addsStreamUsage(call.parsed, streamUsage);
+    const metering = { dropUsageChunk, choices: call.parsed.choices, totalExtra };
     return new StreamRelay({
       answer,
       headers: streamHeaders(headers),

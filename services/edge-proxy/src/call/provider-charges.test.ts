@@ -30,7 +30,7 @@ beforeAll(async () => {
   for (const [at, { name, price }] of PROVIDER_ANSWERS.entries()) {
     const model = own[at] as OwnModel;
     models.set(name, model);
-    world.gate.prices.set(model.model, versionOf(price));
+    world.admission.prices.set(model.model, versionOf(price));
   }
 }, 60_000);
 afterAll(async () => {
@@ -45,8 +45,10 @@ async function play(answer: ProviderAnswer): Promise<Played> {
 }
 
 function wireOf({ plain, stream = [] }: ProviderAnswer): string {
-  const frames = stream.map((frame) => (typeof frame === 'string' ? frame : `data: ${JSON.stringify(frame)}\n\n`));
-  const body = plain === undefined ? frames.join('') : JSON.stringify(plain);
+  const sseEvents = stream.map((sseEvent) =>
+    typeof sseEvent === 'string' ? sseEvent : `data: ${JSON.stringify(sseEvent)}\n\n`,
+  );
+  const body = plain === undefined ? sseEvents.join('') : JSON.stringify(plain);
   const type = plain === undefined ? 'text/event-stream' : 'application/json';
   const length = Buffer.byteLength(body);
   return `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n${body}`;
@@ -121,7 +123,7 @@ function eachUsage(value: unknown, walk: Walk): void {
   }
 }
 
-/** Paths of the integers in a usage; a zero that some frame has a count for is none of its own. */
+/** Paths of the integers in a usage; a zero that some event has a count for is none of its own. */
 function countsOf(answer: ProviderAnswer): string[] {
   const paths = new Set<string>();
   const collect = (holder: object, before: string): void => {
@@ -147,22 +149,22 @@ function withOtherCount(answer: ProviderAnswer, path: string): ProviderAnswer {
   });
 }
 
-/** A copy, its usages changed; frames that are texts are read for it. */
+/** A copy, its usages changed; events that are texts are read for it. */
 function changeUsages(answer: ProviderAnswer, change: Walk): ProviderAnswer {
   const { plain, stream } = structuredClone(answer);
   eachUsage(plain, change);
-  const frames = stream?.map((frame) => {
-    if (typeof frame !== 'string') {
-      eachUsage(frame, change);
-      return frame;
+  const sseEvents = stream?.map((sseEvent) => {
+    if (typeof sseEvent !== 'string') {
+      eachUsage(sseEvent, change);
+      return sseEvent;
     }
-    const [head = '', json] = frame.split(/(?<=data: )(?=\{)/);
-    if (json === undefined) return frame;
+    const [head = '', json] = sseEvent.split(/(?<=data: )(?=\{)/);
+    if (json === undefined) return sseEvent;
     const data: unknown = JSON.parse(json);
     eachUsage(data, change);
     return `${head}${JSON.stringify(data)}\n\n`;
   });
-  const body = plain === undefined ? { stream: frames ?? [] } : { plain };
+  const body = plain === undefined ? { stream: sseEvents ?? [] } : { plain };
   const { plain: _plain, stream: _stream, ...rest } = answer;
   return { ...rest, ...body };
 }

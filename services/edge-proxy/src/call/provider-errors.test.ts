@@ -17,7 +17,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.stop(), 60_000);
 afterEach(() => {
-  world.gate.account = TEST_ACCOUNT;
+  world.admission.account = TEST_ACCOUNT;
   world.provider.clearScripts();
 });
 
@@ -99,7 +99,7 @@ describe('a source that cannot serve us', () => {
     say(model, 'a', 403, '<html>Forbidden</html>', 'text/html');
     for (let call = 0; call < 2 * BREAKER_FAILURES; call += 1) expect(await triedBy(model)).toEqual([0, 1]);
     for (let account = 1; account < REFUSED_ACCOUNTS; account += 1) {
-      world.gate.account = `account-${account}`;
+      world.admission.account = `account-${account}`;
       expect(await triedBy(model)).toEqual([0, 1]);
     }
     expect(await triedBy(model)).toEqual([1]);

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { fakeAnswer } from '../../test/fake-answer.js';
 import { FORMATS } from '../../test/formats.js';
-import { FRAME_BYTES_MAX, LONG_FRAME_BYTES_MAX } from '../domain/event-stream.js';
+import { SSE_EVENT_BYTES_MAX, LONG_SSE_EVENT_BYTES_MAX } from '../domain/event-stream.js';
 import { READERS } from '../domain/formats/readers.js';
-import { HELD_BEGINNINGS, PARTIAL_FRAMES } from '../memory/held-bytes.js';
+import { HELD_BEGINNINGS, PARTIAL_SSE_EVENTS } from '../memory/held-bytes.js';
 import type { BodyFailure, Delivery } from './delivery.js';
 import { StreamRelay } from './relay-stream.js';
 
@@ -20,7 +20,7 @@ function relay(format: keyof typeof READERS = 'response') {
     answer,
     headers: [],
     reader: READERS[format],
-    metering: { dropUsageFrame: false, choices: 1 },
+    metering: { dropUsageChunk: false, choices: 1 },
     requestId: 'id',
     events: {
       begun: () => undefined,
@@ -68,7 +68,7 @@ test('the LF of a CRLF that was cut in two follows, and only once', () => {
   expect(lastPiece()).toEqual([done + DONE]);
 });
 
-test('half a frame is no part of it, unless the provider ended there', () => {
+test('half an event is no part of it, unless the provider ended there', () => {
   const half = relay();
   half.push(RESPONSES.done, 'data: [DO');
   expect(half.lastPiece()).toEqual([RESPONSES.done]);
@@ -79,9 +79,9 @@ test('half a frame is no part of it, unless the provider ended there', () => {
 test('what follows has a bound', () => {
   const { push, lastPiece } = relay();
   push(RESPONSES.done);
-  const frame = `: ${'x'.repeat(1_020)}\n\n`;
-  for (let count = 0; count < 100; count += 1) push(frame);
-  expect(lastPiece()[0]?.length).toBe(RESPONSES.done.length + 64 * frame.length);
+  const sseEvent = `: ${'x'.repeat(1_020)}\n\n`;
+  for (let count = 0; count < 100; count += 1) push(sseEvent);
+  expect(lastPiece()[0]?.length).toBe(RESPONSES.done.length + 64 * sseEvent.length);
 });
 
 test('an event without an end behind another one passes up to its bound, and next to nothing is held', () => {
@@ -92,13 +92,13 @@ test('an event without an end behind another one passes up to its bound, and nex
   let chunks = 0;
   for (; failures.length === 0 && chunks < 10_000; chunks += 1) {
     stream.data(chunk);
-    heldMost = Math.max(heldMost, PARTIAL_FRAMES.held);
+    heldMost = Math.max(heldMost, PARTIAL_SSE_EVENTS.held);
   }
-  expect([failures, chunks]).toEqual([[{ kind: 'unusable_body' }], LONG_FRAME_BYTES_MAX / chunk.length]);
-  expect(heldMost).toBeLessThanOrEqual(FRAME_BYTES_MAX);
-  expect(sentBytes()).toBeGreaterThan(LONG_FRAME_BYTES_MAX - FRAME_BYTES_MAX);
+  expect([failures, chunks]).toEqual([[{ kind: 'unusable_body' }], LONG_SSE_EVENT_BYTES_MAX / chunk.length]);
+  expect(heldMost).toBeLessThanOrEqual(SSE_EVENT_BYTES_MAX);
+  expect(sentBytes()).toBeGreaterThan(LONG_SSE_EVENT_BYTES_MAX - SSE_EVENT_BYTES_MAX);
   stream.drop();
-  expect(PARTIAL_FRAMES.held).toBe(0);
+  expect(PARTIAL_SSE_EVENTS.held).toBe(0);
 });
 
 const CREATED = RESPONSES.first.slice(0, RESPONSES.first.indexOf('\n\n') + 2);

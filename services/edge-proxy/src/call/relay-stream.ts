@@ -1,8 +1,8 @@
 import type { GatewayError } from '@gateway/contracts/errors';
-import { FrameOverflow, FrameSplitter, type Frame } from '../domain/event-stream.js';
+import { EventOverflow, EventSplitter, type SseEvent } from '../domain/event-stream.js';
 import { PASS } from '../domain/formats/meter.js';
 import type { AnswerReader, ProviderFailure, StreamMeter, StreamMeterOptions } from '../domain/formats/meter.js';
-import { HELD_BEGINNINGS, PARTIAL_FRAMES } from '../memory/held-bytes.js';
+import { HELD_BEGINNINGS, PARTIAL_SSE_EVENTS } from '../memory/held-bytes.js';
 import type { ClientAnswer } from '../ports.js';
 import { UNUSABLE, type AnswerRelay, type BodyFailure, type Delivery, type RelayEvents } from './delivery.js';
 
@@ -14,8 +14,8 @@ const LF = 0x0a;
 const CR = 0x0d;
 const NOTHING = Buffer.alloc(0);
 const BROKEN: BodyFailure = { kind: 'broken_in_body' };
-/** Ends the frame of which some was sent, so that what follows is one of its own. */
-const END_OF_FRAME = Buffer.from('\n\n');
+/** Ends the event of which some was sent, so that what follows is one of its own. */
+const END_OF_SSE_EVENT = Buffer.from('\n\n');
 
 export interface StreamRelayParts {
   readonly answer: ClientAnswer;
@@ -29,28 +29,28 @@ export interface StreamRelayParts {
 }
 
 /**
- * Relays a stream frame by frame: what arrives together is written together, nothing waits. The final marker is held back
- * as the last piece, and with it every frame that follows before it is sent; the usage frame that only the gateway asked
- * for is taken out. A frame behind the first event that is too long to be held passes unread: what it repeats of the answer
+ * Relays a stream event by event: what arrives together is written together, nothing waits. The final marker is held back
+ * as the last piece, and with it every event that follows before it is sent; the usage chunk that only the gateway asked
+ * for is taken out. An event behind the first event that is too long to be held passes unread: what it repeats of the answer
  * was delivered before it, and shall not be lost with it.
  */
 export class StreamRelay implements AnswerRelay {
   readonly #parts: StreamRelayParts;
-  readonly #splitter = new FrameSplitter();
+  readonly #splitter = new EventSplitter();
   readonly #meter: StreamMeter;
-  /** Frames that were not sent yet: comments and early events. Their bytes are this stream's part of {@link HELD_BEGINNINGS}. */
+  /** Events that were not sent yet: comments and early events. Their bytes are this stream's part of {@link HELD_BEGINNINGS}. */
   #kept: Buffer[] = [];
   #keptBytes = 0;
   #hasEvent = false;
   /** The answer goes to the client: an event has shown one, or too much or too long was kept back. */
   #isDecided = false;
-  /** The final marker and the frames that followed it; null before it came. */
+  /** The final marker and the events that followed it; null before it came. */
   #lastPiece: Buffer[] | null = null;
   #lastPieceBytes = 0;
-  /** Of the frame before. */
+  /** Of the event before. */
   #hasPassed = true;
   #endedInCr = false;
-  /** This stream's part of {@link PARTIAL_FRAMES}. */
+  /** This stream's part of {@link PARTIAL_SSE_EVENTS}. */
   #countedBytes = 0;
   #isOver = false;
   #hasToken = false;
@@ -71,9 +71,9 @@ export class StreamRelay implements AnswerRelay {
 
   data(chunk: Buffer): void {
     if (this.#isOver) return this.#follow(chunk);
-    const frames = this.#split(chunk);
-    if (frames === null) this.#parts.events.incomplete(UNUSABLE);
-    else this.#relay(frames);
+    const sseEvents = this.#split(chunk);
+    if (sseEvents === null) this.#parts.events.incomplete(UNUSABLE);
+    else this.#relay(sseEvents);
   }
 
   end(openEnded: boolean): void {
@@ -105,22 +105,22 @@ export class StreamRelay implements AnswerRelay {
     if (!this.#isOver) this.#finish(how, error);
   }
 
-  #relay(frames: readonly Frame[]): void {
+  #relay(sseEvents: readonly SseEvent[]): void {
     const passing: Buffer[] = [];
-    for (const [index, frame] of frames.entries()) {
-      const { pass, final, early, failure } = frame.isPiece ? PASS : this.#meter.see(frame);
+    for (const [index, sseEvent] of sseEvents.entries()) {
+      const { pass, final, early, failure } = sseEvent.isPiece ? PASS : this.#meter.see(sseEvent);
       if (!this.#hasToken && this.#meter.hasText()) {
         this.#hasToken = true;
         this.#parts.events.firstToken();
       }
-      const bytes = this.#passingOf(frame, pass);
+      const bytes = this.#passingOf(sseEvent, pass);
       if (failure !== null) return this.#fail(passing, failure);
       // A final marker may be told by its name alone.
-      if (frame.data !== null || final) this.#hear(early);
+      if (sseEvent.data !== null || final) this.#hear(early);
       if (final) {
         this.#send(passing);
         this.#lastPiece = [bytes];
-        for (const { bytes: following } of frames.slice(index + 1)) this.#followWith(following);
+        for (const { bytes: following } of sseEvents.slice(index + 1)) this.#followWith(following);
         return this.#finish('complete', null);
       }
       if (bytes.length > 0) passing.push(bytes);
@@ -144,8 +144,8 @@ export class StreamRelay implements AnswerRelay {
     this.#finish('cut', null);
   }
 
-  /** What goes to the client of a frame. The LF of a CRLF that was cut in two before it goes with the frame before. */
-  #passingOf({ bytes }: Frame, pass: boolean): Buffer {
+  /** What goes to the client of an event. The LF of a CRLF that was cut in two before it goes with the event before. */
+  #passingOf({ bytes }: SseEvent, pass: boolean): Buffer {
     const beginsLate = this.#endedInCr && bytes[0] === LF;
     const hasPassed = this.#hasPassed;
     this.#hasPassed = pass;
@@ -154,7 +154,7 @@ export class StreamRelay implements AnswerRelay {
     return hasPassed ? bytes.subarray(0, 1) : bytes.subarray(1);
   }
 
-  /** What comes after the final marker: whole frames, so that no client meets half of one. */
+  /** What comes after the final marker: whole events, so that no client meets half of one. */
   #follow(chunk: Buffer): void {
     if (this.#lastPiece === null) return;
     const lf = this.#splitter.takeLf(chunk);
@@ -169,57 +169,57 @@ export class StreamRelay implements AnswerRelay {
     if (bytes.length > 0 && this.#lastPieceBytes <= FOLLOWING_BYTES_MAX) this.#lastPiece?.push(bytes);
   }
 
-  /** Null: a frame is too long, and nothing more can be read. */
-  #split(chunk: Buffer): Frame[] | null {
+  /** Null: an event is too long, and nothing more can be read. */
+  #split(chunk: Buffer): SseEvent[] | null {
     try {
-      const frames = this.#splitter.push(chunk);
+      const sseEvents = this.#splitter.push(chunk);
       // What follows the final marker is bounded by itself.
       if (!this.#isOver && !this.#count(this.#splitter.heldBytes)) {
-        frames.push(this.#splitter.letGo());
+        sseEvents.push(this.#splitter.letGo());
         this.#count(0);
       }
-      return frames;
+      return sseEvents;
     } catch (error) {
-      if (error instanceof FrameOverflow) return null;
+      if (error instanceof EventOverflow) return null;
       throw error;
     }
   }
 
-  /** So many bytes of this stream are part of {@link PARTIAL_FRAMES} now; false when they do not fit. */
+  /** So many bytes of this stream are part of {@link PARTIAL_SSE_EVENTS} now; false when they do not fit. */
   #count(bytes: number): boolean {
     const more = bytes - this.#countedBytes;
     if (more === 0) return true;
-    if (more > 0 && !PARTIAL_FRAMES.take(more)) return false;
-    if (more < 0) PARTIAL_FRAMES.give(-more);
+    if (more > 0 && !PARTIAL_SSE_EVENTS.take(more)) return false;
+    if (more < 0) PARTIAL_SSE_EVENTS.give(-more);
     this.#countedBytes = bytes;
     return true;
   }
 
-  #send(frames: Buffer[]): void {
-    if (!this.hasBegun && !this.#mayBegin(frames)) return;
-    const bytes = frames.length === 1 ? frames[0] : Buffer.concat(frames);
+  #send(sseEvents: Buffer[]): void {
+    if (!this.hasBegun && !this.#mayBegin(sseEvents)) return;
+    const bytes = sseEvents.length === 1 ? sseEvents[0] : Buffer.concat(sseEvents);
     if (bytes === undefined || bytes.length === 0) return;
     if (!this.#parts.answer.write(bytes)) this.#parts.events.pause();
   }
 
   /** An event that shows an answer opens it; what came before it goes out in front of it. */
-  #mayBegin(frames: Buffer[]): boolean {
-    if (!this.#isDecided && this.#keep(frames)) return false;
+  #mayBegin(sseEvents: Buffer[]): boolean {
+    if (!this.#isDecided && this.#keep(sseEvents)) return false;
     this.#isDecided = true;
-    frames.unshift(...this.#takeKept());
+    sseEvents.unshift(...this.#takeKept());
     this.#begin();
     return true;
   }
 
   /** False: it does not fit. */
-  #keep(frames: readonly Buffer[]): boolean {
+  #keep(sseEvents: readonly Buffer[]): boolean {
     let bytes = 0;
-    for (const frame of frames) bytes += frame.length;
+    for (const sseEvent of sseEvents) bytes += sseEvent.length;
     if (bytes === 0) return true;
     if (this.#keptBytes + bytes > BEGINNING_BYTES_MAX || !HELD_BEGINNINGS.take(bytes)) return false;
     if (this.#keptBytes === 0) this.#parts.events.keptBack(() => this.commit());
     this.#keptBytes += bytes;
-    this.#kept.push(...frames);
+    this.#kept.push(...sseEvents);
     return true;
   }
 
@@ -258,6 +258,6 @@ export class StreamRelay implements AnswerRelay {
 
   #cutEnding(error: GatewayError): Buffer {
     const ending = this.#meter.cutEnding(error, this.#parts.requestId);
-    return this.#splitter.isInsideLong ? Buffer.concat([END_OF_FRAME, ending]) : ending;
+    return this.#splitter.isInsideLong ? Buffer.concat([END_OF_SSE_EVENT, ending]) : ending;
   }
 }

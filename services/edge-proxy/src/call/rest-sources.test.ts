@@ -3,7 +3,7 @@ import type { UsageEvent } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
 import { chat, send, type Answer } from '../../test/client.js';
 import { startEdgeWorld, type EdgeWorld } from '../../test/edge-world.js';
-import { sendVerdict } from '../../test/fake-admission.js';
+import { sendHeartbeatReply } from '../../test/fake-admission.js';
 import { publishOwnModel, type OwnModel } from '../../test/own-models.js';
 import { COOL_DOWN_DEFAULT_MS, COOL_DOWN_MS_MAX } from '../domain/judge-attempt.js';
 import { BREAKER_FAILURES, BREAKER_OPEN_MS } from '../domain/source-order.js';
@@ -34,7 +34,7 @@ async function triedBy(model: OwnModel): Promise<number[]> {
 
 /** Moves the clock that admission tells; the edge follows it with the next answer. */
 async function pass(ms: number): Promise<void> {
-  world.gate.clockOffsetMs += ms;
+  world.admission.clockOffsetMs += ms;
   await send(world.edge.url, PATH, chat());
 }
 
@@ -85,18 +85,19 @@ test('a flapping source is probed once per period, and used again when it is wel
   expect(await triedBy(model)).toEqual([0]);
 });
 
-test('a verdict against five calls says nothing of their source', async () => {
+test('a heartbeat reply against five calls says nothing of their source', async () => {
   const model = await twoSources();
   world.provider.script({ model: model.upstreamModel, times: BREAKER_FAILURES, steps: [{ end: 'stall' }] });
   const calls = Array.from({ length: BREAKER_FAILURES }, () => ask(model));
   await until('the provider has them', () => world.provider.calls({ model: model.upstreamModel }).length === 5);
-  const ids = world.gate.admits.filter(({ entry }) => entry.model === model.model).map(({ entry }) => entry.id);
-  const namesAll = (): boolean => ids.every((id) => world.gate.beats.at(-1)?.calls.some((call) => call.id === id));
-  await until('a beat names them', namesAll);
-  const beat = world.gate.beats.at(-1);
+  const ids = world.admission.admits.filter(({ entry }) => entry.model === model.model).map(({ entry }) => entry.id);
+  const namesAll = (): boolean =>
+    ids.every((id) => world.admission.heartbeats.at(-1)?.calls.some((call) => call.id === id));
+  await until('a heartbeat names them', namesAll);
+  const heartbeat = world.admission.heartbeats.at(-1);
   const [bus] = world.admissionBuses;
-  if (beat === undefined || bus === undefined) throw new Error('there is no beat');
-  sendVerdict(bus, world.gate, beat, { abort: ids });
+  if (heartbeat === undefined || bus === undefined) throw new Error('there is no beat');
+  sendHeartbeatReply(bus, world.admission, heartbeat, { abort: ids });
   for (const answer of await Promise.all(calls)) {
     expect(answer.status).toBe(403);
     expect(await eventOf(answer)).toMatchObject({

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isDeepStrictEqual } from 'node:util';
-import { FRAME_BYTES_MAX, FrameOverflow, FrameSplitter, LONG_FRAME_BYTES_MAX } from './event-stream.js';
-import type { Frame } from './event-stream.js';
+import { SSE_EVENT_BYTES_MAX, EventOverflow, EventSplitter, LONG_SSE_EVENT_BYTES_MAX } from './event-stream.js';
+import type { SseEvent } from './event-stream.js';
 
 /** A property takes up to 1 s on a free machine; a busy one must not fail it. */
 const PROPERTY_MS_MAX = 60_000;
@@ -88,22 +88,22 @@ test.each<[string, string, Event[]]>([
     ],
   ],
 ])('%s', (_name, text, events) => {
-  const frames = split([Buffer.from(text)]);
-  expect(frames.map(eventOf)).toEqual(events);
-  expect(joined(frames)).toBe(text);
+  const sseEvents = split([Buffer.from(text)]);
+  expect(sseEvents.map(eventOf)).toEqual(events);
+  expect(joined(sseEvents)).toBe(text);
 });
 
-test('a frame that is one chunk is that chunk, uncopied', () => {
+test('an event that is one chunk is that chunk, uncopied', () => {
   const chunk = Buffer.from('data: {"a":1}\n\n');
-  const [frame] = new FrameSplitter().push(chunk);
-  expect(frame?.bytes.buffer).toBe(chunk.buffer);
-  expect(frame?.bytes.byteOffset).toBe(chunk.byteOffset);
-  expect(frame?.data?.buffer).toBe(chunk.buffer);
+  const [sseEvent] = new EventSplitter().push(chunk);
+  expect(sseEvent?.bytes.buffer).toBe(chunk.buffer);
+  expect(sseEvent?.bytes.byteOffset).toBe(chunk.byteOffset);
+  expect(sseEvent?.data?.buffer).toBe(chunk.buffer);
 });
 
-test('a frame is given out with its blank line, not with the byte after it', () => {
+test('an event is given out with its blank line, not with the byte after it', () => {
   for (const end of ['\n\n', '\r\r', '\r\n\r\n', '\r\n\r']) {
-    expect(new FrameSplitter().push(Buffer.from(`data: a${end}`)).map(eventOf)).toEqual([[null, 'a']]);
+    expect(new EventSplitter().push(Buffer.from(`data: a${end}`)).map(eventOf)).toEqual([[null, 'a']]);
   }
 });
 
@@ -120,8 +120,8 @@ test('two cuts at any positions change neither bytes nor events', () => {
   const expected = { text: SAMPLE, events: SAMPLE_EVENTS };
   for (let one = 0; one <= bytes.length; one += 1) {
     for (let two = one; two <= bytes.length; two += 1) {
-      const frames = split([bytes.subarray(0, one), bytes.subarray(one, two), bytes.subarray(two)]);
-      const seen = { text: joined(frames), events: withData(frames) };
+      const sseEvents = split([bytes.subarray(0, one), bytes.subarray(one, two), bytes.subarray(two)]);
+      const seen = { text: joined(sseEvents), events: withData(sseEvents) };
       if (!isDeepStrictEqual(seen, expected)) expect({ one, two, ...seen }).toEqual(expected);
     }
   }
@@ -129,9 +129,9 @@ test('two cuts at any positions change neither bytes nor events', () => {
 
 test('byte by byte it is the same', () => {
   const bytes = Buffer.from(SAMPLE);
-  const frames = split(Array.from(bytes, (_byte, i) => bytes.subarray(i, i + 1)));
-  expect(joined(frames)).toBe(SAMPLE);
-  expect(withData(frames)).toEqual(SAMPLE_EVENTS);
+  const sseEvents = split(Array.from(bytes, (_byte, i) => bytes.subarray(i, i + 1)));
+  expect(joined(sseEvents)).toBe(SAMPLE);
+  expect(withData(sseEvents)).toEqual(SAMPLE_EVENTS);
 });
 
 test(
@@ -148,9 +148,9 @@ test(
       fc.property(stream, fc.array(fc.nat(), { maxLength: 8 }), (text, cuts) => {
         const bytes = Buffer.from(text);
         const places = [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((one, other) => one - other);
-        const frames = split(places.map((place, i) => bytes.subarray(places[i - 1] ?? 0, place)));
-        expect(Buffer.concat(frames.map((frame) => frame.bytes)).equals(bytes)).toBe(true);
-        expect(withData(frames)).toEqual(plainEvents(text));
+        const sseEvents = split(places.map((place, i) => bytes.subarray(places[i - 1] ?? 0, place)));
+        expect(Buffer.concat(sseEvents.map((sseEvent) => sseEvent.bytes)).equals(bytes)).toBe(true);
+        expect(withData(sseEvents)).toEqual(plainEvents(text));
       }),
       { numRuns: 1_000 },
     );
@@ -158,30 +158,30 @@ test(
   PROPERTY_MS_MAX,
 );
 
-test.each([[[10]], [[5, 5]], [[4, 4, 4]]])('a frame above the bound is a fault, in chunks of %j', (sizes) => {
-  const splitter = new FrameSplitter(9);
+test.each([[[10]], [[5, 5]], [[4, 4, 4]]])('an event above the bound is a fault, in chunks of %j', (sizes) => {
+  const splitter = new EventSplitter(9);
   const chunks = sizes.map((size) => Buffer.alloc(size, 'x'));
-  expect(() => chunks.forEach((chunk) => splitter.push(chunk))).toThrow(FrameOverflow);
+  expect(() => chunks.forEach((chunk) => splitter.push(chunk))).toThrow(EventOverflow);
 });
 
 test.each([[[10]], [[5, 5]], [[4, 4, 4]], [[30]]])(
-  'once long frames pass, one comes in pieces, in chunks of %j',
+  'once long events pass, one comes in pieces, in chunks of %j',
   (sizes) => {
-    const splitter = new FrameSplitter(9);
+    const splitter = new EventSplitter(9);
     splitter.passesLong = true;
     const bytes = Buffer.from(`data: ${'x'.repeat(sizes.reduce((sum, size) => sum + size, 0))}\n\ndata: b\n\n`);
     let from = 0;
     const chunks = [...sizes, bytes.length].map((size) => bytes.subarray(from, (from += size)));
-    const frames = chunks.flatMap((chunk) => splitter.push(chunk));
-    expect(Buffer.concat(frames.map((frame) => frame.bytes))).toEqual(bytes);
-    expect(frames.slice(0, -1).every(({ isPiece, data }) => isPiece && data === null)).toBe(true);
-    expect(frames.at(-1)).toMatchObject({ isPiece: false, data: Buffer.from('b') });
+    const sseEvents = chunks.flatMap((chunk) => splitter.push(chunk));
+    expect(Buffer.concat(sseEvents.map((sseEvent) => sseEvent.bytes))).toEqual(bytes);
+    expect(sseEvents.slice(0, -1).every(({ isPiece, data }) => isPiece && data === null)).toBe(true);
+    expect(sseEvents.at(-1)).toMatchObject({ isPiece: false, data: Buffer.from('b') });
     expect([splitter.heldBytes, splitter.isInsideLong, splitter.end()]).toEqual([0, false, null]);
   },
 );
 
 test('what is held can be let go of, and the rest follows as it comes', () => {
-  const splitter = new FrameSplitter();
+  const splitter = new EventSplitter();
   splitter.passesLong = true;
   splitter.push(Buffer.from('data: a'));
   expect(splitter.letGo()).toMatchObject({ bytes: Buffer.from('data: a'), isPiece: true });
@@ -191,47 +191,47 @@ test('what is held can be let go of, and the rest follows as it comes', () => {
   expect([splitter.isInsideLong, splitter.heldBytes]).toEqual([false, 7]);
 });
 
-test('a long frame has a bound of its own', () => {
-  const splitter = new FrameSplitter(9, 20);
+test('a long event has a bound of its own', () => {
+  const splitter = new EventSplitter(9, 20);
   splitter.passesLong = true;
   splitter.push(Buffer.alloc(15, 'x'));
-  expect(() => splitter.push(Buffer.alloc(6, 'x'))).toThrow(FrameOverflow);
+  expect(() => splitter.push(Buffer.alloc(6, 'x'))).toThrow(EventOverflow);
 });
 
-test('frames at the bound pass, however many', () => {
-  const splitter = new FrameSplitter(9);
+test('events at the bound pass, however many', () => {
+  const splitter = new EventSplitter(9);
   expect(splitter.push(Buffer.from('data: a\n\n'.repeat(3)))).toHaveLength(3);
-  expect(() => splitter.push(Buffer.from('data: ab\n\n'))).toThrow(FrameOverflow);
+  expect(() => splitter.push(Buffer.from('data: ab\n\n'))).toThrow(EventOverflow);
 });
 
-test('a frame is read up to 8 MiB, and passes up to 256', () => {
-  expect([FRAME_BYTES_MAX, LONG_FRAME_BYTES_MAX]).toEqual([8_388_608, 268_435_456]);
+test('an event is read up to 8 MiB, and passes up to 256', () => {
+  expect([SSE_EVENT_BYTES_MAX, LONG_SSE_EVENT_BYTES_MAX]).toEqual([8_388_608, 268_435_456]);
 });
 
 test('nothing is left of a stream that ends with a blank line', () => {
-  const splitter = new FrameSplitter();
+  const splitter = new EventSplitter();
   splitter.push(Buffer.from('data: a\n\n'));
   expect(splitter.end()).toBeNull();
 });
 
-function split(chunks: readonly Buffer[]): Frame[] {
-  const splitter = new FrameSplitter();
-  const frames = chunks.flatMap((chunk) => splitter.push(chunk));
+function split(chunks: readonly Buffer[]): SseEvent[] {
+  const splitter = new EventSplitter();
+  const sseEvents = chunks.flatMap((chunk) => splitter.push(chunk));
   const last = splitter.end();
-  return last === null ? frames : [...frames, last];
+  return last === null ? sseEvents : [...sseEvents, last];
 }
 
-function eventOf({ event, data }: Frame): Event {
+function eventOf({ event, data }: SseEvent): Event {
   return [event, data === null ? null : data.toString()];
 }
 
-/** Where a CRLF was cut, a frame more without data may come out. */
-function withData(frames: readonly Frame[]): Event[] {
-  return frames.map(eventOf).filter(([, data]) => data !== null);
+/** Where a CRLF was cut, an event more without data may come out. */
+function withData(sseEvents: readonly SseEvent[]): Event[] {
+  return sseEvents.map(eventOf).filter(([, data]) => data !== null);
 }
 
-function joined(frames: readonly Frame[]): string {
-  return Buffer.concat(frames.map(({ bytes }) => bytes)).toString();
+function joined(sseEvents: readonly SseEvent[]): string {
+  return Buffer.concat(sseEvents.map(({ bytes }) => bytes)).toString();
 }
 
 /** The events of a whole text, by the words of the standard, with no thought for speed. */

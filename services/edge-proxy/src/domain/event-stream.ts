@@ -1,33 +1,33 @@
-/** Bytes of one frame that is read. Room for an event that carries a whole image. */
-export const FRAME_BYTES_MAX = 8 * 1024 * 1024;
+/** Bytes of one event that is read. Room for an event that carries a whole image. */
+export const SSE_EVENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
- * Bytes of one frame that passes unread. Room for an answer of 128,000 tokens that is repeated at its end with twenty log
+ * Bytes of one event that passes unread. Room for an answer of 128,000 tokens that is repeated at its end with twenty log
  * probabilities each.
  */
-export const LONG_FRAME_BYTES_MAX = 256 * 1024 * 1024;
+export const LONG_SSE_EVENT_BYTES_MAX = 256 * 1024 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
 const COLON = 0x3a;
 const SPACE = 0x20;
 const BOM_BYTES = 3;
-/** Pieces of a frame that are joined at a time: tiny chunks must not cost many times their bytes. */
+/** Pieces of an event that are joined at a time: tiny chunks must not cost many times their bytes. */
 const PIECES_MAX = 1_024;
 
 /** One event of a server-sent event stream with its exact bytes. */
-export interface Frame {
-  /** As received, with line ends and the blank line: the bytes of all frames together are those of the stream. */
+export interface SseEvent {
+  /** As received, with line ends and the blank line: the bytes of all events together are those of the stream. */
   readonly bytes: Buffer;
   /** The last `event` field; null when there is none. */
   readonly event: string | null;
-  /** The data lines, joined by LF; null when there is none (a comment, an empty frame). */
+  /** The data lines, joined by LF; null when there is none (a comment, an empty event). */
   readonly data: Buffer | null;
-  /** A part of a frame that is too long to be read: nothing but its bytes is known. */
+  /** A part of an event that is too long to be read: nothing but its bytes is known. */
   readonly isPiece: boolean;
 }
 
-/** A provider's frame exceeds its bound: the stream counts as cut, or as no answer. */
-export class FrameOverflow extends Error {
+/** A provider's event exceeds its bound: the stream counts as cut, or as no answer. */
+export class EventOverflow extends Error {
   override readonly name = 'FrameOverflow';
 
   constructor(bytesMax: number) {
@@ -36,13 +36,13 @@ export class FrameOverflow extends Error {
 }
 
 /**
- * Splits the bytes of a server-sent event stream into frames, however they are cut into chunks. A frame is given out
+ * Splits the bytes of a server-sent event stream into events, however they are cut into chunks. An event is given out
  * as soon as its blank line is complete: when a CRLF is cut in two there, its LF becomes the first byte of the next
- * frame, where it means nothing. Bytes are not copied while a frame lies in one chunk. A frame that is too long to be read
+ * event, where it means nothing. Bytes are not copied while an event lies in one chunk. An event that is too long to be read
  * is given out in pieces, as they come, once that was allowed.
  */
-export class FrameSplitter {
-  /** Earlier chunks' bytes of the frame that has begun. */
+export class EventSplitter {
+  /** Earlier chunks' bytes of the event that has begun. */
   private pending: Buffer[] = [];
   private pendingBytes = 0;
   /** Joined earlier pieces, before those in `pending`. */
@@ -52,29 +52,29 @@ export class FrameSplitter {
   /** The last byte was CR: an LF that follows belongs to it. */
   private afterCr = false;
   private isFirst = true;
-  /** Bytes given out of the frame that has begun; 0 unless it is given out in pieces. */
+  /** Bytes given out of the event that has begun; 0 unless it is given out in pieces. */
   private givenBytes = 0;
-  /** Whether a frame beyond its bound is given out in pieces; it is a {@link FrameOverflow} otherwise. */
+  /** Whether an event beyond its bound is given out in pieces; it is a {@link EventOverflow} otherwise. */
   passesLong = false;
 
   constructor(
-    private readonly frameBytesMax = FRAME_BYTES_MAX,
-    private readonly longFrameBytesMax = LONG_FRAME_BYTES_MAX,
+    private readonly eventBytesMax = SSE_EVENT_BYTES_MAX,
+    private readonly longEventBytesMax = LONG_SSE_EVENT_BYTES_MAX,
   ) {}
 
-  /** Whether some of the frame that has begun was given out, and some is still to come. */
+  /** Whether some of the event that has begun was given out, and some is still to come. */
   get isInsideLong(): boolean {
     return this.givenBytes > 0;
   }
 
-  /** Bytes of the frame that has begun and is not complete. */
+  /** Bytes of the event that has begun and is not complete. */
   get heldBytes(): number {
     return this.pendingBytes;
   }
 
   /**
-   * The LF at the start of the chunk, where the last frame ended in a CR with which the chunk before ended: it belongs to
-   * that frame, and what is left of the chunk is pushed without it. Empty where there is none.
+   * The LF at the start of the chunk, where the last event ended in a CR with which the chunk before ended: it belongs to
+   * that event, and what is left of the chunk is pushed without it. Empty where there is none.
    */
   takeLf(chunk: Buffer): Buffer {
     if (!this.afterCr || this.pendingBytes > 0 || this.isInsideLong || chunk[0] !== LF) return chunk.subarray(0, 0);
@@ -82,10 +82,10 @@ export class FrameSplitter {
     return chunk.subarray(0, 1);
   }
 
-  /** The frames that the chunk completes. @throws FrameOverflow, after which nothing more may be pushed */
-  push(chunk: Buffer): Frame[] {
-    const frames: Frame[] = [];
-    let frameStart = 0;
+  /** The events that the chunk completes. @throws EventOverflow, after which nothing more may be pushed */
+  push(chunk: Buffer): SseEvent[] {
+    const sseEvents: SseEvent[] = [];
+    let eventStart = 0;
     let i = this.afterCr && chunk[0] === LF ? 1 : 0;
     if (chunk.length > 0) this.afterCr = false;
     for (; i < chunk.length; i += 1) {
@@ -99,38 +99,38 @@ export class FrameSplitter {
         else this.afterCr = i + 1 === chunk.length;
       }
       if (this.lineIsEmpty) {
-        if (this.pendingBytes === 0 && frameStart > 0 && i - frameStart <= 1) {
+        if (this.pendingBytes === 0 && eventStart > 0 && i - eventStart <= 1) {
           i = endOfEmptyLines(chunk, i);
           this.afterCr = chunk[i] === CR && i + 1 === chunk.length;
-          frames.push({ bytes: chunk.subarray(frameStart, i + 1), event: null, data: null, isPiece: false });
+          sseEvents.push({ bytes: chunk.subarray(eventStart, i + 1), event: null, data: null, isPiece: false });
         } else {
-          frames.push(this.take(chunk.subarray(frameStart, i + 1)));
+          sseEvents.push(this.take(chunk.subarray(eventStart, i + 1)));
         }
-        frameStart = i + 1;
+        eventStart = i + 1;
       }
       this.lineIsEmpty = true;
     }
-    if (frameStart < chunk.length) {
-      this.keep(chunk.subarray(frameStart));
-      if (this.isInsideLong || this.pendingBytes > this.frameBytesMax) frames.push(this.letGo());
+    if (eventStart < chunk.length) {
+      this.keep(chunk.subarray(eventStart));
+      if (this.isInsideLong || this.pendingBytes > this.eventBytesMax) sseEvents.push(this.letGo());
     }
-    return frames;
+    return sseEvents;
   }
 
   /**
-   * What is held of the frame that has begun; the rest of it follows in pieces. For a process that can hold no more.
-   * @throws FrameOverflow unless long frames pass
+   * What is held of the event that has begun; the rest of it follows in pieces. For a process that can hold no more.
+   * @throws EventOverflow unless long events pass
    */
-  letGo(): Frame {
-    if (!this.passesLong) throw new FrameOverflow(this.frameBytesMax);
+  letGo(): SseEvent {
+    if (!this.passesLong) throw new EventOverflow(this.eventBytesMax);
     return this.piece(this.takeHeld(NOTHING));
   }
 
   /**
-   * What came after the last blank line, if anything. Of a stream that ended properly it is read as a frame, as clients
+   * What came after the last blank line, if anything. Of a stream that ended properly it is read as an event, as clients
    * do; of a broken one it is a fragment, not to be relayed.
    */
-  end(): Frame | null {
+  end(): SseEvent | null {
     return this.pendingBytes === 0 ? null : this.take(NOTHING);
   }
 
@@ -142,9 +142,9 @@ export class FrameSplitter {
     this.pending = [];
   }
 
-  private take(last: Buffer): Frame {
-    const isLong = this.isInsideLong || this.pendingBytes + last.length > this.frameBytesMax;
-    if (isLong && !this.passesLong) throw new FrameOverflow(this.frameBytesMax);
+  private take(last: Buffer): SseEvent {
+    const isLong = this.isInsideLong || this.pendingBytes + last.length > this.eventBytesMax;
+    if (isLong && !this.passesLong) throw new EventOverflow(this.eventBytesMax);
     const bytes = this.takeHeld(last);
     if (isLong) {
       const piece = this.piece(bytes);
@@ -153,7 +153,7 @@ export class FrameSplitter {
     }
     const hasBom = this.isFirst && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
     this.isFirst = false;
-    return readFrame(bytes, hasBom ? BOM_BYTES : 0);
+    return readSseEvent(bytes, hasBom ? BOM_BYTES : 0);
   }
 
   private takeHeld(last: Buffer): Buffer {
@@ -164,22 +164,22 @@ export class FrameSplitter {
     return bytes;
   }
 
-  private piece(bytes: Buffer): Frame {
+  private piece(bytes: Buffer): SseEvent {
     this.isFirst = false;
     this.givenBytes += bytes.length;
-    if (this.givenBytes > this.longFrameBytesMax) throw new FrameOverflow(this.longFrameBytesMax);
+    if (this.givenBytes > this.longEventBytesMax) throw new EventOverflow(this.longEventBytesMax);
     return { bytes, event: null, data: null, isPiece: true };
   }
 }
 
-/** Of empty lines, one of which ends at `end`, the last byte: a frame for each would cost a thousand times its bytes. */
+/** Of empty lines, one of which ends at `end`, the last byte: an event for each would cost a thousand times its bytes. */
 function endOfEmptyLines(chunk: Buffer, end: number): number {
   let last = end;
   while (chunk[last + 1] === LF || chunk[last + 1] === CR) last += 1;
   return last;
 }
 
-function readFrame(bytes: Buffer, start: number): Frame {
+function readSseEvent(bytes: Buffer, start: number): SseEvent {
   let event: string | null = null;
   let data: Buffer | null = null;
   let more: Buffer[] | null = null;
@@ -201,7 +201,7 @@ function readFrame(bytes: Buffer, start: number): Frame {
 const NOTHING = Buffer.alloc(0);
 const LF_BYTES = Buffer.from('\n');
 
-/** The LF of a CRLF counts as an empty line of its own, which means nothing within a frame. */
+/** The LF of a CRLF counts as an empty line of its own, which means nothing within an event. */
 function endOfLine(bytes: Buffer, start: number): number {
   let i = start;
   for (; i < bytes.length; i += 1) {

@@ -155,7 +155,7 @@ function looseCount(body: Buffer, member: Member): number | null {
 const COUNT_BYTES_MAX = 64;
 
 /**
- * Reads the one option that decides which frames the client gets. It must not occur twice either: the provider's
+ * Reads the one option that decides which events the client gets. It must not occur twice either: the provider's
  * parser might read the other one. @returns what is wrong, as a text
  */
 function readStreamOptions(body: Buffer, options: Member): StreamOptions | string {

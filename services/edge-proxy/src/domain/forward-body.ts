@@ -13,7 +13,7 @@ interface Splice {
 }
 
 /**
- * Whether the gateway asks for the usage frame on the client's behalf, and takes it out again (`dropUsageFrame`).
+ * Whether the gateway asks for the usage chunk on the client's behalf, and takes it out again (`dropUsageChunk`).
  * @param sourceCan the source's `streamUsage`
  */
 export function addsStreamUsage(call: ParsedCall, sourceCan: boolean): boolean {

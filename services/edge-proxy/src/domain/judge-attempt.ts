@@ -49,7 +49,7 @@ export type AttemptResult =
   | { readonly kind: 'broken_in_body' }
   /** A provider's error inside a stream, or as a whole answer with status 200. */
   | { readonly kind: 'provider_error'; readonly said: SaidError | null }
-  /** No answer: a complete plain body that is none (`MeterResult.finished` false), a stream without events, a frame too long. */
+  /** No answer: a complete plain body that is none (`MeterResult.finished` false), a stream without events, an event too long. */
   | { readonly kind: 'unusable_body' }
   /** The client left. `sent`: the request had gone to the source. */
   | { readonly kind: 'abandoned'; readonly sent: boolean }

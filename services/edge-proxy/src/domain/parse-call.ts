@@ -40,7 +40,7 @@ export interface ParsedCall {
   readonly row: EndpointRow;
   readonly model: string;
   readonly stream: boolean;
-  /** The client itself asked for the usage frame. */
+  /** The client itself asked for the usage chunk. */
   readonly includeUsage: boolean;
   /** Answers asked for: `n`, else 1, of each prompt. */
   readonly choices: number;

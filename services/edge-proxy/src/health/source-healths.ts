@@ -22,11 +22,11 @@ export interface TriedBy {
 /** What this edge remembers of the sources that it has tried. An unknown one has shown nothing bad. */
 export class SourceHealths {
   readonly #known = new Map<string, KnownSource>();
-  readonly #restChanged: () => void;
+  readonly #coolDownChanged: () => void;
 
   /** @param restChanged called when a source begins to rest, or rests no longer before its time */
-  constructor(restChanged: () => void) {
-    this.#restChanged = restChanged;
+  constructor(coolDownChanged: () => void) {
+    this.#coolDownChanged = coolDownChanged;
   }
 
   get(source: string): SourceHealth | undefined {
@@ -78,7 +78,7 @@ export class SourceHealths {
   #note(source: string, known: KnownSource, nowMs: number): void {
     const rested = isResting(this.get(source), nowMs);
     this.#known.set(source, known);
-    if (isResting(known.health, nowMs) !== rested) this.#restChanged();
+    if (isResting(known.health, nowMs) !== rested) this.#coolDownChanged();
   }
 }
 

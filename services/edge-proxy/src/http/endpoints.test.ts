@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => world.stop(), 60_000);
 afterEach(() => {
   world.provider.clearScripts();
-  world.gate.decide = () => undefined;
+  world.admission.decide = () => undefined;
 });
 
 interface Options {
@@ -108,7 +108,7 @@ test.each(STREAMED)('POST %s: a stream without usage is estimated', async (path)
 });
 
 test('POST /v1/messages/count_tokens is answered, and leaves no record, hold, or release', async () => {
-  const before = world.gate.releases.length;
+  const before = world.admission.releases.length;
   const answer = await call('/v1/messages/count_tokens', {
     fields: { max_tokens: 5, stream: true, temperature: 1, system: 'Be brief.' },
   });
@@ -123,7 +123,7 @@ test('POST /v1/messages/count_tokens is answered, and leaves no record, hold, or
   const billed = await call('/v1/messages');
   await world.eventOf(idOf(billed));
   expect(world.events.map(({ id }) => id)).not.toContain(idOf(answer));
-  expect(world.gate.releases.slice(before).map(({ id }) => id)).not.toContain(idOf(answer));
+  expect(world.admission.releases.slice(before).map(({ id }) => id)).not.toContain(idOf(answer));
 });
 
 const CUT: Readonly<Record<(typeof STREAMED)[number], readonly [string, boolean]>> = {
@@ -144,10 +144,10 @@ const CUT: Readonly<Record<(typeof STREAMED)[number], readonly [string, boolean]
 test.each(STREAMED)(
   'POST %s: a stream that the provider cuts ends with an error event, and is not billed',
   async (path) => {
-    const [frame, endsNormally] = CUT[path];
-    world.provider.script({ model: MODEL, steps: [{ chunk: frame }, { delayMs: 30 }, { end: 'cut' }] });
+    const [sseEvent, endsNormally] = CUT[path];
+    world.provider.script({ model: MODEL, steps: [{ chunk: sseEvent }, { delayMs: 30 }, { end: 'cut' }] });
     const { answer, text, isComplete } = await streamOf(path);
-    expect(text.startsWith(frame)).toBe(true);
+    expect(text.startsWith(sseEvent)).toBe(true);
     expect(text).not.toMatch(FINAL[path]);
     expect(isComplete).toBe(endsNormally);
     const last = text.trimEnd().split('\n').at(-1) ?? '';
@@ -169,10 +169,10 @@ const PROVIDER_ERRORS: Readonly<Record<(typeof STREAMED)[number], string>> = {
 test.each(STREAMED.filter((path) => path !== '/v1/messages'))(
   "POST %s: the provider's own error event is relayed as the last one, and not billed",
   async (path) => {
-    const [frame, endsNormally] = CUT[path];
-    world.provider.script({ model: MODEL, steps: [{ chunk: frame }, { chunk: PROVIDER_ERRORS[path] }] });
+    const [sseEvent, endsNormally] = CUT[path];
+    world.provider.script({ model: MODEL, steps: [{ chunk: sseEvent }, { chunk: PROVIDER_ERRORS[path] }] });
     const { answer, text, isComplete } = await streamOf(path);
-    expect([text, isComplete]).toEqual([frame + PROVIDER_ERRORS[path], endsNormally]);
+    expect([text, isComplete]).toEqual([sseEvent + PROVIDER_ERRORS[path], endsNormally]);
     expect(await world.eventOf(idOf(answer))).toMatchObject({ outcome: 'voided', amountNanoUsd: 0 });
   },
 );
@@ -186,11 +186,11 @@ test.each([
   ['what nobody knows', 502, 'upstream_error'],
 ])('POST /v1/messages: an %s of the provider inside a stream is told in our words', async (type, status, code) => {
   const said = `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type, message: 'of org-acme' } })}\n\n`;
-  const [frame] = CUT['/v1/messages'];
-  world.provider.script({ model: MODEL, steps: [{ chunk: frame }, { chunk: said }] });
+  const [sseEvent] = CUT['/v1/messages'];
+  world.provider.script({ model: MODEL, steps: [{ chunk: sseEvent }, { chunk: said }] });
   const cut = await streamOf('/v1/messages');
   expect([cut.answer.statusCode, cut.isComplete]).toEqual([200, false]);
-  const ending = cut.text.slice(frame.length);
+  const ending = cut.text.slice(sseEvent.length);
   expect(ending).toMatch(/^event: error\ndata: .*\n\n$/);
   const body = { type: 'error', error: { code }, request_id: idOf(cut.answer) };
   expect(JSON.parse(ending.slice('event: error\ndata: '.length))).toMatchObject(body);
@@ -208,11 +208,11 @@ test.each(STREAMED)('POST %s: the last piece of a stream waits for the record', 
   const { answer, text } = await streamOf(path);
   expect(text).toMatch(FINAL[path]);
   await world.eventOf(idOf(answer));
-  world.gate.answersReleases = false;
+  world.admission.answersReleases = false;
   const since = performance.now();
   await streamOf(path);
   expect(performance.now() - since).toBeGreaterThan(150);
-  world.gate.answersReleases = true;
+  world.admission.answersReleases = true;
 });
 
 test.each(['/v1/messages', '/v1/messages/count_tokens'] as const)(
@@ -220,7 +220,7 @@ test.each(['/v1/messages', '/v1/messages/count_tokens'] as const)(
   async (path) => {
     const good = await call(path);
     expect(good.headers['request-id']).toBe(idOf(good));
-    world.gate.decide = ({ id }) => refusal(id, REFUSAL.insufficient_credits);
+    world.admission.decide = ({ id }) => refusal(id, REFUSAL.insufficient_credits);
     const refused = await call(path);
     const id = idOf(refused);
     expect([refused.status, refused.headers['request-id']]).toEqual([402, id]);
@@ -248,7 +248,7 @@ test.each([
   ['none on a full minute', REFUSAL.rate_limited, { retryAfterSeconds: 9 }, 429, undefined, '9'],
   ['none on full slots', REFUSAL.concurrency_limit, { retryAfterSeconds: 2 }, 429, undefined, '2'],
 ] as const)('%s', async (_name, row, facts, status, shouldRetry, retryAfter) => {
-  world.gate.decide = ({ id }) => ({ kind: 'refused', id, row, facts });
+  world.admission.decide = ({ id }) => ({ kind: 'refused', id, row, facts });
   for (const path of ['/v1/chat/completions', '/v1/messages'] as const) {
     const { status: got, headers } = await call(path);
     expect([got, headers['x-should-retry'], headers['retry-after']]).toEqual([status, shouldRetry, retryAfter]);

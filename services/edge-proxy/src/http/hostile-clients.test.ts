@@ -49,13 +49,13 @@ const callsSeen = (): number => world.provider.calls({}).length;
 
 /** One answer with this status and `invalid_request`, nothing after it, and nobody was asked anything. */
 async function expectRefused(bytes: string | Buffer, status = 400): Promise<RawAnswer> {
-  const [admits, calls] = [world.gate.admits.length, callsSeen()];
+  const [admits, calls] = [world.admission.admits.length, callsSeen()];
   const answers = await answersTo(world.edge.port, bytes);
   expect(answers.map((answer) => answer.status)).toEqual([status]);
   const [answer] = answers as [RawAnswer];
   expect(codeOf(answer)).toBe('invalid_request');
   expect(answer.headers.get('connection')).toBe('close');
-  expect([world.gate.admits.length, callsSeen()]).toEqual([admits, calls]);
+  expect([world.admission.admits.length, callsSeen()]).toEqual([admits, calls]);
   return answer;
 }
 
@@ -253,7 +253,7 @@ describe('bodies', () => {
   });
 
   test('uploads that are aborted leave nothing', async () => {
-    const admits = world.gate.admits.length;
+    const admits = world.admission.admits.length;
     const clients = Array.from({ length: 40 }, (_, at) =>
       rawClient(
         world.edge.port,
@@ -263,7 +263,7 @@ describe('bodies', () => {
     await until('the edge holds their bytes', () => REQUEST_BODIES.held > 0);
     for (const { socket } of clients) socket.destroy();
     await until('nothing is held', () => REQUEST_BODIES.held === 0);
-    expect(world.gate.admits).toHaveLength(admits);
+    expect(world.admission.admits).toHaveLength(admits);
   });
 });
 
@@ -279,14 +279,14 @@ describe('several requests on one connection', () => {
   });
 
   test('with more of them unanswered than may be, the connection is closed and no call is left', async () => {
-    const releases = world.gate.releases.length;
+    const releases = world.admission.releases.length;
     const client = rawClient(world.edge.port, call().repeat(PIPELINED_MAX + 1));
     await client.closed;
     expect(client.wire()).toBe('');
     const held = (): string[] =>
-      [...world.gate.holds.keys()].filter((id) => !world.gate.releases.some((r) => r.id === id));
+      [...world.admission.holds.keys()].filter((id) => !world.admission.releases.some((r) => r.id === id));
     await until('what was admitted is given back', () => held().length === 0);
-    expect(world.gate.releases.length - releases).toBeLessThanOrEqual(PIPELINED_MAX);
+    expect(world.admission.releases.length - releases).toBeLessThanOrEqual(PIPELINED_MAX);
   });
 
   test.each([
@@ -318,13 +318,15 @@ describe('several requests on one connection', () => {
   });
 
   test('a client that leaves with several calls open has left them all', async () => {
-    const { gate } = world;
-    const before = gate.admits.length;
+    const { admission } = world;
+    const before = admission.admits.length;
     world.provider.script({ model: 'upstream-model', times: 3, steps: [{ chunk: 'data: {}\n\n' }, { end: 'stall' }] });
     const client = rawClient(world.edge.port, call(chat({ stream: true }).body as string).repeat(3));
-    await until('all are admitted', () => gate.admits.length === before + 3);
-    const ids = gate.admits.slice(before).map(({ entry }) => entry.id);
-    await until('a beat names them', () => ids.every((id) => gate.beats.at(-1)?.calls.some((each) => each.id === id)));
+    await until('all are admitted', () => admission.admits.length === before + 3);
+    const ids = admission.admits.slice(before).map(({ entry }) => entry.id);
+    await until('a heartbeat names them', () =>
+      ids.every((id) => admission.heartbeats.at(-1)?.calls.some((each) => each.id === id)),
+    );
     client.socket.destroy();
     for (const id of ids) expect(await world.eventOf(id)).toMatchObject({ outcome: 'settled', evidence: 'estimated' });
   });
@@ -340,7 +342,7 @@ describe('time', () => {
   }
 
   test('what does not come in time is 408 with both ids; what is idle is closed', async () => {
-    const admits = world.gate.admits.length;
+    const admits = world.admission.admits.length;
     const startedAt = performance.now();
     const { port } = world.edge;
     const clients = {
@@ -367,7 +369,7 @@ describe('time', () => {
     expect(readAnswers(idle.wire()).map(({ status }) => status)).toEqual([200]);
     expect(readAnswers(halfNext.wire()).map(({ status }) => status)).toEqual([200, 408]);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(REQUEST_MS);
-    expect(world.gate.admits).toHaveLength(admits);
+    expect(world.admission.admits).toHaveLength(admits);
     expect(REQUEST_BODIES.held).toBe(0);
   }, 60_000);
 
@@ -376,11 +378,11 @@ describe('time', () => {
 
   test('a client that takes nothing is ended as a cut stream, and pays for what was delivered', async () => {
     world.provider.script({ model: 'upstream-model', steps: [...FLOOD, { end: 'stall' }] });
-    const before = world.gate.admits.length;
+    const before = world.admission.admits.length;
     const client = rawClient(world.edge.port, call(chat({ stream: true }).body as string));
     client.socket.pause();
-    await until('it is admitted', () => world.gate.admits.length > before);
-    const id = world.gate.admits[before]?.entry.id ?? '';
+    await until('it is admitted', () => world.admission.admits.length > before);
+    const id = world.admission.admits[before]?.entry.id ?? '';
     expect(await world.eventOf(id)).toMatchObject({ outcome: 'settled', attempts: [{ outcome: 'abandoned' }] });
     client.socket.resume();
     await client.closed;
@@ -388,8 +390,8 @@ describe('time', () => {
   }, 60_000);
 
   test('a client that takes its bytes slowly, but takes them, is served to the end', async () => {
-    const frames = Array.from({ length: 12 }, () => ({ chunk: `data: ${'x'.repeat(1024 * 1024)}\n\n` }));
-    world.provider.script({ model: 'upstream-model', steps: [...frames, { chunk: 'data: [DONE]\n\n' }] });
+    const sseEvents = Array.from({ length: 12 }, () => ({ chunk: `data: ${'x'.repeat(1024 * 1024)}\n\n` }));
+    world.provider.script({ model: 'upstream-model', steps: [...sseEvents, { chunk: 'data: [DONE]\n\n' }] });
     const client = rawClient(world.edge.port, call(chat({ stream: true }).body as string, CLOSE));
     const startedAt = performance.now();
     const sip = setInterval(() => {

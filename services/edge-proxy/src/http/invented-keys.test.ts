@@ -22,7 +22,7 @@ beforeAll(async () => {
       GATEWAY_EDGE_UNKNOWN_KEYS_PER_MINUTE: '1',
     },
   });
-  world.gate.decide = ({ id, digests }) =>
+  world.admission.decide = ({ id, digests }) =>
     digests.some((digest) => issued.has(digest)) ? undefined : { ...NOBODY, id };
   issue(TEST_KEY);
 }, 60_000);
@@ -31,15 +31,15 @@ afterAll(() => world.stop(), 60_000);
 test('1,000 invented keys of a network are asked for 50 times at most; keys in use and new keys of other networks are served', async () => {
   const from = '127.0.0.1';
   expect((await call(TEST_KEY, from)).status).toBe(200);
-  const askedBefore = world.gate.admits.length;
+  const askedBefore = world.admission.admits.length;
   const answers: Answer[] = [];
-  const lanes = Array.from({ length: AT_ONCE }, async () => {
+  const connections = Array.from({ length: AT_ONCE }, async () => {
     for (let n = 0; n < INVENTED / AT_ONCE; n += 1) answers.push(await call(makeSecret('mgw_live_'), from));
   });
-  await Promise.all(lanes);
+  await Promise.all(connections);
   const minutes = 2;
-  expect(world.gate.admits.length - askedBefore).toBeGreaterThanOrEqual(KEYS_MAX);
-  expect(world.gate.admits.length - askedBefore).toBeLessThanOrEqual(KEYS_MAX + minutes);
+  expect(world.admission.admits.length - askedBefore).toBeGreaterThanOrEqual(KEYS_MAX);
+  expect(world.admission.admits.length - askedBefore).toBeLessThanOrEqual(KEYS_MAX + minutes);
   for (const { status } of answers) expect([401, 429]).toContain(status);
 
   const unasked = answers.find(({ status }) => status === 429) as Answer;
@@ -74,14 +74,14 @@ test.each(['/v1/models', '/v1/gateway/usage'])(
   'invented keys that ask for %s are bounded too',
   async (path) => {
     const from = path === '/v1/models' ? '127.0.0.5' : '127.0.0.6';
-    const { authorize, usage } = world.gate;
+    const { authorize, usage } = world.admission;
     const refused = { ...NOBODY, id: '01900000-0000-7000-8000-000000000000' };
-    Object.assign(world.gate, { authorize: refused, usage: refused });
+    Object.assign(world.admission, { authorize: refused, usage: refused });
     const statuses: number[] = [];
     for (let n = 0; n < KEYS_MAX + 10; n += 1) {
       statuses.push((await send(world.edge.url, path, { key: makeSecret('mgw_live_'), localAddress: from })).status);
     }
-    Object.assign(world.gate, { authorize, usage });
+    Object.assign(world.admission, { authorize, usage });
     expect(statuses.slice(0, KEYS_MAX)).toEqual(Array.from({ length: KEYS_MAX }, () => 401));
     expect(new Set(statuses.slice(KEYS_MAX + 2))).toEqual(new Set([429]));
   },

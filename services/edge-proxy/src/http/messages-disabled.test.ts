@@ -27,7 +27,7 @@ test.each([
       error: { type: 'not_found_error', code, details: { error_code: code } },
       request_id: id,
     });
-    expect(world.gate.batches).toHaveLength(0);
+    expect(world.admission.batches).toHaveLength(0);
   },
 );
 

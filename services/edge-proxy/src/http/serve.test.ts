@@ -113,7 +113,7 @@ test.each([
   [{ authorization: ['Basic abc', 'Digest x'] }, 'missing_api_key'],
   [{ authorization: 'Bearer wrong', 'x-api-key': TEST_KEY }, 'invalid_api_key'],
 ])('headers %j are 401 %s without asking anybody', async (headers, code) => {
-  const before = world.gate.batches.length;
+  const before = world.admission.batches.length;
   const answer = await send(world.edge.url, PATH, {
     ...chat(),
     key: null,
@@ -121,7 +121,7 @@ test.each([
   });
   expect(answer.status).toBe(401);
   expect(JSON.parse(answer.body.toString()).error).toMatchObject({ code, type: 'authentication_error' });
-  expect(world.gate.batches).toHaveLength(before);
+  expect(world.admission.batches).toHaveLength(before);
 });
 
 test.each<Record<string, string | string[]>>([
@@ -169,7 +169,7 @@ test('Expect: 100-continue gets the refusal instead of 100, or 100 and then the 
 });
 
 test('a broken body ends the call without a hold', async () => {
-  const before = world.gate.admits.length;
+  const before = world.admission.admits.length;
   const answer = await exchangeRaw(
     world.edge.port,
     `POST ${PATH} HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\nAuthorization: Bearer ${TEST_KEY}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
@@ -178,7 +178,7 @@ test('a broken body ends the call without a hold', async () => {
   expect(status).toBe(400);
   expect(head).toMatch(/^x-request-id: mine$/im);
   expect(head).toContain(`x-gateway-request-id: ${String(error['request_id'])}`);
-  expect(world.gate.admits).toHaveLength(before);
+  expect(world.admission.admits).toHaveLength(before);
 });
 
 test.each(['/v1/messages', '/v1/messages/count_tokens'])(
@@ -256,11 +256,11 @@ test('GET /v1/models lists active, priced models that the key and its funding al
   expect(await ids()).toEqual([TEST_MODEL, 'pub/second']);
   const pricing = { input: '1.00', cached_input: '0.10', cache_write: '1.25', cache_write_1h: '1.00', output: '2.00' };
   const base = { kind: 'authorized', account: TEST_ACCOUNT, key: 'key-1', allowedModels: null } as const;
-  world.gate.authorize = { ...base, planModels: ['pub/second'], walletAboveZero: false };
+  world.admission.authorize = { ...base, planModels: ['pub/second'], walletAboveZero: false };
   expect(await ids()).toEqual(['pub/second']);
-  world.gate.authorize = { ...base, planModels: [], walletAboveZero: false };
+  world.admission.authorize = { ...base, planModels: [], walletAboveZero: false };
   expect(await ids()).toEqual([]);
-  world.gate.authorize = { ...base, allowedModels: [TEST_MODEL], planModels: null, walletAboveZero: false };
+  world.admission.authorize = { ...base, allowedModels: [TEST_MODEL], planModels: null, walletAboveZero: false };
   const answer = await send(world.edge.url, '/v1/models');
   expect(modelList.parse(JSON.parse(answer.body.toString())).data).toEqual([
     {
@@ -280,7 +280,7 @@ test('GET /v1/models lists active, priced models that the key and its funding al
       },
     },
   ]);
-  world.gate.authorize = {
+  world.admission.authorize = {
     kind: 'refused',
     id: '01900000-0000-7000-8000-000000000000',
     row: REFUSAL.key_expired,
@@ -300,7 +300,7 @@ test('GET /v1/gateway/usage shows the settled numbers in the unit of each window
     allotments: [],
     subscription: { id: 's', start: 0, end: 1_800_000_000_000 },
   };
-  world.gate.usage = {
+  world.admission.usage = {
     kind: 'usage',
     account: TEST_ACCOUNT,
     key: 'key-1',
@@ -350,7 +350,7 @@ test('GET /v1/gateway/usage shows the settled numbers in the unit of each window
     wallet: { balanceUsd: -1.5 },
     key: { monthlySpendCapUsd: null, allowedModels: null },
   });
-  world.gate.usage = null;
+  world.admission.usage = null;
   const failed = await send(world.edge.url, '/v1/gateway/usage');
   expect([failed.status, JSON.parse(failed.body.toString()).error.code]).toEqual([500, 'usage_unavailable']);
 });

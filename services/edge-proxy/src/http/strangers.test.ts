@@ -17,7 +17,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.stop(), 60_000);
 beforeEach(() => {
-  world.gate.decideOpen = () => undefined;
+  world.admission.decideOpen = () => undefined;
 });
 
 /** A post of an invented key that announces so many bytes and sends one. */
@@ -30,12 +30,12 @@ const bodyOf = (bytes: number): ReturnType<typeof chat> =>
   chat({ messages: [{ role: 'user', content: 'x'.repeat(bytes) }] });
 
 test('strangers hold bytes of a pool of their own; when it is full every key is asked for before anything is read', async () => {
-  world.gate.decideOpen = ({ id }) => ({ kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} });
+  world.admission.decideOpen = ({ id }) => ({ kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} });
   const silent = Array.from({ length: 80 }, () => silentPost(16 * KIB));
   await until('the pool is full', () => UNOPENED_BODIES.held === UNOPENED_BYTES);
   await until('the others are refused', () => silent.filter((client) => client.wire().includes('401')).length === 16);
   expect(REQUEST_BODIES.held).toBe(0);
-  world.gate.decideOpen = () => undefined;
+  world.admission.decideOpen = () => undefined;
   // Of a key that is not known yet, and of one that is.
   const opens = openings();
   expect((await send(world.edge.url, PATH, chat())).status).toBe(200);
@@ -48,7 +48,7 @@ test('strangers hold bytes of a pool of their own; when it is full every key is 
 });
 
 test('of a body above 16 KiB nothing is read before its key is known', async () => {
-  world.gate.decideOpen = ({ id }) => ({ kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} });
+  world.admission.decideOpen = ({ id }) => ({ kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} });
   const client = silentPost(17 * KIB);
   await until('it is refused', () => client.wire().includes('\r\n\r\n'));
   expect(readAnswers(client.wire())[0]?.status).toBe(401);
@@ -61,14 +61,14 @@ test('a key that was confirmed lately is asked for once, with its body; one that
   const opens = openings();
   expect((await send(world.edge.url, PATH, bodyOf(100 * KIB))).status).toBe(200);
   expect(openings()).toBe(opens);
-  world.gate.decide = ({ id }) => ({ kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} });
+  world.admission.decide = ({ id }) => ({ kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} });
   expect((await send(world.edge.url, PATH, chat())).status).toBe(401);
-  world.gate.decide = () => undefined;
+  world.admission.decide = () => undefined;
   const client = silentPost(17 * KIB, TEST_KEY);
   await until('it is opened', () => openings() === opens + 1);
   client.socket.destroy();
 });
 
 function openings(): number {
-  return world.gate.batches.reduce((total, { batch }) => total + batch.opens.length, 0);
+  return world.admission.batches.reduce((total, { batch }) => total + batch.opens.length, 0);
 }

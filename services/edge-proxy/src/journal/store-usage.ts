@@ -1,8 +1,8 @@
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
 import { USAGE_EVENTS_MAX, USAGE_MESSAGE_BYTES_MAX, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
 import { nextDelayMs, pause } from '@gateway/service-kit';
-import type { TurnEnd } from '../admission/turn-end.js';
-import type { BusLine } from '../ports.js';
+import type { TickEnd } from '../admission/tick-end.js';
+import type { BusClient } from '../ports.js';
 import type { UnstoredEvent } from './unstored-line.js';
 
 /**
@@ -30,13 +30,13 @@ interface Shard {
   readonly number: number;
   waiting: FrozenEvent[];
   inFlight: readonly FrozenEvent[] | null;
-  /** Its next message goes at the end of this turn. */
+  /** Its next message goes at the end of this tick. */
   isDue: boolean;
 }
 
 export interface JournalParts {
-  readonly bus: Pick<BusLine, 'storeUsage'>;
-  readonly turnEnd: TurnEnd;
+  readonly bus: Pick<BusClient, 'storeUsage'>;
+  readonly tickEnd: TickEnd;
   /** Of the events that wait; above, nothing more is admitted. {@link UNSTORED_BYTES_MAX} unless stated. */
   readonly bytesMax?: number;
   readonly monotonicMs: () => number;
@@ -47,7 +47,7 @@ export interface JournalParts {
 
 /**
  * Hands usage events to the stream and never lets one go before it is stored. Per shard one message is on its way; what
- * ends meanwhile, or in the same turn of the event loop, is collected (docs/protocol.md#r4). The
+ * ends meanwhile, or in the same tick of the event loop, is collected (docs/protocol.md#r4). The
  * bytes are made once: a repeated message is the same message.
  */
 export class UsageJournal {
@@ -133,11 +133,11 @@ export class UsageJournal {
     return this.#events;
   }
 
-  /** At the end of the turn, with the release of the same call and the messages of the other shards. */
+  /** At the end of the tick, with the release of the same call and the messages of the other shards. */
   #storeSoon(shard: Shard): void {
     if (shard.isDue || shard.inFlight !== null || shard.waiting.length === 0) return;
     shard.isDue = true;
-    this.#parts.turnEnd.do(() => {
+    this.#parts.tickEnd.do(() => {
       shard.isDue = false;
       void this.#storeNext(shard);
     });

@@ -50,10 +50,10 @@ test('a file goes only when the stream has all of it', async () => {
   const stream = new Stream();
   stream.isThere = false;
   const storing = start(stream);
-  const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
-  while (stream.waiting.length < 2) await turn();
+  const tick = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+  while (stream.waiting.length < 2) await tick();
   stream.waiting[0]?.();
-  await turn();
+  await tick();
   expect(readdirSync(directory)).toHaveLength(1);
   stream.waiting[1]?.();
   await storing;

@@ -1,17 +1,17 @@
 import { expect, test } from '@jest/globals';
-import { CALM, judgeLoad, type LoadLimits, type LoadReason, type LoadState } from './judge-load.js';
+import { RECOVERED, judgeLoad, type LoadLimits, type LoadReason, type LoadState } from './judge-load.js';
 
 const LIMITS: LoadLimits = {
   delayMsMax: 100,
-  delayMsCalm: 25,
+  delayMsRecovered: 25,
   memoryShareMax: 0.8,
-  memoryShareCalm: 0.7,
+  memoryShareRecovered: 0.7,
   readingsToBegin: 3,
   readingsToEnd: 2,
 };
 
 /** What is said after each reading of delay and memory. */
-function said(readings: readonly (readonly [number, number])[], from: LoadState = CALM): (LoadReason | null)[] {
+function said(readings: readonly (readonly [number, number])[], from: LoadState = RECOVERED): (LoadReason | null)[] {
   let state = from;
   return readings.map(([delayMs, memoryShare]) => {
     state = judgeLoad(state, { delayMs, memoryShare }, LIMITS);

@@ -9,9 +9,9 @@ export interface LoadReading {
 /** From where on the edge sheds load, and when it stops: between the two nothing changes. */
 export interface LoadLimits {
   readonly delayMsMax: number;
-  readonly delayMsCalm: number;
+  readonly delayMsRecovered: number;
   readonly memoryShareMax: number;
-  readonly memoryShareCalm: number;
+  readonly memoryShareRecovered: number;
   /** Readings in a row that begin it: one alone may be a pause of the machine or of the collector. */
   readonly readingsToBegin: number;
   /** Readings in a row that end it. */
@@ -27,20 +27,20 @@ export interface LoadState {
   readonly streak: number;
 }
 
-export const CALM: LoadState = { shedding: null, streak: 0 };
+export const RECOVERED: LoadState = { shedding: null, streak: 0 };
 
 /** Whether new calls are refused after this reading. */
 export function judgeLoad(state: LoadState, reading: LoadReading, limits: LoadLimits): LoadState {
   if (state.shedding === null) {
     const reason = reasonOf(reading, limits);
-    if (reason === null) return CALM;
+    if (reason === null) return RECOVERED;
     const streak = state.streak + 1;
     return streak >= limits.readingsToBegin ? { shedding: reason, streak: 0 } : { shedding: null, streak };
   }
-  const isCalm = reading.delayMs < limits.delayMsCalm && reading.memoryShare < limits.memoryShareCalm;
-  if (!isCalm) return { shedding: reasonOf(reading, limits) ?? state.shedding, streak: 0 };
+  const hasRecovered = reading.delayMs < limits.delayMsRecovered && reading.memoryShare < limits.memoryShareRecovered;
+  if (!hasRecovered) return { shedding: reasonOf(reading, limits) ?? state.shedding, streak: 0 };
   const streak = state.streak + 1;
-  return streak >= limits.readingsToEnd ? CALM : { shedding: state.shedding, streak };
+  return streak >= limits.readingsToEnd ? RECOVERED : { shedding: state.shedding, streak };
 }
 
 function reasonOf(reading: LoadReading, limits: LoadLimits): LoadReason | null {

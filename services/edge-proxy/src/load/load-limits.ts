@@ -19,18 +19,18 @@ export const LOAD_FIELDS = {
 
 /** Of the machine's or the container's memory, and of the heap that V8 allows itself. */
 export const MEMORY_SHARE_MAX = 0.85;
-const MEMORY_SHARE_CALM = 0.75;
+const MEMORY_SHARE_RECOVERED = 0.75;
 /** Below so much of the delay that begins it. */
-const DELAY_PART_CALM = 0.25;
+const DELAY_PART_RECOVERED = 0.25;
 const READINGS_TO_BEGIN = 3;
 const READINGS_TO_END = 10;
 
 export function loadLimitsOf(config: Pick<ConfigOf<typeof LOAD_FIELDS>, 'GATEWAY_SHED_DELAY_MS'>): LoadLimits {
   return {
     delayMsMax: config.GATEWAY_SHED_DELAY_MS,
-    delayMsCalm: config.GATEWAY_SHED_DELAY_MS * DELAY_PART_CALM,
+    delayMsRecovered: config.GATEWAY_SHED_DELAY_MS * DELAY_PART_RECOVERED,
     memoryShareMax: MEMORY_SHARE_MAX,
-    memoryShareCalm: MEMORY_SHARE_CALM,
+    memoryShareRecovered: MEMORY_SHARE_RECOVERED,
     readingsToBegin: READINGS_TO_BEGIN,
     readingsToEnd: READINGS_TO_END,
   };

@@ -26,7 +26,7 @@ test('an overloaded edge refuses new calls before anything is read or asked, and
   });
   const running = await begin(world.edge.url, PATH, chat({ stream: true }));
   expect(running.statusCode).toBe(200);
-  const admits = world.gate.admits.length;
+  const admits = world.admission.admits.length;
   const isShedding = () => world.log.some(({ text }) => text === 'new calls are refused: overload');
   await until('the edge sheds load', async () => {
     block(2 * SHED_DELAY_MS);
@@ -37,7 +37,7 @@ test('an overloaded edge refuses new calls before anything is read or asked, and
   expect(refused.status).toBe(500);
   expect(JSON.parse(refused.body.toString()).error).toMatchObject({ code: 'admission_error', type: 'server_error' });
   expect(refused.headers['x-gateway-request-id']).toBe(refused.headers['x-request-id']);
-  expect(world.gate.admits).toHaveLength(admits);
+  expect(world.admission.admits).toHaveLength(admits);
   expect((await send(world.edge.url, PATH, { ...chat(), key: 'wrong' })).status).toBe(401);
   expect((await send(world.edge.url, '/v1/models')).status).toBe(200);
   world.provider.release('calm');

@@ -1,5 +1,5 @@
 import type { Logger } from '@gateway/service-kit';
-import { CALM, judgeLoad, type LoadLimits, type LoadReason, type LoadState } from './judge-load.js';
+import { RECOVERED, judgeLoad, type LoadLimits, type LoadReason, type LoadState } from './judge-load.js';
 
 /** Time between two readings: a delay shows as the lateness of the next. */
 const READ_EVERY_MS = 100;
@@ -15,7 +15,7 @@ export interface LoadWatchParts {
 export class LoadWatch {
   readonly #parts: LoadWatchParts;
   readonly #timer: NodeJS.Timeout;
-  #state: LoadState = CALM;
+  #state: LoadState = RECOVERED;
   #readAtMs: number;
 
   constructor(parts: LoadWatchParts) {

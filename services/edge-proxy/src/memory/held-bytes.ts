@@ -44,7 +44,7 @@ export const HELD_ANSWERS = new HeldBytes(256 * MIB);
 export const METERED_ANSWERS = new HeldBytes(256 * MIB);
 
 /** Events of streams that have begun and are not complete; a stream whose event does not fit is cut. */
-export const PARTIAL_FRAMES = new HeldBytes(256 * MIB);
+export const PARTIAL_SSE_EVENTS = new HeldBytes(256 * MIB);
 
 /** Beginnings of streams that show no answer yet; one that does not fit goes to its client. */
 export const HELD_BEGINNINGS = new HeldBytes(64 * MIB);

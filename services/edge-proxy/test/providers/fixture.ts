@@ -21,7 +21,7 @@ export interface ProviderAnswer {
   /** 1,000 nano-USD a token are 1 USD per million. */
   readonly arithmetic: readonly string[];
   readonly nanoUsd: number;
-  /** A JSON body, or the frames of a stream: objects as `data`, texts as they are. */
+  /** A JSON body, or the events of a stream: objects as `data`, texts as they are. */
   readonly plain?: object;
   readonly stream?: readonly (object | string)[];
   /** Counts of a usage that a change of one leaves without effect, each with the reason. */

@@ -30,9 +30,9 @@ test.each(Object.entries(PLAIN))(
   },
 );
 
-test.each(Object.entries(STREAMED))('a frame of the format %s with an empty error is none', (format, frame) => {
+test.each(Object.entries(STREAMED))('an event of the format %s with an empty error is none', (format, sseEvent) => {
   const seen = (error: unknown): unknown =>
-    meterText(READERS[format as AnswerFormat], `data: ${JSON.stringify({ ...frame, error })}\n\n`).seen[0];
+    meterText(READERS[format as AnswerFormat], `data: ${JSON.stringify({ ...sseEvent, error })}\n\n`).seen[0];
   expect(EMPTY.map(seen)).toEqual(EMPTY.map(() => 'pass'));
   expect(SAID.map(seen)).toEqual(SAID.map(() => 'error'));
 });

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
 import fc from 'fast-check';
-import { FrameSplitter } from '../event-stream.js';
+import { EventSplitter } from '../event-stream.js';
 import type { MeterResult } from './meter.js';
 import { TOKENS_MAX } from './read-usage.js';
 import { READERS } from './readers.js';
@@ -32,27 +32,27 @@ const finish = (index = 0, more: object = {}): object => ({
   choices: [{ index, delta: {}, finish_reason: 'stop' }],
   ...more,
 });
-const usageFrame = (usage: unknown): object => ({ id: 'c1', choices: [], usage });
+const usageChunk = (usage: unknown): object => ({ id: 'c1', choices: [], usage });
 
 test('a stream is metered: text, finish, usage, marker', () => {
-  const { seen, result } = meter([delta('Hé'), delta('llo'), finish(), usageFrame(USAGE), '[DONE]']);
+  const { seen, result } = meter([delta('Hé'), delta('llo'), finish(), usageChunk(USAGE), '[DONE]']);
   expect(seen).toEqual(['pass', 'pass', 'pass', 'pass', 'final']);
   expect(result).toEqual({ usage: READ, problem: null, deliveredBytes: 6, finished: true });
 });
 
-test('the frame that only the gateway asked for is taken out, and no other', () => {
-  const frames = [
+test('the event that only the gateway asked for is taken out, and no other', () => {
+  const sseEvents = [
     { choices: [], prompt_filter_results: [] },
     delta('a', { usage: null }),
     delta('b', { usage: USAGE }),
     { choices: [], usage: null },
     finish(0, { usage: USAGE }),
-    usageFrame(USAGE),
+    usageChunk(USAGE),
     '[DONE]',
   ];
   const passed = ['pass', 'pass', 'pass', 'pass', 'pass'];
-  expect(meter(frames, { dropUsageFrame: true }).seen).toEqual([...passed, 'drop', 'final']);
-  expect(meter(frames, { dropUsageFrame: false }).seen).toEqual([...passed, 'pass', 'final']);
+  expect(meter(sseEvents, { dropUsageChunk: true }).seen).toEqual([...passed, 'drop', 'final']);
+  expect(meter(sseEvents, { dropUsageChunk: false }).seen).toEqual([...passed, 'pass', 'final']);
 });
 
 test.each<[string, unknown, MeterResult['usage'], MeterResult['problem']]>([
@@ -88,7 +88,7 @@ test.each<[string, unknown, MeterResult['usage'], MeterResult['problem']]>([
   ['an array', [1], null, 'malformed'],
   ['false', false, null, 'malformed'],
 ])('usage %s', (_name, usage, read, problem) => {
-  const streamed = meter([delta('a'), usageFrame(usage), '[DONE]']).result;
+  const streamed = meter([delta('a'), usageChunk(usage), '[DONE]']).result;
   expect(streamed).toMatchObject({ usage: read, problem });
   const plain = READERS.chat.readPlain(Buffer.from(JSON.stringify({ id: 'c1', choices: [], usage })));
   expect(plain).toMatchObject({ usage: read, problem, finished: true });
@@ -98,7 +98,7 @@ test('the last usage counts, not the sum; a null does not take it back; a malfor
   const early = { prompt_tokens: 12, completion_tokens: 1 };
   expect(meter([delta('a', { usage: early }), finish(0, { usage: USAGE })]).result.usage).toEqual(READ);
   expect(meter([finish(0, { usage: USAGE }), { choices: [], usage: null }]).result.usage).toEqual(READ);
-  const spoiled = meter([delta('a', { usage: early }), usageFrame({ prompt_tokens: -1 })]).result;
+  const spoiled = meter([delta('a', { usage: early }), usageChunk({ prompt_tokens: -1 })]).result;
   expect(spoiled).toMatchObject({ usage: null, problem: 'malformed' });
 });
 
@@ -118,8 +118,8 @@ test.each([
   ['error null', { ...delta('a'), error: null }, 'pass'],
   ['an error that the model writes', delta('{"error":{"message":"x"}}'), 'pass'],
   ['an error inside', { choices: [{ delta: { error: 'x' } }] }, 'pass'],
-])('%s: %s', (_name, frame, as) => {
-  expect(meter([frame]).seen).toEqual([as]);
+])('%s: %s', (_name, sseEvent, as) => {
+  expect(meter([sseEvent]).seen).toEqual([as]);
 });
 
 test('an error event is one whatever its data is', () => {
@@ -183,9 +183,9 @@ test(
         (texts, escaped, indent) => {
           const choices = texts.map((content, index) => ({ index, delta: { content }, finish_reason: null }));
           const json = JSON.stringify({ choices }, null, indent);
-          const frame = `data: ${(escaped ? escape(json) : json).replaceAll('\n', '\ndata: ')}\n\n`;
+          const sseEvent = `data: ${(escaped ? escape(json) : json).replaceAll('\n', '\ndata: ')}\n\n`;
           const expected = texts.reduce((sum, content) => sum + Buffer.byteLength(content), 0);
-          expect(meterText(frame).result.deliveredBytes).toBe(expected);
+          expect(meterText(sseEvent).result.deliveredBytes).toBe(expected);
         },
       ),
       { numRuns: 1_000 },
@@ -195,7 +195,7 @@ test(
 );
 
 test(
-  'no frame that JSON can make is a fault, and only what JSON.parse sees is seen',
+  'no event that JSON can make is a fault, and only what JSON.parse sees is seen',
   () => {
     const name = fc.constantFrom('usage', 'error', 'choices', 'delta', 'finish_reason', 'x');
     const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom('"usage"', '"delta":{', 'x\\"error"', '\\'));
@@ -233,9 +233,9 @@ test.each([
 test('a legacy completion is metered by the text of its choices', () => {
   const piece = (text: string, finish: string | null = null): string =>
     `data: ${JSON.stringify({ choices: [{ index: 0, text, finish_reason: finish }] })}\n\n`;
-  const usage = `data: ${JSON.stringify(usageFrame(USAGE))}\n\n`;
+  const usage = `data: ${JSON.stringify(usageChunk(USAGE))}\n\n`;
   const stream = `${piece('Hé')}${piece('llo', 'stop')}${usage}data: [DONE]\n\n`;
-  const { seen, result } = meterTextAs(READERS.completion, stream, { dropUsageFrame: true });
+  const { seen, result } = meterTextAs(READERS.completion, stream, { dropUsageChunk: true });
   expect(seen).toEqual(['pass', 'pass', 'drop', 'final']);
   expect(result).toEqual({ usage: READ, problem: null, deliveredBytes: 6, finished: true });
   const plain = Buffer.from(JSON.stringify({ choices: [{ text: 'abc' }, { text: 'de' }], usage: USAGE }));
@@ -243,14 +243,16 @@ test('a legacy completion is metered by the text of its choices', () => {
 });
 
 test('a cut stream ends with an error event, not with the marker', () => {
-  const meterOfCut = READERS.chat.streamMeter({ dropUsageFrame: false, choices: 1 });
-  const [frame] = new FrameSplitter().push(meterOfCut.cutEnding(gatewayError('upstream_timeout'), 'r-1'));
-  expect(JSON.parse(String(frame?.data))).toMatchObject({ error: { code: 'upstream_timeout', request_id: 'r-1' } });
-  expect(String(frame?.bytes)).not.toContain('[DONE]');
+  const meterOfCut = READERS.chat.streamMeter({ dropUsageChunk: false, choices: 1 });
+  const [sseEvent] = new EventSplitter().push(meterOfCut.cutEnding(gatewayError('upstream_timeout'), 'r-1'));
+  expect(JSON.parse(String(sseEvent?.data))).toMatchObject({ error: { code: 'upstream_timeout', request_id: 'r-1' } });
+  expect(String(sseEvent?.bytes)).not.toContain('[DONE]');
 });
 
-function meter(frames: readonly (object | string)[], options: MeterOptions = {}): Metered {
-  const text = frames.map((frame) => `data: ${typeof frame === 'string' ? frame : JSON.stringify(frame)}\n\n`).join('');
+function meter(sseEvents: readonly (object | string)[], options: MeterOptions = {}): Metered {
+  const text = sseEvents
+    .map((sseEvent) => `data: ${typeof sseEvent === 'string' ? sseEvent : JSON.stringify(sseEvent)}\n\n`)
+    .join('');
   return meterText(text, options);
 }
 

@@ -1,10 +1,10 @@
 import { chatErrorBody } from '@gateway/contracts/errors';
-import type { Frame } from '../event-stream.js';
+import type { SseEvent } from '../event-stream.js';
 import { isRecord, isSet, parseObject, saysError, type JsonRecord } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
 import { failedEvent, withError } from './failed-event.js';
 import { DROP, FINAL, PASS } from './meter.js';
-import type { AnswerReader, MeterResult, SeenFrame, StreamMeter, StreamMeterOptions } from './meter.js';
+import type { AnswerReader, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
 import { readOpenAiUsage } from './openai-usage.js';
 import { laterUsage, meterResult, type ReadUsage, type TotalExtra } from './read-usage.js';
 
@@ -25,24 +25,24 @@ export function choicesReader(streamed: string, plain: string): AnswerReader {
 }
 
 /**
- * Every frame is parsed: on a typical one that costs what byte tests for usage, errors, finish reasons and text cost
+ * Every event is parsed: on a typical one that costs what byte tests for usage, errors, finish reasons and text cost
  * together, under 1 µs, and nothing is guessed.
  */
 function choicesStreamMeter(textMember: string, options: StreamMeterOptions): StreamMeter {
-  const { dropUsageFrame, choices, totalExtra } = options;
+  const { dropUsageChunk, choices, totalExtra } = options;
   let usage: ReadUsage = 'absent';
   let deliveredBytes = 0;
   let markerSeen = false;
   const finishedChoices = new Set<unknown>();
   return {
-    see(frame: Frame): SeenFrame {
-      const { event, data } = frame;
+    see(sseEvent: SseEvent): SeenEvent {
+      const { event, data } = sseEvent;
       if (data !== null && isDone(data)) {
         markerSeen = true;
         return FINAL;
       }
       const chunk = data === null ? null : parseObject(data);
-      if (event === 'error' || isError(chunk)) return failedEvent(frame, chunk);
+      if (event === 'error' || isError(chunk)) return failedEvent(sseEvent, chunk);
       if (chunk === null) return PASS;
       for (const choice of choicesOf(chunk)) {
         deliveredBytes += generatedTextBytes(choice[textMember]);
@@ -51,7 +51,7 @@ function choicesStreamMeter(textMember: string, options: StreamMeterOptions): St
       const reported = usageIn(chunk);
       if (reported === null) return PASS;
       usage = laterUsage(usage, readOpenAiUsage(reported, totalExtra));
-      return dropUsageFrame && isEmptyArray(chunk['choices']) ? DROP : PASS;
+      return dropUsageChunk && isEmptyArray(chunk['choices']) ? DROP : PASS;
     },
     result: () => meterResult(usage, deliveredBytes, markerSeen || finishedChoices.size >= choices),
     hasText: () => deliveredBytes > 0,

@@ -39,5 +39,5 @@ test('a count of tokens is an answer without usage; an error of its protocol is 
 });
 
 test.each(['embedding', 'token_count'] as const)('%s is never streamed', (format) => {
-  expect(() => READERS[format].streamMeter({ dropUsageFrame: false, choices: 1 })).toThrow(TypeError);
+  expect(() => READERS[format].streamMeter({ dropUsageChunk: false, choices: 1 })).toThrow(TypeError);
 });

@@ -1,8 +1,8 @@
-import type { Frame } from '../event-stream.js';
+import type { SseEvent } from '../event-stream.js';
 import { cleanMessage } from '../provider-message.js';
 import { readError, SAID_TEXT_LENGTH_MAX, type SaidError } from '../said-error.js';
 import { isRecord, type JsonRecord } from './answer-json.js';
-import type { MeterResult, ProviderFailure, SeenFrame } from './meter.js';
+import type { MeterResult, ProviderFailure, SeenEvent } from './meter.js';
 
 /** Texts of one error that are cleaned, and levels of it that are looked at: what is beyond them is left out. */
 const TEXTS_MAX = 32;
@@ -11,9 +11,11 @@ const LEVELS_MAX = 6;
 const TELLING = ['error', 'message', 'detail'] as const;
 
 /** An error event of a format that relays such: what it says, and the event without what must not leave the gateway. */
-export function failedEvent(frame: Frame, message: JsonRecord | null): SeenFrame {
+export function failedEvent(sseEvent: SseEvent, message: JsonRecord | null): SeenEvent {
   const failure =
-    message === null ? failureOfText(frame) : failureOf(message, (json) => eventBytes(frame, json), frame.bytes);
+    message === null
+      ? failureOfText(sseEvent)
+      : failureOf(message, (json) => eventBytes(sseEvent, json), sseEvent.bytes);
   return { pass: true, final: false, early: false, failure };
 }
 
@@ -34,15 +36,15 @@ function failureOf(message: JsonRecord, written: (json: string) => Buffer, asIs:
   return { said: readError(message), relayed: cleaned === JSON.stringify(message) ? asIs : written(cleaned) };
 }
 
-function failureOfText(frame: Frame): ProviderFailure {
-  const text = frame.data?.toString() ?? '';
+function failureOfText(sseEvent: SseEvent): ProviderFailure {
+  const text = sseEvent.data?.toString() ?? '';
   const said: SaidError | null =
     text === '' ? null : { message: text.slice(0, SAID_TEXT_LENGTH_MAX), codes: [], status: null, moderated: false };
   const cleaned = cleanMessage(text);
-  return { said, relayed: cleaned === text ? frame.bytes : eventBytes(frame, cleaned) };
+  return { said, relayed: cleaned === text ? sseEvent.bytes : eventBytes(sseEvent, cleaned) };
 }
 
-function eventBytes({ event }: Frame, data: string): Buffer {
+function eventBytes({ event }: SseEvent, data: string): Buffer {
   return Buffer.from(`${event === null ? '' : `event: ${event}\n`}data: ${data}\n\n`);
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
 import fc from 'fast-check';
 import { eventText, meterText, type Metered } from '../../../test/meter-text.js';
-import { FrameSplitter } from '../event-stream.js';
+import { EventSplitter } from '../event-stream.js';
 import type { MeterResult } from './meter.js';
 import { READERS } from './readers.js';
 
@@ -221,10 +221,10 @@ test.each([
 
 test('a cut stream ends with an error event in the shape of the protocol, and is destroyed', () => {
   const { meter: cut } = meter(start({ input_tokens: 1, output_tokens: 1 }));
-  const [frame, ...rest] = new FrameSplitter().push(cut.cutEnding(gatewayError('upstream_timeout'), 'r-1'));
+  const [sseEvent, ...rest] = new EventSplitter().push(cut.cutEnding(gatewayError('upstream_timeout'), 'r-1'));
   expect(rest).toEqual([]);
-  expect(frame?.event).toBe('error');
-  expect(JSON.parse(String(frame?.data))).toMatchObject({
+  expect(sseEvent?.event).toBe('error');
+  expect(JSON.parse(String(sseEvent?.data))).toMatchObject({
     type: 'error',
     error: { type: 'timeout_error', code: 'upstream_timeout', details: { error_code: 'upstream_timeout' } },
     request_id: 'r-1',

@@ -1,12 +1,12 @@
 import { messagesErrorBody } from '@gateway/contracts/errors';
-import type { Frame } from '../event-stream.js';
+import type { SseEvent } from '../event-stream.js';
 import { AnthropicUsage } from './anthropic-usage.js';
 import { isRecord, isSet, parseObject, saysError } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
 import { readError } from '../said-error.js';
 import { withError } from './failed-event.js';
 import { FINAL, PASS } from './meter.js';
-import type { AnswerReader, MeterResult, SeenFrame, StreamMeter } from './meter.js';
+import type { AnswerReader, MeterResult, SeenEvent, StreamMeter } from './meter.js';
 import { meterResult } from './read-usage.js';
 
 /** The reader of the messages protocol. */
@@ -23,7 +23,7 @@ function messagesStreamMeter(): StreamMeter {
   let isStopped = false;
   let isFinal = false;
   return {
-    see({ event, data }: Frame): SeenFrame {
+    see({ event, data }: SseEvent): SeenEvent {
       const message = data === null ? null : parseObject(data);
       const type = message?.['type'];
       if (event === 'error' || type === 'error' || saysError(message?.['error'])) {
@@ -56,7 +56,7 @@ function messagesStreamMeter(): StreamMeter {
     cutEnding: (error, requestId) => Buffer.from(`event: error\ndata: ${messagesErrorBody(error, requestId)}\n\n`),
   };
 
-  function final(): SeenFrame {
+  function final(): SeenEvent {
     isFinal = true;
     return FINAL;
   }

@@ -1,6 +1,6 @@
 import type { TokenUsage } from '@gateway/metering';
 import type { GatewayError } from '@gateway/contracts/errors';
-import type { Frame } from '../event-stream.js';
+import type { SseEvent } from '../event-stream.js';
 import type { SaidError } from '../said-error.js';
 import type { TotalExtra } from './read-usage.js';
 
@@ -31,9 +31,9 @@ export interface ProviderFailure {
   readonly relayed: Buffer | null;
 }
 
-/** What a frame means for the relay. */
-export interface SeenFrame {
-  /** False for the usage frame that only the gateway asked for: it is not relayed. */
+/** What an event means for the relay. */
+export interface SeenEvent {
+  /** False for the usage chunk that only the gateway asked for: it is not relayed. */
   readonly pass: boolean;
   /** The final marker (`[DONE]`, `message_stop`, `response.completed`): it waits for the record. */
   readonly final: boolean;
@@ -43,14 +43,14 @@ export interface SeenFrame {
   readonly failure: ProviderFailure | null;
 }
 
-export const PASS: SeenFrame = { pass: true, final: false, early: false, failure: null };
-export const DROP: SeenFrame = { ...PASS, pass: false };
-export const FINAL: SeenFrame = { ...PASS, final: true };
-export const EARLY: SeenFrame = { ...PASS, early: true };
+export const PASS: SeenEvent = { pass: true, final: false, early: false, failure: null };
+export const DROP: SeenEvent = { ...PASS, pass: false };
+export const FINAL: SeenEvent = { ...PASS, final: true };
+export const EARLY: SeenEvent = { ...PASS, early: true };
 
-/** Reads one stream, frame by frame, in order. */
+/** Reads one stream, event by event, in order. */
 export interface StreamMeter {
-  see(frame: Frame): SeenFrame;
+  see(sseEvent: SseEvent): SeenEvent;
   result(): MeterResult;
   /** Whether generated text was seen. */
   hasText(): boolean;
@@ -63,8 +63,8 @@ export interface StreamMeter {
 }
 
 export interface StreamMeterOptions {
-  /** The gateway added `stream_options.include_usage`: the extra frame is taken out again. */
-  readonly dropUsageFrame: boolean;
+  /** The gateway added `stream_options.include_usage`: the extra event is taken out again. */
+  readonly dropUsageChunk: boolean;
   /** Answers asked for (`ParsedCall.choices`). */
   readonly choices: number;
   /** Absent: as reported reasoning has it. */

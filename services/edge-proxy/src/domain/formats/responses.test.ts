@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
 import { eventText, meterText, type Metered } from '../../../test/meter-text.js';
-import { FrameSplitter } from '../event-stream.js';
+import { EventSplitter } from '../event-stream.js';
 import type { MeterResult } from './meter.js';
 import { READERS } from './readers.js';
 
@@ -149,7 +149,7 @@ test.each([
   ['response.output_text.delta', false],
 ])('%s says nothing of an answer yet: %p', (type, early) => {
   const data = Buffer.from(JSON.stringify({ type, response: { id: 'resp_1' } }));
-  const meter = reader.streamMeter({ dropUsageFrame: false, choices: 1 });
+  const meter = reader.streamMeter({ dropUsageChunk: false, choices: 1 });
   expect(meter.see({ bytes: data, event: type, data, isPiece: false })).toMatchObject({
     pass: true,
     early,
@@ -159,9 +159,9 @@ test.each([
 
 test('a cut stream fails under its own id and with the next numbers, then says the error, and ends normally', () => {
   const { meter: cut } = meter(state('response.created', {}, 0), text('a', 1), text('b', 2));
-  const frames = new FrameSplitter().push(cut.cutEnding(gatewayError('upstream_timeout'), 'r-1'));
-  expect(frames.map((frame) => frame.event)).toEqual(['response.failed', 'error']);
-  const [failed, error] = frames.map((frame) => JSON.parse(String(frame.data)));
+  const sseEvents = new EventSplitter().push(cut.cutEnding(gatewayError('upstream_timeout'), 'r-1'));
+  expect(sseEvents.map((sseEvent) => sseEvent.event)).toEqual(['response.failed', 'error']);
+  const [failed, error] = sseEvents.map((sseEvent) => JSON.parse(String(sseEvent.data)));
   expect(failed).toMatchObject({
     type: 'response.failed',
     sequence_number: 3,
@@ -188,6 +188,6 @@ test('a cut stream fails under its own id and with the next numbers, then says t
 
 test('a stream that is cut before its response was named gets an id of the request', () => {
   const { meter: cut } = meter({ type: 'response.new' });
-  const [failed] = new FrameSplitter().push(cut.cutEnding(gatewayError('upstream_timeout'), 'a-b'));
+  const [failed] = new EventSplitter().push(cut.cutEnding(gatewayError('upstream_timeout'), 'a-b'));
   expect(JSON.parse(String(failed?.data))).toMatchObject({ sequence_number: 0, response: { id: 'resp_ab' } });
 });

@@ -1,10 +1,10 @@
 import { chatErrorObject, type GatewayError } from '@gateway/contracts/errors';
-import type { Frame } from '../event-stream.js';
+import type { SseEvent } from '../event-stream.js';
 import { isRecord, isSet, parseObject, saysError, type JsonRecord } from './answer-json.js';
 import { generatedTextBytes } from './generated-text.js';
 import { failedAnswer, failedEvent, withError } from './failed-event.js';
 import { EARLY, FINAL, PASS } from './meter.js';
-import type { AnswerReader, MeterResult, SeenFrame, StreamMeter, StreamMeterOptions } from './meter.js';
+import type { AnswerReader, MeterResult, SeenEvent, StreamMeter, StreamMeterOptions } from './meter.js';
 import { readResponsesUsage } from './openai-usage.js';
 import { isTokens, laterUsage, meterResult, type ReadUsage, type TotalExtra } from './read-usage.js';
 
@@ -33,10 +33,11 @@ function responsesStreamMeter({ totalExtra }: StreamMeterOptions): StreamMeter {
   let nextNumber = 0;
   let begun: Begun | null = null;
   return {
-    see(frame: Frame): SeenFrame {
-      const { event, data } = frame;
+    see(sseEvent: SseEvent): SeenEvent {
+      const { event, data } = sseEvent;
       const message = data === null ? null : parseObject(data);
-      if (message === null) return event === 'error' || event === 'response.failed' ? failedEvent(frame, null) : PASS;
+      if (message === null)
+        return event === 'error' || event === 'response.failed' ? failedEvent(sseEvent, null) : PASS;
       const { type, sequence_number: number, response } = message;
       if (isTokens(number)) nextNumber = number + 1;
       if (typeof type === 'string' && type.endsWith('.delta') && !type.startsWith('response.audio.')) {
@@ -59,9 +60,9 @@ function responsesStreamMeter({ totalExtra }: StreamMeterOptions): StreamMeter {
           return FINAL;
         case 'response.failed':
         case 'error':
-          return failedEvent(frame, message);
+          return failedEvent(sseEvent, message);
         default:
-          if (event === 'error' || saysError(message['error'])) return failedEvent(frame, message);
+          if (event === 'error' || saysError(message['error'])) return failedEvent(sseEvent, message);
           return typeof type === 'string' && EARLY_TYPES.has(type) ? EARLY : PASS;
       }
     },

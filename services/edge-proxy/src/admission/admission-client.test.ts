@@ -2,48 +2,48 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { BATCH_ENTRIES_MAX, type AdmitEntry, type BatchAnswer } from '@gateway/contracts/messages';
-import { admittedUnder, FakeLine } from '../../test/fake-line.js';
-import { AdmissionDesk, DESK_SWEEP_MS } from './ask-admission.js';
+import { admittedUnder, FakeBusClient } from '../../test/fake-bus-client.js';
+import { AdmissionClient, SILENCE_SWEEP_MS } from './admission-client.js';
 import { EdgeClock } from './edge-clock.js';
-import { GateTokens } from './gate-tokens.js';
+import { EpochTracker } from './epoch-tracker.js';
 import { KnownReplicas } from './known-replicas.js';
-import { TurnEnd } from './turn-end.js';
+import { TickEnd } from './tick-end.js';
 
 let nowMs: number;
-let line: FakeLine;
+let busClient: FakeBusClient;
 let clock: EdgeClock;
 let mayAdmit: boolean;
-let desk: AdmissionDesk;
+let admissionClient: AdmissionClient;
 let replicas: KnownReplicas;
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'performance'] });
   nowMs = 0;
   mayAdmit = true;
-  line = new FakeLine();
+  busClient = new FakeBusClient();
   clock = new EdgeClock({ nowMs: () => nowMs });
   replicas = new KnownReplicas();
-  desk = new AdmissionDesk({
+  admissionClient = new AdmissionClient({
     edge: 'e0',
-    bus: line,
-    turnEnd: new TurnEnd(),
+    bus: busClient,
+    tickEnd: new TickEnd(),
     clock,
-    tokens: new GateTokens(),
+    epochs: new EpochTracker(),
     replicas,
     monotonicMs: () => nowMs,
     mayAdmit: () => mayAdmit,
   });
 });
 afterEach(() => {
-  desk.stop();
+  admissionClient.stop();
   jest.useRealTimers();
 });
 
-/** Lets the time pass in the steps in which the desk looks at it. */
+/** Lets the time pass in the steps in which the client looks at it. */
 function advance(ms: number): void {
-  for (let passed = 0; passed < ms; passed += DESK_SWEEP_MS) {
-    nowMs += DESK_SWEEP_MS;
-    jest.advanceTimersByTime(DESK_SWEEP_MS);
+  for (let passed = 0; passed < ms; passed += SILENCE_SWEEP_MS) {
+    nowMs += SILENCE_SWEEP_MS;
+    jest.advanceTimersByTime(SILENCE_SWEEP_MS);
   }
 }
 
@@ -61,13 +61,13 @@ const fault = { kind: 'fault', code: 'admission_error' };
 
 test('what one turn asks travels as one message, whatever its kind', async () => {
   const [one, two] = [entry(), entry()];
-  const open = desk.open({ id: makeUuidV7(0), digests: one.digests });
-  const admits = [desk.admit(one, true), desk.admit(two, true)];
-  desk.release({ blind: true, id: makeUuidV7(1), digests: one.digests }, null);
-  expect(line.sent).toHaveLength(0);
+  const open = admissionClient.open({ id: makeUuidV7(0), digests: one.digests });
+  const admits = [admissionClient.admit(one, true), admissionClient.admit(two, true)];
+  admissionClient.release({ blind: true, id: makeUuidV7(1), digests: one.digests }, null);
+  expect(busClient.sent).toHaveLength(0);
   flush();
-  expect(line.sent).toHaveLength(1);
-  const [sent] = line.sent;
+  expect(busClient.sent).toHaveLength(1);
+  const [sent] = busClient.sent;
   expect([sent?.batch.opens.length, sent?.batch.admits.length, sent?.batch.releases.length]).toEqual([1, 2, 1]);
   sent?.answer({ answers: [admittedUnder('t1', two.id)] });
   expect(await admits[1]).toMatchObject({ kind: 'admitted', id: two.id });
@@ -83,7 +83,7 @@ test('what one turn asks travels as one message, whatever its kind', async () =>
   expect(await admits[0]).toEqual({ kind: 'refused', row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 3 } });
   expect(await open).toMatchObject({ kind: 'opened' });
   expect(sent?.isClosed).toBe(true);
-  expect(desk.unansweredReleases()).toEqual([]);
+  expect(admissionClient.unansweredReleases()).toEqual([]);
 });
 
 test.each<[string, (id: string) => BatchAnswer]>([
@@ -91,77 +91,77 @@ test.each<[string, (id: string) => BatchAnswer]>([
   ['a refusal', (id) => ({ kind: 'refused', id, row: REFUSAL.rate_limited, facts: { retryAfterSeconds: 3 } })],
 ])('a late answer to another try of its open does not settle an admission: %s', async (_name, late) => {
   const asked = { ...entry(), opened: true };
-  const open = desk.open({ id: asked.id, digests: asked.digests });
+  const open = admissionClient.open({ id: asked.id, digests: asked.digests });
   flush();
   advance(275);
-  const [first, second] = line.sent;
-  expect(line.sent).toHaveLength(2);
+  const [first, second] = busClient.sent;
+  expect(busClient.sent).toHaveLength(2);
   second?.answer({ answers: [{ kind: 'opened', id: asked.id, account: 'acc', bucket: 3, token: 't' }] });
   expect(await open).toMatchObject({ kind: 'opened' });
-  const admission = desk.admit(asked, true);
+  const admission = admissionClient.admit(asked, true);
   flush();
   first?.answer({ answers: [late(asked.id)] });
-  line.sent[2]?.answer({ answers: [admittedUnder('t', asked.id)] });
+  busClient.sent[2]?.answer({ answers: [admittedUnder('t', asked.id)] });
   expect(await admission).toMatchObject({ kind: 'admitted', id: asked.id });
-  expect(desk.unansweredReleases()).toEqual([]);
+  expect(admissionClient.unansweredReleases()).toEqual([]);
 });
 
 test('a burst is sent in messages of at most 256 entries of a kind', () => {
-  for (let count = 0; count < BATCH_ENTRIES_MAX * 2 + 1; count += 1) void desk.admit(entry(), true);
+  for (let count = 0; count < BATCH_ENTRIES_MAX * 2 + 1; count += 1) void admissionClient.admit(entry(), true);
   flush();
-  expect(line.sent.map(({ batch }) => batch.admits.length)).toEqual([256, 256, 1]);
+  expect(busClient.sent.map(({ batch }) => batch.admits.length)).toEqual([256, 256, 1]);
 });
 
 test("after 250 ms of silence another replica's own subject is asked, with the same id", async () => {
   const [warm, asked] = [entry(), entry()];
-  void desk.admit(warm, true);
+  void admissionClient.admit(warm, true);
   flush();
-  line.sent[0]?.answer({ replica: 'hung', answers: [] });
+  busClient.sent[0]?.answer({ replica: 'hung', answers: [] });
   advance(25);
-  line.sent[0]?.answer({ replica: 'alive', answers: [admittedUnder('t1', warm.id)] });
-  const outcome = desk.admit(asked, true);
+  busClient.sent[0]?.answer({ replica: 'alive', answers: [admittedUnder('t1', warm.id)] });
+  const outcome = admissionClient.admit(asked, true);
   flush();
   advance(200);
-  expect(line.sent).toHaveLength(2);
+  expect(busClient.sent).toHaveLength(2);
   advance(75);
-  expect(line.sent).toHaveLength(3);
-  expect(line.sent[2]).toMatchObject({ replica: 'alive', batch: { admits: [{ id: asked.id }] } });
-  line.sent[2]?.answer({ answers: [admittedUnder('t1', asked.id)] });
+  expect(busClient.sent).toHaveLength(3);
+  expect(busClient.sent[2]).toMatchObject({ replica: 'alive', batch: { admits: [{ id: asked.id }] } });
+  busClient.sent[2]?.answer({ answers: [admittedUnder('t1', asked.id)] });
   expect(await outcome).toMatchObject({ kind: 'admitted' });
   // The first message's answer comes too: the call runs, so nothing is released.
-  line.sent[1]?.answer({ answers: [admittedUnder('t1', asked.id)] });
+  busClient.sent[1]?.answer({ answers: [admittedUnder('t1', asked.id)] });
   flush();
-  expect(desk.unansweredReleases()).toEqual([]);
+  expect(admissionClient.unansweredReleases()).toEqual([]);
 });
 
 test('a retry that meets silence again goes to a replica that was not asked yet', () => {
   const [warm, asked] = [entry(), entry()];
-  void desk.admit(warm, true);
+  void admissionClient.admit(warm, true);
   flush();
   for (const replica of ['a', 'b', 'hung']) {
-    line.sent[0]?.answer({ replica });
+    busClient.sent[0]?.answer({ replica });
     advance(25);
   }
-  line.sent[0]?.answer({ replica: 'hung', answers: [admittedUnder('t1', warm.id)] });
-  void desk.admit(asked, true);
+  busClient.sent[0]?.answer({ replica: 'hung', answers: [admittedUnder('t1', warm.id)] });
+  void admissionClient.admit(asked, true);
   flush();
   advance(1_000);
-  expect(line.sent.slice(1).map(({ replica }) => replica)).toEqual([undefined, 'hung', 'b', 'a']);
+  expect(busClient.sent.slice(1).map(({ replica }) => replica)).toEqual([undefined, 'hung', 'b', 'a']);
 });
 
 test('after 2 s in all the call is a fault, and what may have been admitted is released blind until it is answered', async () => {
   const asked = entry();
-  const outcome = desk.admit(asked, true);
+  const outcome = admissionClient.admit(asked, true);
   flush();
   advance(2_025);
   expect(await outcome).toEqual(fault);
-  expect(line.sent.filter(({ batch }) => batch.admits.length > 0)).toHaveLength(4);
-  expect(desk.unansweredReleases()).toEqual([{ blind: true, id: asked.id, digests: asked.digests }]);
-  line.sent[0]?.answer({ answers: [admittedUnder('t1', asked.id)] });
+  expect(busClient.sent.filter(({ batch }) => batch.admits.length > 0)).toHaveLength(4);
+  expect(admissionClient.unansweredReleases()).toEqual([{ blind: true, id: asked.id, digests: asked.digests }]);
+  busClient.sent[0]?.answer({ answers: [admittedUnder('t1', asked.id)] });
   flush();
-  expect(line.sent.at(-1)?.batch.releases).toMatchObject([{ id: asked.id, blind: true }]);
-  desk.releasesAnswered([asked.id]);
-  expect(desk.unansweredReleases()).toEqual([]);
+  expect(busClient.sent.at(-1)?.batch.releases).toMatchObject([{ id: asked.id, blind: true }]);
+  admissionClient.releasesAnswered([asked.id]);
+  expect(admissionClient.unansweredReleases()).toEqual([]);
 });
 
 test.each([
@@ -169,61 +169,61 @@ test.each([
   ['a fault', { kind: 'fault' as const, code: 'admission_error' as const }],
 ])('%s after a retry: the other try may still be admitted, so the call is released blind', async (_name, answer) => {
   const [once, twice] = [entry(), entry()];
-  const refused = desk.admit(once, true);
+  const refused = admissionClient.admit(once, true);
   flush();
-  line.sent[0]?.answer({ answers: [{ ...answer, id: once.id }] });
+  busClient.sent[0]?.answer({ answers: [{ ...answer, id: once.id }] });
   expect(await refused).toEqual(answer);
-  expect(desk.unansweredReleases()).toEqual([]);
+  expect(admissionClient.unansweredReleases()).toEqual([]);
 
-  const outcome = desk.admit(twice, true);
+  const outcome = admissionClient.admit(twice, true);
   flush();
   advance(275);
-  expect(line.sent).toHaveLength(3);
-  line.sent[2]?.answer({ answers: [{ ...answer, id: twice.id }] });
+  expect(busClient.sent).toHaveLength(3);
+  busClient.sent[2]?.answer({ answers: [{ ...answer, id: twice.id }] });
   expect(await outcome).toEqual(answer);
   flush();
   const release = { blind: true, id: twice.id, digests: twice.digests };
-  expect(line.sent.at(-1)?.batch.releases).toEqual([release]);
-  expect(desk.unansweredReleases()).toEqual([release]);
+  expect(busClient.sent.at(-1)?.batch.releases).toEqual([release]);
+  expect(admissionClient.unansweredReleases()).toEqual([release]);
 });
 
 test('an endpoint that holds nothing leaves nothing to release', async () => {
-  const outcome = desk.admit(entry(), false);
+  const outcome = admissionClient.admit(entry(), false);
   flush();
   advance(2_025);
   expect(await outcome).toEqual(fault);
-  expect(desk.unansweredReleases()).toEqual([]);
+  expect(admissionClient.unansweredReleases()).toEqual([]);
 });
 
 test('a replica that has left is forgotten, and the call goes on at once at whoever is there', async () => {
   for (const replica of ['slow', 'left']) replicas.heard(replica, 0);
   replicas.heard('left', 1);
   const asked = entry();
-  const outcome = desk.admit(asked, true);
+  const outcome = admissionClient.admit(asked, true);
   flush();
   advance(275);
-  expect(line.sent.map(({ replica }) => replica)).toEqual([undefined, 'left']);
-  line.sent[1]?.fault('no_responders');
-  expect(line.sent).toHaveLength(3);
-  expect(line.sent[2]).toMatchObject({ replica: undefined, batch: { admits: [{ id: asked.id }], releases: [] } });
-  line.sent[2]?.answer({ replica: 'slow', answers: [admittedUnder('t1', asked.id)] });
+  expect(busClient.sent.map(({ replica }) => replica)).toEqual([undefined, 'left']);
+  busClient.sent[1]?.fault('no_responders');
+  expect(busClient.sent).toHaveLength(3);
+  expect(busClient.sent[2]).toMatchObject({ replica: undefined, batch: { admits: [{ id: asked.id }], releases: [] } });
+  busClient.sent[2]?.answer({ replica: 'slow', answers: [admittedUnder('t1', asked.id)] });
   expect(await outcome).toMatchObject({ kind: 'admitted', id: asked.id });
-  expect(desk.unansweredReleases()).toEqual([]);
-  void desk.admit(entry(), true);
+  expect(admissionClient.unansweredReleases()).toEqual([]);
+  void admissionClient.admit(entry(), true);
   flush();
   advance(275);
-  expect(line.sent.slice(3).map(({ replica }) => replica)).toEqual([undefined, undefined]);
+  expect(busClient.sent.slice(3).map(({ replica }) => replica)).toEqual([undefined, undefined]);
 });
 
 test('replicas that have left cost a call no try', () => {
   for (const replica of ['a', 'b', 'c']) replicas.heard(replica, 0);
-  void desk.admit(entry(), true);
+  void admissionClient.admit(entry(), true);
   flush();
-  for (let passed = 0; passed < 1_000; passed += DESK_SWEEP_MS) {
-    advance(DESK_SWEEP_MS);
-    for (const sent of line.sent) if (sent.replica !== undefined) sent.fault('no_responders');
+  for (let passed = 0; passed < 1_000; passed += SILENCE_SWEEP_MS) {
+    advance(SILENCE_SWEEP_MS);
+    for (const sent of busClient.sent) if (sent.replica !== undefined) sent.fault('no_responders');
   }
-  const shared = line.sent.filter(({ replica }) => replica === undefined);
+  const shared = busClient.sent.filter(({ replica }) => replica === undefined);
   expect(shared).toHaveLength(4);
 });
 
@@ -240,78 +240,80 @@ test('a replica that says that it leaves is asked by name no more, whatever it s
 
 test('nobody serves admission for a moment: it is asked again until somebody does', async () => {
   const asked = entry();
-  const outcome = desk.admit(asked, true);
+  const outcome = admissionClient.admit(asked, true);
   flush();
-  line.sent[0]?.fault('no_responders');
+  busClient.sent[0]?.fault('no_responders');
   for (let count = 1; count < 6; count += 1) {
     advance(250);
-    expect(line.sent).toHaveLength(count + 1);
-    line.sent[count]?.fault('no_responders');
+    expect(busClient.sent).toHaveLength(count + 1);
+    busClient.sent[count]?.fault('no_responders');
   }
   advance(250);
-  line.sent[6]?.answer({ answers: [admittedUnder('t1', asked.id)] });
+  busClient.sent[6]?.answer({ answers: [admittedUnder('t1', asked.id)] });
   expect(await outcome).toMatchObject({ kind: 'admitted' });
 });
 
 test('nobody serves admission: a fault when the time of the call is over, and nothing to release', async () => {
-  const outcome = desk.admit(entry(), true);
+  const outcome = admissionClient.admit(entry(), true);
   flush();
-  for (let passed = 0; passed < 2_000; passed += DESK_SWEEP_MS) {
-    for (const sent of line.sent.splice(0)) sent.fault('no_responders');
-    advance(DESK_SWEEP_MS);
+  for (let passed = 0; passed < 2_000; passed += SILENCE_SWEEP_MS) {
+    for (const sent of busClient.sent.splice(0)) sent.fault('no_responders');
+    advance(SILENCE_SWEEP_MS);
   }
   expect(await outcome).toEqual(fault);
-  expect(desk.unansweredReleases()).toEqual([]);
+  expect(admissionClient.unansweredReleases()).toEqual([]);
 });
 
 test('a fault whose decision was begun is released blind, though it was asked once', async () => {
   const asked = entry();
-  const outcome = desk.admit(asked, true);
+  const outcome = admissionClient.admit(asked, true);
   flush();
-  line.sent[0]?.answer({ answers: [{ kind: 'fault', id: asked.id, code: 'admission_error', mayHold: true }] });
+  busClient.sent[0]?.answer({ answers: [{ kind: 'fault', id: asked.id, code: 'admission_error', mayHold: true }] });
   expect(await outcome).toEqual(fault);
-  expect(desk.unansweredReleases()).toEqual([{ blind: true, id: asked.id, digests: asked.digests }]);
+  expect(admissionClient.unansweredReleases()).toEqual([{ blind: true, id: asked.id, digests: asked.digests }]);
 });
 
 test('a lost connection is a fault at once', async () => {
-  const outcome = desk.admit(entry(), true);
+  const outcome = admissionClient.admit(entry(), true);
   flush();
-  line.sent[0]?.fault('disconnected');
+  busClient.sent[0]?.fault('disconnected');
   expect(await outcome).toEqual(fault);
 });
 
 test('an answer under a superseded token is void: the same id is asked again', async () => {
   const [before, after, asked] = [entry(), entry(), entry()];
-  void desk.admit(before, true);
-  void desk.admit(after, true);
+  void admissionClient.admit(before, true);
+  void admissionClient.admit(after, true);
   flush();
-  line.sent[0]?.answer({ answers: [admittedUnder('old', before.id)] });
-  line.sent[0]?.answer({ answers: [admittedUnder('new', after.id)] });
-  const outcome = desk.admit(asked, true);
+  busClient.sent[0]?.answer({ answers: [admittedUnder('old', before.id)] });
+  busClient.sent[0]?.answer({ answers: [admittedUnder('new', after.id)] });
+  const outcome = admissionClient.admit(asked, true);
   flush();
-  line.sent[1]?.answer({ answers: [admittedUnder('old', asked.id)] });
+  busClient.sent[1]?.answer({ answers: [admittedUnder('old', asked.id)] });
   flush();
-  expect(line.sent[2]?.batch.admits).toMatchObject([{ id: asked.id }]);
-  line.sent[2]?.answer({ answers: [admittedUnder('new', asked.id)] });
+  expect(busClient.sent[2]?.batch.admits).toMatchObject([{ id: asked.id }]);
+  busClient.sent[2]?.answer({ answers: [admittedUnder('new', asked.id)] });
   expect(await outcome).toMatchObject({ kind: 'admitted', token: 'new' });
 });
 
 test('an answer older than 5 s is not acted on: its hold is given back', async () => {
   const asked = entry();
-  const outcome = desk.admit(asked, true);
+  const outcome = admissionClient.admit(asked, true);
   flush();
   // The event loop was held up: the sweep has not run when the answer comes.
   nowMs += 5_001;
-  line.sent[0]?.answer({ answers: [admittedUnder('t1', asked.id)] });
+  busClient.sent[0]?.answer({ answers: [admittedUnder('t1', asked.id)] });
   expect(await outcome).toEqual(fault);
-  expect(desk.unansweredReleases()).toMatchObject([{ blind: false, id: asked.id, outcome: 'void', tag: 't1' }]);
+  expect(admissionClient.unansweredReleases()).toMatchObject([
+    { blind: false, id: asked.id, outcome: 'void', tag: 't1' },
+  ]);
 });
 
 test.each(['gone', 'fault'] as const)('the answer %s is a fault', async (kind) => {
   const asked = entry();
-  const outcome = desk.admit(asked, true);
+  const outcome = admissionClient.admit(asked, true);
   flush();
-  line.sent[0]?.answer({
+  busClient.sent[0]?.answer({
     answers: [kind === 'gone' ? { kind, id: asked.id } : { kind, id: asked.id, code: 'lookup_failed' }],
   });
   expect(await outcome).toEqual({ kind: 'fault', code: kind === 'gone' ? 'admission_error' : 'lookup_failed' });
@@ -319,25 +321,25 @@ test.each(['gone', 'fault'] as const)('the answer %s is a fault', async (kind) =
 
 test('nothing is asked while the edge may not admit', async () => {
   mayAdmit = false;
-  expect(await desk.admit(entry(), true)).toEqual(fault);
+  expect(await admissionClient.admit(entry(), true)).toEqual(fault);
   flush();
-  expect(line.sent).toHaveLength(0);
+  expect(busClient.sent).toHaveLength(0);
 });
 
 test('a release is kept until it is answered, and its waiter is told once', () => {
   let told = 0;
   const id = makeUuidV7(0);
-  desk.release({ blind: true, id, digests: ['0'.repeat(64)] }, () => (told += 1));
+  admissionClient.release({ blind: true, id, digests: ['0'.repeat(64)] }, () => (told += 1));
   flush();
-  expect(desk.unansweredReleases()).toHaveLength(1);
-  line.sent[0]?.answer({ released: [id] });
-  line.sent[0]?.answer({ released: [id] });
-  expect([told, desk.unansweredReleases().length]).toEqual([1, 0]);
+  expect(admissionClient.unansweredReleases()).toHaveLength(1);
+  busClient.sent[0]?.answer({ released: [id] });
+  busClient.sent[0]?.answer({ released: [id] });
+  expect([told, admissionClient.unansweredReleases().length]).toEqual([1, 0]);
 });
 
-test("the clock follows the gate's", () => {
-  void desk.admit(entry(), true);
+test("the clock follows the limit store's", () => {
+  void admissionClient.admit(entry(), true);
   flush();
-  line.sent[0]?.answer({ now: 7_000 });
+  busClient.sent[0]?.answer({ now: 7_000 });
   expect(clock.nowMs()).toBe(7_000);
 });

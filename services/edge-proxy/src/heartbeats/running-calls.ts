@@ -1,22 +1,25 @@
 import type { Endpoint, HoldFields } from '@gateway/contracts/messages';
 import { EphemeralMap } from '@gateway/service-kit';
 
-/** A call that holds something: it stands in every beat from its admission until its event is stored. */
+/** A call with a hold. Every heartbeat lists it from its admission until its event is stored. */
 export interface HeldCall {
   readonly id: string;
   readonly endpoint: Endpoint;
   readonly hold: HoldFields;
   readonly bucket: number;
-  /** The gate token under which the call is held; only the verdict for a beat changes it. */
+  /** The call epoch. Only a heartbeat reply changes it. */
   tag: string;
-  /** Ends the call from outside. Does nothing when its answer is already complete. */
+  /** Ends the call from outside. Does nothing if its answer is already complete. */
   abort(why: AbortReason): void;
 }
 
-/** `verdict`: admission says so (account suspended, slot taken back). `drain`: the edge stops and the grace is over. */
-export type AbortReason = 'verdict' | 'drain';
+/**
+ * `admission`: admission ends the call (account suspended, slot taken back).
+ * `drain`: the edge stops and its drain time is over.
+ */
+export type AbortReason = 'admission' | 'drain';
 
-/** The calls of this edge that hold something. */
+/** The calls of this edge that have a hold. */
 export class RunningCalls {
   readonly #calls = new EphemeralMap<string, HeldCall>();
 

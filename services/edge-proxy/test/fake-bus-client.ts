@@ -1,7 +1,7 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { BatchAnswer } from '@gateway/contracts/messages';
-import type { AdmissionBatch, AdmissionBatchAnswer, Beat, BusLine, Told } from '../src/ports.js';
-import { FakeGate, TEST_ACCOUNT } from './fake-admission.js';
+import type { AdmissionBatch, AdmissionBatchAnswer, Heartbeat, BusClient, PublishedBody } from '../src/ports.js';
+import { FakeAdmission, TEST_ACCOUNT } from './fake-admission.js';
 
 export interface SentBatch {
   readonly batch: AdmissionBatch;
@@ -12,14 +12,14 @@ export interface SentBatch {
 }
 
 /** A bus whose answers, faults and times a test decides. */
-export class FakeLine implements BusLine {
+export class FakeBusClient implements BusClient {
   readonly sent: SentBatch[] = [];
-  readonly stored: { shard: number; message: Buffer; settle: (code?: string) => void }[] = [];
-  readonly beats: Beat[] = [];
-  readonly healths: Told<'health'>[] = [];
-  readonly mirrored: Told<'mirrored'>[] = [];
+  readonly stored: { shard: number; message: Buffer; finish: (code?: string) => void }[] = [];
+  readonly heartbeats: Heartbeat[] = [];
+  readonly healths: PublishedBody<'health'>[] = [];
+  readonly mirrored: PublishedBody<'mirrored'>[] = [];
 
-  askAdmission(
+  requestAdmission(
     batch: AdmissionBatch,
     on: { answer(answer: AdmissionBatchAnswer): void; fault(code: string): void },
     options: { replica: string | undefined },
@@ -45,29 +45,29 @@ export class FakeLine implements BusLine {
 
   storeUsage(shard: number, message: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
-      const settle = (code?: string): void =>
+      const finish = (code?: string): void =>
         code === undefined ? resolve() : reject(Object.assign(new Error(code), { code }));
-      this.stored.push({ shard, message, settle });
+      this.stored.push({ shard, message, finish });
     });
   }
 
-  async storeBeat(beat: Beat): Promise<void> {
-    this.beats.push(beat);
+  async storeHeartbeat(heartbeat: Heartbeat): Promise<void> {
+    this.heartbeats.push(heartbeat);
   }
 
-  tellHealth(health: Told<'health'>): void {
+  publishHealth(health: PublishedBody<'health'>): void {
     this.healths.push(health);
   }
 
-  tellMirrored(mirrored: Told<'mirrored'>): void {
+  publishMirrored(mirrored: PublishedBody<'mirrored'>): void {
     this.mirrored.push(mirrored);
   }
 }
 
 /** An admission under a token. */
 export function admittedUnder(token: string, id: string): BatchAnswer {
-  const gate = new FakeGate();
-  gate.token = token;
+  const admission = new FakeAdmission();
+  admission.token = token;
   const entry = {
     id,
     digests: ['0'.repeat(64)],
@@ -77,7 +77,7 @@ export function admittedUnder(token: string, id: string): BatchAnswer {
     bodyRefusal: null,
     opened: false,
   };
-  return gate.admitted(entry);
+  return admission.admitted(entry);
 }
 
 export const TEST_BUCKET = bucketOfAccount(TEST_ACCOUNT);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { askTwice } from './ask-twice.js';
+import { requestTwice } from './request-twice.js';
 import { KnownReplicas } from './known-replicas.js';
 
 const fail = (code: string): Promise<never> => Promise.reject(Object.assign(new Error(code), { code }));
@@ -14,7 +14,7 @@ function known(): KnownReplicas {
 test('a replica that has left is forgotten, and any other one is asked', async () => {
   const replicas = known();
   const asked: (string | undefined)[] = [];
-  const answer = await askTwice(
+  const answer = await requestTwice(
     ({ replica }) => {
       asked.push(replica);
       if (asked.length === 1) return fail('timeout');
@@ -33,6 +33,6 @@ test('a replica that is silent is not asked a third time', async () => {
     asked += 1;
     return fail('timeout');
   };
-  await expect(askTwice(ask, known(), () => 2)).rejects.toMatchObject({ code: 'timeout' });
+  await expect(requestTwice(ask, known(), () => 2)).rejects.toMatchObject({ code: 'timeout' });
   expect(asked).toBe(2);
 });

@@ -4,7 +4,7 @@ import type { ReleaseEntry } from '@gateway/contracts/messages';
 import { NO_SPAN } from '@gateway/service-kit';
 import { TEST_ACCOUNT, TEST_PRICE } from '../../test/fake-admission.js';
 import type { AdmittedCall, Edge } from './call.js';
-import { settleCall, type CallEnding } from './settle-call.js';
+import { finishCall, type CallEnding } from './finish-call.js';
 
 const USAGE = { input: 1, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, output: 1 };
 const COMPLETE: CallEnding = {
@@ -27,7 +27,7 @@ function play(ending: CallEnding, attempts: readonly object[]) {
         stored = then;
       },
     },
-    desk: {
+    admissionClient: {
       release: (release: ReleaseEntry, answered: (() => void) | null) => {
         done.push(`release ${release.blind ? 'blind' : release.outcome}`);
         answered?.();
@@ -51,7 +51,7 @@ function play(ending: CallEnding, attempts: readonly object[]) {
     held: { id: 'id', bucket: 1, tag: 'tag', hold: { account: TEST_ACCOUNT, worstNanoUsd: 5 } },
     price: TEST_PRICE,
   } as unknown as AdmittedCall;
-  const settlement = settleCall(edge, call, ending);
+  const settlement = finishCall(edge, call, ending);
   return { done, settlement, stored: () => stored() };
 }
 

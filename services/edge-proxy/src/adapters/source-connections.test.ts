@@ -5,7 +5,7 @@ import type { AddressInfo, LookupFunction } from 'node:net';
 import { startTunnelProxy } from '../../test/tunnel-proxy.js';
 import { onRequest, startRawProvider, type RawProvider } from '../../test/raw-provider.js';
 import type { SourceFailure, SourceReader } from '../ports.js';
-import { SourceLanes } from './source-lanes.js';
+import { SourceConnections } from './source-connections.js';
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -20,10 +20,10 @@ async function provider(serve: Parameters<typeof startRawProvider>[0]): Promise<
   return { ...started, port: new URL(started.url).port };
 }
 
-function lanesWith(options: ConstructorParameters<typeof SourceLanes>[0]): SourceLanes {
-  const lanes = new SourceLanes(options);
-  stops.push(() => lanes.close());
-  return lanes;
+function connectionsWith(options: ConstructorParameters<typeof SourceConnections>[0]): SourceConnections {
+  const connections = new SourceConnections(options);
+  stops.push(() => connections.close());
+  return connections;
 }
 
 /** Answers with the addresses that the name has this time, in either form that node asks for. */
@@ -46,7 +46,7 @@ interface Heard {
 
 /** One request; resolves when it has ended or failed. */
 function exchange(
-  lanes: SourceLanes,
+  connections: SourceConnections,
   origin: string,
   body: readonly Buffer[] = [Buffer.from('{}')],
   streamed = false,
@@ -67,7 +67,7 @@ function exchange(
         resolve(heard);
       },
     };
-    lanes.send({ origin, path: '/', headers: [], body, streamed, freshConnection: false }, reader);
+    connections.send({ origin, path: '/', headers: [], body, streamed, freshConnection: false }, reader);
   });
 }
 
@@ -87,7 +87,10 @@ test.each([
 ])('%s is not connected to, and no name is looked up for it', async (base) => {
   const server = await provider((socket) => onRequest(socket, () => socket.write(OK)));
   const lookup = scripted(['127.0.0.1']);
-  const heard = await exchange(lanesWith({ privateAllowed: false, lookup }), new URL(`${base}:${server.port}`).origin);
+  const heard = await exchange(
+    connectionsWith({ privateAllowed: false, lookup }),
+    new URL(`${base}:${server.port}`).origin,
+  );
   expect(heard).toEqual({
     told: [],
     failure: { kind: 'private', reused: false, reason: `private address ${new URL(base).hostname}` },
@@ -102,16 +105,16 @@ test.each([
   ['an address inside another form', ['64:ff9b::a9fe:a9fe'], '64:ff9b::a9fe:a9fe'],
 ])('a name that has a private address as %s is not connected to', async (_name, addresses, refused) => {
   const server = await provider((socket) => onRequest(socket, () => socket.write(OK)));
-  const lanes = lanesWith({ privateAllowed: false, lookup: scripted(addresses) });
-  const heard = await exchange(lanes, `http://provider.example:${server.port}`);
+  const connections = connectionsWith({ privateAllowed: false, lookup: scripted(addresses) });
+  const heard = await exchange(connections, `http://provider.example:${server.port}`);
   expect(heard.failure).toEqual({ kind: 'private', reused: false, reason: `private address ${refused}` });
   expect([heard.told, server.connections()]).toEqual([[], 0]);
 });
 
 test('over TLS the address is judged as well', async () => {
   const server = await provider((socket) => socket.resume());
-  const lanes = lanesWith({ privateAllowed: false, lookup: scripted(['127.0.0.1']) });
-  const heard = await exchange(lanes, `https://provider.example:${server.port}`);
+  const connections = connectionsWith({ privateAllowed: false, lookup: scripted(['127.0.0.1']) });
+  const heard = await exchange(connections, `https://provider.example:${server.port}`);
   expect([heard.failure?.kind, server.connections()]).toEqual(['private', 0]);
 });
 
@@ -123,11 +126,11 @@ test('each connection looks its name up again, and judges what it finds then', a
     isKnown = true;
     callback(Object.assign(new Error('try again'), { code: 'EAI_AGAIN' }), []);
   };
-  const lanes = lanesWith({ privateAllowed: false, lookup });
+  const connections = connectionsWith({ privateAllowed: false, lookup });
   const server = await provider((socket) => onRequest(socket, () => socket.write(OK)));
   const origin = `http://provider.example:${server.port}`;
-  expect((await exchange(lanes, origin)).failure).toMatchObject({ kind: 'unreachable', reason: 'EAI_AGAIN' });
-  expect((await exchange(lanes, origin)).failure?.kind).toBe('private');
+  expect((await exchange(connections, origin)).failure).toMatchObject({ kind: 'unreachable', reason: 'EAI_AGAIN' });
+  expect((await exchange(connections, origin)).failure?.kind).toBe('private');
   expect([rebound.asked.length, server.connections()]).toEqual([1, 0]);
 });
 
@@ -135,8 +138,8 @@ test.each(['127.0.0.1', 'provider.example', 'localhost'])(
   'where private addresses are allowed %s is served',
   async (host) => {
     const server = await provider((socket) => onRequest(socket, () => socket.write(OK)));
-    const lanes = lanesWith({ privateAllowed: true, lookup: scripted(['127.0.0.1']) });
-    const heard = await exchange(lanes, `http://${host}:${server.port}`);
+    const connections = connectionsWith({ privateAllowed: true, lookup: scripted(['127.0.0.1']) });
+    const heard = await exchange(connections, `http://${host}:${server.port}`);
     expect(heard).toEqual({ told: ['sent', '200'], failure: null });
   },
 );
@@ -155,7 +158,7 @@ test('a large body, or one of a stream, arrives as it is, and is let go of when 
   }).listen(0, '127.0.0.1');
   await until('the provider listens', () => server.listening);
   stops.push(() => new Promise((resolve) => server.close(resolve)));
-  const lanes = lanesWith({ privateAllowed: true });
+  const connections = connectionsWith({ privateAllowed: true });
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const pieces = [
     Buffer.alloc(3, 'a'),
@@ -165,11 +168,11 @@ test('a large body, or one of a stream, arrives as it is, and is let go of when 
     Buffer.from('c'),
   ];
   const whole = Buffer.concat(pieces);
-  expect((await exchange(lanes, origin, pieces)).told).toEqual(['sent', 'taken false', '200']);
-  expect((await exchange(lanes, origin, pieces)).told).toEqual(['sent', 'taken true', '200']);
+  expect((await exchange(connections, origin, pieces)).told).toEqual(['sent', 'taken false', '200']);
+  expect((await exchange(connections, origin, pieces)).told).toEqual(['sent', 'taken true', '200']);
   const small = [Buffer.from('x'), Buffer.from('y')];
-  expect((await exchange(lanes, origin, small)).told).toEqual(['sent', '200']);
-  expect((await exchange(lanes, origin, small, true)).told).toEqual(['sent', 'taken true', '200']);
+  expect((await exchange(connections, origin, small)).told).toEqual(['sent', '200']);
+  expect((await exchange(connections, origin, small, true)).told).toEqual(['sent', 'taken true', '200']);
   expect(lengths).toEqual([String(whole.length), String(whole.length), '2', '2']);
   expect(got.map((body, at) => body.equals(at < 2 ? whole : Buffer.from('xy')))).toEqual([true, true, true, true]);
 });
@@ -182,10 +185,10 @@ test('a provider that answers before it has read a large body is heard, and its 
     });
     socket.resume();
   });
-  const lanes = lanesWith({ privateAllowed: true });
+  const connections = connectionsWith({ privateAllowed: true });
   const body = [Buffer.alloc(20_000_000, 'x')];
-  expect((await exchange(lanes, server.url, body)).told).toEqual(['sent', '413']);
-  expect((await exchange(lanes, server.url, body)).told).toEqual(['sent', '413']);
+  expect((await exchange(connections, server.url, body)).told).toEqual(['sent', '413']);
+  expect((await exchange(connections, server.url, body)).told).toEqual(['sent', '413']);
   expect(server.connections()).toBe(2);
 });
 
@@ -212,7 +215,7 @@ test.each<[string, string, boolean, string[], SourceFailure['kind'] | null]>([
       socket.write(bytes, () => setTimeout(() => (isReset ? socket.resetAndDestroy() : socket.end()), 50));
     }),
   );
-  const heard = await exchange(lanesWith({ privateAllowed: true }), server.url);
+  const heard = await exchange(connectionsWith({ privateAllowed: true }), server.url);
   expect([heard.told, heard.failure?.kind ?? null]).toEqual([told, kind]);
 });
 
@@ -221,7 +224,7 @@ test('a connection that breaks while it takes a large body has not answered', as
     socket.once('data', () => socket.resetAndDestroy());
     socket.resume();
   });
-  const heard = await exchange(lanesWith({ privateAllowed: true }), server.url, [Buffer.alloc(20_000_000, 'x')]);
+  const heard = await exchange(connectionsWith({ privateAllowed: true }), server.url, [Buffer.alloc(20_000_000, 'x')]);
   expect(heard.told).toEqual(['sent']);
   expect(heard.failure?.kind).toBe('unanswered');
 });
@@ -238,7 +241,7 @@ test('a request that is given up while its body is taken closes its connection, 
   const reader = { sent: tell('sent'), bodyTaken: tell('taken'), head: tell('head'), data: tell('data') };
   const body = [Buffer.alloc(20_000_000, 'x'), Buffer.from('y')];
   const request = { origin: server.url, path: '/', headers: [], body, streamed: false, freshConnection: false };
-  const started = lanesWith({ privateAllowed: true }).send(request, {
+  const started = connectionsWith({ privateAllowed: true }).send(request, {
     ...reader,
     end: tell('end'),
     failed: tell('failed'),
@@ -258,28 +261,32 @@ test('through a proxy each connection is a tunnel, and the proxy looks the name 
   stops.push(() => proxy.stop());
   const lookup = scripted(['127.0.0.1']);
   const url = new URL(proxy.url.replace('//', '//some%20one:pass@'));
-  const lanes = lanesWith({ privateAllowed: false, lookup, proxy: { url, exceptions: ['.inside.example'] } });
+  const connections = connectionsWith({
+    privateAllowed: false,
+    lookup,
+    proxy: { url, exceptions: ['.inside.example'] },
+  });
   for (const connection of ['first', 'used again']) {
-    const heard = await exchange(lanes, 'http://provider.example');
+    const heard = await exchange(connections, 'http://provider.example');
     expect([connection, heard.told.includes('200'), heard.failure]).toEqual([connection, true, null]);
   }
   const authorization = `Basic ${Buffer.from('some one:pass').toString('base64')}`;
   expect(proxy.asked).toEqual([{ target: 'provider.example:80', authorization }]);
   expect(lookup.asked).toEqual([]);
-  expect((await exchange(lanes, `http://api.inside.example:${server.port}`)).failure?.kind).toBe('private');
+  expect((await exchange(connections, `http://api.inside.example:${server.port}`)).failure?.kind).toBe('private');
   expect(lookup.asked).toEqual(['api.inside.example']);
-  expect((await exchange(lanes, 'http://169.254.169.254')).failure?.kind).toBe('private');
+  expect((await exchange(connections, 'http://169.254.169.254')).failure?.kind).toBe('private');
 });
 
 test('a source that the proxy does not reach is unreachable', async () => {
   const proxy = await startTunnelProxy(1, 403);
   stops.push(() => proxy.stop());
-  const lanes = lanesWith({ privateAllowed: false, proxy: { url: new URL(proxy.url), exceptions: [] } });
-  expect(await exchange(lanes, 'https://provider.example')).toMatchObject({
+  const connections = connectionsWith({ privateAllowed: false, proxy: { url: new URL(proxy.url), exceptions: [] } });
+  expect(await exchange(connections, 'https://provider.example')).toMatchObject({
     told: [],
     failure: { kind: 'unreachable', reused: false },
   });
   await proxy.stop();
   stops.pop();
-  expect((await exchange(lanes, 'https://provider.example')).failure?.kind).toBe('unreachable');
+  expect((await exchange(connections, 'https://provider.example')).failure?.kind).toBe('unreachable');
 });

@@ -1,16 +1,16 @@
 import { expect, test } from '@jest/globals';
-import { GateTokens } from './gate-tokens.js';
+import { EpochTracker } from './epoch-tracker.js';
 
 test('a token without a time that was followed by another is superseded, in its bucket only', () => {
-  const tokens = new GateTokens();
+  const epochs = new EpochTracker();
   expect([
-    tokens.note(1, 'a'),
-    tokens.note(1, 'a'),
-    tokens.note(1, 'b'),
-    tokens.note(1, 'a'),
-    tokens.note(2, 'a'),
+    epochs.observe(1, 'a'),
+    epochs.observe(1, 'a'),
+    epochs.observe(1, 'b'),
+    epochs.observe(1, 'a'),
+    epochs.observe(2, 'a'),
   ]).toEqual([true, true, true, false, true]);
-  expect(tokens.all()).toEqual([
+  expect(epochs.all()).toEqual([
     { bucket: 1, token: 'b' },
     { bucket: 2, token: 'a' },
   ]);
@@ -23,7 +23,7 @@ test.each([
   ['a newer one has more digits', ['run1.999.aa', 'run1.1000.bb'], [true, true], 'run1.1000.bb'],
   ['one without a time is older', ['run1.aa', 'run1.100.bb', 'run1.cc'], [true, true, false], 'run1.100.bb'],
 ])('the token that was set last is current: %s', (_case, heard, answers, current) => {
-  const tokens = new GateTokens();
-  expect(heard.map((token) => tokens.note(3, token))).toEqual(answers);
-  expect(tokens.all()).toEqual([{ bucket: 3, token: current }]);
+  const epochs = new EpochTracker();
+  expect(heard.map((token) => epochs.observe(3, token))).toEqual(answers);
+  expect(epochs.all()).toEqual([{ bucket: 3, token: current }]);
 });

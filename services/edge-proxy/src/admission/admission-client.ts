@@ -1,8 +1,8 @@
 import type { AdmitEntry, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
 import { EphemeralMap, OnDemandTimer } from '@gateway/service-kit';
-import type { AdmissionBatch, AdmissionBatchAnswer, BusLine } from '../ports.js';
+import type { AdmissionBatch, AdmissionBatchAnswer, BusClient } from '../ports.js';
 import type { EdgeClock } from './edge-clock.js';
-import type { GateTokens } from './gate-tokens.js';
+import type { EpochTracker } from './epoch-tracker.js';
 import type { KnownReplicas } from './known-replicas.js';
 import {
   ADMISSION_FAULT,
@@ -13,36 +13,36 @@ import {
   type Question,
   type SentBatch,
 } from './question.js';
-import { emptyBatch, splitBatch, TurnBatch } from './turn-batch.js';
-import type { TurnEnd } from './turn-end.js';
+import { emptyBatch, splitBatch, TickBatch } from './tick-batch.js';
+import type { TickEnd } from './tick-end.js';
 import { UnansweredReleases } from './unanswered-releases.js';
 
-/** Silence after which another replica is asked (docs/protocol.md#r3). */
+/** After this silence the client asks another replica (docs/protocol.md#r3). */
 const SILENCE_MS = 250;
-/** How long a call waits for admission in all. */
+/** A call waits for admission at most this long, all tries included. */
 const WAIT_MS_MAX = 2_000;
-/** An older answer is not acted on: its hold may have lapsed. */
+/** The client ignores an older answer: its hold may have lapsed. */
 const ANSWER_AGE_MS_MAX = 5_000;
 /**
- * Each silence is answered by a try at another replica. The first try names none, so a replica that hangs may be the one
- * heard last, and the retry may meet it again: one retry alone would not be enough.
+ * After each silence the client tries another replica. The first try names none, so the replica that
+ * hangs may also be the one that answered last. One retry could therefore meet it again.
  */
 const TRIES_MAX = 4;
-/** Questions and unanswered releases of one edge; above, calls are answered `admission_error`. */
+/** Above these bounds of one edge, calls are answered `admission_error`. */
 const QUESTIONS_MAX = 10_000;
 const RELEASES_MAX = 20_000;
-/** It waits for the end of this turn: no silence is counted. */
+/** The entry waits for the end of this tick, so no silence is counted. */
 const NOT_SENT = Infinity;
 const NO_IDS: ReadonlySet<string> = new Set();
-/** How exactly the times above are kept. */
-export const DESK_SWEEP_MS = 25;
+/** Milliseconds between two checks of the times above, and so their precision. */
+export const SILENCE_SWEEP_MS = 25;
 
-export interface DeskParts {
+export interface AdmissionClientParts {
   readonly edge: string;
-  readonly bus: Pick<BusLine, 'askAdmission'>;
-  readonly turnEnd: TurnEnd;
+  readonly bus: Pick<BusClient, 'requestAdmission'>;
+  readonly tickEnd: TickEnd;
   readonly clock: EdgeClock;
-  readonly tokens: GateTokens;
+  readonly epochs: EpochTracker;
   readonly replicas: KnownReplicas;
   /** Monotonic milliseconds. */
   readonly monotonicMs: () => number;
@@ -51,24 +51,24 @@ export interface DeskParts {
 }
 
 /**
- * Everything that the edge asks of admission for calls. What one turn of the event loop asks travels as one message;
- * answers are matched by id (docs/protocol.md#r1 and docs/protocol.md#r3). A release that nobody
- * answered is kept for the beats.
+ * Sends admission the requests of calls. The requests of one tick of the event loop travel as one
+ * message, and ids match the answers (docs/protocol.md#r1 and docs/protocol.md#r3). Heartbeats
+ * repeat a release until it is answered.
  */
-export class AdmissionDesk {
-  readonly #parts: DeskParts;
+export class AdmissionClient {
+  readonly #parts: AdmissionClientParts;
   readonly #questions = new EphemeralMap<string, Question>();
   readonly #releases = new UnansweredReleases();
-  readonly #turn: TurnBatch;
+  readonly #batch: TickBatch;
   readonly #timer = new OnDemandTimer(
-    DESK_SWEEP_MS,
+    SILENCE_SWEEP_MS,
     () => this.#questions.size > 0,
     () => this.#sweep(),
   );
 
-  constructor(parts: DeskParts) {
+  constructor(parts: AdmissionClientParts) {
     this.#parts = parts;
-    this.#turn = new TurnBatch(parts.edge, parts.turnEnd, (batch) => this.#send(batch, undefined));
+    this.#batch = new TickBatch(parts.edge, parts.tickEnd, (batch) => this.#send(batch, undefined));
   }
 
   /** The order of refusals up to `rate_limited`, for a body that is read afterwards. */
@@ -81,13 +81,13 @@ export class AdmissionDesk {
     return this.#ask(entry, true, holds) as Promise<AdmitOutcome>;
   }
 
-  /** Sends the release in this turn's message and keeps it until it is answered. */
+  /** Sends the release in this tick's message and keeps it until it is answered. */
   release(entry: ReleaseEntry, answered: (() => void) | null): void {
     this.#releases.add(entry, answered);
-    this.#turn.release(entry);
+    this.#batch.release(entry);
   }
 
-  /** Releases without an answer: each beat repeats them. */
+  /** Releases without an answer: each heartbeat repeats them. */
   unansweredReleases(): ReleaseEntry[] {
     return this.#releases.all();
   }
@@ -104,7 +104,7 @@ export class AdmissionDesk {
     return this.#questions.size;
   }
 
-  /** Ends the sweep; questions that still wait are answered as faults. */
+  /** Ends the sweep. Requests that still wait resolve to a fault. */
   stop(): void {
     this.#timer.stop();
     for (const question of this.#questions.values()) this.#giveUp(question);
@@ -113,14 +113,14 @@ export class AdmissionDesk {
   #ask(entry: OpenEntry | AdmitEntry, isAdmit: boolean, holds: boolean): Promise<Outcome> {
     const isFull = this.#questions.size >= QUESTIONS_MAX || this.#releases.size >= RELEASES_MAX;
     if (isFull || !this.#parts.mayAdmit()) return Promise.resolve(ADMISSION_FAULT);
-    return new Promise((settle) => {
+    return new Promise((resolve) => {
       const now = this.#parts.monotonicMs();
       const question: Question = {
         entry,
         isAdmit,
         holds,
         askedAt: now,
-        settle,
+        resolve,
         sentAt: NOT_SENT,
         tries: 0,
         asked: [],
@@ -135,8 +135,8 @@ export class AdmissionDesk {
 
   #enqueue(question: Question): void {
     question.sentAt = NOT_SENT;
-    if (question.isAdmit) this.#turn.admit(question.entry as AdmitEntry);
-    else this.#turn.open(question.entry);
+    if (question.isAdmit) this.#batch.admit(question.entry as AdmitEntry);
+    else this.#batch.open(question.entry);
   }
 
   #send(batch: AdmissionBatch, replica: string | undefined): void {
@@ -157,7 +157,7 @@ export class AdmissionDesk {
     };
     for (const { id } of batch.opens) noteSent(id);
     for (const { id } of batch.admits) noteSent(id);
-    const handle = this.#parts.bus.askAdmission(
+    const handle = this.#parts.bus.requestAdmission(
       batch,
       {
         answer: (answer) => this.#answered(message, answer),
@@ -174,12 +174,12 @@ export class AdmissionDesk {
     this.#parts.replicas.heard(answer.replica, now);
     message.unanswered -= answer.answers.length + answer.released.length;
     if (message.unanswered <= 0) message.close();
-    for (const one of answer.answers) this.#settleOne(message, one, now);
+    for (const one of answer.answers) this.#resolveOne(message, one, now);
     this.#releases.answered(answer.released);
   }
 
-  /** An answer that nobody waits for any more needs nothing: whoever gave up has sent a release. */
-  #settleOne(message: SentBatch, answer: BatchAnswer, now: number): void {
+  /** Ignores late answers: the caller that timed out has already sent a release. */
+  #resolveOne(message: SentBatch, answer: BatchAnswer, now: number): void {
     const question = this.#questions.get(answer.id);
     if (question === undefined) return;
     // The answer to another try of the *open* before it: it says nothing of the admission, which is still to come.
@@ -187,7 +187,7 @@ export class AdmissionDesk {
     switch (answer.kind) {
       case 'admitted':
       case 'opened':
-        if (!this.#parts.tokens.note(answer.bucket, answer.token)) return this.#askAgain(question);
+        if (!this.#parts.epochs.observe(answer.bucket, answer.token)) return this.#askAgain(question);
         if (now - question.askedAt > ANSWER_AGE_MS_MAX) return this.#declineLate(question, answer);
         return this.#close(question, answer);
       case 'refused':
@@ -200,9 +200,9 @@ export class AdmissionDesk {
   }
 
   /**
-   * The call is not admitted. Another try of it may be decided later, when others have given their places back: what it
-   * would take then nobody would own.
-   * @param mayHold this try itself may have taken what it asked for: its decision was begun and its answer lost
+   * The call is not admitted. Another try of it may still be admitted later, when slots are free
+   * again. A blind release gives back what that try would hold.
+   * @param mayHold this try may hold something: its decision was begun and its answer was lost
    */
   #decline(question: Question, outcome: Outcome, mayHold = false): void {
     this.#close(question, outcome);
@@ -229,7 +229,7 @@ export class AdmissionDesk {
     for (const question of asked) {
       if (question === undefined) continue;
       question.message = null;
-      // Nobody got it: that was no try.
+      // No replica received the message, so it does not count as a try.
       if (isUnserved) question.tries -= 1;
       else question.mayHaveArrived = true;
       if (code === 'disconnected' || question.tries >= TRIES_MAX) this.#giveUp(question);
@@ -238,9 +238,9 @@ export class AdmissionDesk {
   }
 
   /**
-   * Nobody listens under the name of a replica, which has left: any other one may be there. Only when nobody listens under the
-   * shared subject is nobody there, and that may be a gap between two replicas: it is tried again after each silence until
-   * the call's time is over.
+   * A replica that has left does not listen on its own subject any more, but others may. If no
+   * replica listens on the shared subject either, that may be a gap between two replicas. The client
+   * tries again after each silence until the call's time is over.
    */
   #goOnWithout(replica: string, batch: AdmissionBatch): void {
     this.#parts.replicas.forget(replica);
@@ -282,7 +282,7 @@ export class AdmissionDesk {
 
   #close(question: Question, outcome: Outcome): void {
     this.#questions.delete(question.entry.id);
-    question.settle(outcome);
+    question.resolve(outcome);
   }
 }
 

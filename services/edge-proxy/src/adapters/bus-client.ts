@@ -8,17 +8,17 @@ import {
   edgeHealth,
   usageRecorded,
 } from '@gateway/contracts/messages';
-import type { AskedReplica, BusLine } from '../ports.js';
+import type { TargetReplica, BusClient } from '../ports.js';
 
-/** How long one try to store a usage event may take; the journal repeats it. */
+/** One try to store a usage event may take so long. The journal repeats it. */
 const STORE_USAGE_MS = 2_000;
-/** A beat is followed by the next one: nothing waits for it longer. */
-const STORE_BEAT_MS = 1_500;
+/** One try to store a heartbeat may take so long. The next heartbeat follows it. */
+const STORE_HEARTBEAT_MS = 1_500;
 
-/** The edge's side of the message table over the bus. */
-export function makeBusLine(bus: Bus): BusLine {
+/** Sends the edge's messages over the bus. */
+export function makeBusClient(bus: Bus): BusClient {
   return {
-    askAdmission: (batch, on, to) =>
+    requestAdmission: (batch, on, to) =>
       bus.requestMany(
         admissionBatch,
         batch,
@@ -30,14 +30,16 @@ export function makeBusLine(bus: Bus): BusLine {
     storeUsage: async (shard, message) => {
       await bus.store(usageRecorded, { shard }, message, { timeoutMs: STORE_USAGE_MS });
     },
-    storeBeat: async (beat) => {
-      await bus.store(edgeHeartbeat, { edge: beat.edge, chunk: beat.chunk }, beat, { timeoutMs: STORE_BEAT_MS });
+    storeHeartbeat: async (heartbeat) => {
+      await bus.store(edgeHeartbeat, { edge: heartbeat.edge, chunk: heartbeat.chunk }, heartbeat, {
+        timeoutMs: STORE_HEARTBEAT_MS,
+      });
     },
-    tellHealth: (health) => void bus.publish(edgeHealth, {}, health),
-    tellMirrored: (mirrored) => void bus.publish(catalogMirrored, {}, mirrored),
+    publishHealth: (health) => void bus.publish(edgeHealth, {}, health),
+    publishMirrored: (mirrored) => void bus.publish(catalogMirrored, {}, mirrored),
   };
 }
 
-function optionsOf({ replica, timeoutMs }: AskedReplica): RequestOptions {
+function optionsOf({ replica, timeoutMs }: TargetReplica): RequestOptions {
   return replica === undefined ? { timeoutMs } : { replica, timeoutMs };
 }

@@ -2,7 +2,7 @@ import { shardOfBucket } from '@gateway/contracts/ids';
 import { figuresOfVersion, usageRecorded, type UsageEvent } from '@gateway/contracts/messages';
 import { ATTACHMENT_TOKENS_DEFAULT, BYTES_PER_TOKEN_DEFAULT, type BoundFigures } from '@gateway/metering';
 import { NO_SPAN, startSpan, type Span } from '@gateway/service-kit';
-import type { HeldCall } from '../beats/running-calls.js';
+import type { HeldCall } from '../heartbeats/running-calls.js';
 import { chargeOf, type CallEnd, type Charge } from '../domain/charge.js';
 import type { MeterResult } from '../domain/formats/meter.js';
 import { callTime, type AdmittedCall, type Edge } from './call.js';
@@ -41,7 +41,7 @@ const NOTHING_TO_WAIT_FOR: Settlement = { recorded: Promise.resolve(), released:
  * record of an edge that dies now: where there is to be one, the stream has it first. A call that
  * was sent to no source leaves no record; its hold is released void.
  */
-export function settleCall(edge: Edge, call: AdmittedCall, ending: CallEnding): Settlement {
+export function finishCall(edge: Edge, call: AdmittedCall, ending: CallEnding): Settlement {
   const { held, price } = call;
   if (held === null || price === null) return NOTHING_TO_WAIT_FOR;
   if (call.attempts.length === 0) {
@@ -85,7 +85,7 @@ function sendRelease(
   released: Confirmation,
 ): void {
   const span = parent === NO_SPAN ? NO_SPAN : startSpan('release', { parent: parent.traceparent, kind: 'client' });
-  edge.desk.release({ blind: false, id, hold, tag, ...ending }, () => {
+  edge.admissionClient.release({ blind: false, id, hold, tag, ...ending }, () => {
     span.end();
     released.confirm();
   });

@@ -1,16 +1,16 @@
-import type { AskedReplica } from '../ports.js';
+import type { TargetReplica } from '../ports.js';
 import type { KnownReplicas } from './known-replicas.js';
 
-/** Time of the first try, and of the second, which goes to another replica. */
+/** Milliseconds for the first try, and for the second, which goes to another replica. */
 const FIRST_MS = 500;
 const SECOND_MS = 1_500;
 
 /**
- * One question with one answer, asked a second time when nobody answers the first, and of any replica when the one that is asked
- * by name has left. Rejects when all fail.
+ * Sends a request a second time, to another replica, if the first try fails. If that replica has
+ * left, a third try goes to any replica. Rejects when all fail.
  */
-export async function askTwice<A>(
-  ask: (to: AskedReplica) => Promise<A>,
+export async function requestTwice<A>(
+  ask: (to: TargetReplica) => Promise<A>,
   replicas: KnownReplicas,
   monotonicMs: () => number,
 ): Promise<A> {

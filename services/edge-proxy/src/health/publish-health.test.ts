@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { SOURCE_HEALTH_EVERY_MS, SOURCE_HEALTH_MAX, type CatalogSource } from '@gateway/contracts/messages';
-import { FakeLine } from '../../test/fake-line.js';
+import { FakeBusClient } from '../../test/fake-bus-client.js';
 import type { JudgedAttempt } from '../domain/judge-attempt.js';
 import { SourceHealths } from './source-healths.js';
-import { HealthReport } from './tell-health.js';
-import { MirroredReport } from './tell-mirrored.js';
+import { HealthReport } from './publish-health.js';
+import { MirroredReport } from './publish-mirrored.js';
 
 const NOW = Date.UTC(2026, 10, 20);
 const OK: JudgedAttempt = {
@@ -30,27 +30,27 @@ afterEach(() => {
 
 /** A report whose time the test decides; its own timer never comes to it. */
 function report(known: (source: string) => boolean = () => true) {
-  const line = new FakeLine();
+  const busClient = new FakeBusClient();
   const time = { ms: 0 };
   const healths = new SourceHealths(() => told.changed());
   const told = new HealthReport({
     edge: 'e0',
-    bus: line,
+    bus: busClient,
     catalog: { entry: (id) => (known(id) ? ({} as CatalogSource) : undefined) },
     healths,
     monotonicMs: () => time.ms,
   });
   stops.push(() => told.stop());
-  return { line, time, healths, told };
+  return { busClient, time, healths, told };
 }
 
 test('a source that begins to rest is told at once, the next change a second later', () => {
-  const { line, time, healths, told } = report();
+  const { busClient, time, healths, told } = report();
   healths.started('a', NOW);
   healths.ended('a', OK, NOW);
-  expect(line.healths).toEqual([]);
+  expect(busClient.healths).toEqual([]);
   healths.ended('a', LIMITED, NOW);
-  expect(line.healths).toEqual([
+  expect(busClient.healths).toEqual([
     {
       edge: 'e0',
       sources: [
@@ -67,51 +67,51 @@ test('a source that begins to rest is told at once, the next change a second lat
     },
   ]);
   for (let failure = 0; failure < 5; failure += 1) healths.ended('b', FAILED, NOW);
-  expect(line.healths).toHaveLength(1);
+  expect(busClient.healths).toHaveLength(1);
   time.ms = 999;
   told.changed();
-  expect(line.healths).toHaveLength(1);
+  expect(busClient.healths).toHaveLength(1);
   time.ms = 1_000;
   told.changed();
-  expect(line.healths[1]?.sources).toMatchObject([
+  expect(busClient.healths[1]?.sources).toMatchObject([
     { source: 'a' },
     { source: 'b', failures: 5, openUntil: NOW + 30_000 },
   ]);
 });
 
 test('the end of a rest before its time is told too; more of the same is not', () => {
-  const { line, time, healths } = report();
+  const { busClient, time, healths } = report();
   for (let failure = 0; failure < 5; failure += 1) healths.ended('a', FAILED, NOW);
-  expect(line.healths).toHaveLength(1);
+  expect(busClient.healths).toHaveLength(1);
   time.ms += 1_000;
   healths.ended('a', FAILED, NOW + 1_000);
-  expect(line.healths).toHaveLength(1);
+  expect(busClient.healths).toHaveLength(1);
   healths.ended('a', OK, NOW + 2_000);
-  expect(line.healths[1]?.sources).toMatchObject([{ source: 'a', failures: 0, openUntil: 0 }]);
+  expect(busClient.healths[1]?.sources).toMatchObject([{ source: 'a', failures: 0, openUntil: 0 }]);
 });
 
 test('sources that the catalog has no longer are forgotten; many are told in several messages', () => {
-  const { line, time, healths, told } = report((id) => id !== 'gone');
+  const { busClient, time, healths, told } = report((id) => id !== 'gone');
   const count = SOURCE_HEALTH_MAX + 1;
   healths.ended('gone', OK, NOW);
   for (let at = 0; at < count; at += 1) healths.ended(`s${at}`, OK, NOW);
   time.ms = SOURCE_HEALTH_EVERY_MS;
   told.changed();
-  expect(line.healths.map(({ sources }) => sources.length)).toEqual([SOURCE_HEALTH_MAX, 1]);
-  expect(line.healths.flatMap(({ sources }) => sources).some(({ source }) => source === 'gone')).toBe(false);
+  expect(busClient.healths.map(({ sources }) => sources.length)).toEqual([SOURCE_HEALTH_MAX, 1]);
+  expect(busClient.healths.flatMap(({ sources }) => sources).some(({ source }) => source === 'gone')).toBe(false);
   expect(healths.get('gone')).toBeUndefined();
 });
 
 test('the revision is told once there is one, and the last word says so', () => {
-  const line = new FakeLine();
+  const busClient = new FakeBusClient();
   let revision: number | null = null;
-  const told = new MirroredReport({ replica: 'edge-proxy.e0', bus: line, catalog: { revision: () => revision } });
+  const told = new MirroredReport({ replica: 'edge-proxy.e0', bus: busClient, catalog: { revision: () => revision } });
   told.tell();
-  expect(line.mirrored).toEqual([]);
+  expect(busClient.mirrored).toEqual([]);
   revision = 7;
   told.tell();
   told.stop();
-  expect(line.mirrored).toEqual([
+  expect(busClient.mirrored).toEqual([
     { replica: 'edge-proxy.e0', revision: 7, last: false },
     { replica: 'edge-proxy.e0', revision: 7, last: true },
   ]);

@@ -1,22 +1,22 @@
 import { BATCH_ENTRIES_MAX, type AdmitEntry, type ReleaseEntry } from '@gateway/contracts/messages';
 import type { AdmissionBatch } from '../ports.js';
-import type { TurnEnd } from './turn-end.js';
+import type { TickEnd } from './tick-end.js';
 import type { OpenEntry } from './question.js';
 
 /**
- * Collects what one turn of the event loop asks of admission and sends it at the turn's end
+ * Collects what one tick of the event loop asks of admission and sends it at the end of the tick
  * (docs/decisions/0030-batch-by-event-loop-tick.md).
  */
-export class TurnBatch {
+export class TickBatch {
   readonly #edge: string;
   readonly #send: (batch: AdmissionBatch) => void;
-  readonly #turnEnd: TurnEnd;
+  readonly #tickEnd: TickEnd;
   #queued: AdmissionBatch;
   #isFlushing = false;
 
-  constructor(edge: string, turnEnd: TurnEnd, send: (batch: AdmissionBatch) => void) {
+  constructor(edge: string, tickEnd: TickEnd, send: (batch: AdmissionBatch) => void) {
     this.#edge = edge;
-    this.#turnEnd = turnEnd;
+    this.#tickEnd = tickEnd;
     this.#send = send;
     this.#queued = emptyBatch(edge);
   }
@@ -39,7 +39,7 @@ export class TurnBatch {
   #flushSoon(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    this.#turnEnd.do(() => this.#flush());
+    this.#tickEnd.do(() => this.#flush());
   }
 
   #flush(): void {
@@ -54,7 +54,7 @@ export function emptyBatch(edge: string): AdmissionBatch {
   return { edge, opens: [], admits: [], releases: [] };
 }
 
-/** As many messages as the bound on entries asks for: one, except after a burst; none for an empty batch. */
+/** Splits a batch by the bound on entries: one message except after a burst, none if it is empty. */
 export function splitBatch(batch: AdmissionBatch): AdmissionBatch[] {
   const most = Math.max(batch.opens.length, batch.admits.length, batch.releases.length);
   if (most === 0) return [];

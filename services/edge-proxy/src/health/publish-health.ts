@@ -1,5 +1,5 @@
 import { SOURCE_HEALTH_EVERY_MS, SOURCE_HEALTH_MAX } from '@gateway/contracts/messages';
-import type { BusLine, Catalog, Told } from '../ports.js';
+import type { BusClient, Catalog, PublishedBody } from '../ports.js';
 import type { KnownSource, SourceHealths } from './source-healths.js';
 
 /** Changes are told at once, but no more often than this. */
@@ -7,7 +7,7 @@ const TOLD_AGAIN_MS_MIN = 1_000;
 
 export interface HealthReportParts {
   readonly edge: string;
-  readonly bus: Pick<BusLine, 'tellHealth'>;
+  readonly bus: Pick<BusClient, 'publishHealth'>;
   readonly catalog: Pick<Catalog, 'entry'>;
   readonly healths: Pick<SourceHealths, 'keep'>;
   readonly monotonicMs: () => number;
@@ -48,12 +48,12 @@ export class HealthReport {
     this.#isDue = false;
     const sources = healths.keep((source) => catalog.entry(source) !== undefined).map(toWire);
     for (let from = 0; from < sources.length; from += SOURCE_HEALTH_MAX) {
-      bus.tellHealth({ edge, sources: sources.slice(from, from + SOURCE_HEALTH_MAX) });
+      bus.publishHealth({ edge, sources: sources.slice(from, from + SOURCE_HEALTH_MAX) });
     }
   }
 }
 
-function toWire([source, known]: readonly [string, KnownSource]): Told<'health'>['sources'][number] {
+function toWire([source, known]: readonly [string, KnownSource]): PublishedBody<'health'>['sources'][number] {
   const { health, lastOutcome, lastStatus, lastAt } = known;
   return {
     source,

@@ -4,10 +4,10 @@ import type { LookupFunction } from 'node:net';
 import { buildConnector, Client } from 'undici';
 import type { SourceExchange, SourceFailure, SourceReader, SourceRequest, SourceSender } from '../ports.js';
 import { goesThrough, proxyConnector, type UpstreamProxy } from './proxy-connector.js';
-import { Exchange, type Lane, type LaneOwner } from './source-exchange.js';
+import { Exchange, type SourceConnection, type ConnectionOwner } from './source-exchange.js';
 
-/** Connections to one origin, idle ones included. A call above is told that the source is unreachable. */
-const LANES_PER_ORIGIN_MAX = 16_384;
+/** Connections to one origin, idle ones included. Above, the source counts as unreachable. */
+const CONNECTIONS_PER_ORIGIN_MAX = 16_384;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** An idle connection is closed after this time, or earlier when the provider's Keep-Alive header says so. */
 const IDLE_MS = 30_000;
@@ -17,8 +17,8 @@ const IDLE_MARGIN_MS = 2_000;
 const HEADER_BYTES_MAX = 32 * 1024;
 const TLS_SESSIONS_MAX = 100;
 
-export interface SourceLanesOptions {
-  /** Connections to private and loopback addresses are made. Otherwise they are refused, literal or looked up. */
+export interface SourceConnectionsOptions {
+  /** Allows connections to private and loopback addresses, literal or looked up. */
   readonly privateAllowed: boolean;
   /** The resolver of names; the system's unless stated. */
   readonly lookup?: LookupFunction;
@@ -30,39 +30,39 @@ export interface SourceLanesOptions {
  * Connections to sources. One undici client is one connection here: the set of idle ones is known, so taking one costs
  * the same whatever runs, the most recently used is taken first, and a request can ask for a fresh one.
  */
-export class SourceLanes implements SourceSender {
-  readonly #options: SourceLanesOptions;
-  readonly #origins = new Map<string, OriginLanes>();
+export class SourceConnections implements SourceSender {
+  readonly #options: SourceConnectionsOptions;
+  readonly #origins = new Map<string, OriginConnections>();
 
-  constructor(options: SourceLanesOptions) {
+  constructor(options: SourceConnectionsOptions) {
     this.#options = options;
   }
 
   send(request: SourceRequest, reader: SourceReader): SourceExchange {
-    const lanes = this.#lanesOf(request.origin);
-    if (lanes.privateHost !== null) {
-      return failSoon(reader, { kind: 'private', reason: new PrivateAddressError(lanes.privateHost).message });
+    const connections = this.#connectionsOf(request.origin);
+    if (connections.privateHost !== null) {
+      return failSoon(reader, { kind: 'private', reason: new PrivateAddressError(connections.privateHost).message });
     }
-    const lane = lanes.take(request.freshConnection);
-    if (lane !== null) return new Exchange(lanes, lane, request, reader);
-    return failSoon(reader, { kind: 'unreachable', reason: `${LANES_PER_ORIGIN_MAX} connections are in use` });
+    const connection = connections.take(request.freshConnection);
+    if (connection !== null) return new Exchange(connections, connection, request, reader);
+    return failSoon(reader, { kind: 'unreachable', reason: `${CONNECTIONS_PER_ORIGIN_MAX} connections are in use` });
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#origins.values()].map((lanes) => lanes.close()));
+    await Promise.all([...this.#origins.values()].map((connections) => connections.close()));
     this.#origins.clear();
   }
 
-  #lanesOf(origin: string): OriginLanes {
+  #connectionsOf(origin: string): OriginConnections {
     const known = this.#origins.get(origin);
     if (known !== undefined) return known;
-    const lanes = new OriginLanes(origin, this.#options);
-    this.#origins.set(origin, lanes);
-    return lanes;
+    const connections = new OriginConnections(origin, this.#options);
+    this.#origins.set(origin, connections);
+    return connections;
   }
 }
 
-/** Tells the reader after this call, as a connection would. */
+/** Fails after this call has returned, as a connection would. */
 function failSoon(reader: SourceReader, failure: Pick<SourceFailure, 'kind' | 'reason'>): SourceExchange {
   let isAborted = false;
   queueMicrotask(() => {
@@ -71,18 +71,18 @@ function failSoon(reader: SourceReader, failure: Pick<SourceFailure, 'kind' | 'r
   return { pause: () => undefined, resume: () => undefined, abort: () => void (isAborted = true) };
 }
 
-class OriginLanes implements LaneOwner {
-  /** Of an origin that no connection may be made to; a name may still turn out to be one when it is looked up. */
+class OriginConnections implements ConnectionOwner {
+  /** Set if the origin is a private address. A name is judged only when it is looked up. */
   readonly privateHost: string | null;
   readonly #origin: string;
   readonly #connect: buildConnector.connector;
-  readonly #all = new Set<Lane>();
+  readonly #all = new Set<SourceConnection>();
   /** The most recently used is last. */
-  readonly #idle: Lane[] = [];
+  readonly #idle: SourceConnection[] = [];
 
-  constructor(origin: string, { privateAllowed, lookup = systemLookup, proxy = null }: SourceLanesOptions) {
+  constructor(origin: string, { privateAllowed, lookup = systemLookup, proxy = null }: SourceConnectionsOptions) {
     const { hostname } = new URL(origin);
-    // An address that stands in the URL is never looked up.
+    // An address in the URL is never looked up.
     this.privateHost = !privateAllowed && isPrivateHost(hostname) ? hostname : null;
     this.#origin = origin;
     const connect = buildConnector({
@@ -97,26 +97,26 @@ class OriginLanes implements LaneOwner {
     this.#connect = proxy !== null && goesThrough(proxy, hostname) ? proxyConnector(proxy, connect) : connect;
   }
 
-  take(fresh: boolean): Lane | null {
+  take(fresh: boolean): SourceConnection | null {
     const idle = fresh ? undefined : this.#idle.pop();
     if (idle !== undefined) {
       idle.isIdle = false;
       return idle;
     }
-    return this.#all.size < LANES_PER_ORIGIN_MAX ? this.#make() : null;
+    return this.#all.size < CONNECTIONS_PER_ORIGIN_MAX ? this.#make() : null;
   }
 
-  giveBack(lane: Lane): void {
-    lane.answers += 1;
-    lane.isIdle = true;
-    this.#idle.push(lane);
+  giveBack(connection: SourceConnection): void {
+    connection.answers += 1;
+    connection.isIdle = true;
+    this.#idle.push(connection);
   }
 
-  drop(lane: Lane): void {
-    this.#all.delete(lane);
-    if (lane.isIdle) this.#idle.splice(this.#idle.indexOf(lane), 1);
-    lane.isIdle = false;
-    lane.client.destroy(() => undefined);
+  drop(connection: SourceConnection): void {
+    this.#all.delete(connection);
+    if (connection.isIdle) this.#idle.splice(this.#idle.indexOf(connection), 1);
+    connection.isIdle = false;
+    connection.client.destroy(() => undefined);
   }
 
   async close(): Promise<void> {
@@ -126,12 +126,12 @@ class OriginLanes implements LaneOwner {
     await Promise.all(all.map(({ client }) => client.destroy()));
   }
 
-  #make(): Lane {
+  #make(): SourceConnection {
     const client = new Client(this.#origin, {
       connect: (options, callback) =>
         this.#connect(options, (...result) => {
-          // Heard before the client itself hears of it.
-          result[1]?.once('error', () => (lane.wasReset = true));
+          // This listener runs before the client's own.
+          result[1]?.once('error', () => (connection.wasReset = true));
           callback(...result);
         }),
       pipelining: 1,
@@ -145,13 +145,13 @@ class OriginLanes implements LaneOwner {
       strictContentLength: true,
       allowH2: false,
     });
-    const lane: Lane = { client, answers: 0, wasReset: false, isIdle: false };
+    const connection: SourceConnection = { client, answers: 0, wasReset: false, isIdle: false };
     client.on('disconnect', () => {
-      lane.answers = 0;
-      lane.wasReset = false;
-      if (lane.isIdle) this.drop(lane);
+      connection.answers = 0;
+      connection.wasReset = false;
+      if (connection.isIdle) this.drop(connection);
     });
-    this.#all.add(lane);
-    return lane;
+    this.#all.add(connection);
+    return connection;
   }
 }

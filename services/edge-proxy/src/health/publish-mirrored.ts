@@ -1,10 +1,10 @@
 import { CATALOG_MIRRORED_EVERY_MS } from '@gateway/contracts/messages';
-import type { BusLine, Catalog } from '../ports.js';
+import type { BusClient, Catalog } from '../ports.js';
 
 export interface MirroredReportParts {
   /** Unique per process. */
   readonly replica: string;
-  readonly bus: Pick<BusLine, 'tellMirrored'>;
+  readonly bus: Pick<BusClient, 'publishMirrored'>;
   readonly catalog: Pick<Catalog, 'revision'>;
 }
 
@@ -32,6 +32,6 @@ export class MirroredReport {
   #tell(last: boolean): void {
     const { replica, bus, catalog } = this.#parts;
     const revision = catalog.revision();
-    if (revision !== null) bus.tellMirrored({ replica, revision, last });
+    if (revision !== null) bus.publishMirrored({ replica, revision, last });
   }
 }

@@ -1,0 +1,188 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import { HEARTBEAT_BYTES_MAX, HEARTBEAT_CALLS_MAX, edgeHeartbeat, type HoldFields } from '@gateway/contracts/messages';
+import { admittedUnder, FakeBusClient, TEST_BUCKET } from '../../test/fake-bus-client.js';
+import { AdmissionClient } from '../admission/admission-client.js';
+import { EdgeClock } from '../admission/edge-clock.js';
+import { EpochTracker } from '../admission/epoch-tracker.js';
+import { KnownReplicas } from '../admission/known-replicas.js';
+import type { HeartbeatReply } from '../ports.js';
+import { RunningCalls, type HeldCall } from './running-calls.js';
+import { Heartbeats } from './send-heartbeats.js';
+import { TickEnd } from '../admission/tick-end.js';
+
+let busClient: FakeBusClient;
+let admissionClient: AdmissionClient;
+let running: RunningCalls;
+let epochs: EpochTracker;
+let heartbeats: Heartbeats;
+let aborted: string[];
+
+beforeEach(() => {
+  busClient = new FakeBusClient();
+  running = new RunningCalls();
+  epochs = new EpochTracker();
+  aborted = [];
+  const clock = new EdgeClock({ nowMs: Date.now });
+  const monotonicMs = (): number => performance.now();
+  admissionClient = new AdmissionClient({
+    edge: 'e0',
+    bus: busClient,
+    tickEnd: new TickEnd(),
+    clock,
+    epochs,
+    replicas: new KnownReplicas(),
+    monotonicMs,
+    mayAdmit: () => true,
+  });
+  heartbeats = new Heartbeats({
+    edge: 'e0',
+    everyMs: 60_000,
+    bus: busClient,
+    clock,
+    epochs,
+    admissionClient,
+    running,
+    monotonicMs,
+    onFailed: () => undefined,
+  });
+});
+afterEach(async () => {
+  await heartbeats.stop();
+  admissionClient.stop();
+});
+
+function heldCall(tag = 't1'): HeldCall {
+  const id = makeUuidV7(Date.now());
+  const answer = admittedUnder(tag, id);
+  if (answer.kind !== 'admitted' || answer.hold === null) throw new Error('not admitted');
+  const call: HeldCall = {
+    id,
+    endpoint: '/v1/chat/completions',
+    hold: answer.hold,
+    bucket: TEST_BUCKET,
+    tag,
+    abort: () => void aborted.push(id),
+  };
+  running.add(call);
+  return call;
+}
+
+/** As long as the limit store's own are. */
+const bucketEpoch = (n: number): string => `${'a'.repeat(40)}.${1_800_000_000_000 + n}.${'b'.repeat(16)}`;
+
+const reply = (more: Partial<HeartbeatReply>): HeartbeatReply => ({
+  n: 1,
+  chunk: 0,
+  tokens: [],
+  abort: [],
+  released: [],
+  now: 0,
+  ...more,
+});
+
+test('an idle edge sends heartbeats too, with growing numbers', async () => {
+  await heartbeats.send();
+  await heartbeats.send();
+  expect(busClient.heartbeats).toMatchObject([
+    { n: 1, chunk: 0, chunks: 1, calls: [], releases: [], last: false },
+    { n: 2, chunk: 0 },
+  ]);
+});
+
+test('a heartbeat names every call with its hold and tag, and every release that nobody answered', async () => {
+  const call = heldCall();
+  admissionClient.release({ blind: true, id: makeUuidV7(0), digests: ['0'.repeat(64)] }, null);
+  await heartbeats.send();
+  const [heartbeat, second] = busClient.heartbeats;
+  for (const part of busClient.heartbeats) expect(edgeHeartbeat.body.parse(part)).toEqual(part);
+  expect(heartbeat?.calls).toEqual([{ id: call.id, hold: call.hold, tag: 't1', endpoint: call.endpoint }]);
+  expect([heartbeat?.releases, second?.calls, second?.releases.length]).toEqual([[], [], 1]);
+});
+
+test('more than 500 calls go in chunks of one heartbeat', async () => {
+  for (let count = 0; count < HEARTBEAT_CALLS_MAX + 1; count += 1) heldCall();
+  await heartbeats.send();
+  expect(busClient.heartbeats.map(({ n, chunk, chunks, calls }) => [n, chunk, chunks, calls.length])).toEqual([
+    [1, 0, 2, HEARTBEAT_CALLS_MAX],
+    [1, 1, 2, 1],
+  ]);
+});
+
+test('a heartbeat whose calls and releases are long is cut so that the bus takes each part, and nothing is left out', async () => {
+  const [first] = [heldCall()];
+  running.remove(first.id);
+  const windows = (['session_5h', 'weekly', 'monthly'] as const).flatMap((type) =>
+    (['usd', 'requests'] as const).map((unit) => ({ type, unit })),
+  );
+  const subscription = { id: 's'.repeat(60), start: Date.now(), end: Date.now() };
+  const hold: HoldFields = {
+    ...first.hold,
+    model: `acme/${'m'.repeat(120)}`,
+    key: 'k'.repeat(100),
+    member: 'b'.repeat(100),
+    windows,
+    allotment: 'usd',
+    periods: { ...first.hold.periods, session5h: Date.now(), weekly: Date.now(), subscription },
+  };
+  for (let bucket = 0; bucket < 256; bucket += 1) epochs.observe(bucket, bucketEpoch(bucket));
+  const ids = Array.from({ length: 1_200 }, () => makeUuidV7(Date.now()));
+  for (const id of ids) {
+    const tag = bucketEpoch(0);
+    const abort = (): void => undefined;
+    running.add({ id, endpoint: '/v1/chat/completions', hold: { ...hold }, bucket: TEST_BUCKET, tag, abort });
+    admissionClient.release({ blind: false, id, hold: { ...hold }, tag, outcome: 'ok', amountNanoUsd: 1 }, null);
+  }
+  await heartbeats.send();
+  const sizes = busClient.heartbeats.map((heartbeat) =>
+    Buffer.byteLength(JSON.stringify({ ...heartbeat, v: edgeHeartbeat.version })),
+  );
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(HEARTBEAT_BYTES_MAX);
+  expect(busClient.heartbeats.flatMap(({ calls }) => calls.map(({ id }) => id))).toEqual(ids);
+  expect(busClient.heartbeats.flatMap(({ releases }) => releases.map(({ id }) => id))).toEqual(ids);
+  expect(busClient.heartbeats.map(({ chunk, chunks }) => [chunk, chunks])).toEqual(
+    busClient.heartbeats.map((_heartbeat, index) => [index, busClient.heartbeats.length]),
+  );
+  for (const heartbeat of busClient.heartbeats) expect(edgeHeartbeat.body.safeParse(heartbeat).success).toBe(true);
+  // A heartbeat reply names a part: it changes the tags of that part's calls.
+  heartbeats.onReply(reply({ n: 1, chunk: 1, tokens: [{ bucket: TEST_BUCKET, token: bucketEpoch(1_000) }] }));
+  const changed = running.all().filter(({ tag }) => tag === bucketEpoch(1_000));
+  expect(changed.map(({ id }) => id)).toEqual(busClient.heartbeats[1]?.calls.map(({ id }) => id));
+});
+
+test('tags change only by the heartbeat reply that named the call', async () => {
+  epochs.observe(TEST_BUCKET, 't1');
+  const early = heldCall();
+  await heartbeats.send();
+  const late = heldCall();
+  heartbeats.onReply(reply({ n: 1, tokens: [{ bucket: TEST_BUCKET, token: 't2' }] }));
+  expect([early.tag, late.tag]).toEqual(['t2', 't1']);
+  await heartbeats.send();
+  heartbeats.onReply(reply({ n: 2, tokens: [{ bucket: TEST_BUCKET, token: 't1' }] }));
+  expect([early.tag, late.tag]).toEqual(['t2', 't1']);
+  heartbeats.onReply(reply({ n: 2, tokens: [{ bucket: TEST_BUCKET, token: 't2' }] }));
+  expect([early.tag, late.tag]).toEqual(['t2', 't2']);
+});
+
+test('a heartbeat reply aborts calls and answers releases', async () => {
+  const call = heldCall();
+  const id = makeUuidV7(0);
+  admissionClient.release({ blind: true, id, digests: ['0'.repeat(64)] }, null);
+  await heartbeats.send();
+  heartbeats.onReply(reply({ abort: [call.id, makeUuidV7(1)], released: [id] }));
+  expect(aborted).toEqual([call.id]);
+  expect(admissionClient.unansweredReleases()).toEqual([]);
+});
+
+test('a report is answered at once by a heartbeat that quotes the new token', async () => {
+  heartbeats.onResyncRequest([{ bucket: 7, token: 'new' }]);
+  expect(busClient.heartbeats).toMatchObject([{ tokens: [{ bucket: 7, token: 'new' }] }]);
+});
+
+test('the last heartbeat says so', async () => {
+  await heartbeats.stop();
+  expect(busClient.heartbeats.at(-1)).toMatchObject({ last: true, calls: [] });
+  const sent = busClient.heartbeats.length;
+  heartbeats.onResyncRequest([]);
+  expect(busClient.heartbeats).toHaveLength(sent);
+});
