@@ -62,7 +62,7 @@ export function recordsOf(number) {
 }
 
 /** Billing's word on an account: rows that are asked for by name were never written. */
-export function standingOf(number, withPlan, now, names = []) {
+export function snapshotOf(number, withPlan, now, names = []) {
   const rows = names.map((name) => ({ name, value: null, version: 0 }));
   return {
     account: accountOf(number),
@@ -84,9 +84,9 @@ export function makeOwners(withPlan) {
       const records = recordsOf(numberOf(account));
       return { account: records.account, key: key && records.key, member: records.member };
     },
-    loadStanding: async ({ account, names, ids }) => ({
+    loadBalances: async ({ account, names, ids }) => ({
       incarnation: '0192a000-1ed6-7000-8000-00000000beef',
-      standing: { ...standingOf(numberOf(account), withPlan, begun, names), closed: [...ids] },
+      standing: { ...snapshotOf(numberOf(account), withPlan, begun, names), closed: [...ids] },
       caughtUpTo: Date.now(),
     }),
   };

@@ -19,10 +19,10 @@ import { join } from 'node:path';
 import { ADMISSION_FIELDS } from '../dist/config.js';
 import { startAdmission } from '../dist/wire.js';
 import { MODEL, makeOwners, model, source } from './accounts.mjs';
-import { entryOf, numberIn } from './gate.mjs';
+import { entryOf, numberIn } from './limit-store.mjs';
 
 const PASSWORDS = Object.fromEntries(SERVICE_NAMES.map((name) => [name, `for-${name}`]));
-/** Nothing is swept and nobody beats while it is counted. */
+/** Nothing is swept and nobody heartbeats while it is counted. */
 const NEVER_MS = 3_600_000;
 const DRAIN_MS = 2_000;
 const USAGE_BYTES_MAX = 64 * 1024 * 1024;
@@ -70,7 +70,7 @@ async function startWorld() {
   const owners = makeOwners(false);
   accounts.serve(accountsFind, async ({ digests }) => ({ found: await owners.find(digests) }));
   accounts.serve(accountsLoad, ({ account, key }) => owners.loadAccount(account, key));
-  billing.serve(billingLoad, (question) => owners.loadStanding(question));
+  billing.serve(billingLoad, (question) => owners.loadBalances(question));
   const env = {
     GATEWAY_NATS_URL: urlOf(servers.nats.url, 'admission'),
     GATEWAY_REDIS_URL: servers.redis.url,

@@ -1,16 +1,16 @@
 // Loads many accounts with the scripts and routes of a load, without asking for each of them.
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { applyCall } from '../dist/domain/apply-script.js';
-import { bucketKeys, routeKey } from '../dist/domain/gate-keys.js';
-import { accountOf, digestOf, keyOf, recordsOf, standingOf } from './accounts.mjs';
+import { bucketKeys, routeKey } from '../dist/domain/store-keys.js';
+import { accountOf, digestOf, keyOf, recordsOf, snapshotOf } from './accounts.mjs';
 
 const ACCOUNTS_AT_ONCE = 500;
 const ROUTE_SECONDS = 90 * 86_400;
 
 /** Loads the accounts with the numbers [from, until). */
-export async function fillGate({ gate, side, clock }, from, until, withPlan) {
+export async function fillLimitStore({ limitStore, side, clock }, from, until, withPlan) {
   const tokens = new Map();
-  const tokenOf = async ({ token }) => {
+  const epochOf = async ({ token }) => {
     if (!tokens.has(token)) tokens.set(token, (await side.get(token)).split(' ')[0]);
     return tokens.get(token);
   };
@@ -24,7 +24,7 @@ export async function fillGate({ gate, side, clock }, from, until, withPlan) {
     await routes.exec();
     for (let left = numbers; left.length > 0;) {
       const calls = await Promise.all(left.map((number) => loadOf(number)));
-      const replies = await gate.run(calls);
+      const replies = await limitStore.run(calls);
       // A load that took too long, on a busy machine, writes nothing.
       left = left.filter((_number, index) => replies[index][0] !== 'applied');
     }
@@ -33,16 +33,16 @@ export async function fillGate({ gate, side, clock }, from, until, withPlan) {
   async function loadOf(number) {
     const { account: record, key, member } = recordsOf(number);
     const keys = bucketKeys(bucketOfAccount(record.account));
-    const news = {
+    const update = {
       account: record.account,
       incarnation: '0192a000-1ed6-7000-8000-00000000beef',
       record,
       keyRecords: [key],
       members: [member],
-      standing: standingOf(number, withPlan, begun),
+      standing: snapshotOf(number, withPlan, begun),
     };
-    return applyCall(keys, news, {
-      token: await tokenOf(keys),
+    return applyCall(keys, update, {
+      token: await epochOf(keys),
       startedAt: clock.now(),
       complete: true,
       caughtUp: true,

@@ -4,8 +4,8 @@ import { loadavg } from 'node:os';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { countTrips } from './count-trips.mjs';
-import { fillGate } from './fill.mjs';
-import { admit, release, settle, startGate } from './gate.mjs';
+import { fillLimitStore } from './fill.mjs';
+import { admit, release, settle, startLimitStore } from './limit-store.mjs';
 import { renderFigures } from './report.mjs';
 
 const MANY_ACCOUNTS = 1_000_000;
@@ -49,16 +49,16 @@ if (values.accounts === undefined && values.calls === undefined)
 /** Accounts of one kind: of a wallet, or of a plan with three windows in USD. */
 async function measureKind(withPlan) {
   const name = withPlan ? 'plan' : 'wallet';
-  const few = await startGate({ withPlan, persist: true });
-  const many = await startGate({ withPlan, persist: true });
+  const few = await startLimitStore({ withPlan, persist: true });
+  const many = await startLimitStore({ withPlan, persist: true });
   try {
     const memory = await measureMemory(many, withPlan);
     say(`${name}: ${memory.account.toFixed(0)} bytes an account, ${memory.open.toFixed(0)} an open call`);
-    await fillGate(few, 0, FEW_ACCOUNTS, withPlan);
+    await fillLimitStore(few, 0, FEW_ACCOUNTS, withPlan);
     const step = Math.floor(accounts / CALLED_ACCOUNTS);
     const places = {
-      few: { gate: few, number: (at) => at % FEW_ACCOUNTS },
-      many: { gate: many, number: (at) => (at % CALLED_ACCOUNTS) * step },
+      few: { limitStore: few, number: (at) => at % FEW_ACCOUNTS },
+      many: { limitStore: many, number: (at) => (at % CALLED_ACCOUNTS) * step },
     };
     const sizes = {};
     for (const size of BATCHES) {
@@ -78,26 +78,26 @@ async function measureKind(withPlan) {
 }
 
 /** Bytes of a loaded account, of one that has been called, and of a call: open, ended, and settled a moment ago. */
-async function measureMemory(gate, withPlan) {
-  const before = await gate.memoryBytes();
-  await fillGate(gate, 0, accounts, withPlan);
-  const filled = await gate.memoryBytes();
+async function measureMemory(limitStore, withPlan) {
+  const before = await limitStore.memoryBytes();
+  await fillLimitStore(limitStore, 0, accounts, withPlan);
+  const filled = await limitStore.memoryBytes();
   const called = Math.min(OPEN_CALLS, accounts);
   // Accounts that have been called once keep more than those that were only loaded.
-  await endAll(gate, await admitAll(gate, called));
-  const warm = await gate.memoryBytes();
-  const open = await admitAll(gate, called);
-  const running = await gate.memoryBytes();
-  await endAll(gate, open);
+  await endAll(limitStore, await admitAll(limitStore, called));
+  const warm = await limitStore.memoryBytes();
+  const open = await admitAll(limitStore, called);
+  const running = await limitStore.memoryBytes();
+  await endAll(limitStore, open);
   return { account: (filled - before) / accounts, called: (warm - filled) / called, open: (running - warm) / called };
 }
 
-async function admitAll(gate, count) {
+async function admitAll(limitStore, count) {
   const running = [];
   for (let from = 0; from < count; from += 100) {
     running.push(
       ...(await admit(
-        gate,
+        limitStore,
         Array.from({ length: Math.min(100, count - from) }, (_unused, at) => from + at),
       )),
     );
@@ -105,11 +105,11 @@ async function admitAll(gate, count) {
   return running;
 }
 
-async function endAll(gate, running) {
+async function endAll(limitStore, running) {
   for (let from = 0; from < running.length; from += 100) {
     const some = running.slice(from, from + 100);
-    await release(gate, some);
-    await settle(gate, some, 2);
+    await release(limitStore, some);
+    await settle(limitStore, some, 2);
   }
 }
 
@@ -120,20 +120,20 @@ async function measureRounds(places, size, total) {
   let version = 3;
   let at = 0;
   for (let round = 0; round <= ROUNDS; round += 1) {
-    for (const [name, { gate, number }] of Object.entries(places)) {
-      const before = [await gate.redisCpuMicros(), process.cpuUsage()];
+    for (const [name, { limitStore, number }] of Object.entries(places)) {
+      const before = [await limitStore.redisCpuMicros(), process.cpuUsage()];
       for (let turn = 0; turn < turns; turn += 1) {
         const running = await admit(
-          gate,
+          limitStore,
           Array.from({ length: size }, (_unused, offset) => number(at + offset)),
         );
         at += size;
-        await release(gate, running);
-        await settle(gate, running, version);
+        await release(limitStore, running);
+        await settle(limitStore, running, version);
         version += 1;
       }
       const { user, system } = process.cpuUsage(before[1]);
-      const redis = ((await gate.redisCpuMicros()) - before[0]) / (turns * size);
+      const redis = ((await limitStore.redisCpuMicros()) - before[0]) / (turns * size);
       // The first round warms up.
       if (round > 0) found[name].push({ redis, admission: (user + system) / (turns * size) });
     }

@@ -7,20 +7,20 @@ import type {
   billingBalanceSnapshots,
 } from '@gateway/contracts/messages';
 import { SingleFlight } from '@gateway/service-kit';
-import { BatchDesk } from './admit/admit-batch.js';
+import { BatchHandler } from './admit/admit-batch.js';
 import type { Batch, BatchReply } from './admit/admit-batch.js';
 import type { Decider } from './load/decider.js';
-import { answerBeat } from './beat/answer-beat.js';
-import { Known } from './load/known.js';
+import { answerHeartbeat } from './heartbeat/answer-heartbeat.js';
+import { RecordCache } from './load/record-cache.js';
 import { AccountLoader } from './load/load-account.js';
-import { ScriptRounds } from './load/script-rounds.js';
-import type { Beat, Ports } from './ports.js';
+import { ScriptBatcher } from './load/script-batcher.js';
+import type { Heartbeat, Ports } from './ports.js';
 import { authorize } from './read/authorize.js';
 import { readAccount } from './read/read-account.js';
 import type { AccountDump } from './read/read-account.js';
 import { usage } from './read/usage.js';
 import { Recovery } from './recover/recover-buckets.js';
-import { applyNews, applyStanding } from './settle/apply-news.js';
+import { applyUpdate, applyBalanceSnapshots } from './apply/apply-update.js';
 import { listSlots } from './slots/list-slots.js';
 import type { SlotsAnswer, SlotsQuestion } from './slots/list-slots.js';
 import { readHeld } from './slots/read-held.js';
@@ -30,35 +30,35 @@ import { SweepTimer } from './sweep/sweep-timer.js';
 import { KeyUses } from './uses/key-uses.js';
 import { RefusedCalls } from './uses/refused-calls.js';
 
-/** One replica of admission, whatever its doors are. */
+/** One replica of admission, whatever its handlers are. */
 export class Admission {
   readonly #decider: Decider;
-  readonly #desk: BatchDesk;
+  readonly #batches: BatchHandler;
   readonly #recovery: Recovery;
   readonly #sweeper: SweepTimer;
   readonly #uses: KeyUses;
   readonly #refused: RefusedCalls;
 
   constructor(private readonly ports: Ports) {
-    const known = new Known();
+    const cache = new RecordCache();
     this.#uses = new KeyUses(ports);
     this.#refused = new RefusedCalls(ports);
-    this.#recovery = new Recovery(ports, known);
+    this.#recovery = new Recovery(ports, cache);
     const noticeLoss = (bucket: number): void => {
       if (this.#recovery.notice(bucket)) this.#sweeper.soon();
     };
     this.#decider = {
       ports,
-      known,
+      cache,
       uses: this.#uses,
       refused: this.#refused,
       loader: new AccountLoader(ports),
-      rounds: new ScriptRounds(ports.gate),
+      batcher: new ScriptBatcher(ports.limitStore),
       routing: new SingleFlight(),
-      learning: new SingleFlight(),
+      populating: new SingleFlight(),
       noticeLoss,
     };
-    this.#desk = new BatchDesk(this.#decider);
+    this.#batches = new BatchHandler(this.#decider);
     this.#sweeper = new SweepTimer(ports, (bucket) => this.#recovery.notice(bucket));
   }
 
@@ -75,7 +75,7 @@ export class Admission {
     this.#recovery.goOn();
   }
 
-  /** Ends what runs by itself. What came through a door is waited for by the bus. */
+  /** Ends what runs by itself. What came from the bus is waited for by the bus. */
   async stop(): Promise<void> {
     await Promise.all([this.#sweeper.stop(), this.#recovery.stop()]);
     this.#uses.stop();
@@ -83,7 +83,7 @@ export class Admission {
   }
 
   batch(batch: Batch, reply: BatchReply): Promise<void> {
-    return this.#desk.handle(batch, reply);
+    return this.#batches.handle(batch, reply);
   }
 
   authorize(question: ReceivedOf<typeof admissionAuthorize>): Promise<AnswerBodyOf<typeof admissionAuthorize>> {
@@ -94,16 +94,16 @@ export class Admission {
     return usage(this.#decider, question);
   }
 
-  apply(news: ReceivedOf<typeof admissionApply>): Promise<void> {
-    return applyNews(this.ports, news, this.#decider.noticeLoss);
+  apply(update: ReceivedOf<typeof admissionApply>): Promise<void> {
+    return applyUpdate(this.ports, update, this.#decider.noticeLoss);
   }
 
-  standing(standing: ReceivedOf<typeof billingBalanceSnapshots>): Promise<void> {
-    return applyStanding(this.ports, standing, this.#decider.noticeLoss);
+  applySnapshots(snapshots: ReceivedOf<typeof billingBalanceSnapshots>): Promise<void> {
+    return applyBalanceSnapshots(this.ports, snapshots, this.#decider.noticeLoss);
   }
 
-  beat(beat: Beat): Promise<void> {
-    return answerBeat(this.ports, this.#decider.known, beat, this.#decider.noticeLoss);
+  heartbeat(heartbeat: Heartbeat): Promise<void> {
+    return answerHeartbeat(this.ports, this.#decider.cache, heartbeat, this.#decider.noticeLoss);
   }
 
   slots(question: SlotsQuestion): Promise<SlotsAnswer> {
@@ -125,12 +125,12 @@ export class Admission {
 
   /** What Redis has of an account: for operations and tests. */
   readAccount(account: string): Promise<AccountDump> {
-    return readAccount(this.ports.gate, account);
+    return readAccount(this.ports.limitStore, account);
   }
 
   /** Entries that wait for a decision now. */
   inFlight(): number {
-    return this.#desk.inFlight();
+    return this.#batches.inFlight();
   }
 
   /** Buckets that this process knows to be lost or restoring. */

@@ -12,7 +12,7 @@ import type {
   edgeHeartbeatReply,
 } from '@gateway/contracts/messages';
 import type { CatalogView } from './domain/catalog-view.js';
-import type { KeptBeat } from './domain/last-beats.js';
+import type { KeptHeartbeat } from './domain/last-heartbeats.js';
 import type { ScriptCall, ScriptReply } from './domain/script-call.js';
 
 /** Why something could not be decided: told to the edge, never a refusal. */
@@ -32,24 +32,24 @@ export class AdmissionFault extends Error {
 }
 
 /** Redis, as far as it decides. Everything rejects with an AdmissionFault while no connection has shaken hands. */
-export interface Gate {
+export interface LimitStore {
   usable(): boolean;
   /** One pipeline; each script fails alone. Reports the Redis time of its replies to the clock. */
   run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | AdmissionFault)[]>;
   /** What the digests lead to, in their order. */
   routes(digests: readonly string[]): Promise<readonly (string | null)[]>;
-  setRoute(digest: string, route: string): Promise<void>;
+  setRoute(digest: string, keyReference: string): Promise<void>;
   /** Remembers for some seconds, for all replicas, that the digests lead nowhere; a route that is there stays. */
   setMisses(digests: readonly string[]): Promise<void>;
   dropRoute(digest: string): Promise<void>;
   /** A new token for a bucket of this server run. */
-  newToken(): string;
+  newEpoch(): string;
   /** All fields of an account and of its holds, for operations and tests. */
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]>;
 }
 
 /** Redis time as this process knows it, in milliseconds, with the test clock's offset. */
-export interface GateClock {
+export interface StoreClock {
   now(): number;
   /** Monotonic milliseconds of this process, for deadlines. */
   monotonic(): number;
@@ -64,23 +64,23 @@ export interface Owners {
     account: string,
     key: string | null,
   ): Promise<{ account: AccountRecord | null; key: KeyRecord | null; member: MemberRecord | null }>;
-  loadStanding(question: {
+  loadBalances(question: {
     account: string;
     names: readonly string[];
     ids: readonly string[];
     afterLoss: boolean;
-  }): Promise<LoadedStanding>;
+  }): Promise<LoadedBalances>;
 }
 
 /** What billing answers a load. `version`: of the account in the snapshot, when it is told. */
-export type LoadedStanding = AnswerBodyOf<typeof billingLoad>;
+export type LoadedBalances = AnswerBodyOf<typeof billingLoad>;
 
-export type Beat = ReceivedOf<typeof edgeHeartbeat>;
+export type Heartbeat = ReceivedOf<typeof edgeHeartbeat>;
 
-/** The last beats that the stream keeps, and what is said to edges. */
+/** The last heartbeats that the stream keeps, and what is said to edges. */
 export interface Edges {
-  lastBeats(): Promise<readonly KeptBeat[]>;
-  verdict(edge: string, verdict: BodyOf<typeof edgeHeartbeatReply>): void;
+  lastHeartbeats(): Promise<readonly KeptHeartbeat[]>;
+  heartbeatReply(edge: string, heartbeatReply: BodyOf<typeof edgeHeartbeatReply>): void;
   report(tokens: readonly { bucket: number; token: string }[]): void;
 }
 
@@ -113,10 +113,10 @@ export interface Catalog {
 }
 
 /**
- * Conditions under which no call is admitted although the gate could (docs/protocol.md#r14 and
+ * Conditions under which no call is admitted although the limit store could (docs/protocol.md#r14 and
  * docs/protocol.md#r15).
  */
-export interface Brakes {
+export interface BackPressure {
   /** Why nothing is admitted, or null. */
   engaged(): string | null;
 }
@@ -138,14 +138,14 @@ export interface Durations {
 }
 
 export interface Ports {
-  readonly gate: Gate;
-  readonly clock: GateClock;
+  readonly limitStore: LimitStore;
+  readonly clock: StoreClock;
   readonly owners: Owners;
   readonly edges: Edges;
   readonly journal: Journal;
   readonly listeners: Listeners;
   readonly catalog: Catalog;
-  readonly brakes: Brakes;
+  readonly backPressure: BackPressure;
   readonly log: Log;
   readonly durations: Durations;
   readonly replica: string;

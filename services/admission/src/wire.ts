@@ -2,16 +2,16 @@ import { connectBus } from '@gateway/bus';
 import { gauge, retry } from '@gateway/service-kit';
 import type { ReadyChecks, RunningService, ServiceContext } from '@gateway/service-kit';
 import { Admission } from './admission.js';
-import { busEdges, ensureBeats, tellLeaving } from './adapters/bus-edges.js';
+import { busEdges, ensureHeartbeatStream, tellLeaving } from './adapters/bus-edges.js';
 import { busJournal } from './adapters/bus-journal.js';
 import { busListeners } from './adapters/bus-listeners.js';
 import { busOwners } from './adapters/bus-owners.js';
 import { startCatalogMirror } from './adapters/catalog-mirror.js';
 import { RedisClock } from './adapters/redis-clock.js';
-import { RedisGate } from './adapters/redis-gate.js';
+import { RedisLimitStore } from './adapters/redis-limit-store.js';
 import { watchStores } from './adapters/store-watch.js';
 import type { ADMISSION_FIELDS } from './config.js';
-import { serveCallDoors, serveDoors } from './doors/serve-doors.js';
+import { serveCalls, serveBus } from './handlers/serve-bus.js';
 
 /** A running replica. `admission` and `clock` are for tests in the same process. */
 export interface StartedAdmission extends RunningService {
@@ -27,17 +27,17 @@ const CALLS_AFTER_MS_MAX = 2_000;
 const CALLS_LOOK_MS = 10;
 
 /**
- * Opens Redis, the bus, the catalog mirror and the doors. Those of the calls open when the catalog has arrived and the buckets
+ * Opens Redis, the bus, the catalog mirror and the handlers. Those of the calls open when the catalog has arrived and the buckets
  * are open, or after two seconds: then somebody must say what is missing.
  */
 export async function startAdmission(context: ServiceContext<typeof ADMISSION_FIELDS>): Promise<StartedAdmission> {
   const { config, log, ready, replica, stopping } = context;
   const clock = new RedisClock(config.GATEWAY_CLOCK_OFFSET_MS);
-  const gate = new RedisGate(config.GATEWAY_REDIS_URL.reveal(), clock, log);
-  gate.open();
+  const limitStore = new RedisLimitStore(config.GATEWAY_REDIS_URL.reveal(), clock, log);
+  limitStore.open();
   const bus = await connectBus({ url: config.GATEWAY_NATS_URL.reveal(), service: 'admission', replica, log });
   const makeStream = (signal: AbortSignal): Promise<void> =>
-    retry(() => ensureBeats(bus, config.GATEWAY_STREAM_REPLICAS), {
+    retry(() => ensureHeartbeatStream(bus, config.GATEWAY_STREAM_REPLICAS), {
       ...RETRY,
       signal,
       failed: (err) => log.warn({ err }, 'the stream of beats cannot be made yet'),
@@ -47,16 +47,16 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
   const ended = new AbortController();
   bus.onReconnect(() => void makeStream(ended.signal).catch(() => undefined));
   const catalog = startCatalogMirror(bus, log);
-  const brakes = watchStores(gate, bus, config.GATEWAY_USAGE_STREAM_BYTES, log);
+  const backPressure = watchStores(limitStore, bus, config.GATEWAY_USAGE_STREAM_BYTES, log);
   const admission = new Admission({
-    gate,
+    limitStore,
     clock,
     owners: busOwners(bus),
     edges: busEdges(bus, log),
     journal: busJournal(bus),
     listeners: busListeners(bus, replica),
     catalog,
-    brakes,
+    backPressure,
     log,
     durations: {
       leaseMs: config.GATEWAY_LEASE_MS,
@@ -65,17 +65,17 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
     },
     replica,
   });
-  const canDecide = addReadyChecks(ready, admission, catalog.view, () => gate.problem());
+  const canDecide = addReadyChecks(ready, admission, catalog.view, () => limitStore.problem());
   gauge('gateway_admission_entries_in_flight', 'Entries that wait for a decision', () => admission.inFlight());
   gauge('gateway_admission_buckets_pending', 'Buckets that are not open yet', () => admission.bucketsPending());
-  gate.onUse(() => admission.redisInUse());
+  limitStore.onUse(() => admission.redisInUse());
   admission.start();
-  serveDoors(bus, admission, log);
+  serveBus(bus, admission, log);
   const beganMs = performance.now();
   const opening = setInterval(() => {
     if (!canDecide() && performance.now() - beganMs < CALLS_AFTER_MS_MAX) return;
     clearInterval(opening);
-    serveCallDoors(bus, admission);
+    serveCalls(bus, admission);
   }, CALLS_LOOK_MS);
   await bus.listening();
   return {
@@ -85,11 +85,11 @@ export async function startAdmission(context: ServiceContext<typeof ADMISSION_FI
       clearInterval(opening);
       ended.abort();
       tellLeaving(bus, replica);
-      brakes.stop();
+      backPressure.stop();
       await admission.stop();
       await catalog.stop();
       await bus.drain(DRAIN_MS).catch((err: unknown) => log.warn({ err }, 'the bus was not drained'));
-      gate.close();
+      limitStore.close();
     },
   };
 }

@@ -108,7 +108,7 @@ export async function makeBusWorld(owners: Ports['owners'], playBilling?: PlayBi
   };
 }
 
-/** A door answers a version that it does not know; where nobody is, the bus says so. */
+/** A handler answers an unknown version; without a handler the bus answers. */
 async function isServed(edge: Bus, replica: string): Promise<boolean> {
   const unknown = { ...admissionAuthorize, version: 9_999 };
   const body = { id: makeUuidV7(Date.now()), digests: ['0'.repeat(64)] };
@@ -132,7 +132,7 @@ export function ensureUsage(billing: Bus): Promise<void> {
 }
 
 function collectEvents(billing: Bus, owners: Ports['owners'], events: UsageEvent[]): void {
-  billing.serve(billingLoad, (question) => owners.loadStanding(question));
+  billing.serve(billingLoad, (question) => owners.loadBalances(question));
   for (let shard = 0; shard < SHARDS_TOTAL; shard += 1) {
     billing.consume({
       stream: usageRecorded.stream,

@@ -8,10 +8,10 @@ import {
   usageRecorded,
 } from '@gateway/contracts/messages';
 import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, UsageEvent } from '@gateway/contracts/messages';
-import { setAtOf } from '../src/domain/gate-token.js';
+import { setAtOf } from '../src/domain/epoch.js';
 import type { Spending } from './spending.js';
 
-/** A call that stands in the beats from its admission until its event is stored. */
+/** A call that stands in the heartbeats from its admission until its event is stored. */
 export interface EdgeCall {
   readonly id: string;
   readonly bucket: number;
@@ -26,7 +26,7 @@ type Outcome =
   /** What each attempt came to: a failing test tells why. */
   | { readonly kind: 'fault'; readonly attempts: readonly string[] };
 
-const BEAT_MS = 500;
+const HEARTBEAT_MS = 500;
 const ASK_MS = 2_000;
 const ATTEMPTS_MAX = 2;
 const RETRY_MS = 250;
@@ -40,7 +40,7 @@ export class FakeEdge {
   readonly running = new Map<string, EdgeCall>();
   readonly #releases = new Map<string, ReleaseEntry>();
   readonly #tokens = new Map<number, { current: string; superseded: Set<string> }>();
-  readonly #beats = new Map<number, EdgeCall[]>();
+  readonly #heartbeats = new Map<number, EdgeCall[]>();
   readonly #timer: NodeJS.Timeout;
   #n = 0;
   #dead = false;
@@ -54,17 +54,17 @@ export class FakeEdge {
     /** How late it hears a report. */
     reportLateMs = 0,
   ) {
-    bus.subscribe(edgeHeartbeatReply, (verdict) => this.#take(verdict), { words: { edge: name } });
+    bus.subscribe(edgeHeartbeatReply, (heartbeatReply) => this.#take(heartbeatReply), { words: { edge: name } });
     bus.subscribe(edgeResyncRequest, async ({ tokens }) => {
       if (reportLateMs > 0) await new Promise((resolve) => setTimeout(resolve, reportLateMs));
       for (const { bucket, token } of tokens) this.#note(bucket, token);
-      await this.beat();
+      await this.heartbeat();
     });
-    this.#timer = setInterval(() => void this.beat(), BEAT_MS);
-    void this.beat();
+    this.#timer = setInterval(() => void this.heartbeat(), HEARTBEAT_MS);
+    void this.heartbeat();
   }
 
-  /** Killed: nothing more is sent or heard. What it ran is in its last beat. */
+  /** Killed: nothing more is sent or heard. What it ran is in its last heartbeat. */
   kill(): void {
     this.#dead = true;
     clearInterval(this.#timer);
@@ -104,7 +104,7 @@ export class FakeEdge {
     return outcome.call;
   }
 
-  /** Ends a call: the event is stored again and again until it is, the release is repeated by the beats. */
+  /** Ends a call: the event is stored again and again until it is, the release is repeated by the heartbeats. */
   async end(call: EdgeCall, amountNanoUsd: number): Promise<void> {
     const { id, hold, tag } = call;
     this.spending.end(hold.account, hold.worstNanoUsd, amountNanoUsd);
@@ -129,12 +129,12 @@ export class FakeEdge {
     return this.running.size === 0 && this.#releases.size === 0;
   }
 
-  async beat(): Promise<void> {
+  async heartbeat(): Promise<void> {
     if (this.#dead) return;
     const n = (this.#n += 1);
     const calls = [...this.running.values()];
-    this.#beats.set(n, calls).delete(n - 8);
-    const beat = {
+    this.#heartbeats.set(n, calls).delete(n - 8);
+    const heartbeat = {
       edge: this.name,
       n,
       chunk: 0,
@@ -144,7 +144,7 @@ export class FakeEdge {
       calls: calls.map(({ id, hold, tag }) => ({ id, hold, tag, endpoint: ENDPOINT as typeof ENDPOINT })),
       releases: [...this.#releases.values()],
     };
-    await this.bus.store(edgeHeartbeat, { edge: this.name, chunk: 0 }, beat).catch(() => undefined);
+    await this.bus.store(edgeHeartbeat, { edge: this.name, chunk: 0 }, heartbeat).catch(() => undefined);
   }
 
   #ask(entry: AdmitEntry): Promise<BatchAnswer | null> {
@@ -184,7 +184,7 @@ export class FakeEdge {
     const asking = this.bus.requestMany(admissionBatch, body, on, { timeoutMs: ASK_MS });
   }
 
-  #take(verdict: {
+  #take(heartbeatReply: {
     n: number;
     tokens: { bucket: number; token: string }[];
     abort: string[];
@@ -192,11 +192,11 @@ export class FakeEdge {
   }): void {
     if (this.#dead) return;
     const tags = new Map(
-      verdict.tokens.flatMap(({ bucket, token }) => (this.#note(bucket, token) ? [[bucket, token]] : [])),
+      heartbeatReply.tokens.flatMap(({ bucket, token }) => (this.#note(bucket, token) ? [[bucket, token]] : [])),
     );
-    for (const call of this.#beats.get(verdict.n) ?? []) call.tag = tags.get(call.bucket) ?? call.tag;
-    for (const id of verdict.released) this.#releases.delete(id);
-    for (const id of verdict.abort) {
+    for (const call of this.#heartbeats.get(heartbeatReply.n) ?? []) call.tag = tags.get(call.bucket) ?? call.tag;
+    for (const id of heartbeatReply.released) this.#releases.delete(id);
+    for (const id of heartbeatReply.abort) {
       const call = this.running.get(id);
       if (call) call.aborted = true;
     }

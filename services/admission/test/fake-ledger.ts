@@ -10,7 +10,7 @@ import type { OwnerState } from './world.js';
 const CATCH_UP_MS = 1_200;
 
 /**
- * Billing as far as admission sees it: settles the stream's events once each, tells standings,
+ * Billing as far as admission sees it: settles the stream's events once each, tells balance snapshots,
  * answers loads (docs/protocol.md#r7, docs/protocol.md#r8, docs/protocol.md#r11).
  */
 export class FakeLedger {
@@ -41,10 +41,10 @@ export class FakeLedger {
         }
       },
     });
-    const { loadStanding } = ownersOf(owners);
+    const { loadBalances } = ownersOf(owners);
     bus.serve(billingLoad, async (question) => {
       if (question.afterLoss) await this.#catchUp();
-      const answer = await loadStanding(question);
+      const answer = await loadBalances(question);
       return { ...answer, caughtUpTo: (await this.#caughtUp()) ? Date.now() : 0 };
     });
   }
@@ -82,8 +82,8 @@ export class FakeLedger {
         const row = state.rows.get(name);
         return row ? [{ name, ...row }] : [];
       });
-      const standing = { account: event.hold.account, rows, closed: [event.id] };
-      this.bus.publish(billingBalanceSnapshots, {}, { incarnation: state.incarnation, accounts: [standing] });
+      const snapshot = { account: event.hold.account, rows, closed: [event.id] };
+      this.bus.publish(billingBalanceSnapshots, {}, { incarnation: state.incarnation, accounts: [snapshot] });
     }
   }
 

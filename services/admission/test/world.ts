@@ -16,12 +16,12 @@ import type {
 import type { RunningServer } from '@gateway/servers';
 import { silentLog, startTestRedis, until } from '@gateway/testkit';
 import { RedisClock } from '../src/adapters/redis-clock.js';
-import { RedisGate } from '../src/adapters/redis-gate.js';
+import { RedisLimitStore } from '../src/adapters/redis-limit-store.js';
 import { Admission } from '../src/admission.js';
 import { buildCatalogView } from '../src/domain/catalog-view.js';
 import type { CatalogView } from '../src/domain/catalog-view.js';
-import type { KeptBeat } from '../src/domain/last-beats.js';
-import type { Beat, Durations, Edges, Log, Ports, RefusedRow } from '../src/ports.js';
+import type { KeptHeartbeat } from '../src/domain/last-heartbeats.js';
+import type { Heartbeat, Durations, Edges, Log, Ports, RefusedRow } from '../src/ports.js';
 import { FrozenClock, scriptsWithoutServerTime } from './frozen-clock.js';
 
 /** Nano-USD per call of the test models: a price per call and nothing per token keeps amounts readable. */
@@ -50,7 +50,7 @@ export interface OwnerState {
   readonly asked: {
     find: number;
     loadAccount: number;
-    loadStanding: { account: string; names: readonly string[]; ids: readonly string[]; afterLoss: boolean }[];
+    loadBalances: { account: string; names: readonly string[]; ids: readonly string[]; afterLoss: boolean }[];
   };
 }
 
@@ -69,15 +69,15 @@ export interface World {
   readonly server: RunningServer;
   readonly owners: OwnerState;
   readonly events: UsageEvent[];
-  readonly verdicts: { edge: string; verdict: Parameters<Edges['heartbeatReply']>[1] }[];
+  readonly heartbeatReplies: { edge: string; heartbeatReply: Parameters<Edges['heartbeatReply']>[1] }[];
   readonly reports: { bucket: number; token: string }[][];
   readonly uses: { key: string; at: number }[][];
   readonly refused: { minute: number; rows: readonly RefusedRow[] }[];
   /** Nothing that is published arrives. */
   deaf: boolean;
-  readonly kept: Map<string, KeptBeat>;
+  readonly kept: Map<string, KeptHeartbeat>;
   catalog: CatalogView | null;
-  brake: string | null;
+  backPressureReason: string | null;
   /** Moves the clock of all replicas forward. */
   advance(ms: number): void;
   /** Sets the clocks of a frozen world. */
@@ -90,14 +90,14 @@ export interface World {
 export interface ReplicaOptions {
   readonly durations?: Partial<Durations>;
   readonly log?: Log;
-  /** It recovers a lost gate without asking what runs: what a test of the recovery has to notice. */
-  readonly ignoresBeats?: boolean;
+  /** It recovers a lost limit store without asking what runs: what a test of the recovery has to notice. */
+  readonly ignoresHeartbeats?: boolean;
 }
 
 export interface Replica {
   readonly admission: Admission;
   readonly clock: RedisClock;
-  readonly gate: RedisGate;
+  readonly limitStore: RedisLimitStore;
   readonly ports: Ports;
   /** Moves the monotonic clock, by which deadlines of this process are told. */
   pass(ms: number): void;
@@ -115,14 +115,14 @@ export async function makeWorld({ frozenAt }: { frozenAt?: number } = {}): Promi
     server: redis.server,
     owners,
     events: [],
-    verdicts: [],
+    heartbeatReplies: [],
     reports: [],
     uses: [],
     refused: [],
     deaf: false,
     kept: new Map(),
     catalog: testCatalog(),
-    brake: null,
+    backPressureReason: null,
     advance(ms) {
       offsetMs += ms;
       for (const replica of replicas) replica.clock.shift(offsetMs);
@@ -158,23 +158,23 @@ export function makeOwners(): OwnerState {
     billingDown: false,
     delay: async () => undefined,
     caughtUpTo: () => Date.now(),
-    asked: { find: 0, loadAccount: 0, loadStanding: [] },
+    asked: { find: 0, loadAccount: 0, loadBalances: [] },
   };
 }
 
 async function startReplica(world: World, name: string, clock: RedisClock, options: ReplicaOptions): Promise<Replica> {
   const log = options.log ?? silentLog;
   const scripts = clock instanceof FrozenClock ? scriptsWithoutServerTime() : undefined;
-  const gate = new RedisGate(world.server.url, clock, log, scripts);
-  gate.open();
+  const limitStore = new RedisLimitStore(world.server.url, clock, log, scripts);
+  limitStore.open();
   let passedMs = 0;
   const ports: Ports = {
-    gate,
+    limitStore,
     clock: { now: () => clock.now(), wall: () => clock.wall(), monotonic: () => clock.monotonic() + passedMs },
     owners: ownersOf(world.owners),
     edges: {
-      lastBeats: async () => (options.ignoresBeats ? [] : [...world.kept.values()]),
-      verdict: (edge, verdict) => void world.verdicts.push({ edge, verdict }),
+      lastHeartbeats: async () => (options.ignoresHeartbeats ? [] : [...world.kept.values()]),
+      heartbeatReply: (edge, heartbeatReply) => void world.heartbeatReplies.push({ edge, heartbeatReply }),
       report: (tokens) => void world.reports.push([...tokens]),
     },
     journal: { store: async (_shard, events) => void world.events.push(...events) },
@@ -183,25 +183,25 @@ async function startReplica(world: World, name: string, clock: RedisClock, optio
       callsRefused: (minute, rows) => !world.deaf && world.refused.push({ minute, rows }) > 0,
     },
     catalog: { view: () => world.catalog },
-    brakes: { engaged: () => world.brake },
+    backPressure: { engaged: () => world.backPressureReason },
     log,
     // A busy machine must not turn a decision into a fault; the default has a test of its own.
     durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: 1_000, decideMs: 60_000, ...options.durations },
     replica: name,
   };
   const admission = new Admission(ports);
-  await until('the gate is usable', () => gate.usable());
+  await until('the limit store is usable', () => limitStore.usable());
   await admission.sweep();
   await until('all buckets are open', () => admission.bucketsPending() === 0);
   return {
     admission,
     clock,
-    gate,
+    limitStore,
     ports,
     pass: (ms) => void (passedMs += ms),
     async stop() {
       await admission.stop();
-      gate.close();
+      limitStore.close();
     },
   };
 }
@@ -231,8 +231,8 @@ export function ownersOf(state: OwnerState): Ports['owners'] {
         member: record ? (known?.members.get(record.member) ?? null) : null,
       };
     },
-    async loadStanding({ account, names, ids, afterLoss }) {
-      state.asked.loadStanding.push({ account, names, ids, afterLoss });
+    async loadBalances({ account, names, ids, afterLoss }) {
+      state.asked.loadBalances.push({ account, names, ids, afterLoss });
       await state.delay();
       if (state.billingDown) throw new Error('no responders');
       const known = state.accounts.get(account);
@@ -391,17 +391,27 @@ export function release(admitted: Admitted, outcome: 'ok' | 'void', amountNanoUs
   return { blind: false, id: admitted.id, hold: admitted.hold, tag: admitted.token, outcome, amountNanoUsd };
 }
 
-/** A beat of one part, kept as the stream would. */
-export function beatOf(
+/** A heartbeat of one part, kept as the stream would. */
+export function heartbeatOf(
   world: World,
   edge: string,
   n: number,
-  change: Partial<Beat> = {},
+  change: Partial<Heartbeat> = {},
   storedAtMs = Date.now(),
-): Beat {
-  const beat: Beat = { edge, n, chunk: 0, chunks: 1, tokens: [], calls: [], releases: [], last: false, ...change };
-  world.kept.set(`${edge}.${beat.chunk}`, { beat, storedAtMs });
-  return beat;
+): Heartbeat {
+  const heartbeat: Heartbeat = {
+    edge,
+    n,
+    chunk: 0,
+    chunks: 1,
+    tokens: [],
+    calls: [],
+    releases: [],
+    last: false,
+    ...change,
+  };
+  world.kept.set(`${edge}.${heartbeat.chunk}`, { heartbeat, storedAtMs });
+  return heartbeat;
 }
 
 export function testCatalog(): CatalogView {

@@ -5,8 +5,8 @@ import type { Edges, Log } from '../ports.js';
 const MEBIBYTE = 1024 * 1024;
 const DAY_MS = 86_400_000;
 /** One message per edge and part; 500 calls are about 300 KB. */
-const BEATS_BYTES_MAX = 512 * MEBIBYTE;
-const BEATS_AGE_MAX_MS = 7 * DAY_MS;
+const HEARTBEATS_BYTES_MAX = 512 * MEBIBYTE;
+const HEARTBEATS_AGE_MAX_MS = 7 * DAY_MS;
 const DUPLICATE_WINDOW_MS = 1_000;
 
 /** Tells the edges that this replica stops: they ask it by name no more. */
@@ -16,28 +16,28 @@ export function tellLeaving(bus: Bus, replica: string): void {
 
 export function busEdges(bus: Bus, log: Log): Edges {
   return {
-    async lastBeats() {
+    async lastHeartbeats() {
       const kept = await bus.lastPerSubject(edgeHeartbeat.stream, subjectPattern(edgeHeartbeat));
       return kept.flatMap(({ data, storedAtMs, subject }) => {
         const decoded = bus.decode(edgeHeartbeat, data);
-        if (decoded.ok) return [{ beat: decoded.body, storedAtMs }];
+        if (decoded.ok) return [{ heartbeat: decoded.body, storedAtMs }];
         log.error({ subject, problem: decoded.problem }, 'a kept beat cannot be read');
         return [];
       });
     },
-    verdict: (edge, verdict) => void bus.publish(edgeHeartbeatReply, { edge }, verdict),
+    heartbeatReply: (edge, heartbeatReply) => void bus.publish(edgeHeartbeatReply, { edge }, heartbeatReply),
     report: (tokens) => void bus.publish(edgeResyncRequest, {}, { tokens: [...tokens] }),
   };
 }
 
-/** Admission owns the stream of beats: the last message of each edge and part. */
-export function ensureBeats(bus: Bus, replicas: number): Promise<void> {
+/** Admission owns the stream of heartbeats: the last message of each edge and part. */
+export function ensureHeartbeatStream(bus: Bus, replicas: number): Promise<void> {
   return bus.ensureStream({
     stream: edgeHeartbeat.stream,
     subjects: [subjectPattern(edgeHeartbeat)],
     discard: 'old',
-    bytesMax: BEATS_BYTES_MAX,
-    ageMaxMs: BEATS_AGE_MAX_MS,
+    bytesMax: HEARTBEATS_BYTES_MAX,
+    ageMaxMs: HEARTBEATS_AGE_MAX_MS,
     messagesPerSubjectMax: 1,
     duplicateWindowMs: DUPLICATE_WINDOW_MS,
     replicas,

@@ -12,7 +12,7 @@ export function busOwners(bus: Bus): Owners {
       return found;
     },
     loadAccount: (account, key) => bus.request(accountsLoad, { account, key }, { timeoutMs: ANSWER_MS }),
-    loadStanding: ({ account, names, ids, afterLoss }) =>
+    loadBalances: ({ account, names, ids, afterLoss }) =>
       bus.request(billingLoad, { account, names: [...names], ids: [...ids], afterLoss }, { timeoutMs: ANSWER_MS }),
   };
 }

@@ -12,7 +12,7 @@ const BUCKET = 'catalog';
 type Parsed = { readonly model: CatalogModel } | { readonly source: CatalogSource } | null;
 
 export interface CatalogMirror extends Catalog {
-  /** Ends the mirror, and tells catalog that nothing is decided by it any more: to be called just before the doors close. */
+  /** Ends the mirror, and tells catalog that nothing is decided by it any more: to be called just before the handlers close. */
   stop(): Promise<void>;
 }
 

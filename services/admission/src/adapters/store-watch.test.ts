@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { recordingLog } from '@gateway/testkit';
-import type { RedisMemory } from './redis-gate.js';
+import type { RedisMemory } from './redis-limit-store.js';
 import { watchStores } from './store-watch.js';
 
 const GIBIBYTE = 1024 ** 3;

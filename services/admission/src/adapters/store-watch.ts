@@ -1,14 +1,14 @@
 import type { Bus } from '@gateway/bus';
 import { usageRecorded } from '@gateway/contracts/messages';
 import { every, gauge } from '@gateway/service-kit';
-import { brakeReason } from '../domain/brakes.js';
-import type { StoreFacts } from '../domain/brakes.js';
-import type { Brakes, Log } from '../ports.js';
-import type { RedisGate } from './redis-gate.js';
+import { backPressureReasonOf } from '../domain/back-pressure.js';
+import type { StoreFacts } from '../domain/back-pressure.js';
+import type { BackPressure, Log } from '../ports.js';
+import type { RedisLimitStore } from './redis-limit-store.js';
 
 const WATCH_MS = 1_000;
 
-export interface StoreWatch extends Brakes {
+export interface StoreWatch extends BackPressure {
   /** Returns at once: what a poll in progress still reads is not used. */
   stop(): void;
 }
@@ -18,7 +18,7 @@ export interface StoreWatch extends Brakes {
  * other. A poll that fails leaves the last values.
  */
 export function watchStores(
-  gate: Pick<RedisGate, 'memory'>,
+  limitStore: Pick<RedisLimitStore, 'memory'>,
   bus: Pick<Bus, 'streamState'>,
   usageBytesMax: number,
   log: Log,
@@ -29,13 +29,13 @@ export function watchStores(
   const record = (seen: Partial<StoreFacts>): void => {
     if (stopped) return;
     facts = { ...facts, ...seen };
-    const found = brakeReason(facts, Date.now());
+    const found = backPressureReasonOf(facts, Date.now());
     if (found !== reason)
       log.warn({ reason: found }, found === null ? 'calls are admitted again' : 'calls are not admitted');
     reason = found;
   };
   const polls = [
-    every(WATCH_MS, async () => record({ redis: await gate.memory() })),
+    every(WATCH_MS, async () => record({ redis: await limitStore.memory() })),
     every(WATCH_MS, async () => {
       const { bytes, firstAt } = await bus.streamState(usageRecorded.stream);
       record({ usage: { bytes, bytesMax: usageBytesMax, firstAt } });

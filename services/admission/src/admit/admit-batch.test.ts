@@ -7,7 +7,7 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import { startTelemetry } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
 import { ENTRIES_IN_FLIGHT_MAX } from './admit-batch.js';
-import { ENTRY_DEADLINE_MS } from './turn.js';
+import { ENTRY_DEADLINE_MS } from './batch-run.js';
 import { PRICE, admit, admitEntry, batch, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Replica, World } from '../../test/world.js';
 
@@ -139,8 +139,8 @@ test('a full Redis admits nothing, and still releases, applies and sweeps', asyn
     const { released } = await batch(one, { releases: [release(running, 'ok', 7)] });
     expect(released).toEqual([running.id]);
     const row = { name: 'wallet', value: 9 * PRICE, version: 2 };
-    const standing = { account: account.account, rows: [row], closed: [running.id] };
-    await one.admission.standing({ incarnation: 'ledger-1', accounts: [standing] });
+    const snapshot = { account: account.account, rows: [row], closed: [running.id] };
+    await one.admission.applySnapshots({ incarnation: 'ledger-1', accounts: [snapshot] });
     await one.admission.sweep();
   } finally {
     await redis.config('SET', 'maxmemory', usual);
@@ -153,9 +153,9 @@ test('a full Redis admits nothing, and still releases, applies and sweeps', asyn
 test('a fault says whether the call may hold something: only when its script may have run', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-  world.brake = 'the test';
+  world.backPressureReason = 'the test';
   const barred = await admit(one, admitEntry(one.clock, [account.digest]));
-  world.brake = null;
+  world.backPressureReason = null;
   expect(barred).toMatchObject({ kind: 'fault' });
   expect(barred).not.toHaveProperty('mayHold');
 

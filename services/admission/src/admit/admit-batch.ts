@@ -5,16 +5,16 @@ import { decisionCall } from '../domain/admit-script.js';
 import type { PreparedCall } from '../domain/prepare-call.js';
 import type { ScriptCall, ScriptReply } from '../domain/script-call.js';
 import type { Decider } from '../load/decider.js';
-import type { Route } from '../load/known.js';
+import type { KeyReference } from '../load/record-cache.js';
 import { AdmissionFault } from '../ports.js';
-import { prepareReleases, readReleases, settleUnknownRelease } from '../settle/settle-releases.js';
-import type { BlindRelease, PendingRelease } from '../settle/settle-releases.js';
+import { prepareReleases, readReleases, applyUnknownRelease } from '../apply/apply-releases.js';
+import type { BlindRelease, PendingRelease } from '../apply/apply-releases.js';
 import { batchEntries, pipelineSeconds } from './admit-metrics.js';
 import { answerOf, prepareEntry, targetOf } from './entry.js';
 import type { Entry } from './entry.js';
-import { learn, settleEntry } from './settle-entry.js';
+import { updateCache, decideEntry } from './decide-entry.js';
 
-import { Turn } from './turn.js';
+import { BatchRun } from './batch-run.js';
 
 export type Batch = ReceivedOf<typeof admissionBatch>;
 export type BatchReply = (answer: AnswerBodyOf<typeof admissionBatch>) => void;
@@ -25,7 +25,7 @@ export const ENTRIES_IN_FLIGHT_MAX = 4_096;
 /** An entry of which this process knows enough to decide in the batch's one pipeline. */
 interface WarmEntry {
   readonly entry: Entry;
-  readonly route: Route;
+  readonly keyReference: KeyReference;
   readonly prepared: PreparedCall;
   readonly call: ScriptCall;
 }
@@ -34,7 +34,7 @@ interface WarmEntry {
  * Decides the batches of the edges. What this process knows enough of goes in one pipeline and is answered together;
  * what something is missing for follows entry by entry, as it is ready.
  */
-export class BatchDesk {
+export class BatchHandler {
   #inFlight = 0;
   readonly #undecided: ThrottledLog;
 
@@ -50,25 +50,25 @@ export class BatchDesk {
   async handle(batch: Batch, reply: BatchReply): Promise<void> {
     const entries = entriesOf(batch);
     batchEntries.observe(entries.length + batch.releases.length);
-    const turn = new Turn(this.decider.ports, reply, entries, this.#undecided);
+    const batchRun = new BatchRun(this.decider.ports, reply, entries, this.#undecided);
     const barred = this.#barred(entries.length);
     if (barred !== null) {
-      turn.reply(
-        entries.map((entry) => turn.fault(entry, barred)),
+      batchRun.reply(
+        entries.map((entry) => batchRun.fault(entry, barred)),
         [],
       );
     }
     const accepted = barred === null ? entries : [];
-    const { pending, unknown } = prepareReleases(batch.releases, this.decider.known);
+    const { pending, unknown } = prepareReleases(batch.releases, this.decider.cache);
     this.#inFlight += accepted.length;
     try {
-      await Promise.all([this.#settle(accepted, pending, turn), this.#settleUnknown(unknown, turn)]);
+      await Promise.all([this.#decide(accepted, pending, batchRun), this.#releaseUnknown(unknown, batchRun)]);
     } finally {
       this.#inFlight -= accepted.length;
     }
   }
 
-  async #settle(entries: readonly Entry[], releases: readonly PendingRelease[], turn: Turn): Promise<void> {
+  async #decide(entries: readonly Entry[], releases: readonly PendingRelease[], batchRun: BatchRun): Promise<void> {
     const warm: WarmEntry[] = [];
     const cold: Entry[] = [];
     const answers: BatchAnswer[] = [];
@@ -78,68 +78,68 @@ export class BatchDesk {
         if (warmEntry === null) cold.push(entry);
         else warm.push(warmEntry);
       } catch (error) {
-        answers.push(turn.fault(entry, error));
+        answers.push(batchRun.fault(entry, error));
       }
     }
-    const later = cold.map((entry) => this.#settleCold(entry, turn));
-    later.push(...(await this.#settleWarm(warm, releases, answers, turn)));
+    const later = cold.map((entry) => this.#decideLoading(entry, batchRun));
+    later.push(...(await this.#decideCached(warm, releases, answers, batchRun)));
     await Promise.all(later);
   }
 
   /** One pipeline, releases first: a slot that falls free is there for the next call. One reply. Returns the work on those that turned out to lack something. */
-  async #settleWarm(
+  async #decideCached(
     warm: readonly WarmEntry[],
     releases: readonly PendingRelease[],
     answers: BatchAnswer[],
-    turn: Turn,
+    batchRun: BatchRun,
   ): Promise<Promise<void>[]> {
     const { decider } = this;
-    const spans = turn.beginScripts(warm);
+    const spans = batchRun.beginScripts(warm);
     const replies = await runScripts(
       decider,
       [...releases, ...warm].map(({ call }) => call),
-      turn,
+      batchRun,
     );
     for (const span of spans ?? []) span.end();
     const lacking: Promise<void>[] = [];
     for (const [index, warmEntry] of warm.entries()) {
-      const answer = readAnswer(decider, warmEntry, replies[releases.length + index], turn);
-      if (answer === null) lacking.push(this.#settleCold(warmEntry.entry, turn));
+      const answer = readAnswer(decider, warmEntry, replies[releases.length + index], batchRun);
+      if (answer === null) lacking.push(this.#decideLoading(warmEntry.entry, batchRun));
       else answers.push(answer);
     }
     const released = await readReleases(decider.ports, releases, replies, decider.noticeLoss);
-    if (answers.length > 0 || released.length > 0) turn.reply(answers, released);
+    if (answers.length > 0 || released.length > 0) batchRun.reply(answers, released);
     return lacking;
   }
 
-  async #settleCold(entry: Entry, turn: Turn): Promise<void> {
+  async #decideLoading(entry: Entry, batchRun: BatchRun): Promise<void> {
     let answer: BatchAnswer;
     try {
-      const decided = await turn.within(settleEntry(this.decider, entry, turn));
-      answer = turn.finish(entry, decided);
+      const decided = await batchRun.within(decideEntry(this.decider, entry, batchRun));
+      answer = batchRun.finish(entry, decided);
     } catch (error) {
-      answer = turn.fault(entry, error);
+      answer = batchRun.fault(entry, error);
     }
-    turn.reply([answer], []);
+    batchRun.reply([answer], []);
   }
 
   /** Blind releases whose account this process does not know. */
-  async #settleUnknown(releases: readonly BlindRelease[], turn: Turn): Promise<void> {
-    const { ports, known, noticeLoss } = this.decider;
+  async #releaseUnknown(releases: readonly BlindRelease[], batchRun: BatchRun): Promise<void> {
+    const { ports, cache, noticeLoss } = this.decider;
     for (const release of releases) {
-      const id = await settleUnknownRelease(ports, known, release, noticeLoss);
-      if (id !== null) turn.reply([], [id]);
+      const id = await applyUnknownRelease(ports, cache, release, noticeLoss);
+      if (id !== null) batchRun.reply([], [id]);
     }
   }
 
   /** Why none of the entries is decided at all. */
   #barred(entries: number): AdmissionFault | null {
-    const { gate, brakes } = this.decider.ports;
+    const { limitStore, backPressure } = this.decider.ports;
     if (entries === 0) return null;
     if (this.#inFlight + entries > ENTRIES_IN_FLIGHT_MAX) return new AdmissionFault('admission_error', 'overloaded');
-    if (!gate.usable()) return new AdmissionFault('admission_error', 'redis is not connected');
-    const brake = brakes.engaged();
-    return brake === null ? null : new AdmissionFault('admission_error', brake);
+    if (!limitStore.usable()) return new AdmissionFault('admission_error', 'redis is not connected');
+    const backPressureReason = backPressure.engaged();
+    return backPressureReason === null ? null : new AdmissionFault('admission_error', backPressureReason);
   }
 }
 
@@ -152,30 +152,30 @@ function entriesOf(batch: Batch): Entry[] {
 
 /** Null when this process does not know the route or the records. */
 function warmUp(decider: Decider, entry: Entry): WarmEntry | null {
-  const route = decider.known.route(entry.body.digests);
-  const account = route && decider.known.account(route);
-  if (!route || !account) return null;
+  const keyReference = decider.cache.keyReference(entry.body.digests);
+  const account = keyReference && decider.cache.account(keyReference);
+  if (!keyReference || !account) return null;
   const prepared = prepareEntry(decider.ports, entry, account);
-  return { entry, route, prepared, call: decisionCall(targetOf(decider.ports, entry, route), prepared) };
+  return { entry, keyReference, prepared, call: decisionCall(targetOf(decider.ports, entry, keyReference), prepared) };
 }
 
 /** The finished answer; null: something is missing, the entry goes on alone. */
 function readAnswer(
   decider: Decider,
-  { entry, route, prepared }: WarmEntry,
+  { entry, keyReference, prepared }: WarmEntry,
   reply: ScriptReply | AdmissionFault | undefined,
-  turn: Turn,
+  batchRun: BatchRun,
 ): BatchAnswer | null {
   try {
     if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
-    const outcome = readAdmitReply(reply, route, prepared);
-    learn(decider, route, outcome);
-    const answer = answerOf(decider.ports, entry, route, prepared, outcome);
+    const outcome = readAdmitReply(reply, keyReference, prepared);
+    updateCache(decider, keyReference, outcome);
+    const answer = answerOf(decider.ports, entry, keyReference, prepared, outcome);
     if (answer === null) return null;
-    decider.refused.note(route, answer);
-    return turn.finish(entry, answer);
+    decider.refused.note(keyReference, answer);
+    return batchRun.finish(entry, answer);
   } catch (error) {
-    return turn.fault(entry, error);
+    return batchRun.fault(entry, error);
   }
 }
 
@@ -183,12 +183,12 @@ function readAnswer(
 async function runScripts(
   { ports }: Decider,
   calls: readonly ScriptCall[],
-  turn: Turn,
+  batchRun: BatchRun,
 ): Promise<readonly (ScriptReply | AdmissionFault)[]> {
   if (calls.length === 0) return [];
   const startedAt = ports.clock.monotonic();
   try {
-    return await turn.within(ports.gate.run(calls));
+    return await batchRun.within(ports.limitStore.run(calls));
   } catch (error) {
     const fault = error instanceof AdmissionFault ? error : new AdmissionFault('admission_error', String(error));
     return calls.map(() => fault);

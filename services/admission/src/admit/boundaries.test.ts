@@ -97,7 +97,7 @@ describe('windows', () => {
     const first = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     expect(first.hold.periods.session5h).toBe(opened);
     const rows = [{ name: sessionWindowRow(unit, opened), value: unit === 'usd' ? PRICE : 1, version: 2 }];
-    await one.admission.standing({
+    await one.admission.applySnapshots({
       incarnation: 'ledger-1',
       accounts: [{ account: account.account, rows, closed: [first.id] }],
     });
@@ -184,10 +184,10 @@ describe('windows', () => {
     const account = planAccount({ windows: [window('session_5h', 'requests', 2)] }, opened - DAY, opened + DAY);
     world.setTime(opened);
     const first = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-    // An edge's beats keep the call alive until then.
+    // An edge's heartbeats keep the call alive until then.
     const hold = { id: first.id, hold: first.hold, tag: first.token, endpoint: '/v1/messages' as const };
     world.setTime(opened + SESSION_5H_MS - 2);
-    await one.admission.beat({
+    await one.admission.heartbeat({
       edge: 'edge1',
       n: 1,
       chunk: 0,
@@ -199,7 +199,7 @@ describe('windows', () => {
     });
     const second = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
     expect(second.hold.periods.session5h).toBe(opened);
-    await one.admission.standing({
+    await one.admission.applySnapshots({
       incarnation: 'ledger-1',
       accounts: [{ account: account.account, rows: [], closed: [first.id, second.id] }],
     });

@@ -3,9 +3,9 @@ import type { AdmitEntry, BatchAnswer } from '@gateway/contracts/messages';
 import type { AdmitOutcome } from '../domain/admit-reply.js';
 import type { AdmitTarget } from '../domain/admit-script.js';
 import { priceOfVersion } from '../domain/catalog-view.js';
-import type { KnownAccount, PreparedCall } from '../domain/prepare-call.js';
+import type { CachedAccount, PreparedCall } from '../domain/prepare-call.js';
 import { prepareCall, prepareOpen } from '../domain/prepare-call.js';
-import type { Route } from '../load/known.js';
+import type { KeyReference } from '../load/record-cache.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 
@@ -18,24 +18,24 @@ export type Entry =
       readonly body: Pick<AdmitEntry, 'id' | 'digests' | 'traceparent'>;
     };
 
-/** A hold's slot waits so long for the first beat (docs/protocol.md#r2). */
+/** A hold's slot waits so long for the first heartbeat (docs/protocol.md#r2). */
 const FIRST_LEASE_MS = 10_000;
 
 /**
  * @param notBefore Redis time in ms that a script has told for this account: it decides on no earlier one
  * @throws AdmissionFault `catalog_error` while there is no catalog
  */
-export function prepareEntry(ports: Ports, entry: Entry, known: KnownAccount, notBefore = 0): PreparedCall {
+export function prepareEntry(ports: Ports, entry: Entry, known: CachedAccount, notBefore = 0): PreparedCall {
   const now = Math.max(ports.clock.now(), notBefore);
   if (entry.kind === 'open') return prepareOpen(entry.body.digests, known, now);
   return prepareCall(entry.body, known, catalogOf(ports), now);
 }
 
-export function targetOf(ports: Ports, entry: Entry, route: Route): AdmitTarget {
+export function targetOf(ports: Ports, entry: Entry, keyReference: KeyReference): AdmitTarget {
   return {
-    keys: route.keys,
-    account: route.account,
-    key: route.key,
+    keys: keyReference.keys,
+    account: keyReference.account,
+    key: keyReference.key,
     id: entry.body.id,
     idTime: timeOfUuidV7(entry.body.id),
     edge: entry.edge,
@@ -49,13 +49,13 @@ export function targetOf(ports: Ports, entry: Entry, route: Route): AdmitTarget 
 export function answerOf(
   ports: Ports,
   entry: Entry,
-  route: Route,
+  keyReference: KeyReference,
   prepared: PreparedCall,
   outcome: AdmitOutcome,
 ): BatchAnswer | null {
   const { id } = entry.body;
-  const { account } = route;
-  const { bucket } = route.keys;
+  const { account } = keyReference;
+  const { bucket } = keyReference.keys;
   switch (outcome.kind) {
     case 'admitted': {
       const funded = prepared.funded;
@@ -88,7 +88,7 @@ export function answerOf(
       };
     }
     case 'repeated':
-      return repeatedAnswer(ports, entry, route, outcome);
+      return repeatedAnswer(ports, entry, keyReference, outcome);
     case 'opened':
       return { kind: 'opened', id, account, bucket, token: outcome.token };
     case 'refused':
@@ -111,7 +111,7 @@ export function answerOf(
 function repeatedAnswer(
   ports: Ports,
   entry: Entry,
-  route: Route,
+  keyReference: KeyReference,
   outcome: Extract<AdmitOutcome, { kind: 'repeated' }>,
 ): BatchAnswer {
   const { id } = entry.body;
@@ -126,8 +126,8 @@ function repeatedAnswer(
   return {
     kind: 'admitted',
     id,
-    account: route.account,
-    bucket: route.keys.bucket,
+    account: keyReference.account,
+    bucket: keyReference.keys.bucket,
     token,
     hold,
     price,

@@ -5,14 +5,14 @@ import { bucketOfAccount, makeUuidV7 } from '@gateway/contracts/ids';
 import type { AdmitEntry, BatchAnswer, ReleaseEntry } from '@gateway/contracts/messages';
 import { AMOUNT_NANO_USD_MAX, keyMonthRow, memberMonthRow, monthOf } from '@gateway/metering';
 import fc from 'fast-check';
-import { bucketKeys } from '../domain/gate-keys.js';
+import { bucketKeys } from '../domain/store-keys.js';
 import { TextConnection } from '../../test/model/redis-text.js';
 import {
   PRICE,
   admit,
   admitEntry,
   batch,
-  beatOf,
+  heartbeatOf,
   makeAccount,
   makeWorld,
   mustAdmit,
@@ -67,7 +67,7 @@ function call({ digest }: TestAccount, outputTokensMax: number): AdmitEntry {
 /** The sums of a month as Redis has them, key and member: a number would round them. */
 async function monthsOf({ account, key, member }: TestAccount): Promise<(string | undefined)[]> {
   const { accounts, holds } = bucketKeys(bucketOfAccount(account));
-  const [fields] = await one.gate.dump(accounts + account, holds + account);
+  const [fields] = await one.limitStore.dump(accounts + account, holds + account);
   const month = monthOf(one.clock.now());
   return [fields[`h:${keyMonthRow(key, month)}`], fields[`h:${memberMonthRow(member, month)}`]];
 }
@@ -89,8 +89,8 @@ test('without a cap neither a giant call nor one beside it is refused for one', 
   const month = monthOf(one.clock.now());
   const rows = [keyMonthRow(account.key, month), memberMonthRow(account.member, month)];
   const spent = rows.map((name) => ({ name, value: 160, version: 2 }));
-  const standing = { account: account.account, rows: spent, closed: [giant.id, usual.id] };
-  await one.admission.standing({ incarnation: 'ledger-1', accounts: [standing] });
+  const snapshot = { account: account.account, rows: spent, closed: [giant.id, usual.id] };
+  await one.admission.applySnapshots({ incarnation: 'ledger-1', accounts: [snapshot] });
   // The account has spent something.
   expect(codeOf(await admit(one, call(account, GIANT_TOKENS)))).toBe('admitted');
 });
@@ -109,8 +109,8 @@ test('giant calls at once are all admitted, and what they held goes away to the 
   ];
   const rest = answers.filter((_answer, index) => index % 5 > 2) as Admitted[];
   const close = (calls: readonly Admitted[]) => {
-    const standing = { account: account.account, rows: [], closed: calls.map(({ id }) => id) };
-    return one.admission.standing({ incarnation: 'ledger-1', accounts: [standing] });
+    const snapshot = { account: account.account, rows: [], closed: calls.map(({ id }) => id) };
+    return one.admission.applySnapshots({ incarnation: 'ledger-1', accounts: [snapshot] });
   };
   const ends: ReleaseEntry[] = [
     ...voided.map((ended) => release(ended, 'void')),
@@ -122,10 +122,10 @@ test('giant calls at once are all admitted, and what they held goes away to the 
   const left = [...rest.map(({ hold }) => BigInt(hold.worstNanoUsd)), ...costs].reduce((sum, cost) => sum + cost);
   expect(await monthsOf(account)).toEqual([String(left), String(left)]);
   await close([...done, ...rest]);
-  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {}, shapes: {} });
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {}, templates: {} });
 });
 
-test('giant calls that a lost gate forgot are held again, and end as others do', async () => {
+test('giant calls that a lost limit store forgot are held again, and end as others do', async () => {
   const account = makePersonal();
   const calls = await Promise.all([GIANT_TOKENS, ODD_TOKENS].map((tokens) => mustAdmit(one, call(account, tokens))));
   await batch(one, { releases: calls.map((ended) => release(ended, 'void')) });
@@ -134,14 +134,14 @@ test('giant calls that a lost gate forgot are held again, and end as others do',
     hold,
     tag: 'another.token',
   }));
-  const beaten = lost.map((running) => ({ ...running, endpoint: '/v1/chat/completions' as const }));
-  await one.admission.beat(beatOf(world, 'edge1', 1, { calls: beaten }));
+  const listed = lost.map((running) => ({ ...running, endpoint: '/v1/chat/completions' as const }));
+  await one.admission.heartbeat(heartbeatOf(world, 'edge1', 1, { calls: listed }));
   const held = String(2n * (AMOUNT_NANO_USD_MAX + BigInt(ODD)));
   expect(await monthsOf(account)).toEqual([held, held]);
   await batch(one, {
     releases: lost.map((ended) => ({ ...ended, blind: false, outcome: 'void', amountNanoUsd: 0 })),
   });
-  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {}, shapes: {} });
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {}, templates: {} });
 });
 
 test("a key's cap answers with its own code, a member's with its own", async () => {

@@ -5,7 +5,7 @@ import { splitFunding } from '@gateway/metering';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import type { AccountDump } from '../read/read-account.js';
-import { PRICE, admitEntry, batch, beatOf, makeAccount, makeWorld, release } from '../../test/world.js';
+import { PRICE, admitEntry, batch, heartbeatOf, makeAccount, makeWorld, release } from '../../test/world.js';
 import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
 
 const STEPS = 250;
@@ -24,32 +24,32 @@ afterAll(() => world.stop());
 function sumsOf({ holds }: AccountDump): {
   slots: number;
   held: Record<string, number>;
-  shapes: Record<string, number>;
+  templates: Record<string, number>;
 } {
   const held: Record<string, number> = {};
-  const shapes: Record<string, number> = {};
+  const templates: Record<string, number> = {};
   const add = (name: string, value: number) => (held[name] = (held[name] ?? 0) + value);
   let slots = 0;
-  for (const { hold, shape } of holds) {
+  for (const { hold, template } of holds) {
     if (hold.state === 'gone') continue;
-    if (shape === null) throw new Error(`the shape of a hold is missing: ${hold.shape}`);
-    shapes[hold.shape] = (shapes[hold.shape] ?? 0) + 1;
+    if (template === null) throw new Error(`the shape of a hold is missing: ${hold.template}`);
+    templates[hold.template] = (templates[hold.template] ?? 0) + 1;
     slots += hold.slot ? 1 : 0;
     const amount = hold.state === 'done' ? hold.amount : hold.worst;
     const walletMax = hold.walletMax === null ? null : BigInt(hold.walletMax);
     const split = splitFunding(BigInt(amount), BigInt(hold.planMax), walletMax);
     add('wallet', hold.state === 'done' || hold.walletMax === null ? Number(split.wallet) : hold.walletMax);
     const planPays = hold.state === 'done' ? Number(split.plan) : 0;
-    add(`km:${shape.key}:${shape.month}`, amount);
-    add(`mm:${shape.member}:${shape.month}`, amount);
+    add(`km:${template.key}:${template.month}`, amount);
+    add(`mm:${template.member}:${template.month}`, amount);
     if (hold.session !== null) add(`session:${hold.session}`, 1);
-    for (const { type, unit } of shape.windows) {
-      if (unit === 'requests' && type === 'weekly') add(`w:weekly:requests:${shape.weekly}`, 1);
+    for (const { type, unit } of template.windows) {
+      if (unit === 'requests' && type === 'weekly') add(`w:weekly:requests:${template.weekly}`, 1);
       if (unit === 'usd' && type === 'session_5h') add(`w:session_5h:usd:${hold.session}`, planPays);
     }
-    if (shape.allotment === 'requests') add(`al:requests:${shape.model}:${shape.subscription?.id}`, 1);
+    if (template.allotment === 'requests') add(`al:requests:${template.model}:${template.subscription?.id}`, 1);
   }
-  return { slots, held: withoutZeros(held), shapes };
+  return { slots, held: withoutZeros(held), templates };
 }
 
 const withoutZeros = (sums: Readonly<Record<string, number>>) =>
@@ -57,10 +57,10 @@ const withoutZeros = (sums: Readonly<Record<string, number>>) =>
 
 async function expectConsistent(account: TestAccount): Promise<AccountDump> {
   const dump = await replicas[0]!.admission.readAccount(account.account);
-  const { slots, held, shapes } = sumsOf(dump);
+  const { slots, held, templates } = sumsOf(dump);
   expect(withoutZeros(dump.held)).toEqual(held);
   expect(dump.slots).toBe(slots);
-  expect(dump.shapes).toEqual(shapes);
+  expect(dump.templates).toEqual(templates);
   return dump;
 }
 
@@ -118,19 +118,19 @@ test.each(SEEDS)('held sums and slots equal the sum of the holds after each step
     version += 1;
     wallet += Math.floor((random.next() - 0.45) * PRICE);
     const rows: VersionedBalance[] = random.chance(0.7) ? [{ name: 'wallet', value: wallet, version }] : [];
-    await pick(replicas)!.admission.standing({
+    await pick(replicas)!.admission.applySnapshots({
       incarnation: 'ledger-1',
       accounts: [{ account: account.account, rows, closed }],
     });
   };
-  const beatSome = async () => {
+  const heartbeatSome = async () => {
     const calls = live
       .filter(() => random.chance(0.8))
       .map(({ id, hold, token }) => ({ id, hold, tag: token, endpoint: null }));
     const lost = random.chance(0.2) ? pick(ended) : undefined;
     const made = lost ? [{ id: makeUuidV7(replicas[0]!.clock.now()), hold: lost.hold, tag: 'another.token' }] : [];
     const named = [...calls, ...made].map((call) => ({ ...call, endpoint: '/v1/messages' as const }));
-    await pick(replicas)!.admission.beat(beatOf(world, 'edge1', version, { calls: named }));
+    await pick(replicas)!.admission.heartbeat(heartbeatOf(world, 'edge1', version, { calls: named }));
   };
   const takeBackOne = async () => {
     const call = random.chance(0.8) ? pick(live) : pick(ended);
@@ -145,17 +145,17 @@ test.each(SEEDS)('held sums and slots equal the sum of the holds after each step
     if (choice < 0.4) await admitSome();
     else if (choice < 0.7) await releaseOne();
     else if (choice < 0.8) await closeSome();
-    else if (choice < 0.87) await beatSome();
+    else if (choice < 0.87) await heartbeatSome();
     else if (choice < 0.92) await takeBackOne();
     else await passTime();
     await expectConsistent(account);
   }
   const left = (await expectConsistent(account)).holds.map(({ id }) => id);
   expect(ended.length).toBeGreaterThan(30);
-  await replicas[0]!.admission.standing({
+  await replicas[0]!.admission.applySnapshots({
     incarnation: 'ledger-1',
     accounts: [{ account: account.account, rows: [], closed: left }],
   });
   const end = await expectConsistent(account);
-  expect(end).toMatchObject({ slots: 0, held: {}, shapes: {} });
+  expect(end).toMatchObject({ slots: 0, held: {}, templates: {} });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startTestRedis } from '@gateway/testkit';
 import { writeModelFigures } from '../../prove/model-figures.js';
-import { FrozenRedis } from '../../test/model/frozen-gate.js';
+import { FrozenRedis } from '../../test/model/frozen-limit-store.js';
 import { answersSeen } from '../../test/model/perform.js';
 import { STEPS, playSequences, replayFrom } from '../../test/model/play-sequences.js';
 import { OneServer } from '../../test/model/wires.js';

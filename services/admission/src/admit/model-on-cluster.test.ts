@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { FrozenRedis } from '../../test/model/frozen-gate.js';
+import { FrozenRedis } from '../../test/model/frozen-limit-store.js';
 import { playSequences, replayFrom } from '../../test/model/play-sequences.js';
 import { startTestCluster } from '../../test/model/test-cluster.js';
 import type { TestCluster } from '../../test/model/test-cluster.js';

@@ -73,7 +73,7 @@ describe('in a world whose time stands still', () => {
     expect(await admit(one, other)).toMatchObject({ row: REFUSAL.tier_permission_denied });
     expect(await answer(account)).toMatchObject({ row: REFUSAL.concurrency_limit, facts: { limit: 2, used: 3 } });
     const dump = await one.admission.readAccount(account.account);
-    await one.admission.standing({
+    await one.admission.applySnapshots({
       incarnation: 'ledger-1',
       accounts: [{ account: account.account, rows: [], closed: dump.holds.map(({ id }) => id) }],
     });
@@ -89,7 +89,7 @@ describe('in a world whose time stands still', () => {
     expect(await periodOf(account)).toBe(current);
     world.setTime(END);
     expect(await answer(account)).toMatchObject({ row: REFUSAL.no_funding });
-    await one.admission.standing({
+    await one.admission.applySnapshots({
       incarnation: 'ledger-1',
       accounts: [{ account: account.account, rows: [{ name: 'wallet', value: PRICE, version: 9 }], closed: [] }],
     });

@@ -68,7 +68,7 @@ async function change(account: TestAccount, terms: Partial<AccountTerms>): Promi
 async function settled(account: TestAccount, rows: Record<string, number>, closed: string[]): Promise<void> {
   const version = account.state.terms.version + 10;
   for (const [name, value] of Object.entries(rows)) account.state.rows.set(name, { value, version });
-  await one.admission.standing({
+  await one.admission.applySnapshots({
     incarnation: 'ledger-1',
     accounts: [
       {

@@ -46,8 +46,8 @@ const requests = (type: Window['type'], limit: number): Window => ({ type, unit:
 const periodOf = (account: TestAccount) => account.state.terms.value.subscription!.id;
 const ask = (account: TestAccount, model = 'acme/fixed') =>
   admit(one, admitEntry(one.clock, [account.digest], { model }));
-const standing = (account: TestAccount, rows: Record<string, number>, version: number, closed: string[]) =>
-  one.admission.standing({
+const snapshot = (account: TestAccount, rows: Record<string, number>, version: number, closed: string[]) =>
+  one.admission.applySnapshots({
     incarnation: 'ledger-1',
     accounts: [
       {
@@ -88,7 +88,7 @@ test('a call is refused when window and wallet do not cover its least cost', asy
 test('a USD window is used up by settled use alone, and says when it resets', async () => {
   const account = planAccount({ wallet: 100 * PRICE, windows: [usd('monthly', 2 * PRICE)] });
   for (let call = 0; call < 5; call += 1) expect(await ask(account)).toMatchObject({ kind: 'admitted' });
-  await standing(account, { [monthlyWindowRow('usd', periodOf(account))]: 2 * PRICE }, 2, []);
+  await snapshot(account, { [monthlyWindowRow('usd', periodOf(account))]: 2 * PRICE }, 2, []);
   const { end } = account.state.terms.value.subscription!;
   const refused = await ask(account);
   expect(refused).toMatchObject({
@@ -153,7 +153,7 @@ test('a session opens with its first call, is named by its start, and ends five 
     row: REFUSAL.window_exhausted,
     facts: { window: 'session_5h', limit: 2, used: 2, resetsAt: start + SESSION_5H_MS },
   });
-  await standing(account, { [sessionWindowRow('requests', start)]: 2 }, 2, [first.id, second.id]);
+  await snapshot(account, { [sessionWindowRow('requests', start)]: 2 }, 2, [first.id, second.id]);
   expect(await ask(account)).toMatchObject({ row: REFUSAL.window_exhausted });
   world.advance(SESSION_5H_MS - 60_000);
   const third = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
@@ -176,7 +176,7 @@ test('a session in which nothing was billed was never opened', async () => {
   expect(next.hold.periods.session5h).toBe(next.hold.admittedAt);
 });
 
-test('what a lost standing settled counts twice until its hold is asked for, never zero times', async () => {
+test('what a lost balance snapshot settled counts twice until its hold is asked for, never zero times', async () => {
   const account = planAccount({ windows: [usd('session_5h', 3 * PRICE)] });
   const digests = [account.digest];
   const lost = await mustAdmit(one, admitEntry(one.clock, digests));
@@ -185,7 +185,7 @@ test('what a lost standing settled counts twice until its hold is asked for, nev
   const row = sessionWindowRow('usd', lost.hold.periods.session5h!);
   account.state.rows.set(row, { value: 2 * PRICE, version: 3 });
   for (const { id } of [lost, told]) account.state.records.add(id);
-  await standing(account, { [row]: 2 * PRICE }, 3, [told.id]);
+  await snapshot(account, { [row]: 2 * PRICE }, 3, [told.id]);
   expect(await ask(account)).toMatchObject({
     row: REFUSAL.window_exhausted,
     facts: { limit: 3 * PRICE, used: 3 * PRICE },

@@ -42,7 +42,7 @@ test('of 1,000 calls at once through three replicas exactly those that the walle
   expect(running.held['wallet']).toBe(137 * PRICE);
   // Three replicas loaded the account at most once each, in spite of a thousand calls without any.
   expect(
-    world.owners.asked.loadStanding.filter(({ account: asked }) => asked === account.account).length,
+    world.owners.asked.loadBalances.filter(({ account: asked }) => asked === account.account).length,
   ).toBeLessThanOrEqual(3);
 });
 
@@ -106,7 +106,7 @@ test('held sums and slots are zero again after all ends, in any order', async ()
   const released = admitted.slice(50, 100);
   const closedWithoutRelease = admitted.slice(100);
   const spent = 100 * PRICE;
-  const standing = (ids: Admitted[]) => ({
+  const snapshot = (ids: Admitted[]) => ({
     incarnation: 'ledger-1',
     accounts: [
       {
@@ -126,15 +126,15 @@ test('held sums and slots are zero again after all ends, in any order', async ()
   ];
   await Promise.all([
     batch(replicas[0]!, { releases: releases.slice(0, 60) }),
-    replicas[1]!.admission.standing(standing(closedWithoutRelease)),
+    replicas[1]!.admission.applySnapshots(snapshot(closedWithoutRelease)),
     batch(replicas[2]!, { releases: releases.slice(60).reverse() }),
-    replicas[0]!.admission.standing(standing(released.slice(0, 25))),
+    replicas[0]!.admission.applySnapshots(snapshot(released.slice(0, 25))),
   ]);
-  await replicas[2]!.admission.standing(standing(released));
+  await replicas[2]!.admission.applySnapshots(snapshot(released));
   const ended = await replicas[1]!.admission.readAccount(account.account);
   expect(ended.slots).toBe(0);
   expect(ended.held).toEqual({});
-  expect(ended.shapes).toEqual({});
+  expect(ended.templates).toEqual({});
   expect(ended.rows['wallet']).toEqual({ value: 100 * PRICE, version: 2 });
   const { admitted: next, rows } = await admitMany(account.digest, 200);
   expect(next).toHaveLength(100);

@@ -6,7 +6,7 @@ import { holdFieldsOf, readHold } from './hold.js';
 import type { PreparedCall } from './prepare-call.js';
 import type { ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
-import { readShape } from './shape.js';
+import { readTemplate } from './hold-template.js';
 import { readStoredKey, readStoredTerms } from './stored-records.js';
 
 /** What the script found. `now` is Redis time in ms. */
@@ -31,7 +31,7 @@ export type AdmitOutcome =
     }
   | { readonly kind: 'gone' | 'clock' | 'late' | 'lost' | 'restoring'; readonly now: number };
 
-/** What is missing in the gate before a decision can be made. */
+/** What is missing in the limit store before a decision can be made. */
 export interface LoadNeeds {
   readonly token: string;
   /** Billing has settled all that was stored before this token. */
@@ -47,20 +47,20 @@ const SLOT_RETRY_SECONDS = 2;
 /** @throws RangeError for a reply that `lua/admit.lua` does not give */
 export function readAdmitReply(
   reply: ScriptReply,
-  route: { readonly account: string; readonly key: string },
+  keyReference: { readonly account: string; readonly key: string },
   prepared: PreparedCall,
 ): AdmitOutcome {
   const now = timeOfReply(reply);
   const text = (index: number): string => reply[index] ?? '';
   switch (reply[0]) {
     case 'admitted':
-      return { kind: 'admitted', now, token: text(2), hold: admittedHold(reply, route.account, prepared) };
+      return { kind: 'admitted', now, token: text(2), hold: admittedHold(reply, keyReference.account, prepared) };
     case 'repeated':
       return {
         kind: 'repeated',
         now,
         token: text(2),
-        hold: holdFieldsOf(route.account, readHold(text(3)), readShape(text(4))),
+        hold: holdFieldsOf(keyReference.account, readHold(text(3)), readTemplate(text(4))),
       };
     case 'opened':
     case 'counted':
@@ -73,7 +73,7 @@ export function readAdmitReply(
       return {
         kind: 'know',
         now,
-        key: readStoredKey(text(2), route.account, route.key),
+        key: readStoredKey(text(2), keyReference.account, keyReference.key),
         termsVersion: text(3),
         terms: readStoredTerms(text(4), text(5)),
       };
@@ -103,7 +103,7 @@ function admittedHold(reply: ScriptReply, account: string, prepared: PreparedCal
   if (!billed) throw new RangeError('the admit script held a call that was not prepared');
   const at = (index: number): number => Number(reply[index] ?? 0);
   const walletMax = at(5);
-  const { key, member, model, priceVersion, windows, allotment, periods } = billed.frame.hold;
+  const { key, member, model, priceVersion, windows, allotment, periods } = billed.callTemplate.hold;
   return {
     account,
     key,
@@ -146,13 +146,13 @@ function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): 
     case REFUSAL.concurrency_limit:
       return { limit: prepared.terms.concurrency, used: at(0), retryAfterSeconds: SLOT_RETRY_SECONDS };
     case REFUSAL.window_exhausted: {
-      const window = at(0) === 0 ? 'session_5h' : billed?.frame.plan?.windows[at(0) - 1]?.type;
+      const window = at(0) === 0 ? 'session_5h' : billed?.callTemplate.plan?.windows[at(0) - 1]?.type;
       return { ...(window && { window }), ...limitFacts(reply, 5, now) };
     }
     case REFUSAL.model_limit_reached:
       return { ...modelOf(prepared), ...limitFacts(reply, 4, now) };
     case REFUSAL.insufficient_credits: {
-      const cost = billed?.frame.plan ? { least: billed.least } : { worst: billed?.worst ?? 0 };
+      const cost = billed?.callTemplate.plan ? { least: billed.least } : { worst: billed?.worst ?? 0 };
       return { available: at(0), held: at(1), ...cost };
     }
     case REFUSAL.member_cap_reached:
@@ -162,7 +162,7 @@ function refusalFacts(reply: ScriptReply, now: number, prepared: PreparedCall): 
         used: at(1),
         held: at(2),
         worst: billed?.worst ?? 0,
-        ...(billed && { resetsAt: billed.frame.month.until }),
+        ...(billed && { resetsAt: billed.callTemplate.month.until }),
       };
     default:
       return prepared.facts;

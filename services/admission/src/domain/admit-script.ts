@@ -1,6 +1,6 @@
-import { limitsOf } from './call-frame.js';
-import { keyField } from './gate-keys.js';
-import type { BucketKeys } from './gate-keys.js';
+import { limitsOf } from './call-template.js';
+import { keyField } from './store-keys.js';
+import type { BucketKeys } from './store-keys.js';
 import type { PreparedCall } from './prepare-call.js';
 import type { ScriptCall } from './script-call.js';
 
@@ -20,7 +20,7 @@ export interface AdmitTarget {
   readonly edge: string;
   /** The place in the minute was taken before. */
   readonly counted: boolean;
-  /** How long the hold's slot waits for the first beat, and the hold for any, in milliseconds. */
+  /** How long the hold's slot waits for the first heartbeat, and the hold for any, in milliseconds. */
   readonly firstLeaseMs: number;
   readonly expiryMs: number;
 }
@@ -37,7 +37,7 @@ export function decisionCall(target: AdmitTarget, prepared: PreparedCall): Scrip
   const { validity, known, terms, funded } = prepared;
   const { key, termsVersion } = known;
   const billed = funded?.billed ?? null;
-  const frame = billed?.frame ?? null;
+  const callTemplate = billed?.callTemplate ?? null;
   const minutes = key.kind === 'playground' ? keys.playgroundMinutes : keys.minutes;
   const args: (string | number)[] = [
     modeOf(prepared), // 3
@@ -57,19 +57,19 @@ export function decisionCall(target: AdmitTarget, prepared: PreparedCall): Scrip
     terms.concurrency,
     billed?.worst ?? 0,
     billed?.least ?? 0,
-    frame?.shape.id ?? '', // 20
-    frame?.shape.text ?? '',
+    callTemplate?.template.id ?? '', // 20
+    callTemplate?.template.text ?? '',
     target.edge,
     target.firstLeaseMs,
     target.expiryMs,
-    frame?.month.from ?? 0, // 25
+    callTemplate?.month.from ?? 0, // 25
     key.capNanoUsd ?? '',
-    frame?.monthRows[0] ?? '',
-    frame?.monthRows[1] ?? '',
-    ...(frame?.limits ?? NO_LIMITS), // 29 and more
+    callTemplate?.monthRows[0] ?? '',
+    callTemplate?.monthRows[1] ?? '',
+    ...(callTemplate?.limits ?? NO_LIMITS), // 29 and more
     keyField(target.key),
   ];
-  if (frame) args.push(...frame.fields);
+  if (callTemplate) args.push(...callTemplate.fields);
   return {
     script: 'admit',
     keys: [

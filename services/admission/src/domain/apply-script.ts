@@ -1,11 +1,11 @@
 import { shortHash } from '@gateway/contracts/ids';
 import type { AccountRecord, KeyRecord, MemberRecord, BalanceSnapshot } from '@gateway/contracts/messages';
-import type { BucketKeys } from './gate-keys.js';
+import type { BucketKeys } from './store-keys.js';
 import type { ScriptCall } from './script-call.js';
 import { storeKey, storeTerms } from './stored-records.js';
 
 /** What the owners say of one account, as far as they said anything. */
-export interface AccountNews {
+export interface AccountUpdate {
   readonly account: string;
   readonly incarnation?: string;
   readonly record?: AccountRecord;
@@ -18,7 +18,7 @@ export interface AccountNews {
 export interface LoadStamp {
   readonly token: string;
   readonly startedAt: number;
-  /** Account record and standing are both here: the account counts as loaded. */
+  /** Account record and balance snapshot are both here: the account counts as loaded. */
   readonly complete: boolean;
   /**
    * The account's version that was read: what has this or a lower one was settled before. Null: not told, which a complete
@@ -29,22 +29,22 @@ export interface LoadStamp {
   readonly caughtUp: boolean;
 }
 
-/** Enough to tell the incarnations of one ledger apart: there is one for each time that it was restored. */
-const INCARNATION_CHARS = 8;
+/** Enough to tell the epochs of one ledger apart. Each restore gives it a new one. */
+const LEDGER_EPOCH_CHARS = 8;
 
 /** The order of the arguments is the one of `lua/apply.lua`. */
-export function applyCall(keys: BucketKeys, news: AccountNews, load: LoadStamp | null): ScriptCall {
-  const { standing, record, members = [], keyRecords = [] } = news;
-  const rows = standing?.rows ?? [];
-  const closed = standing?.closed ?? [];
-  const terms = standing?.terms && storeTerms(standing.terms.value);
+export function applyCall(keys: BucketKeys, update: AccountUpdate, load: LoadStamp | null): ScriptCall {
+  const { standing: snapshot, record, members = [], keyRecords = [] } = update;
+  const rows = snapshot?.rows ?? [];
+  const closed = snapshot?.closed ?? [];
+  const terms = snapshot?.terms && storeTerms(snapshot.terms.value);
   return {
     script: 'apply',
-    keys: [keys.token, keys.due, keys.accounts + news.account, keys.holds + news.account, keys.texts],
+    keys: [keys.token, keys.due, keys.accounts + update.account, keys.holds + update.account, keys.texts],
     args: [
-      news.account,
+      update.account,
       keys.keyRecords,
-      news.incarnation === undefined ? '' : shortHash(news.incarnation).slice(0, INCARNATION_CHARS),
+      update.incarnation === undefined ? '' : shortHash(update.incarnation).slice(0, LEDGER_EPOCH_CHARS),
       load?.token ?? '',
       load?.startedAt ?? 0,
       load?.complete ? '1' : '0',
@@ -52,7 +52,7 @@ export function applyCall(keys: BucketKeys, news: AccountNews, load: LoadStamp |
       load?.version ?? '',
       record?.state ?? '',
       record?.version ?? '',
-      standing?.terms?.version ?? '',
+      snapshot?.terms?.version ?? '',
       terms?.id ?? '',
       terms?.text ?? '',
       terms?.period ?? '',

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { holdFieldsOf, holdNumbers, readHold } from './hold.js';
-import { readShape, shapeOfHold, storeShape } from './shape.js';
+import { readTemplate, templateOfHold, storeTemplate } from './hold-template.js';
 
 const HOLD = {
   account: 'acc1',
@@ -18,10 +18,10 @@ const HOLD = {
 };
 
 test('what travels with the call and what lies in Redis are the same hold', () => {
-  const shape = storeShape(shapeOfHold(HOLD, '/v1/responses'));
+  const template = storeTemplate(templateOfHold(HOLD, '/v1/responses'));
   const [admitted, worst, planMax, walletMax, session] = holdNumbers(HOLD);
-  const text = `o ${shape.id} ${admitted} ${worst} ${planMax} ${walletMax} ${session} 0 1 10 20 0 edge1`;
-  expect(holdFieldsOf('acc1', readHold(text), readShape(shape.text))).toEqual(HOLD);
+  const text = `o ${template.id} ${admitted} ${worst} ${planMax} ${walletMax} ${session} 0 1 10 20 0 edge1`;
+  expect(holdFieldsOf('acc1', readHold(text), readTemplate(template.text))).toEqual(HOLD);
 });
 
 test('a wallet-funded hold has no bound and no session', () => {

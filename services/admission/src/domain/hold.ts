@@ -1,5 +1,5 @@
 import type { HoldFields } from '@gateway/contracts/messages';
-import type { HoldShape } from './shape.js';
+import type { HoldTemplate } from './hold-template.js';
 
 /** `open` and `expiring` hold the worst case, `done` the amount, `gone` nothing. */
 export type HoldState = 'open' | 'expiring' | 'done' | 'gone';
@@ -7,7 +7,7 @@ export type HoldState = 'open' | 'expiring' | 'done' | 'gone';
 /** One field of `h:<account>`. Times in milliseconds of Redis time, amounts in nano-USD. */
 export interface StoredHold {
   readonly state: HoldState;
-  readonly shape: string;
+  readonly template: string;
   readonly admittedAt: number;
   readonly worst: number;
   readonly planMax: number;
@@ -43,7 +43,7 @@ export function readHold(text: string): StoredHold {
   const at = (index: number): number => Number(parts[index] ?? 0);
   return {
     state,
-    shape: parts[1] ?? '',
+    template: parts[1] ?? '',
     admittedAt: at(2),
     worst: at(3),
     planMax: at(4),
@@ -60,24 +60,24 @@ export function readHold(text: string): StoredHold {
 }
 
 /** The fields that travel with the call. */
-export function holdFieldsOf(account: string, hold: StoredHold, shape: HoldShape): HoldFields {
+export function holdFieldsOf(account: string, hold: StoredHold, template: HoldTemplate): HoldFields {
   return {
     account,
-    key: shape.key,
-    member: shape.member,
-    model: shape.model,
-    priceVersion: shape.priceVersion,
+    key: template.key,
+    member: template.member,
+    model: template.model,
+    priceVersion: template.priceVersion,
     worstNanoUsd: hold.worst,
     planMaxNanoUsd: hold.planMax,
     walletMaxNanoUsd: hold.walletMax,
     periods: {
-      month: shape.month,
+      month: template.month,
       session5h: hold.session,
-      weekly: shape.weekly,
-      subscription: shape.subscription,
+      weekly: template.weekly,
+      subscription: template.subscription,
     },
-    windows: shape.windows,
-    allotment: shape.allotment,
+    windows: template.windows,
+    allotment: template.allotment,
     admittedAt: hold.admittedAt,
   };
 }

@@ -8,8 +8,8 @@ import type {
   PricedVersion,
   RefusalFacts,
 } from '@gateway/contracts/messages';
-import type { CallFrame } from './call-frame.js';
-import { callFrame } from './call-frame.js';
+import type { CallTemplate } from './call-template.js';
+import { callTemplateFor } from './call-template.js';
 import type { CatalogView, ModelFacts } from './catalog-view.js';
 import { modelFacts } from './catalog-view.js';
 import { leastNanoUsd, worstNanoUsd } from './cost-bounds.js';
@@ -29,7 +29,7 @@ export interface CallRequest {
 }
 
 /** The records under which a call is decided; the script verifies their versions. */
-export interface KnownAccount {
+export interface CachedAccount {
   readonly key: KeyRecord;
   readonly terms: AccountTerms;
   readonly termsVersion: string;
@@ -38,7 +38,7 @@ export interface KnownAccount {
 /** All that is known of a call before the counters are read. It stays true within `validity`. */
 export interface PreparedCall {
   readonly validity: Validity;
-  readonly known: KnownAccount;
+  readonly known: CachedAccount;
   /** Those of the known terms that are in force. */
   readonly terms: RunningTerms;
   readonly requestsPerMinute: number;
@@ -65,13 +65,13 @@ export interface BilledCall {
   readonly price: PricedVersion;
   readonly worst: number;
   readonly least: number;
-  readonly frame: CallFrame;
+  readonly callTemplate: CallTemplate;
 }
 
 const UNBILLED: Endpoint = '/v1/messages/count_tokens';
 
 /** @param now Redis time, estimated; the script refuses to decide outside the validity of the result. */
-export function prepareCall(call: CallRequest, known: KnownAccount, catalog: CatalogView, now: number): PreparedCall {
+export function prepareCall(call: CallRequest, known: CachedAccount, catalog: CatalogView, now: number): PreparedCall {
   const opened = prepareOpen(call.digests, known, now);
   if (opened.keyRank !== 0) return opened;
   const billed = call.endpoint !== UNBILLED;
@@ -89,16 +89,25 @@ export function prepareCall(call: CallRequest, known: KnownAccount, catalog: Cat
   }
   const planFunded = funding === 'plan';
   const { endpoint } = call;
-  const frame = callFrame({ key: known.key, terms, model, endpoint, now, priceVersion: price.version, planFunded });
+  const callTemplate = callTemplateFor({
+    key: known.key,
+    terms,
+    model,
+    endpoint,
+    now,
+    priceVersion: price.version,
+    planFunded,
+  });
   const worst = worstNanoUsd(call.bounds, facts.bytesPerToken, price);
   const least = planFunded ? leastNanoUsd(call.bounds, price) : 0;
-  const periods = frame.plan === null ? frame.month : intersect(frame.month, frame.plan.validity);
-  const funded = { billed: { price, worst, least, frame }, funding, model, sources } as const;
+  const periods =
+    callTemplate.plan === null ? callTemplate.month : intersect(callTemplate.month, callTemplate.plan.validity);
+  const funded = { billed: { price, worst, least, callTemplate }, funding, model, sources } as const;
   return goOn(opened, { validity: intersect(validity, periods), ...accepted, funded });
 }
 
 /** What the key's record refuses, and the minute. */
-export function prepareOpen(digests: readonly string[], known: KnownAccount, now: number): PreparedCall {
+export function prepareOpen(digests: readonly string[], known: CachedAccount, now: number): PreparedCall {
   const { key } = known;
   const span = termsAt(known.terms, now);
   const { terms } = span;

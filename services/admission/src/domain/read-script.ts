@@ -1,7 +1,7 @@
 import type { AccountTerms, KeyRecord } from '@gateway/contracts/messages';
 import type { LoadNeeds } from './admit-reply.js';
-import { keyField } from './gate-keys.js';
-import type { BucketKeys } from './gate-keys.js';
+import { keyField } from './store-keys.js';
+import type { BucketKeys } from './store-keys.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
 import { readStoredKey, readStoredTerms } from './stored-records.js';

@@ -1,8 +1,8 @@
 import type { HoldFields } from '@gateway/contracts/messages';
-import type { BucketKeys } from './gate-keys.js';
+import type { BucketKeys } from './store-keys.js';
 import { holdNumbers } from './hold.js';
 import type { ScriptCall } from './script-call.js';
-import { shapeOfHold, storeShape } from './shape.js';
+import { templateOfHold, storeTemplate } from './hold-template.js';
 
 /** The end of a call whose hold its edge knows. */
 export interface KnownRelease {
@@ -25,8 +25,8 @@ export function releaseCall(keys: BucketKeys, release: KnownRelease, idTime: num
 /** The same with all that creates the hold anew, for a script that asked for it. */
 export function creatingReleaseCall(keys: BucketKeys, release: KnownRelease, idTime: number): ScriptCall {
   const { script, keys: names, args } = releaseCall(keys, release, idTime);
-  const shape = storeShape(shapeOfHold(release.hold, null));
-  return { script, keys: names, args: [...args, ...holdNumbers(release.hold), shape.id, shape.text] };
+  const template = storeTemplate(templateOfHold(release.hold, null));
+  return { script, keys: names, args: [...args, ...holdNumbers(release.hold), template.id, template.text] };
 }
 
 /** Voids an admission whose answer never came: only the id and the account are known. */

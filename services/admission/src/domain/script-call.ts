@@ -13,7 +13,7 @@ export const SCRIPT_NAMES = [
 ] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 
-/** One run of a script. The gate puts run id and clock offset before the arguments. */
+/** One run of a script. The limit store puts run id and clock offset before the arguments. */
 export interface ScriptCall {
   readonly script: ScriptName;
   readonly keys: readonly string[];

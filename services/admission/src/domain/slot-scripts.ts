@@ -1,9 +1,9 @@
-import type { BucketKeys } from './gate-keys.js';
+import type { BucketKeys } from './store-keys.js';
 import { readHold } from './hold.js';
 import type { StoredHold } from './hold.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
-import { readShape } from './shape.js';
-import type { HoldShape } from './shape.js';
+import { readTemplate } from './hold-template.js';
+import type { HoldTemplate } from './hold-template.js';
 
 /** Where a scan of a bucket begins, and how a step says that it was the last. */
 export const SCAN_BEGIN = '0';
@@ -13,7 +13,7 @@ export interface RunningHold {
   readonly account: string;
   readonly id: string;
   readonly hold: StoredHold;
-  readonly shape: HoldShape;
+  readonly template: HoldTemplate;
 }
 
 export interface ListStep {
@@ -36,8 +36,8 @@ export function readListReply(reply: ScriptReply): ListStep | null {
   if (reply[0] !== 'open') return null;
   const holds: RunningHold[] = [];
   for (let at = 4; at + 3 < reply.length; at += 4) {
-    const [account = '', id = '', hold = '', shape = ''] = reply.slice(at, at + 4);
-    holds.push({ account, id, hold: readHold(hold), shape: readShape(shape) });
+    const [account = '', id = '', hold = '', template = ''] = reply.slice(at, at + 4);
+    holds.push({ account, id, hold: readHold(hold), template: readTemplate(template) });
   }
   return { next: reply[3] ?? SCAN_BEGIN, holds };
 }

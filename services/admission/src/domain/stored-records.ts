@@ -4,7 +4,7 @@ import { readTerms } from './terms.js';
 
 type Period = NonNullable<AccountTerms['subscription']>;
 
-/** Terms as the gate keeps them: most of the text is the same for all accounts of a plan and is kept once in a bucket. */
+/** Terms as the limit store keeps them: most of the text is the same for all accounts of a plan and is kept once in a bucket. */
 export interface StoredTerms {
   /** Names the shared text by its content. */
   readonly id: string;

@@ -1,11 +1,11 @@
 import type { UsageEvent } from '@gateway/contracts/messages';
-import type { BucketKeys } from './gate-keys.js';
+import type { BucketKeys } from './store-keys.js';
 import { holdFieldsOf, readHold } from './hold.js';
 import type { StoredHold } from './hold.js';
 import type { ScriptCall, ScriptReply } from './script-call.js';
 import { timeOfReply } from './script-call.js';
-import { readShape } from './shape.js';
-import type { HoldShape } from './shape.js';
+import { readTemplate } from './hold-template.js';
+import type { HoldTemplate } from './hold-template.js';
 
 /** Due entries that one run of the script takes from a bucket; the rest is for the next run. */
 export const SWEEP_ENTRIES_MAX = 200;
@@ -15,7 +15,7 @@ export interface DueHold {
   readonly account: string;
   readonly id: string;
   readonly hold: StoredHold;
-  readonly shape: HoldShape;
+  readonly template: HoldTemplate;
 }
 
 export interface SweepOutcome {
@@ -38,8 +38,8 @@ export function sweepCall(keys: BucketKeys): ScriptCall {
 export function readSweepReply(reply: ScriptReply): SweepOutcome {
   const asks: DueHold[] = [];
   for (let at = 7; at + 3 < reply.length; at += 4) {
-    const [account = '', id = '', hold = '', shape = ''] = reply.slice(at, at + 4);
-    asks.push({ account, id, hold: readHold(hold), shape: readShape(shape) });
+    const [account = '', id = '', hold = '', template = ''] = reply.slice(at, at + 4);
+    asks.push({ account, id, hold: readHold(hold), template: readTemplate(template) });
   }
   return {
     state: reply[0] === 'open' || reply[0] === 'restoring' ? reply[0] : 'lost',
@@ -57,13 +57,13 @@ export function readSweepReply(reply: ScriptReply): SweepOutcome {
  * The record of a call whose edge vanished: charged 0. Every replica writes the same content, since events of one rank
  * that differ are set aside.
  */
-export function expiredEvent({ account, id, hold, shape }: DueHold): UsageEvent {
+export function expiredEvent({ account, id, hold, template }: DueHold): UsageEvent {
   return {
     id,
     rank: 1,
     outcome: 'expired',
-    hold: holdFieldsOf(account, hold, shape),
-    endpoint: shape.endpoint,
+    hold: holdFieldsOf(account, hold, template),
+    endpoint: template.endpoint,
     streamed: false,
     startedAt: hold.admittedAt,
     endedAt: hold.due,

@@ -11,7 +11,7 @@ const TERMS_WITHOUT_PLAN: AccountTerms = {
   subscription: null,
 };
 
-/** Terms as the gate keeps them; empty: billing has none. Each account gets an object of its own. */
+/** Terms as the limit store keeps them; empty: billing has none. Each account gets an object of its own. */
 export function readTerms(text: string): AccountTerms {
   return text === '' ? { ...TERMS_WITHOUT_PLAN } : (JSON.parse(text) as AccountTerms);
 }

@@ -1,8 +1,8 @@
 import type { SingleFlight } from '@gateway/service-kit';
 import type { AccountLoader } from './load-account.js';
-import type { FoundRoute } from './find-route.js';
-import type { Known } from './known.js';
-import type { ScriptRounds } from './script-rounds.js';
+import type { FoundRoute } from './find-key.js';
+import type { RecordCache } from './record-cache.js';
+import type { ScriptBatcher } from './script-batcher.js';
 import type { Ports } from '../ports.js';
 import type { KeyUses } from '../uses/key-uses.js';
 import type { RefusedCalls } from '../uses/refused-calls.js';
@@ -10,14 +10,14 @@ import type { RefusedCalls } from '../uses/refused-calls.js';
 /** What the decisions of one process share. */
 export interface Decider {
   readonly ports: Ports;
-  readonly known: Known;
+  readonly cache: RecordCache;
   readonly uses: Pick<KeyUses, 'note'>;
   readonly refused: Pick<RefusedCalls, 'note'>;
   readonly loader: AccountLoader;
-  readonly rounds: ScriptRounds;
+  readonly batcher: ScriptBatcher;
   /** Look-ups of digests and of records that are under way. */
   readonly routing: SingleFlight<FoundRoute | null>;
-  readonly learning: SingleFlight<boolean>;
+  readonly populating: SingleFlight<boolean>;
   /** Told of each bucket that has no token, or whose calls are being asked for. */
   readonly noticeLoss: (bucket: number) => void;
 }

@@ -3,7 +3,7 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { keyMonthRow, monthOf } from '@gateway/metering';
 import { applyCall } from '../domain/apply-script.js';
-import { bucketKeys } from '../domain/gate-keys.js';
+import { bucketKeys } from '../domain/store-keys.js';
 import { PRICE, admit, admitEntry, makeAccount, makeWorld, mustAdmit } from '../../test/world.js';
 import type { Replica, TestAccount, World } from '../../test/world.js';
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 const asksOf = (account: TestAccount) =>
-  world.owners.asked.loadStanding.filter(({ account: asked }) => asked === account.account);
+  world.owners.asked.loadBalances.filter(({ account: asked }) => asked === account.account);
 
 test('the calls of an unloaded account share one load', async () => {
   const account = makeAccount(world, { wallet: 1_000 * PRICE });
@@ -75,7 +75,7 @@ test('calls that cannot be decided are told of in one line with the cause, not i
 
 test('until billing has once caught up since the token was set it is asked to, then no more', async () => {
   const accounts = Array.from({ length: 2_000 }, () => makeAccount(world, { wallet: PRICE }));
-  const asked = new Set(world.owners.asked.loadStanding.map(({ account }) => bucketOfAccount(account)));
+  const asked = new Set(world.owners.asked.loadBalances.map(({ account }) => bucketOfAccount(account)));
   const untouched = accounts.filter(({ account }) => !asked.has(bucketOfAccount(account)));
   const first = untouched[0];
   const second = untouched.find(
@@ -95,17 +95,19 @@ test('a key that its owner no longer knows is an invalid_api_key, and forgotten'
     kind: 'refused',
     row: REFUSAL.invalid_api_key,
   });
-  expect(await one.gate.routes([account.digest])).toEqual([null]);
+  expect(await one.limitStore.routes([account.digest])).toEqual([null]);
 });
 
 test('a load is written only under the token it was made under, and within five seconds of its start', async () => {
   const account = makeAccount(world, { wallet: 3 * PRICE });
   const { token } = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const keys = bucketKeys(bucketOfAccount(account.account));
-  const standing = { account: account.account, rows: [{ name: 'wallet', value: 9, version: 9 }], closed: [] };
+  const snapshot = { account: account.account, rows: [{ name: 'wallet', value: 9, version: 9 }], closed: [] };
   const write = async (under: string, startedAt: number) => {
     const stamp = { token: under, startedAt, complete: false, caughtUp: false, version: null };
-    const [reply] = await one.gate.run([applyCall(keys, { account: account.account, standing }, stamp)]);
+    const [reply] = await one.limitStore.run([
+      applyCall(keys, { account: account.account, standing: snapshot }, stamp),
+    ]);
     return Array.isArray(reply) ? reply[0] : reply;
   };
   expect(await write(`${token}x`, one.clock.now())).toBe('void');
@@ -124,9 +126,9 @@ test('a load that read less than the one by which the account was loaded makes n
       { name, value: PRICE, version: 5 },
       { name: 'wallet', value: 2 * PRICE, version: version + 1 },
     ];
-    const news = { account: account.account, standing: { account: account.account, rows, closed: [] } };
+    const update = { account: account.account, standing: { account: account.account, rows, closed: [] } };
     const stamp = { token, startedAt: one.clock.now(), complete: false, caughtUp: false, version };
-    await one.gate.run([applyCall(bucketKeys(bucketOfAccount(account.account)), news, stamp)]);
+    await one.limitStore.run([applyCall(bucketKeys(bucketOfAccount(account.account)), update, stamp)]);
     return (await one.admission.readAccount(account.account)).rows;
   };
   expect(await write('km:less:2026-11', 6)).toEqual({ wallet: { value: 3 * PRICE, version: 7 } });
@@ -138,7 +140,7 @@ test('a load that read less than the one by which the account was loaded makes n
 
 test('a load never overwrites a newer row that was applied while it was under way', async () => {
   const account = makeAccount(world, { wallet: 3 * PRICE });
-  await one.admission.standing({
+  await one.admission.applySnapshots({
     incarnation: 'ledger-1',
     accounts: [{ account: account.account, rows: [{ name: 'wallet', value: PRICE, version: 7 }], closed: [] }],
   });
@@ -167,14 +169,14 @@ test('a month that began before the load is loaded, one that began after it star
   expect(asksOf(account)).toHaveLength(asked);
 });
 
-test('a restored ledger, told by its incarnation, is asked anew', async () => {
+test('a restored ledger, told by its ledger epoch, is asked anew', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   account.state.rows.set('wallet', { value: 10 * PRICE, version: 50 });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   account.state.incarnation = 'ledger-2';
   account.state.rows.set('wallet', { value: 2 * PRICE, version: 3 });
-  const standing = { account: account.account, rows: [], closed: [] };
-  await one.admission.standing({ incarnation: 'ledger-2', accounts: [standing] });
+  const snapshot = { account: account.account, rows: [], closed: [] };
+  await one.admission.applySnapshots({ incarnation: 'ledger-2', accounts: [snapshot] });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 2 * PRICE, version: 3 });
   account.state.incarnation = 'ledger-1';
@@ -190,7 +192,7 @@ test('a digest that accounts does not know is asked for once by all replicas, un
       row: REFUSAL.invalid_api_key,
     });
   expect(world.owners.asked.find - before).toBe(1);
-  await one.gate.dropRoute(unknown);
+  await one.limitStore.dropRoute(unknown);
   await admit(two, admitEntry(two.clock, [unknown]));
   expect(world.owners.asked.find - before).toBe(2);
 });
@@ -228,6 +230,6 @@ test('what accounts answered before a key had its digest does not hide the route
   const two = await world.replica();
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await two.admission.apply({ keys: [{ ...account.keyRecord(), digest: rotated, version: 2 }] });
-  await one.gate.setMisses([rotated]);
+  await one.limitStore.setMisses([rotated]);
   await mustAdmit(one, admitEntry(one.clock, [rotated]));
 });

@@ -1,8 +1,8 @@
 import { applyCall } from '../domain/apply-script.js';
 import type { LoadNeeds } from '../domain/admit-reply.js';
 import { AdmissionFault } from '../ports.js';
-import type { LoadedStanding, Ports } from '../ports.js';
-import type { Route } from './known.js';
+import type { LoadedBalances, Ports } from '../ports.js';
+import type { KeyReference } from './record-cache.js';
 import { loadsTotal } from './load-metrics.js';
 
 /** What one decision lacks. `startedAt`: Redis time in ms before anything was asked. */
@@ -14,7 +14,7 @@ export interface LoadRequest extends LoadNeeds {
 const ROWS_MAX = 100;
 
 interface MergedRequest {
-  readonly route: Route;
+  readonly keyReference: KeyReference;
   readonly token: string;
   startedAt: number;
   caughtUp: boolean;
@@ -44,13 +44,13 @@ export class AccountLoader {
    * The answer names the keys that their owner does not know.
    * @throws AdmissionFault `lookup_failed` (accounts) or `admission_error` (billing, Redis)
    */
-  load(route: Route, request: LoadRequest): Promise<ReadonlySet<string>> {
-    const merged = mergeRequest(null, route, request);
-    const flight = this.#flights.get(route.account);
+  load(keyReference: KeyReference, request: LoadRequest): Promise<ReadonlySet<string>> {
+    const merged = mergeRequest(null, keyReference, request);
+    const flight = this.#flights.get(keyReference.account);
     if (flight === undefined) return this.#fly(merged);
     if (covers(flight.request, merged)) return flight.running;
     if (flight.next !== null) {
-      mergeRequest(flight.next.request, route, request);
+      mergeRequest(flight.next.request, keyReference, request);
       return flight.next.done;
     }
     const done = flight.running.then(
@@ -62,7 +62,7 @@ export class AccountLoader {
   }
 
   #fly(request: MergedRequest): Promise<ReadonlySet<string>> {
-    const { account } = request.route;
+    const { account } = request.keyReference;
     const flight: Flight = {
       request,
       next: null,
@@ -75,26 +75,26 @@ export class AccountLoader {
   }
 
   async #loadOnce(request: MergedRequest): Promise<ReadonlySet<string>> {
-    const { route, token, startedAt, keys } = request;
+    const { keyReference, token, startedAt, keys } = request;
     const wantsRecords = request.account || keys.size > 0;
-    const wantsStanding = request.account || request.rows.size > 0;
-    const [records, standing] = await Promise.all([
+    const wantsBalances = request.account || request.rows.size > 0;
+    const [records, snapshot] = await Promise.all([
       wantsRecords ? this.#askAccounts(request) : null,
-      wantsStanding ? this.#askBilling(request) : null,
+      wantsBalances ? this.#askBilling(request) : null,
     ]);
     const record = records?.find((answer) => answer.account !== null)?.account ?? undefined;
     const keyRecords = records?.flatMap(({ key }) => (key ? [key] : [])) ?? [];
     const members = records?.flatMap(({ member }) => (member ? [member] : [])) ?? [];
-    const missing = new Set([...keys].filter((key) => !keyRecords.some((known) => known.key === key)));
+    const missing = new Set([...keys].filter((key) => !keyRecords.some((cache) => cache.key === key)));
     if (request.account && record === undefined) return keys;
-    const complete = record !== undefined && standing !== null;
-    const [reply] = await this.ports.gate.run([
+    const complete = record !== undefined && snapshot !== null;
+    const [reply] = await this.ports.limitStore.run([
       applyCall(
-        route.keys,
+        keyReference.keys,
         {
-          account: route.account,
+          account: keyReference.account,
           ...(record && { record }),
-          ...(standing && { incarnation: standing.incarnation, standing: standing.standing }),
+          ...(snapshot && { incarnation: snapshot.incarnation, standing: snapshot.standing }),
           members,
           keyRecords,
         },
@@ -102,8 +102,8 @@ export class AccountLoader {
           token,
           startedAt,
           complete,
-          caughtUp: standing !== null && !request.caughtUp,
-          version: complete ? versionOf(standing) : (standing?.version ?? null),
+          caughtUp: snapshot !== null && !request.caughtUp,
+          version: complete ? versionOf(snapshot) : (snapshot?.version ?? null),
         },
       ),
     ]);
@@ -112,21 +112,26 @@ export class AccountLoader {
     return missing;
   }
 
-  async #askAccounts({ route, keys }: MergedRequest) {
+  async #askAccounts({ keyReference, keys }: MergedRequest) {
     try {
       const asked = keys.size > 0 ? [...keys] : [null];
-      return await Promise.all(asked.map((key) => this.ports.owners.loadAccount(route.account, key)));
+      return await Promise.all(asked.map((key) => this.ports.owners.loadAccount(keyReference.account, key)));
     } catch (cause) {
       loadsTotal.of({ outcome: 'accounts_failed' }).add();
       throw new AdmissionFault('lookup_failed', 'accounts did not answer a load', { cause });
     }
   }
 
-  async #askBilling({ route, rows, caughtUp }: MergedRequest) {
+  async #askBilling({ keyReference, rows, caughtUp }: MergedRequest) {
     try {
       const names = [...rows].slice(0, ROWS_MAX);
-      // Until billing has once caught up since the token was set, what it says may lack events of the lost gate.
-      return await this.ports.owners.loadStanding({ account: route.account, names, ids: [], afterLoss: !caughtUp });
+      // Until billing has once caught up since the token was set, what it says may lack events of the lost limit store.
+      return await this.ports.owners.loadBalances({
+        account: keyReference.account,
+        names,
+        ids: [],
+        afterLoss: !caughtUp,
+      });
     } catch (cause) {
       loadsTotal.of({ outcome: 'billing_failed' }).add();
       throw new AdmissionFault('admission_error', 'billing did not answer a load', { cause });
@@ -135,8 +140,8 @@ export class AccountLoader {
 }
 
 /** The account's version that was read. A billing that does not tell it: at least that of the newest row. */
-function versionOf({ version, standing }: LoadedStanding): number {
-  return Math.max(version ?? 0, ...standing.rows.map((row) => row.version));
+function versionOf({ version, standing: snapshot }: LoadedBalances): number {
+  return Math.max(version ?? 0, ...snapshot.rows.map((row) => row.version));
 }
 
 /** Whether a load that is in flight brings all that another one asks for. */
@@ -150,9 +155,9 @@ function covers(flying: MergedRequest, wanted: MergedRequest): boolean {
 }
 
 /** Adds a request to one that waits; the earliest start counts, as what is read must not be older than it says. */
-function mergeRequest(into: MergedRequest | null, route: Route, request: LoadRequest): MergedRequest {
+function mergeRequest(into: MergedRequest | null, keyReference: KeyReference, request: LoadRequest): MergedRequest {
   const merged = into ?? {
-    route,
+    keyReference,
     token: request.token,
     startedAt: request.startedAt,
     caughtUp: request.caughtUp,
@@ -163,7 +168,7 @@ function mergeRequest(into: MergedRequest | null, route: Route, request: LoadReq
   merged.startedAt = Math.min(merged.startedAt, request.startedAt);
   merged.caughtUp &&= request.caughtUp;
   merged.account ||= request.account;
-  if (request.key) merged.keys.add(route.key);
+  if (request.key) merged.keys.add(keyReference.key);
   for (const row of request.rows) merged.rows.add(row);
   return merged;
 }

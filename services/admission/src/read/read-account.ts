@@ -1,10 +1,10 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
-import { bucketKeys } from '../domain/gate-keys.js';
+import { bucketKeys } from '../domain/store-keys.js';
 import { isHoldId, readHold } from '../domain/hold.js';
 import type { StoredHold } from '../domain/hold.js';
-import { readShape } from '../domain/shape.js';
-import type { HoldShape } from '../domain/shape.js';
-import type { Gate } from '../ports.js';
+import { readTemplate } from '../domain/hold-template.js';
+import type { HoldTemplate } from '../domain/hold-template.js';
+import type { LimitStore } from '../ports.js';
 
 /** What Redis has of one account. Amounts in nano-USD, counts in calls. */
 export interface AccountDump {
@@ -15,16 +15,16 @@ export interface AccountDump {
   /** Settled rows; null was never written. */
   readonly rows: Readonly<Record<string, { readonly value: number | null; readonly version: number }>>;
   readonly session: number | null;
-  readonly holds: readonly { readonly id: string; readonly hold: StoredHold; readonly shape: HoldShape | null }[];
+  readonly holds: readonly { readonly id: string; readonly hold: StoredHold; readonly template: HoldTemplate | null }[];
   /** How many holds each shape is said to have. */
-  readonly shapes: Readonly<Record<string, number>>;
+  readonly templates: Readonly<Record<string, number>>;
   /** Bytes of the largest field of each state, for the bound of docs/protocol.md#r14. */
   readonly bytesOf: Readonly<Record<string, number>>;
 }
 
-export async function readAccount(gate: Gate, account: string): Promise<AccountDump> {
+export async function readAccount(limitStore: LimitStore, account: string): Promise<AccountDump> {
   const keys = bucketKeys(bucketOfAccount(account));
-  const [fields, stored] = await gate.dump(keys.accounts + account, keys.holds + account);
+  const [fields, stored] = await limitStore.dump(keys.accounts + account, keys.holds + account);
   const withPrefix = (prefix: string): [string, string][] =>
     Object.entries(fields).flatMap(([field, value]) =>
       field.startsWith(prefix) ? [[field.slice(prefix.length), value] as [string, string]] : [],
@@ -35,9 +35,9 @@ export async function readAccount(gate: Gate, account: string): Promise<AccountD
   const holds = Object.entries(stored).flatMap(([id, text]) => {
     if (!isHoldId(id)) return [];
     const hold = readHold(text);
-    const shape = stored[`s:${hold.shape}`];
+    const template = stored[`s:${hold.template}`];
     bytesOf[hold.state] = Math.max(bytesOf[hold.state] ?? 0, text.length);
-    return [{ id, hold, shape: shape === undefined ? null : readShape(shape) }];
+    return [{ id, hold, template: template === undefined ? null : readTemplate(template) }];
   });
   return {
     loadedUnder: fields['t'] ?? null,
@@ -51,7 +51,7 @@ export async function readAccount(gate: Gate, account: string): Promise<AccountD
     ),
     session: fields['ss'] === undefined ? null : Number(fields['ss']),
     holds,
-    shapes: numbers('c:'),
+    templates: numbers('c:'),
     bytesOf,
   };
 }

@@ -4,9 +4,9 @@ import { WALLET_ROW } from '@gateway/metering';
 import { prepareOpen } from '../domain/prepare-call.js';
 import type { ReadState } from '../domain/read-script.js';
 import type { Decider } from '../load/decider.js';
-import { findRoute, forgetRoute } from '../load/find-route.js';
-import type { FoundRoute } from '../load/find-route.js';
-import { readLoaded } from '../load/learn-account.js';
+import { findRoute, evictKeyReference } from '../load/find-key.js';
+import type { FoundRoute } from '../load/find-key.js';
+import { readLoaded } from '../load/populate-account.js';
 import { AdmissionFault } from '../ports.js';
 
 /** A question of the model list or the usage endpoint: only key and account can refuse, nothing is counted. */
@@ -39,7 +39,7 @@ export interface PeriodRow {
 export type RowsOf = (state: ReadState) => readonly PeriodRow[];
 
 const WALLET: PeriodRow = { row: WALLET_ROW, start: 0 };
-const ROUNDS_MAX = 8;
+const ATTEMPTS_MAX = 8;
 
 /**
  * The state under which the next call of these digests would be decided, with the rows that `rowsOf` names.
@@ -66,21 +66,21 @@ export async function readState(
 async function readUntilLoaded(
   decider: Decider,
   { id, digests }: ReadQuestion,
-  { route, fresh }: FoundRoute,
+  { keyReference, fresh }: FoundRoute,
   rowsOf: RowsOf,
 ): Promise<Authorized | Unauthorized> {
   let rows: readonly string[] = [WALLET_ROW];
   let renewed = false;
-  for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    const state = await readLoaded(decider, route, rows);
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const state = await readLoaded(decider, keyReference, rows);
     if (state === null) {
-      await forgetRoute(decider.ports.gate, decider.known, digests);
+      await evictKeyReference(decider.ports.limitStore, decider.cache, digests);
       return { kind: 'refused', id, row: REFUSAL.invalid_api_key, facts: {} };
     }
     const refusal = refuse(state, digests);
     if (refusal?.row === REFUSAL.invalid_api_key && fresh && !renewed) {
       renewed = true;
-      await decider.loader.load(route, loadNeeds(state, true, []));
+      await decider.loader.load(keyReference, loadNeeds(state, true, []));
       continue;
     }
     if (refusal !== null) return { kind: 'refused', id, ...refusal };
@@ -92,8 +92,9 @@ async function readUntilLoaded(
     const missing = wanted.flatMap(({ row, start }) =>
       start <= state.loadedAt && state.rows.get(row) === undefined ? [row] : [],
     );
-    if (missing.length === 0) return { kind: 'authorized', account: route.account, key: route.key, state };
-    await decider.loader.load(route, loadNeeds(state, false, missing));
+    if (missing.length === 0)
+      return { kind: 'authorized', account: keyReference.account, key: keyReference.key, state };
+    await decider.loader.load(keyReference, loadNeeds(state, false, missing));
   }
   throw new AdmissionFault('admission_error', 'the state could not be read');
 }

@@ -37,14 +37,14 @@ const allOpen = () =>
     return one.admission.bucketsPending() === 0 && token?.includes(' open ');
   });
 
-test('NATS is replaced by an empty one: edges beat again, and a gate that is lost after that is restored from their beats', async () => {
+test('NATS is replaced by an empty one: edges heartbeat again, and a limit store that is lost after that is restored from their heartbeats', async () => {
   const account = makeAccount({ owners }, { wallet: 2 * PRICE });
   for (let made = 0; made < 2; made += 1) await edge.admit(account.digest);
   await world.nats.restart!({ kill: true, emptyState: true });
   await until('the buses are back', () => Object.values(world.buses).every((bus) => bus.connected()));
   await ensureUsage(world.buses.billing);
-  const beats = () => world.buses['edge-proxy'].streamState(edgeHeartbeat.stream).catch(() => null);
-  await until('the beats are kept again', async () => ((await beats())?.messages ?? 0) > 0);
+  const heartbeats = () => world.buses['edge-proxy'].streamState(edgeHeartbeat.stream).catch(() => null);
+  await until('the heartbeats are kept again', async () => ((await heartbeats())?.messages ?? 0) > 0);
   await redis.flushall();
   await allOpen();
   const held = await world.buses.dashboard.request(admissionHeld, { account: account.account });
@@ -55,7 +55,7 @@ test('NATS is replaced by an empty one: edges beat again, and a gate that is los
 test('both are lost: nothing is opened before the bus tells what runs', async () => {
   const account = makeAccount({ owners }, { wallet: 2 * PRICE });
   for (let made = 0; made < 2; made += 1) await edge.admit(account.digest);
-  await edge.beat();
+  await edge.heartbeat();
   process.kill(world.nats.pid!, 'SIGSTOP');
   try {
     await redis.flushall();

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
-import { setAtOf } from '../domain/gate-token.js';
-import { Known } from '../load/known.js';
-import { PRICE, admit, admitEntry, beatOf, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
+import { setAtOf } from '../domain/epoch.js';
+import { RecordCache } from '../load/record-cache.js';
+import { PRICE, admit, admitEntry, heartbeatOf, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Admitted, Replica, World } from '../../test/world.js';
 import { Recovery } from './recover-buckets.js';
 
@@ -25,14 +25,14 @@ const running = (call: Admitted): HeartbeatCall => ({
 });
 
 /** Everything in Redis is gone, as after a restart without data. */
-async function loseGate(): Promise<void> {
+async function loseLimitStore(): Promise<void> {
   await world.server.restart?.({ kill: true, emptyState: true });
-  await until('the gate is usable', () => one.gate.usable());
+  await until('the limit store is usable', () => one.limitStore.usable());
 }
 
-/** Beats as an edge does that hears the report: under the tokens that it was told. */
+/** Heartbeats as an edge does that hears the report: under the tokens that it was told. */
 function reportBack(edge: string, n: number, calls: Admitted[]): void {
-  beatOf(world, edge, n, { calls: calls.map(running), tokens: [...(world.reports.at(-1) ?? [])] });
+  heartbeatOf(world, edge, n, { calls: calls.map(running), tokens: [...(world.reports.at(-1) ?? [])] });
 }
 
 test('after a loss nothing is admitted before every live edge has reported, then its calls are held again', async () => {
@@ -41,9 +41,9 @@ test('after a loss nothing is admitted before every live edge has reported, then
     await mustAdmit(one, admitEntry(one.clock, [account.digest])),
     await mustAdmit(one, admitEntry(one.clock, [account.digest])),
   ];
-  beatOf(world, 'edge-a', 1, { calls: [running(calls[0]!)] });
-  beatOf(world, 'edge-b', 1, {});
-  await loseGate();
+  heartbeatOf(world, 'edge-a', 1, { calls: [running(calls[0]!)] });
+  heartbeatOf(world, 'edge-b', 1, {});
+  await loseLimitStore();
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
     kind: 'fault',
     code: 'admission_error',
@@ -51,7 +51,7 @@ test('after a loss nothing is admitted before every live edge has reported, then
   await until('edges are asked to report', () => world.reports.length > 0);
   reportBack('edge-a', 2, [calls[0]!]);
   await until('edges are asked again', () => world.reports.length > 2);
-  // The other edge, which has a call that no beat named before the loss, has not reported yet.
+  // The other edge, which has a call that no heartbeat named before the loss, has not reported yet.
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
     kind: 'fault',
     code: 'admission_error',
@@ -68,17 +68,17 @@ test('after a loss nothing is admitted before every live edge has reported, then
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
     row: REFUSAL.insufficient_credits,
   });
-  const asked = world.owners.asked.loadStanding.filter((question) => question.account === account.account);
+  const asked = world.owners.asked.loadBalances.filter((question) => question.account === account.account);
   expect(asked.at(-1)).toMatchObject({ afterLoss: true });
 });
 
-test('the last beat of a dead edge counts, and its unanswered releases', async () => {
+test('the last heartbeat of a dead edge counts, and its unanswered releases', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const ended = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const dead = { calls: [running(call)], releases: [release(ended, 'ok', 77)] };
-  beatOf(world, 'edge-dead', 9, dead, Date.now() - 3_600_000);
-  await loseGate();
+  heartbeatOf(world, 'edge-dead', 9, dead, Date.now() - 3_600_000);
+  await loseLimitStore();
   await one.admission.sweep();
   await until('all buckets are open', () => one.admission.bucketsPending() === 0);
   const dump = await one.admission.readAccount(account.account);
@@ -111,7 +111,7 @@ test('while Redis is away calls are faults at once, and right again after it is 
   const account = makeAccount(world, { wallet: 10 * PRICE });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   const restart = world.server.restart?.({ kill: true });
-  await until('the gate is gone', () => !one.gate.usable());
+  await until('the limit store is gone', () => !one.limitStore.usable());
   const startedAt = performance.now();
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
     kind: 'fault',
@@ -119,7 +119,7 @@ test('while Redis is away calls are faults at once, and right again after it is 
   });
   expect(performance.now() - startedAt).toBeLessThan(1_000);
   await restart;
-  await until('the gate is usable', () => one.gate.usable());
+  await until('the limit store is usable', () => one.limitStore.usable());
   await one.admission.sweep();
   await until('all buckets are open', () => one.admission.bucketsPending() === 0);
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
@@ -164,12 +164,12 @@ test('each token of a bucket is set later than the one before, also by a replica
 
 test.each([0, 1, 2, 3, 4, 6])(
   'a bucket that is noticed %d turns after the last one was opened is taken up',
-  async (turns) => {
+  async (ticks) => {
     const { Redis } = await import('ioredis');
     const redis = new Redis(world.server.url);
     await redis.del('{5}tok', '{6}tok');
     let later = async (): Promise<void> => {
-      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve();
       recovery.notice(6);
     };
     const info = (_facts: object, text: string): void => {
@@ -177,7 +177,7 @@ test.each([0, 1, 2, 3, 4, 6])(
       void later();
       later = async () => undefined;
     };
-    const recovery = new Recovery({ ...one.ports, log: { ...one.ports.log, info } }, new Known());
+    const recovery = new Recovery({ ...one.ports, log: { ...one.ports.log, info } }, new RecordCache());
     recovery.notice(5);
     await until('both are done with', () => recovery.pending() === 0);
     for (const bucket of [5, 6]) expect(await redis.get(`{${bucket}}tok`)).toMatch(' open ');

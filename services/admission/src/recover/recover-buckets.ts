@@ -1,21 +1,21 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
-import { callsByBucket, holdCalls } from '../beat/hold-calls.js';
-import { bucketKeys } from '../domain/gate-keys.js';
-import { hasReported, lastBeats } from '../domain/last-beats.js';
-import type { LastBeat } from '../domain/last-beats.js';
-import type { Known } from '../load/known.js';
+import { callsByBucket, holdCalls } from '../heartbeat/hold-calls.js';
+import { bucketKeys } from '../domain/store-keys.js';
+import { hasReported, lastHeartbeats } from '../domain/last-heartbeats.js';
+import type { LastHeartbeat } from '../domain/last-heartbeats.js';
+import type { RecordCache } from '../load/record-cache.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
-import { settleReleases } from '../settle/settle-releases.js';
+import { applyReleases } from '../apply/apply-releases.js';
 import { bucketsOpened } from './recover-metrics.js';
 
 /** How often edges are asked to report (docs/protocol.md#r12), and at once for every new token. */
 const REPORT_MS = 300;
-/** How soon after a report the beats are looked at; then after twice the time each, and at the latest with the next report. */
+/** How soon after a report the heartbeats are looked at; then after twice the time each, and at the latest with the next report. */
 const LOOK_FIRST_MS = 20;
-/** An edge whose last beat is older is not waited for. */
-const LIVE_BEAT_MS = 10_000;
-/** After so long a silent edge counts with its last beat. */
+/** An edge whose last heartbeat is older is not waited for. */
+const LIVE_HEARTBEAT_MS = 10_000;
+/** After so long a silent edge counts with its last heartbeat. */
 const WAIT_MAX_MS = 12_000;
 
 interface Restoring {
@@ -40,7 +40,7 @@ export class Recovery {
 
   constructor(
     private readonly ports: Ports,
-    private readonly known: Known,
+    private readonly cache: RecordCache,
   ) {}
 
   /** Takes up buckets that were found without a token or restoring. Returns at once: whether that was news. */
@@ -69,7 +69,7 @@ export class Recovery {
   }
 
   async #work(): Promise<void> {
-    // A sweep notices all buckets of a lost gate in one turn.
+    // A sweep notices all buckets of a lost limit store in one turn.
     await new Promise((resolve) => setImmediate(resolve));
     while (!this.#stopped && this.pending() > 0) {
       try {
@@ -95,12 +95,12 @@ export class Recovery {
   async #begin(): Promise<void> {
     const found = this.#noticed.size;
     const buckets = [...this.#noticed, ...this.#restoring.keys()];
-    const { gate, clock, log } = this.ports;
-    const replies = await gate.run(
+    const { limitStore, clock, log } = this.ports;
+    const replies = await limitStore.run(
       buckets.map((bucket) => ({
         script: 'token',
         keys: [bucketKeys(bucket).token, bucketKeys(bucket).due],
-        args: ['restore', gate.newToken()],
+        args: ['restore', limitStore.newEpoch()],
       })),
     );
     for (const [index, bucket] of buckets.entries()) {
@@ -122,13 +122,13 @@ export class Recovery {
     if (this.#restoring.size === 0) return;
     const { edges, clock } = this.ports;
     if (asks && this.#isReportDue()) this.#report();
-    const beats = lastBeats(await edges.lastBeats());
-    const live = beats.filter(({ storedAtMs }) => clock.wall() - storedAtMs < LIVE_BEAT_MS);
+    const heartbeats = lastHeartbeats(await edges.lastHeartbeats());
+    const live = heartbeats.filter(({ storedAtMs }) => clock.wall() - storedAtMs < LIVE_HEARTBEAT_MS);
     const ready = [...this.#restoring].filter(
       ([bucket, { token, since }]) =>
-        clock.monotonic() - since > WAIT_MAX_MS || live.every((beat) => hasReported(beat, bucket, token)),
+        clock.monotonic() - since > WAIT_MAX_MS || live.every((heartbeat) => hasReported(heartbeat, bucket, token)),
     );
-    if (ready.length > 0) await this.#open(new Map(ready), beats);
+    if (ready.length > 0) await this.#open(new Map(ready), heartbeats);
   }
 
   #isReportDue(): boolean {
@@ -141,19 +141,19 @@ export class Recovery {
   }
 
   /** Holds what all edges run, dead ones too, then opens. */
-  async #open(ready: ReadonlyMap<number, Restoring>, beats: readonly LastBeat[]): Promise<void> {
+  async #open(ready: ReadonlyMap<number, Restoring>, heartbeats: readonly LastHeartbeat[]): Promise<void> {
     const failed = new Set<number>();
-    for (const beat of beats) {
-      const calls = [...callsByBucket(beat.calls)].flatMap(([bucket, own]) => (ready.has(bucket) ? own : []));
-      const held = await holdCalls(this.ports, beat.edge, calls, true);
+    for (const heartbeat of heartbeats) {
+      const calls = [...callsByBucket(heartbeat.calls)].flatMap(([bucket, own]) => (ready.has(bucket) ? own : []));
+      const held = await holdCalls(this.ports, heartbeat.edge, calls, true);
       for (const bucket of held.failed) failed.add(bucket);
-      const releases = beat.releases.filter(
+      const releases = heartbeat.releases.filter(
         (release) => !release.blind && ready.has(bucketOfAccount(release.hold.account)),
       );
-      await settleReleases(this.ports, this.known, releases, (bucket) => failed.add(bucket));
+      await applyReleases(this.ports, this.cache, releases, (bucket) => failed.add(bucket));
     }
     const whole = [...ready].filter(([bucket]) => !failed.has(bucket));
-    const replies = await this.ports.gate.run(
+    const replies = await this.ports.limitStore.run(
       whole.map(([bucket, { token }]) => ({
         script: 'token',
         keys: [bucketKeys(bucket).token, bucketKeys(bucket).due],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { admissionHeld, admissionSlots } from '@gateway/contracts/messages';
 import type { SlotView } from '@gateway/contracts/operator';
-import { PRICE, admitEntry, batch, beatOf, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
+import { PRICE, admitEntry, batch, heartbeatOf, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
 import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
 
 let world: World;
@@ -83,18 +83,18 @@ test('an account that was never seen has no slots and holds nothing', async () =
 });
 
 test.each([1, 7, 200])(
-  'pages of %i bring every call of all accounts, although beats come in between',
+  'pages of %i bring every call of all accounts, although heartbeats come in between',
   async (limit) => {
     const small = Array.from({ length: 15 }, () => makeAccount(world, { wallet: 100 * PRICE }));
     const large = makeAccount(world, { wallet: 1_000_000 * PRICE });
     const calls = (await Promise.all([...small.map((account) => admitMany(account, 2)), admitMany(large, 120)])).flat();
     let n = 0;
-    const beat = async () => {
+    const heartbeat = async () => {
       n += 1;
       world.advance(n % 5 === 0 ? 500 : 1);
-      await one.admission.beat(beatOf(world, 'edge1', n, { calls: calls.map(running) }));
+      await one.admission.heartbeat(heartbeatOf(world, 'edge1', n, { calls: calls.map(running) }));
     };
-    const slots = await all(null, limit, beat);
+    const slots = await all(null, limit, heartbeat);
     const ids = idsOf(slots);
     expect(calls.filter(({ id }) => !ids.includes(id))).toEqual([]);
     // The due times of all calls moved while the pages were read; nobody is there twice.

@@ -14,7 +14,7 @@ export type SlotsAnswer = AnswerBodyOf<typeof admissionSlots>;
 /** Buckets looked at in one pipeline. */
 const WINDOW_BUCKETS = 16;
 /** Pipelines of one request: all buckets, and as much again for buckets of several steps. What is left is another page's. */
-const ROUNDS_MAX = (2 * BUCKETS_TOTAL) / WINDOW_BUCKETS;
+const ATTEMPTS_MAX = (2 * BUCKETS_TOTAL) / WINDOW_BUCKETS;
 
 /** Where a page goes on: in this step of a bucket's scan, behind this id (null: with the step's first). */
 interface Place extends ScanPlace {
@@ -39,7 +39,7 @@ export async function listSlots(
   if (place === null || place.bucket < first || place.bucket > last) return refuseCursor();
   const pattern = `${account ?? '*'}|*`;
   const page: RunningHold[] = [];
-  for (let round = 0; round < ROUNDS_MAX && place.bucket <= last; round += 1) {
+  for (let round = 0; round < ATTEMPTS_MAX && place.bucket <= last; round += 1) {
     const places = windowFrom(place, last);
     for (const [index, step] of (await scanBuckets(ports, places, pattern, noticeLoss)).entries()) {
       const at: Place = { ...(places[index] ?? place), after: index === 0 ? place.after : null };

@@ -8,7 +8,7 @@ import {
   admit,
   admitEntry,
   batch,
-  beatOf,
+  heartbeatOf,
   makeAccount,
   makeWorld,
   mustAdmit,
@@ -38,9 +38,10 @@ const take = (call: { id: string }, replica = one) =>
 const dump = (account: TestAccount) => one.admission.readAccount(account.account);
 const holdOf = async (account: TestAccount, { id }: { id: string }) =>
   (await dump(account)).holds.find((held) => held.id === id)?.hold;
-const abortsOf = (edge: string) => world.verdicts.filter((said) => said.edge === edge).at(-1)?.verdict.abort;
-const standing = (account: TestAccount, closed: string[]) =>
-  one.admission.standing({ incarnation: 'ledger-1', accounts: [{ account: account.account, rows: [], closed }] });
+const abortsOf = (edge: string) =>
+  world.heartbeatReplies.filter((said) => said.edge === edge).at(-1)?.heartbeatReply.abort;
+const snapshot = (account: TestAccount, closed: string[]) =>
+  one.admission.applySnapshots({ incarnation: 'ledger-1', accounts: [{ account: account.account, rows: [], closed }] });
 
 const NOT_FOUND = { refused: { code: 'not_found' } };
 
@@ -56,9 +57,9 @@ test('the slot is free when it is answered, the money stays held, and the edge i
   expect(await take(call, two)).toEqual({ released: true, account: account.account });
   expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
   await mustAdmit(two, admitEntry(two.clock, [account.digest]));
-  // The beat that was on its way when it was taken back does not take it again, nor does any later one.
+  // The heartbeat that was on its way when it was taken back does not take it again, nor does any later one.
   for (const n of [1, 2]) {
-    await two.admission.beat(beatOf(world, 'edge-taken', n, { calls: [running(call)] }));
+    await two.admission.heartbeat(heartbeatOf(world, 'edge-taken', n, { calls: [running(call)] }));
     expect(abortsOf('edge-taken')).toEqual([call.id]);
     expect(await dump(account)).toMatchObject({ slots: 1, held: { wallet: 2 * PRICE } });
   }
@@ -73,7 +74,7 @@ test('an unknown id, one that was released and one that was settled are not foun
   expect(await take({ id: makeUuidV7(one.clock.now()) })).toMatchObject(NOT_FOUND);
   await batch(one, { releases: [release(call, 'ok', 5)] });
   expect(await take(call)).toMatchObject(NOT_FOUND);
-  await standing(account, [call.id]);
+  await snapshot(account, [call.id]);
   expect(await take(call)).toMatchObject(NOT_FOUND);
   expect(await dump(account)).toMatchObject({ slots: 0, held: {} });
 });
@@ -86,10 +87,10 @@ test.each(['ok', 'void', 'standing'] as const)(
     for (let round = 0; round < 20; round += 1) {
       const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
       const ending = () =>
-        end === 'standing' ? standing(account, [call.id]) : batch(two, { releases: [release(call, end, 3)] });
+        end === 'standing' ? snapshot(account, [call.id]) : batch(two, { releases: [release(call, end, 3)] });
       await Promise.all(round % 2 === 0 ? [take(call), ending(), take(call, two)] : [ending(), take(call)]);
       expect((await dump(account)).slots).toBe(1);
-      await standing(account, [call.id]);
+      await snapshot(account, [call.id]);
       await batch(one, { releases: [release(call, 'ok', 3)] });
       expect(await dump(account)).toMatchObject({ slots: 1, held: { wallet: PRICE } });
     }
@@ -99,7 +100,7 @@ test.each(['ok', 'void', 'standing'] as const)(
 
 test('its edge dies after that: the call expires as any other, and its money comes back with the record', async () => {
   const { account, call } = await oneSlotTaken();
-  await one.admission.beat(beatOf(world, 'edge-dying', 1, { calls: [running(call)] }));
+  await one.admission.heartbeat(heartbeatOf(world, 'edge-dying', 1, { calls: [running(call)] }));
   await take(call);
   world.advance(31_000);
   await one.admission.sweep();
@@ -108,10 +109,10 @@ test('its edge dies after that: the call expires as any other, and its money com
   await one.admission.sweep();
   expect(world.events.filter(({ id }) => id === call.id)).toMatchObject([{ outcome: 'expired', amountNanoUsd: 0 }]);
   // An edge that was only paused is told even now.
-  await one.admission.beat(beatOf(world, 'edge-dying', 2, { calls: [running(call)] }));
+  await one.admission.heartbeat(heartbeatOf(world, 'edge-dying', 2, { calls: [running(call)] }));
   expect(abortsOf('edge-dying')).toEqual([call.id]);
   expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
-  await standing(account, [call.id]);
+  await snapshot(account, [call.id]);
   expect(await dump(account)).toMatchObject({ slots: 0, held: {} });
 });
 
@@ -128,7 +129,7 @@ test('a call whose lease lapsed, and one that is expiring, are ended too, and fr
   expect(await holdOf(account, other)).toMatchObject({ state: 'expiring' });
   expect(await take(other)).toMatchObject({ released: true });
   expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: 2 * PRICE } });
-  await one.admission.beat(beatOf(world, 'edge-late', 1, { calls: [running(call), running(other)] }));
+  await one.admission.heartbeat(heartbeatOf(world, 'edge-late', 1, { calls: [running(call), running(other)] }));
   expect(abortsOf('edge-late')).toEqual([call.id, other.id]);
   world.owners.caughtUpTo = () => Date.now();
 });
@@ -138,12 +139,12 @@ test('while a bucket is being restored nothing is said to be not found', async (
   const { Redis } = await import('ioredis');
   const redis = new Redis(world.server.url);
   world.kept.clear();
-  beatOf(world, 'edge-silent', 1);
+  heartbeatOf(world, 'edge-silent', 1);
   await redis.flushall();
   await expect(take(call)).rejects.toMatchObject({ code: 'admission_error' });
-  // The mark is lost with the gate: the call is held again by its beat, with its slot, and can be taken back again.
+  // The mark is lost with the limit store: the call is held again by its heartbeat, with its slot, and can be taken back again.
   await until('a report names the bucket', () => world.reports.at(-1)?.some(({ bucket }) => bucket === call.bucket));
-  beatOf(world, 'edge-silent', 2, { calls: [running(call)], last: true });
+  heartbeatOf(world, 'edge-silent', 2, { calls: [running(call)], last: true });
   await until('all buckets are open', async () => {
     await one.admission.sweep().catch(() => undefined);
     return one.admission.bucketsPending() === 0 && (await redis.get(`{${call.bucket}}tok`))?.includes(' open ');
@@ -157,7 +158,7 @@ test('a bucket that is restored with its data keeps the mark', async () => {
   const { account, call } = await oneSlotTaken();
   await take(call);
   world.kept.clear();
-  beatOf(world, 'edge-kept', 1, { calls: [running(call)], last: true });
+  heartbeatOf(world, 'edge-kept', 1, { calls: [running(call)], last: true });
   const { Redis } = await import('ioredis');
   const redis = new Redis(world.server.url);
   await redis.del(`{${call.bucket}}tok`);

@@ -1,7 +1,7 @@
 import { BUCKETS_TOTAL, bucketOfAccount } from '@gateway/contracts/ids';
 import type { AnswerBodyOf, ReceivedOf, admissionReleaseSlot } from '@gateway/contracts/messages';
 import { refuse } from '@gateway/contracts/operator';
-import { bucketKeys } from '../domain/gate-keys.js';
+import { bucketKeys } from '../domain/store-keys.js';
 import { SCAN_BEGIN, takeCall } from '../domain/slot-scripts.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
@@ -12,14 +12,14 @@ export type ReleaseQuestion = ReceivedOf<typeof admissionReleaseSlot>;
 export type ReleaseAnswer = AnswerBodyOf<typeof admissionReleaseSlot>;
 
 /** Steps in each bucket: enough for some hundred thousand calls of one bucket. */
-const ROUNDS_MAX = 1_000;
+const ATTEMPTS_MAX = 1_000;
 const ALL_BUCKETS: readonly ScanPlace[] = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => ({
   bucket,
   scan: SCAN_BEGIN,
 }));
 
 /**
- * Takes the slot of one call back for good: it is free when this is answered, and the call's edge is told with its next beat to
+ * Takes the slot of one call back for good: it is free when this is answered, and the call's edge is told with its next heartbeat to
  * end the call. Its money stays held until its record comes. Repeating it answers the same until the call has ended.
  * @throws AdmissionFault while a bucket that may have the call is not open
  */
@@ -31,7 +31,7 @@ export async function releaseSlot(
   const account = await accountOfCall(ports, requestId, noticeLoss);
   if (account === null) return notFound();
   const bucket = bucketOfAccount(account);
-  const [reply] = await ports.gate.run([takeCall(bucketKeys(bucket), account, requestId)]);
+  const [reply] = await ports.limitStore.run([takeCall(bucketKeys(bucket), account, requestId)]);
   if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
   // It ended between the two scripts.
   if (reply[0] === 'ended') return notFound();
@@ -50,7 +50,7 @@ async function accountOfCall(
   noticeLoss: (bucket: number) => void,
 ): Promise<string | null> {
   let places = ALL_BUCKETS;
-  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+  for (let round = 0; round < ATTEMPTS_MAX; round += 1) {
     const steps = await scanBuckets(ports, places, `*|${id}`, noticeLoss);
     const found = steps.flatMap(({ holds }) => holds)[0];
     if (found !== undefined) return found.account;

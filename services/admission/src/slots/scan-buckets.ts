@@ -1,4 +1,4 @@
-import { bucketKeys } from '../domain/gate-keys.js';
+import { bucketKeys } from '../domain/store-keys.js';
 import { listCall, readListReply } from '../domain/slot-scripts.js';
 import type { ListStep } from '../domain/slot-scripts.js';
 import { AdmissionFault } from '../ports.js';
@@ -19,13 +19,13 @@ const STEP_ENTRIES = 500;
  * @throws AdmissionFault unless every bucket is open: what is being restored is not all there yet
  */
 export async function scanBuckets(
-  { gate }: Pick<Ports, 'limitStore'>,
+  { limitStore }: Pick<Ports, 'limitStore'>,
   places: readonly ScanPlace[],
   pattern: string,
   noticeLoss: (bucket: number) => void,
 ): Promise<ListStep[]> {
   const calls = places.map(({ bucket, scan }) => listCall(bucketKeys(bucket), scan, pattern, STEP_ENTRIES));
-  const replies = await gate.run(calls);
+  const replies = await limitStore.run(calls);
   return places.map(({ bucket }, index) => {
     const reply = replies[index];
     if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');

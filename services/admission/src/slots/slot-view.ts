@@ -3,13 +3,13 @@ import { formatUsd } from '@gateway/metering';
 import type { RunningHold } from '../domain/slot-scripts.js';
 
 /** A running call as operators see it. One without a slot has no lease: its slot fell free before now. */
-export function slotViewOf({ account, id, hold, shape }: RunningHold): SlotView {
+export function slotViewOf({ account, id, hold, template }: RunningHold): SlotView {
   return {
     requestId: id,
     accountId: account,
-    keyId: shape.key,
-    memberId: shape.member,
-    modelId: shape.model,
+    keyId: template.key,
+    memberId: template.member,
+    modelId: template.model,
     edge: hold.edge,
     state: hold.state === 'open' ? 'open' : 'expiring',
     takesSlot: hold.slot,

@@ -3,7 +3,7 @@ import { USAGE_EVENTS_MAX } from '@gateway/contracts/messages';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { keyMonthRow, memberMonthRow } from '@gateway/metering';
 import { applyCall } from '../domain/apply-script.js';
-import { bucketKeys } from '../domain/gate-keys.js';
+import { bucketKeys } from '../domain/store-keys.js';
 import { expiredEvent } from '../domain/sweep-script.js';
 import type { DueHold, SweepOutcome } from '../domain/sweep-script.js';
 import type { Ports } from '../ports.js';
@@ -35,7 +35,7 @@ interface Question {
  * settled everything that was stored until it fell due is recorded as expired. The rest is asked for again later. It works
  * beside the sweeps: a billing that does not answer must not keep slots from falling free.
  */
-export class LedgerDesk {
+export class LedgerClient {
   readonly #waiting: Question[] = [];
   readonly #asking = new Set<Promise<void>>();
 
@@ -82,13 +82,15 @@ async function settleQuestion(ports: Ports, question: Question): Promise<void> {
 
 /** Closes what the ledger knows; returns the events of what it will never know. */
 async function askOnce(ports: Ports, { account, token, now, holds, names }: Question): Promise<UsageEvent[]> {
-  const { owners, gate, clock } = ports;
+  const { owners, limitStore, clock } = ports;
   const ids = holds.map(({ id }) => id);
-  const answer = await owners.loadStanding({ account, names, ids, afterLoss: false });
-  const { incarnation, standing, caughtUpTo, version = null } = answer;
+  const answer = await owners.loadBalances({ account, names, ids, afterLoss: false });
+  const { incarnation, standing: snapshot, caughtUpTo, version = null } = answer;
   const load = { token, startedAt: now, complete: false, caughtUp: false, version };
-  await gate.run([applyCall(bucketKeys(bucketOfAccount(account)), { account, incarnation, standing }, load)]);
-  const closed = new Set(standing.closed);
+  await limitStore.run([
+    applyCall(bucketKeys(bucketOfAccount(account)), { account, incarnation, standing: snapshot }, load),
+  ]);
+  const closed = new Set(snapshot.closed);
   // Redis time carries the test clock's offset, the stream's time does not.
   const shiftMs = clock.now() - clock.wall();
   return holds.filter(({ id, hold }) => !closed.has(id) && caughtUpTo > hold.due - shiftMs).map(expiredEvent);
@@ -125,7 +127,7 @@ function partsOf(holds: readonly DueHold[]): Part[] {
   let last: Part = { part: [], names: new Set() };
   const parts = [last];
   for (const hold of holds) {
-    const { key, member, month } = hold.shape;
+    const { key, member, month } = hold.template;
     const rows = [keyMonthRow(key, month), memberMonthRow(member, month)];
     if (last.part.length >= IDS_MAX || last.names.size + rows.length > NAMES_MAX) {
       last = { part: [], names: new Set() };

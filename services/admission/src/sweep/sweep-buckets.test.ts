@@ -6,7 +6,7 @@ import {
   admit,
   admitEntry,
   batch,
-  beatOf,
+  heartbeatOf,
   makeAccount,
   makeWorld,
   mustAdmit,
@@ -29,13 +29,13 @@ const running = (call: Admitted): HeartbeatCall => ({
   tag: call.token,
   endpoint: '/v1/chat/completions',
 });
-const beat = (n: number, ...calls: Admitted[]) =>
-  one.admission.beat(beatOf(world, 'edge1', n, { calls: calls.map(running) }));
+const heartbeat = (n: number, ...calls: Admitted[]) =>
+  one.admission.heartbeat(heartbeatOf(world, 'edge1', n, { calls: calls.map(running) }));
 const dump = (account: TestAccount) => one.admission.readAccount(account.account);
 const eventsOf = (account: TestAccount) => world.events.filter(({ hold }) => hold.account === account.account);
-const asksFor = (id: string) => world.owners.asked.loadStanding.filter(({ ids }) => ids.includes(id)).length;
+const asksFor = (id: string) => world.owners.asked.loadBalances.filter(({ ids }) => ids.includes(id)).length;
 
-test('a call that no beat confirms gives its slot back after ten seconds and keeps its hold', async () => {
+test('a call that no heartbeat confirms gives its slot back after ten seconds and keeps its hold', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE, terms: { concurrency: 1 } });
   await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   world.advance(9_000);
@@ -47,19 +47,19 @@ test('a call that no beat confirms gives its slot back after ten seconds and kee
   expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'admitted' });
 });
 
-test('a beat keeps the slot for 30 seconds and the hold for 120', async () => {
+test('a heartbeat keeps the slot for 30 seconds and the hold for 120', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
-  await beat(1, call);
+  await heartbeat(1, call);
   world.advance(29_000);
   await one.admission.sweep();
   expect((await dump(account)).slots).toBe(1);
-  await beat(2, call);
+  await heartbeat(2, call);
   world.advance(31_000);
   await one.admission.sweep();
   expect(await dump(account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
-  // A beat after the lapse keeps the hold, not the slot: somebody else may have it.
-  await beat(3, call);
+  // A heartbeat after the lapse keeps the hold, not the slot: somebody else may have it.
+  await heartbeat(3, call);
   world.advance(60_000);
   await one.admission.sweep();
   expect((await dump(account)).holds[0]?.hold).toMatchObject({ state: 'open', slot: false });
@@ -93,16 +93,16 @@ test('a call whose edge vanished is recorded as expired, once billing has caught
     hold: call.hold,
     endpoint: '/v1/chat/completions',
   });
-  // The standing that names it ends the hold; 90 s after the admission nothing is left.
+  // The balance snapshot that names it ends the hold; 90 s after the admission nothing is left.
   account.state.records.add(call.id);
-  await one.admission.standing({
+  await one.admission.applySnapshots({
     incarnation: 'ledger-1',
     accounts: [{ account: account.account, rows: [], closed: [call.id] }],
   });
   expect(await dump(account)).toMatchObject({ slots: 0, held: {}, holds: [] });
 });
 
-test('a done hold whose standing was lost is asked for after five seconds and closed', async () => {
+test('a done hold whose balance snapshot was lost is asked for after five seconds and closed', async () => {
   const account = makeAccount(world, { wallet: 10 * PRICE });
   const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
   await batch(one, { releases: [release(call, 'ok', 400_000)] });
@@ -118,7 +118,7 @@ test('a done hold whose standing was lost is asked for after five seconds and cl
   expect(ended.rows['wallet']).toEqual({ value: 10 * PRICE - 400_000, version: 2 });
   expect(eventsOf(account)).toEqual([]);
   // Every row that the record touched comes with what closes the hold: months are not among those that come by themselves.
-  const asked = world.owners.asked.loadStanding.find(({ ids }) => ids.includes(call.id));
+  const asked = world.owners.asked.loadBalances.find(({ ids }) => ids.includes(call.id));
   const { key, member, periods } = call.hold as HoldFields;
   expect(asked?.names).toEqual([`km:${key}:${periods.month}`, `mm:${member}:${periods.month}`]);
 });
@@ -151,7 +151,7 @@ test('tombstones are deleted 90 seconds after the admission, with everything tha
   await one.admission.sweep();
   const ended = await dump(account);
   expect(ended.holds).toEqual([]);
-  expect(ended.shapes).toEqual({});
+  expect(ended.templates).toEqual({});
 });
 
 test('three replicas that sweep at once ask and free no slot twice', async () => {

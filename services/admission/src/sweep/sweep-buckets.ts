@@ -1,10 +1,10 @@
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
-import { bucketKeys } from '../domain/gate-keys.js';
+import { bucketKeys } from '../domain/store-keys.js';
 import { SWEEP_ENTRIES_MAX, readSweepReply, sweepCall } from '../domain/sweep-script.js';
 import type { SweepOutcome } from '../domain/sweep-script.js';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
-import type { LedgerDesk } from './ask-ledger.js';
+import type { LedgerClient } from './ask-ledger.js';
 import { holdsAsked, holdsKept, slotsFreed } from './sweep-metrics.js';
 
 /** Runs of the script in one round; what is due beyond is for the next round. */
@@ -20,7 +20,7 @@ const ALL_BUCKETS = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => b
  */
 export async function sweepBuckets(
   ports: Ports,
-  desk: LedgerDesk,
+  ledger: LedgerClient,
   noticeLoss: (bucket: number) => void,
 ): Promise<void> {
   let buckets = ALL_BUCKETS;
@@ -29,13 +29,16 @@ export async function sweepBuckets(
     for (const [bucket, { state }] of outcomes) {
       if (state !== 'open') noticeLoss(bucket);
     }
-    desk.take(outcomes.values());
+    ledger.take(outcomes.values());
     buckets = [...outcomes].flatMap(([bucket, { seen }]) => (seen >= SWEEP_ENTRIES_MAX ? [bucket] : []));
   }
 }
 
-async function sweepOnce({ gate, log }: Ports, buckets: readonly number[]): Promise<ReadonlyMap<number, SweepOutcome>> {
-  const replies = await gate.run(buckets.map((bucket) => sweepCall(bucketKeys(bucket))));
+async function sweepOnce(
+  { limitStore, log }: Ports,
+  buckets: readonly number[],
+): Promise<ReadonlyMap<number, SweepOutcome>> {
+  const replies = await limitStore.run(buckets.map((bucket) => sweepCall(bucketKeys(bucket))));
   const outcomes = new Map<number, SweepOutcome>();
   for (const [index, bucket] of buckets.entries()) {
     const reply = replies[index];

@@ -1,11 +1,11 @@
 import { every, type Background } from '@gateway/service-kit';
 import type { Ports } from '../ports.js';
-import { LedgerDesk } from './ask-ledger.js';
+import { LedgerClient } from './ask-ledger.js';
 import { sweepBuckets } from './sweep-buckets.js';
 
 /** Sweeps all buckets again and again; the pause between two sweeps is `sweepMs`. */
 export class SweepTimer {
-  readonly #desk: LedgerDesk;
+  readonly #ledger: LedgerClient;
   #background: Background | null = null;
   #running: Promise<void> = Promise.resolve();
   #swept = false;
@@ -14,7 +14,7 @@ export class SweepTimer {
     private readonly ports: Ports,
     private readonly noticeLoss: (bucket: number) => void,
   ) {
-    this.#desk = new LedgerDesk(ports);
+    this.#ledger = new LedgerClient(ports);
   }
 
   start(): void {
@@ -35,13 +35,13 @@ export class SweepTimer {
   async stop(): Promise<void> {
     await this.#background?.stop();
     await this.#running;
-    await this.#desk.idle();
+    await this.#ledger.idle();
   }
 
   /** One sweep, after the one that runs, with all that it asks for. Rejects when Redis cannot be asked. */
   async sweepNow(): Promise<void> {
     await this.#sweep();
-    await this.#desk.idle();
+    await this.#ledger.idle();
   }
 
   /** Whether a sweep has once seen all buckets. */
@@ -50,7 +50,7 @@ export class SweepTimer {
   }
 
   #sweep(): Promise<void> {
-    const sweep = this.#running.then(() => sweepBuckets(this.ports, this.#desk, this.noticeLoss));
+    const sweep = this.#running.then(() => sweepBuckets(this.ports, this.#ledger, this.noticeLoss));
     this.#running = sweep.then(
       () => {
         this.#swept = true;

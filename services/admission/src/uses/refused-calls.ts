@@ -1,7 +1,7 @@
 import { codeOfRank } from '@gateway/contracts/errors';
 import { REFUSED_IDS_MAX, REFUSED_ROWS_MAX } from '@gateway/contracts/messages';
 import type { BatchAnswer } from '@gateway/contracts/messages';
-import type { Route } from '../load/known.js';
+import type { KeyReference } from '../load/record-cache.js';
 import type { Ports, RefusedRow } from '../ports.js';
 import { refusalsDropped } from './uses-metrics.js';
 
@@ -38,7 +38,7 @@ export class RefusedCalls {
   }
 
   /** Counts the answer when it is a refusal. */
-  note({ account, key }: Route, answer: BatchAnswer): void {
+  note({ account, key }: KeyReference, answer: BatchAnswer): void {
     if (answer.kind !== 'refused') return;
     const now = this.ports.clock.now();
     const minute = now - (now % MINUTE_MS);

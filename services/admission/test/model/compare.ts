@@ -4,8 +4,8 @@ import { SESSION_5H_MS, parseRowName } from '@gateway/metering';
 import type { WindowUnit } from '@gateway/metering';
 import { holdFieldsOf, readHold } from '../../src/domain/hold.js';
 import type { StoredHold } from '../../src/domain/hold.js';
-import { readShape } from '../../src/domain/shape.js';
-import type { ModelAnswer, ModelGate } from './model-gate.js';
+import { readTemplate } from '../../src/domain/hold-template.js';
+import type { ModelAnswer, ModelLimitStore } from './model-limit-store.js';
 import { costOf, planOf } from './model-state.js';
 import type { ModelHold, ModelState } from './model-state.js';
 import { priceAt, sourcesOf, termsAt } from './model-terms.js';
@@ -110,8 +110,12 @@ export class StateReader {
       const compared = `${text} ${Object.values(changing).join(' ')}`;
       if (this.#compared.get(id) === compared) continue;
       const hold = readHold(text);
-      const shape = readShape(stored[`s:${hold.shape}`] ?? '');
-      agree(`hold ${id}`, factsOf({ ...hold, fields: holdFieldsOf(fields.account, hold, shape) }), modelFacts(known));
+      const template = readTemplate(stored[`s:${hold.template}`] ?? '');
+      agree(
+        `hold ${id}`,
+        factsOf({ ...hold, fields: holdFieldsOf(fields.account, hold, template) }),
+        modelFacts(known),
+      );
       if (hold.state === 'done' && hold.worst <= COST_MAX && text.length > DONE_BYTES_MAX)
         throw new Disagreement('a done hold is too large');
       this.#compared.set(id, compared);
@@ -124,8 +128,8 @@ export class StateReader {
   }
 }
 
-/** A row of a loaded account lacks nothing that was settled before the load, or was known before it was let go, however late its standings came. */
-export function requireSettled(sums: Sums, { state, ledgerAtLoad }: ModelGate): void {
+/** A row of a loaded account lacks nothing that was settled before the load, or was known before it was let go, however late its balance snapshots came. */
+export function requireSettled(sums: Sums, { state, ledgerAtLoad }: ModelLimitStore): void {
   if (state.loadedAt === null) return;
   for (const [name, { version }] of Object.entries(sums.rows)) {
     const settled = Math.max(ledgerAtLoad.get(name) ?? 0, state.letGo.get(name) ?? 0);

@@ -48,7 +48,7 @@ export class Ledger {
 
   credit(amount: number): BalanceSnapshot {
     this.#write(new Map([[WALLET_ROW, amount]]));
-    return this.#standing([WALLET_ROW], []);
+    return this.#snapshot([WALLET_ROW], []);
   }
 
   changeTerms(value: AccountTerms): BalanceSnapshot {
@@ -71,11 +71,11 @@ export class Ledger {
       this.#records.set(event.id, { rank: event.rank, effect });
       this.#write(difference(effect, before));
     }
-    return this.#standing([...new Set([...effect.keys(), ...before.keys()])], [event.id]);
+    return this.#snapshot([...new Set([...effect.keys(), ...before.keys()])], [event.id]);
   }
 
   /**
-   * Null when billing is behind what was stored before the gate was lost (docs/protocol.md#r11).
+   * Null when billing is behind what was stored before the limit store was lost (docs/protocol.md#r11).
    */
   load(names: readonly string[], ids: readonly string[], afterLoss: boolean, now: number) {
     if (afterLoss && this.stream.length > 0) return null;
@@ -86,10 +86,10 @@ export class Ledger {
       if (!written.has(name)) rows.push({ name, value: name === WALLET_ROW ? null : 0, version: 0 });
     }
     const closed = ids.filter((id) => this.#records.has(id));
-    const standing: BalanceSnapshot = { account: this.account, rows, terms: this.terms, closed };
+    const snapshot: BalanceSnapshot = { account: this.account, rows, terms: this.terms, closed };
     return {
       version: this.#version,
-      standing,
+      standing: snapshot,
       caughtUpTo: Math.min(now, ...this.stream.map(({ storedAt }) => storedAt)),
     };
   }
@@ -111,7 +111,7 @@ export class Ledger {
     }
   }
 
-  #standing(names: readonly string[], closed: string[]): BalanceSnapshot {
+  #snapshot(names: readonly string[], closed: string[]): BalanceSnapshot {
     const rows = names.flatMap((name) => this.rows.get(name) ?? []);
     return { account: this.account, rows, closed };
   }

@@ -12,7 +12,7 @@ import { NO_PLAN_DEFAULTS } from './model-terms.js';
 
 export const GONE_MS = 90_000;
 
-/** What the gate sets aside for one call (docs/protocol.md#who-keeps-what). */
+/** What the limit store sets aside for one call (docs/protocol.md#who-keeps-what). */
 export interface ModelHold {
   readonly id: string;
   readonly fields: HoldFields;
@@ -29,11 +29,11 @@ export interface ModelHold {
 }
 
 /**
- * The gate's knowledge of one account. Nothing here is a counter: what is held is summed up over the holds whenever it is
+ * The limit store's knowledge of one account. Nothing here is a counter: what is held is summed up over the holds whenever it is
  * asked for.
  */
 export class ModelState {
-  /** Null: the gate was lost. */
+  /** Null: the limit store was lost. */
   token: string | null = null;
   caughtUp = false;
   /** Since when the account is loaded under this token, or is as if it were: see let-go.ts. */
@@ -60,7 +60,7 @@ export class ModelState {
   latest = 0;
 
   /**
-   * The gate is lost: with all it had, or only its right to be believed (docs/protocol.md#r10 to
+   * The limit store is lost: with all it had, or only its right to be believed (docs/protocol.md#r10 to
    * docs/protocol.md#r12).
    */
   lose(dataToo: boolean): void {
@@ -95,9 +95,9 @@ export class ModelState {
    * make no row.
    * @param isNews it was not asked for
    */
-  applyStanding({ rows, terms, closed }: BalanceSnapshot, now: number, isNews: boolean): void {
+  applyBalanceSnapshots({ rows, terms, closed }: BalanceSnapshot, now: number, isNewer: boolean): void {
     if (terms && terms.version > this.terms.version) this.terms = terms;
-    const lateVersion = isNews && this.loadedAt !== null ? this.loadedVersion : -1;
+    const lateVersion = isNewer && this.loadedAt !== null ? this.loadedVersion : -1;
     for (const { name, value, version } of rows) {
       if (version <= (this.rows.get(name)?.version ?? lateVersion)) continue;
       this.rows.set(name, { value, version });
@@ -110,8 +110,8 @@ export class ModelState {
     }
   }
 
-  /** What the first whole load does not name, and is not newer, may be of a standing that came late: it is asked again. */
-  forgetUnnamed(rows: BalanceSnapshot['rows'], accountVersion: number): void {
+  /** What the first whole load does not name, and is not newer, may be of a balance snapshot that came late: it is asked again. */
+  dropUnnamed(rows: BalanceSnapshot['rows'], accountVersion: number): void {
     const named = new Set(rows.map(({ name }) => name));
     this.loadedVersion = accountVersion;
     for (const [name, { version }] of this.rows) {

@@ -1,5 +1,5 @@
 import { Disagreement } from './compare.js';
-import type { FrozenRedis } from './frozen-gate.js';
+import type { FrozenRedis } from './frozen-limit-store.js';
 import { Play } from './play.js';
 import { STARTS } from './scene.js';
 import { Stage } from './stage.js';

@@ -1,6 +1,6 @@
 import { testSeed } from '@gateway/testkit/seed';
 import fc from 'fast-check';
-import type { FrozenRedis } from './frozen-gate.js';
+import type { FrozenRedis } from './frozen-limit-store.js';
 import { perform } from './perform.js';
 import { SCENES } from './play.js';
 import { STARTS } from './scene.js';

@@ -1,10 +1,10 @@
 import { REFUSAL } from '@gateway/contracts/errors';
 import { SESSION_5H_MS, WEEK_MS, monthEnd, monthOf, weekStart } from '@gateway/metering';
 import type { AdmitEntry, BatchAnswer, HoldFields, ReleaseEntry, BalanceSnapshot } from '@gateway/contracts/messages';
-import { bucketKeys } from '../../src/domain/gate-keys.js';
+import { bucketKeys } from '../../src/domain/store-keys.js';
 import { Disagreement, StateReader, agree, agreeOnAnswer, requireFunds, requireSettled } from './compare.js';
 import type { Sums } from './compare.js';
-import type { ModelEntry } from './model-gate.js';
+import type { ModelEntry } from './model-limit-store.js';
 import { modelUsage, usageRefusal, usageRows } from './model-usage.js';
 import { BOUNDS, COST_MAX, ENDPOINTS, MODELS, NO_PLAN, PLANS_TOTAL, PRICE, planTerms, renewing } from './scene.js';
 import { EDGES, releaseOf } from './stage.js';
@@ -47,19 +47,19 @@ export class Play {
     const { ledger, now } = this.stage;
     await this.stage.restore();
     const credit = FIRST_CREDITS[scene % FIRST_CREDITS.length] ?? 0;
-    if (credit !== 0) await this.#tellStanding(ledger.credit(credit));
+    if (credit !== 0) await this.#publishSnapshot(ledger.credit(credit));
     const plan = Math.floor(scene / FIRST_CREDITS.length);
     if (plan > 0)
-      await this.#tellStanding(ledger.changeTerms(planTerms(plan - 1, (this.#period += 1), now - 90_000, scene)));
+      await this.#publishSnapshot(ledger.changeTerms(planTerms(plan - 1, (this.#period += 1), now - 90_000, scene)));
   }
 
   async step(step: Step): Promise<void> {
     this.#choices = new Choices(step.choices);
     this.#lastAdmitted = null;
-    const { gate, now } = this.stage;
-    const before = gate.scriptsRun;
+    const { limitStore, now } = this.stage;
+    const before = limitStore.scriptsRun;
     await this[HANDLERS[step.kind]]();
-    if (gate.scriptsRun > before || this.stage.now !== now) await this.#check();
+    if (limitStore.scriptsRun > before || this.stage.now !== now) await this.#check();
   }
 
   /**
@@ -78,7 +78,7 @@ export class Play {
     for (const ms of [60_000, 60_000, 5_000, 55_000]) {
       stage.moveTo(stage.now + ms);
       await this.sweep();
-      for (const event of [...stage.ledger.stream]) await this.#tellStanding(stage.ledger.settle(event));
+      for (const event of [...stage.ledger.stream]) await this.#publishSnapshot(stage.ledger.settle(event));
     }
     const { slots, held } = await this.#check();
     agree(
@@ -182,9 +182,9 @@ export class Play {
     const some = this.#choices.rarely(2, 2) ? [...stream] : [this.#choices.pick(stream, 0)];
     for (const event of some) {
       if (!event) continue;
-      const standing = this.stage.ledger.settle(event);
+      const snapshot = this.stage.ledger.settle(event);
       if (this.#choices.rarely(8, 1)) stream.push({ ...event });
-      await this.#tell(standing);
+      await this.#tell(snapshot);
     }
   }
 
@@ -194,27 +194,27 @@ export class Play {
     const [untold] = this.#untold.splice(at, 1);
     if (untold) return untold();
     const said = this.#choices.pick(this.#said, 1);
-    if (said) await this.#tellStanding(said);
+    if (said) await this.#publishSnapshot(said);
   }
 
-  async beat(): Promise<void> {
+  async heartbeat(): Promise<void> {
     const { stage } = this;
     const edge = this.#edge(0);
     if (stage.deadEdges.has(edge)) return;
     const all = stage.running.filter((call) => call.edge === edge);
     const calls = this.#choices.rarely(3, 1) ? all.slice(1) : all;
-    // A call that ended while its beat was under way.
+    // A call that ended while its heartbeat was under way.
     const ended = this.#choices.rarely(6, 1) ? stage.ended.filter((call) => call.edge === edge).slice(-1) : [];
-    const beat = stage.beatOf(edge, [...calls, ...ended], []);
-    await stage.replicas[this.#choices.of(2, 2)]?.beat(beat);
-    const abort = stage.model.beat(edge, beat.calls, false);
-    for (const release of beat.releases) stage.model.release(0, release);
-    const verdict = stage.verdicts.at(-1);
-    agree('abort', verdict?.abort, abort);
-    agree('released', [...(verdict?.released ?? [])].sort(), beat.releases.map(({ id }) => id).sort());
-    for (const { token } of verdict?.tokens ?? []) for (const call of calls) call.tag = token;
-    for (const { id } of beat.releases) this.#released(id);
-    this.#note(() => `${edge}: ${beat.calls.length} calls, ${beat.releases.length} releases`);
+    const heartbeat = stage.heartbeatOf(edge, [...calls, ...ended], []);
+    await stage.replicas[this.#choices.of(2, 2)]?.heartbeat(heartbeat);
+    const abort = stage.model.heartbeat(edge, heartbeat.calls, false);
+    for (const release of heartbeat.releases) stage.model.release(0, release);
+    const heartbeatReply = stage.heartbeatReplies.at(-1);
+    agree('abort', heartbeatReply?.abort, abort);
+    agree('released', [...(heartbeatReply?.released ?? [])].sort(), heartbeat.releases.map(({ id }) => id).sort());
+    for (const { token } of heartbeatReply?.tokens ?? []) for (const call of calls) call.tag = token;
+    for (const { id } of heartbeat.releases) this.#released(id);
+    this.#note(() => `${edge}: ${heartbeat.calls.length} calls, ${heartbeat.releases.length} releases`);
   }
 
   async sweep(): Promise<void> {
@@ -322,8 +322,8 @@ export class Play {
   async lose(): Promise<void> {
     const { stage } = this;
     const dataToo = !this.#choices.rarely(3, 0);
-    if (dataToo) await stage.gate.flush();
-    else stage.gate.failOver();
+    if (dataToo) await stage.limitStore.flush();
+    else stage.limitStore.failOver();
     stage.model.lose(dataToo);
     this.#note(() => (dataToo ? 'everything' : 'the token'));
     if (this.#choices.rarely(3, 1)) await this.admit();
@@ -449,24 +449,24 @@ export class Play {
   }
 
   /** At once, later, or never. */
-  async #tell(standing: BalanceSnapshot): Promise<void> {
-    if (this.#choices.rarely(4, 3)) this.#untold.push(() => this.#tellStanding(standing));
-    else if (this.#choices.rarely(10, 3)) this.#said.push(standing);
-    else await this.#tellStanding(standing);
+  async #tell(snapshot: BalanceSnapshot): Promise<void> {
+    if (this.#choices.rarely(4, 3)) this.#untold.push(() => this.#publishSnapshot(snapshot));
+    else if (this.#choices.rarely(10, 3)) this.#said.push(snapshot);
+    else await this.#publishSnapshot(snapshot);
   }
 
-  async #tellStanding(standing: BalanceSnapshot): Promise<void> {
-    this.#said.push(standing);
+  async #publishSnapshot(snapshot: BalanceSnapshot): Promise<void> {
+    this.#said.push(snapshot);
     const { stage } = this;
-    this.#note(() => JSON.stringify(standing));
-    await stage.replicas[standing.rows.length % 2]?.standing({ incarnation: 'ledger-1', accounts: [standing] });
-    stage.model.applyStanding(standing);
+    this.#note(() => JSON.stringify(snapshot));
+    await stage.replicas[snapshot.rows.length % 2]?.applySnapshots({ incarnation: 'ledger-1', accounts: [snapshot] });
+    stage.model.applyBalanceSnapshots(snapshot);
   }
 
-  #say(text: string, news: () => object, apply: () => void): void {
+  #say(text: string, update: () => object, apply: () => void): void {
     this.#untold.push(async () => {
       this.#note(() => text);
-      await this.stage.replicas[0]?.apply(news());
+      await this.stage.replicas[0]?.apply(update());
       apply();
     });
   }
@@ -479,7 +479,7 @@ export class Play {
   async #check(): Promise<Sums> {
     const { stage } = this;
     const { accounts, holds } = bucketKeys(stage.bucket);
-    const dumped = stage.gate.dump(accounts + stage.account, holds + stage.account);
+    const dumped = stage.limitStore.dump(accounts + stage.account, holds + stage.account);
     const [[fields, stored]] = await Promise.all([dumped, this.#usageCheck()]);
     const sums = this.#reader.agree(fields, stored, stage.model.state, stage.now);
     requireSettled(sums, stage.model);
@@ -553,7 +553,7 @@ const HANDLERS: Record<StepKind, 'endCall' | Exclude<StepKind, 'end'>> = {
   releaseBlind: 'releaseBlind',
   settle: 'settle',
   deliver: 'deliver',
-  beat: 'beat',
+  heartbeat: 'heartbeat',
   sweep: 'sweep',
   credit: 'credit',
   terms: 'terms',

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import type { Command, Result } from './frozen-gate.js';
+import type { Command, Result } from './frozen-limit-store.js';
 
 interface Waiting {
   readonly results: Result[];

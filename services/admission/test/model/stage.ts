@@ -2,24 +2,24 @@ import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { HoldFields } from '@gateway/contracts/messages';
 import { silentLog } from '@gateway/testkit';
 import { Admission } from '../../src/admission.js';
-import type { KeptBeat } from '../../src/domain/last-beats.js';
-import { bucketKeys } from '../../src/domain/gate-keys.js';
+import type { KeptHeartbeat } from '../../src/domain/last-heartbeats.js';
+import { bucketKeys } from '../../src/domain/store-keys.js';
 import { readSweepReply, sweepCall } from '../../src/domain/sweep-script.js';
 import { AdmissionFault } from '../../src/ports.js';
-import type { Beat, Ports } from '../../src/ports.js';
-import { LedgerDesk } from '../../src/sweep/ask-ledger.js';
+import type { Heartbeat, Ports } from '../../src/ports.js';
+import { LedgerClient } from '../../src/sweep/ask-ledger.js';
 import { Directory } from './directory.js';
-import { FrozenClock, FrozenGate } from './frozen-gate.js';
-import type { FrozenRedis } from './frozen-gate.js';
+import { FrozenClock, FrozenLimitStore } from './frozen-limit-store.js';
+import type { FrozenRedis } from './frozen-limit-store.js';
 import { Ledger } from './ledger.js';
-import { ModelGate } from './model-gate.js';
+import { ModelLimitStore } from './model-limit-store.js';
 import { NO_PLAN, catalogFrom } from './scene.js';
 
 /** A call as its edge knows it. */
 export interface EdgeCall {
   readonly id: string;
   readonly hold: HoldFields;
-  /** Gate token under which it is held, as far as the edge was told. */
+  /** Epoch under which it is held, as far as the edge was told. */
   tag: string;
   readonly edge: string;
 }
@@ -35,23 +35,23 @@ const REPLICAS = 2;
 /** One account with everything around it: two replicas on one bucket of Redis, and the model beside them. */
 export class Stage {
   readonly clock: FrozenClock;
-  readonly gate: FrozenGate;
+  readonly limitStore: FrozenLimitStore;
   readonly replicas: readonly Admission[];
   readonly directory: Directory;
   readonly ledger: Ledger;
-  readonly model: ModelGate;
+  readonly model: ModelLimitStore;
   readonly catalog;
   readonly running: EdgeCall[] = [];
   readonly ended: EndedCall[] = [];
   /** Ends whose release was not delivered. */
   readonly unreleased: EndedCall[] = [];
-  readonly kept = new Map<string, KeptBeat>();
+  readonly kept = new Map<string, KeptHeartbeat>();
   readonly deadEdges = new Set<string>();
-  readonly verdicts: Parameters<Ports['edges']['heartbeatReply']>[1][] = [];
+  readonly heartbeatReplies: Parameters<Ports['edges']['heartbeatReply']>[1][] = [];
   readonly expired: string[] = [];
-  reportedToken: string | null = null;
-  readonly #desk: LedgerDesk;
-  #beats = 0;
+  reportedEpoch: string | null = null;
+  readonly #ledgerClient: LedgerClient;
+  #heartbeats = 0;
   #ids = 0;
 
   constructor(
@@ -62,13 +62,13 @@ export class Stage {
   ) {
     const account = accountIn(bucket, name);
     this.clock = new FrozenClock(now);
-    this.gate = new FrozenGate(redis, this.clock, bucket);
+    this.limitStore = new FrozenLimitStore(redis, this.clock, bucket);
     this.directory = new Directory(account, name);
     this.ledger = new Ledger(account, NO_PLAN);
     this.catalog = catalogFrom(now);
-    this.model = new ModelGate(this.catalog, this.directory, this.ledger, now);
+    this.model = new ModelLimitStore(this.catalog, this.directory, this.ledger, now);
     this.replicas = Array.from({ length: REPLICAS }, (_unused, index) => new Admission(this.#ports(`replica${index}`)));
-    this.#desk = new LedgerDesk(this.#ports('sweeper'));
+    this.#ledgerClient = new LedgerClient(this.#ports('sweeper'));
   }
 
   get account(): string {
@@ -90,11 +90,11 @@ export class Stage {
   }
 
   /** What an edge says now; the stream keeps it. */
-  beatOf(edge: string, calls: readonly EdgeCall[], tokens: Beat['tokens']): Beat {
-    this.#beats += 1;
-    const beat: Beat = {
+  heartbeatOf(edge: string, calls: readonly EdgeCall[], tokens: Heartbeat['tokens']): Heartbeat {
+    this.#heartbeats += 1;
+    const heartbeat: Heartbeat = {
       edge,
-      n: this.#beats,
+      n: this.#heartbeats,
       chunk: 0,
       chunks: 1,
       tokens,
@@ -102,8 +102,8 @@ export class Stage {
       calls: calls.map(({ id, hold, tag }) => ({ id, hold, tag, endpoint: '/v1/chat/completions' })),
       releases: this.unreleased.filter((call) => call.edge === edge).map(releaseOf),
     };
-    this.kept.set(edge, { beat, storedAtMs: this.now });
-    return beat;
+    this.kept.set(edge, { heartbeat, storedAtMs: this.now });
+    return heartbeat;
   }
 
   /** Makes the bucket usable again after a loss, as the timer's sweep would. */
@@ -113,29 +113,29 @@ export class Stage {
       if (turn > TURNS_MAX) throw new Error('the bucket was not restored');
       await this.redis.send('ping');
     }
-    this.model.state.token = this.reportedToken;
-    for (const { beat } of this.kept.values()) {
-      this.model.beat(beat.edge, beat.calls, true);
-      for (const release of beat.releases) this.model.release(0, release);
+    this.model.state.token = this.reportedEpoch;
+    for (const { heartbeat } of this.kept.values()) {
+      this.model.heartbeat(heartbeat.edge, heartbeat.calls, true);
+      for (const release of heartbeat.releases) this.model.release(0, release);
     }
   }
 
   /** What the sweep of all buckets does with this one, and all that it asks for. */
   async sweep(): Promise<void> {
-    const [reply] = await this.gate.run([sweepCall(bucketKeys(this.bucket))]);
+    const [reply] = await this.limitStore.run([sweepCall(bucketKeys(this.bucket))]);
     if (!reply || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
-    this.#desk.take([readSweepReply(reply)]);
-    await this.#desk.idle();
+    this.#ledgerClient.take([readSweepReply(reply)]);
+    await this.#ledgerClient.idle();
   }
 
   async stop(): Promise<void> {
     await Promise.all(this.replicas.map((replica) => replica.stop()));
-    await this.gate.flush();
+    await this.limitStore.flush();
   }
 
   #ports(replica: string): Ports {
     return {
-      gate: this.gate,
+      limitStore: this.limitStore,
       clock: this.clock,
       log: silentLog,
       replica,
@@ -146,15 +146,15 @@ export class Stage {
           const member = key && this.directory.member(key.member);
           return answer(this.directory.down, { account: this.directory.record, key, member });
         },
-        loadStanding: async ({ names, ids, afterLoss }) => {
+        loadBalances: async ({ names, ids, afterLoss }) => {
           const loaded = this.ledger.load(names, ids, afterLoss, this.now);
           if (loaded === null || this.ledger.down) throw new Error('billing does not answer');
           return { incarnation: 'ledger-1', ...loaded };
         },
       },
       edges: {
-        lastBeats: async () => [...this.kept.values()],
-        verdict: (_edge, verdict) => void this.verdicts.push(verdict),
+        lastHeartbeats: async () => [...this.kept.values()],
+        heartbeatReply: (_edge, heartbeatReply) => void this.heartbeatReplies.push(heartbeatReply),
         report: (tokens) => this.#report([...tokens]),
       },
       journal: {
@@ -167,17 +167,17 @@ export class Stage {
       },
       listeners: { keysUsed: () => true, callsRefused: () => true },
       catalog: { view: () => this.catalog },
-      brakes: { engaged: () => null },
+      backPressure: { engaged: () => null },
       durations: { leaseMs: 30_000, expiryMs: 120_000, sweepMs: 1_000, decideMs: 60_000 },
     };
   }
 
   /** Live edges answer at once with what they run. */
-  #report(tokens: Beat['tokens']): void {
-    this.reportedToken = tokens[0]?.token ?? null;
+  #report(tokens: Heartbeat['tokens']): void {
+    this.reportedEpoch = tokens[0]?.token ?? null;
     for (const edge of EDGES) {
       if (this.deadEdges.has(edge)) continue;
-      this.beatOf(
+      this.heartbeatOf(
         edge,
         this.running.filter((call) => call.edge === edge),
         tokens,

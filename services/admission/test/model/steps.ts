@@ -11,7 +11,7 @@ export const STEP_WEIGHTS = {
   releaseBlind: 2,
   settle: 13,
   deliver: 5,
-  beat: 5,
+  heartbeat: 5,
   sweep: 5,
   credit: 3,
   terms: 4,

@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis';
-import type { Command, Result, Wire } from './frozen-gate.js';
+import type { Command, Result, Wire } from './frozen-limit-store.js';
 import { TextConnection } from './redis-text.js';
 
 /** One server, one connection, one write for all that is sent together. */

@@ -1,0 +1,125 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { recordingLog, startTestRedis, until } from '@gateway/testkit';
+import type { OwnServer, RecordingLog } from '@gateway/testkit';
+import { Redis } from 'ioredis';
+import { startTestCluster } from '../../test/model/test-cluster.js';
+import { bucketKeys } from '../domain/store-keys.js';
+import { AdmissionFault } from '../ports.js';
+import { RedisClock } from './redis-clock.js';
+import { RedisLimitStore } from './redis-limit-store.js';
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function startRedis(): Promise<{ server: OwnServer['server']; redis: Redis }> {
+  const own = await startTestRedis();
+  cleanUps.push(() => own.stop());
+  const redis = new Redis(own.server.url);
+  redis.on('error', () => undefined);
+  cleanUps.push(() => redis.disconnect());
+  return { server: own.server, redis };
+}
+
+function openLimitStore(url: string): { limitStore: RedisLimitStore; log: RecordingLog } {
+  const log = recordingLog();
+  const limitStore = new RedisLimitStore(url, new RedisClock(), log);
+  cleanUps.push(() => limitStore.close());
+  limitStore.open();
+  return { limitStore, log };
+}
+
+const said = (log: RecordingLog): string =>
+  log.lines.map(({ facts, text }) => `${text} ${String((facts as { err?: unknown }).err ?? '')}`).join('\n');
+
+const sweepOf = (limitStore: RedisLimitStore, bucket = 0) => {
+  const { token, due, accounts, holds } = bucketKeys(bucket);
+  return limitStore.run([{ script: 'sweep', keys: [token, due], args: [accounts, holds, 10] }]);
+};
+
+async function replicaOf(primary: OwnServer['server'], redis: Redis): Promise<void> {
+  await redis.replicaof('127.0.0.1', Number(new URL(primary.url).port));
+}
+
+test('a server that evicts is refused with what to set, and taken when it is set', async () => {
+  const { server, redis } = await startRedis();
+  await redis.config('SET', 'maxmemory-policy', 'volatile-lru');
+  const { limitStore, log } = openLimitStore(server.url);
+  await until('it is refused', () => limitStore.problem() !== null);
+  expect(limitStore.problem()).toMatch(/maxmemory-policy of Redis is volatile-lru.*set it to noeviction/);
+  expect(said(log)).toContain('set it to noeviction');
+  expect(limitStore.usable()).toBe(false);
+  await redis.config('SET', 'maxmemory-policy', 'noeviction');
+  await until('it is in use', () => limitStore.usable());
+  expect(limitStore.problem()).toBeNull();
+});
+
+test('a policy that is changed under a connection ends its use', async () => {
+  const { server, redis } = await startRedis();
+  const { limitStore } = openLimitStore(server.url);
+  await until('it is in use', () => limitStore.usable());
+  await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
+  await limitStore.memory();
+  await until('it is refused', () => limitStore.problem() !== null);
+  expect(limitStore.usable()).toBe(false);
+});
+
+test('a replica is refused with what to give instead, and taken when it is promoted', async () => {
+  const [primary, copy] = [await startRedis(), await startRedis()];
+  await replicaOf(primary.server, copy.redis);
+  const { limitStore } = openLimitStore(copy.server.url);
+  await until('it is refused', () => limitStore.problem() !== null);
+  expect(limitStore.problem()).toMatch(/leads to a replica: give the address/);
+  await copy.redis.replicaof('NO', 'ONE');
+  await until('it is in use', () => limitStore.usable());
+});
+
+test('a primary that becomes a replica is given up with the first error, and taken again when it is primary', async () => {
+  const [primary, other] = [await startRedis(), await startRedis()];
+  const { limitStore, log } = openLimitStore(primary.server.url);
+  await until('it is in use', () => limitStore.usable());
+  expect((await sweepOf(limitStore))[0]).not.toBeInstanceOf(AdmissionFault);
+  await replicaOf(other.server, primary.redis);
+  const [reply] = await sweepOf(limitStore);
+  expect(reply).toBeInstanceOf(AdmissionFault);
+  expect(String(reply)).toContain('READONLY');
+  expect(limitStore.usable()).toBe(false);
+  // Redis refused to run it: nothing was taken.
+  expect((reply as AdmissionFault).mayHold).toBe(false);
+  await until('the handshake says why', () => said(log).includes('leads to a replica'));
+  await primary.redis.replicaof('NO', 'ONE');
+  await until('it is in use again', () => limitStore.usable());
+  expect((await sweepOf(limitStore))[0]).not.toBeInstanceOf(AdmissionFault);
+});
+
+test('a route that cannot be written to a replica ends the use of the connection too', async () => {
+  const [primary, other] = [await startRedis(), await startRedis()];
+  const { limitStore } = openLimitStore(primary.server.url);
+  await until('it is in use', () => limitStore.usable());
+  await replicaOf(other.server, primary.redis);
+  await expect(limitStore.setRoute('0'.repeat(64), 'account|key')).rejects.toThrow('READONLY');
+  expect(limitStore.usable()).toBe(false);
+});
+
+test('a node of a cluster is refused with what to give instead', async () => {
+  const cluster = await startTestCluster();
+  cleanUps.push(() => cluster.stop());
+  const { limitStore, log } = openLimitStore(`redis://127.0.0.1:${cluster.ports[0]}`);
+  await until('it is refused', () => limitStore.problem() !== null);
+  expect(limitStore.problem()).toMatch(/Redis cluster, which is not supported: give one server without cluster mode/);
+  await until('the log says so', () => said(log).includes('not supported'));
+  expect(limitStore.usable()).toBe(false);
+});
+
+test('a server that is killed under a script leaves open whether it ran', async () => {
+  const { server } = await startRedis();
+  const { limitStore } = openLimitStore(server.url);
+  await until('it is in use', () => limitStore.usable());
+  process.kill(server.pid!, 'SIGSTOP');
+  const asked = sweepOf(limitStore);
+  process.kill(server.pid!, 'SIGKILL');
+  const [reply] = await asked;
+  expect(reply).toBeInstanceOf(AdmissionFault);
+  expect((reply as AdmissionFault).mayHold).toBe(true);
+});

@@ -1,0 +1,280 @@
+import { randomBytes } from 'node:crypto';
+import { Redis, ReplyError } from 'ioredis';
+import { nextDelayMs, ThrottledLog } from '@gateway/service-kit';
+import { NO_ROUTE, routeKey } from '../domain/store-keys.js';
+import { makeEpoch, setAtOf } from '../domain/epoch.js';
+import type { ScriptCall, ScriptName, ScriptReply } from '../domain/script-call.js';
+import { timeOfReply } from '../domain/script-call.js';
+import { AdmissionFault } from '../ports.js';
+import type { LimitStore, Log } from '../ports.js';
+import { evictionProblem, isElsewhere, redisProblem } from './check-redis.js';
+import { loadScripts } from './load-scripts.js';
+import type { RedisClock } from './redis-clock.js';
+import { ScriptCommand } from './script-command.js';
+import type { EvalCall } from './script-command.js';
+
+const CONNECT_TIMEOUT_MS = 2_000;
+/** A server that is connected and silent is given up; callers have had their fault before. */
+const SILENCE_MAX_MS = 5_000;
+/** Calls are answered 500 until the server is found again: it is looked for often. */
+const RECONNECT_FIRST_MS = 50;
+const RECONNECT_MAX_MS = 200;
+/** A server that reads its file is asked again so soon whether it has done so, whatever time it expects to need. */
+const LOADING_RETRY_MS = 100;
+const KEEP_ALIVE_MS = 10_000;
+/** Routes of keys that nobody uses are forgotten; the owner is asked again. */
+const ROUTE_SECONDS = 90 * 86_400;
+/** How long a digest that the owner does not know is not asked for again. */
+const MISS_SECONDS = 10;
+const EPOCH_RANDOM_BYTES = 8;
+/** Each replica runs them again and again, and they answer the token of their bucket. */
+const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['sweep', 'token']);
+
+/** Scripts in one write; more go in the next one of the same moment. */
+const PIPELINE_CALLS_MAX = 1_000;
+
+/** Scripts that are sent together at the end of the current microtask. */
+interface Pipeline {
+  readonly calls: EvalCall[];
+  readonly results: Promise<readonly Result[]>;
+}
+
+type Result = ScriptReply | Error;
+
+/** How full Redis is: used bytes and the limit, 0 for none. */
+export interface RedisMemory {
+  readonly usedBytes: number;
+  readonly maxBytes: number;
+}
+
+/**
+ * The connection to Redis. It is used only after a handshake that reads the server's run id and loads all scripts, so that
+ * no token of another run is ever taken for this one's (docs/protocol.md#r12). Nothing is queued
+ * while it is away, and nothing is sent again by itself.
+ */
+export class RedisLimitStore implements LimitStore {
+  readonly #redis: Redis;
+  readonly #scripts: ReturnType<typeof loadScripts>;
+  #runId: string | null = null;
+  /** Counts connections and their ends: a handshake that outlives its connection is void. */
+  #generation = 0;
+  #latestEpochAt = 0;
+  #onUse: () => void = () => undefined;
+  #pipeline: Pipeline | null = null;
+  #problem: string | null = null;
+  readonly #refused: ThrottledLog;
+
+  /** @param scripts other ones than the room's: for tests that hold the server's clock still */
+  constructor(
+    url: string,
+    private readonly clock: RedisClock,
+    private readonly log: Log,
+    scripts = loadScripts(),
+  ) {
+    this.#scripts = scripts;
+    this.#refused = new ThrottledLog(log, 'redis handshake failed');
+    this.#redis = new Redis(url, {
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      enableAutoPipelining: false,
+      enableReadyCheck: true,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      maxLoadingRetryTime: LOADING_RETRY_MS,
+      socketTimeout: SILENCE_MAX_MS,
+      keepAlive: KEEP_ALIVE_MS,
+      noDelay: true,
+      connectionName: 'gateway-admission',
+      retryStrategy: (attempt) =>
+        nextDelayMs(attempt - 1, { baseMs: RECONNECT_FIRST_MS, maxMs: RECONNECT_MAX_MS, random: Math.random }),
+    });
+    this.#redis.on('ready', () => void this.#shakeHands());
+    this.#redis.on('close', () => this.#lose());
+    this.#redis.on('error', (err) => this.log.warn({ err }, 'redis connection'));
+  }
+
+  /** Begins to connect; goes on trying until {@link close}. */
+  open(): void {
+    this.#redis.connect().catch(() => undefined);
+  }
+
+  /** Calls `listener` whenever a server has come into use: what it keeps may be lost. */
+  onUse(listener: () => void): void {
+    this.#onUse = listener;
+  }
+
+  close(): void {
+    this.#generation += 1;
+    this.#runId = null;
+    this.#redis.disconnect();
+  }
+
+  usable(): boolean {
+    return this.#runId !== null;
+  }
+
+  /** Why the server that answers cannot be used, and what to do; null: nothing is known against it. */
+  problem(): string | null {
+    return this.#problem;
+  }
+
+  async run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | AdmissionFault)[]> {
+    if (calls.length === 0) return [];
+    const runId = this.#handshaken();
+    const offsetMs = this.clock.offsetMs();
+    const pipeline = this.#openPipeline();
+    const from = pipeline.calls.length;
+    for (const { script, keys, args } of calls) {
+      pipeline.calls.push({ sha: this.#scripts[script].sha, keys, runId, offsetMs, args });
+    }
+    const results = await pipeline.results;
+    return calls.map(({ script }, index) => this.#readResult(script, offsetMs, results[from + index]));
+  }
+
+  async routes(digests: readonly string[]): Promise<readonly (string | null)[]> {
+    this.#handshaken();
+    const pipeline = this.#redis.pipeline();
+    for (const digest of digests) pipeline.get(routeKey(digest));
+    const results = (await pipeline.exec()) ?? [];
+    return digests.map((_digest, index) => {
+      const [error, keyReference] = results[index] ?? [new Error('no reply'), null];
+      if (error) throw this.#fault(error);
+      return typeof keyReference === 'string' ? keyReference : null;
+    });
+  }
+
+  async setRoute(digest: string, keyReference: string): Promise<void> {
+    this.#handshaken();
+    await this.#redis.set(routeKey(digest), keyReference, 'EX', ROUTE_SECONDS).catch(this.#throwFault);
+  }
+
+  async setMisses(digests: readonly string[]): Promise<void> {
+    this.#handshaken();
+    // NX: a route that came in between is newer than the owner's answer.
+    const written = digests.map((digest) => this.#redis.set(routeKey(digest), NO_ROUTE, 'EX', MISS_SECONDS, 'NX'));
+    await Promise.all(written).catch(this.#throwFault);
+  }
+
+  async dropRoute(digest: string): Promise<void> {
+    this.#handshaken();
+    await this.#redis.del(routeKey(digest)).catch(this.#throwFault);
+  }
+
+  /** Later than every token that this process has seen, also when other replicas' clocks are ahead of its own. */
+  newEpoch(): string {
+    const setAt = Math.max(this.clock.wall(), this.#latestEpochAt + 1);
+    return makeEpoch(this.#handshaken(), setAt, randomBytes(EPOCH_RANDOM_BYTES).toString('hex'));
+  }
+
+  async dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {
+    this.#handshaken();
+    return [
+      await this.#redis.hgetall(accountKey).catch(this.#throwFault),
+      await this.#redis.hgetall(holdsKey).catch(this.#throwFault),
+    ];
+  }
+
+  async memory(): Promise<RedisMemory> {
+    this.#handshaken();
+    const facts = await this.#redis.info('memory').catch(this.#throwFault);
+    // The policy was changed since the handshake, which refuses the server from now on.
+    if (evictionProblem(facts) !== null) this.#reconnect();
+    const read = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(facts)?.[1] ?? 0);
+    return { usedBytes: read('used_memory'), maxBytes: read('maxmemory') };
+  }
+
+  async #shakeHands(): Promise<void> {
+    this.#generation += 1;
+    const generation = this.#generation;
+    try {
+      const facts = await this.#redis.info();
+      if (generation !== this.#generation) return;
+      this.#problem = redisProblem(facts);
+      if (this.#problem !== null) throw new Error(this.#problem);
+      const runId = /^run_id:([0-9a-f]{40})/m.exec(facts)?.[1] ?? '';
+      for (const { text } of Object.values(this.#scripts)) await this.#redis.script('LOAD', text);
+      if (generation !== this.#generation) return;
+      this.clock.forget();
+      this.#runId = runId;
+      this.log.info({ runId }, 'redis is in use');
+      this.#onUse();
+    } catch (err) {
+      if (generation !== this.#generation) return;
+      this.#refused.warn({ err });
+      this.#redis.disconnect(true);
+    }
+  }
+
+  /** Gives the connection up; the next one shakes hands anew. */
+  #reconnect(): void {
+    this.#lose();
+    this.#redis.disconnect(true);
+  }
+
+  #lose(): void {
+    this.#generation += 1;
+    if (this.#runId !== null) this.log.warn({}, 'redis connection lost');
+    this.#runId = null;
+  }
+
+  /** What is asked for at one moment, by messages that arrived together, travels as one write and is read as one. */
+  #openPipeline(): Pipeline {
+    if (this.#pipeline !== null && this.#pipeline.calls.length < PIPELINE_CALLS_MAX) return this.#pipeline;
+    const calls: EvalCall[] = [];
+    const results = Promise.resolve().then(() => {
+      if (this.#pipeline === pipeline) this.#pipeline = null;
+      return this.#send(calls);
+    });
+    const pipeline: Pipeline = { calls, results };
+    this.#pipeline = pipeline;
+    return pipeline;
+  }
+
+  /**
+   * One write for all of them. Not the client's pipeline: each one of these gets a hidden class of its own, and what such a class
+   * holds (commands, texts, promises) survives until the next full collection, which was a quarter of this process's work.
+   */
+  #send(calls: readonly EvalCall[]): Promise<readonly Result[]> {
+    const { stream } = this.#redis;
+    stream.cork();
+    const replies = calls.map((call) => {
+      const command = new ScriptCommand(call);
+      void this.#redis.sendCommand(command);
+      return command.promise.then(asReply, asError);
+    });
+    stream.uncork();
+    return Promise.all(replies);
+  }
+
+  #handshaken(): string {
+    if (this.#runId === null) throw new AdmissionFault('admission_error', 'redis is not connected');
+    return this.#runId;
+  }
+
+  #readResult(script: ScriptName, offsetMs: number, result: Result | undefined): ScriptReply | AdmissionFault {
+    const texts = result ?? new Error('no reply');
+    if (texts instanceof Error) {
+      return this.#fault(texts);
+    }
+    this.clock.observe(timeOfReply(texts), offsetMs);
+    if (EPOCH_SCRIPTS.has(script)) this.#latestEpochAt = Math.max(this.#latestEpochAt, setAtOf(texts[2] ?? ''));
+    return texts;
+  }
+
+  /** What an error means for those who asked. A server that has changed under the connection is given up. */
+  #fault(cause: Error): AdmissionFault {
+    if (cause instanceof AdmissionFault) return cause;
+    if (isElsewhere(cause) && this.#runId !== null) this.#reconnect();
+    // Redis answers an error instead of running a script; without an answer nobody knows.
+    const mayHold = !(cause instanceof ReplyError);
+    return new AdmissionFault('admission_error', `redis: ${cause.message}`, { cause, mayHold });
+  }
+
+  readonly #throwFault = (cause: Error): never => {
+    throw this.#fault(cause);
+  };
+}
+
+const asReply = (reply: unknown): Result => reply as ScriptReply;
+const asError = (error: unknown): Result => (error instanceof Error ? error : new Error(String(error)));

@@ -1,0 +1,117 @@
+import type { BatchAnswer } from '@gateway/contracts/messages';
+import { startSpan } from '@gateway/service-kit';
+import type { Span, ThrottledLog } from '@gateway/service-kit';
+import { AdmissionFault } from '../ports.js';
+import type { Ports } from '../ports.js';
+import type { BatchReply } from './admit-batch.js';
+import { decisionsTotal } from './admit-metrics.js';
+import type { Entry } from './entry.js';
+
+/** Each entry is answered within this time; the edge gives up after 2 s. */
+export const ENTRY_DEADLINE_MS = 1_800;
+
+/** One batch on its way: what ends an entry, and how much time is left. */
+export class BatchRun {
+  readonly #deadline: number;
+  readonly #spans: ReadonlyMap<Entry, Span> | null;
+
+  constructor(
+    private readonly ports: Ports,
+    private readonly send: BatchReply,
+    entries: readonly Entry[],
+    private readonly undecided: ThrottledLog,
+  ) {
+    this.#deadline = ports.clock.monotonic() + (ports.durations.decideMs ?? ENTRY_DEADLINE_MS);
+    this.#spans = openSpans(entries);
+  }
+
+  remainingMs(): number {
+    return Math.max(0, this.#deadline - this.ports.clock.monotonic());
+  }
+
+  expired(): boolean {
+    return this.remainingMs() === 0;
+  }
+
+  reply(answers: BatchAnswer[], released: string[]): void {
+    this.send({ replica: this.ports.replica, now: this.ports.clock.now(), answers, released });
+  }
+
+  /** Counts the answer and ends the entry's span. */
+  finish(entry: Entry, answer: BatchAnswer): BatchAnswer {
+    const outcome = outcomeOf(answer);
+    decisionsTotal.of({ outcome }).add();
+    const span = this.#spans?.get(entry);
+    if (span === undefined) return answer;
+    span.set({ 'gateway.admission.outcome': outcome });
+    if (answer.kind === 'fault') span.fail(answer.code);
+    span.end();
+    return answer;
+  }
+
+  /** The answer of an entry that could not be decided. What nobody foresaw is logged each time, as an error. */
+  fault(entry: Entry, error: unknown): BatchAnswer {
+    const { id } = entry.body;
+    const foreseen = error instanceof AdmissionFault;
+    if (foreseen) {
+      this.ports.log.debug({ id, err: error }, 'a call was not decided');
+      this.undecided.warn({ err: error });
+    } else this.ports.log.error({ id, err: error }, 'a call was not decided');
+    const fault = { kind: 'fault' as const, id, code: foreseen ? error.code : ('admission_error' as const) };
+    const mayHold = entry.kind === 'admit' && (!foreseen || error.mayHold);
+    return this.finish(entry, mayHold ? { ...fault, mayHold } : fault);
+  }
+
+  /** A span for each traced entry of these, as the child of its own; ends with the scripts. Null when none is traced. */
+  beginScripts(entries: readonly { readonly entry: Entry }[]): readonly Span[] | null {
+    if (this.#spans === null) return null;
+    return entries.flatMap(({ entry }) => this.beginScript(entry, entries.length) ?? []);
+  }
+
+  /** The same for one entry. */
+  beginScript(entry: Entry, scripts = 1): Span | null {
+    const parent = this.#spans?.get(entry)?.traceparent;
+    if (parent === undefined) return null;
+    return startSpan('EVALSHA', {
+      parent,
+      kind: 'client',
+      attributes: {
+        'db.system.name': 'redis',
+        'db.operation.name': 'EVALSHA',
+        ...(scripts > 1 ? { 'db.operation.batch.size': scripts } : {}),
+      },
+    });
+  }
+
+  /** Rejects when the work takes longer than the turn has left; what it does later is not waited for. */
+  async within<T>(work: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const overdue = new Promise<never>((_resolve, reject) => {
+      const late = () => reject(new AdmissionFault('admission_error', 'not decided in time', { mayHold: true }));
+      timer = setTimeout(late, this.remainingMs());
+    });
+    try {
+      return await Promise.race([work, overdue]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function outcomeOf(answer: BatchAnswer) {
+  if (answer.kind === 'refused') return String(answer.row);
+  if (answer.kind !== 'admitted') return answer.kind;
+  if (answer.repeated) return 'repeated';
+  return answer.hold === null ? 'counted' : 'admitted';
+}
+
+/** Spans of the entries that are traced; null when none is. */
+function openSpans(entries: readonly Entry[]): Map<Entry, Span> | null {
+  let spans: Map<Entry, Span> | null = null;
+  for (const entry of entries) {
+    if (entry.body.traceparent === undefined) continue;
+    spans ??= new Map();
+    spans.set(entry, startSpan(`admission.${entry.kind}`, { parent: entry.body.traceparent, kind: 'server' }));
+  }
+  return spans;
+}

@@ -1,0 +1,91 @@
+import { REFUSAL } from '@gateway/contracts/errors';
+import type { BatchAnswer } from '@gateway/contracts/messages';
+import { readAdmitReply } from '../domain/admit-reply.js';
+import type { AdmitOutcome } from '../domain/admit-reply.js';
+import { decisionCall } from '../domain/admit-script.js';
+import type { PreparedCall } from '../domain/prepare-call.js';
+import type { Decider } from '../load/decider.js';
+import { findRoute, evictKeyReference } from '../load/find-key.js';
+import type { KeyReference } from '../load/record-cache.js';
+import { populateAccount } from '../load/populate-account.js';
+import { AdmissionFault } from '../ports.js';
+import { answerOf, prepareEntry, targetOf } from './entry.js';
+import type { Entry } from './entry.js';
+import type { BatchRun } from './batch-run.js';
+
+/** Each round brings something that was missing; more rounds than things to be missing mean a fault. */
+const ATTEMPTS_MAX = 8;
+
+/** What an entry that is decided alone needs of its turn. */
+export type EntryRun = Pick<BatchRun, 'expired' | 'beginScript'>;
+
+/**
+ * Decides one entry, loading what is missing. Whether the turn has expired is asked before each step, so that nothing
+ * is decided after the entry was answered.
+ * @throws AdmissionFault
+ */
+export async function decideEntry(decider: Decider, entry: Entry, batchRun: EntryRun): Promise<BatchAnswer> {
+  const found = await findRoute(decider, entry.body.digests);
+  if (found === null) return unknownKey(entry);
+  const { keyReference, fresh } = found;
+  let renewed = false;
+  let notBefore = 0;
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && !batchRun.expired(); attempt += 1) {
+    if (decider.cache.account(keyReference) === null && !(await populateAccount(decider, keyReference))) {
+      return evictKey(decider, entry);
+    }
+    if (batchRun.expired()) break;
+    const span = batchRun.beginScript(entry);
+    const { outcome, prepared } = await decide(decider, entry, keyReference, notBefore).finally(() => span?.end());
+    // Within an account time never goes back: what a script has told holds for the rounds after it too.
+    if (outcome.kind === 'clock') notBefore = outcome.now;
+    if (outcome.kind === 'refused' && outcome.row === REFUSAL.invalid_api_key && fresh && !renewed) {
+      // The owner has just named this digest, but the limit store has another: the key was rotated, its record is on its way.
+      renewed = true;
+      const needs = { token: outcome.token, caughtUp: true, account: false, key: true, rows: [] };
+      await decider.loader.load(keyReference, { ...needs, startedAt: outcome.now });
+      continue;
+    }
+    const answer = answerOf(decider.ports, entry, keyReference, prepared, outcome);
+    if (answer !== null) {
+      decider.refused.note(keyReference, answer);
+      return answer;
+    }
+    if (outcome.kind !== 'load') continue;
+    const unknownKeys = await decider.loader.load(keyReference, { ...outcome.needs, startedAt: outcome.now });
+    if (unknownKeys.has(keyReference.key)) return evictKey(decider, entry);
+  }
+  throw new AdmissionFault('admission_error', 'the call could not be decided in time');
+}
+
+/** Takes up what an outcome tells this process. */
+export function updateCache(decider: Decider, keyReference: KeyReference, outcome: AdmitOutcome): void {
+  if (outcome.kind === 'admitted' || outcome.kind === 'counted') decider.uses.note(keyReference.key, outcome.now);
+  if (outcome.kind === 'know')
+    decider.cache.keepAccount(keyReference, outcome.key, outcome.terms, outcome.termsVersion);
+  if (outcome.kind === 'lost' || outcome.kind === 'restoring') decider.noticeLoss(keyReference.keys.bucket);
+}
+
+async function decide(
+  decider: Decider,
+  entry: Entry,
+  keyReference: KeyReference,
+  notBefore: number,
+): Promise<{ outcome: AdmitOutcome; prepared: PreparedCall }> {
+  const account = decider.cache.account(keyReference);
+  if (account === null) throw new AdmissionFault('admission_error', 'the account was forgotten meanwhile');
+  const prepared = prepareEntry(decider.ports, entry, account, notBefore);
+  const reply = await decider.batcher.run(decisionCall(targetOf(decider.ports, entry, keyReference), prepared));
+  const outcome = readAdmitReply(reply, keyReference, prepared);
+  updateCache(decider, keyReference, outcome);
+  return { outcome, prepared };
+}
+
+async function evictKey(decider: Decider, entry: Entry): Promise<BatchAnswer> {
+  await evictKeyReference(decider.ports.limitStore, decider.cache, entry.body.digests);
+  return unknownKey(entry);
+}
+
+function unknownKey(entry: Entry): BatchAnswer {
+  return { kind: 'refused', id: entry.body.id, row: REFUSAL.invalid_api_key, facts: {} };
+}

@@ -1,0 +1,298 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
+import { until } from '@gateway/testkit';
+import { Redis } from 'ioredis';
+import { NO_PLAN, PRICE, admit, admitEntry, heartbeatOf, makeAccount, makeWorld, mustAdmit } from '../../test/world.js';
+import type { Replica, TestAccount, World } from '../../test/world.js';
+
+let world: World;
+let one: Replica;
+
+beforeAll(async () => {
+  world = await makeWorld();
+  one = await world.replica();
+});
+afterAll(() => world.stop());
+
+const walletUpdate = (account: TestAccount, value: number, version: number, closed: string[] = []) => ({
+  incarnation: 'ledger-1',
+  accounts: [{ account: account.account, rows: [{ name: 'wallet', value, version }], closed }],
+});
+
+test('rows are applied by their own version, whatever the order of arrival', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  await one.admission.applySnapshots(walletUpdate(account, 7 * PRICE, 5));
+  await one.admission.applySnapshots(walletUpdate(account, 9 * PRICE, 3));
+  await one.admission.applySnapshots(walletUpdate(account, 8 * PRICE, 5));
+  expect((await one.admission.readAccount(account.account)).rows['wallet']).toEqual({ value: 7 * PRICE, version: 5 });
+});
+
+test('as many rows as a balance snapshot may have are applied, and of a row that is named twice the newer stands', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const rows = Array.from({ length: 1_998 }, (_unused, n) => ({ name: `km:key_${n}:2026-11`, value: n, version: 2 }));
+  const wallet = (value: number, version: number) => ({ name: 'wallet', value, version });
+  const twice = [wallet(3 * PRICE, 4), ...rows, wallet(4 * PRICE, 3)];
+  const snapshot = { incarnation: 'ledger-1', accounts: [{ account: account.account, rows: twice, closed: [] }] };
+  await one.admission.applySnapshots(snapshot);
+  const dump = await one.admission.readAccount(account.account);
+  expect(Object.keys(dump.rows)).toHaveLength(1_999);
+  expect(dump.rows).toMatchObject({
+    wallet: { value: 3 * PRICE, version: 4 },
+    'km:key_1997:2026-11': { value: 1_997, version: 2 },
+  });
+});
+
+test('an old balance snapshot still closes the ids that it names', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const admitted = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  await one.admission.applySnapshots(walletUpdate(account, 5 * PRICE, 9));
+  await one.admission.applySnapshots(walletUpdate(account, 9 * PRICE, 2, [admitted.id]));
+  expect(await one.admission.readAccount(account.account)).toMatchObject({
+    slots: 0,
+    held: {},
+    rows: { wallet: { value: 5 * PRICE, version: 9 } },
+  });
+});
+
+test('a balance snapshot for an account that was never loaded is kept, and the account still has to be loaded', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  await one.admission.applySnapshots(walletUpdate(account, 4 * PRICE, 4));
+  const dump = await one.admission.readAccount(account.account);
+  expect(dump).toMatchObject({ loadedUnder: null, rows: { wallet: { value: 4 * PRICE, version: 4 } } });
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+});
+
+test('what a late balance snapshot says of rows that are not here is asked for, unless it is newer than the load', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  account.state.rows.set('wallet', { value: 10 * PRICE, version: 7 });
+  const rows = [
+    { name: 'km:older:2026-11', value: PRICE, version: 5 },
+    { name: 'km:newer:2026-11', value: PRICE, version: 8 },
+  ];
+  await one.admission.applySnapshots({
+    incarnation: 'ledger-1',
+    accounts: [{ account: account.account, rows, closed: [] }],
+  });
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const dump = await one.admission.readAccount(account.account);
+  expect(dump.rows['km:older:2026-11']).toBeUndefined();
+  expect(dump.rows['km:newer:2026-11']).toEqual({ value: PRICE, version: 8 });
+  const again = rows.map((row) => ({ ...row, name: row.name.replace('er:', 'est:') }));
+  await one.admission.applySnapshots({
+    incarnation: 'ledger-1',
+    accounts: [{ account: account.account, rows: again, closed: [] }],
+  });
+  const later = await one.admission.readAccount(account.account);
+  expect(later.rows['km:oldest:2026-11']).toBeUndefined();
+  expect(later.rows['km:newest:2026-11']).toEqual({ value: PRICE, version: 8 });
+});
+
+test('new terms count for the next call, at a replica that knew the old ones too', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const two = await world.replica();
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  await mustAdmit(two, admitEntry(two.clock, [account.digest]));
+  const terms = (concurrency: number, version: number) => ({
+    standing: {
+      incarnation: 'ledger-1',
+      accounts: [
+        { account: account.account, rows: [], terms: { value: { ...NO_PLAN, concurrency }, version }, closed: [] },
+      ],
+    },
+  });
+  await one.admission.apply(terms(2, 5));
+  await one.admission.apply(terms(50, 4));
+  for (const replica of [one, two]) {
+    expect(await admit(replica, admitEntry(replica.clock, [account.digest]))).toMatchObject({
+      row: REFUSAL.concurrency_limit,
+      facts: { limit: 2, used: 2 },
+    });
+  }
+});
+
+test('a member cap counts from the moment it is applied', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const member = { account: account.account, member: account.member, capNanoUsd: 2 * PRICE, version: 2 };
+  await one.admission.apply({ members: [member] });
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    row: REFUSAL.member_cap_reached,
+    facts: { limit: 2 * PRICE, used: 0, held: 2 * PRICE, worst: PRICE },
+  });
+});
+
+test('debt, and credit after it', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  await one.admission.applySnapshots(walletUpdate(account, -3, 2));
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    row: REFUSAL.outstanding_debt,
+    facts: { available: -3 },
+  });
+  await one.admission.applySnapshots(walletUpdate(account, 0, 3));
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ row: REFUSAL.no_funding });
+  await one.admission.applySnapshots(walletUpdate(account, 1, 4));
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    row: REFUSAL.insufficient_credits,
+    facts: { available: 1 - PRICE, held: PRICE, worst: PRICE },
+  });
+});
+
+const keyStateOf = async (replica: Replica, account: TestAccount) => {
+  const answer = await admit(replica, admitEntry(replica.clock, [account.digest]));
+  return answer.kind === 'refused' ? (answer.facts.state ?? answer.row) : answer.kind;
+};
+
+test('records of key, account and member are applied by their version, whatever the order of arrival', async () => {
+  const account = makeAccount(world, { wallet: 100 * PRICE });
+  const two = await world.replica();
+  await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const keys = (state: 'active' | 'suspended' | 'revoked', version: number) => ({
+    keys: [{ ...account.keyRecord(), state, version }],
+  });
+  await two.admission.apply(keys('suspended', 5));
+  await one.admission.apply(keys('active', 3));
+  await one.admission.apply(keys('active', 5));
+  expect([await keyStateOf(one, account), await keyStateOf(two, account)]).toEqual(['key_inactive', 'key_inactive']);
+  await one.admission.apply(keys('active', 6));
+  expect([await keyStateOf(one, account), await keyStateOf(two, account)]).toEqual(['admitted', 'admitted']);
+  await one.admission.apply(keys('revoked', 8));
+  await two.admission.apply(keys('suspended', 7));
+  expect(await keyStateOf(two, account)).toBe('key_inactive');
+  await two.admission.apply(keys('active', 9));
+  const member = (capNanoUsd: number | null, version: number) => ({
+    members: [{ account: account.account, member: account.member, capNanoUsd, version }],
+  });
+  await one.admission.apply(member(1, 4));
+  await two.admission.apply(member(null, 3));
+  expect(await keyStateOf(one, account)).toBe(22);
+  await two.admission.apply(member(null, 5));
+  expect(await keyStateOf(one, account)).toBe('admitted');
+});
+
+test('what is applied before the account is loaded stands against a load that read older records', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const revoked = { ...account.keyRecord(), state: 'revoked' as const, version: 2 };
+  await one.admission.apply({ keys: [revoked] });
+  // The owner still answers with version 1, as a load does that began before the change.
+  expect(await keyStateOf(one, account)).toBe('key_inactive');
+
+  const barred = makeAccount(world, { wallet: 10 * PRICE });
+  await one.admission.apply({ accounts: [{ account: barred.account, state: 'suspended', version: 2 }] });
+  expect(await keyStateOf(one, barred)).toBe('account_suspended');
+
+  const capped = makeAccount(world, { wallet: 10 * PRICE });
+  await one.admission.apply({
+    members: [{ account: capped.account, member: capped.member, capNanoUsd: 1, version: 2 }],
+  });
+  expect(await keyStateOf(one, capped)).toBe(22);
+});
+
+test('what is applied while the load is on its way stands against it', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  let free: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (free = resolve));
+  world.owners.delay = () => held;
+  const asked = world.owners.asked.find;
+  const state = keyStateOf(one, account);
+  await until('the load is under way', () => world.owners.asked.find > asked);
+  // The record is taken when the owner answers: what it will answer is what it had.
+  await one.admission.apply({ keys: [{ ...account.keyRecord(), state: 'suspended', version: 2 }] });
+  world.owners.delay = async () => undefined;
+  free();
+  expect(await state).toBe('key_inactive');
+});
+
+test('Redis is flushed between a change and the load: the owner is asked anew', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  await one.admission.apply({ keys: [account.changeKey({ state: 'revoked' })] });
+  const redis = new Redis(world.server.url);
+  await redis.flushall();
+  await redis.quit();
+  expect(await keyStateOf(one, account)).toBe('fault');
+  await one.admission.sweep();
+  await until('all buckets are open', () => one.admission.bucketsPending() === 0);
+  expect(await keyStateOf(one, account)).toBe('key_inactive');
+});
+
+test('a rotated-away secret is an invalid_api_key at every replica, by every way on which its digest leads to the key', async () => {
+  const account = makeAccount(world, { wallet: 100 * PRICE });
+  const two = await world.replica();
+  const fresh = await world.replica();
+  const old = account.digest;
+  // Both replicas have route and record in their memory, and Redis has the route.
+  await mustAdmit(one, admitEntry(one.clock, [old]));
+  await mustAdmit(two, admitEntry(two.clock, [old]));
+  const next = 'c'.repeat(60) + '0001';
+  const rotated = account.changeKey({ digest: next });
+  world.owners.digests.delete(old);
+  world.owners.digests.set(next, { account: account.account, key: account.key });
+  await two.admission.apply({ keys: [rotated] });
+  for (const replica of [one, two, fresh]) {
+    expect(await admit(replica, admitEntry(replica.clock, [old]))).toMatchObject({
+      kind: 'refused',
+      row: REFUSAL.invalid_api_key,
+    });
+    expect(await admit(replica, admitEntry(replica.clock, [next]))).toMatchObject({ kind: 'admitted' });
+    // The two digests of one secret under two peppers lead to the same key; a foreign one beside it changes nothing.
+    expect(await admit(replica, admitEntry(replica.clock, [next, old]))).toMatchObject({ kind: 'admitted' });
+    expect(await admit(replica, admitEntry(replica.clock, [old, 'e'.repeat(64)]))).toMatchObject({
+      row: REFUSAL.invalid_api_key,
+    });
+  }
+  // Rotated again by the other replica: what each has just remembered does not let it in.
+  await one.admission.apply({ keys: [account.changeKey({ digest: 'c'.repeat(60) + '0002' })] });
+  for (const replica of [one, two, fresh]) {
+    expect(await admit(replica, admitEntry(replica.clock, [next]))).toMatchObject({ row: REFUSAL.invalid_api_key });
+    expect(await replica.admission.authorize({ id: admitEntry(replica.clock, []).id, digests: [next] })).toMatchObject({
+      kind: 'refused',
+      row: REFUSAL.invalid_api_key,
+    });
+  }
+});
+
+test('a look-up that the owner answered before the rotation does not let the old secret in after it', async () => {
+  const account = makeAccount(world, { wallet: 100 * PRICE });
+  let free: () => void = () => undefined;
+  let asked = false;
+  const held = new Promise<void>((resolve) => (free = resolve));
+  const { find } = one.ports.owners;
+  // The owner has read the digest as current; its answer is slow, and the rotation overtakes it.
+  one.ports.owners.find = async (digests) => {
+    const found = await find(digests);
+    asked = true;
+    await held;
+    return found;
+  };
+  const call = admit(one, admitEntry(one.clock, [account.digest]));
+  await until('the owner has answered', () => asked);
+  const rotated = account.changeKey({ digest: 'c'.repeat(60) + '0003' });
+  world.owners.digests.delete(account.digest);
+  await one.admission.apply({ keys: [rotated] });
+  free();
+  expect(await call).toMatchObject({ kind: 'refused', row: REFUSAL.invalid_api_key });
+  one.ports.owners.find = find;
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    kind: 'refused',
+    row: REFUSAL.invalid_api_key,
+  });
+});
+
+test('a suspended account ends its running calls with the next heartbeat, and none of a reinstated one', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const running = { id: call.id, hold: call.hold, tag: call.token, endpoint: '/v1/messages' as const };
+  const abortsAt = async (n: number) => {
+    await one.admission.heartbeat(heartbeatOf(world, 'edge-applied', n, { calls: [running] }));
+    return world.heartbeatReplies.filter(({ edge }) => edge === 'edge-applied').at(-1)?.heartbeatReply.abort;
+  };
+  const state = (to: 'active' | 'suspended', version: number) =>
+    one.admission.apply({ accounts: [{ account: account.account, state: to, version }] });
+  await state('suspended', 5);
+  await state('active', 4);
+  expect(await abortsAt(1)).toEqual([call.id]);
+  await state('active', 6);
+  expect(await abortsAt(2)).toEqual([]);
+});

@@ -1,0 +1,73 @@
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import type { ReceivedOf, admissionApply, billingBalanceSnapshots } from '@gateway/contracts/messages';
+import { applyCall } from '../domain/apply-script.js';
+import type { AccountUpdate } from '../domain/apply-script.js';
+import { bucketKeys } from '../domain/store-keys.js';
+import { tellRoutes } from '../load/find-key.js';
+import { AdmissionFault } from '../ports.js';
+import type { Ports } from '../ports.js';
+
+type Update = ReceivedOf<typeof admissionApply>;
+
+/** Writes what changed, loaded or not, if it is newer. @throws AdmissionFault unless all of it was written */
+export async function applyUpdate(
+  ports: Pick<Ports, 'limitStore'>,
+  update: Update,
+  noticeLoss: (bucket: number) => void,
+): Promise<void> {
+  await applyAll(ports, updatesByAccount(update), noticeLoss);
+  await tellRoutes(ports.limitStore, update.keys ?? []);
+}
+
+/** Writes a balance snapshot. What is not written is repeated by a later balance snapshot, or asked for when its hold falls due. */
+export async function applyBalanceSnapshots(
+  ports: Pick<Ports, 'limitStore'>,
+  { incarnation, accounts }: ReceivedOf<typeof billingBalanceSnapshots>,
+  noticeLoss: (bucket: number) => void,
+): Promise<void> {
+  const update = accounts.map((snapshot) => ({ account: snapshot.account, incarnation, standing: snapshot }));
+  await applyAll(ports, update, noticeLoss);
+}
+
+async function applyAll(
+  { limitStore }: Pick<Ports, 'limitStore'>,
+  update: readonly AccountUpdate[],
+  noticeLoss: (bucket: number) => void,
+): Promise<void> {
+  const calls = update.map((one) => applyCall(bucketKeys(bucketOfAccount(one.account)), one, null));
+  const replies = await limitStore.run(calls);
+  for (const [index, reply] of replies.entries()) {
+    if (reply instanceof AdmissionFault) throw reply;
+    if (reply[0] === 'applied') continue;
+    const account = update[index]?.account ?? '';
+    noticeLoss(bucketOfAccount(account));
+    throw new AdmissionFault('admission_error', `account ${account} was not written: its bucket is ${reply[0]}`);
+  }
+}
+
+/** One script per account, in the order in which the accounts are named. */
+function updatesByAccount({ standing: snapshot, accounts = [], keys = [], members = [] }: Update): AccountUpdate[] {
+  const byAccount = new Map<string, { -readonly [K in keyof AccountUpdate]: AccountUpdate[K] }>();
+  const of = (account: string) => {
+    const known = byAccount.get(account);
+    if (known) return known;
+    const made = { account };
+    byAccount.set(account, made);
+    return made as { -readonly [K in keyof AccountUpdate]: AccountUpdate[K] };
+  };
+  for (const one of snapshot?.accounts ?? []) {
+    const entry = of(one.account);
+    if (snapshot) entry.incarnation = snapshot.incarnation;
+    entry.standing = one;
+  }
+  for (const record of accounts) of(record.account).record = record;
+  for (const key of keys) {
+    const entry = of(key.account);
+    entry.keyRecords = [...(entry.keyRecords ?? []), key];
+  }
+  for (const member of members) {
+    const entry = of(member.account);
+    entry.members = [...(entry.members ?? []), member];
+  }
+  return [...byAccount.values()];
+}

@@ -1,0 +1,74 @@
+import type { HeartbeatCall } from '@gateway/contracts/messages';
+import type { BucketKeys } from './store-keys.js';
+import { holdNumbers } from './hold.js';
+import type { ScriptCall, ScriptReply } from './script-call.js';
+import { timeOfReply } from './script-call.js';
+import { templateOfHold, storeTemplate } from './hold-template.js';
+
+/** How long a confirmed call keeps its slot and its hold without another heartbeat, in milliseconds. */
+export interface HeartbeatSpans {
+  readonly leaseMs: number;
+  readonly expiryMs: number;
+}
+
+/** @param restoring gives a slot back to calls whose lease lapsed while the limit store was away; void once the bucket is open */
+export function heartbeatCall(
+  keys: BucketKeys,
+  calls: readonly HeartbeatCall[],
+  spans: HeartbeatSpans,
+  restoring: boolean,
+): ScriptCall {
+  const byAccount = new Map<string, HeartbeatCall[]>();
+  for (const call of calls) {
+    const known = byAccount.get(call.hold.account);
+    if (known) known.push(call);
+    else byAccount.set(call.hold.account, [call]);
+  }
+  const args: (string | number)[] = [keys.accounts, keys.holds, spans.leaseMs, spans.expiryMs, restoring ? '1' : '0'];
+  for (const [account, own] of byAccount) {
+    args.push(account, own.length, ...own.flatMap(({ id, tag }) => [id, tag]));
+  }
+  return { script: 'beat', keys: [keys.token, keys.due], args };
+}
+
+export interface HeartbeatOutcome {
+  /** `lost`: the bucket has no token, nothing was done. */
+  readonly state: 'open' | 'restoring' | 'lost';
+  readonly now: number;
+  readonly token: string;
+  /** Calls whose hold was lost with another limit store. */
+  readonly lost: ReadonlySet<string>;
+  /** Calls that shall be ended. */
+  readonly abort: readonly string[];
+}
+
+export function readHeartbeatReply(reply: ScriptReply): HeartbeatOutcome {
+  const lost = Number(reply[3] ?? 0);
+  return {
+    state: reply[0] === 'open' || reply[0] === 'restoring' ? reply[0] : 'lost',
+    now: timeOfReply(reply),
+    token: reply[2] ?? '',
+    lost: new Set(reply.slice(4, 4 + lost)),
+    abort: reply.slice(4 + lost),
+  };
+}
+
+/** Holds a lost call again. @param restoring only while the bucket is restored */
+export function createCall(
+  keys: BucketKeys,
+  edge: string,
+  call: HeartbeatCall,
+  spans: HeartbeatSpans,
+  restoring: boolean,
+): ScriptCall {
+  const { id, hold, tag, endpoint } = call;
+  const template = storeTemplate(templateOfHold(hold, endpoint));
+  return {
+    script: 'create',
+    keys: [keys.token, keys.due, keys.accounts + hold.account, keys.holds + hold.account],
+    args: [
+      ...[hold.account, id, tag, edge, spans.leaseMs, spans.expiryMs],
+      ...[...holdNumbers(hold), template.id, template.text, restoring ? '1' : '0'],
+    ],
+  };
+}

@@ -1,0 +1,71 @@
+import type { HeartbeatCall, BucketEpochs, ReleaseEntry } from '@gateway/contracts/messages';
+
+/** One stored message of the stream of heartbeats, as far as a recovery reads it. */
+export interface KeptHeartbeat {
+  readonly heartbeat: {
+    readonly edge: string;
+    readonly n: number;
+    readonly chunk: number;
+    readonly chunks: number;
+    readonly tokens: BucketEpochs;
+    readonly calls: readonly HeartbeatCall[];
+    readonly releases: readonly ReleaseEntry[];
+    readonly last: boolean;
+  };
+  readonly storedAtMs: number;
+}
+
+/** What is known of one edge from the heartbeats that the stream keeps. */
+export interface LastHeartbeat {
+  readonly edge: string;
+  /** When its newest part was stored, epoch ms. */
+  readonly storedAtMs: number;
+  /** All parts of its newest heartbeat are here. */
+  readonly complete: boolean;
+  /** It has stopped for good. */
+  readonly stopped: boolean;
+  /** The epoch that the newest heartbeat quotes, per bucket. */
+  readonly tokens: ReadonlyMap<number, string>;
+  readonly calls: readonly HeartbeatCall[];
+  readonly releases: readonly ReleaseEntry[];
+}
+
+/**
+ * The last heartbeat of each edge. A heartbeat has grown or shrunk in parts since the one before: older messages count for parts that
+ * have not arrived, parts beyond the newest heartbeat's number do not. A part that was replaced while the stream was read is there
+ * twice; the older one says nothing.
+ */
+export function lastHeartbeats(kept: readonly KeptHeartbeat[]): LastHeartbeat[] {
+  const byEdge = new Map<string, Map<number, KeptHeartbeat>>();
+  for (const one of kept) {
+    const { edge, chunk, n } = one.heartbeat;
+    const parts = byEdge.get(edge) ?? new Map<number, KeptHeartbeat>();
+    byEdge.set(edge, parts);
+    const known = parts.get(chunk);
+    if (known === undefined || known.heartbeat.n < n) parts.set(chunk, one);
+  }
+  return Array.from(byEdge, ([edge, parts]) => lastHeartbeatOf(edge, [...parts.values()]));
+}
+
+/** Whether this edge, if it lives, has reported all that it runs under the token. */
+export function hasReported(heartbeat: LastHeartbeat, bucket: number, token: string): boolean {
+  return heartbeat.stopped || (heartbeat.complete && heartbeat.tokens.get(bucket) === token);
+}
+
+function lastHeartbeatOf(edge: string, parts: readonly KeptHeartbeat[]): LastHeartbeat {
+  const n = Math.max(...parts.map(({ heartbeat }) => heartbeat.n));
+  const newest = parts.filter(({ heartbeat }) => heartbeat.n === n);
+  const chunks = newest[0]?.heartbeat.chunks ?? 0;
+  const counted = parts.filter(({ heartbeat }) => heartbeat.chunk < chunks);
+  return {
+    edge,
+    storedAtMs: Math.max(...parts.map(({ storedAtMs }) => storedAtMs)),
+    complete: newest.length === chunks,
+    stopped: newest.some(({ heartbeat }) => heartbeat.last),
+    tokens: new Map(
+      newest.flatMap(({ heartbeat }) => heartbeat.tokens.map(({ bucket, token }) => [bucket, token] as const)),
+    ),
+    calls: counted.flatMap(({ heartbeat }) => heartbeat.calls),
+    releases: counted.flatMap(({ heartbeat }) => heartbeat.releases),
+  };
+}

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { HeartbeatCall } from '@gateway/contracts/messages';
+import { PRICE, admitEntry, batch, heartbeatOf, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
+import type { Admitted, Replica, World } from '../../test/world.js';
+
+let world: World;
+let one: Replica;
+
+beforeAll(async () => {
+  world = await makeWorld();
+  one = await world.replica();
+});
+afterAll(() => world.stop());
+
+const running = (call: Admitted, change: Partial<HeartbeatCall> = {}): HeartbeatCall => ({
+  id: call.id,
+  hold: call.hold,
+  tag: call.token,
+  endpoint: '/v1/chat/completions',
+  ...change,
+});
+const heartbeatReplyOf = (edge: string) =>
+  world.heartbeatReplies.filter((said) => said.edge === edge).at(-1)?.heartbeatReply;
+
+test('the heartbeat reply names heartbeat, part, tokens, and the releases that are done with', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const ended = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  await one.admission.heartbeat(
+    heartbeatOf(world, 'edge-a', 41, {
+      chunk: 2,
+      chunks: 3,
+      calls: [running(call)],
+      releases: [release(ended, 'void')],
+    }),
+  );
+  expect(heartbeatReplyOf('edge-a')).toMatchObject({
+    n: 41,
+    chunk: 2,
+    tokens: [{ bucket: call.bucket, token: call.token }],
+    abort: [],
+    released: [ended.id],
+  });
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 1, held: { wallet: PRICE } });
+});
+
+test('an absent call is held again when another limit store held it, and not when this one closed it', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const lost = running(call, { id: makeUuidV7(one.clock.now()), tag: 'another.token' });
+  const closed = running(call, { id: makeUuidV7(one.clock.now()) });
+  await one.admission.heartbeat(heartbeatOf(world, 'edge-b', 1, { calls: [lost, closed] }));
+  const dump = await one.admission.readAccount(account.account);
+  expect(dump.holds.find(({ id }) => id === lost.id)?.hold).toMatchObject({
+    state: 'open',
+    slot: true,
+    worst: PRICE,
+    edge: 'edge-b',
+  });
+  expect(dump.holds.some(({ id }) => id === closed.id)).toBe(false);
+  expect(dump).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
+  // The same heartbeat again creates nothing twice.
+  await one.admission.heartbeat(heartbeatOf(world, 'edge-b', 1, { calls: [lost, closed] }));
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 2, held: { wallet: 2 * PRICE } });
+});
+
+test('a late heartbeat of a call that has ended does not bring it back', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  await batch(one, { releases: [release(call, 'void')] });
+  await one.admission.heartbeat(
+    heartbeatOf(world, 'edge-c', 1, { calls: [running(call), running(call, { tag: 'another.token' })] }),
+  );
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {} });
+});
+
+test('the running calls of a suspended account are to be ended', async () => {
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const other = makeAccount(world, { wallet: 10 * PRICE });
+  const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+  const unharmed = await mustAdmit(one, admitEntry(one.clock, [other.digest]));
+  await one.admission.apply({ accounts: [{ account: account.account, state: 'suspended', version: 2 }] });
+  await one.admission.heartbeat(heartbeatOf(world, 'edge-d', 1, { calls: [running(call), running(unharmed)] }));
+  expect(heartbeatReplyOf('edge-d')?.abort).toEqual([call.id]);
+});

@@ -1,0 +1,70 @@
+import { bucketOfAccount } from '@gateway/contracts/ids';
+import type { HeartbeatCall } from '@gateway/contracts/messages';
+import { heartbeatCall, createCall, readHeartbeatReply } from '../domain/heartbeat-script.js';
+import { bucketKeys } from '../domain/store-keys.js';
+import { AdmissionFault } from '../ports.js';
+import type { Ports } from '../ports.js';
+
+export interface HeldCalls {
+  /** Tokens of the buckets whose calls are all held now. */
+  readonly tokens: { bucket: number; token: string }[];
+  readonly abort: string[];
+  /** Buckets whose calls could not be held; the next heartbeat brings them again. */
+  readonly failed: number[];
+}
+
+/**
+ * Keeps the holds of running calls alive and creates those that were lost with another limit store
+ * (docs/protocol.md#r5).
+ * @param restoring a lapsed lease takes its slot again (docs/protocol.md#r12); nothing is done to a bucket that is open already
+ */
+export async function holdCalls(
+  ports: Pick<Ports, 'limitStore' | 'durations'>,
+  edge: string,
+  calls: readonly HeartbeatCall[],
+  restoring: boolean,
+): Promise<HeldCalls> {
+  const held: HeldCalls = { tokens: [], abort: [], failed: [] };
+  const byBucket = [...callsByBucket(calls)];
+  const replies = await ports.limitStore.run(
+    byBucket.map(([bucket, own]) => heartbeatCall(bucketKeys(bucket), own, ports.durations, restoring)),
+  );
+  for (const [index, [bucket, own]] of byBucket.entries()) {
+    const reply = replies[index];
+    const outcome = reply === undefined || reply instanceof AdmissionFault ? null : readHeartbeatReply(reply);
+    if (outcome === null || outcome.state === 'lost') {
+      held.failed.push(bucket);
+      continue;
+    }
+    held.abort.push(...outcome.abort);
+    const lost = own.filter(({ id }) => outcome.lost.has(id));
+    if (await createLost(ports, bucket, edge, lost, restoring)) held.tokens.push({ bucket, token: outcome.token });
+    else held.failed.push(bucket);
+  }
+  return held;
+}
+
+export function callsByBucket(calls: readonly HeartbeatCall[]): Map<number, HeartbeatCall[]> {
+  const byBucket = new Map<number, HeartbeatCall[]>();
+  for (const call of calls) {
+    const bucket = bucketOfAccount(call.hold.account);
+    const known = byBucket.get(bucket);
+    if (known) known.push(call);
+    else byBucket.set(bucket, [call]);
+  }
+  return byBucket;
+}
+
+async function createLost(
+  { limitStore, durations }: Pick<Ports, 'limitStore' | 'durations'>,
+  bucket: number,
+  edge: string,
+  lost: readonly HeartbeatCall[],
+  restoring: boolean,
+): Promise<boolean> {
+  if (lost.length === 0) return true;
+  const replies = await limitStore.run(
+    lost.map((call) => createCall(bucketKeys(bucket), edge, call, durations, restoring)),
+  );
+  return replies.every((reply) => !(reply instanceof AdmissionFault) && reply[0] === 'created');
+}

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
+import { until } from '@gateway/testkit';
+import { SeededRandom } from '@gateway/testkit/random';
+import { testSeed } from '@gateway/testkit/seed';
+import { Redis } from 'ioredis';
+import type { StartedAdmission } from '../wire.js';
+import { makeBusWorld } from '../../test/bus-world.js';
+import type { BusWorld } from '../../test/bus-world.js';
+import { FakeEdge } from '../../test/fake-edge.js';
+import { FakeLedger } from '../../test/fake-ledger.js';
+import { Spending } from '../../test/spending.js';
+import { PRICE, makeAccount, makeOwners, ownersOf } from '../../test/world.js';
+import type { TestAccount } from '../../test/world.js';
+
+const SEED = testSeed();
+const CALLS_AT_ONCE = 8;
+const WORKERS = 12;
+/** One edge is slow to say what it runs: whoever does not wait for it spends its money again. */
+const SLOW_MS = 400;
+/** So little that the wallets stay what they are. */
+const AMOUNT = 10;
+/** Calls that an old file of Redis brings back hold their money until they expire. */
+const DURATIONS = { leaseMs: 4_000, expiryMs: 8_000 };
+/** Calls are admitted again so long after any loss: an edge that died just before is waited for ten seconds. */
+const RECOVERY_MAX_MS = 30_000;
+
+const owners = makeOwners();
+const spending = new Spending();
+let world: BusWorld;
+let ledger: FakeLedger;
+let replicas: StartedAdmission[];
+let edges: FakeEdge[];
+let redis: Redis;
+let stopLoad = false;
+
+/** Always more calls at once than the wallet has room for: every mistake about what is held shows. */
+const accounts: TestAccount[] = [];
+const outcomes = { admitted: 0, fault: 0 };
+const rows = new Set<number>();
+
+beforeAll(async () => {
+  world = await makeBusWorld(ownersOf(owners), (billing) => (ledger = new FakeLedger(billing, owners)));
+  await world.publishCatalog(1);
+  const started = [await world.start('one', DURATIONS), await world.start('two', DURATIONS)];
+  await until('both are ready', () => started.every(({ ready }) => ready.report().ready));
+  replicas = started;
+  edges = [];
+  for (const name of ['edge-a', 'edge-b', 'edge-c']) {
+    edges.push(await startEdge(name, name === 'edge-c' ? SLOW_MS : 0));
+  }
+  for (let made = 0; made < 2; made += 1) accounts.push(newAccount((CALLS_AT_ONCE + 0.5) * PRICE));
+  redis = new Redis(world.redis.url, { lazyConnect: true });
+  redis.on('error', () => undefined);
+});
+afterAll(async () => {
+  stopLoad = true;
+  for (const edge of edges) edge.kill();
+  redis.disconnect();
+  await world.stop();
+});
+
+const startEdge = async (name: string, lateMs = 0): Promise<FakeEdge> =>
+  new FakeEdge(await world.connectEdge(), name, spending, () => replicas[0]!.clock.now(), lateMs);
+
+function newAccount(wallet: number): TestAccount {
+  const account = makeAccount({ owners }, { wallet });
+  spending.fund(account.account, wallet);
+  return account;
+}
+
+/** Calls one after another until the load stops: short ones, or streams that run on while Redis is lost. */
+async function work(edge: FakeEdge, account: TestAccount, longestMs: number, random: SeededRandom): Promise<void> {
+  while (!stopLoad) {
+    const outcome = await edge.start(account.digest);
+    if (outcome.kind === 'refused') rows.add(outcome.row);
+    else outcomes[outcome.kind] += 1;
+    const runsMs = 20 + random.below(outcome.kind === 'admitted' ? longestMs : 60);
+    await new Promise((resolve) => setTimeout(resolve, runsMs));
+    if (outcome.kind === 'admitted') await edge.end(outcome.call, AMOUNT);
+  }
+}
+
+const admittedAgain = async (): Promise<void> => {
+  const before = { ...outcomes };
+  await until('calls are admitted again', () => outcomes.admitted > before.admitted + 100, RECOVERY_MAX_MS);
+};
+const allOpen = () =>
+  until(
+    'all buckets are open',
+    async () => {
+      if (!replicas.every(({ admission }) => admission.bucketsPending() === 0)) return false;
+      const tokens = await redis
+        .mget(Array.from({ length: 256 }, (_unused, bucket) => `{${bucket}}tok`))
+        .catch(() => []);
+      return tokens.length === 256 && tokens.every((token) => token?.includes(' open '));
+    },
+    RECOVERY_MAX_MS,
+  );
+
+/** What each account may still spend, and what is charged to it, are right to the nano-USD, without a hand. */
+async function settleDown(some: readonly TestAccount[]): Promise<void> {
+  await until('the edges are idle', () => edges.every((edge) => edge.idle()));
+  // Holds that an old file brought back are asked for when they fall due.
+  for (const { clock } of replicas) clock.shift(clock.offsetMs() + 70_000);
+  for (const { account, state } of some) {
+    await until(`nothing of ${account} is held, and its balance is the ledger's`, async () => {
+      const dump = await replicas[0]!.admission.readAccount(account).catch(() => null);
+      if (dump === null || dump.slots !== 0 || Object.keys(dump.held).length > 0) return false;
+      return dump.rows['wallet']?.value === state.rows.get('wallet')?.value;
+    });
+    expect(ledger.charged(account)).toBe(spending.exposed(account));
+  }
+}
+
+const LOSSES: Readonly<Record<string, () => Promise<unknown>>> = {
+  flushed: () => redis.flushall(),
+  'killed, and empty when it is back': () => world.redis.restart!({ kill: true, emptyState: true }),
+  'killed, and back with an old file': async () => {
+    await redis.save();
+    const before = outcomes.admitted;
+    await until('the file has grown old', () => outcomes.admitted > before + 50);
+    await world.redis.restart!({ kill: true });
+  },
+};
+
+test(`Redis is lost again and again under load: nothing is spent twice, and all is right afterwards, seed ${SEED}`, async () => {
+  const load = accounts.flatMap((account, index) =>
+    Array.from({ length: WORKERS }, (_unused, worker) => {
+      const random = new SeededRandom(SEED + index * WORKERS + worker);
+      return work(edges[worker % edges.length]!, account, worker % 2 === 0 ? 60 : 3_000, random);
+    }),
+  );
+  await admittedAgain();
+  for (const lose of [...Object.values(LOSSES), LOSSES['flushed']!]) {
+    await lose();
+    await allOpen();
+    await admittedAgain();
+  }
+  stopLoad = true;
+  await Promise.all(load);
+  expect(spending.violations).toEqual([]);
+  // Only the wallet stands in the way of a call, never a state that was lost.
+  expect([...rows]).toEqual([REFUSAL.insufficient_credits]);
+  await settleDown(accounts);
+}, 120_000);
+
+test('an edge dies with its calls, then Redis is lost: they are held from its last heartbeat until they expire', async () => {
+  const account = newAccount(4 * PRICE);
+  const dying = await startEdge('edge-dying');
+  for (let made = 0; made < 3; made += 1) await dying.admit(account.digest);
+  await dying.heartbeat();
+  dying.kill();
+  await redis.flushall();
+  await allOpen();
+  const last = await edges[0]!.admit(account.digest);
+  expect(await edges[1]!.start(account.digest)).toEqual({ kind: 'refused', row: REFUSAL.insufficient_credits });
+  expect(spending.violations).toEqual([]);
+  await edges[0]!.end(last, 0);
+  for (const { clock } of replicas) clock.shift(clock.offsetMs() + 15_000);
+  await until('they are recorded as expired', () =>
+    [...dying.running.keys()].every((id) => ledger.settled.get(id)?.outcome === 'expired'),
+  );
+  await until('nothing is held', async () =>
+    Object.values((await replicas[0]!.admission.readAccount(account.account)).held).every((sum) => sum === 0),
+  );
+}, 60_000);
+
+test('billing is behind when Redis is lost: accounts are faults until it has caught up, then right', async () => {
+  const account = newAccount(2 * PRICE);
+  ledger.behind = true;
+  for (let made = 0; made < 2; made += 1) {
+    await edges[0]!.end(await edges[0]!.admit(account.digest), PRICE);
+  }
+  await until('its releases are answered', () => edges[0]!.idle());
+  await redis.flushall();
+  await allOpen();
+  // The ledger still has the whole wallet, and no heartbeat names a call: only the stream knows what was spent.
+  expect(account.state.rows.get('wallet')).toMatchObject({ value: 2 * PRICE });
+  expect(await edges[1]!.start(account.digest)).toMatchObject({ kind: 'fault' });
+  ledger.goOn();
+  const refused = await until('it is decided', async () => {
+    const outcome = await edges[1]!.start(account.digest);
+    return outcome.kind === 'fault' ? null : outcome;
+  });
+  expect(refused).toMatchObject({ kind: 'refused', row: REFUSAL.no_funding });
+  expect(spending.violations).toEqual([]);
+}, 60_000);

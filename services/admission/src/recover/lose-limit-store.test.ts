@@ -1,0 +1,291 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { REFUSAL } from '@gateway/contracts/errors';
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { HeartbeatCall } from '@gateway/contracts/messages';
+import { keyMonthRow, monthOf } from '@gateway/metering';
+import { until } from '@gateway/testkit';
+import { Redis } from 'ioredis';
+import { holdCalls } from '../heartbeat/hold-calls.js';
+import {
+  PRICE,
+  admit,
+  admitEntry,
+  batch,
+  heartbeatOf,
+  makeAccount,
+  makeWorld,
+  mustAdmit,
+  release,
+} from '../../test/world.js';
+import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
+
+let world: World;
+let redis: Redis;
+
+beforeEach(async () => {
+  world = await makeWorld();
+  redis = new Redis(world.server.url, { lazyConnect: true });
+  redis.on('error', () => undefined);
+});
+afterEach(async () => {
+  redis.disconnect();
+  await world.stop();
+});
+
+const running = (call: Admitted, tag = call.token): HeartbeatCall => ({
+  id: call.id,
+  hold: call.hold,
+  tag,
+  endpoint: '/v1/chat/completions',
+});
+const admitMany = async (replica: Replica, account: TestAccount, count: number): Promise<Admitted[]> => {
+  const calls: Admitted[] = [];
+  for (let made = 0; made < count; made += 1) {
+    calls.push(await mustAdmit(replica, admitEntry(replica.clock, [account.digest])));
+  }
+  return calls;
+};
+
+/** Each heartbeat of the live edges, as they answer a report: all calls, under the tokens that were told. */
+function reportAll(edges: Readonly<Record<string, readonly Admitted[]>>): void {
+  const tokens = [...(world.reports.at(-1) ?? [])];
+  for (const [edge, calls] of Object.entries(edges)) {
+    const n = (world.kept.get(`${edge}.0`)?.heartbeat.n ?? 0) + 1;
+    heartbeatOf(world, edge, n, { calls: calls.map((call) => running(call)), tokens });
+  }
+}
+
+/** Until nothing is pending at these replicas; the edges report whenever they are asked. */
+async function recovered(replicas: readonly Replica[], edges: Readonly<Record<string, readonly Admitted[]>>) {
+  await until('all buckets are open', async () => {
+    for (const { admission } of replicas) await admission.sweep().catch(() => undefined);
+    reportAll(edges);
+    return replicas.every(({ limitStore, admission }) => limitStore.usable() && admission.bucketsPending() === 0);
+  });
+}
+
+const LOSSES: Readonly<Record<string, () => Promise<unknown>>> = {
+  'is flushed': () => redis.flushall(),
+  'is killed and restarts empty': () => world.server.restart!({ kill: true, emptyState: true }),
+  'is killed and restarts from an old file': async () => {
+    await redis.save();
+    await world.server.restart!({ kill: true });
+  },
+};
+
+test.each(Object.keys(LOSSES))(
+  'Redis %s: a wallet that streams hold in full is not spent a second time',
+  async (loss) => {
+    const one = await world.replica();
+    const two = await world.replica();
+    const account = makeAccount(world, { wallet: 6 * PRICE });
+    const calls = await admitMany(one, account, 6);
+    expect(await admit(two, admitEntry(two.clock, [account.digest]))).toMatchObject({
+      row: REFUSAL.insufficient_credits,
+    });
+    const edges = { live: calls.slice(0, 2), other: calls.slice(2, 4) };
+    // One edge is dead; one lives and is silent until its heartbeat is too old to be waited for.
+    heartbeatOf(world, 'dead', 7, { calls: [running(calls[4]!)] }, Date.now() - 3_600_000);
+    heartbeatOf(world, 'silent', 3, { calls: [running(calls[5]!)] }, Date.now() - 9_000);
+    reportAll(edges);
+    await LOSSES[loss]!();
+    await recovered([one, two], edges);
+    for (const replica of [one, two]) {
+      expect(await admit(replica, admitEntry(replica.clock, [account.digest]))).toMatchObject({
+        row: REFUSAL.insufficient_credits,
+        facts: { available: 0, held: 6 * PRICE },
+      });
+    }
+    expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 6, held: { wallet: 6 * PRICE } });
+    // What was held again is given back once, under whichever tag its release comes.
+    await batch(two, { releases: calls.map((call) => release(call, 'void')) });
+    await batch(one, { releases: calls.map((call) => release(call, 'void')) });
+    expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {} });
+  },
+);
+
+test('the test above notices a recovery that asks nobody what runs: the wallet would be spent twice', async () => {
+  const naive = await world.replica({ ignoresHeartbeats: true });
+  const account = makeAccount(world, { wallet: 6 * PRICE });
+  const calls = await admitMany(naive, account, 6);
+  reportAll({ live: calls });
+  await redis.flushall();
+  await naive.admission.sweep();
+  await until('all buckets are open', () => naive.admission.bucketsPending() === 0);
+  expect(await admitMany(naive, account, 6)).toHaveLength(6);
+});
+
+test('an edge that heartbeats without hearing the reports is waited for twelve seconds, then counts with its last heartbeat', async () => {
+  const one = await world.replica();
+  const account = makeAccount(world, { wallet: 2 * PRICE });
+  const [call] = await admitMany(one, account, 1);
+  const deafHeartbeat = (n: number) => heartbeatOf(world, 'deaf', n, { calls: [running(call!)], tokens: [] });
+  deafHeartbeat(1);
+  await redis.flushall();
+  await one.admission.sweep();
+  const asked = world.reports.length;
+  await until('it was asked three times', () => world.reports.length > asked + 2 && deafHeartbeat(2));
+  expect(one.admission.bucketsPending()).toBe(256);
+  one.pass(12_001);
+  await until('all buckets are open', () => one.admission.bucketsPending() === 0);
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 1, held: { wallet: PRICE } });
+});
+
+test('a restart from an old file does not bring old balances back, of caps neither', async () => {
+  const one = await world.replica();
+  const month = monthOf(one.clock.now());
+  const account = makeAccount(world, { wallet: 100 * PRICE, key: { capNanoUsd: 5 * PRICE } });
+  const keyMonth = keyMonthRow(account.key, month);
+  const snapshot = async (spent: number, version: number, closed: string[]) => {
+    account.state.rows.set('wallet', { value: 100 * PRICE - spent, version });
+    account.state.rows.set(keyMonth, { value: spent, version });
+    const rows = ['wallet', keyMonth].map((name) => ({ name, ...account.state.rows.get(name)! }));
+    await one.admission.applySnapshots({
+      incarnation: 'ledger-1',
+      accounts: [{ account: account.account, rows, closed }],
+    });
+  };
+  const [first, second] = await admitMany(one, account, 2);
+  await snapshot(PRICE, 2, [first!.id]);
+  await redis.save();
+  await batch(one, { releases: [release(second!, 'ok', 4 * PRICE)] });
+  await snapshot(5 * PRICE, 3, [second!.id]);
+  account.state.records.add(second!.id);
+  await world.server.restart!({ kill: true });
+  await recovered([one], {});
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    row: REFUSAL.monthly_spend_cap_exceeded,
+    facts: { limit: 5 * PRICE, used: 5 * PRICE },
+  });
+  // The hold that the file brought back is asked for when it is due, and closed.
+  world.advance(121_000);
+  await one.admission.sweep();
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {} });
+});
+
+test('a balance snapshot that comes before the load of a restored account leaves no old row beside its own', async () => {
+  const one = await world.replica();
+  const month = monthOf(one.clock.now());
+  const account = makeAccount(world, { wallet: 100 * PRICE, key: { capNanoUsd: 5 * PRICE } });
+  const keyMonth = keyMonthRow(account.key, month);
+  await admitMany(one, account, 1);
+  await redis.del(`{${(await admitMany(one, account, 1))[0]!.bucket}}tok`);
+  await recovered([one], {});
+  account.state.rows.set(keyMonth, { value: 5 * PRICE, version: 3 });
+  const wallet = { name: 'wallet', value: 95 * PRICE, version: 3 };
+  await one.admission.applySnapshots({
+    incarnation: 'ledger-1',
+    accounts: [{ account: account.account, rows: [wallet], closed: [] }],
+  });
+  expect((await one.admission.readAccount(account.account)).rows).toEqual({
+    wallet: { value: 95 * PRICE, version: 3 },
+  });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    row: REFUSAL.monthly_spend_cap_exceeded,
+  });
+});
+
+test('a lapsed slot comes back with the last heartbeat while its bucket is restored, and not once it is open', async () => {
+  const one = await world.replica();
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const [kept, ended] = await admitMany(one, account, 2);
+  world.advance(11_000);
+  await one.admission.sweep();
+  expect((await one.admission.readAccount(account.account)).slots).toBe(0);
+  await redis.del(`{${kept!.bucket}}tok`);
+  heartbeatOf(world, 'edge1', 1, { calls: [running(kept!)], last: true });
+  await recovered([one], {});
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 1, held: { wallet: 2 * PRICE } });
+  // A replica that is late with the same recovery: the bucket is open, and calls have ended since.
+  await batch(one, { releases: [release(kept!, 'void')] });
+  world.advance(91_000);
+  await one.admission.sweep();
+  expect((await one.admission.readAccount(account.account)).holds.map(({ id }) => id)).toEqual([ended!.id]);
+  const late = [running(kept!), running(ended!, 'another.token')];
+  expect(await holdCalls(one.ports, 'edge1', late, true)).toMatchObject({ failed: [] });
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: { wallet: PRICE } });
+});
+
+test('a heartbeat that comes after its call was closed under the same token creates nothing', async () => {
+  const one = await world.replica();
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const [call] = await admitMany(one, account, 1);
+  await redis.flushall();
+  await recovered([one], { live: [call!] });
+  await one.admission.heartbeat(heartbeatOf(world, 'live', 50, { calls: [running(call!)] }));
+  const { tokens } = world.heartbeatReplies.at(-1)!.heartbeatReply;
+  const { token } = tokens.find(({ bucket }) => bucket === call!.bucket)!;
+  expect(token).not.toBe(call!.token);
+  await one.admission.applySnapshots({
+    incarnation: 'ledger-1',
+    accounts: [{ account: account.account, rows: [], closed: [call!.id] }],
+  });
+  world.advance(91_000);
+  await one.admission.sweep();
+  await one.admission.heartbeat(heartbeatOf(world, 'live', 51, { calls: [running(call!, token)] }));
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 0, held: {}, holds: [] });
+});
+
+test('what is applied while a bucket has no token is a fault, and in force once it is written', async () => {
+  const one = await world.replica();
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const [call] = await admitMany(one, account, 1);
+  heartbeatOf(world, 'live', 1, { calls: [running(call!)] });
+  const revoked = account.changeKey({ state: 'revoked' });
+  const update = { keys: [revoked] };
+  const snapshot = {
+    incarnation: 'ledger-1',
+    accounts: [{ account: account.account, rows: [{ name: 'wallet', value: 7, version: 9 }], closed: [] }],
+  };
+  await redis.flushall();
+  await expect(one.admission.apply(update)).rejects.toMatchObject({ code: 'admission_error' });
+  await expect(one.admission.applySnapshots(snapshot)).rejects.toMatchObject({ code: 'admission_error' });
+  // While it is restored there is a token: what is written under it stays, whoever opens the bucket.
+  await until('a report names the bucket', () => world.reports.at(-1)?.some(({ bucket }) => bucket === call!.bucket));
+  await one.admission.apply(update);
+  await one.admission.applySnapshots(snapshot);
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({ kind: 'fault' });
+  await recovered([one], { live: [call!] });
+  expect(await admit(one, admitEntry(one.clock, [account.digest]))).toMatchObject({
+    row: REFUSAL.key_inactive,
+    facts: { state: 'key_inactive' },
+  });
+  expect((await one.admission.readAccount(account.account)).rows).toMatchObject({ wallet: { value: 7 } });
+});
+
+test('an id that the lost limit store had admitted is decided anew, and held once', async () => {
+  const one = await world.replica();
+  const account = makeAccount(world, { wallet: 10 * PRICE });
+  const entry = admitEntry(one.clock, [account.digest]);
+  const first = await mustAdmit(one, entry);
+  await redis.flushall();
+  await recovered([one], { live: [] });
+  const again = await mustAdmit(one, entry);
+  expect(again).toMatchObject({ id: first.id, repeated: false });
+  expect(again.token).not.toBe(first.token);
+  await one.admission.heartbeat(heartbeatOf(world, 'live', 60, { calls: [running(first), running(again)] }));
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 1, held: { wallet: PRICE } });
+  const unknown = { ...release(first, 'ok', 5), id: makeUuidV7(one.clock.now()) };
+  await batch(one, { releases: [unknown, unknown] });
+  expect(await one.admission.readAccount(account.account)).toMatchObject({ slots: 1, held: { wallet: PRICE + 5 } });
+});
+
+test('thousands of calls of one account on one edge are held again, and kept by one heartbeat', async () => {
+  const one = await world.replica();
+  const account = makeAccount(world, { wallet: 100_000 * PRICE, terms: { concurrency: 20_000 } });
+  const [first] = await admitMany(one, account, 1);
+  if (!first) throw new Error('not admitted');
+  // As many as an unpacked list of ids, texts and scores could not hold.
+  const calls = Array.from({ length: 9_000 }, () => ({ ...running(first, 'lost'), id: makeUuidV7(one.clock.now()) }));
+  const created = await holdCalls(one.ports, 'edge1', calls, false);
+  expect(created.failed).toEqual([]);
+  const [token] = created.tokens;
+  const kept = await holdCalls(
+    one.ports,
+    'edge1',
+    calls.map((call) => ({ ...call, tag: token?.token ?? '' })),
+    false,
+  );
+  expect(kept).toMatchObject({ failed: [], tokens: [token] });
+  expect((await one.admission.readAccount(account.account)).slots).toBe(9_001);
+});

@@ -1,0 +1,374 @@
+import { REFUSAL } from '@gateway/contracts/errors';
+import { timeOfUuidV7 } from '@gateway/contracts/ids';
+import type {
+  AdmissionFaultCode,
+  AdmitEntry,
+  HeartbeatCall,
+  HoldFields,
+  KeyRecord,
+  RefusalFacts,
+  ReleaseEntry,
+  BalanceSnapshot,
+} from '@gateway/contracts/messages';
+import { keyMonthRow, memberMonthRow } from '@gateway/metering';
+import type { CatalogView } from '../../src/domain/catalog-view.js';
+import type { Directory } from './directory.js';
+import type { Ledger } from './ledger.js';
+import { letGoEnded } from './let-go.js';
+import { ModelDecision } from './model-decision.js';
+import { ModelState } from './model-state.js';
+import type { ModelHold } from './model-state.js';
+
+/** What an entry of a batch is answered, as far as the design says it. */
+export type ModelAnswer =
+  | { readonly kind: 'admitted'; readonly hold: HoldFields | null; readonly repeated: boolean }
+  | { readonly kind: 'refused'; readonly row: number; readonly facts: readonly RefusalFacts[] }
+  | { readonly kind: 'opened' | 'gone' }
+  | { readonly kind: 'fault'; readonly code: AdmissionFaultCode };
+
+export type ModelEntry =
+  { readonly open: false; readonly body: AdmitEntry } | { readonly open: true; readonly body: Opening };
+type Opening = Pick<AdmitEntry, 'id' | 'digests'>;
+
+const ID_SKEW_MS = 30_000;
+const FIRST_LEASE_MS = 10_000;
+const LEASE_MS = 30_000;
+const EXPIRY_MS = 120_000;
+const ASK_MS = 5_000;
+const ASK_MAX_MS = 60_000;
+const VOID_UNKNOWN_MS = 60_000;
+const GONE_MS = 90_000;
+
+class ModelFault extends Error {
+  constructor(readonly code: AdmissionFaultCode) {
+    super(code);
+  }
+}
+
+/**
+ * The limit store as the design describes it: docs/protocol.md#r2, docs/protocol.md#r4 to
+ * docs/protocol.md#r6, docs/protocol.md#r8 to docs/protocol.md#r13. It is told the time and the
+ * token.
+ */
+export class ModelLimitStore {
+  readonly state = new ModelState();
+  /** Versions of all rows that the ledger had when the account was loaded: no row of the limit store may be older. */
+  ledgerAtLoad: ReadonlyMap<string, number> = new Map();
+  /** Digests whose way each replica knows, and Redis. */
+  readonly #routes = { redis: new Set<string>(), replicas: [new Set<string>(), new Set<string>()] };
+
+  constructor(
+    private readonly catalog: CatalogView,
+    private readonly directory: Directory,
+    private readonly ledger: Ledger,
+    public now: number,
+  ) {}
+
+  lose(dataToo: boolean): void {
+    this.state.lose(dataToo);
+    if (dataToo) this.#routes.redis.clear();
+  }
+
+  decide(replica: number, edge: string, entry: ModelEntry): ModelAnswer {
+    try {
+      return this.#decide(replica, edge, entry);
+    } catch (error) {
+      if (error instanceof ModelFault) return { kind: 'fault', code: error.code };
+      throw error;
+    }
+  }
+
+  /**
+   * True when the release is done with: one of digests that lead nowhere comes again while its id may still be admitted.
+   * @param processNow what the process takes for the time
+   */
+  release(replica: number, release: ReleaseEntry, processNow = this.now): boolean {
+    const { id } = release;
+    if (release.blind && !this.#knownRoute(replica, release.digests)) {
+      return processNow - timeOfUuidV7(id) > ID_SKEW_MS;
+    }
+    this.#end(release);
+    return true;
+  }
+
+  /**
+   * docs/protocol.md#r6 for an id that is not held; else the hold ends, or counts what the call
+   * costs.
+   */
+  #end(release: ReleaseEntry): void {
+    const { id } = release;
+    if (this.state.gone.has(id)) return;
+    const hold = this.state.holds.get(id);
+    if (release.blind || release.outcome === 'void') {
+      if (hold && hold.state !== 'done') this.state.end(hold, this.now);
+      else if (!hold && this.now - timeOfUuidV7(id) < VOID_UNKNOWN_MS) this.state.gone.set(id, this.now + GONE_MS);
+      return;
+    }
+    if (!hold && release.tag === this.state.token) return;
+    if (hold?.state === 'done') return;
+    const due = this.now + ASK_MS;
+    this.#put({
+      ...(hold ?? { id, fields: release.hold }),
+      state: 'done',
+      edge: null,
+      slot: 'free',
+      lease: 0,
+      due,
+      askAt: due,
+      tries: 0,
+      amount: release.amountNanoUsd,
+    });
+  }
+
+  /** What is told of a key: its record, and that its digest leads to it. */
+  tellKey(record: KeyRecord): void {
+    this.state.applyKey(record);
+    this.#routes.redis.add(record.digest);
+  }
+
+  /**
+   * docs/protocol.md#r5; while the limit store is restored a lapsed slot is taken again
+   * (docs/protocol.md#r12). Returns the calls to be ended.
+   */
+  heartbeat(edge: string, calls: readonly HeartbeatCall[], restoring: boolean): string[] {
+    const suspended = this.state.record?.state === 'suspended';
+    const abort: string[] = [];
+    const lost: HeartbeatCall[] = [];
+    for (const call of calls) {
+      const hold = this.state.holds.get(call.id);
+      if (suspended || hold?.slot === 'taken back') abort.push(call.id);
+      if (!hold && !this.state.gone.has(call.id) && call.tag !== this.state.token) lost.push(call);
+      if (hold?.state !== 'open') continue;
+      if (restoring && hold.slot === 'free') hold.slot = 'taken';
+      hold.due = this.now + EXPIRY_MS;
+      hold.lease = hold.slot === 'taken' ? this.now + LEASE_MS : 0;
+    }
+    for (const { id, hold } of lost) this.#hold(id, edge, hold, LEASE_MS);
+    return abort;
+  }
+
+  /** docs/protocol.md#r9. Returns the calls that nobody will ever end. */
+  sweep(): ModelHold[] {
+    for (const ended of [this.state.gone, this.state.counted])
+      for (const [id, until] of ended) if (until <= this.now) ended.delete(id);
+    const asked = [...this.state.holds.values()].filter((hold) => this.#falls(hold));
+    for (const hold of asked) {
+      hold.askAt = this.now + Math.min(ASK_MAX_MS, ASK_MS * 2 ** hold.tries);
+      hold.tries = Math.min(hold.tries + 1, 9);
+    }
+    if (asked.length === 0 || this.ledger.down) return [];
+    const months = asked.flatMap(({ fields: { key, member, periods } }) => [
+      keyMonthRow(key, periods.month),
+      memberMonthRow(member, periods.month),
+    ]);
+    const answer = this.ledger.load(
+      months,
+      asked.map(({ id }) => id),
+      false,
+      this.now,
+    );
+    if (!answer) return [];
+    this.state.applyBalanceSnapshots(answer.standing, this.now, false);
+    const closed = new Set(answer.standing.closed);
+    return asked.filter(({ id, due }) => !closed.has(id) && due < answer.caughtUpTo);
+  }
+
+  /** An operator takes a slot back for good. False: nothing runs under this id. */
+  takeBack(id: string): boolean {
+    const hold = this.state.holds.get(id);
+    if (!hold || hold.state === 'done') return false;
+    hold.slot = 'taken back';
+    hold.lease = 0;
+    return true;
+  }
+
+  /** Whom a reader finds, with all that it reads loaded; null: no key. `refused`: key or account end the reading. */
+  readUsage(
+    replica: number,
+    digest: string,
+    refused: (key: KeyRecord) => boolean,
+    rowsOf: () => readonly { name: string; start: number }[],
+  ): KeyRecord | AdmissionFaultCode | null {
+    try {
+      const found = this.#findKey(replica, [digest]);
+      if (!found) return null;
+      for (;;) {
+        const key = this.#recordOf(found);
+        if (refused(key)) return key;
+        const missing = rowsOf().filter((row) => this.#isMissing(row));
+        if (missing.length === 0) return key;
+        this.#load(
+          null,
+          missing.map(({ name }) => name),
+        );
+      }
+    } catch (error) {
+      if (!(error instanceof ModelFault)) throw error;
+      return error.code === 'lookup_failed' ? error.code : 'usage_unavailable';
+    }
+  }
+
+  applyBalanceSnapshots(snapshot: BalanceSnapshot): void {
+    this.state.applyBalanceSnapshots(snapshot, this.now, true);
+    if (snapshot.rows.length > 0) letGoEnded(this.state, Math.max(this.now, this.state.latest));
+  }
+
+  /** Whether all that a reader needs is here, so that reading changes nothing. */
+  readsWithoutLoad(
+    replica: number,
+    digests: readonly string[],
+    rows: readonly { name: string; start: number }[],
+  ): boolean {
+    const key = this.#keyOf(digests);
+    if (!key || !this.#routes.replicas[replica]?.has(digests[0] ?? '')) return false;
+    const { loadedAt } = this.state;
+    if (loadedAt === null || !this.state.keysLoaded.has(key.key)) return false;
+    return !rows.some((row) => this.#isMissing(row));
+  }
+
+  /** Whether the next decision of these digests needs nothing but the limit store, at any replica. */
+  isLoaded(digests: readonly string[]): boolean {
+    const key = this.#keyOf(digests);
+    return (
+      digests.some((digest) => this.#routes.redis.has(digest)) &&
+      key !== null &&
+      this.state.loadedAt !== null &&
+      this.state.keysLoaded.has(key.key)
+    );
+  }
+
+  #decide(replica: number, edge: string, { open, body }: ModelEntry): ModelAnswer {
+    const { id, digests } = body;
+    const found = this.#findKey(replica, digests);
+    if (!found) return { kind: 'refused', row: REFUSAL.invalid_api_key, facts: [{}] };
+    if (Math.abs(this.now - timeOfUuidV7(id)) > ID_SKEW_MS) throw new ModelFault('admission_error');
+    const isUnbilled = !open && body.endpoint === '/v1/messages/count_tokens';
+    if (!isUnbilled && this.state.gone.has(id)) return { kind: 'gone' };
+    const hold = isUnbilled ? undefined : this.state.holds.get(id);
+    if (hold)
+      return !open && hold.state === 'open'
+        ? { kind: 'admitted', hold: hold.fields, repeated: true }
+        : { kind: 'gone' };
+    const now = Math.max(this.now, this.state.latest);
+    for (;;) {
+      const key = this.#recordOf(found);
+      const isCounted = this.state.counted.has(id);
+      const deciding = new ModelDecision(this.state, this.catalog, now, {
+        digests,
+        key,
+        admit: open ? null : body,
+        isCounted,
+      });
+      const decision = deciding.decide();
+      if (deciding.tookMinute && decision.kind !== 'admitted')
+        this.state.counted.set(id, timeOfUuidV7(id) + ID_SKEW_MS + 1);
+      if (decision.kind === 'missing') {
+        this.#load(null, decision.rows);
+        continue;
+      }
+      if (decision.kind === 'counted') return { kind: 'admitted', hold: null, repeated: false };
+      if (decision.kind !== 'admitted') return decision;
+      this.state.latest = now;
+      this.#hold(id, edge, decision.hold, FIRST_LEASE_MS, now);
+      return { kind: 'admitted', hold: decision.hold, repeated: false };
+    }
+  }
+
+  /** The key that digests lead to, loaded; null: to none. */
+  #findKey(replica: number, digests: readonly string[]): string | null {
+    const known = this.#knownRoute(replica, digests);
+    if (!known && this.directory.down) throw new ModelFault('lookup_failed');
+    const found = (known ? this.#keyOf(digests) : this.directory.find(digests))?.key;
+    if (found === undefined) return null;
+    const digest = digests.find(this.#isOf(found)) ?? '';
+    if (!known) this.#routes.redis.add(digest);
+    this.#routes.replicas[replica]?.add(digest);
+    if (this.state.token === null) throw new ModelFault('admission_error');
+    if (this.state.loadedAt === null || !this.state.keysLoaded.has(found)) this.#load(found, []);
+    // Who was just named by the owner of keys is believed, whatever the limit store has heard of the key.
+    if (!known && !digests.includes(this.#recordOf(found).digest)) this.#loadRecords(found);
+    return found;
+  }
+
+  #recordOf(name: string): KeyRecord {
+    const key = this.state.keys.get(name);
+    if (!key) throw new Error('a loaded key is known');
+    return key;
+  }
+
+  #isMissing({ name, start }: { name: string; start: number }): boolean {
+    return !this.state.rows.has(name) && start <= (this.state.loadedAt ?? 0);
+  }
+
+  /** Whether a hold has to be asked for; frees its slot when its lease has lapsed. */
+  #falls(hold: ModelHold): boolean {
+    if (hold.state !== 'open') return hold.askAt <= this.now;
+    if (hold.slot === 'taken' && hold.lease <= this.now) {
+      hold.slot = 'free';
+      hold.lease = 0;
+    }
+    if (hold.due > this.now) return false;
+    if (hold.slot === 'taken') hold.slot = 'free';
+    Object.assign(hold, { state: 'expiring', edge: null, lease: 0 });
+    return true;
+  }
+
+  #hold(id: string, edge: string, fields: HoldFields, leaseMs: number, now = this.now): void {
+    const times = { lease: now + leaseMs, due: now + EXPIRY_MS, askAt: now + EXPIRY_MS };
+    this.#put({ id, fields, state: 'open', edge, slot: 'taken', ...times, tries: 0, amount: 0 });
+  }
+
+  #put(hold: ModelHold): void {
+    // A call that was here has opened its session before; it opens none again where time went back.
+    const isNew = !this.state.holds.has(hold.id);
+    this.state.holds.set(hold.id, hold);
+    if (isNew && hold.fields.periods.session5h !== null) this.state.seeSession(hold.fields.periods.session5h, this.now);
+  }
+
+  /** docs/protocol.md#r11: account and key, or rows of a loaded account. */
+  #load(key: string | null, rows: readonly string[]): void {
+    const wantsAccount = this.state.loadedAt === null;
+    const wantsBalances = wantsAccount || rows.length > 0;
+    if (key !== null && this.directory.down) throw new ModelFault('lookup_failed');
+    if (wantsBalances && this.ledger.down) throw new ModelFault('admission_error');
+    const answer = wantsBalances ? this.ledger.load(rows, [], !this.state.caughtUp, this.now) : null;
+    if (wantsBalances && !answer) throw new ModelFault('admission_error');
+    if (key !== null) this.#loadRecords(key);
+    if (answer) {
+      if (wantsAccount) {
+        this.state.dropUnnamed(answer.standing.rows, answer.version);
+        this.ledgerAtLoad = new Map([...this.ledger.rows.values()].map((row) => [row.name, row.version]));
+      }
+      this.state.applyBalanceSnapshots(answer.standing, this.now, false);
+      this.state.caughtUp = true;
+    }
+    if (wantsAccount) this.state.loadedAt = this.now;
+  }
+
+  #loadRecords(name: string): void {
+    if (this.directory.down) throw new ModelFault('lookup_failed');
+    const key = this.directory.key(name);
+    const member = key && this.directory.member(key.member);
+    if (!key || !member) throw new Error('accounts knows its keys');
+    this.state.applyAccount(this.directory.record);
+    this.state.applyKey(key);
+    this.state.applyMember(member);
+    this.state.keysLoaded.add(name);
+  }
+
+  #knownRoute(replica: number, digests: readonly string[]): boolean {
+    const own = this.#routes.replicas[replica];
+    const found = digests.find((digest) => own?.has(digest) || this.#routes.redis.has(digest));
+    if (found !== undefined) own?.add(found);
+    return found !== undefined;
+  }
+
+  /** The key that a digest was ever of: its current one or one that was rotated away. */
+  #keyOf(digests: readonly string[]): KeyRecord | null {
+    return this.directory.keys.find(({ key }) => digests.some(this.#isOf(key))) ?? null;
+  }
+
+  #isOf(key: string): (digest: string) => boolean {
+    return (digest) => this.directory.everHad(key, digest);
+  }
+}
