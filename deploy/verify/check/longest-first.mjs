@@ -13,7 +13,7 @@ const LONGEST = [
   'deploy/verify/e2e/src/limits.test.ts',
   'services/dashboard/web/test/pages.test.ts',
   'deploy/verify/e2e/src/limits-clock.test.ts',
-  'services/admission/src/recover/lose-gate-under-load.test.ts',
+  'services/admission/src/recover/lose-limit-store-under-load.test.ts',
   'services/billing/src/usage/disturb-worker.test.ts',
   'services/accounts/src/sign-in/sign-in.test.ts',
   'deploy/verify/e2e/src/rotation.test.ts',

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 /** What the planted files import; the rules look at paths, so that empty files are enough. */
 const TARGETS = [
   'services/admission/src/main.ts',
-  'services/edge-proxy/src/adapters/bus-line.ts',
+  'services/edge-proxy/src/adapters/bus-client.ts',
   'services/edge-proxy/src/call/verb.ts',
   'services/billing/src/cores.ts',
   'services/billing/src/ledger/store.ts',
@@ -27,7 +27,7 @@ const VIOLATIONS = [
   ['services/edge-proxy/src/call/d.ts', "import 'ioredis';", 'redis-is-admissions'],
   ['services/admission/src/admit/e.ts', "import '@gateway/postgres';", 'edge-and-admission-touch-no-postgres'],
   ['services/admission/src/admit/f.ts', "import '@gateway/servers';", 'testkit-and-servers-are-not-for-services'],
-  ['services/edge-proxy/src/call/g.ts', "import '../adapters/bus-line.js';", 'verbs-see-ports-not-adapters'],
+  ['services/edge-proxy/src/call/g.ts', "import '../adapters/bus-client.js';", 'verbs-see-ports-not-adapters'],
   ['libs/metering/src/h.ts', "import 'node:fs';", 'metering-imports-nothing'],
   ['libs/contracts/src/i.ts', "import 'node:http';", 'contracts-import-no-io'],
   ['services/billing/src/settle/j.ts', "import '@gateway/testkit';", 'testkit-and-servers-are-not-for-services'],

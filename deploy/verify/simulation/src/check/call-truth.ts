@@ -28,11 +28,11 @@ export interface CallTruth {
   reported: Tokens;
   /** It was recorded as expired and settled after that. */
   settledLate: boolean;
-  /** The gate was lost and opened again while its edge had been silent for longer than edges are waited for. */
+  /** The limit store was lost and opened again while its edge had been silent for longer than edges are waited for. */
   isUnguarded: boolean;
 }
 
-/** What the gate compared an admission with. */
+/** What the limit store compared an admission with. */
 export interface LimitsSeen {
   readonly slots: number;
   /** Windows in requests, by their rows. */

@@ -79,11 +79,11 @@ function isEarlyEnd(record: UsageRecord): boolean {
   return record.attempts.at(-1)?.outcome === 'abandoned';
 }
 
-/** What remains: an edge that died with its gate, and calls that no beat of it had named. */
+/** What remains: an edge that died with its limit store, and calls that no heartbeat of it had named. */
 function mayBeLost({ server, streams }: World, { id, edge, hold, isStored }: CallTruth): boolean {
   if (isStored || edge.host.isAlive || id === null) return false;
   const lostSince = server.lostAt >= (hold?.admittedAt ?? 0);
-  return lostSince && !streams.beaten.has(id);
+  return lostSince && !streams.listed.has(id);
 }
 
 /** What remains: the last piece went out after two seconds without the stream's answer, and then the edge was killed. */

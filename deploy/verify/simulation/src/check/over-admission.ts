@@ -13,9 +13,9 @@ interface Taken {
 const NOTHING: Taken = { walletNanoUsd: 0, chargedNanoUsd: 0, requests: 0 };
 
 /**
- * Whether a call that is sent to a source stays within every limit of its account, by what is true and not by what the gate
+ * Whether a call that is sent to a source stays within every limit of its account, by what is true and not by what the limit store
  * believes (docs/protocol.md#i6). Left out are calls that nothing could have held: expired while
- * they ran and settled late, or of an edge that was cut off while the gate was lost.
+ * they ran and settled late, or of an edge that was cut off while the limit store was lost.
  */
 export function overAdmission(world: World, call: CallTruth): void {
   const { truth } = world;

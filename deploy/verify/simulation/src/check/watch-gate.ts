@@ -1,5 +1,5 @@
-import { bucketKeys, isHoldId, readHold, readShape } from '@gateway/admission/cores';
-import type { HoldShape, StoredHold } from '@gateway/admission/cores';
+import { bucketKeys, isHoldId, readHold, readTemplate } from '@gateway/admission/cores';
+import type { HoldTemplate, StoredHold } from '@gateway/admission/cores';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import {
   allotmentRow,
@@ -14,14 +14,14 @@ import { LEASE_MS } from '../hosts/admission-host.js';
 import type { World } from '../hosts/world.js';
 
 const FIRST_LEASE_MS = 10_000;
-/** Edges with an older beat are not waited for; clocks of a run are less than the difference apart. */
+/** Edges with an older heartbeat are not waited for; clocks of a run are less than the difference apart. */
 const SILENT_MS = 7_000;
 
 /** Places of arguments, as `lua/admit.lua` numbers them less the three before the first. */
 const ADMIT = { id: 3, concurrency: 14, windows: 26 } as const;
 
 /** Notes what a script has granted, and has the accounts that it changed compared. */
-export class GateWatch {
+export class LimitStoreWatch {
   readonly #changed = new Set<string>();
 
   constructor(private readonly world: () => World) {}
@@ -96,14 +96,14 @@ export class GateWatch {
 }
 
 /**
- * What remains (docs/protocol.md#remains): calls of an edge that was cut off when the gate was
+ * What remains (docs/protocol.md#remains): calls of an edge that was cut off when the limit store was
  * lost.
  */
 function markUnguarded({ truth, streams, time, server }: World): void {
   for (const call of truth.calls) {
     if (call.id === null || call.hold === null || call.hold.admittedAt > server.lostAt) continue;
-    const beatAt = streams.lastBeatAt(call.edge.id) ?? -Infinity;
-    if (beatAt < time.now - SILENT_MS && !streams.beaten.has(call.id)) call.isUnguarded = true;
+    const heartbeatAt = streams.lastHeartbeatAt(call.edge.id) ?? -Infinity;
+    if (heartbeatAt < time.now - SILENT_MS && !streams.listed.has(call.id)) call.isUnguarded = true;
   }
 }
 
@@ -118,8 +118,8 @@ function compareSums({ server, truth }: World, account: string): void {
     if (!isHoldId(id)) continue;
     const hold = readHold(text);
     if (hold.state === 'gone') continue;
-    const shape = readShape(stored[`s:${hold.shape}`] ?? '');
-    addHold(add, hold, shape);
+    const template = readTemplate(stored[`s:${hold.template}`] ?? '');
+    addHold(add, hold, template);
   }
   for (const name in fields) {
     if (/^(h:|c:|n$)/.test(name) && !sums.has(name)) sums.set(name, 0);
@@ -130,28 +130,32 @@ function compareSums({ server, truth }: World, account: string): void {
   }
 }
 
-function addHold(add: (name: string, by: number) => void, hold: StoredHold, shape: HoldShape): void {
+function addHold(add: (name: string, by: number) => void, hold: StoredHold, template: HoldTemplate): void {
   const { state, amount, worst, planMax, walletMax, session } = hold;
   const charged = state === 'done' ? amount : worst;
   const walletOfPlan = state === 'done' ? Math.min(Math.max(0, amount - planMax), walletMax ?? 0) : (walletMax ?? 0);
   const plan = walletMax !== null && state === 'done' ? amount - walletOfPlan : 0;
   add('n', hold.slot ? 1 : 0);
-  add(`c:${hold.shape}`, 1);
+  add(`c:${hold.template}`, 1);
   add('h:wallet', walletMax === null ? charged : walletOfPlan);
-  add(`h:${keyMonthRow(shape.key, shape.month)}`, charged);
-  add(`h:${memberMonthRow(shape.member, shape.month)}`, charged);
+  add(`h:${keyMonthRow(template.key, template.month)}`, charged);
+  add(`h:${memberMonthRow(template.member, template.month)}`, charged);
   if (session !== null) add(`h:session:${session}`, 1);
-  for (const row of rowsOf(shape, session)) add(`h:${row.name}`, row.unit === 'usd' ? plan : 1);
+  for (const row of rowsOf(template, session)) add(`h:${row.name}`, row.unit === 'usd' ? plan : 1);
 }
 
-function rowsOf(shape: HoldShape, session: number | null) {
-  const rows = shape.windows.flatMap(({ type, unit }) => {
+function rowsOf(template: HoldTemplate, session: number | null) {
+  const rows = template.windows.flatMap(({ type, unit }) => {
     if (type === 'session_5h') return session === null ? [] : [{ unit, name: sessionWindowRow(unit, session) }];
-    if (type === 'weekly') return shape.weekly === null ? [] : [{ unit, name: weeklyWindowRow(unit, shape.weekly) }];
-    return shape.subscription === null ? [] : [{ unit, name: monthlyWindowRow(unit, shape.subscription.id) }];
+    if (type === 'weekly')
+      return template.weekly === null ? [] : [{ unit, name: weeklyWindowRow(unit, template.weekly) }];
+    return template.subscription === null ? [] : [{ unit, name: monthlyWindowRow(unit, template.subscription.id) }];
   });
-  if (shape.allotment !== null && shape.subscription !== null) {
-    rows.push({ unit: shape.allotment, name: allotmentRow(shape.allotment, shape.model, shape.subscription.id) });
+  if (template.allotment !== null && template.subscription !== null) {
+    rows.push({
+      unit: template.allotment,
+      name: allotmentRow(template.allotment, template.model, template.subscription.id),
+    });
   }
   return rows;
 }

@@ -74,11 +74,11 @@ function busyWith(world: World): string | null {
   const { edges, streams, ledger, accounts, outbox, truth, network, time } = world;
   for (const edge of edges) {
     if (edge === null) return 'an edge is down';
-    const { edge: verbs, journal, desk } = edge.verbs;
+    const { edge: verbs, journal, admissionClient } = edge.verbs;
     if (verbs.running.size > 0) return `${edge.id} runs ${verbs.running.size} calls`;
     if (journal.unstored > 0) return `${edge.id} has unstored events`;
-    if (desk.releasesWaiting > 0) return `${edge.id} waits for releases`;
-    if (desk.waiting > 0) return `${edge.id} waits for answers`;
+    if (admissionClient.releasesWaiting > 0) return `${edge.id} waits for releases`;
+    if (admissionClient.waiting > 0) return `${edge.id} waits for answers`;
   }
   if (network.lateUntil >= time.now) return 'late messages are on their way';
   if ([...world.admissions, ...world.billings].includes(null)) return 'a process is down';

@@ -1,5 +1,5 @@
 import type { ScriptCall, ScriptReply } from '@gateway/admission/cores';
-import type { GateLoss } from '../scenario/scenario.js';
+import type { LimitStoreLoss } from '../scenario/scenario.js';
 import { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
 import type { LuaRedis } from './lua-redis.js';
@@ -12,8 +12,8 @@ export interface ScriptRun {
   readonly reply: ScriptReply;
 }
 
-/** The server behind the gate: the scripts, the routes, and ways to lose what it has. */
-export class GateServer {
+/** The server behind the limit store: the scripts, the routes, and ways to lose what it has. */
+export class LimitStoreServer {
   readonly host = new Host('redis');
   runId: string;
   isUp = true;
@@ -83,7 +83,7 @@ export class GateServer {
     this.#keptRoutes = new Map(this.#routes);
   }
 
-  lose(how: GateLoss, downMs: number): void {
+  lose(how: LimitStoreLoss, downMs: number): void {
     this.losses += 1;
     this.lostAt = this.time.now;
     if (how === 'restart_old') {

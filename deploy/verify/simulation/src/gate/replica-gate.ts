@@ -1,10 +1,10 @@
-import { AdmissionFault, makeGateToken, setAtOf } from '@gateway/admission/cores';
-import type { Gate, RedisClock, ScriptCall, ScriptReply } from '@gateway/admission/cores';
+import { AdmissionFault, makeEpoch, setAtOf } from '@gateway/admission/cores';
+import type { LimitStore, RedisClock, ScriptCall, ScriptReply } from '@gateway/admission/cores';
 import type { Network } from '../network/network.js';
 import type { Host } from '../time/host.js';
 import type { Random } from '../time/random.js';
 import type { VirtualTime } from '../time/virtual-time.js';
-import type { GateServer } from './gate-server.js';
+import type { LimitStoreServer } from './gate-server.js';
 
 const RECONNECT_MS_MIN = 50;
 const RECONNECT_MS_MAX = 300;
@@ -13,10 +13,10 @@ const SILENCE_MS = 1_000;
 /** What follows on the connection waits too: a longer silence would end it. */
 const DELAY_MS_MAX = 1_500;
 
-export interface ReplicaGateParts {
+export interface ReplicaLimitStoreParts {
   readonly time: VirtualTime;
   readonly network: Network;
-  readonly server: GateServer;
+  readonly server: LimitStoreServer;
   readonly host: Host;
   readonly clock: RedisClock;
   readonly random: Random;
@@ -27,8 +27,8 @@ interface Pending {
 }
 
 /** One replica's connection to the server: in order, and used only after it has read the run id. */
-export class ReplicaGate implements Gate {
-  readonly #parts: ReplicaGateParts;
+export class ReplicaLimitStore implements LimitStore {
+  readonly #parts: ReplicaLimitStoreParts;
   #runId: string | null = null;
   #latestTokenAt = 0;
   #arrivesAt = 0;
@@ -37,7 +37,7 @@ export class ReplicaGate implements Gate {
   #onUse: () => void = () => undefined;
   #close: () => void = () => undefined;
 
-  constructor(parts: ReplicaGateParts) {
+  constructor(parts: ReplicaLimitStoreParts) {
     this.#parts = parts;
   }
 
@@ -94,10 +94,10 @@ export class ReplicaGate implements Gate {
     });
   }
 
-  newToken(): string {
+  newEpoch(): string {
     const { host, time, random } = this.#parts;
     const setAt = Math.max(time.now + host.skewMs, this.#latestTokenAt + 1);
-    return makeGateToken(this.#handshaken(), setAt, random.below(0x7fff_ffff).toString(16));
+    return makeEpoch(this.#handshaken(), setAt, random.below(0x7fff_ffff).toString(16));
   }
 
   dump(accountKey: string, holdsKey: string): Promise<[Record<string, string>, Record<string, string>]> {

@@ -1,6 +1,6 @@
 import { Admission, RedisClock } from '@gateway/admission/cores';
-import type { Beat, Ports } from '@gateway/admission/cores';
-import { ReplicaGate } from '../gate/replica-gate.js';
+import type { Heartbeat, Ports } from '@gateway/admission/cores';
+import { ReplicaLimitStore } from '../gate/replica-gate.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
@@ -9,17 +9,17 @@ import { anyOf, logOf, type Hosted, type World } from './world.js';
 /** The owners' time-out, as the bus adapter has it; and the stream's. */
 const OWNERS_MS = 1_500;
 const STORE_MS = 2_000;
-const BEATS_MS = 2_000;
+const HEARTBEATS_MS = 2_000;
 export const LEASE_MS = 10_000;
 export const EXPIRY_MS = 30_000;
 
-/** One replica of admission: its own code over a gate, a bus and owners of this run. */
+/** One replica of admission: its own code over a limit store, a bus and owners of this run. */
 export class AdmissionHost implements Hosted {
   readonly host: Host;
   readonly admission: Admission;
   /** By which it is asked itself. */
   readonly name: string;
-  readonly #gate: ReplicaGate;
+  readonly #gate: ReplicaLimitStore;
 
   constructor(
     private readonly world: World,
@@ -32,14 +32,14 @@ export class AdmissionHost implements Hosted {
     const host = new Host(name, scenario.skewsMs[name] ?? 0);
     this.host = host;
     const clock = new RedisClock();
-    this.#gate = new ReplicaGate({ time, network, server, host, clock, random: random.fork() });
+    this.#gate = new ReplicaLimitStore({ time, network, server, host, clock, random: random.fork() });
     this.admission = new Admission({
-      gate: this.#gate,
+      limitStore: this.#gate,
       clock,
       ...this.#neighbours(),
       listeners: { keysUsed: () => true, callsRefused: () => true },
       catalog: { view: () => world.catalog.view },
-      brakes: { engaged: () => null },
+      backPressure: { engaged: () => null },
       log: logOf(world),
       durations: {
         leaseMs: LEASE_MS,
@@ -56,8 +56,8 @@ export class AdmissionHost implements Hosted {
     });
   }
 
-  takeBeat(beat: Beat): void {
-    this.admission.beat(beat).catch(() => undefined);
+  takeHeartbeat(heartbeat: Heartbeat): void {
+    this.admission.heartbeat(heartbeat).catch(() => undefined);
   }
 
   close(): void {
@@ -72,7 +72,7 @@ export class AdmissionHost implements Hosted {
         find: (digests) => request(world, host, accounts.host, OWNERS_MS, async () => accounts.find(digests)),
         loadAccount: (account, key) =>
           request(world, host, accounts.host, OWNERS_MS, async () => accounts.load(account, key)),
-        loadStanding: (question) => {
+        loadBalances: (question) => {
           const billing = anyOf(world, world.billings);
           return request(world, host, billing?.host ?? null, OWNERS_MS, async () => {
             if (billing === null) throw new Error('there is none');
@@ -81,16 +81,16 @@ export class AdmissionHost implements Hosted {
         },
       },
       edges: {
-        lastBeats: () => request(world, host, streams.host, BEATS_MS, async () => streams.lastBeats()),
-        verdict: (edge, verdict) => {
+        lastHeartbeats: () => request(world, host, streams.host, HEARTBEATS_MS, async () => streams.lastHeartbeats()),
+        heartbeatReply: (edge, reply) => {
           const to = edges.find((one) => one?.id === edge);
-          const sent = onWire(verdict);
-          if (to) network.post(host, to.host, () => to.hear.verdict(sent));
+          const sent = onWire(reply);
+          if (to) network.post(host, to.host, () => to.deliver.reply(sent));
         },
         report: (tokens) => {
           for (const to of edges) {
             const sent = onWire({ tokens: [...tokens] });
-            if (to) network.post(host, to.host, () => to.hear.report(sent));
+            if (to) network.post(host, to.host, () => to.deliver.report(sent));
           }
         },
       },

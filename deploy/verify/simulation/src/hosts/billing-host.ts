@@ -109,7 +109,7 @@ export class BillingHost implements Hosted {
     if (world.network.isCut(host)) return false;
     const to = anyOf(world, world.admissions);
     const sent = onWire({ incarnation: world.ledger.incarnation, accounts });
-    if (to) world.network.post(host, to.host, () => void to.admission.standing(sent).catch(() => undefined));
+    if (to) world.network.post(host, to.host, () => void to.admission.applySnapshots(sent).catch(() => undefined));
     return true;
   }
 

@@ -1,16 +1,16 @@
 import { BASE_FIELDS, readConfig, ReadyChecks } from '@gateway/service-kit';
 import { EDGE_FIELDS, ENDPOINT_TABLE, handleModelCall, joinVerbs, parseCall } from '@gateway/edge-proxy/cores';
-import type { BusLine, ClientRequest, EdgeAdapters, JoinedVerbs } from '@gateway/edge-proxy/cores';
+import type { BusClient, ClientRequest, EdgeAdapters, JoinedVerbs } from '@gateway/edge-proxy/cores';
 import { SourceStage } from '../actors/source-stage.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
-import { askAdmission } from './ask-admission.js';
+import { requestAdmission } from './request-admission.js';
 import { PEPPER } from './accounts-host.js';
 import { anyOf, logOf, type Hosted, type World } from './world.js';
 
 const STORE_USAGE_MS = 2_000;
-const STORE_BEAT_MS = 1_500;
+const STORE_HEARTBEAT_MS = 1_500;
 export const PATH = '/v1/chat/completions';
 
 /** Short, so that a provider that says nothing more is given up within a run. */
@@ -25,8 +25,8 @@ const SETTINGS = {
 const config = readConfig({ ...BASE_FIELDS, ...EDGE_FIELDS }, SETTINGS);
 
 /** What the bus brings to an edge. */
-export interface EdgeHears {
-  verdict(verdict: object): void;
+export interface EdgeSubscriptions {
+  reply(reply: object): void;
   report(report: object): void;
 }
 
@@ -35,7 +35,7 @@ export class EdgeHost implements Hosted {
   readonly host: Host;
   readonly id: string;
   readonly verbs: JoinedVerbs;
-  readonly hear: EdgeHears;
+  readonly deliver: EdgeSubscriptions;
   readonly #reconnected: (() => void)[] = [];
 
   constructor(
@@ -48,10 +48,10 @@ export class EdgeHost implements Hosted {
     const host = new Host(name, scenario.skewsMs[name] ?? 0);
     this.host = host;
     this.id = `${name}-${incarnation}`;
-    const heard = new Map<string, (body: object) => void>();
-    this.hear = {
-      verdict: (verdict) => heard.get('edge.verdict')?.(verdict),
-      report: (report) => heard.get('edge.report')?.(report),
+    const handlers = new Map<string, (body: object) => void>();
+    this.deliver = {
+      reply: (reply) => handlers.get('edge.verdict')?.(reply),
+      report: (report) => handlers.get('edge.report')?.(report),
     };
     // Its timers are its own: made while its code runs.
     time.current = host;
@@ -64,13 +64,13 @@ export class EdgeHost implements Hosted {
         ready: new ReadyChecks(),
         stopping: new AbortController().signal,
       },
-      this.#adapters(heard),
+      this.#adapters(handlers),
       this.id,
     );
     // It would look at the memory of the machine that plays the run.
     this.verbs.load.stop();
     time.current = null;
-    time.in(host, 0, () => void this.verbs.beats.beat());
+    time.in(host, 0, () => void this.verbs.heartbeats.send());
   }
 
   /** Takes a client's request as the HTTP door does. */
@@ -91,7 +91,7 @@ export class EdgeHost implements Hosted {
     // Its timers end with the host.
   }
 
-  #adapters(heard: Map<string, (body: object) => void>): EdgeAdapters {
+  #adapters(handlers: Map<string, (body: object) => void>): EdgeAdapters {
     const { catalog } = this.world;
     const opened = new Map(
       catalog.sources.map((source) => {
@@ -102,7 +102,7 @@ export class EdgeHost implements Hosted {
     return {
       bus: {
         subscribe: (contract, handler) => {
-          heard.set(contract.name, (body) => void handler(body as never));
+          handlers.set(contract.name, (body) => void handler(body as never));
           return undefined as never;
         },
         onReconnect: (listener) => {
@@ -110,7 +110,7 @@ export class EdgeHost implements Hosted {
           return () => undefined;
         },
       },
-      line: this.#line(),
+      busClient: this.#busClient(),
       catalog: {
         ready: () => true,
         revision: () => 1,
@@ -126,11 +126,11 @@ export class EdgeHost implements Hosted {
     };
   }
 
-  #line(): BusLine {
+  #busClient(): BusClient {
     const { world, host } = this;
     const { streams, network, truth } = world;
     return {
-      askAdmission: (batch, on, to) => askAdmission(world, host, onWire(batch), on, to),
+      requestAdmission: (batch, on, to) => requestAdmission(world, host, onWire(batch), on, to),
       authorize: () => Promise.reject(new Error('not asked')),
       usage: () => Promise.reject(new Error('not asked')),
       storeUsage: async (shard, message) => {
@@ -141,17 +141,17 @@ export class EdgeHost implements Hosted {
           truth.stored(sent);
         });
       },
-      storeBeat: async (beat) => {
-        const sent = onWire(beat);
+      storeHeartbeat: async (heartbeat) => {
+        const sent = onWire(heartbeat);
         truth.releasing(sent.releases);
         const taker = anyOf(world, world.admissions);
-        await request(world, host, streams.host, STORE_BEAT_MS, async () => {
-          streams.storeBeat(sent);
-          if (taker) network.post(streams.host, taker.host, () => taker.takeBeat(onWire(sent)));
+        await request(world, host, streams.host, STORE_HEARTBEAT_MS, async () => {
+          streams.storeHeartbeat(sent);
+          if (taker) network.post(streams.host, taker.host, () => taker.takeHeartbeat(onWire(sent)));
         });
       },
-      tellHealth: () => undefined,
-      tellMirrored: () => undefined,
+      publishHealth: () => undefined,
+      publishMirrored: () => undefined,
     };
   }
 }

@@ -1,7 +1,7 @@
 import type { CatalogView } from '@gateway/admission/cores';
 import type { CatalogModel, CatalogSource } from '@gateway/contracts/messages';
 import type { Truth } from '../check/truth.js';
-import type { GateServer } from '../gate/gate-server.js';
+import type { LimitStoreServer } from '../gate/gate-server.js';
 import type { MemoryLedger } from '../ledger/memory-ledger.js';
 import type { Network } from '../network/network.js';
 import type { Streams } from '../network/streams.js';
@@ -29,7 +29,7 @@ export interface World {
   readonly random: Random;
   readonly network: Network;
   readonly streams: Streams;
-  readonly server: GateServer;
+  readonly server: LimitStoreServer;
   readonly ledger: MemoryLedger;
   readonly catalog: RunCatalog;
   readonly truth: Truth;

@@ -75,7 +75,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a failed call is released before its record is stored',
-    file: 'call/settle-call.js',
+    file: 'call/finish-call.js',
     from: 'giveBack = () => sendRelease',
     to: 'giveBack = NOTHING; sendRelease',
   },
@@ -101,13 +101,13 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a recovery opens without asking (docs/protocol.md#r12)',
     file: 'admission/dist/recover/recover-buckets.js',
-    from: 'live.every((beat) => hasReported(beat, bucket, token))',
+    from: 'live.every((heartbeat) => hasReported(heartbeat, bucket, token))',
     to: 'true',
   },
   {
     name: 'a recovery forgets the last beats (docs/protocol.md#r12)',
     file: 'admission/dist/recover/recover-buckets.js',
-    from: 'for (const beat of beats) {',
+    from: 'for (const heartbeat of heartbeats) {',
     to: 'for (const beat of []) {',
   },
   {
@@ -143,8 +143,8 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'answers under a superseded token count (docs/protocol.md#r3)',
-    file: 'edge-proxy/dist/admission/gate-tokens.js',
-    from: 'if (setAt < known.setAt || known.superseded.includes(token))',
+    file: 'edge-proxy/dist/admission/epoch-tracker.js',
+    from: 'if (setAt < known.setAt || known.superseded.includes(epoch))',
     to: 'if (false)',
     unseen: 'the next beat takes the call up again (docs/protocol.md#r5)',
   },
@@ -162,15 +162,15 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an admission without an answer is not released (docs/protocol.md#r3)',
-    file: 'edge-proxy/dist/admission/ask-admission.js',
+    file: 'edge-proxy/dist/admission/admission-client.js',
     from: 'if (mayHold)',
     to: 'if (false)',
     unseen: 'its hold falls due and expires (docs/protocol.md#r9)',
   },
   {
     name: 'a release without an answer is not repeated (docs/protocol.md#r4)',
-    file: 'edge-proxy/dist/beats/send-beats.js',
-    from: 'const releases = this.#parts.desk.unansweredReleases();',
+    file: 'edge-proxy/dist/heartbeats/send-heartbeats.js',
+    from: 'const releases = this.#parts.admissionClient.unansweredReleases();',
     to: 'const releases = [];',
   },
 ];

@@ -1,4 +1,4 @@
-import type { Beat, KeptBeat } from '@gateway/admission/cores';
+import type { Heartbeat, KeptHeartbeat } from '@gateway/admission/cores';
 import type { StreamState } from '@gateway/billing/cores';
 import type { Host } from '../time/host.js';
 import type { VirtualTime } from '../time/virtual-time.js';
@@ -20,10 +20,10 @@ export interface StoredUsage {
 /** The streams `USAGE` and `BEATS`: what they have stored they keep. */
 export class Streams {
   readonly usage: StoredUsage[] = [];
-  readonly #beats = new Map<string, KeptBeat>();
+  readonly #heartbeats = new Map<string, KeptHeartbeat>();
   readonly #listeners = new Set<() => void>();
-  /** Calls that some stored beat has named. */
-  readonly beaten = new Set<string>();
+  /** Calls that some stored heartbeat has named. */
+  readonly listed = new Set<string>();
 
   constructor(
     private readonly time: VirtualTime,
@@ -64,19 +64,20 @@ export class Streams {
     };
   }
 
-  /** An edge's connection keeps its order: a beat that the network made late never replaces one that was sent after it. */
-  storeBeat(beat: Beat): void {
-    const part = `${beat.edge}.${beat.chunk}`;
-    if ((this.#beats.get(part)?.beat.n ?? 0) < beat.n) this.#beats.set(part, { beat, storedAtMs: this.time.now });
-    for (const { id } of beat.calls) this.beaten.add(id);
+  /** An edge's connection keeps its order: a heartbeat that the network made late never replaces one that was sent after it. */
+  storeHeartbeat(heartbeat: Heartbeat): void {
+    const part = `${heartbeat.edge}.${heartbeat.chunk}`;
+    if ((this.#heartbeats.get(part)?.heartbeat.n ?? 0) < heartbeat.n)
+      this.#heartbeats.set(part, { heartbeat, storedAtMs: this.time.now });
+    for (const { id } of heartbeat.calls) this.listed.add(id);
   }
 
-  lastBeats(): KeptBeat[] {
-    return onWire([...this.#beats.values()]);
+  lastHeartbeats(): KeptHeartbeat[] {
+    return onWire([...this.#heartbeats.values()]);
   }
 
-  /** When the edge's last beat was stored; null: never. */
-  lastBeatAt(edge: string): number | null {
-    return this.#beats.get(`${edge}.0`)?.storedAtMs ?? null;
+  /** When the edge's last heartbeat was stored; null: never. */
+  lastHeartbeatAt(edge: string): number | null {
+    return this.#heartbeats.get(`${edge}.0`)?.storedAtMs ?? null;
   }
 }

@@ -1,11 +1,11 @@
 import { bucketKeys } from '@gateway/admission/cores';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { finalChecks } from '../check/final-checks.js';
-import { GateWatch } from '../check/watch-gate.js';
+import { LimitStoreWatch } from '../check/watch-gate.js';
 import { RestWatch } from '../check/watch-rest.js';
 import type { Violation } from '../check/call-truth.js';
 import { Truth } from '../check/truth.js';
-import { GateServer } from '../gate/gate-server.js';
+import { LimitStoreServer } from '../gate/gate-server.js';
 import type { LuaRedis } from '../gate/lua-redis.js';
 import { AccountsHost } from '../hosts/accounts-host.js';
 import { Outbox } from '../hosts/outbox.js';
@@ -22,7 +22,7 @@ import { VirtualTime } from '../time/virtual-time.js';
 import { perform, subscriptionOf } from './perform.js';
 import { Places } from './places.js';
 
-/** How often the gate's server writes its file. */
+/** How often the limit store's server writes its file. */
 const FILE_MS = 3_000;
 const SWEEP_MS = 1_500;
 /** Sweeps that find nothing are most of a quiet time. */
@@ -60,7 +60,7 @@ class Play {
   readonly #scenario: Scenario;
   readonly #time: VirtualTime;
   readonly #world: World;
-  readonly #watch: GateWatch;
+  readonly #watch: LimitStoreWatch;
   readonly #places: Places;
   readonly #rest: RestWatch;
   #fingerprint = 0;
@@ -69,7 +69,7 @@ class Play {
     this.#scenario = scenario;
     this.#time = time;
     const world = (): World => this.#world;
-    this.#watch = new GateWatch(world);
+    this.#watch = new LimitStoreWatch(world);
     const random = new Random(scenario.seed ^ 0x77aa);
     const { seed, faults } = scenario;
     const network = new Network({ time, seed, faults, kill: (host, ms) => this.#places.kill(host, ms) });
@@ -83,7 +83,7 @@ class Play {
       sweepMs: SWEEP_MS,
       ledger: new MemoryLedger(),
       streams: new Streams(time, new Host('nats')),
-      server: new GateServer(time, redis, buckets, (run) => this.#watch.ran(run)),
+      server: new LimitStoreServer(time, redis, buckets, (run) => this.#watch.ran(run)),
       truth: new Truth(faults, () => time.now - time.startedAt),
       accounts: new AccountsHost(world),
       outbox: new Outbox(world),

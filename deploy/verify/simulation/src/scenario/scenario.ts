@@ -35,7 +35,7 @@ export type Act =
   | { readonly kind: 'rotate'; readonly at: number; readonly account: number; readonly key: number }
   | { readonly kind: 'terms'; readonly at: number; readonly account: number; readonly plan: number | null };
 
-export type GateLoss = 'flush' | 'restart_empty' | 'restart_old';
+export type LimitStoreLoss = 'flush' | 'restart_empty' | 'restart_old';
 
 /** What goes wrong. A run is shrunk by leaving some of it out. */
 export type Fault =
@@ -54,7 +54,7 @@ export type Fault =
       readonly ms: number;
     }
   | { readonly kind: 'cut' | 'hang'; readonly host: string; readonly at: number; readonly ms: number }
-  | { readonly kind: 'gate'; readonly how: GateLoss; readonly at: number; readonly ms: number }
+  | { readonly kind: 'gate'; readonly how: LimitStoreLoss; readonly at: number; readonly ms: number }
   /** The nth database transaction fails before, or only seems to fail after its commit. */
   | { readonly kind: 'database'; readonly n: number; readonly how: 'before' | 'after' };
 

@@ -1,4 +1,4 @@
-/** One incarnation of a process, or a server. After a kill nothing of it happens any more. */
+/** One ledger epoch of a process, or a server. After a kill nothing of it happens any more. */
 export class Host {
   isAlive = true;
   /** What happens to it waits until then: it was stopped, as by SIGSTOP. */

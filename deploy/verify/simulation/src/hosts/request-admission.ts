@@ -1,13 +1,13 @@
-import type { AdmissionBatch, AdmissionBatchAnswer, BusLine } from '@gateway/edge-proxy/cores';
+import type { AdmissionBatch, AdmissionBatchAnswer, BusClient } from '@gateway/edge-proxy/cores';
 import { onWire } from '../network/network.js';
 import type { Host } from '../time/host.js';
 import { anyOf, type World } from './world.js';
 
-type On = Parameters<BusLine['askAdmission']>[1];
-type To = Parameters<BusLine['askAdmission']>[2];
+type On = Parameters<BusClient['requestAdmission']>[1];
+type To = Parameters<BusClient['requestAdmission']>[2];
 
 /** Sends a batch and brings its answers, as many as there are, until it is closed or its time is over. */
-export function askAdmission(world: World, host: Host, batch: AdmissionBatch, on: On, to: To): { close(): void } {
+export function requestAdmission(world: World, host: Host, batch: AdmissionBatch, on: On, to: To): { close(): void } {
   const { time, network, truth } = world;
   truth.releasing(batch.releases);
   let isOpen = true;
