@@ -13,15 +13,15 @@ const role = (name: string) => ({ name: `of_owner_${name}`, password: `p-${name}
 
 test.each(['binary', 'project'])(
   'an owner with CREATEROLE migrates, migrates again, backs up, restores and restores again (PostgreSQL from "%s")',
-  async (rungs) => {
-    const directory = temporaryDirectory(`owner-${rungs}`);
+  async (resolvers) => {
+    const directory = temporaryDirectory(`owner-${resolvers}`);
     const server = await startServers(['postgres'], {
       stateDirectory: `${directory.path}/state`,
       durable: false,
       postgres: { superuserPassword: 'p' },
-      env: { ...process.env, GATEWAY_SERVERS_RUNGS: rungs },
+      env: { ...process.env, GATEWAY_SERVERS_RUNGS: resolvers },
     }).catch((error: Error) => {
-      process.stdout.write(`skipped: no PostgreSQL from "${rungs}": ${error.message.split('\n')[0]}\n`);
+      process.stdout.write(`skipped: no PostgreSQL from "${resolvers}": ${error.message.split('\n')[0]}\n`);
       return null;
     });
     if (server === null) return directory.remove();

@@ -37,7 +37,7 @@ export async function findUnable(bench: Bench, peers: Peers, { log, signal }: Be
 /** Runs every peer warm; a gateway first makes one call for each account, and its books are checked. */
 export async function warmUp(bench: Bench, peers: Peers, unable: Unable, { log, signal }: BenchContext): Promise<void> {
   for (const gateway of peers.gateways) {
-    // The first call of an account loads it into the gate: a cost of its own, left out of the figures.
+    // The first call of an account loads it into the limit store: a cost of its own, left out of the figures.
     const first = { kind: 'plain', connections: FIRST_CALLS_PARALLEL } as const;
     await runClean(bench, gateway, jobOf(gateway, first, { calls: gateway.secrets.length }));
     await gateway.audit();

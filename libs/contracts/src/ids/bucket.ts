@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 
-/** Accounts are spread over this many Redis hash tags; each has a gate token of its own. */
+/** Accounts are spread over this many Redis hash tags; each has its own epoch. */
 export const BUCKETS_TOTAL = 256;
 /** Usage events are spread over this many subjects; an account's events all have one. */
 export const SHARDS_TOTAL = 4;

@@ -87,7 +87,7 @@ export const accountsListAccounts = request({
   answer: z.union([z.object({ accounts: z.array(accountView), nextCursor, total: count }), managementRefusal]),
 });
 
-/** Answered when admission has it. Suspending also ends the account's running calls, with the next beat of their edges. */
+/** Answered when admission has it. Suspending also ends the account's running calls, with the next heartbeat of their edges. */
 export const accountsSetAccountState = request({
   ...management,
   name: 'accounts.set-account-state',

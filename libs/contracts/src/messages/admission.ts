@@ -239,7 +239,7 @@ export const admissionApply = request({
   answers: 'one',
   timeoutMs: 1_000,
   body: z.object({
-    /** From billing, with the incarnation of the ledger that they belong to. */
+    /** From billing, with the epoch of their ledger. */
     standing: z.object({ incarnation: objectId, accounts: z.array(balanceSnapshot).min(1).max(100) }).optional(),
     /** From accounts. */
     accounts: z.array(accountRecord).max(100).optional(),
@@ -273,7 +273,7 @@ export const admissionSlots = request({
 
 /**
  * Takes a call's slot back now, for good: the slot is free when this is answered, and the call's edge is told with its next
- * beat to end it. Its money stays held until its record comes (or it expires). Repeating changes nothing.
+ * heartbeat to end it. Its money stays held until its record comes (or it expires). Repeating changes nothing.
  */
 export const admissionReleaseSlot = request({
   ...operations,
@@ -284,7 +284,7 @@ export const admissionReleaseSlot = request({
   answer: z.union([z.object({ released: z.literal(true), account: objectId }), managementRefusal]),
 });
 
-/** What running calls hold of an account, as the gate has it; an account that it has not loaded holds nothing. */
+/** What running calls hold of an account, as the limit store has it; an account that it has not loaded holds nothing. */
 export const admissionHeld = request({
   ...operations,
   name: 'admission.held',

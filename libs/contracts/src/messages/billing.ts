@@ -62,7 +62,7 @@ export const billingLoad = request({
     account: objectId,
     names: z.array(z.string().min(1).max(300)).max(100),
     ids: z.array(requestId).max(1_000),
-    /** After a loss of the gate: answered only when all that was stored before is settled; else fault `behind`. */
+    /** After a loss of the limit store: answered only when all that was stored before is settled; else fault `behind`. */
     afterLoss: z.boolean(),
   }),
   answer: z.object({

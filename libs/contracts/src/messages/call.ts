@@ -58,8 +58,8 @@ export const periods = z.object({
 });
 
 /**
- * What admission set aside for a call. It travels with the call (answer, beats, release, usage event), so that a
- * gate that was lost can be filled again without asking anybody else.
+ * What admission set aside for a call. It travels with the call (answer, heartbeats, release, usage event), so that a
+ * limit store that was lost can be filled again without asking anybody else.
  */
 export const holdFields = z.object({
   account: objectId,

@@ -94,7 +94,7 @@ const event = {
   ],
 };
 
-/** What its doors get of each message that is checked in place: bodies, then answers. */
+/** What its handlers get of each message that is checked in place: bodies, then answers. */
 const SAMPLES: Readonly<Record<string, { bodies: readonly object[]; answers?: readonly object[] }>> = {
   'admission.batch': {
     bodies: [

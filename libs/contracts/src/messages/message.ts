@@ -17,7 +17,7 @@ interface MessageShape {
   readonly sentBy: readonly ServiceName[];
   readonly servedBy: readonly ServiceName[];
   /**
-   * Part of every call: its doors check it by {@link compileCheck} and hand it on as it came, with fields that nobody knows,
+   * Part of every call: its handlers check it by {@link compileCheck} and hand it on as it came, with fields that nobody knows,
    * instead of a copy. Its schemas fill nothing in and have no rules of their own.
    */
   readonly checkedInPlace?: true;

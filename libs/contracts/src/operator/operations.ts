@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { ATTEMPT_OUTCOMES } from '../messages/usage.js';
 import { objectId, time } from './scalars.js';
 
-/** A running call as the gate has it. */
+/** A running call as the limit store has it. */
 export const slotView = z.object({
   requestId: z.string(),
   accountId: objectId,
   keyId: objectId,
   memberId: objectId,
   modelId: z.string(),
-  /** The edge process that last had it in a beat; null before its first. */
+  /** The edge process that last had it in a heartbeat; null before its first. */
   edge: z.string().nullable(),
   /** `open`: running; `expiring`: its edge is silent; its money is held until that is cleared up. */
   state: z.enum(['open', 'expiring']),
@@ -18,7 +18,7 @@ export const slotView = z.object({
   /** What it holds of the account's wallet, decimal string of USD. */
   heldUsd: z.string(),
   admittedAt: time,
-  /** When the slot falls free unless its edge beats again. */
+  /** When the slot falls free unless its edge heartbeats again. */
   leaseUntil: time,
   dueAt: time,
 });

@@ -6,8 +6,8 @@ export interface BookFacts {
   /** Records of calls that were charged by the provider's reported usage; every call of the benchmark is one. */
   readonly charged: number;
   /** Events that could not become a record. */
-  readonly setAside: number;
-  /** Accounts whose wallet is not the credit less the charges, by standing or by ledger entries. */
+  readonly deadLetters: number;
+  /** Accounts whose wallet is not the credit less the charges, by balance snapshot or by ledger entries. */
   readonly wrongWallets: number;
   /** Sum of all ledger entries, in nano-USD. */
   readonly trialBalance: bigint;
@@ -76,7 +76,7 @@ export class Books {
     return {
       records: row.records,
       charged: row.charged,
-      setAside: row.set_aside,
+      deadLetters: row.set_aside,
       wrongWallets: row.wrong_wallets,
       trialBalance: BigInt(row.trial_balance),
     };
@@ -100,7 +100,7 @@ export function problemsOf(facts: BookFacts, answered: number): string[] {
   const problems: string[] = [];
   if (facts.records !== answered) problems.push(`${facts.records} usage records for ${answered} answered calls`);
   if (facts.charged !== answered) problems.push(`${facts.charged} charged records for ${answered} answered calls`);
-  if (facts.setAside > 0) problems.push(`${facts.setAside} events were set aside`);
+  if (facts.deadLetters > 0) problems.push(`${facts.deadLetters} events were set aside`);
   if (facts.wrongWallets > 0) problems.push(`${facts.wrongWallets} wallets are not credit less charges`);
   if (facts.trialBalance !== 0n) problems.push(`the ledger's entries sum to ${facts.trialBalance}`);
   return problems;

@@ -21,12 +21,12 @@ export function renderTelemetry({ facts, samples }: TelemetryReport): string {
     ]),
   );
   const worst = Math.max(...scenarios.map(({ id }) => ratio(samples, id, AIM.share, 'allMicros')));
-  const verdict = worst <= AIM.ratioMax ? 'reached' : 'not reached';
+  const outcome = worst <= AIM.ratioMax ? 'reached' : 'not reached';
   return `${[
     '# Telemetry: what tracing costs',
     'One gateway for each share of traced calls, alike in all else, with a collector that takes every span. CPU in microseconds per call; medians over the rounds, ratios within each round.',
     renderTable(['Calls', 'Traced', 'Edge', '× 0 %', 'All processes', '× 0 %'], rows),
-    `Aim: at most ${figure(AIM.ratioMax)} × at ${percentOf(AIM.share)} over all processes: ${verdict} (${figure(worst)}).`,
+    `Aim: at most ${figure(AIM.ratioMax)} × at ${percentOf(AIM.share)} over all processes: ${outcome} (${figure(worst)}).`,
     '## Run',
     renderTable(['What', 'Value'], facts),
   ].join('\n\n')}\n`;

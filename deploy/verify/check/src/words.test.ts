@@ -1,0 +1,48 @@
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { trackedFiles } from '../citations.mjs';
+import { retiredWords } from '../words.mjs';
+
+/** Retired words of one file with this text. */
+const found = (text: string, file = 'services/a/src/b.ts', notYet: readonly string[] = []): string[] =>
+  retiredWords(new Map([[file, text]]), notYet).map((line) => line.slice(file.length + 1));
+
+test('no room outside the list of exceptions uses a retired word', () => {
+  const { files } = trackedFiles(fileURLToPath(new URL('../../../../', import.meta.url)).replace(/\/$/, ''));
+  expect(retiredWords(files)).toEqual([]);
+});
+
+test.each([
+  ['const lastBeatAt = 1;', ['1: beat, better heartbeat']],
+  ['class AdmissionDesk {}', ['1: desk, better client']],
+  ['\nexport const BRAKES_MAX = 2;', ['2: brake, better back-pressure']],
+  ['readSetAside();', ['1: setaside, better dead letter']],
+  ['// a trouble log', ['1: trouble log, better throttled log']],
+  ['/**\n * What the gate holds.\n */', ['2: gate, better limit store']],
+  ["const url = 'http://x'; // through the door", ['1: door, better handler']],
+])('%j is found', (text, wanted) => {
+  expect(found(text)).toEqual(wanted);
+});
+
+test.each([
+  "subscribe('edge.beat.*');",
+  "log('the door is open');",
+  'config.GATEWAY_BEAT_MS; gauge.gateway_edge_beat_failures_total;',
+  '// edge.verdict and billing.standing of the stream BEATS, in standing_rows (GatewayBeatsFailing)',
+  'const outstanding = heartbeat + gateway + aggregate + upbeat;',
+  'publish({ incarnation: ledgerEpoch });',
+  '// What is set aside for one call.',
+])('%j is no violation', (text) => {
+  expect(found(text)).toEqual([]);
+});
+
+test('documents are read without their code', () => {
+  expect(found('The gate.\n\n`gate`\n\n```sh\ngate\n```\n', 'services/a/page.md')).toEqual([
+    '1: gate, better limit store',
+  ]);
+});
+
+test('an excepted room is passed over, and no other', () => {
+  expect(found('const gate = 1;', 'services/a/src/b.ts', ['services/a'])).toEqual([]);
+  expect(found('const gate = 1;', 'services/ab/src/b.ts', ['services/a'])).toHaveLength(1);
+});

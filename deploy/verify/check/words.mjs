@@ -1,0 +1,125 @@
+// Finds words in identifiers, comments and documents that the glossary has retired:
+// `npm run rules` runs it.
+import { fileURLToPath } from 'node:url';
+import { trackedFiles } from './citations.mjs';
+
+/** Words that were coined here. Words with an ordinary meaning beside it are not on the list. */
+const RETIRED = new Map([
+  ['door', 'handler'],
+  ['desk', 'client'],
+  ['verdict', 'heartbeat reply'],
+  ['standing', 'balance snapshot'],
+  ['incarnation', 'ledger epoch'],
+  ['gate', 'limit store'],
+  ['beat', 'heartbeat'],
+  ['brake', 'back-pressure'],
+  ['crew', 'supervisor'],
+  ['rung', 'resolver'],
+  ['setaside', 'dead letter'],
+  ['asked gauge', 'polled gauge'],
+  ['passing map', 'ephemeral map'],
+  ['trouble log', 'throttled log'],
+  ['waiting sweep', 'on-demand timer'],
+]);
+
+/** Names that users, stored data or other releases know. They stay, and are cut out before the search. */
+const PUBLIC = [
+  // Subjects, streams and message names.
+  /\b(?:edge\.(?:beat|verdict)|billing\.standing)\b[\w.{}*-]*|\bBEATS\b/g,
+  // Environment variables and metrics.
+  /\bGATEWAY_[A-Z0-9_]+\b|\bgateway_[a-z0-9_]+\b/g,
+  // Alerts, their runbooks and dashboards.
+  /\bGateway[A-Z][A-Za-z]+\b|\bgateway-gate\b/g,
+  // Tables and functions of SQL, and fields of messages.
+  /\b(?:standing_rows|begin_incarnation|set_aside\w*)\b|(?<!\w)(?:incarnation|standing)(?=[:,]|\b\s*[})\]=?!&|;.])/g,
+  // Names that libs/service-kit still exports; they go with its next change.
+  /\b(?:PassingMap|WaitingSweep|TroubleLog|[aA]skedGauge)\b/g,
+  // Lua, npm scripts and files that carry a public name.
+  /\b(?:beat|gate|gate_token)\.lua\b|\b0022-heartbeats[\w-]*/g,
+];
+
+/** Rooms that still use them. A room without findings leaves this list. */
+const NOT_YET = [
+  'deploy/local',
+  'deploy/observe',
+  'deploy/verify/e2e',
+  'deploy/verify/simulation',
+  'libs/bus',
+  'libs/contracts',
+  'libs/postgres',
+  'libs/provider-simulator',
+  'libs/servers',
+  'libs/service-kit',
+  'services/accounts',
+  'services/billing',
+  'services/catalog',
+  'services/dashboard',
+];
+
+/** Programs write these, other people own them, or they say what the words meant. */
+const NOT_OURS =
+  /(?:^|\/)(?:generated|goldens|dist)\/|^libs\/contracts\/specification\/|^docs\/glossary\.md$|^CHANGELOG\.md$|^deploy\/setup\/ENVIRONMENT\.md$|^deploy\/verify\/check\/(?:words\.mjs|src\/words\.test\.ts)$/;
+
+const TOKENS =
+  /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|[A-Za-z_$][\w$]*/g;
+/** In a sentence these two words are plain English. */
+const SET_ASIDE = /\bset aside\b/i;
+const FORMS = [...RETIRED].map(([word, standard]) => ({
+  standard,
+  form: new RegExp(`(?<![a-z-])${word.replace(' ', '[ -]?')}s?(?![a-z-])`, 'i'),
+  word,
+}));
+
+/**
+ * Lists retired words as `<file>:<line>: <word>, better <standard word>`.
+ * @param {ReadonlyMap<string, string>} files texts of all tracked files by path from the root
+ * @param {readonly string[]} notYet rooms that are passed over
+ * @returns {string[]}
+ */
+export function retiredWords(files, notYet = NOT_YET) {
+  const found = [];
+  for (const [file, text] of files) {
+    if (!/\.(?:tsx?|mjs|md)$/.test(file) || NOT_OURS.test(file)) continue;
+    if (notYet.some((room) => file.startsWith(`${room}/`))) continue;
+    const bare = PUBLIC.reduce((rest, name) => rest.replace(name, (match) => ' '.repeat(match.length)), text);
+    for (const { at, words } of file.endsWith('.md') ? proseOf(bare) : namesOf(bare)) {
+      for (const { form, word, standard } of FORMS) {
+        if (form.test(words)) found.push(`${file}:${lineOf(bare, at)}: ${word}, better ${standard}`);
+      }
+    }
+  }
+  return found;
+}
+
+/** The lines of a document without its code. */
+function proseOf(text) {
+  const prose = text
+    .replace(/^[ ]*```[\s\S]*?^[ ]*```/gm, (code) => code.replace(/[^\n]/g, ' '))
+    .replace(/`[^`\n]*`|\]\([^)]*\)/g, (code) => ' '.repeat(code.length));
+  return [...prose.matchAll(/[^\n]+/g)].map(({ index, 0: words }) => ({ at: index, words }));
+}
+
+/** Identifiers and comments of a program, an identifier cut into its words. Strings are not read. */
+function namesOf(text) {
+  return [...text.matchAll(TOKENS)].flatMap(({ index, 0: token }) => {
+    if (/^['"`]/.test(token)) return [];
+    if (token.startsWith('/')) {
+      return [...token.matchAll(/[^\n]+/g)].map((line) => ({ at: index + line.index, words: line[0] }));
+    }
+    const words = token.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/[_$]+/g, ' ');
+    return [{ at: index, words: words.replace(SET_ASIDE, 'setaside') }];
+  });
+}
+
+function lineOf(text, at) {
+  return text.slice(0, at).split('\n').length;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { files } = trackedFiles(fileURLToPath(new URL('../../../', import.meta.url)).replace(/\/$/, ''));
+  // `--all` also reads the rooms that are excepted, and counts.
+  const isAll = process.argv.includes('--all');
+  const found = retiredWords(files, isAll ? [] : undefined);
+  for (const line of found) console.error(line);
+  if (found.length > 0) process.exit(1);
+}
