@@ -24,7 +24,7 @@ export function addressesOf(
   return {
     natsUrlOf: (service) => {
       // A server given by URL has its own users: its URL is used as it is.
-      if (servers.nats.rung === 'url') return servers.nats.url;
+      if (servers.nats.resolver === 'url') return servers.nats.url;
       const url = new URL(servers.nats.url);
       url.username = service;
       url.password = secrets.busPasswords[service as keyof Secrets['busPasswords']];
@@ -40,7 +40,7 @@ export function addressesOf(
 
 /** With admission's own user; a server given by URL has its own users. */
 function redisUrlOf(redis: RunningServer, secrets: Secrets): string {
-  if (redis.rung === 'url') return redis.url;
+  if (redis.resolver === 'url') return redis.url;
   const url = new URL(redis.url);
   url.username = ADMISSION_USER;
   url.password = secrets.admissionRedisPassword;

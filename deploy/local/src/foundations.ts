@@ -70,7 +70,7 @@ async function startOwnServers(
       users: [admissionUser(secrets.admissionRedisPassword)],
       persist: true,
     },
-    // Why a rung was passed over is for the doctor, and for the error when there is none left.
+    // The doctor says why a resolver gave nothing, and so does the error when all of them did.
     log: (line) => {
       if (!line.includes(' skipped: ')) options.log(`  ${line}`);
     },

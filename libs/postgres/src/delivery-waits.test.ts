@@ -34,7 +34,7 @@ function start(deliver: OutboxOptions['deliver'], more: Partial<OutboxOptions> =
 const put = (key: string, change: string) =>
   inTransaction(pool, (tx) => enqueue(tx, { topic: 'changed', key, body: { change, value: 1 } }));
 
-function gate(): { readonly opened: Promise<void>; open(): void } {
+function makeLatch(): { readonly opened: Promise<void>; open(): void } {
   let open: () => void = () => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
   return { opened, open };
@@ -61,7 +61,7 @@ test('the replica that delivers goes on as soon as the receiver has it, without 
 });
 
 test('a row that another replica delivers is noticed', async () => {
-  const held = gate();
+  const held = makeLatch();
   let taken = false;
   const other = start(async () => {
     taken = true;
@@ -80,7 +80,7 @@ test('a row that another replica delivers is noticed', async () => {
 });
 
 test('what is delivered already, or was never written, is not waited for; others of the key are', async () => {
-  const held = gate();
+  const held = makeLatch();
   const outbox = start(() => held.opened);
   await put('a', 'c2');
   expect(await outbox.awaitDelivered('a', 'c1')).toBe(true);

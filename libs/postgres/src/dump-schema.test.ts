@@ -84,8 +84,8 @@ afterAll(() => Promise.all(started.map((server) => server.stop())));
 /** The two sources give different major versions where both are at hand; each must give the same text. */
 test.each(['url,binary', 'project'])(
   'a schema has one text, on a server from %s',
-  async (rungs) => {
-    const server = await startPostgres(rungs).catch(() => startPostgres());
+  async (resolvers) => {
+    const server = await startPostgres(resolvers).catch(() => startPostgres());
     started.push(server);
     const directory = migrationDirectory({ '0001_start.sql': SQL });
     const role = { name: 'gateway_ledger', password: 'x' };

@@ -16,31 +16,31 @@ GRANT USAGE ON SCHEMA \${schema} TO \${reader};
 GRANT SELECT ON item TO \${reader};
 `;
 
-async function isThere(rungs: string): Promise<boolean> {
+async function isThere(resolvers: string): Promise<boolean> {
   const stateDirectory = mkdtempSync(join(tmpdir(), 'gateway-owner-'));
   try {
-    const env = { ...process.env, GATEWAY_SERVERS_RUNGS: rungs };
+    const env = { ...process.env, GATEWAY_SERVERS_RUNGS: resolvers };
     const options = { stateDirectory, durable: false, postgres: { superuserPassword: 'p' }, env };
     const { postgres } = await startServers(['postgres'], options);
     await postgres.stop();
     return true;
   } catch (error) {
-    process.stdout.write(`skipped: no PostgreSQL from "${rungs}": ${(error as Error).message.split('\n')[0]}\n`);
+    process.stdout.write(`skipped: no PostgreSQL from "${resolvers}": ${(error as Error).message.split('\n')[0]}\n`);
     return false;
   } finally {
     rmSync(stateDirectory, { recursive: true, force: true });
   }
 }
 
-for (const rungs of ['binary', 'project']) {
-  const on = (await isThere(rungs)) ? describe : describe.skip;
-  on(`PostgreSQL from "${rungs}"`, () => {
+for (const resolvers of ['binary', 'project']) {
+  const on = (await isThere(resolvers)) ? describe : describe.skip;
+  on(`PostgreSQL from "${resolvers}"`, () => {
     let server: TestServer;
     let databases = 0;
     const directory = (): string => migrationDirectory({ '0001_start.sql': START });
 
     beforeAll(async () => {
-      server = await startPostgres(rungs);
+      server = await startPostgres(resolvers);
     }, 60_000);
     afterAll(() => server.stop());
 

@@ -11,14 +11,14 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** A PostgreSQL server of its own; `rungs` names where it may come from (see @gateway/servers). */
-export async function startPostgres(rungs?: string): Promise<TestServer> {
+/** A PostgreSQL server of its own; `resolvers` names where it may come from (see @gateway/servers). */
+export async function startPostgres(resolvers?: string): Promise<TestServer> {
   const stateDirectory = mkdtempSync(join(tmpdir(), 'gateway-postgres-'));
   const { postgres } = await startServers(['postgres'], {
     stateDirectory,
     durable: false,
     postgres: { superuserPassword: 'a password for tests' },
-    env: rungs === undefined ? process.env : { ...process.env, GATEWAY_SERVERS_RUNGS: rungs },
+    env: resolvers === undefined ? process.env : { ...process.env, GATEWAY_SERVERS_RUNGS: resolvers },
   });
   return {
     url: postgres.url,

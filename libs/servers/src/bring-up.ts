@@ -3,14 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './free-port.js';
 import { recordServer } from './left-over-server.js';
 import { send } from './send-signal.js';
-import { ProbeRefused, RungSkipped } from './server-kind.js';
+import { ProbeRefused, ResolverSkipped } from './server-kind.js';
 import type { Launch, Program, ServerKind } from './server-kind.js';
 import type { ServersOptions } from './server.js';
 import { spawnServer } from './spawn-server.js';
 import type { ServerProcess } from './spawn-server.js';
 import { waitUntil } from './wait-until.js';
 
-/** Covers PostgreSQL's recovery after a crash. */
+/** It covers PostgreSQL's recovery after a crash. */
 const READY_MAX_MS = 60_000;
 const PROBE_TIMEOUT_MS = 1_000;
 /** How long a port or shared memory of a killed predecessor may stay taken. */
@@ -18,7 +18,7 @@ const RETRY_MAX_MS = 15_000;
 const RETRY_STEP_MS = 100;
 const SIGNAL_WAIT_MS = 10_000;
 /** What the servers log when something of a predecessor, or a stranger on the port, is in the way. */
-const PASSING_TROUBLE = /address already in use|could not bind|shared memory block|lock file ".*" already exists/i;
+const PASSING_FAULT = /address already in use|could not bind|shared memory block|lock file ".*" already exists/i;
 
 export interface UpServer {
   process: ServerProcess;
@@ -29,7 +29,7 @@ export interface UpServer {
 
 /**
  * Prepares, spawns and waits until the server itself (not another one on its port) answers. `port` 0 is a free one, another
- * one at each attempt. Throws `RungSkipped` with the last 20 log lines when this program does not come up, or when it is given up.
+ * one at each attempt. Throws `ResolverSkipped` with the last 20 log lines when this program does not come up, or when the start is given up.
  */
 export async function bringUp(
   kind: ServerKind,
@@ -44,7 +44,7 @@ export async function bringUp(
     const launch = await kind.prepare(program, tried, options);
     const logFile = join(options.stateDirectory, 'logs', `${kind.name}.log`);
     const server = await spawnServer(program, launch, logFile).catch((error: Error) => {
-      throw new RungSkipped(`${program.path} cannot be spawned: ${error.message}`);
+      throw new ResolverSkipped(`${program.path} cannot be spawned: ${error.message}`);
     });
     try {
       await recordServer(options.stateDirectory, kind.name, {
@@ -58,7 +58,7 @@ export async function bringUp(
       const ended = server.hasExited();
       await endServer(server, launch);
       const tail = await server.tail();
-      if (ended && PASSING_TROUBLE.test(tail) && performance.now() < until && !isGivenUp()) {
+      if (ended && PASSING_FAULT.test(tail) && performance.now() < until && !isGivenUp()) {
         await delay(RETRY_STEP_MS);
         continue;
       }
@@ -67,7 +67,7 @@ export async function bringUp(
           `${kind.title} started on ${options.stateDirectory} but refuses us: ${error.message}. Was its state made with another password?`,
         );
       }
-      throw new RungSkipped(`${program.path} ${(error as Error).message}; its last lines:\n${tail}`);
+      throw new ResolverSkipped(`${program.path} ${(error as Error).message}; its last lines:\n${tail}`);
     }
   }
 }
@@ -91,23 +91,23 @@ async function waitForAnswer(
   isGivenUp: () => boolean,
 ): Promise<string> {
   const identity = launch.identity.replace('{pid}', String(server.pid));
-  const heard: { version?: string; refusal?: ProbeRefused } = {};
+  const seen: { version?: string; refusal?: ProbeRefused } = {};
   const settled = await waitUntil(READY_MAX_MS, async () => {
     if (server.hasExited() || isGivenUp()) return true;
     try {
       const answer = await kind.probe(url, PROBE_TIMEOUT_MS);
-      if (answer.identity === identity) heard.version = answer.version;
+      if (answer.identity === identity) seen.version = answer.version;
       return answer.identity === identity;
     } catch (error) {
-      if (error instanceof ProbeRefused) heard.refusal = error;
+      if (error instanceof ProbeRefused) seen.refusal = error;
       return error instanceof ProbeRefused;
     }
   });
-  if (heard.version !== undefined) return heard.version;
+  if (seen.version !== undefined) return seen.version;
   // A stranger on the port may refuse us while our own server is still on its way to fail for the taken port.
-  if (heard.refusal) {
+  if (seen.refusal) {
     await waitUntil(PROBE_TIMEOUT_MS, () => server.hasExited());
-    if (!server.hasExited()) throw heard.refusal;
+    if (!server.hasExited()) throw seen.refusal;
   }
   if (server.hasExited()) throw new Error(`ended with ${(await server.exited) ?? 'a signal'} before it answered`);
   if (isGivenUp()) throw new Error('was stopped before it answered');

@@ -11,13 +11,13 @@ export interface Address {
 }
 
 /**
- * One short conversation over TCP. `hear` gets everything received so far (once with '' after the connect) and returns the
- * result, or undefined to hear more; what it throws ends the conversation. Bounded by `timeoutMs` and 1 MiB of answers.
+ * One short conversation over TCP. `read` gets everything received so far (once with '' after the connect) and returns the
+ * result, or undefined to read more; what it throws ends the conversation. Bounded by `timeoutMs` and 1 MiB of answers.
  */
 export function converse<Result>(
   address: Address,
   timeoutMs: number,
-  hear: (received: string, send: (text: string) => void) => Result | undefined,
+  read: (received: string, send: (text: string) => void) => Result | undefined,
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
     let received = '';
@@ -29,7 +29,7 @@ export function converse<Result>(
     };
     const listen = (): void => {
       try {
-        const result = hear(received, (text) => void socket.write(text));
+        const result = read(received, (text) => void socket.write(text));
         if (result !== undefined) finish(() => resolve(result));
         else if (received.length > RECEIVED_MAX_CHARACTERS) throw new Error('the answer has no end');
       } catch (error) {

@@ -19,7 +19,7 @@ export async function doctor(): Promise<number> {
     ...servers.map((server) => [
       server.name,
       server.version,
-      server.rung ? `${server.rung}: ${server.source}` : 'nowhere',
+      server.resolver ? `${server.resolver}: ${server.source}` : 'nowhere',
     ]),
     ['node', process.version.slice(1), process.execPath],
     ['npm', npm, ''],
@@ -28,7 +28,7 @@ export async function doctor(): Promise<number> {
   const lines = [...table(rows), ...servers.flatMap(advice)];
   if (freeBytes < FREE_MIN_BYTES) lines.push('', `less than ${FREE_MIN_BYTES / 1024 ** 3} GiB of disk are free`);
   process.stdout.write(`${lines.join('\n')}\n`);
-  return servers.every((server) => server.rung !== null) && freeBytes >= FREE_MIN_BYTES ? 0 : 1;
+  return servers.every((server) => server.resolver !== null) && freeBytes >= FREE_MIN_BYTES ? 0 : 1;
 }
 
 function advice({ name, problem, remedies = [] }: Inspection): string[] {

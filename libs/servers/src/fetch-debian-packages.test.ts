@@ -9,10 +9,10 @@ jest.setTimeout(240_000);
 const state = temporaryState();
 afterAll(() => state.removeAll());
 
-/** They need a Debian archive within reach, so they run only when asked for: GATEWAY_TEST_FETCH=on. */
-const isAsked = process.env['GATEWAY_TEST_FETCH'] === 'on';
+/** They need a Debian archive within reach, so they run only with GATEWAY_TEST_FETCH=on. */
+const isEnabled = process.env['GATEWAY_TEST_FETCH'] === 'on';
 const withArchive = (name: string, run: () => Promise<void>): void =>
-  isAsked ? test(name, run) : test.skip(`${name} (needs a Debian archive: GATEWAY_TEST_FETCH=on npm test)`, run);
+  isEnabled ? test(name, run) : test.skip(`${name} (needs a Debian archive: GATEWAY_TEST_FETCH=on npm test)`, run);
 
 withArchive('two fetches at once both find the complete program', async () => {
   const cache = await state.make();

@@ -22,7 +22,8 @@ export async function findBinaries(kind: ServerKind, env: NodeJS.ProcessEnv): Pr
   for (const path of paths) {
     const program = await examineProgram(kind, path, {});
     if (typeof program === 'string') found.reasons.push(program);
-    else found.programs.push({ ...program, rung: 'binary', source: named ? `${kind.binaryVariable}=${named}` : path });
+    else
+      found.programs.push({ ...program, resolver: 'binary', source: named ? `${kind.binaryVariable}=${named}` : path });
   }
   if (paths.length === 0) found.reasons.push(`${kind.binaryVariable} is not set and no ${kind.programName} was found`);
   return found;
@@ -36,7 +37,7 @@ export async function examineProgram(
   kind: ServerKind,
   path: string,
   env: Record<string, string>,
-): Promise<Omit<Program, 'rung' | 'source'> | string> {
+): Promise<Omit<Program, 'resolver' | 'source'> | string> {
   if (!(await isExecutable(path))) return `${path} is not an executable file`;
   const result = await runCommand(path, ['--version'], { timeoutMs: VERSION_TIMEOUT_MS, env });
   if (!result.ok) return `${path} does not run: ${result.problem}`;
@@ -52,14 +53,14 @@ export async function examineProgram(
 async function candidates(kind: ServerKind, env: NodeJS.ProcessEnv): Promise<string[]> {
   const onPath = (env['PATH'] ?? '').split(delimiter).filter((directory) => directory.startsWith('/'));
   const usual = (await Promise.all(kind.usualPlaces.map(expand))).flat();
-  const known = new Map<string, string>();
+  const found = new Map<string, string>();
   for (const directory of [...onPath, ...COMMON_PLACES, ...usual]) {
     const path = join(directory, kind.programName);
     const real = await realpath(path).catch(() => null);
-    if (real === null || known.has(real)) continue;
-    if (await isExecutable(path)) known.set(real, path);
+    if (real === null || found.has(real)) continue;
+    if (await isExecutable(path)) found.set(real, path);
   }
-  return [...known.values()];
+  return [...found.values()];
 }
 
 function isExecutable(path: string): Promise<boolean> {

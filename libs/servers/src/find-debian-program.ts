@@ -38,7 +38,7 @@ export async function findDebianProgram(
   const program = await examine(kind, wanted, place);
   if (typeof program === 'string') return nothing(program);
   return {
-    programs: [{ ...program, rung: 'project', source: `Debian package ${wanted.packages[0]} in ${place}` }],
+    programs: [{ ...program, resolver: 'project', source: `Debian package ${wanted.packages[0]} in ${place}` }],
     reasons: [],
   };
 }

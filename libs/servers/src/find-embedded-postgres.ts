@@ -18,7 +18,7 @@ export async function findEmbeddedPostgres(kind: ServerKind, cacheDirectory: str
     const native = await placeNative(join(entry, '..', '..', 'native'), cacheDirectory);
     const program = await examineProgram(kind, join(native, 'bin', 'postgres'), {});
     if (typeof program === 'string') return { programs: [], reasons: [program] };
-    return { programs: [{ ...program, rung: 'project', source: `npm package ${name}` }], reasons: [] };
+    return { programs: [{ ...program, resolver: 'project', source: `npm package ${name}` }], reasons: [] };
   } catch (error) {
     return { programs: [], reasons: [`${name} cannot be used: ${(error as Error).message}`] };
   }

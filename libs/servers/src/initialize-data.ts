@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chown, readFile, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { runCommand } from './run-command.js';
-import { RungSkipped, majorOf } from './server-kind.js';
+import { ResolverSkipped, majorOf } from './server-kind.js';
 import type { Program, ServerUser } from './server-kind.js';
 
 const INITDB_TIMEOUT_MS = 120_000;
@@ -10,7 +10,7 @@ const UNFINISHED = 'new-';
 
 /**
  * Makes `<home>/data` with initdb unless it is there. Data appears under its name only when complete, so a killed initdb
- * leaves nothing that a later start would take for data. Data of another major version cannot be served: `RungSkipped`.
+ * leaves nothing that a later start would take for data. Data of another major version cannot be served: `ResolverSkipped`.
  */
 export async function initializeData(
   program: Program,
@@ -22,7 +22,7 @@ export async function initializeData(
   const made = await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => null);
   if (made !== null) {
     if (Number(made) === majorOf(program.version)) return data;
-    throw new RungSkipped(
+    throw new ResolverSkipped(
       `${program.path} is version ${program.version}, but the data in ${data} was made by ${made.trim()} (npm run reset deletes it)`,
     );
   }
@@ -38,7 +38,7 @@ export async function initializeData(
   await rm(passwordFile, { force: true });
   if (!result.ok) {
     await rm(draft, { recursive: true, force: true });
-    throw new RungSkipped(`${initdb} failed: ${result.problem}`);
+    throw new ResolverSkipped(`${initdb} failed: ${result.problem}`);
   }
   await rename(draft, data);
   return data;

@@ -1,7 +1,7 @@
 import { afterAll, expect, jest, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { temporaryState } from '../test/temporary-state.js';
-import { allowedRungs } from './allowed-rungs.js';
+import { allowedResolvers } from './server.js';
 import { inspectServers } from './inspect-servers.js';
 import { isAtLeast } from './server-kind.js';
 
@@ -13,9 +13,13 @@ test('inspection says what would be used, and fetches nothing', async () => {
   const cacheDirectory = await state.make();
   const env = { GATEWAY_SERVERS_RUNGS: 'project' };
   const [postgres, nats, redis] = await inspectServers({ cacheDirectory, env });
-  expect(postgres).toMatchObject({ name: 'postgres', rung: 'project', version: expect.stringMatching(/^18\./) });
-  expect(nats).toMatchObject({ name: 'nats', rung: 'project', version: 'fetched on first start' });
-  expect(redis).toMatchObject({ name: 'redis', rung: 'project', source: 'Debian packages redis-server, redis-tools' });
+  expect(postgres).toMatchObject({ name: 'postgres', resolver: 'project', version: expect.stringMatching(/^18\./) });
+  expect(nats).toMatchObject({ name: 'nats', resolver: 'project', version: 'fetched on first start' });
+  expect(redis).toMatchObject({
+    name: 'redis',
+    resolver: 'project',
+    source: 'Debian packages redis-server, redis-tools',
+  });
   expect(await readdir(cacheDirectory)).toEqual([]);
 });
 
@@ -26,15 +30,15 @@ test('what is missing comes with its reason and three remedies', async () => {
     GATEWAY_REDIS_BINARY: '/nowhere',
   };
   const [, nats, redis] = await inspectServers({ env });
-  expect(nats).toMatchObject({ rung: null, problem: expect.stringContaining('GATEWAY_NATS_URL is set') });
+  expect(nats).toMatchObject({ resolver: null, problem: expect.stringContaining('GATEWAY_NATS_URL is set') });
   expect(redis?.problem).toContain('/nowhere is not an executable file');
   expect(redis?.remedies).toHaveLength(3);
 });
 
-test('rungs keep the order of the ladder and unknown ones are refused', () => {
-  expect(allowedRungs({ GATEWAY_SERVERS_RUNGS: 'docker, url' })).toEqual(['url', 'docker']);
-  expect(allowedRungs({})).toEqual(['url', 'binary', 'project', 'docker']);
-  expect(() => allowedRungs({ GATEWAY_SERVERS_RUNGS: 'podman' })).toThrow('"podman"');
+test('resolvers keep their order and unknown ones are refused', () => {
+  expect(allowedResolvers({ GATEWAY_SERVERS_RUNGS: 'docker, url' })).toEqual(['url', 'docker']);
+  expect(allowedResolvers({})).toEqual(['url', 'binary', 'project', 'docker']);
+  expect(() => allowedResolvers({ GATEWAY_SERVERS_RUNGS: 'podman' })).toThrow('"podman"');
 });
 
 test.each([

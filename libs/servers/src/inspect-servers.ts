@@ -1,10 +1,9 @@
-import { allowedRungs } from './allowed-rungs.js';
 import { defaultCacheDirectory } from './cache-directory.js';
 import { findBinaries } from './find-binaries.js';
 import type { ServerKind } from './server-kind.js';
 import { remediesFor } from './server-unavailable.js';
-import { SERVER_NAMES } from './server.js';
-import type { Rung, ServerName } from './server.js';
+import { SERVER_NAMES, allowedResolvers } from './server.js';
+import type { Resolver, ServerName } from './server.js';
 import { SERVER_KINDS } from './start-servers.js';
 import { urlFrom, useUrl } from './use-url.js';
 
@@ -12,8 +11,8 @@ const URL_WAIT_MS = 2_000;
 
 export interface Inspection {
   name: ServerName;
-  /** Null when no rung would give the server. */
-  rung: Rung | null;
+  /** Null when no resolver would give the server. */
+  resolver: Resolver | null;
   version: string;
   source: string;
   problem?: string;
@@ -25,30 +24,30 @@ export interface InspectOptions {
   env?: NodeJS.ProcessEnv;
 }
 
-/** Says for each server which rung `startServers` would take, without starting, fetching or initializing anything. */
+/** Says for each server which resolver `startServers` would take, without starting, fetching or initializing anything. */
 export function inspectServers(options: InspectOptions): Promise<Inspection[]> {
   return Promise.all(SERVER_NAMES.map((name) => inspect(SERVER_KINDS[name], options)));
 }
 
 async function inspect(kind: ServerKind, options: InspectOptions): Promise<Inspection> {
   const problems: string[] = [];
-  for (const rung of allowedRungs(options.env ?? process.env)) {
-    const found = await inspectRung(rung, kind, options);
-    if (typeof found !== 'string') return { name: kind.name, rung, ...found };
-    problems.push(`${rung}: ${found}`);
-    if (rung === 'url' && (await urlFrom(kind, options.env ?? process.env)) !== null) break;
+  for (const resolver of allowedResolvers(options.env ?? process.env)) {
+    const found = await inspectResolver(resolver, kind, options);
+    if (typeof found !== 'string') return { name: kind.name, resolver, ...found };
+    problems.push(`${resolver}: ${found}`);
+    if (resolver === 'url' && (await urlFrom(kind, options.env ?? process.env)) !== null) break;
   }
   const remedies = remediesFor(kind);
-  return { name: kind.name, rung: null, version: '-', source: '-', problem: problems.join('; '), remedies };
+  return { name: kind.name, resolver: null, version: '-', source: '-', problem: problems.join('; '), remedies };
 }
 
-/** What the rung would give, or why it gives nothing. */
-async function inspectRung(
-  rung: Rung,
+/** What the resolver would give, or why it gives nothing. */
+async function inspectResolver(
+  resolver: Resolver,
   kind: ServerKind,
   { cacheDirectory = defaultCacheDirectory(), env = process.env }: InspectOptions,
 ): Promise<{ version: string; source: string } | string> {
-  switch (rung) {
+  switch (resolver) {
     case 'url': {
       const given = await urlFrom(kind, env);
       if (given === null) return `${kind.urlVariables.join(' and ')} not set`;

@@ -6,7 +6,7 @@ import { access, chown, cp, lstat, mkdir, readFile, readlink, rm, writeFile } fr
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { isRunning, sql } from '../test/ask-servers.js';
+import { isRunning, sql } from '../test/request-servers.js';
 import { temporaryState } from '../test/temporary-state.js';
 import { canEnter, serverUser } from './server-user.js';
 import type { ServersOptions } from './server.js';

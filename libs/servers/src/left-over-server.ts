@@ -16,13 +16,13 @@ interface PidRecord {
   mark: string;
 }
 
-/** Notes which process serves this state directory, for the next start. */
+/** Records which process serves this state directory, for the next start. */
 export async function recordServer(stateDirectory: string, name: ServerName, record: PidRecord): Promise<void> {
   await mkdir(join(stateDirectory, 'pids'), { recursive: true });
   await writeFile(recordFile(stateDirectory, name), JSON.stringify(record), { mode: 0o600 });
 }
 
-export async function forgetServer(stateDirectory: string, name: ServerName): Promise<void> {
+export async function removeRecord(stateDirectory: string, name: ServerName): Promise<void> {
   await rm(recordFile(stateDirectory, name), { force: true });
 }
 

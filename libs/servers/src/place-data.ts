@@ -1,7 +1,7 @@
 import { chmod, chown, lstat, mkdir, readlink, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isOutside, outsideDirectory } from './outside-directory.js';
-import { RungSkipped } from './server-kind.js';
+import { ResolverSkipped } from './server-kind.js';
 import type { ServerUser } from './server-kind.js';
 import { canEnter } from './server-user.js';
 import { recordOrigin, sweepOutside } from './sweep-outside.js';
@@ -32,7 +32,7 @@ export async function placeData(stateDirectory: string, user: ServerUser | null)
 }
 
 async function reuseLinked(target: string, user: ServerUser): Promise<string> {
-  if (!isOutside(target)) throw new RungSkipped(`the link to ${target} in the state directory is not ours`);
+  if (!isOutside(target)) throw new ResolverSkipped(`the link to ${target} in the state directory is not ours`);
   return own(target, user);
 }
 
@@ -49,7 +49,7 @@ async function own(directory: string, user: ServerUser): Promise<string> {
     if (error.code !== 'EEXIST') throw error;
   });
   const { uid } = await lstat(directory);
-  if (uid !== user.uid && uid !== 0) throw new RungSkipped(`${directory} belongs to user ${uid}`);
+  if (uid !== user.uid && uid !== 0) throw new ResolverSkipped(`${directory} belongs to user ${uid}`);
   await chown(directory, user.uid, user.gid);
   return directory;
 }

@@ -30,7 +30,7 @@ export async function probeNats(urls: string, timeoutMs: number): Promise<Answer
 }
 
 function probeOne(url: URL, timeoutMs: number): Promise<Answer> {
-  let asked = false;
+  let isSent = false;
   const address = { host: url.hostname, port: Number(url.port) || DEFAULT_PORT, tls: false };
   return converse(address, timeoutMs, (received, send) => {
     const line = INFO_LINE.exec(received)?.[1];
@@ -40,8 +40,8 @@ function probeOne(url: URL, timeoutMs: number): Promise<Answer> {
     if (info.jetstream !== true) throw new ProbeRefused('JetStream is not enabled on this NATS server');
     // Beyond the greeting a TLS server speaks only after an upgrade, and one that wants unknown credentials says nothing.
     if (info.tls_required === true || (info.auth_required === true && url.username === '')) return answer;
-    if (!asked) send(`CONNECT ${JSON.stringify(credentialsOf(url))}\r\nPING\r\n`);
-    asked = true;
+    if (!isSent) send(`CONNECT ${JSON.stringify(credentialsOf(url))}\r\nPING\r\n`);
+    isSent = true;
     const refusal = /\r\n-ERR '(.*)'/.exec(received)?.[1];
     if (refusal !== undefined) throw new ProbeRefused(refusal);
     return /\r\nPONG\r\n/.test(received) ? answer : undefined;

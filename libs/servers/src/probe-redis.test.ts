@@ -8,9 +8,9 @@ const USABLE = { redis_version: '7.4.1', process_id: '41', redis_mode: 'standalo
 let close: () => void = () => undefined;
 afterEach(() => close());
 
-/** A server that answers PING and INFO with these facts, in pieces of `pieceChars`. */
-async function serve(facts: Record<string, string>, pieceChars = Infinity): Promise<string> {
-  const body = Object.entries(facts).map(([name, value]) => `${name}:${value}\r\n`);
+/** A server that answers PING and INFO with these fields, in pieces of `pieceChars`. */
+async function serve(info: Record<string, string>, pieceChars = Infinity): Promise<string> {
+  const body = Object.entries(info).map(([name, value]) => `${name}:${value}\r\n`);
   const text = `# Server\r\n${body.join('')}`;
   const answer = `+PONG\r\n$${text.length}\r\n${text}\r\n`;
   const server = createServer((socket) => {
@@ -39,8 +39,8 @@ test.each([
   [{ maxmemory_policy: 'volatile-lru' }, /set it to noeviction/],
   [{ maxmemory_policy: 'noeviction', role: 'slave' }, /replica/],
   [{ maxmemory_policy: 'noeviction', redis_mode: 'cluster' }, /cluster-enabled no/],
-])('a server that admission would refuse is refused: %j', async (facts, remedy) => {
-  const refused = await probeRedis(await serve({ ...USABLE, ...facts }), 2_000).catch((error: unknown) => error);
+])('a server that admission would refuse is refused: %j', async (info, remedy) => {
+  const refused = await probeRedis(await serve({ ...USABLE, ...info }), 2_000).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(ProbeRefused);
   expect(String(refused)).toMatch(remedy);
 });

@@ -13,8 +13,8 @@ export function probeRedis(text: string, timeoutMs: number): Promise<Answer> {
     const refusal = /^-(NOAUTH|WRONGPASS|ERR|NOPERM) ?(.*)\r\n/m.exec(received);
     if (refusal) throw new ProbeRefused(refusal[0].trim());
     if (received.startsWith('-') || received.includes('\r\n-')) throw new Error(received.trim());
-    const facts = /^\$(\d+)\r\n/m.exec(received);
-    if (facts === null || received.length < facts.index + facts[0].length + Number(facts[1])) return undefined;
+    const bulk = /^\$(\d+)\r\n/m.exec(received);
+    if (bulk === null || received.length < bulk.index + bulk[0].length + Number(bulk[1])) return undefined;
     const processId = /^process_id:(\d+)\r$/m.exec(received)?.[1];
     const version = /^redis_version:(\S+)\r$/m.exec(received)?.[1];
     refuseUse(received);
@@ -30,8 +30,8 @@ function commands(url: URL): string {
 }
 
 /** What admission refuses too: it decides on one primary that keeps what it is given. @throws ProbeRefused */
-function refuseUse(facts: string): void {
-  const read = (name: string): string => new RegExp(`^${name}:(\\S+)`, 'm').exec(facts)?.[1] ?? 'not told';
+function refuseUse(info: string): void {
+  const read = (name: string): string => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? 'not told';
   if (read('redis_mode') === 'cluster') throw new ProbeRefused('it is a cluster node: set cluster-enabled no');
   if (read('role') !== 'master') throw new ProbeRefused('it is a replica: give the address of its primary');
   const policy = read('maxmemory_policy');

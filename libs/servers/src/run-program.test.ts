@@ -1,7 +1,7 @@
 import { afterAll, expect, jest, test } from '@jest/globals';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { natsRequest, redis, sql } from '../test/ask-servers.js';
+import { natsRequest, redis, sql } from '../test/request-servers.js';
 import { temporaryState } from '../test/temporary-state.js';
 import { freePort } from './free-port.js';
 import type { RestartOptions, RunningServer, ServersOptions } from './server.js';

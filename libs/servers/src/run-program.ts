@@ -1,7 +1,7 @@
 import { bringUp, endServer } from './bring-up.js';
 import type { UpServer } from './bring-up.js';
 import { isPortFree } from './free-port.js';
-import { endLeftOver, forgetServer } from './left-over-server.js';
+import { endLeftOver, removeRecord } from './left-over-server.js';
 import { send } from './send-signal.js';
 import type { Program, ServerKind } from './server-kind.js';
 import type { RestartOptions, RunningServer, ServersOptions } from './server.js';
@@ -33,8 +33,8 @@ export async function runProgram(kind: ServerKind, program: Program, options: Se
       options.onExit?.(kind.name, code);
     });
   };
-  /** Stops and restarts follow one another, whoever asks. */
-  const inTurn = (act: () => Promise<void>): Promise<void> => {
+  /** Runs stops and restarts one after another. */
+  const serialize = (act: () => Promise<void>): Promise<void> => {
     const next = queue.then(async () => {
       changing = true;
       await act();
@@ -45,7 +45,7 @@ export async function runProgram(kind: ServerKind, program: Program, options: Se
   watch();
   return {
     name: kind.name,
-    rung: program.rung,
+    resolver: program.resolver,
     url: kind.url(up.port, options),
     version: up.version,
     source: program.source,
@@ -54,14 +54,14 @@ export async function runProgram(kind: ServerKind, program: Program, options: Se
     },
     stop() {
       isStopped = true;
-      return inTurn(async () => {
+      return serialize(async () => {
         await endServer(up.process, up.launch);
-        await forgetServer(stateDirectory, kind.name);
+        await removeRecord(stateDirectory, kind.name);
       });
     },
     restart(how: RestartOptions = {}) {
       if (how.ifEnded !== true) isStopped = false;
-      return inTurn(async () => {
+      return serialize(async () => {
         if (how.ifEnded === true && (isStopped || !up.process.hasExited())) {
           changing = isStopped;
           return;

@@ -1,8 +1,8 @@
-import type { Rung, ServerName, ServersOptions } from './server.js';
+import type { Resolver, ServerName, ServersOptions } from './server.js';
 
 /** A server program on this machine that answered `--version`. */
 export interface Program {
-  rung: Extract<Rung, 'binary' | 'project'>;
+  resolver: Extract<Resolver, 'binary' | 'project'>;
   path: string;
   version: string;
   source: string;
@@ -24,19 +24,19 @@ export interface Launch {
   stopSignals: NodeJS.Signals[];
   /** Sent by the kernel when the process that started the server dies. */
   deathSignal: 'QUIT' | 'KILL';
-  /** An argument that only this server on this state directory has: tells it from a process that got its old pid. */
+  /** An argument that only this server on this state directory has: it tells the server from a process that got its old pid. */
   mark: string;
   /** What the server must say of itself, so that a stranger on the same port is not taken for it. `{pid}` stands for its pid. */
   identity: string;
 }
 
-/** What a server said when it was asked. */
+/** How a server answered a probe. */
 export interface Answer {
   version: string;
   identity: string;
 }
 
-/** A ladder rung's finds and why it found no more. */
+/** The programs that a resolver found, and why it found no more. */
 export interface Found {
   programs: Program[];
   reasons: string[];
@@ -74,16 +74,16 @@ export interface ServerKind {
   url(port: number, options: ServersOptions): string;
   /** Asks a server once; throws when it does not answer within `timeoutMs`, `ProbeRefused` when waiting cannot help. */
   probe(url: string, timeoutMs: number): Promise<Answer>;
-  /** Makes data directory and configuration; throws `RungSkipped` when this program cannot serve this state directory. */
+  /** Makes data directory and configuration; throws `ResolverSkipped` when this program cannot serve this state directory. */
   prepare(program: Program, port: number, options: ServersOptions): Promise<Launch>;
   /** Deletes data, not configuration; the server is down. */
   emptyState(options: ServersOptions): Promise<void>;
   container(options: ServersOptions): ContainerPlan;
 }
 
-/** A rung that cannot be taken; the ladder goes on with the next. */
-export class RungSkipped extends Error {
-  override readonly name = 'RungSkipped';
+/** This resolver gives no server; the next one is tried. */
+export class ResolverSkipped extends Error {
+  override readonly name = 'ResolverSkipped';
 }
 
 /** The server answered with a refusal that asking again does not change. */

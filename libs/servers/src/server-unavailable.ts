@@ -1,22 +1,22 @@
 import type { ServerKind } from './server-kind.js';
-import type { Rung, ServerName } from './server.js';
+import type { Resolver, ServerName } from './server.js';
 
-export interface RungReason {
-  rung: Rung;
+export interface ResolverReason {
+  resolver: Resolver;
   reason: string;
 }
 
-/** No rung of the ladder gave this server. The message says why for each rung and names what the user can do. */
+/** No resolver gave this server. The message says why for each one, and what the user can do. */
 export class ServerUnavailable extends Error {
   override readonly name = 'ServerUnavailable';
   readonly server: ServerName;
   readonly remedies: string[];
 
-  constructor(kind: ServerKind, reasons: RungReason[]) {
+  constructor(kind: ServerKind, reasons: ResolverReason[]) {
     const remedies = remediesFor(kind);
     const lines = [
       `${kind.title} could be neither found nor started:`,
-      ...reasons.map(({ rung, reason }) => `  ${rung}: ${reason}`),
+      ...reasons.map(({ resolver, reason }) => `  ${resolver}: ${reason}`),
       'Do one of these:',
       ...remedies.map((remedy, index) => `  ${index + 1}. ${remedy}`),
     ];

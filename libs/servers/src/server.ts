@@ -1,11 +1,11 @@
 /** The servers that the gateway stands on. */
 export type ServerName = 'postgres' | 'nats' | 'redis';
 
-/** Where a server can come from, in the order in which the ladder tries. */
-export type Rung = 'url' | 'binary' | 'project' | 'docker';
+/** One way to get a server. `RESOLVERS` has the order in which they are tried. */
+export type Resolver = 'url' | 'binary' | 'project' | 'docker';
 
 export const SERVER_NAMES: readonly ServerName[] = ['postgres', 'nats', 'redis'];
-export const RUNGS: readonly Rung[] = ['url', 'binary', 'project', 'docker'];
+export const RESOLVERS: readonly Resolver[] = ['url', 'binary', 'project', 'docker'];
 
 export interface RestartOptions {
   /** SIGKILL instead of an orderly stop. */
@@ -19,8 +19,8 @@ export interface RestartOptions {
 /** A server that has answered. `pid` is the server process itself, changes with each restart, and is null while none runs. */
 export interface RunningServer {
   readonly name: ServerName;
-  readonly rung: Rung;
-  /** With credentials: do not log it. */
+  readonly resolver: Resolver;
+  /** It has credentials: do not log it. */
   readonly url: string;
   readonly version: string;
   readonly pid: number | null;
@@ -28,7 +28,7 @@ export interface RunningServer {
   readonly source: string;
   /** Ends the server if it was started here, also one that is just being restarted; one given by URL is left alone. May be called twice. */
   stop(): Promise<void>;
-  /** Starts the server again on the same port, on the same data unless `emptyState`; only for rungs binary and project. */
+  /** Starts the server again on the same port, on the same data unless `emptyState`; only for the resolvers binary and project. */
   restart?(options?: RestartOptions): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export interface ServersOptions {
   /** Needed unless PostgreSQL is given by URL. */
   postgres?: { superuserPassword: string };
   redis?: {
-    /** Of the user `default`, who may do everything. */
+    /** The password of the user `default`, who may do everything. */
     password?: string;
     /** Further users: the words of a `user` line of the server's configuration each. */
     users?: readonly (readonly string[])[];
@@ -62,4 +62,19 @@ export interface ServersOptions {
   log?(line: string): void;
   /** Called when a started server ends although neither stop nor restart was asked for. */
   onExit?(name: ServerName, code: number | null): void;
+}
+
+const VARIABLE = 'GATEWAY_SERVERS_RUNGS';
+
+/**
+ * The resolvers that the environment allows, in their order. Without the variable all are allowed.
+ * @throws Error when the variable names an unknown one
+ */
+export function allowedResolvers(env: NodeJS.ProcessEnv): Resolver[] {
+  const text = env[VARIABLE]?.trim();
+  if (!text) return [...RESOLVERS];
+  const words = text.split(',').map((word) => word.trim());
+  const unknown = words.find((word) => !RESOLVERS.some((resolver) => resolver === word));
+  if (unknown !== undefined) throw new Error(`${VARIABLE} has "${unknown}"; possible are ${RESOLVERS.join(', ')}`);
+  return RESOLVERS.filter((resolver) => words.includes(resolver));
 }

@@ -5,7 +5,7 @@ import { bareEnvironment, runCommand } from './run-command.js';
 import { send } from './send-signal.js';
 import type { Launch, Program } from './server-kind.js';
 
-const LOG_KEPT_BYTES = 10 * 1024 * 1024;
+const LOG_BYTES_MAX = 10 * 1024 * 1024;
 const TAIL_LINES = 20;
 const TAIL_READ_BYTES = 64 * 1024;
 const SETPRIV_TIMEOUT_MS = 5_000;
@@ -23,14 +23,14 @@ export interface ServerProcess {
 
 /**
  * Starts a server in a session of its own, so that a terminal's Ctrl-C does not reach it, and bound to the life of this
- * process where the system has setpriv. The log file is appended to; one above 10 MiB is set aside as `.1` first.
+ * process where the system has setpriv. The log file is appended to; one above 10 MiB is renamed to `.1` first.
  */
 export async function spawnServer(program: Program, launch: Launch, logFile: string): Promise<ServerProcess> {
   const bound = await canBindToParent();
   const command = bound ? 'setpriv' : program.path;
   const args = bound ? ['--pdeathsig', launch.deathSignal, '--', program.path, ...launch.args] : launch.args;
   await mkdir(dirname(logFile), { recursive: true });
-  await setAside(logFile);
+  await rotate(logFile);
   const log = await open(logFile, 'a', 0o600);
   const { size } = await log.stat();
   const { user } = launch;
@@ -72,12 +72,12 @@ function canBindToParent(): Promise<boolean> {
   return (binding ??= runCommand('setpriv', args, { timeoutMs: SETPRIV_TIMEOUT_MS }).then((result) => result.ok));
 }
 
-async function setAside(logFile: string): Promise<void> {
+async function rotate(logFile: string): Promise<void> {
   const size = await stat(logFile).then(
     (entry) => entry.size,
     () => 0,
   );
-  if (size > LOG_KEPT_BYTES) await rename(logFile, `${logFile}.1`);
+  if (size > LOG_BYTES_MAX) await rename(logFile, `${logFile}.1`);
 }
 
 async function readTail(logFile: string, since: number): Promise<string> {

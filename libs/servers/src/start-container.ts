@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { RungSkipped } from './server-kind.js';
+import { ResolverSkipped } from './server-kind.js';
 import type { ServerKind } from './server-kind.js';
 import type { RunningServer, ServersOptions } from './server.js';
 import { waitUntil } from './wait-until.js';
@@ -20,7 +20,7 @@ export async function startContainer(kind: ServerKind, options: ServersOptions):
   try {
     await getContainerRuntimeClient();
   } catch (error) {
-    throw new RungSkipped(`no Docker engine answers: ${(error as Error).message}`);
+    throw new ResolverSkipped(`no Docker engine answers: ${(error as Error).message}`);
   }
   const port = options.ports?.[kind.name] ?? 0;
   let description = new GenericContainer(plan.image)
@@ -33,16 +33,24 @@ export async function startContainer(kind: ServerKind, options: ServersOptions):
     description = description.withBindMounts([{ source, target: plan.dataDirectory, mode: 'rw' }]);
   }
   const container = await description.start().catch((error: unknown) => {
-    throw new RungSkipped(`${plan.image} does not start: ${(error as Error).message}`);
+    throw new ResolverSkipped(`${plan.image} does not start: ${(error as Error).message}`);
   });
   const stop = async (): Promise<void> => void (await container.stop({ timeout: STOP_MAX_MS, remove: true }));
   const url = kind.url(container.getMappedPort(plan.port), options).replace('127.0.0.1', container.getHost());
   const version = await waitForVersion(kind, url);
   if (version === null) {
     await stop();
-    throw new RungSkipped(`${plan.image} started, but did not answer within ${READY_MAX_MS} ms`);
+    throw new ResolverSkipped(`${plan.image} started, but did not answer within ${READY_MAX_MS} ms`);
   }
-  return { name: kind.name, rung: 'docker', url, version, pid: null, source: `container image ${plan.image}`, stop };
+  return {
+    name: kind.name,
+    resolver: 'docker',
+    url,
+    version,
+    pid: null,
+    source: `container image ${plan.image}`,
+    stop,
+  };
 }
 
 async function waitForVersion(kind: ServerKind, url: string): Promise<string | null> {
@@ -60,8 +68,8 @@ async function waitForVersion(kind: ServerKind, url: string): Promise<string | n
 async function volumeName(kind: ServerKind, stateDirectory: string): Promise<string> {
   const directory = join(stateDirectory, 'docker-volumes');
   const file = join(directory, kind.name);
-  const known = await readFile(file, 'utf8').catch(() => '');
-  if (known !== '') return known;
+  const stored = await readFile(file, 'utf8').catch(() => '');
+  if (stored !== '') return stored;
   const name = `gateway-${kind.name}-${randomUUID()}`;
   await mkdir(directory, { recursive: true });
   await writeFile(file, name);

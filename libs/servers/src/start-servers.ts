@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { climbLadder } from './climb-ladder.js';
+import { resolveServer } from './resolve-server.js';
 import { natsKind } from './nats-kind.js';
 import { postgresKind } from './postgres-kind.js';
 import { redisKind } from './redis-kind.js';
@@ -15,7 +15,7 @@ export const SERVER_KINDS: Record<ServerName, ServerKind> = {
 
 /**
  * Finds or starts the named servers in parallel and waits until each has answered. When one fails, those already started are
- * stopped and its error is thrown: `ServerUnavailable` when no rung of its ladder gave a server.
+ * stopped and its error is thrown: `ServerUnavailable` when no resolver gave a server.
  *
  * Started servers die with this process (kernel signal, where the system has setpriv) and do not keep it alive.
  */
@@ -26,7 +26,7 @@ export async function startServers<Name extends ServerName>(
   const settled: ServersOptions = { ...options, stateDirectory: resolve(options.stateDirectory) };
   if (options.cacheDirectory !== undefined) settled.cacheDirectory = resolve(options.cacheDirectory);
   await mkdir(settled.stateDirectory, { recursive: true });
-  const starts = names.map((name) => climbLadder(SERVER_KINDS[name], settled));
+  const starts = names.map((name) => resolveServer(SERVER_KINDS[name], settled));
   const results = await Promise.allSettled(starts);
   const failure = results.find((result) => result.status === 'rejected');
   const running = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));

@@ -4,7 +4,7 @@ import { isServing } from './left-over-server.js';
 
 const ORIGIN_SUFFIX = '.origin';
 
-/** Notes which link leads to `outside`, so that it can be told when state was deleted. The link is there already. */
+/** Records which link leads to `outside`, so that it can be told when state was deleted. The link is there already. */
 export async function recordOrigin(outside: string, link: string): Promise<void> {
   await writeFile(`${outside}${ORIGIN_SUFFIX}`, link, { mode: 0o600 });
 }

@@ -27,27 +27,27 @@ export async function useUrl(
   { variable, url }: { variable: string; url: string },
   waitMs = ANSWER_WAIT_MS,
 ): Promise<RunningServer> {
-  const { version } = await ask(kind, variable, url, waitMs);
+  const { version } = await probe(kind, variable, url, waitMs);
   if (/^\d/.test(version) && !isAtLeast(version, kind.minimumVersion)) {
     throw new Error(`the server of ${variable} is ${version}, at least ${kind.minimumVersion} is needed`);
   }
   const source = `${variable} (${url.replace(/\/\/[^@/]*@/g, '//').replace(/\?.*$/, '')})`;
-  return { name: kind.name, rung: 'url', url, version, pid: null, source, stop: () => Promise.resolve() };
+  return { name: kind.name, resolver: 'url', url, version, pid: null, source, stop: () => Promise.resolve() };
 }
 
-async function ask(kind: ServerKind, variable: string, url: string, waitMs: number): Promise<Answer> {
-  const heard: { answer?: Answer; problem?: string } = {};
+async function probe(kind: ServerKind, variable: string, url: string, waitMs: number): Promise<Answer> {
+  const seen: { answer?: Answer; problem?: string } = {};
   await waitUntil(waitMs, async () => {
     try {
-      heard.answer = await kind.probe(url, PROBE_TIMEOUT_MS);
+      seen.answer = await kind.probe(url, PROBE_TIMEOUT_MS);
       return true;
     } catch (error) {
-      heard.problem = describe(error);
+      seen.problem = describe(error);
       return error instanceof ProbeRefused || error instanceof TypeError;
     }
   });
-  if (heard.answer) return heard.answer;
-  throw new Error(`${variable} is set, but its server cannot be used: ${heard.problem}`);
+  if (seen.answer) return seen.answer;
+  throw new Error(`${variable} is set, but its server cannot be used: ${seen.problem}`);
 }
 
 /** A refused connection to a name with several addresses has its text only in the parts. */

@@ -1,11 +1,11 @@
 // Starts servers from the built package, prints {url, pid, version} of each as one line of JSON, and lives until it is ended.
-// Arguments: state directory, rungs, server names separated by commas.
+// Arguments: state directory, resolvers, server names separated by commas.
 import { startServers } from '../dist/index.js';
 
-const [stateDirectory, rungs, names] = process.argv.slice(2);
+const [stateDirectory, resolvers, names] = process.argv.slice(2);
 const servers = await startServers(names.split(','), {
   stateDirectory,
-  env: { ...process.env, GATEWAY_SERVERS_RUNGS: rungs },
+  env: { ...process.env, GATEWAY_SERVERS_RUNGS: resolvers },
   postgres: { superuserPassword: 'held' },
   durable: false,
 });

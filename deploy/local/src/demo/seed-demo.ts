@@ -49,7 +49,7 @@ export async function seedDemo(system: LocalSystem, stateDirectory: string, forc
   });
   try {
     const { total } = accepted(await bus.request(accountsListAccounts, { cursor: null, limit: 1 }));
-    const given = Object.values(system.servers).some((server) => server.rung === 'url');
+    const given = Object.values(system.servers).some((server) => server.resolver === 'url');
     if (total > 0 && system.secrets.demoApiKey !== null) await pointSources(bus, system, stateDirectory);
     const { demoApiKey, demoPassword } = system.secrets;
     if (total > 0 || (given && !force)) {

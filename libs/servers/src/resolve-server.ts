@@ -1,54 +1,54 @@
-import { allowedRungs } from './allowed-rungs.js';
 import { defaultCacheDirectory } from './cache-directory.js';
 import { findBinaries } from './find-binaries.js';
 import { runProgram } from './run-program.js';
-import { RungSkipped } from './server-kind.js';
+import { ResolverSkipped } from './server-kind.js';
 import type { Found, ServerKind } from './server-kind.js';
 import { ServerUnavailable } from './server-unavailable.js';
-import type { RungReason } from './server-unavailable.js';
-import { RUNGS } from './server.js';
-import type { Rung, RunningServer, ServersOptions } from './server.js';
+import type { ResolverReason } from './server-unavailable.js';
+import { RESOLVERS, allowedResolvers } from './server.js';
+import type { Resolver, RunningServer, ServersOptions } from './server.js';
 import { startContainer } from './start-container.js';
 import { urlFrom, useUrl } from './use-url.js';
 
-/** A rung's server, or the reasons for going on. */
+/** The resolver gave a server, or the next one is tried for these reasons. */
 type Step = { server: RunningServer } | { reasons: string[] };
 
 /**
- * Takes the first rung that gives a server and logs it together with the reason for each rung passed over. A URL that is set
- * but of no use stops here: whoever names a server does not want an empty one in its place.
+ * Takes the first resolver that gives a server, and logs why each one before it gave none.
+ * A URL that is set but of no use ends it: its owner does not want an empty server instead.
+ * @throws ServerUnavailable when no resolver gives a server
  */
-export async function climbLadder(kind: ServerKind, options: ServersOptions): Promise<RunningServer> {
+export async function resolveServer(kind: ServerKind, options: ServersOptions): Promise<RunningServer> {
   const startedAt = performance.now();
   const log = (line: string): void => options.log?.(`${kind.name}: ${line}`);
-  const allowed = allowedRungs(options.env ?? process.env);
-  const skipped: RungReason[] = [];
-  for (const rung of RUNGS) {
-    const step = allowed.includes(rung)
-      ? await takeRung(rung, kind, options, log)
+  const allowed = allowedResolvers(options.env ?? process.env);
+  const skipped: ResolverReason[] = [];
+  for (const resolver of RESOLVERS) {
+    const step = allowed.includes(resolver)
+      ? await tryResolver(resolver, kind, options, log)
       : { reasons: ['not in GATEWAY_SERVERS_RUNGS'] };
     if ('server' in step) {
       const { version, source } = step.server;
       const seconds = ((performance.now() - startedAt) / 1_000).toFixed(2);
-      log(`${rung} taken: ${kind.title} ${version} from ${source}, ready after ${seconds} s`);
+      log(`${resolver} taken: ${kind.title} ${version} from ${source}, ready after ${seconds} s`);
       return step.server;
     }
     for (const reason of step.reasons) {
-      skipped.push({ rung, reason });
-      log(`${rung} skipped: ${reason}`);
+      skipped.push({ resolver, reason });
+      log(`${resolver} skipped: ${reason}`);
     }
   }
   throw new ServerUnavailable(kind, skipped);
 }
 
-async function takeRung(
-  rung: Rung,
+async function tryResolver(
+  resolver: Resolver,
   kind: ServerKind,
   options: ServersOptions,
   log: (line: string) => void,
 ): Promise<Step> {
   const env = options.env ?? process.env;
-  switch (rung) {
+  switch (resolver) {
     case 'url':
       return takeUrl(kind, env);
     case 'binary':
@@ -68,7 +68,7 @@ async function takeUrl(kind: ServerKind, env: NodeJS.ProcessEnv): Promise<Step> 
   try {
     return { server: await useUrl(kind, given) };
   } catch (error) {
-    throw new ServerUnavailable(kind, [{ rung: 'url', reason: (error as Error).message }]);
+    throw new ServerUnavailable(kind, [{ resolver: 'url', reason: (error as Error).message }]);
   }
 }
 
@@ -86,7 +86,7 @@ async function attempt(start: () => Promise<RunningServer>): Promise<Step> {
   try {
     return { server: await start() };
   } catch (error) {
-    if (error instanceof RungSkipped) return { reasons: [error.message] };
+    if (error instanceof ResolverSkipped) return { reasons: [error.message] };
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { existsSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { natsRequest, redis, sql } from '../test/ask-servers.js';
+import { natsRequest, redis, sql } from '../test/request-servers.js';
 import { temporaryState } from '../test/temporary-state.js';
 import { defaultCacheDirectory } from './cache-directory.js';
 import type { RunningServer, ServerName, ServersOptions } from './server.js';
@@ -25,8 +25,8 @@ afterAll(async () => {
   await state.removeAll();
 });
 
-test('the project rung starts all three and each does its work', async () => {
-  expect(Object.values(servers).map(({ rung }) => rung)).toEqual(['project', 'project', 'project']);
+test('the project resolver starts all three and each does its work', async () => {
+  expect(Object.values(servers).map(({ resolver }) => resolver)).toEqual(['project', 'project', 'project']);
   expect(await sql(servers.postgres.url, 'SELECT current_setting($$max_connections$$) AS n')).toEqual([{ n: '200' }]);
   expect(await redis(servers.redis.url, 'CONFIG GET maxmemory-policy')).toContain('noeviction');
   expect(await natsRequest(servers.nats.url, '$JS.API.INFO', '')).toContain('account_info_response');
@@ -41,7 +41,7 @@ test('a password is needed', async () => {
   expect(await redis(bare, 'PING')).toMatch(/^-NOAUTH/);
 });
 
-test('the url rung uses servers that run elsewhere and leaves them alone', async () => {
+test('the url resolver uses servers that run elsewhere and leaves them alone', async () => {
   const env = {
     GATEWAY_MIGRATION_URL: servers.postgres.url,
     GATEWAY_NATS_URL: servers.nats.url,
@@ -50,7 +50,7 @@ test('the url rung uses servers that run elsewhere and leaves them alone', async
   const given = await startServers(SERVER_NAMES, options(await state.make(), env));
   for (const name of SERVER_NAMES) {
     expect(given[name]).toMatchObject({
-      rung: 'url',
+      resolver: 'url',
       pid: null,
       version: servers[name].version,
       url: servers[name].url,
@@ -74,7 +74,7 @@ test('a url that is set but refuses us stops the start and hides the password', 
   expect(error.message).not.toContain('hidden');
 });
 
-test('the binary rung starts what the environment names', async () => {
+test('the binary resolver starts what the environment names', async () => {
   const directory = await state.make();
   const env: Record<string, string> = { GATEWAY_SERVERS_RUNGS: 'binary' };
   for (const name of SERVER_NAMES) {
@@ -87,7 +87,7 @@ test('the binary rung starts what the environment names', async () => {
   const named = await startServers(SERVER_NAMES, options(directory, env));
   try {
     for (const name of SERVER_NAMES) {
-      expect(named[name]).toMatchObject({ rung: 'binary', version: servers[name].version });
+      expect(named[name]).toMatchObject({ resolver: 'binary', version: servers[name].version });
       expect(named[name].source).toContain(SERVER_KINDS[name].binaryVariable);
     }
   } finally {
@@ -99,12 +99,12 @@ test('a named binary that is no server is passed over with its reason', async ()
   const env = { GATEWAY_NATS_BINARY: '/bin/true', GATEWAY_SERVERS_RUNGS: 'binary,project' };
   const { nats } = await startServers(['nats'], options(await state.make(), env));
   await nats.stop();
-  expect(nats.rung).toBe('project');
+  expect(nats.resolver).toBe('project');
   expect(lines).toContain('nats: binary skipped: /bin/true does not tell a version');
 });
 
 const hasEngine = process.env['DOCKER_HOST'] !== undefined || existsSync('/var/run/docker.sock');
-(hasEngine ? test.skip : test)('the docker rung says that no engine answers (success not run here)', async () => {
+(hasEngine ? test.skip : test)('the docker resolver says that no engine answers (success not run here)', async () => {
   const env = { GATEWAY_SERVERS_RUNGS: 'docker' };
   const start = startServers(['redis'], options(await state.make(), env));
   const error = await start.then(fail, (reason: unknown) => reason as Error);
@@ -112,7 +112,7 @@ const hasEngine = process.env['DOCKER_HOST'] !== undefined || existsSync('/var/r
   expect(error.message).toContain('docker: no Docker engine answers');
 });
 
-test('without any rung the error names three things that the user can do', async () => {
+test('without any resolver the error names three things that the user can do', async () => {
   const env = { GATEWAY_SERVERS_RUNGS: 'url' };
   const start = startServers(['postgres'], options(await state.make(), env));
   const error = await start.then(fail, (reason: unknown) => reason as ServerUnavailable);

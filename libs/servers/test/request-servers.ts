@@ -30,10 +30,10 @@ export function redis(url: string, ...lines: string[]): Promise<string> {
 export function natsRequest(url: string, subject: string, body: string): Promise<string> {
   const { hostname, port, username, password } = new URL(url);
   const connect = JSON.stringify({ verbose: false, user: username, pass: password });
-  let asked = false;
+  let isSent = false;
   return converse({ host: hostname, port: Number(port), tls: false }, TIMEOUT_MS, (received, send) => {
-    if (received.includes('\r\n') && !asked) {
-      asked = true;
+    if (received.includes('\r\n') && !isSent) {
+      isSent = true;
       send(`CONNECT ${connect}\r\nSUB answer 1\r\nPUB ${subject} answer ${Buffer.byteLength(body)}\r\n${body}\r\n`);
     }
     return /\r\nMSG answer 1 \d+\r\n(.*)\r\n/.exec(received)?.[1];
