@@ -4,18 +4,18 @@ import type { Foundations } from './foundations.js';
 import { postgresUrlOf } from './migrate-all.js';
 import type { Secrets } from './secrets.js';
 
-/** Addresses that the processes are told. */
+/** The addresses that the processes get. */
 export interface Addresses {
   readonly natsUrlOf: (service: string) => string;
   readonly postgresUrlOf: (service: LedgerService) => string;
   readonly redisUrl: string;
   readonly publicUrl: string;
-  /** Of the local mailbox. */
+  /** The address of the local mailbox. */
   readonly smtpUrl: string;
   readonly dashboardUrl: string;
 }
 
-/** Where everything is found, with each service's own user; `ports` are those of the first edge and the first dashboard. */
+/** All addresses, with each service's own user; `ports` are of the first edge and dashboard. */
 export function addressesOf(
   { servers, mailbox }: Pick<Foundations, 'servers' | 'mailbox'>,
   secrets: Secrets,
@@ -38,7 +38,7 @@ export function addressesOf(
   };
 }
 
-/** With admission's own user; a server given by URL has its own users. */
+/** The URL has admission's own user; a server given by URL has its own users. */
 function redisUrlOf(redis: RunningServer, secrets: Secrets): string {
   if (redis.resolver === 'url') return redis.url;
   const url = new URL(redis.url);

@@ -1,18 +1,17 @@
 import { SERVICES } from './processes.js';
 import type { LocalService } from './processes.js';
 
-/** What `npm start -- …` was asked for. A port that is not given is undefined: the default is then only a wish. */
+/** The arguments of `npm start -- …`. A port that is not given is undefined: then the default is only preferred. */
 export interface StartArguments {
   readonly port: number | undefined;
   readonly dashboardPort: number | undefined;
   readonly operatorPort: number | undefined;
   readonly state: string | undefined;
   readonly replicas: Readonly<Record<LocalService, number>>;
-  /** Demo data also into servers that were given by URL. */
+  /** Demo data also goes into servers that were given by URL. */
   readonly demo: boolean;
 }
 
-/** Replicas of one service that one machine is asked to run. */
 const REPLICAS_MAX = 16;
 const PORT_MAX = 65_535;
 
@@ -57,7 +56,7 @@ function readReplicas(text: string | undefined, problems: string[]): Record<Loca
   for (const part of text?.split(',') ?? []) {
     const [name = '', value] = splitOnce(part.trim(), '=');
     const count = Number(value);
-    const service = SERVICES.find((known) => known === name);
+    const service = SERVICES.find((one) => one === name);
     if (!service) problems.push(`--replicas: unknown service "${name}": known are ${SERVICES.join(', ')}`);
     else if (!Number.isInteger(count) || count < 1 || count > REPLICAS_MAX)
       problems.push(`--replicas: ${name} needs a number from 1 to ${REPLICAS_MAX}`);
@@ -66,7 +65,7 @@ function readReplicas(text: string | undefined, problems: string[]): Record<Loca
   return replicas;
 }
 
-function splitOnce(text: string, mark: string): [string, string | undefined] {
-  const at = text.indexOf(mark);
+function splitOnce(text: string, separator: string): [string, string | undefined] {
+  const at = text.indexOf(separator);
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 }

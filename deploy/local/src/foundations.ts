@@ -3,47 +3,47 @@ import { MESSAGES } from '@gateway/contracts/messages';
 import { startMailbox, startMailboxPage, type Mailbox, type MailboxPage } from '@gateway/mailbox';
 import { startServers, type RunningServer, type ServerName } from '@gateway/servers';
 import { admissionUser } from '@gateway/setup';
-import { ServerKeeper } from './children/keep-servers.js';
+import { ServerRestarter } from './children/restart-servers.js';
 import type { Secrets } from './secrets.js';
 import type { SystemOptions } from './system-options.js';
 import { timed } from './timed.js';
 
-/** What all services stand on; it lives in, or beside, this very process. */
+/** Servers and mailbox, which all services need. */
 export interface Foundations {
   readonly servers: Record<ServerName, RunningServer>;
-  readonly keeper: ServerKeeper;
+  readonly restarter: ServerRestarter;
   readonly mailbox: Mailbox;
   readonly mailboxPage: MailboxPage;
 }
 
 /**
- * Starts all of it, or leaves nothing.
- * @param onChange told when a server ends that nobody has stopped, and when it is ready again
+ * Starts all of them, or leaves nothing.
+ * @param onChange gets a line when a server ends that nobody has stopped, and when it is ready again
  */
 export async function startFoundations(
   options: SystemOptions,
   secrets: Secrets,
   onChange: (text: string) => void,
 ): Promise<Foundations> {
-  const keeper = new ServerKeeper(onChange);
-  const servers = await timed(options, 'servers', () => startOwnServers(options, secrets, keeper));
-  keeper.keep(servers);
+  const restarter = new ServerRestarter(onChange);
+  const servers = await timed(options, 'servers', () => startOwnServers(options, secrets, restarter));
+  restarter.watch(servers);
   let mailbox: Mailbox | null = null;
   try {
     mailbox = await startMailbox({
       directory: `${options.stateDirectory}/mailbox`,
       port: options.ports?.smtp ?? 0,
     });
-    return { servers, keeper, mailbox, mailboxPage: await startMailboxPage(mailbox, options.ports?.mailbox ?? 0) };
+    return { servers, restarter, mailbox, mailboxPage: await startMailboxPage(mailbox, options.ports?.mailbox ?? 0) };
   } catch (error) {
-    keeper.stop();
+    restarter.stop();
     await Promise.all([stopServers(servers), mailbox?.stop()]);
     throw error;
   }
 }
 
-export async function stopFoundations({ servers, keeper, mailbox, mailboxPage }: Foundations): Promise<void> {
-  keeper.stop();
+export async function stopFoundations({ servers, restarter, mailbox, mailboxPage }: Foundations): Promise<void> {
+  restarter.stop();
   await Promise.all([stopServers(servers), mailbox.stop(), mailboxPage.stop()]);
 }
 
@@ -54,7 +54,7 @@ async function stopServers(servers: Foundations['servers']): Promise<void> {
 async function startOwnServers(
   options: SystemOptions,
   secrets: Secrets,
-  keeper: ServerKeeper,
+  restarter: ServerRestarter,
 ): Promise<Foundations['servers']> {
   return startServers(['postgres', 'nats', 'redis'], {
     stateDirectory: `${options.stateDirectory}/servers`,
@@ -74,6 +74,6 @@ async function startOwnServers(
     log: (line) => {
       if (!line.includes(' skipped: ')) options.log(`  ${line}`);
     },
-    onExit: (name, code) => keeper.ended(name, code),
+    onExit: (name, code) => restarter.ended(name, code),
   });
 }

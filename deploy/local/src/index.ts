@@ -1,5 +1,5 @@
 export type { Addresses } from './addresses.js';
-export type { Replacement } from './children/crew.js';
+export type { Replacement } from './children/supervisor.js';
 export type { LocalSystem } from './local-system.js';
 export { SERVICES } from './processes.js';
 export type { LocalService, ProcessName } from './processes.js';

@@ -2,11 +2,11 @@ import type { Mailbox } from '@gateway/mailbox';
 import type { RunningServer, ServerName } from '@gateway/servers';
 import type { Addresses } from './addresses.js';
 import type { Child } from './children/child.js';
-import type { Crew, Replacement } from './children/crew.js';
-import { killCrew, stopCrew } from './children/stop-crew.js';
+import type { Supervisor, Replacement } from './children/supervisor.js';
+import { killProcesses, stopProcesses } from './children/stop-processes.js';
 import { stopFoundations, type Foundations } from './foundations.js';
 import type { LocalService, ProcessName } from './processes.js';
-import { runningFacts, type RunningFile, type RunningJson } from './running-file.js';
+import { runningContent, type RunningFile, type RunningJson } from './running-file.js';
 import type { Secrets } from './secrets.js';
 
 /** A system whose processes are ready. */
@@ -14,15 +14,15 @@ export interface LocalSystem {
   readonly secrets: Secrets;
   readonly servers: Readonly<Record<ServerName, RunningServer>>;
   readonly addresses: Addresses;
-  /** Where the mails of the system go. */
+  /** Mails of the system go there. */
   readonly mailbox: Mailbox;
-  /** Where people read them. */
+  /** People read them there. */
   readonly mailboxUrl: string;
   /** The children of a name in replica order. */
   children(name: ProcessName): readonly Child[];
   /**
-   * Starts a process of a service beside the one at `index`, on ports of its own, and puts it in its place when it is ready:
-   * from then on `children` and `running` name the new one. The old one goes on until it is retired.
+   * Starts a second process of a service with its own ports, which takes the place at `index` when
+   * it is ready: from then on `children` and `running` name it. The old one runs until it is retired.
    */
   replace(name: LocalService, index: number): Promise<Replacement>;
   running(): RunningFile;
@@ -36,19 +36,20 @@ export interface SystemParts {
   readonly secrets: Secrets;
   readonly foundations: Foundations;
   readonly addresses: Addresses;
-  readonly crew: Crew;
+  readonly supervisor: Supervisor;
   readonly file: RunningJson;
 }
 
 /** The handle of a system that has started. */
-export function makeLocalSystem({ secrets, foundations, addresses, crew, file }: SystemParts): LocalSystem {
+export function makeLocalSystem({ secrets, foundations, addresses, supervisor, file }: SystemParts): LocalSystem {
   const { servers, mailbox, mailboxPage } = foundations;
   let demoApiKey = secrets.demoApiKey;
   let stopping: Promise<void> | null = null;
-  const running = () => runningFacts({ servers, addresses, secrets, crew, starterPid: process.pid, demoApiKey });
-  const end = async (endCrew: (crew: Crew) => Promise<void>): Promise<void> => {
+  const running = () =>
+    runningContent({ servers, addresses, secrets, supervisor, starterPid: process.pid, demoApiKey });
+  const end = async (endProcesses: (supervisor: Supervisor) => Promise<void>): Promise<void> => {
     file.remove();
-    await endCrew(crew);
+    await endProcesses(supervisor);
     await stopFoundations(foundations);
   };
   return {
@@ -57,9 +58,9 @@ export function makeLocalSystem({ secrets, foundations, addresses, crew, file }:
     addresses,
     mailbox,
     mailboxUrl: mailboxPage.url,
-    children: (name) => crew.of(name),
+    children: (name) => supervisor.of(name),
     async replace(name, index) {
-      const replacement = await crew.replace(name, index);
+      const replacement = await supervisor.replace(name, index);
       file.rewrite();
       return replacement;
     },
@@ -69,8 +70,8 @@ export function makeLocalSystem({ secrets, foundations, addresses, crew, file }:
       file.announce(running);
     },
     stop() {
-      if (stopping) return end(killCrew);
-      stopping = end(stopCrew);
+      if (stopping) return end(killProcesses);
+      stopping = end(stopProcesses);
       return stopping;
     },
   };

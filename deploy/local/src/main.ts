@@ -14,15 +14,15 @@ const args = readArguments(process.argv.slice(2));
 if ('problems' in args) fail(args.problems.join('\n'));
 const stateDirectory = resolve(args.state ?? DEFAULT_STATE);
 
-/** npm passes the terminal's signal on, so that one Ctrl-C may come twice: what follows so soon is the same press. */
+/** npm passes the terminal's signal on, so one Ctrl-C may come twice within this time. */
 const SAME_PRESS_MS = 500;
 
 let system: LocalSystem | null = null;
-let askedAt = 0;
+let stoppedAt = 0;
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void onSignal(signal));
 watchParents(() => {
-  // An npm that ends while the system stops is no second wish.
+  // An npm that ends while the system stops does not count as a second signal.
   if (!stopping.signal.aborted) void onSignal('the end of npm');
 });
 
@@ -35,17 +35,17 @@ try {
     log: (line) => console.log(line),
     signal: stopping.signal,
   });
-  // A signal waits for the demo data: half of them would stay half.
+  // A signal waits for the demo data: half of them could not be completed later.
   const demo = await seed(started, args.demo);
   if (stopping.signal.aborted) await end(started);
   system = started;
   system.announce(demo.apiKey);
   const { mailboxUrl } = system;
   const isDefaultState = args.state === undefined;
-  const facts = { stateDirectory, isDefaultState, mailboxUrl, demoPassword: demo.password, demoModel: demo.model };
-  console.log(readyText(system.running(), facts));
+  const input = { stateDirectory, isDefaultState, mailboxUrl, demoPassword: demo.password, demoModel: demo.model };
+  console.log(readyText(system.running(), input));
 } catch (error) {
-  // A start that was given up leaves nothing, and what it broke on the way is no news.
+  // A start that was given up leaves nothing, and its faults are not reported.
   if (stopping.signal.aborted) exitStopped();
   fail(error instanceof Error ? error.message : String(error));
 }
@@ -65,9 +65,9 @@ async function seed(started: LocalSystem, force: boolean): Promise<DemoData> {
 /** The first signal stops in order, the second one ends everything at once. */
 async function onSignal(signal: string): Promise<void> {
   const again = stopping.signal.aborted;
-  if (again && performance.now() - askedAt < SAME_PRESS_MS) return;
+  if (again && performance.now() - stoppedAt < SAME_PRESS_MS) return;
   console.log(again ? 'ending everything at once' : `\n${signal}: stopping (again: at once)`);
-  if (!again) askedAt = performance.now();
+  if (!again) stoppedAt = performance.now();
   stopping.abort();
   if (system) await end(system);
   else if (again) process.exit(1);

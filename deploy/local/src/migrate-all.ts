@@ -16,8 +16,8 @@ export async function migrateAll(migrationUrl: string, secrets: Secrets, log: (l
     finance: { name: roleOf('finance'), password: secrets.financePassword },
     log: {
       info: () => undefined,
-      warn: (_facts, text) => log(`  ${text}`),
-      error: (_facts, text) => log(`  ${text}`),
+      warn: (_fields, text) => log(`  ${text}`),
+      error: (_fields, text) => log(`  ${text}`),
     },
   }).catch((error: unknown) => {
     if (!(error instanceof MigrationHistoryError)) throw error;

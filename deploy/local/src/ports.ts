@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { freePort } from '@gateway/servers';
 
-/** What listens beside the edge. The documented ports; one that is taken gives way to a free one, which is kept. */
+/** The documented ports of the servers and the simulator. A free port replaces one that is taken, and is kept. */
 export const INNER_PORTS = {
   postgres: 15_432,
   nats: 14_222,
@@ -26,9 +26,9 @@ export interface ChosenPorts {
 }
 
 /**
- * The ports of this start: for edge, dashboard and operator API the given ones whatever they are (0: any), else the documented ones or
- * free ones; for the rest those of the last start on this state if they are free, so that what was stored about them
- * stays true.
+ * Chooses the ports of this start. Edge, dashboard and operator API take the given ports (0: any),
+ * else the documented ones or free ones. The rest take those of the last start on this state if they
+ * are free, so that what was stored about them stays true.
  */
 export async function choosePorts(
   stateDirectory: string,
@@ -52,18 +52,18 @@ export async function choosePorts(
 async function outerPort(
   option: string,
   given: number | undefined,
-  wished: number,
+  preferred: number,
   log: (line: string) => void,
 ): Promise<number> {
   if (given !== undefined) return given === 0 ? freePort() : given;
-  if (await isFree(wished)) return wished;
+  if (await isFree(preferred)) return preferred;
   const other = await freePort();
-  log(`port ${wished} is taken: using ${other} (${option} chooses another)`);
+  log(`port ${preferred} is taken: using ${other} (${option} chooses another)`);
   return other;
 }
 
-async function firstFree(...wishes: readonly (number | undefined)[]): Promise<number> {
-  for (const port of wishes) if (port !== undefined && (await isFree(port))) return port;
+async function firstFree(...preferred: readonly (number | undefined)[]): Promise<number> {
+  for (const port of preferred) if (port !== undefined && (await isFree(port))) return port;
   return freePort();
 }
 

@@ -1,20 +1,20 @@
 import { DEMO_EMAIL } from './demo/seed-demo.js';
 import type { RunningFile } from './running-file.js';
 
-export interface ReadyFacts {
+export interface ReadyInput {
   readonly stateDirectory: string;
   readonly isDefaultState: boolean;
   readonly mailboxUrl: string;
-  /** Null: there is no demo person. */
+  /** It is null when there is no demo person. */
   readonly demoPassword: string | null;
-  /** That a call can name; null: none. */
+  /** A call can name it; null: there is none. */
   readonly demoModel: string | null;
 }
 
 /** What a newcomer needs, with commands to paste; the last line is the one that programs wait for. */
 export function readyText(
   running: RunningFile,
-  { stateDirectory, isDefaultState, mailboxUrl, demoPassword, demoModel }: ReadyFacts,
+  { stateDirectory, isDefaultState, mailboxUrl, demoPassword, demoModel }: ReadyInput,
 ): string {
   const key = running.demoApiKey;
   const lines = [

@@ -13,7 +13,7 @@ export function programOf(name: ProcessName): string {
   return fileURLToPath(new URL(`../../../${room}/${name}/dist/main.js`, import.meta.url));
 }
 
-/** The environment of a service, the same as in compose and Helm (interfaces, Environment). */
+/** The environment of a service, the same as in compose and Helm. */
 export function environmentOf(
   service: LocalService,
   addresses: Addresses,

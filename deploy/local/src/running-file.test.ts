@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Child } from './children/child.js';
-import { RunningJson, runningFacts, type RunningFile, type RunningParts } from './running-file.js';
+import { RunningJson, runningContent, type RunningFile, type RunningParts } from './running-file.js';
 
 const child = (adminUrl: string, pid: number | null) => ({ adminUrl, pid }) as Child;
 const server = (name: string, url: string, pid: number | null) => ({ name, url, pid });
@@ -15,7 +15,7 @@ const PARTS: RunningParts = {
   } as RunningParts['servers'],
   addresses: { publicUrl: 'http://public', dashboardUrl: 'http://dashboard' },
   secrets: { operatorToken: 'token' },
-  crew: {
+  supervisor: {
     all: () => [
       ['edge-proxy', [child('http://admin-1', 21), child('http://admin-2', null)]],
       ['billing', [child('http://admin-3', 23)]],
@@ -33,7 +33,7 @@ beforeEach(() => void (directory = mkdtempSync(join(tmpdir(), 'gateway-running-'
 afterEach(() => rmSync(directory, { recursive: true }));
 
 test('clients are told the first edge, and every process is named; what is not ours or not up has no pid', () => {
-  expect(runningFacts(PARTS)).toEqual({
+  expect(runningContent(PARTS)).toEqual({
     edgeUrl: 'http://edge-1',
     edgeUrls: ['http://edge-1', 'http://edge-2'],
     chatBaseUrl: 'http://edge-1/v1',
@@ -58,8 +58,8 @@ test('the file is there from the announcement to the stop, for its owner only, a
   file.rewrite();
   expect(existsSync(path)).toBe(false);
   let demoApiKey = 'one';
-  file.announce(() => runningFacts({ ...PARTS, demoApiKey }));
-  expect(read()).toEqual(runningFacts({ ...PARTS, demoApiKey }));
+  file.announce(() => runningContent({ ...PARTS, demoApiKey }));
+  expect(read()).toEqual(runningContent({ ...PARTS, demoApiKey }));
   expect(statSync(path).mode & 0o777).toBe(0o600);
   demoApiKey = 'two';
   file.rewrite();

@@ -2,18 +2,18 @@ import type { RunningServer } from '@gateway/servers';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { Addresses } from './addresses.js';
 import type { Child } from './children/child.js';
-import type { Crew } from './children/crew.js';
+import type { Supervisor } from './children/supervisor.js';
 import type { Foundations } from './foundations.js';
 import type { Secrets } from './secrets.js';
 
-/** What `<state>/running.json` tells other programs (interfaces, Commands). Names of services not built are left out. */
+/** The content of `<state>/running.json`, for other programs. */
 export interface RunningFile {
   readonly edgeUrl: string;
   readonly edgeUrls: readonly string[];
   readonly chatBaseUrl: string;
   readonly messagesBaseUrl: string;
   readonly dashboardUrl: string;
-  /** Of the operator API, with `/operator/v1`. */
+  /** The address of the operator API, with `/operator/v1`. */
   readonly operatorUrl: string;
   readonly operatorToken: string;
   readonly demoApiKey: string | null;
@@ -30,15 +30,21 @@ export interface RunningParts {
   readonly servers: Foundations['servers'];
   readonly addresses: Pick<Addresses, 'publicUrl' | 'dashboardUrl'>;
   readonly secrets: Pick<Secrets, 'operatorToken'>;
-  readonly crew: Pick<Crew, 'all' | 'edgeUrls' | 'operatorUrls' | 'providerUrls'>;
+  readonly supervisor: Pick<Supervisor, 'all' | 'edgeUrls' | 'operatorUrls' | 'providerUrls'>;
   readonly starterPid: number;
   readonly demoApiKey: string | null;
 }
 
-/** The content of the file at this moment. */
-export function runningFacts({ servers, addresses, secrets, crew, starterPid, demoApiKey }: RunningParts): RunningFile {
-  const all = crew.all();
-  const { edgeUrls, operatorUrls } = crew;
+export function runningContent({
+  servers,
+  addresses,
+  secrets,
+  supervisor,
+  starterPid,
+  demoApiKey,
+}: RunningParts): RunningFile {
+  const all = supervisor.all();
+  const { edgeUrls, operatorUrls } = supervisor;
   const edgeUrl = edgeUrls[0] ?? addresses.publicUrl;
   return {
     edgeUrl,
@@ -49,7 +55,7 @@ export function runningFacts({ servers, addresses, secrets, crew, starterPid, de
     operatorUrl: `${operatorUrls[0] ?? ''}/operator/v1`,
     operatorToken: secrets.operatorToken,
     demoApiKey,
-    providerUrls: crew.providerUrls,
+    providerUrls: supervisor.providerUrls,
     natsUrl: servers.nats.url,
     redisUrl: servers.redis.url,
     postgresUrl: servers.postgres.url,
@@ -62,37 +68,37 @@ export function runningFacts({ servers, addresses, secrets, crew, starterPid, de
   };
 }
 
-/** Of a server that is given by URL, or a child that is down, there is none. */
+/** A server that is given by URL and a child that is down have none. */
 function pidsOf(processes: readonly Pick<RunningServer | Child, 'pid'>[]): number[] {
   return processes.flatMap(({ pid }) => pid ?? []);
 }
 
-/** `running.json` of one system: there from its announcement until it stops, and written anew with each change. */
+/** `running.json` of one system exists from its announcement until it stops. Each change rewrites it. */
 export class RunningJson {
   readonly #stateDirectory: string;
-  /** Null while there is no file. */
-  #facts: (() => RunningFile) | null = null;
+  /** It is null while there is no file. */
+  #content: (() => RunningFile) | null = null;
 
   constructor(stateDirectory: string) {
     this.#stateDirectory = stateDirectory;
   }
 
-  announce(facts: () => RunningFile): void {
-    this.#facts = facts;
+  announce(content: () => RunningFile): void {
+    this.#content = content;
     this.rewrite();
   }
 
-  /** Beside it and renamed, readable by its owner only: it holds credentials. */
+  /** Writes a new file and renames it. Only its owner may read it: it holds credentials. */
   rewrite(): void {
-    if (this.#facts === null) return;
+    if (this.#content === null) return;
     const file = `${this.#stateDirectory}/running.json`;
-    writeFileSync(`${file}.new`, `${JSON.stringify(this.#facts(), null, 2)}\n`, { mode: 0o600 });
+    writeFileSync(`${file}.new`, `${JSON.stringify(this.#content(), null, 2)}\n`, { mode: 0o600 });
     renameSync(`${file}.new`, file);
   }
 
-  /** Also one that a killed system left. */
+  /** Removes the file, also one that a killed system left. */
   remove(): void {
-    this.#facts = null;
+    this.#content = null;
     rmSync(`${this.#stateDirectory}/running.json`, { force: true });
   }
 }

@@ -11,37 +11,37 @@ export interface Secrets {
   readonly admissionRedisPassword: string;
   readonly busPasswords: Readonly<Record<ServiceName, string>>;
   readonly rolePasswords: Readonly<Record<'billing' | 'accounts' | 'catalog', string>>;
-  /** Of `gateway_finance`, which reads the views of the schema `finance` and nothing else. */
+  /** The password of `gateway_finance`, which reads the views of the schema `finance` and nothing else. */
   readonly financePassword: string;
   readonly keyPepper: string;
   /** X25519 private keys, 32 bytes as hexadecimal; the public ones follow from them. */
   readonly sourcePrivateKey: string;
   readonly webhookPrivateKey: string;
-  /** Of a state from before the key pairs: opens what was sealed under it. */
+  /** A state from before the key pairs has it: it opens what was sealed under it. */
   readonly credentialsKey?: string;
   readonly sessionSecret: string;
   readonly operatorToken: string;
   readonly demoProviderKey: string;
-  /** Null until the demo account has its key. */
+  /** It is null until the demo account has its key. */
   readonly demoApiKey: string | null;
-  /** Of demo@example.com in the dashboard; null until there is that person. */
+  /** The password of demo@example.com in the dashboard; null until that person exists. */
   readonly demoPassword: string | null;
-  /** Where the demo's sources were last pointed; absent before the first demo data. */
+  /** The demo's sources were last pointed there; absent before the first demo data. */
   readonly demoProviderUrls?: readonly string[];
 }
 
-/** Reads the secrets of a state directory, or makes and keeps new ones. The file is readable by its owner only. */
+/** Reads the secrets of a state directory, or makes and saves new ones. The file is readable by its owner only. */
 export function loadSecrets(stateDirectory: string): Secrets {
   const file = fileOf(stateDirectory);
-  const kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<Secrets>) : {};
+  const stored = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Partial<Secrets>) : {};
   // A secret that an older state does not have is made now.
-  const secrets = { ...makeSecrets(), ...kept };
-  if (Object.keys(secrets).some((name) => !(name in kept))) keepSecrets(stateDirectory, secrets);
+  const secrets = { ...makeSecrets(), ...stored };
+  if (Object.keys(secrets).some((name) => !(name in stored))) saveSecrets(stateDirectory, secrets);
   return secrets;
 }
 
 /** Replaces the file by rename, so that a crash leaves the old one or the new one. */
-export function keepSecrets(stateDirectory: string, secrets: Secrets): void {
+export function saveSecrets(stateDirectory: string, secrets: Secrets): void {
   mkdirSync(stateDirectory, { recursive: true });
   const file = fileOf(stateDirectory);
   writeFileSync(`${file}.new`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { addressesOf } from './addresses.js';
-import { Crew } from './children/crew.js';
+import { Supervisor } from './children/supervisor.js';
 import { makeOuterPorts } from './children/outer-ports.js';
-import { killCrew } from './children/stop-crew.js';
+import { killProcesses } from './children/stop-processes.js';
 import { startFoundations, stopFoundations, type Foundations } from './foundations.js';
 import { makeLocalSystem, type LocalSystem, type SystemParts } from './local-system.js';
 import { migrateAll } from './migrate-all.js';
@@ -16,7 +16,6 @@ export async function startSystem(options: SystemOptions): Promise<LocalSystem> 
   mkdirSync(`${options.stateDirectory}/logs`, { recursive: true, mode: 0o700 });
   const secrets = loadSecrets(options.stateDirectory);
   const file = new RunningJson(options.stateDirectory);
-  /** A server or a child died, or is there again. */
   const onChange = (text: string): void => {
     options.log(text);
     file.rewrite();
@@ -38,20 +37,20 @@ async function startServices(
   secrets: Secrets,
   foundations: Foundations,
   onChange: (text: string) => void,
-): Promise<Pick<SystemParts, 'addresses' | 'crew'>> {
+): Promise<Pick<SystemParts, 'addresses' | 'supervisor'>> {
   const ports = await makeOuterPorts(options);
   const own = addressesOf(foundations, secrets, { edge: ports.edge[0] ?? 0, dashboard: ports.dashboard[0] ?? 0 });
   const addresses = (await options.through?.(own)) ?? own;
   await timed(options, 'migrations', () => migrateAll(foundations.servers.postgres.url, secrets, options.log));
-  const crew = await Crew.make({ options, addresses, secrets, ports, onChange });
+  const supervisor = await Supervisor.make({ options, addresses, secrets, ports, onChange });
   try {
-    const starts = () => Promise.all(crew.all().flatMap(([, list]) => list.map((child) => child.start())));
+    const starts = () => Promise.all(supervisor.all().flatMap(([, list]) => list.map((child) => child.start())));
     await timed(options, 'services', () => Promise.race([starts(), givenUp(options.signal)]));
   } catch (error) {
-    await killCrew(crew);
+    await killProcesses(supervisor);
     throw error;
   }
-  return { addresses, crew };
+  return { addresses, supervisor };
 }
 
 /** Rejects when the signal comes. */

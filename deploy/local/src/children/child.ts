@@ -6,13 +6,13 @@ import { RestartDelay } from './restart-delay.js';
 
 export interface ChildOptions {
   readonly name: string;
-  /** 1, 2, … in replica order. */
+  /** Its number in replica order, from 1. */
   readonly n: number;
   readonly program: string;
   readonly env: NodeJS.ProcessEnv;
   readonly adminUrl: string;
   readonly logFile: string;
-  /** Told when the child died later than its first readiness, and when it is ready again. */
+  /** Gets a line when the child died after it was ready, and when it is ready again. */
   readonly onChange: (text: string) => void;
 }
 
@@ -29,7 +29,7 @@ const LOG_LINES_SHOWN = 20;
 const NODE_OPTIONS = ['--max-semi-space-size=8', '--no-allocation-site-pretenuring'];
 
 /**
- * A supervised process: started under a parent-death signal in a process group of its own (Ctrl-C reaches the starter
+ * A supervised process: started under a parent-death signal in its own process group (Ctrl-C reaches the starter
  * only, which then stops everything in order), ready by `/readyz`, restarted with back-off when it dies later.
  */
 export class Child {

@@ -1,20 +1,19 @@
 import { freePort } from '@gateway/servers';
 import type { SystemOptions } from '../system-options.js';
 
-/** Ports that are set aside for the first replicas; who comes later takes free ones. */
+/** Ports that are reserved for the first replicas; later ones take free ports. */
 export interface OuterPorts {
   readonly edge: number[];
   readonly operator: number[];
   readonly dashboard: number[];
 }
 
-/** Ports of the first edge and the first dashboard, as wished (0: any). */
 export async function makeOuterPorts({ port, operatorPort, dashboardPort }: SystemOptions): Promise<OuterPorts> {
-  const first = async (wished: number | undefined): Promise<number[]> => [wished || (await freePort())];
+  const first = async (preferred: number | undefined): Promise<number[]> => [preferred || (await freePort())];
   return { edge: await first(port), operator: await first(operatorPort), dashboard: await first(dashboardPort) };
 }
 
-/** The one that is set aside, else a free one. */
+/** Takes the reserved port, else a free one. */
 export async function takePort(ports: number[]): Promise<number> {
   return ports.shift() ?? freePort();
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/** A kill -9 of npm leaves its node child running: nobody tells it. So it looks. */
+/** A kill -9 of npm leaves its node child running without a signal, so the child polls. */
 const WATCH_MS = 500;
-/** npm, its shell, and nothing beyond: a terminal that is closed sends its own signal. */
+/** Only npm and its shell are watched: a terminal that is closed sends its own signal. */
 const PARENTS_MAX = 2;
 
 /**

@@ -15,7 +15,7 @@ interface DemoModel {
   readonly provider: string;
   readonly spec: ModelInput;
   readonly endpoints: readonly Endpoint[];
-  /** Sources: 1 uses the simulator's first listener, 2 both, the first one preferred. */
+  /** 1 uses the simulator's first listener, 2 uses both and prefers the first. */
   readonly sources: 1 | 2;
 }
 
@@ -137,12 +137,12 @@ export const DEMO_MODELS: readonly DemoModel[] = [
   },
 ];
 
-/** Of each price, in percent, that the simulated providers charge the deployment: the margin can be seen. */
+/** The simulated providers charge the deployment this share of each price, so that there is a margin. */
 const COST_PERCENT = [80, 85] as const;
 
 /** What a provider charges for what customers pay these prices for. */
 export function costsOf(prices: PricesSpec, percent: number): PricesSpec {
-  const { tiers, perCall: _, effectiveFrom: __, ...figures } = prices;
+  const { tiers, perCall: _, effectiveFrom: __, ...rates } = prices;
   const share = <T extends object>(of: T): T =>
     Object.fromEntries(
       Object.entries(of).map(([name, usd]) => [
@@ -150,10 +150,10 @@ export function costsOf(prices: PricesSpec, percent: number): PricesSpec {
         typeof usd === 'string' ? formatUsd((parseUsd(usd) * BigInt(percent)) / 100n) : usd,
       ]),
     ) as T;
-  return { ...share(figures), ...(tiers && { tiers: tiers.map(share) }) };
+  return { ...share(rates), ...(tiers && { tiers: tiers.map(share) }) };
 }
 
-/** What customers do not pay for yet costs something all the same. */
+/** A model without a price still has costs. */
 const UNPRICED_COSTS = usd('0.40', '0.80');
 
 /** One way to reach a demo model: a listener of the simulator, the first one preferred. */

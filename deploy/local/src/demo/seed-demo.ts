@@ -14,7 +14,7 @@ import {
 import { readMail, type Mailbox } from '@gateway/mailbox';
 import { publicHalfOf, Secret, sealTo } from '@gateway/service-kit';
 import type { LocalSystem } from '../local-system.js';
-import { keepSecrets } from '../secrets.js';
+import { saveSecrets } from '../secrets.js';
 import { firstModel, type DemoModelNow } from './first-model.js';
 import { DEMO_MODELS, DEMO_PROVIDERS, demoSource } from './demo-catalog.js';
 
@@ -24,15 +24,15 @@ export const DEMO_EMAIL = 'demo@example.com';
 const USUAL_MODEL = 'openai/gpt-4o-mini';
 const DEMO_PASSWORD_BYTES = 12;
 const MAIL_MS_MAX = 30_000;
-const MAIL_LOOK_MS = 50;
+const MAIL_POLL_MS = 50;
 
 /** What the seeder found or made. */
 export interface DemoData {
   readonly seeded: boolean;
   readonly apiKey: string | null;
-  /** Of {@link DEMO_EMAIL} in the dashboard; null: there is no such person. */
+  /** The password of {@link DEMO_EMAIL} in the dashboard; null: there is no such person. */
   readonly password: string | null;
-  /** That a first call can name at this moment; null: none, or there is no demo. */
+  /** A first call can name it at this moment; null: there is none, or no demo. */
   readonly model: string | null;
 }
 
@@ -60,7 +60,7 @@ export async function seedDemo(system: LocalSystem, stateDirectory: string, forc
     const password = await signUpDemo(system);
     const apiKey = await seedAccount(bus, system.secrets.keyPepper);
     const demoProviderUrls = system.running().providerUrls;
-    keepSecrets(stateDirectory, { ...system.secrets, demoApiKey: apiKey, demoPassword: password, demoProviderUrls });
+    saveSecrets(stateDirectory, { ...system.secrets, demoApiKey: apiKey, demoPassword: password, demoProviderUrls });
     return { seeded: true, apiKey, password, model: await reachable(bus, system) };
   } finally {
     await bus.drain(1_000);
@@ -95,7 +95,7 @@ async function pointSources(bus: Bus, system: LocalSystem, stateDirectory: strin
     if ('refused' in answer || !last.includes(answer.source.baseUrl)) continue;
     accepted(await bus.request(catalogPutSource, { id, spec, actor: ACTOR }));
   }
-  keepSecrets(stateDirectory, { ...system.secrets, demoProviderUrls: providerUrls });
+  saveSecrets(stateDirectory, { ...system.secrets, demoProviderUrls: providerUrls });
 }
 
 /** A model for the commands that are printed. */
@@ -143,7 +143,7 @@ async function signUpDemo({ addresses, mailbox }: LocalSystem): Promise<string> 
   return password;
 }
 
-/** What the newest mail to the demo's person has in its link. */
+/** Reads the token in the link of the newest mail to the demo's person. */
 async function verifyingToken(mailbox: Mailbox): Promise<string> {
   const until = performance.now() + MAIL_MS_MAX;
   while (performance.now() < until) {
@@ -151,7 +151,7 @@ async function verifyingToken(mailbox: Mailbox): Promise<string> {
     const mails = all.filter(({ to }) => to === DEMO_EMAIL);
     const token = mails.flatMap(({ text }) => /\/verify#token=([\w-]{43})/.exec(text)?.[1] ?? []).at(-1);
     if (token !== undefined) return token;
-    await new Promise((resolve) => setTimeout(resolve, MAIL_LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, MAIL_POLL_MS));
   }
   throw new Error(`no mail to ${DEMO_EMAIL} came within ${MAIL_MS_MAX} ms`);
 }

@@ -8,12 +8,12 @@ import { Child } from './child.js';
 import { takePort } from './outer-ports.js';
 import type { OuterPorts } from './outer-ports.js';
 
-export interface CrewParts {
+export interface SupervisorParts {
   readonly options: SystemOptions;
   readonly addresses: Addresses;
   readonly secrets: Secrets;
   readonly ports: OuterPorts;
-  /** Told when a child died later than its first readiness, and when it is ready again. */
+  /** Gets a line when a child died after it was ready, and when it is ready again. */
   readonly onChange: (text: string) => void;
 }
 
@@ -26,44 +26,45 @@ export interface Replacement {
 
 interface Member {
   readonly child: Child;
-  /** Where its clients and people find it; of an edge or a dashboard. */
+  /** Its public address; null unless it is an edge or a dashboard. */
   readonly url: string | null;
-  /** Of a dashboard. */
+  /** The address of the operator API; null unless it is a dashboard. */
   readonly operatorUrl: string | null;
 }
 
-/** Longest time for the calls of an edge to end when the local system is stopped; after it they are cut. */
+/** The time that an edge gives its calls when the local system is stopped; then it cuts them. */
 export const DRAIN_MS = 10_000;
 
-/** All processes of a system but its servers: the replicas of each service in their order, and the simulator. */
-export class Crew {
-  readonly #parts: CrewParts;
+/** Supervises all processes of a system but its servers: the replicas of each service, and the simulator. */
+export class Supervisor {
+  readonly #parts: SupervisorParts;
   readonly #simulatorPorts: readonly [number, number];
   readonly #members = new Map<ProcessName, Member[]>();
   /** Replicas made of each name: a replica's name is never used again. */
   readonly #made = new Map<ProcessName, number>();
   readonly #retiring = new Set<Child>();
 
-  private constructor(parts: CrewParts, simulatorPorts: readonly [number, number]) {
+  private constructor(parts: SupervisorParts, simulatorPorts: readonly [number, number]) {
     this.#parts = parts;
     this.#simulatorPorts = simulatorPorts;
   }
 
-  /** All processes, none started. */
-  static async make(parts: CrewParts): Promise<Crew> {
+  /** Makes all processes and starts none. */
+  static async make(parts: SupervisorParts): Promise<Supervisor> {
     const { ports, replicas } = parts.options;
-    const crew = new Crew(parts, [
+    const supervisor = new Supervisor(parts, [
       ports?.['simulator-a'] || (await freePort()),
       ports?.['simulator-b'] || (await freePort()),
     ]);
     for (const service of SERVICES) {
-      while (crew.of(service).length < replicas[service]) crew.#list(service).push(await crew.#member(service));
+      while (supervisor.of(service).length < replicas[service])
+        supervisor.#list(service).push(await supervisor.#member(service));
     }
-    crew.#list('provider-simulator').push(await crew.#member('provider-simulator'));
-    return crew;
+    supervisor.#list('provider-simulator').push(await supervisor.#member('provider-simulator'));
+    return supervisor;
   }
 
-  /** In replica order. */
+  /** The children of a name in replica order. */
   of(name: ProcessName): readonly Child[] {
     return this.#list(name).map(({ child }) => child);
   }
@@ -84,7 +85,7 @@ export class Crew {
     return this.#simulatorPorts.map((port) => `http://127.0.0.1:${port}`);
   }
 
-  /** With those that were replaced and still run. */
+  /** The same, with those that were replaced and still run. */
   withRetiring(name: ProcessName): readonly Child[] {
     return [...this.of(name), ...[...this.#retiring].filter((child) => child.name === name)];
   }
@@ -142,7 +143,7 @@ export class Crew {
     return { child, ...urls };
   }
 
-  /** What a process listens on for others than services, and how it is told. */
+  /** Gives the public addresses of a process, and the variables that set them. */
   async #listeners(name: ProcessName): Promise<Omit<Member, 'child'> & { readonly env: Record<string, string> }> {
     const { ports } = this.#parts;
     switch (name) {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { ServerKeeper } from './keep-servers.js';
+import { ServerRestarter } from './restart-servers.js';
 
 /** A server that the test ends and lets start. */
 class Fake {
@@ -15,32 +15,32 @@ class Fake {
   };
 }
 
-let told: string[];
-let keeper: ServerKeeper;
+let reports: string[];
+let restarter: ServerRestarter;
 beforeEach(() => {
   jest.useFakeTimers();
-  told = [];
-  keeper = new ServerKeeper((text) => told.push(text.replace(/[\d.]+ s /, 'S ')));
+  reports = [];
+  restarter = new ServerRestarter((text) => reports.push(text.replace(/[\d.]+ s /, 'S ')));
 });
 afterEach(() => void jest.useRealTimers());
 
 const end = (server: Fake): void => {
   server.pid = null;
-  keeper.ended('nats', null);
+  restarter.ended('nats', null);
 };
 
-test('a server that ended is started again after a delay, and told when it is ready', async () => {
+test('a server that ended is started again after a delay, and reported when it is ready', async () => {
   const nats = new Fake();
-  keeper.keep({ nats });
+  restarter.watch({ nats });
   end(nats);
   expect(nats.starts).toBe(0);
   await jest.advanceTimersByTimeAsync(250);
-  expect(told).toEqual(['nats ended (signal); starting it again in 250 ms', 'nats is ready again after S (pid 2)']);
+  expect(reports).toEqual(['nats ended (signal); starting it again in 250 ms', 'nats is ready again after S (pid 2)']);
 });
 
 test('each end that follows soon doubles the delay, up to ten seconds; after half a minute of life it is short again', async () => {
   const nats = new Fake();
-  keeper.keep({ nats });
+  restarter.watch({ nats });
   for (const delayMs of [250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]) {
     const { starts } = nats;
     end(nats);
@@ -55,14 +55,14 @@ test('each end that follows soon doubles the delay, up to ten seconds; after hal
   expect(nats.starts).toBe(9);
 });
 
-test('a start that fails is tried again for as long as it takes, each failure told', async () => {
+test('a start that fails is tried again for as long as it takes, each failure reported', async () => {
   const nats = new Fake();
   nats.refusals = 2;
-  keeper.keep({ nats });
+  restarter.watch({ nats });
   end(nats);
   await jest.advanceTimersByTimeAsync(250 + 500 + 1_000);
   expect(nats.pid).toBe(4);
-  expect(told).toEqual([
+  expect(reports).toEqual([
     'nats ended (signal); starting it again in 250 ms',
     'nats does not start (again in 500 ms): its port is taken',
     'nats does not start (again in 1000 ms): its port is taken',
@@ -73,13 +73,13 @@ test('a start that fails is tried again for as long as it takes, each failure to
 test('a stop during the delay, or during a start that fails, ends it', async () => {
   const nats = new Fake();
   nats.refusals = 1;
-  keeper.keep({ nats });
+  restarter.watch({ nats });
   end(nats);
-  keeper.stop();
+  restarter.stop();
   end(nats);
   await jest.advanceTimersByTimeAsync(60_000);
   expect(nats.starts).toBe(0);
-  expect(told).toHaveLength(1);
+  expect(reports).toHaveLength(1);
 });
 
 test('a server that ends before all have started is started again when they have', async () => {
@@ -87,14 +87,14 @@ test('a server that ends before all have started is started again when they have
   end(nats);
   await jest.advanceTimersByTimeAsync(60_000);
   expect(nats.starts).toBe(0);
-  keeper.keep({ nats });
+  restarter.watch({ nats });
   await jest.advanceTimersByTimeAsync(250);
   expect(nats.pid).toBe(2);
 });
 
 test('a server that cannot be started from here is left alone', async () => {
-  keeper.keep({ nats: { pid: null } });
-  keeper.ended('nats', 1);
+  restarter.watch({ nats: { pid: null } });
+  restarter.ended('nats', 1);
   await jest.advanceTimersByTimeAsync(60_000);
-  expect(told).toEqual([]);
+  expect(reports).toEqual([]);
 });

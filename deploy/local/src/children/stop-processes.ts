@@ -1,0 +1,25 @@
+import { SERVICES, type ProcessName } from '../processes.js';
+import { DRAIN_MS, type Supervisor } from './supervisor.js';
+
+const STOP_ORDER: readonly ProcessName[] = [...SERVICES.slice(0, 1), 'provider-simulator', ...SERVICES.slice(1)];
+const STOP_GRACE_MS = 15_000;
+/** An edge writes usage that nobody takes to a file only after its calls were cut. */
+const EDGE_STOP_GRACE_MS = DRAIN_MS + 20_000;
+
+/** Stops edges first, which finish their calls, and then what they need. */
+export async function stopProcesses(supervisor: Supervisor): Promise<void> {
+  for (const name of STOP_ORDER) {
+    await Promise.all(
+      supervisor
+        .withRetiring(name)
+        .map((child) => child.stop(name === 'edge-proxy' ? EDGE_STOP_GRACE_MS : STOP_GRACE_MS)),
+    );
+  }
+}
+
+/** Ends all at once, whatever they do. */
+export async function killProcesses(supervisor: Supervisor): Promise<void> {
+  await Promise.all(
+    STOP_ORDER.flatMap((name) => supervisor.withRetiring(name)).map((child) => child.stop(0, 'SIGKILL')),
+  );
+}
