@@ -1,5 +1,5 @@
 import { REFUSED_KEPT_MS } from '@gateway/contracts/messages';
-import { type Clock, counter, gauge } from '@gateway/service-kit';
+import { type Background, type Clock, counter, every, gauge } from '@gateway/service-kit';
 import type { Months } from './ledger/months.js';
 import type { RefusedStore } from './records/refused-store.js';
 import type { ProgressStore } from './usage/progress-store.js';
@@ -34,15 +34,17 @@ export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void>
   gauge('gateway_billing_lag_seconds', 'Age of the oldest message that is not settled, at most', () =>
     lagSeconds(progress, clock.nowMs()),
   );
+  const loop = (ms: number, text: string, work: () => Promise<void>): Background =>
+    every(ms, work, { failed: (err) => log.warn({ err }, text) });
   const loops = [
-    every(TRACK_MS, log, 'progress of the stream is not known', async () => {
+    loop(TRACK_MS, 'progress of the stream is not known', async () => {
       progress = await trackProgress(store, stream, log);
     }),
-    every(TRIM_MS, log, 'the stream was not trimmed', async () => {
+    loop(TRIM_MS, 'the stream was not trimmed', async () => {
       if ((await trimStream(store, stream)) > 0) trimmed.add(1);
     }),
-    every(MONTHS_MS, log, 'the months ahead were not made', () => months.makeAhead(clock.nowMs())),
-    every(FORGET_MS, log, 'old refused calls were not deleted', () => refused.forget(clock.nowMs() - REFUSED_KEPT_MS)),
+    loop(MONTHS_MS, 'the months ahead were not made', () => months.makeAhead(clock.nowMs())),
+    loop(FORGET_MS, 'old refused calls were not deleted', () => refused.forget(clock.nowMs() - REFUSED_KEPT_MS)),
   ];
   return {
     async stop() {
@@ -59,35 +61,4 @@ function lagSeconds(progress: Progress | null, now: number): number {
   if (progress === null || lagMessages(progress) === 0) return 0;
   const since = progress.position.storedAtMs || (progress.stream.firstAtMs ?? now);
   return Math.max(0, now - since) / 1_000;
-}
-
-/** Runs `work` again and again, never twice at once; only the first fault in a row is told. */
-function every(
-  ms: number,
-  log: MaintenanceDeps['log'],
-  text: string,
-  work: () => Promise<void>,
-): { stop(): Promise<void> } {
-  let running: Promise<void> | null = null;
-  let failing = false;
-  const run = async (): Promise<void> => {
-    try {
-      await work();
-      failing = false;
-    } catch (err) {
-      if (!failing) log.warn({ err }, text);
-      failing = true;
-    }
-  };
-  const timer = setInterval(() => {
-    running ??= run().finally(() => {
-      running = null;
-    });
-  }, ms);
-  return {
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
-  };
 }

@@ -1,13 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type Bus, BusFault, connectBus } from '@gateway/bus';
-import {
-  createPool,
-  isConnectionFault,
-  isValueFault,
-  type Outbox,
-  type Pool,
-  poolConnections,
-} from '@gateway/postgres';
+import { type Bus, connectBus, requestServer } from '@gateway/bus';
+import { createPool, faultOf, isConnectionFault, type Outbox, type Pool, poolConnections } from '@gateway/postgres';
 import {
   type Clock,
   gauge,
@@ -15,10 +7,11 @@ import {
   nextDelayMs,
   type OpeningKeys,
   type ReadyChecks,
+  retry,
   type RunningService,
+  SingleFlight,
 } from '@gateway/service-kit';
 import { createLoadStore } from './accounts/load-store.js';
-import { singleFlight } from './accounts/single-flight.js';
 import { createAccountStore } from './accounts/store.js';
 import { createAlertStore } from './alerts/store.js';
 import { createExportStore } from './exports/store.js';
@@ -39,6 +32,7 @@ import { createLimitsStore } from './subscriptions/limits-store.js';
 import { startRenewals } from './subscriptions/renewals.js';
 import { createSubscriptionStore } from './subscriptions/store.js';
 import { createPipelinedPool } from './usage/pipeline-store.js';
+import type { SettledPosition, StreamState } from './usage/progress-rules.js';
 import { createProgressStore } from './usage/progress-store.js';
 import { createSettleMeter } from './usage/settle-meter.js';
 import { isInfrastructureFault, createSettleStore } from './usage/settle-store.js';
@@ -104,7 +98,13 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     log,
   });
   const locksPool = createPool(postgresUrl, { applicationName: 'billing shard locks', max: 2, log });
-  const ledgerEpoch = await untilReached(() => readLedgerEpoch(pool), log, stopping);
+  // At the start the database may come later than this process.
+  const ledgerEpoch = await retry(() => readLedgerEpoch(pool), {
+    ...RETRY,
+    signal: stopping,
+    mayPass: isConnectionFault,
+    failed: (err) => log.warn({ err }, 'the database cannot be reached yet; trying on'),
+  });
   opened.database = true;
   const settleStore = createSettleStore(pool);
   const months = createMonths(settleStore);
@@ -140,7 +140,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
     () => poolConnections([pool, settlePool, locksPool]),
     { label: 'state' },
   );
-  serveFeatures({ options, pool, stream, months, inForce: outbox }, withStoreFaults(bus));
+  serveFeatures({ options, pool, stream, months, inForce: outbox }, bus);
   await bus.listening();
 
   return {
@@ -162,14 +162,17 @@ interface FeatureParts {
 }
 
 /** Gives each feature its stores, and the bus its handlers. */
-function serveFeatures({ options, pool, stream, months, inForce }: FeatureParts, bus: Bus): void {
+function serveFeatures({ options, pool, stream, months, inForce }: FeatureParts, connected: Bus): void {
+  const bus = { ...connected, serve: requestServer(connected, { faultOf }) };
   const { clock, log, privateAllowed } = options;
   const now = (): number => clock.nowMs();
   const transactions = createTransactionStore(pool);
   const loadStore = createLoadStore(pool);
+  const positions = new SingleFlight<SettledPosition>();
+  const facts = new SingleFlight<StreamState>();
   const load = {
-    store: { ...loadStore, settledPosition: singleFlight(loadStore.settledPosition) },
-    stream: { facts: singleFlight(() => stream.facts()) },
+    store: { ...loadStore, settledPosition: () => positions.follow('', loadStore.settledPosition) },
+    stream: { facts: () => facts.follow('', () => stream.facts()) },
     now,
   };
   serveAccounts(bus, { load, store: createAccountStore(pool), inForce, now });
@@ -193,20 +196,6 @@ function serveFeatures({ options, pool, stream, months, inForce }: FeatureParts,
   serveWebhooks(bus, { store: createWebhookStore(pool), deliveries: createDeliveryStore(pool), privateAllowed });
   serveFinance(bus, { store: createFinanceStore(pool), now });
   serveExports(bus, createExportStore(pool));
-}
-
-/** At the start the database may come later than this process. */
-async function untilReached<T>(work: () => Promise<T>, log: Logger, stopping: AbortSignal): Promise<T> {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (err) {
-      if (stopping.aborted || !isConnectionFault(err)) throw err;
-      log.warn({ err }, 'the database cannot be reached yet; trying on');
-      const delayMs = nextDelayMs(attempt, RETRY);
-      await sleep(delayMs, undefined, { signal: stopping }).catch(() => undefined);
-    }
-  }
 }
 
 /** No transaction of billing waits for anything but its next statement. */
@@ -244,30 +233,4 @@ function startWorker(parts: WorkerParts): UsageWorker {
     consume: (shard, handler) => stream.consume(shard, handler),
   });
   return worker;
-}
-
-/**
- * The bus for handlers that read and write the ledger's database: a database that is away, or that cannot store a value of the request,
- * is told as such. Any other fault stays in the log of the bus.
- */
-export function withStoreFaults<B extends Pick<Bus, 'serve'>>(bus: B): B {
-  const serve: Bus['serve'] = (message, handler, options) =>
-    bus.serve(
-      message,
-      async (body) => {
-        try {
-          return await handler(body);
-        } catch (error) {
-          throw storeFaultOf(error);
-        }
-      },
-      options,
-    );
-  return { ...bus, serve };
-}
-
-function storeFaultOf(error: unknown): unknown {
-  if (isConnectionFault(error)) return new BusFault('dependency_unavailable', 'the database of billing is away');
-  if (isValueFault(error)) return new BusFault('invalid_value', 'the database of billing cannot store a value');
-  return error;
 }

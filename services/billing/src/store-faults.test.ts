@@ -1,17 +1,18 @@
-import type { Bus } from '@gateway/bus';
+import { type Bus, requestServer } from '@gateway/bus';
 import { billingWallet } from '@gateway/contracts/messages';
+import { faultOf } from '@gateway/postgres';
 import { expect, test } from '@jest/globals';
-import { withStoreFaults } from './service.js';
 
 /** What a handler that fails with this error is answered with. */
 async function codeFor(error: unknown): Promise<string | undefined> {
   let answered: Promise<unknown> = Promise.resolve();
   const bus = {
+    service: 'billing',
     serve: (_message: unknown, handle: (body: unknown) => Promise<unknown>) => {
       answered = handle({});
     },
-  } as unknown as Pick<Bus, 'serve'>;
-  withStoreFaults(bus).serve(billingWallet, () => Promise.reject(error));
+  } as unknown as Bus;
+  requestServer(bus, { faultOf })(billingWallet, () => Promise.reject(error));
   return answered.then(
     () => undefined,
     (fault: { readonly code?: string }) => fault.code,

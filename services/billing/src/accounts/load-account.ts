@@ -1,4 +1,5 @@
 import type { AnswerBodyOf, billingLoad, ReceivedOf } from '@gateway/contracts/messages';
+import { pause } from '@gateway/service-kit';
 import { composeTerms } from '../subscriptions/terms-rules.js';
 import { isSettled } from '../usage/progress-rules.js';
 import type { Stream } from '../usage/stream.js';
@@ -59,6 +60,6 @@ async function waitForStream({ store, stream }: LoadDeps, askedAt: number): Prom
   for (;;) {
     if (isSettled(await store.settledPosition(), facts)) return askedAt;
     if (performance.now() > untilMs) return null;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await pause(POLL_MS);
   }
 }

@@ -1,4 +1,4 @@
-import { gauge } from '@gateway/service-kit';
+import { every, gauge } from '@gateway/service-kit';
 import type { LedgerReader, LedgerSnapshot } from './audit-store.js';
 import type { LedgerTransaction } from './rules.js';
 import { verifyChain } from './verify-chain.js';
@@ -55,7 +55,6 @@ function totalOf(transaction: LedgerTransaction | undefined): bigint {
 export function watchLedger({ reader, log }: WatchDeps): { stop(): Promise<void> } {
   let watched: Watched = { faults: [], setAside: 0 };
   let lookedMs = performance.now();
-  let looking: Promise<void> | null = null;
   gauge(
     'gateway_billing_invariant_faults',
     'Broken invariants in the newest part of the ledger',
@@ -69,25 +68,10 @@ export function watchLedger({ reader, log }: WatchDeps): { stop(): Promise<void>
   gauge('gateway_billing_set_aside', 'Events that are set aside and not resolved', () => watched.setAside);
 
   const look = async (): Promise<void> => {
-    try {
-      watched = await reader.snapshot(checkNewestBlocks);
-      lookedMs = performance.now();
-      for (const fault of watched.faults) log.error({ fault }, 'an invariant of the ledger is broken');
-    } catch (err) {
-      log.warn({ err }, 'the invariants of the ledger could not be looked at');
-    }
+    watched = await reader.snapshot(checkNewestBlocks);
+    lookedMs = performance.now();
+    for (const fault of watched.faults) log.error({ fault }, 'an invariant of the ledger is broken');
   };
-  const begin = (): void => {
-    looking ??= look().finally(() => {
-      looking = null;
-    });
-  };
-  const timer = setInterval(begin, WATCH_MS);
-  begin();
-  return {
-    async stop() {
-      clearInterval(timer);
-      await looking;
-    },
-  };
+  const failed = (err: unknown): void => log.warn({ err }, 'the invariants of the ledger could not be looked at');
+  return every(WATCH_MS, look, { atOnce: true, failed });
 }

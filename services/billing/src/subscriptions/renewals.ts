@@ -1,5 +1,5 @@
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import { type Clock, counter, gauge } from '@gateway/service-kit';
+import { type Clock, counter, every, gauge } from '@gateway/service-kit';
 import type { RenewalStore } from './renewals-store.js';
 
 /** Accounts that are read at once, and those of them that are kept side by side. */
@@ -31,8 +31,6 @@ export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
     'How long ago the oldest subscription timer was due',
     () => lateMs / 1_000,
   );
-  let stopped = false;
-  let failing = false;
 
   const keep = async (account: string): Promise<void> => {
     const now = clock.nowMs();
@@ -61,39 +59,10 @@ export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
     return Math.max(0, Math.min(POLL_MS, (timers[0]?.dueAt ?? Infinity) - now));
   };
 
-  const lookSafely = async (): Promise<number> => {
-    try {
-      const waitMs = await look();
-      failing = false;
-      return waitMs;
-    } catch (err) {
-      if (!failing) log.warn({ err }, 'subscriptions could not be looked at; trying on');
-      failing = true;
-      return POLL_MS;
-    }
-  };
-
-  let wake: () => void = () => undefined;
-  const running = (async () => {
-    while (!stopped) {
-      const waitMs = await lookSafely();
-      if (!stopped)
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, waitMs);
-          wake = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-        });
-    }
-  })();
-  return {
-    async stop() {
-      stopped = true;
-      wake();
-      await running;
-    },
-  };
+  return every(POLL_MS, look, {
+    atOnce: true,
+    failed: (err) => log.warn({ err }, 'subscriptions could not be looked at; trying on'),
+  });
 }
 
 async function sideBySide(accounts: readonly string[], keep: (account: string) => Promise<void>): Promise<void> {

@@ -1,4 +1,5 @@
 import type { BalanceSnapshot } from '@gateway/contracts/messages';
+import { pause } from '@gateway/service-kit';
 import type { BatchDecision } from './batch-ledger-rules.js';
 import type { AppliedMessage } from './progress-store.js';
 import { readDelivery } from './read-delivery.js';
@@ -123,18 +124,4 @@ function announce({ announcer }: SettleDeps, decision: BatchDecision): boolean {
   return snapshotMessages(decision.closed, decision.rowsAfter).every((accounts: BalanceSnapshot[]) =>
     announcer.standing(accounts),
   );
-}
-
-/** False: the service is stopping. */
-async function pause(ms: number, stopping: AbortSignal): Promise<boolean> {
-  if (stopping.aborted) return false;
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      stopping.removeEventListener('abort', done);
-      resolve(!stopping.aborted);
-    };
-    const timer = setTimeout(done, ms);
-    stopping.addEventListener('abort', done);
-  });
 }

@@ -1,4 +1,5 @@
 import { isConnectionFault, type Pool } from '@gateway/postgres';
+import { type Background, every } from '@gateway/service-kit';
 import type { PoolClient } from 'pg';
 
 /** First key of the advisory locks: "bill" in ASCII, so that they meet no others in this database. */
@@ -19,7 +20,7 @@ export type ShardLocks = ReturnType<typeof createShardLocks>;
  */
 export function createShardLocks(pool: Pool, onLost: () => void, silentMs = HOLDER_SILENT_MS) {
   let session: PoolClient | null = null;
-  let beating: NodeJS.Timeout | undefined;
+  let beating: Background | undefined;
   const held = new Set<number>();
   // One query of a session at a time.
   let last: Promise<unknown> = Promise.resolve();
@@ -28,7 +29,7 @@ export function createShardLocks(pool: Pool, onLost: () => void, silentMs = HOLD
   const close = (closing: PoolClient): boolean => {
     if (session !== closing) return false;
     session = null;
-    clearInterval(beating);
+    void beating?.stop();
     held.clear();
     closing.release(true);
     return true;
@@ -53,9 +54,9 @@ export function createShardLocks(pool: Pool, onLost: () => void, silentMs = HOLD
     opened.once('error', lost);
     opened.once('end', lost);
     session = opened;
-    beating = setInterval(() => {
-      if (held.size > 0) ask(opened, HEARTBEAT, []).catch(() => undefined);
-    }, HEARTBEAT_MS);
+    beating = every(HEARTBEAT_MS, async () => {
+      if (held.size > 0) await ask(opened, HEARTBEAT, []);
+    });
     return opened;
   };
 

@@ -1,4 +1,5 @@
 import { SHARDS_TOTAL } from '@gateway/contracts/ids';
+import { every } from '@gateway/service-kit';
 import { settleDeliveries, type SettleDeps, type UsageDelivery } from './settle-deliveries.js';
 
 /** How often a shard that somebody else works on, or nobody, is tried. */
@@ -21,7 +22,6 @@ export interface UsageWorker {
 export function startUsageWorker(deps: UsageWorkerDeps): UsageWorker {
   const consumers = new Map<number, { stop(): Promise<void> }>();
   let stopped = false;
-  let looking: Promise<void> | null = null;
 
   const look = async (): Promise<void> => {
     for (let shard = 0; shard < SHARDS_TOTAL && !stopped; shard += 1) {
@@ -33,31 +33,16 @@ export function startUsageWorker(deps: UsageWorkerDeps): UsageWorker {
     }
   };
 
-  let failing = false;
-  const lookSafely = (): void => {
-    looking ??= look()
-      .then(
-        () => {
-          failing = false;
-        },
-        (err: unknown) => {
-          if (!failing) deps.log.warn({ err }, 'no shard could be taken; it is tried again');
-          failing = true;
-        },
-      )
-      .finally(() => {
-        looking = null;
-      });
-  };
-
   const stopConsumers = async (): Promise<void> => {
     const running = [...consumers.values()];
     consumers.clear();
     await Promise.all(running.map((consumer) => consumer.stop()));
   };
 
-  const timer = setInterval(lookSafely, POLL_MS);
-  lookSafely();
+  const looking = every(POLL_MS, look, {
+    atOnce: true,
+    failed: (err) => deps.log.warn({ err }, 'no shard could be taken; it is tried again'),
+  });
   return {
     lost() {
       deps.log.warn({}, 'the locks of the shards were lost');
@@ -66,8 +51,7 @@ export function startUsageWorker(deps: UsageWorkerDeps): UsageWorker {
     shards: () => [...consumers.keys()],
     async stop() {
       stopped = true;
-      clearInterval(timer);
-      await looking;
+      await looking.stop();
       await stopConsumers();
       await deps.locks.release();
     },
