@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createDatabaseFromTemplate, migrate } from '@gateway/postgres';
 import { silentLog, startTestDatabase, temporaryDirectory } from '@gateway/testkit';
 import type { TestDatabaseServer } from '@gateway/testkit';
-import { narrowings, readShape } from '../test/schema-shape.js';
-import type { SchemaShape } from '../test/schema-shape.js';
+import { narrowings, readElements } from '../test/schema-elements.js';
+import type { SchemaElements } from '../test/schema-elements.js';
 import { LEDGER_SERVICES } from './migrate-services.js';
 import type { LedgerService } from './migrate-services.js';
 
@@ -46,8 +46,8 @@ test.each(LEDGER_SERVICES)(
     const files = filesOf(service);
     const newest = release?.newest[service] ?? files.at(-1) ?? '';
     expect(files).toContain(newest);
-    const older = await shapeOf(service, copyUpTo(service, newest));
-    const newer = await shapeOf(service, migrationsOf(service));
+    const older = await elementsOf(service, copyUpTo(service, newest));
+    const newer = await elementsOf(service, migrationsOf(service));
     expect(older.size).toBeGreaterThan(10);
     const later = files
       .filter((file) => file > newest)
@@ -66,7 +66,7 @@ CREATE FUNCTION count_notes() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';
 CREATE VIEW short_notes AS SELECT id, text FROM notes;
 CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';`;
 
-let base: SchemaShape | undefined;
+let base: SchemaElements | undefined;
 
 test.each([
   ['ALTER TABLE notes DROP COLUMN old', ['column: notes.old']],
@@ -84,20 +84,20 @@ test.each([
   ['ALTER TABLE notes ADD COLUMN more int, ADD COLUMN size_2 int NOT NULL DEFAULT 1', []],
   ['CREATE TABLE others (id int PRIMARY KEY, note int NOT NULL REFERENCES notes CHECK (note > 0))', []],
   ['CREATE INDEX by_text ON notes (text); GRANT DELETE ON notes TO ${role}', []],
-])('%s: what is told of it', async (change, expected) => {
+])('%s: what is reported of it', async (change, expected) => {
   const name = `planted-${databases}`;
-  base ??= await shapeOf('catalog', plant('base', [['0001_notes.sql', BASE]]));
+  base ??= await elementsOf('catalog', plant('base', [['0001_notes.sql', BASE]]));
   const files: [string, string][] = [
     ['0001_notes.sql', BASE],
     ['0002_change.sql', change],
   ];
-  const found = narrowings(base, await shapeOf('catalog', plant(name, files)));
-  // With a column or a table its rights go too.
+  const found = narrowings(base, await elementsOf('catalog', plant(name, files)));
+  // A column or a table takes its rights with it.
   expect(found.filter((what) => !what.startsWith('right') || expected.includes(what as never))).toEqual(expected);
 });
 
-/** The shape that these migrations make of an empty database. */
-async function shapeOf(service: LedgerService, migrations: string): Promise<SchemaShape> {
+/** The elements of the schema that these migrations make in an empty database. */
+async function elementsOf(service: LedgerService, migrations: string): Promise<SchemaElements> {
   databases += 1;
   const url = await createDatabaseFromTemplate(server.postgres.url, `shape_${databases}`, 'template1');
   const role = (name: string): { name: string; password: string } => ({ name: `gateway_${name}`, password: 'shape' });
@@ -109,7 +109,7 @@ async function shapeOf(service: LedgerService, migrations: string): Promise<Sche
     ...(service === 'billing' ? { readers: { finance: role('finance') } } : {}),
     log: silentLog,
   });
-  return readShape(url, service);
+  return readElements(url, service);
 }
 
 function copyUpTo(service: LedgerService, newest: string): string {

@@ -1,4 +1,4 @@
-// `npm run backup -- --to DIR`: all schemas in one snapshot, while everything runs. Exit 0: written; 1: a fault, told on standard
+// `npm run backup -- --to DIR`: all schemas in one snapshot, while everything runs. Exit 0: written; 1: a fault, printed on standard
 // error; 78: the configuration.
 import { COMMON_FIELDS, readConfig } from '@gateway/service-kit';
 import { backUp } from './backup/back-up.js';

@@ -27,15 +27,15 @@ console.log(`${files.length} secret files ${isNew ? 'made' : 'written again from
 console.log(`the operator's token is in ${directory}/operator-token`);
 
 /**
- * Into the file that is there: a container has that one mounted, and would keep the old text for ever if another took its place. A
- * crash may leave half a text; it follows from the root, so the next run makes it whole. An equal file is not touched.
+ * Writes into the existing file: a container has that one mounted, and would not see another one.
+ * A crash may leave half a text, which the next run mends. An equal file is not touched.
  */
 function writeInPlace(name: string, text: string): void {
   const file = `${directory}/${name}`;
   if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text, { mode: FILE_MODE });
 }
 
-/** Beside and renamed: the root follows from nothing, so a crash must leave none of it or all. */
+/** Writes a new file and renames it: nothing can derive the root, so a crash must leave none of it or all. */
 function makeWhole(name: string, text: string, mode: number): void {
   writeFileSync(`${directory}/${name}.new`, text, { mode });
   renameSync(`${directory}/${name}.new`, `${directory}/${name}`);

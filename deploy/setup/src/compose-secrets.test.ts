@@ -62,18 +62,18 @@ test('what a release changes is written into the file that containers have mount
   const { directory, run } = startCommand();
   try {
     run();
-    const facts = () =>
+    const fileStates = () =>
       ['nats-authorization.conf', 'redis-users.acl', 'operator-token'].map((name) => {
         const { ino, mtimeMs } = statSync(`${directory}/${name}`);
         return { name, ino, mtimeMs, text: readFileSync(`${directory}/${name}`, 'utf8') };
       });
-    const before = facts();
+    const before = fileStates();
     writeFileSync(`${directory}/nats-authorization.conf`, 'the rights of the release before');
     writeFileSync(`${directory}/redis-users.acl`, before[1]?.text.slice(0, 40) ?? '');
     run();
     const places = (all: typeof before) => all.map(({ name, ino, text }) => ({ name, ino, text }));
-    expect(places(facts())).toEqual(places(before));
-    expect(facts()[2]).toEqual(before[2]);
+    expect(places(fileStates())).toEqual(places(before));
+    expect(fileStates()[2]).toEqual(before[2]);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -1,4 +1,4 @@
-// The migration command: run once before new code starts; old code keeps running beside it. Exit 0: every schema is up to
+// The migration command: run once before new code starts; old code keeps running meanwhile. Exit 0: every schema is up to
 // date; 1: a fault, logged; 78: the configuration.
 import { randomBytes } from 'node:crypto';
 import { ConfigurationError, createLogger, readConfig } from '@gateway/service-kit';

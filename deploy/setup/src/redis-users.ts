@@ -30,8 +30,8 @@ const ADMISSION_RULES = [
 ] as const;
 
 /**
- * The words of each `user` line of a Redis ACL: `default`, who may do all, and admission. Passwords stand in it as SHA-256, so
- * the file tells none; the passwords must be random ones.
+ * The words of each `user` line of a Redis ACL: `default`, who may do all, and admission.
+ * Passwords are in it as SHA-256, so they must be random ones.
  */
 export function redisUsers(passwords: { readonly default: string; readonly admission: string }): string[][] {
   return [

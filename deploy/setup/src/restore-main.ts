@@ -1,5 +1,5 @@
 // `npm run restore -- --from DIR [--accept-loss]`: puts a backup in the place of what the database has, and declares it to be the
-// ledger. Exit 0: done; 1: a fault, told on standard error; 78: the configuration.
+// ledger. Exit 0: done; 1: a fault, printed on standard error; 78: the configuration.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import { directoryFrom, runSetupCommand } from './backup/run-setup-command.js';
 import { MIGRATE_FIELDS, rolesOf } from './migrate-config.js';
 
 const PASSWORD_BYTES = 32;
-/** Gives the ledger a new incarnation: billing's own command, since the ledger is billing's. */
+/** The command of billing gives the ledger a new ledger epoch, since billing owns it. */
 const RESTORED = fileURLToPath(new URL('../../../services/billing/dist/commands/restore.js', import.meta.url));
 
 await runSetupCommand('restore', async () => {

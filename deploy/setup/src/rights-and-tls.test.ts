@@ -118,20 +118,20 @@ test.each(SERVICE_NAMES)(
         if (permissionContext) refused.push(permissionContext.subject);
     })();
     const others = SERVICE_NAMES.filter((service) => service !== name).map((service) => `_INBOX_${service}.>`);
-    const heard = ['>', '_INBOX.>', '$JS.>', ...others];
-    for (const subject of heard) nats.subscribe(subject, { callback: () => undefined });
+    const subscribed = ['>', '_INBOX.>', '$JS.>', ...others];
+    for (const subject of subscribed) nats.subscribe(subject, { callback: () => undefined });
     const owned: Partial<Record<ServiceName, string>> = { billing: 'USAGE', admission: 'BEATS' };
     const streams = ['USAGE', 'BEATS', 'KV_catalog'];
-    const said = [
+    const published = [
       ...streams.map((stream) => `$JS.API.STREAM.DELETE.${stream}`),
       ...streams.filter((stream) => stream !== owned[name]).map((stream) => `$JS.API.STREAM.PURGE.${stream}`),
       '$JS.API.STREAM.CREATE.MINE',
       '$SYS.REQ.SERVER.PING',
       ...(name === 'catalog' ? [] : ['$KV.catalog.head']),
     ];
-    for (const subject of said) nats.publish(subject, '{}');
+    for (const subject of published) nats.publish(subject, '{}');
     await nats.flush();
-    await until('every one is refused', () => new Set(refused).size === heard.length + said.length, WAIT_MS);
-    expect([...new Set(refused)].sort()).toEqual([...heard, ...said].sort());
+    await until('every one is refused', () => new Set(refused).size === subscribed.length + published.length, WAIT_MS);
+    expect([...new Set(refused)].sort()).toEqual([...subscribed, ...published].sort());
   },
 );

@@ -1,4 +1,4 @@
-// `npm run rights -- nats | redis`: what servers of your own are told, without any password: each stands there as the name of
+// `npm run rights -- nats | redis`: the configuration of your own servers, without any password: each is the name of
 // a variable for NATS, and as a text to replace for Redis.
 import { natsAuthorization } from '@gateway/bus';
 import { MESSAGES, SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 
-/** PEM texts of an own authority and of a server's certificate that it signed. */
+/** PEM texts of a test authority and of a server's certificate that it signed. */
 export interface Certificates {
   readonly authority: string;
   readonly certificate: string;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** A variable that a person may set and that no schema describes. */
 export interface OtherVariable {
   readonly name: string;
-  /** As the table shows it. */
+  /** The default as the table shows it. */
   readonly or: string;
   readonly doc: string;
   readonly readBy: string;
@@ -85,7 +85,7 @@ export const OTHER_VARIABLES: readonly OtherVariable[] = [
 ];
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-/** Where such variables are read. What only tests, proofs and measurements read stands in their rooms. */
+/** Programs that read such variables. What only tests and measurements read is in their rooms. */
 const READERS = [
   'libs/servers/src',
   'libs/provider-simulator/src',

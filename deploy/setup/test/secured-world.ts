@@ -32,7 +32,7 @@ export interface SecuredWorld {
   readonly natsUrl: string;
   readonly redisUrl: string;
   readonly passwords: typeof PASSWORDS;
-  /** A session of a role: a service's, or finance's. The superuser when absent. */
+  /** Opens a session of a service's role, of finance's, or of the superuser when absent. */
   postgres(role?: LedgerService | 'finance'): Promise<pg.Client>;
   /** Starts the compiled service; without the authority it trusts only those that Node brings. */
   start(service: ServiceName, trusted?: boolean): Promise<StartedService>;

@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 export interface PostgresTools {
   readonly pgDump: string;
   readonly pgRestore: string;
-  /** Of pg_dump, as it tells it. */
+  /** The version that pg_dump prints. */
   readonly version: string;
 }
 
@@ -15,15 +15,15 @@ const VERSIONED_PLACES = ['/usr/lib/postgresql', '/usr/pgsql'];
 const VERSION_TIMEOUT_MS = 5_000;
 
 /**
- * pg_dump and pg_restore beside `GATEWAY_POSTGRES_BINARY`, else of packages, else on PATH: the first that is no older than the
- * server, which is what pg_dump demands. Null when there is none.
+ * Finds pg_dump and pg_restore next to `GATEWAY_POSTGRES_BINARY`, else in packages, else on PATH.
+ * Takes the first that is no older than the server, as pg_dump demands. Null when there is none.
  */
 export function findPostgresTools(serverMajor: number, env: NodeJS.ProcessEnv): PostgresTools | null {
   for (const directory of directories(env)) {
     const [pgDump, pgRestore] = [join(directory, 'pg_dump'), join(directory, 'pg_restore')];
     if (!existsSync(pgDump) || !existsSync(pgRestore)) continue;
-    const told = spawnSync(pgDump, ['--version'], { encoding: 'utf8', timeout: VERSION_TIMEOUT_MS });
-    const [, version, major] = /\(PostgreSQL\) ((\d+)\S*)/.exec(told.stdout ?? '') ?? [];
+    const printed = spawnSync(pgDump, ['--version'], { encoding: 'utf8', timeout: VERSION_TIMEOUT_MS });
+    const [, version, major] = /\(PostgreSQL\) ((\d+)\S*)/.exec(printed.stdout ?? '') ?? [];
     if (version !== undefined && Number(major) >= serverMajor) return { pgDump, pgRestore, version };
   }
   return null;

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Figures } from './read-figures.js';
 
-/** What lies beside a dump, in `backup.json`. */
+/** The content of `backup.json`, next to a dump. */
 export interface Manifest {
   readonly form: 1;
-  /** ISO 8601. */
+  /** ISO 8601 */
   readonly madeAt: string;
-  /** Of the server. */
+  /** The major version of the server. */
   readonly postgresMajor: number;
   /** SHA-256 of the dump, hexadecimal. */
   readonly sha256: string;

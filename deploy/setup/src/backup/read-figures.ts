@@ -1,9 +1,9 @@
 import type pg from 'pg';
 
-/** What a backup and a restored ledger are compared by: whole numbers as texts, by name. */
+/** Totals by which a backup and a restored ledger are compared: whole numbers as texts, by name. */
 export type Figures = Readonly<Record<string, string>>;
 
-/** Read in the transaction that is open, so that all of them are of one moment. */
+/** Reads all in the open transaction, so that they are of one moment. */
 export async function readFigures(client: pg.ClientBase): Promise<Figures> {
   const { rows } = await client.query<Record<string, string>>(
     `SELECT (SELECT count(*) FROM billing.accounts)::text AS "ledger accounts",
@@ -24,7 +24,7 @@ export async function readFigures(client: pg.ClientBase): Promise<Figures> {
   return figures;
 }
 
-/** Sentences; empty when both are the same. */
+/** Says the differences in sentences; empty when both are the same. */
 export function compareFigures(expected: Figures, found: Figures): string[] {
   return Object.keys(expected)
     .filter((name) => expected[name] !== found[name])

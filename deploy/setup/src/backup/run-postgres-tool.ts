@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 
-/** Of what a tool says on standard error, bytes kept for the reader. */
-const SAID_BYTES_MAX = 8_192;
+/** The last bytes of a tool's standard error that its error message has. */
+const OUTPUT_BYTES_MAX = 8_192;
 
 /**
  * Runs pg_dump or pg_restore on the database of a URL. The password goes by the environment: arguments are seen by everybody on
- * the machine. An authority that Node was given counts for the tool too. Rejects with what the tool said.
+ * the machine. An authority that Node was given counts for the tool too. Rejects with the output of the tool.
  */
 export async function runPostgresTool(program: string, args: readonly string[], databaseUrl: string): Promise<void> {
   const url = new URL(databaseUrl);
@@ -18,14 +18,14 @@ export async function runPostgresTool(program: string, args: readonly string[], 
     ...(authority === undefined ? {} : { PGSSLROOTCERT: process.env['PGSSLROOTCERT'] ?? authority }),
   };
   const child = spawn(program, [...args, `--dbname=${url.href}`], { env, stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
+  let output = '';
   child.stderr.setEncoding('utf8');
   child.stderr.on('data', (text: string) => {
-    said = (said + text).slice(-SAID_BYTES_MAX);
+    output = (output + text).slice(-OUTPUT_BYTES_MAX);
   });
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
-  if (code !== 0) throw new Error(`${program} ended with ${code ?? 'a signal'}: ${said.trim()}`);
+  if (code !== 0) throw new Error(`${program} ended with ${code ?? 'a signal'}: ${output.trim()}`);
 }

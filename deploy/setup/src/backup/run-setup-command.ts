@@ -5,7 +5,7 @@ import { ConfigurationError } from '@gateway/service-kit';
 const EXIT_CONFIGURATION = 78;
 const EXIT_FAULT = 1;
 
-/** Runs a command and sets the exit code; what went wrong is told without a stack. */
+/** Runs a command and sets the exit code; an error is printed without its stack. */
 export async function runSetupCommand(name: string, work: () => Promise<number>): Promise<void> {
   try {
     process.exitCode = await work();

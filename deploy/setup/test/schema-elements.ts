@@ -1,7 +1,7 @@
 import pg from 'pg';
 
 /** What code of a release can rely on in one schema: each thing by its name, with what it is. */
-export type SchemaShape = ReadonlyMap<string, string>;
+export type SchemaElements = ReadonlyMap<string, string>;
 
 /**
  * Everything that a statement of older code may name or run into. `found` are kinds whose things must stay as they are; of
@@ -48,23 +48,23 @@ const DEMANDS: readonly Kind[] = ['value demanded', 'constraint', 'unique index'
 /** Tables of months come and go by themselves. */
 const MONTH = /_\d{4}_\d{2}\b/;
 
-export async function readShape(databaseUrl: string, schema: string): Promise<SchemaShape> {
+export async function readElements(databaseUrl: string, schema: string): Promise<SchemaElements> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    const shape = new Map<string, string>();
+    const elements = new Map<string, string>();
     for (const kind of KINDS) {
       const { rows } = await client.query<{ name: string; form: string }>(QUERIES[kind], [schema]);
-      for (const { name, form } of rows) if (!MONTH.test(name)) shape.set(`${kind}: ${name}`, form);
+      for (const { name, form } of rows) if (!MONTH.test(name)) elements.set(`${kind}: ${name}`, form);
     }
-    return shape;
+    return elements;
   } finally {
     await client.end();
   }
 }
 
-/** What older code could trip over in the newer shape, each as `kind: name`; empty when everything was only added to. */
-export function narrowings(older: SchemaShape, newer: SchemaShape): string[] {
+/** What older code could trip over in the newer schema, each as `kind: name`; empty when everything was only added to. */
+export function narrowings(older: SchemaElements, newer: SchemaElements): string[] {
   const tables = new Set([...older.keys()].filter((key) => key.startsWith('column: ')).map(tableOf));
   const lost = [...older].filter(([key, form]) => {
     const now = newer.get(key);
