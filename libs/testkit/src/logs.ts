@@ -12,12 +12,12 @@ interface TestLog {
   child(): TestLog;
 }
 
-/** A log that keeps its lines for a test to look at. */
+/** A log that keeps its lines for the test. */
 export interface RecordingLog extends TestLog {
   readonly lines: readonly LogLine[];
 }
 
-/** A log for services in a test that says nothing. */
+/** A log that drops its lines. */
 export const silentLog: TestLog = {
   debug: () => undefined,
   info: () => undefined,

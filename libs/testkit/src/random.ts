@@ -2,7 +2,7 @@
 export class SeededRandom {
   #state: number;
 
-  /** @param seed any integer; each value in 32 bits is a sequence of its own, of 2^32 draws */
+  /** @param seed any integer; each value in 32 bits is another sequence of 2^32 draws */
   constructor(seed: number) {
     this.#state = seed >>> 0;
   }

@@ -4,7 +4,7 @@ type Row = readonly string[];
 const WIDTH_MIN = 3;
 
 /**
- * A Markdown table as the formatter would write it, so that reports of proofs and benchmarks are committed as they were made:
+ * A Markdown table as the formatter would write it, so that reports of verifications and benchmarks are committed as they were made:
  * columns as wide as their widest cell, words to the left and the columns after `wordColumns` to the right.
  */
 export function renderTable(head: Row, rows: readonly Row[], wordColumns = 1): string {

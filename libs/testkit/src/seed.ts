@@ -9,8 +9,9 @@ const DRAWN_SEED_MAX = 2 ** 31 - 1;
 const drawn = randomInt(DRAWN_SEED_MAX + 1);
 
 /**
- * The seed of all random numbers of a test: `TEST_SEED`, or else one that is drawn for each test file and each process. Whoever
- * uses it says it in what a failure prints, mostly in the name of the test: `TEST_SEED=<it>` then plays the same again.
+ * The seed of all random numbers of a test: `TEST_SEED`, or else one that is drawn for each test
+ * file and each process. A test prints it in its failures, mostly in its name: with
+ * `TEST_SEED=<it>` the same runs again.
  * @throws RangeError when TEST_SEED is no such number
  */
 export function testSeed(env: NodeJS.ProcessEnv = process.env): number {

@@ -7,7 +7,7 @@ const TOOL = 'slowhttptest';
 /** How many connections it opens in a second. */
 const RATE = 1_500;
 const STOP_MS = 5_000;
-/** Each mode's own arguments: its flag, and how slowly it is. */
+/** The arguments of each mode: its flag, and how slow it is. */
 const MODES = {
   /** Heads that never end: a header each second. */
   headers: ['-H', '-i', '1'],
@@ -22,26 +22,26 @@ export const SLOW_MODES = Object.keys(MODES) as SlowMode[];
 
 export interface SlowAttackOptions {
   readonly mode: SlowMode;
-  /** Of a loopback address: connections come from 127.0.0.1 if it is that. */
+  /** The URL of a loopback address: connections come from 127.0.0.1 if it is that. */
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
   /** Bytes that each body announces; 4,096 unless stated. */
   readonly bodyBytes?: number;
-  /** Headers of each request beside the tool's own, name to value; not in mode `read`. */
+  /** Headers that each request has besides the tool's, name to value; not in mode `read`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface SlowAttack {
-  /** Most connections that it had at one time, as far as it has told. */
+  /** Most connections that it had at one time, as far as it has printed. */
   connectedMost(): number;
   readonly isRunning: boolean;
-  /** When it has ended: by its time, or because no connection is left. */
+  /** Resolves when it has ended: by its time, or because no connection is left. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Why attacks cannot be run here; null: they can. */
+/** Says why attacks cannot be run here; null: they can. */
 export function noSlowAttacks(): string | null {
   for (const directory of (process.env['PATH'] ?? '').split(delimiter)) {
     try {
@@ -54,7 +54,7 @@ export function noSlowAttacks(): string | null {
   return `needs ${TOOL} (Debian: apt-get install ${TOOL})`;
 }
 
-/** slowhttptest against one address. */
+/** Runs slowhttptest against one address. */
 export function startSlowAttack({
   mode,
   url,
@@ -63,7 +63,7 @@ export function startSlowAttack({
   bodyBytes,
   headers,
 }: SlowAttackOptions): SlowAttack {
-  // It has no argument for headers; what it is told as content type it writes as it is.
+  // It has no argument for headers, but writes the content type as it is given.
   const more = Object.entries(headers ?? {}).map(([name, value]) => `\r\n${name}: ${value}`);
   const type = `application/json${more.join('')}`;
   const given = [
@@ -110,12 +110,12 @@ export function startSlowAttack({
 }
 
 export interface GoodCallsOptions {
-  /** Asks once from this address; what it resolves with is counted by its text. A rejection counts as its message. */
+  /** Makes one call from this address. Its result is counted by its text, a rejection by its message. */
   readonly call: (localAddress: string) => Promise<string | number>;
   readonly everyMs: number;
 }
 
-/** Asks again and again from 127.0.0.2 and up while the attack runs; how often each outcome was seen. */
+/** Calls from 127.0.0.2 and up while the attack runs, and counts how often each outcome was seen. */
 export async function goodCallsDuring(
   attack: SlowAttack,
   { call, everyMs }: GoodCallsOptions,

@@ -7,7 +7,7 @@ export interface TemporaryDirectory {
   remove(): void;
 }
 
-/** A directory of its own for a test's servers and files. */
+/** Makes a directory for a test's servers and files. */
 export function temporaryDirectory(name: string): TemporaryDirectory {
   const path = mkdtempSync(join(tmpdir(), `gateway-${name}-`));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };

@@ -2,7 +2,7 @@ import { connectBus, natsAuthorization, type Bus } from '@gateway/bus';
 import { MESSAGES, SERVICE_NAMES, type ServiceName } from '@gateway/contracts/messages';
 import type { RunningServer } from '@gateway/servers';
 import { silentLog } from './logs.js';
-import { startOwnServer } from './start-own-server.js';
+import { startTestServer } from './start-test-server.js';
 
 const PASSWORDS = Object.fromEntries(SERVICE_NAMES.map((name) => [name, `for-${name}`])) as Record<ServiceName, string>;
 const DRAIN_MS = 5_000;
@@ -18,7 +18,7 @@ export interface TestBus {
 }
 
 export async function startTestBus(): Promise<TestBus> {
-  const { server: nats, stop } = await startOwnServer('nats', {
+  const { server: nats, stop } = await startTestServer('nats', {
     nats: {
       config: natsAuthorization(PASSWORDS, MESSAGES),
       credentials: { user: 'dashboard', password: PASSWORDS.dashboard },

@@ -1,7 +1,7 @@
 import { createDatabaseFromTemplate, createPool, databaseUrl, migrate, type Pool } from '@gateway/postgres';
 import type { RunningServer } from '@gateway/servers';
 import { silentLog } from './logs.js';
-import { startOwnServer } from './start-own-server.js';
+import { startTestServer } from './start-test-server.js';
 
 const SUPERUSER_PASSWORD = 'a superuser for tests';
 const ROLE_PASSWORD = 'a role for tests';
@@ -17,26 +17,26 @@ export interface TestDatabaseOptions {
 
 /** One database with the migrated schema of one service. */
 export interface TestDatabase {
-  /** As the superuser, with the service's schema in the search path. */
+  /** Connects as the superuser, with the service's schema in the search path. */
   readonly admin: Pool;
-  /** As the service's own role. */
+  /** Connects as the service's role. */
   readonly pool: Pool;
-  /** With the service's own role, as its environment would carry it. */
+  /** The URL with the service's role, as its environment would carry it. */
   readonly url: string;
-  /** With the role of a reader. */
+  /** The URL with the role of a reader. */
   urlOf(reader: string): string;
 }
 
 export interface TestDatabaseServer {
   readonly postgres: RunningServer;
-  /** A copy of the migrated template, in a few dozen milliseconds. */
+  /** Copies the migrated template in a few dozen milliseconds. */
   database(): Promise<TestDatabase>;
   stop(): Promise<void>;
 }
 
-/** A PostgreSQL server whose databases are copies of one migrated template. */
+/** Starts a PostgreSQL server whose databases are copies of one migrated template. */
 export async function startTestDatabase(options: TestDatabaseOptions): Promise<TestDatabaseServer> {
-  const { server: postgres, stop } = await startOwnServer('postgres', {
+  const { server: postgres, stop } = await startTestServer('postgres', {
     postgres: { superuserPassword: SUPERUSER_PASSWORD },
   });
   const role = roleOf(options.service);

@@ -2,17 +2,18 @@ const POLL_MS = 10;
 const DEADLINE_MS = 20_000;
 
 /**
- * Asks again until the answer is not undefined, null or false, and gives it; after the deadline the error says what was
- * waited for. Tests wait with this and never sleep for a fixed time.
+ * Polls until the answer is not undefined, null or false, and returns it. Tests wait with this and
+ * never sleep for a fixed time.
+ * @throws Error that names `what` when the time has passed
  */
 export async function until<T>(
   what: string,
-  ask: () => Promise<T> | T,
+  read: () => Promise<T> | T,
   timeoutMs = DEADLINE_MS,
 ): Promise<Exclude<T, undefined | null | false>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
-    const answer = await ask();
+    const answer = await read();
     if (answer !== undefined && answer !== null && answer !== false) {
       return answer as Exclude<T, undefined | null | false>;
     }

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { recordingLog, startTestRedis, until } from '@gateway/testkit';
-import type { OwnServer, RecordingLog } from '@gateway/testkit';
+import type { TestServer, RecordingLog } from '@gateway/testkit';
 import { Redis } from 'ioredis';
 import { startTestCluster } from '../../test/model/test-cluster.js';
 import { bucketKeys } from '../domain/store-keys.js';
@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-async function startRedis(): Promise<{ server: OwnServer['server']; redis: Redis }> {
+async function startRedis(): Promise<{ server: TestServer['server']; redis: Redis }> {
   const own = await startTestRedis();
   cleanUps.push(() => own.stop());
   const redis = new Redis(own.server.url);
@@ -38,7 +38,7 @@ const sweepOf = (limitStore: RedisLimitStore, bucket = 0) => {
   return limitStore.run([{ script: 'sweep', keys: [token, due], args: [accounts, holds, 10] }]);
 };
 
-async function replicaOf(primary: OwnServer['server'], redis: Redis): Promise<void> {
+async function replicaOf(primary: TestServer['server'], redis: Redis): Promise<void> {
   await redis.replicaof('127.0.0.1', Number(new URL(primary.url).port));
 }
 

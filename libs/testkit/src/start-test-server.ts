@@ -7,18 +7,18 @@ import {
 } from '@gateway/servers';
 import { temporaryDirectory } from './temporary-directory.js';
 
-/** A server and the directory that it leaves. */
-export interface OwnServer {
+/** A server with a directory for its files. */
+export interface TestServer {
   readonly server: RunningServer;
   /** Stops the server and removes its files. */
   stop(): Promise<void>;
 }
 
-/** One server that belongs to the test alone, whatever the environment names. */
-export async function startOwnServer(
+/** Starts a server that belongs to the test alone, whatever the environment names. */
+export async function startTestServer(
   name: ServerName,
   options: Pick<ServersOptions, 'nats' | 'postgres'> = {},
-): Promise<OwnServer> {
+): Promise<TestServer> {
   const directory = temporaryDirectory(name);
   try {
     const started = await startServers([name], {
@@ -39,4 +39,9 @@ export async function startOwnServer(
     directory.remove();
     throw error;
   }
+}
+
+/** Starts a Redis server that belongs to the test alone. */
+export function startTestRedis(): Promise<TestServer> {
+  return startTestServer('redis');
 }
