@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { closeServer, createHttpServer, listen } from './http-server.js';
 import type { ReadyChecks } from './ready-checks.js';
 
 export interface AdminOptions {
@@ -17,35 +17,23 @@ export interface AdminServer {
 }
 
 const REQUEST_MS = 5_000;
-const HEADERS_BYTES_MAX = 8_192;
-const CONNECTIONS_MAX = 64;
+const BOUNDS = {
+  keepAliveMs: REQUEST_MS,
+  headMsMax: REQUEST_MS,
+  requestMsMax: REQUEST_MS,
+  headBytesMax: 8_192,
+  headersMax: 100,
+  connectionsMax: 64,
+};
 
 /**
  * The admin address: /healthz (this process answers), /readyz (every named check holds), /metrics (Prometheus text).
  * Plain HTTP without authentication: it belongs on loopback or a network of operators. Rejects when the port is taken.
  */
 export async function startAdmin({ host, port, ready, metrics }: AdminOptions): Promise<AdminServer> {
-  const server = createServer(
-    {
-      requestTimeout: REQUEST_MS,
-      headersTimeout: REQUEST_MS,
-      keepAliveTimeout: REQUEST_MS,
-      connectionsCheckingInterval: REQUEST_MS,
-      maxHeaderSize: HEADERS_BYTES_MAX,
-    },
-    (request, response) => answer(request, response, ready, metrics),
-  );
-  server.maxConnections = CONNECTIONS_MAX;
-  await listen(server, host, port);
-  const address = server.address() as AddressInfo;
-  return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  const server = createHttpServer(BOUNDS, (request, response) => answer(request, response, ready, metrics));
+  const { url } = await listen(server, { host, port });
+  return { url, stop: () => closeServer(server, 0) };
 }
 
 function answer(
@@ -71,14 +59,4 @@ function answer(
 
 function write(response: ServerResponse, status: number, type: string, body: string): void {
   response.writeHead(status, { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-store' }).end(body);
-}
-
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }

@@ -1,8 +1,6 @@
 import { connectBus } from '@gateway/bus';
-import type { RunningService, ServiceContext } from '@gateway/service-kit';
+import { listen, type RunningService, type ServiceContext } from '@gateway/service-kit';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { ThreadedBodyParser } from './adapters/body-parser.js';
 import { makeBusClient } from './adapters/bus-client.js';
 import { followCatalog } from './adapters/catalog-mirror.js';
@@ -11,7 +9,7 @@ import { openingKeysOf, proxyOf, type EDGE_FIELDS, type EdgeConfig } from './con
 import { declareGauges } from './edge-gauges.js';
 import { edgeRoutes } from './http/edge-routes.js';
 import { httpLimitsOf } from './http/http-limits.js';
-import { makeHttpServer, type HttpServer } from './http/serve.js';
+import { makeHttpServer } from './http/serve.js';
 import { joinVerbs } from './join-verbs.js';
 import { storeLeftUsage } from './journal/store-left-usage.js';
 import { UsageSpool } from './journal/usage-spool.js';
@@ -68,11 +66,12 @@ export async function startEdge(
   declareGauges(verbs, bodies, catalog);
   ready.add('catalog', () => catalog.ready() || 'the catalog has not been read yet');
   void heartbeats.send();
-  const port = await listen(http, config.GATEWAY_HOST, config.GATEWAY_PORT);
-  log.info({ host: config.GATEWAY_HOST, port, edge: edgeId }, 'listening');
+  const host = config.GATEWAY_HOST;
+  const { url, port } = await listen(http.server, { host, port: config.GATEWAY_PORT, backlog: LISTEN_BACKLOG });
+  log.info({ host, port, edge: edgeId }, 'listening');
 
   return {
-    url: `http://${config.GATEWAY_HOST === '0.0.0.0' ? '127.0.0.1' : config.GATEWAY_HOST}:${port}`,
+    url,
     port,
     stop: async () => {
       await stopEdge(http, verbs, spool, config.GATEWAY_DRAIN_MS);
@@ -85,10 +84,4 @@ export async function startEdge(
 function openSpool(config: EdgeConfig, edgeId: string): Promise<UsageSpool> | null {
   const directory = config.GATEWAY_USAGE_SPOOL_DIRECTORY;
   return directory === null ? null : UsageSpool.open(directory, edgeId);
-}
-
-async function listen({ server }: HttpServer, host: string, port: number): Promise<number> {
-  server.listen({ host, port, backlog: LISTEN_BACKLOG });
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
 }

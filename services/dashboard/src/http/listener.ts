@@ -1,7 +1,13 @@
-import { clientNetwork, containerMemoryBytes, PlacesByClient } from '@gateway/service-kit';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo, Socket } from 'node:net';
+import {
+  clientNetwork,
+  closeServer,
+  containerMemoryBytes,
+  createHttpServer,
+  listen,
+  PlacesByClient,
+} from '@gateway/service-kit';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { HeldBytes, Places } from './places.js';
 import { RequestPlace, type ListenerPlaces } from './request-place.js';
 
@@ -19,17 +25,17 @@ const WAIT_MS_MAX = 5_000;
 /** What all bodies of a listener hold: an eighth of the container's memory, at most this. */
 const BODIES_BYTES_MAX = 64 * 1024 * 1024;
 const BODIES_SHARE = 8;
-const KEEP_ALIVE_MS = 75_000;
-const HEADERS_MS_MAX = 10_000;
 /** A whole request with its body. */
 export const REQUEST_MS_MAX = 30_000;
 /** An answer of which the client takes no byte for so long is given up, and its connection with it. */
 const STALLED_MS_MAX = 60_000;
-/** How often node looks for requests that are overdue. */
-const OVERDUE_CHECK_MS = 5_000;
-const HEADER_BYTES_MAX = 16 * 1024;
-const HEADERS_MAX = 100;
-const POLL_MS = 10;
+const HTTP_BOUNDS = {
+  keepAliveMs: 75_000,
+  headMsMax: 10_000,
+  requestMsMax: REQUEST_MS_MAX,
+  headBytesMax: 16 * 1024,
+  headersMax: 100,
+};
 
 /** What one client's network has of a listener at a time. */
 export interface ClientBounds {
@@ -79,18 +85,8 @@ export async function openListener(parts: ListenerParts): Promise<Listener> {
   const requestsOf = new PlacesByClient({ max: perClient.requests, keysMax: PROXY_CONNECTIONS_MAX });
   let open = 0;
   let stopping = false;
-  const server = createServer(
-    {
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      headersTimeout: HEADERS_MS_MAX,
-      requestTimeout: REQUEST_MS_MAX,
-      connectionsCheckingInterval: OVERDUE_CHECK_MS,
-      maxHeaderSize: HEADER_BYTES_MAX,
-      insecureHTTPParser: false,
-      joinDuplicateHeaders: false,
-      requireHostHeader: false,
-      noDelay: true,
-    },
+  const server = createHttpServer(
+    { ...HTTP_BOUNDS, connectionsMax: proxies === 0 ? CONNECTIONS_MAX : PROXY_CONNECTIONS_MAX },
     (request, response) => {
       if (stopping) response.setHeader('connection', 'close');
       endWhenStalled(response, stalledMsMax);
@@ -104,6 +100,7 @@ export async function openListener(parts: ListenerParts): Promise<Listener> {
       response.once('close', () => {
         open -= 1;
         requestsOf.release(client);
+        if (stopping && open === 0) server.closeAllConnections();
       });
       new RequestPlace(request, response, places, client);
       serve(request, response);
@@ -114,21 +111,13 @@ export async function openListener(parts: ListenerParts): Promise<Listener> {
     if (socket.writable) socket.end(brokenAnswer());
     else socket.destroy();
   });
-  server.maxHeadersCount = HEADERS_MAX;
-  server.maxConnections = proxies === 0 ? CONNECTIONS_MAX : PROXY_CONNECTIONS_MAX;
-  server.timeout = 0;
-  server.listen({ host, port });
-  await once(server, 'listening');
-  const { port: listening } = server.address() as AddressInfo;
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return {
-    url: `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${listening}`,
-    port: listening,
+    ...(await listen(server, { host, port })),
     requestsOpen: () => open,
     bodyBytesHeld: () => places.bodies.held,
     async close(timeoutMs) {
       stopping = true;
-      await closeServer(server, () => open === 0, timeoutMs);
+      await closeServer(server, open === 0 ? 0 : timeoutMs);
     },
   };
 }
@@ -168,14 +157,4 @@ function endWhenStalled(response: ServerResponse, stalledMsMax: number): void {
     if (response.writableLength > 0) response.destroy();
     else response.socket?.setTimeout(stalledMsMax);
   });
-}
-
-async function closeServer(server: Server, isIdle: () => boolean, timeoutMs: number): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
-  server.closeIdleConnections();
-  const until = performance.now() + timeoutMs;
-  while (!isIdle() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  server.closeAllConnections();
-  await closed;
 }

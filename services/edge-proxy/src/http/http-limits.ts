@@ -1,4 +1,4 @@
-import { field, type ConfigOf } from '@gateway/service-kit';
+import { field, type ConfigOf, type HttpBounds } from '@gateway/service-kit';
 
 const KIBIBYTE = 1024;
 const PROXIES_MAX = 8;
@@ -65,18 +65,12 @@ export const HTTP_FIELDS = {
 } as const;
 
 /** Limits of the public listener. */
-export interface HttpLimits {
+export interface HttpLimits extends HttpBounds {
   /** Trusted proxies before the edge. */
   readonly proxies: number;
-  readonly headBytesMax: number;
-  readonly headersMax: number;
-  readonly headMsMax: number;
-  readonly requestMsMax: number;
   /** Longest time without a byte of a body. */
   readonly bodyIdleMsMax: number;
   readonly bodyBytesPerSecondMin: number;
-  readonly keepAliveMs: number;
-  readonly connectionsMax: number;
   /** Of one client network; not behind proxies. */
   readonly clientConnectionsMax: number;
   /** Requests of one connection without a complete answer. */

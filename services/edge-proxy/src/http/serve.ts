@@ -1,6 +1,6 @@
 import { REFUSAL, gatewayError, refusalError, type ErrorContext } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import type { Clock, Logger } from '@gateway/service-kit';
+import { closeServer, createHttpServer, type Clock, type Logger } from '@gateway/service-kit';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -14,9 +14,11 @@ import { makeFallThrough } from './fall-through.js';
 import { headProblem } from './head-problem.js';
 import type { HttpLimits } from './http-limits.js';
 import { HttpRequest, idHeadersOf } from './http-request.js';
-import { closeServer, makeServer } from './make-server.js';
 import { readHead } from './read-head.js';
 import type { Route, RouteTable } from './routes.js';
+
+/** With this room the edge always sees that there are too many headers; node drops those above its own maximum silently. */
+const HEADERS_ROOM = 64;
 
 export interface ServeParts {
   readonly routes: RouteTable;
@@ -97,7 +99,7 @@ export function makeHttpServer(parts: ServeParts): HttpServer {
     writeError(request.answer, noEndpoint, request.id, style);
   });
 
-  const server = makeServer(limits);
+  const server = createHttpServer({ ...limits, headersMax: limits.headersMax + HEADERS_ROOM });
   server.on('connection', (socket) => connections.add(socket));
   server.on('request', (incoming, response) => serve(incoming, response, false));
   server.on('checkContinue', (incoming, response) => serve(incoming, response, true));

@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Times in milliseconds. */
+export interface HttpBounds {
+  readonly keepAliveMs: number;
+  /** From the beginning of a connection or request to the end of its head. */
+  readonly headMsMax: number;
+  /** A whole request with its body. */
+  readonly requestMsMax: number;
+  /** Request line and headers together. */
+  readonly headBytesMax: number;
+  /** node drops headers above it silently, some at a time. */
+  readonly headersMax: number;
+  readonly connectionsMax: number;
+}
+
+/** How often node looks for requests that are overdue, and the part of their time that it may be late by. */
+const OVERDUE_CHECK_MS_MAX = 5_000;
+const OVERDUE_CHECK_PART = 4;
+
+/** A server of node:http with every bound stated, which answers nothing but broken requests by itself. */
+export function createHttpServer(bounds: HttpBounds, serve?: RequestListener): Server {
+  const server = createServer({
+    keepAliveTimeout: bounds.keepAliveMs,
+    headersTimeout: bounds.headMsMax,
+    requestTimeout: bounds.requestMsMax,
+    connectionsCheckingInterval: Math.min(OVERDUE_CHECK_MS_MAX, Math.ceil(bounds.headMsMax / OVERDUE_CHECK_PART)),
+    maxHeaderSize: bounds.headBytesMax,
+    insecureHTTPParser: false,
+    joinDuplicateHeaders: false,
+    // Node would answer a missing Host itself, in a form of its own; nothing here depends on it.
+    requireHostHeader: false,
+    noDelay: true,
+    keepAlive: true,
+  });
+  if (serve !== undefined) server.on('request', serve);
+  server.maxHeadersCount = bounds.headersMax;
+  server.maxConnections = bounds.connectionsMax;
+  // Node would answer the request above it itself.
+  server.maxRequestsPerSocket = 0;
+  server.timeout = 0;
+  return server;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  /** Connections that wait to be accepted; node's own number when absent. */
+  readonly backlog?: number;
+}
+
+/** Resolves when the server takes connections; rejects when the port is taken. `url` is for this machine, without a slash at the end. */
+export async function listen(server: Server, options: ListenOptions): Promise<{ url: string; port: number }> {
+  server.listen(options);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const host = ['0.0.0.0', '::'].includes(options.host) ? '127.0.0.1' : options.host;
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`, port };
+}
+
+/** Takes no new connections; resolves when every one is closed. Destroys those that are left after `timeoutMs`. */
+export async function closeServer(server: Server, timeoutMs: number): Promise<void> {
+  const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  await closed;
+  clearTimeout(timer);
+}
