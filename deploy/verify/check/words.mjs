@@ -45,7 +45,6 @@ const NOT_YET = [
   'deploy/verify/simulation',
   'libs/bus',
   'libs/contracts',
-  'libs/provider-simulator',
   'libs/service-kit',
   'services/accounts',
   'services/billing',

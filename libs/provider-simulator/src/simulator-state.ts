@@ -1,6 +1,6 @@
 import type { AnswerSettings } from './call/answer-call.js';
 import type { CallLog } from './call/call-log.js';
-import type { Gates } from './scripts/gates.js';
+import type { Semaphores } from './scripts/semaphores.js';
 import type { ListenerName } from './scripts/script.js';
 import type { ScriptQueue } from './scripts/script-queue.js';
 
@@ -13,10 +13,10 @@ export interface SimulatorCounters {
 
 /** What both listeners share. */
 export interface SimulatorState {
-  /** Of the last call. */
+  /** The number of the last call. */
   seq: number;
   scripts: ScriptQueue;
-  gates: Gates;
+  semaphores: Semaphores;
   /** Undefined when calls are not recorded. */
   log: CallLog | undefined;
   settings: AnswerSettings;

@@ -1,10 +1,10 @@
-import { BYTES_KEPT_MAX, CALLS_KEPT_MAX, CallLog } from './call/call-log.js';
+import { BYTES_MAX, CALLS_MAX, CallLog } from './call/call-log.js';
 import type { CallFilter, CallRecord } from './call/call-log.js';
 import { serveCall } from './call/serve-call.js';
 import { clearScripts, CONTROL_PREFIX, serveControl } from './control/serve-control.js';
 import { Listener } from './listen/listener.js';
 import { integerOf } from './scripts/check-field.js';
-import { Gates } from './scripts/gates.js';
+import { Semaphores } from './scripts/semaphores.js';
 import { parseScript } from './scripts/parse-script.js';
 import { DELAY_MS_MAX } from './scripts/parse-step.js';
 import type { ListenerName, Script } from './scripts/script.js';
@@ -15,7 +15,7 @@ import type { SimulatorCounters, SimulatorState } from './simulator-state.js';
 const ANSWER_WORDS_DEFAULT = 24;
 const ANSWER_WORDS_MAX = 100_000;
 
-/** All optional; a number outside its bounds throws. */
+/** All options have defaults; a number outside its bounds throws. */
 export interface ProviderSimulatorOptions {
   /** Address to listen on, default 127.0.0.1. */
   host?: string;
@@ -37,7 +37,7 @@ export interface ProviderSimulator {
   urls: [string, string];
   /** Queues a script; throws `InvalidControlInput` when it is wrong. */
   script(script: Script): void;
-  /** Forgets the queued scripts of one model, or all of them and the unused releases. Calls being answered go on. */
+  /** Drops the queued scripts of one model, or all of them and the unused releases. Calls being answered go on. */
   clearScripts(model?: string): void;
   /** Recorded calls, oldest first; empty when calls are not recorded. */
   calls(filter?: CallFilter): CallRecord[];
@@ -73,7 +73,7 @@ export async function startProviderSimulator(options: ProviderSimulatorOptions =
     script: (script) => state.scripts.add(parseScript(script)),
     clearScripts: (model) => clearScripts(state, model),
     calls: (filter = {}) => state.log?.list(filter) ?? [],
-    release: (name, times = 1) => state.gates.release(name, times),
+    release: (name, times = 1) => state.semaphores.release(name, times),
     closeListener: (name) => listeners[name].close(),
     reopenListener: (name) => listeners[name].open(),
     counters: () => ({ ...structuredClone(state.counters), scriptsQueued: state.scripts.size }),
@@ -86,8 +86,8 @@ function makeState(options: ProviderSimulatorOptions): SimulatorState {
   return {
     seq: 0,
     scripts: new ScriptQueue(),
-    gates: new Gates(),
-    log: options.recordCalls === false ? undefined : new CallLog(CALLS_KEPT_MAX, BYTES_KEPT_MAX),
+    semaphores: new Semaphores(),
+    log: options.recordCalls === false ? undefined : new CallLog(CALLS_MAX, BYTES_MAX),
     settings: {
       words: integerOf(words, 'answerWords', 1, ANSWER_WORDS_MAX),
       chunkDelayMs: integerOf(chunkDelayMs, 'chunkDelayMs', 0, DELAY_MS_MAX),

@@ -16,17 +16,17 @@ export async function postForJson(url: string, body: unknown): Promise<Json> {
   return (await (await post(url, body)).json()) as Json;
 }
 
-/** One server-sent event: its name, if any, and its data, parsed unless it is the chat formats' end mark. */
+/** One server-sent event: its name, if any, and its data, parsed unless it is the end marker of the chat formats. */
 export interface StreamEvent {
   event: string | undefined;
   data: Json | '[DONE]';
 }
 
 export function eventsOf(text: string): StreamEvent[] {
-  const frames = text.split('\n\n');
-  if (frames.pop() !== '') throw new Error('the stream does not end with an empty line');
-  return frames.map((frame) => {
-    const lines = frame.split('\n');
+  const blocks = text.split('\n\n');
+  if (blocks.pop() !== '') throw new Error('the stream does not end with an empty line');
+  return blocks.map((block) => {
+    const lines = block.split('\n');
     const data = lines.find((line) => line.startsWith('data: '))?.slice('data: '.length) ?? '';
     const event = lines.find((line) => line.startsWith('event: '))?.slice('event: '.length);
     return { event, data: data === '[DONE]' ? data : (JSON.parse(data) as Json) };

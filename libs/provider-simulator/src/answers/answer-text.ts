@@ -1,8 +1,8 @@
-import type { Ask } from './answer.js';
+import type { AnswerRequest } from './answer.js';
 
 /** Most words of the request that an answer repeats. */
 const ECHO_WORDS_MAX = 8;
-/** Characters of the request that are looked at for the echo: bounds the work for a large prompt. */
+/** Characters of the request that the echo reads: it bounds the work for a large prompt. */
 const ECHO_CHARACTERS_MAX = 512;
 const TOKENS_PER_WORD = 1.3;
 const BYTES_PER_TOKEN = 4;
@@ -32,13 +32,13 @@ export interface AnswerText {
  * The same text for the same request. A model name that ends in `-chunks<N>` or `-bytes<N>` sets the size exactly; otherwise
  * `words` and the request's output limit do, whichever is less. Undefined when N is above its bound.
  */
-export function writeAnswerText(model: string, ask: Ask, words: number): AnswerText | undefined {
-  if (ask.toolName !== undefined) return { pieces: [], outputTokens: TOOL_CALL_TOKENS * ask.choices };
+export function writeAnswerText(model: string, request: AnswerRequest, words: number): AnswerText | undefined {
+  if (request.toolName !== undefined) return { pieces: [], outputTokens: TOOL_CALL_TOKENS * request.choices };
   const suffix = SIZE_SUFFIX.exec(model);
-  if (suffix === null) return wordsAnswer(ask, limitWords(words, ask.outputTokensMax), ask.outputTokensMax);
+  if (suffix === null) return wordsAnswer(request, limitWords(words, request.outputTokensMax), request.outputTokensMax);
   const size = Number(suffix[2]);
-  if (suffix[1] === 'bytes') return size > ANSWER_BYTES_MAX ? undefined : bytesAnswer(ask, size);
-  return size > CHUNKS_MAX ? undefined : wordsAnswer(ask, size, undefined);
+  if (suffix[1] === 'bytes') return size > ANSWER_BYTES_MAX ? undefined : bytesAnswer(request, size);
+  return size > CHUNKS_MAX ? undefined : wordsAnswer(request, size, undefined);
 }
 
 /** Milliseconds between the events of a stream, for a model name that ends in `-every<N>` after its size; null for others. */
@@ -51,36 +51,36 @@ function limitWords(words: number, tokensMax: number | undefined): number {
   return tokensMax === undefined ? words : Math.max(1, Math.min(words, Math.floor(tokensMax / TOKENS_PER_WORD)));
 }
 
-function wordsAnswer(ask: Ask, words: number, tokensMax: number | undefined): AnswerText {
-  const echo = echoOf(ask.lastText);
+function wordsAnswer(request: AnswerRequest, words: number, tokensMax: number | undefined): AnswerText {
+  const echo = echoOf(request.lastText);
   const pieces: string[] = [];
-  let next = startOf(ask.lastText);
+  let next = startOf(request.lastText);
   for (let index = 0; index < words; index += 1) {
     const word = echo[index] ?? (FILLER[next++ % FILLER.length] as string);
     pieces.push(index === 0 ? word : ` ${word}`);
   }
   const tokens = Math.ceil(words * TOKENS_PER_WORD);
-  return { pieces, outputTokens: Math.min(tokens, tokensMax ?? tokens) * ask.choices };
+  return { pieces, outputTokens: Math.min(tokens, tokensMax ?? tokens) * request.choices };
 }
 
-function bytesAnswer(ask: Ask, bytes: number): AnswerText {
+function bytesAnswer(request: AnswerRequest, bytes: number): AnswerText {
   const pieces: string[] = [];
   for (let left = bytes; left > 0; left -= PIECE_BYTES) {
     pieces.push(left >= PIECE_BYTES ? FILLER_PIECE : FILLER_PIECE.slice(0, left));
   }
-  return { pieces, outputTokens: Math.ceil(bytes / BYTES_PER_TOKEN) * ask.choices };
+  return { pieces, outputTokens: Math.ceil(bytes / BYTES_PER_TOKEN) * request.choices };
 }
 
 function echoOf(text: string): string[] {
-  const said = text.slice(0, ECHO_CHARACTERS_MAX).trim();
-  if (said === '') return ['You', 'said', 'nothing:'];
-  const words = said.split(/\s+/, ECHO_WORDS_MAX);
+  const echoed = text.slice(0, ECHO_CHARACTERS_MAX).trim();
+  if (echoed === '') return ['You', 'said', 'nothing:'];
+  const words = echoed.split(/\s+/, ECHO_WORDS_MAX);
   words[0] = `"${words[0] as string}`;
   words[words.length - 1] += '":';
   return ['You', 'said', ...words];
 }
 
-/** FNV-1a over the looked-at part of the text: different questions get different fillers. */
+/** FNV-1a over the start of the text: different questions get different fillers. */
 function startOf(text: string): number {
   let hash = 0x811c9dc5;
   const length = Math.min(text.length, ECHO_CHARACTERS_MAX);

@@ -3,8 +3,8 @@ import type { TokenCounts } from '../scripts/script.js';
 /** A JSON object as it came from outside: nothing is known of its fields. */
 export type JsonObject = Record<string, unknown>;
 
-/** What a request asks for, read by its endpoint from the body. */
-export interface Ask {
+/** The answer that a request wants, as its endpoint reads the body. */
+export interface AnswerRequest {
   /** Text of the last user message, the prompt or the input: the answer mentions its first words. */
   lastText: string;
   /** Characters of all prompt text; input tokens are a quarter of it. */
@@ -19,7 +19,7 @@ export interface Ask {
 
 /** A default answer, from which each endpoint writes its own format. */
 export interface Answer {
-  /** Distinct in this process; the endpoint puts its prefix before it. */
+  /** It is unique in this process; the endpoint puts its prefix before it. */
   id: string;
   createdSeconds: number;
   model: string;
@@ -33,7 +33,7 @@ export interface Answer {
   body: JsonObject;
 }
 
-/** A provider's complaint about a body: status 400 in the provider's format. */
+/** A provider's error about a body: status 400 in the provider's format. */
 export interface Problem {
   message: string;
   param: string | null;
@@ -45,13 +45,13 @@ export type ProviderFormat = 'openai' | 'anthropic';
 /** One model endpoint: how its body is read and how a default answer is written. */
 export interface Endpoint {
   format: ProviderFormat;
-  read(body: JsonObject): Ask | Problem;
+  read(body: JsonObject): AnswerRequest | Problem;
   plain(answer: Answer): string;
   /** The events of a streamed answer; undefined where the endpoint does not stream. */
-  frames: ((answer: Answer) => Generator<string>) | undefined;
+  events: ((answer: Answer) => Generator<string>) | undefined;
 }
 
-/** The scripted usage, the one made from tokens, or undefined (which JSON leaves out) when the script says absent. */
+/** The scripted usage or the one made from tokens; undefined, which JSON leaves out, when there is none. */
 export function usageOf(answer: Answer, make: (tokens: TokenCounts) => JsonObject): JsonObject | undefined {
   if (answer.usage === null) return undefined;
   return answer.usage ?? make(answer.tokens);

@@ -1,16 +1,16 @@
 import type { TokenCounts } from '../scripts/script.js';
 import { usageOf } from './answer.js';
-import type { Answer, Ask, Endpoint, JsonObject, Problem } from './answer.js';
+import type { Answer, AnswerRequest, Endpoint, JsonObject, Problem } from './answer.js';
 import { demandedTool } from './demanded-tool.js';
 import { measureMessages, positiveInteger } from './prompt-text.js';
 
-/** Most choices a request may ask for, as the provider has it; the gateway's own limit is lower. */
+/** Most choices of one request, as at the provider; the gateway's own limit is lower. */
 export const CHOICES_MAX = 128;
 
 /** `POST /v1/chat/completions`. */
-export const chat: Endpoint = { format: 'openai', read, plain, frames };
+export const chat: Endpoint = { format: 'openai', read, plain, events };
 
-function read(body: JsonObject): Ask | Problem {
+function read(body: JsonObject): AnswerRequest | Problem {
   const { messages } = body;
   if (!Array.isArray(messages) || messages.length === 0) {
     return { message: "Missing required parameter: 'messages'.", param: 'messages' };
@@ -42,11 +42,11 @@ function plain(answer: Answer): string {
   });
 }
 
-function* frames(answer: Answer): Generator<string> {
-  const isUsageAsked = asksForUsage(answer.body);
+function* events(answer: Answer): Generator<string> {
+  const isUsageRequested = requestsUsage(answer.body);
   const prefix = `data: ${JSON.stringify(head(answer, 'chat.completion.chunk')).slice(0, -1)},"choices":[{"index":`;
-  // Each frame before the usage frame says `"usage": null`, as the provider does when the usage frame is asked for.
-  const suffix = isUsageAsked ? '],"usage":null}\n\n' : ']}\n\n';
+  // Each event before the usage event says `"usage": null`, as the provider does when the usage event is asked for.
+  const suffix = isUsageRequested ? '],"usage":null}\n\n' : ']}\n\n';
   const everyChoice = function* (delta: string, finish: string): Generator<string> {
     for (let index = 0; index < answer.choices; index += 1) {
       yield `${prefix}${index},"delta":${delta},"logprobs":null,"finish_reason":${finish}}${suffix}`;
@@ -61,19 +61,19 @@ function* frames(answer: Answer): Generator<string> {
     yield* everyChoice('{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}', 'null');
   }
   yield* everyChoice('{}', JSON.stringify(finishReason(answer)));
-  const usage = isUsageAsked ? usageOf(answer, completionUsage) : undefined;
-  if (usage !== undefined) yield usageFrame(head(answer, 'chat.completion.chunk'), usage);
+  const usage = isUsageRequested ? usageOf(answer, completionUsage) : undefined;
+  if (usage !== undefined) yield usageEvent(head(answer, 'chat.completion.chunk'), usage);
   yield 'data: [DONE]\n\n';
 }
 
-/** Whether `stream_options.include_usage` asks for the extra frame. */
-export function asksForUsage(body: JsonObject): boolean {
+/** Whether `stream_options.include_usage` asks for the extra event. */
+export function requestsUsage(body: JsonObject): boolean {
   const options = body['stream_options'];
   return typeof options === 'object' && options !== null && (options as JsonObject)['include_usage'] === true;
 }
 
-/** The extra frame that ends a stream: no choices, only usage. */
-export function usageFrame(start: JsonObject, usage: JsonObject): string {
+/** The extra event that ends a stream: no choices, only usage. */
+export function usageEvent(start: JsonObject, usage: JsonObject): string {
   return `data: ${JSON.stringify({ ...start, choices: [], usage })}\n\n`;
 }
 

@@ -1,15 +1,15 @@
 import { usageOf } from './answer.js';
-import type { Answer, Ask, Endpoint, JsonObject, Problem } from './answer.js';
-import { asksForUsage, CHOICES_MAX, completionUsage, usageFrame } from './chat.js';
+import type { Answer, AnswerRequest, Endpoint, JsonObject, Problem } from './answer.js';
+import { requestsUsage, CHOICES_MAX, completionUsage, usageEvent } from './chat.js';
 import { positiveInteger } from './prompt-text.js';
 
 /** Characters that one token of a tokenised prompt stands for. */
 const CHARACTERS_PER_TOKEN = 4;
 
 /** `POST /v1/completions`, the legacy form. */
-export const completions: Endpoint = { format: 'openai', read, plain, frames };
+export const completions: Endpoint = { format: 'openai', read, plain, events };
 
-function read(body: JsonObject): Ask | Problem {
+function read(body: JsonObject): AnswerRequest | Problem {
   const prompts = promptsOf(body['prompt']);
   if (prompts === undefined) return { message: "Missing required parameter: 'prompt'.", param: 'prompt' };
   const count = positiveInteger(body, 'n') ?? 1;
@@ -52,10 +52,10 @@ function plain(answer: Answer): string {
   return JSON.stringify({ ...head(answer), choices, usage: usageOf(answer, completionUsage) });
 }
 
-function* frames(answer: Answer): Generator<string> {
-  const isUsageAsked = asksForUsage(answer.body);
+function* events(answer: Answer): Generator<string> {
+  const isUsageRequested = requestsUsage(answer.body);
   const prefix = `data: ${JSON.stringify(head(answer)).slice(0, -1)},"choices":[{"text":`;
-  const suffix = isUsageAsked ? '}],"usage":null}\n\n' : '}]}\n\n';
+  const suffix = isUsageRequested ? '}],"usage":null}\n\n' : '}]}\n\n';
   const everyChoice = function* (text: string, finish: string): Generator<string> {
     for (let index = 0; index < answer.choices; index += 1) {
       yield `${prefix}${JSON.stringify(text)},"index":${index},"logprobs":null,"finish_reason":${finish}${suffix}`;
@@ -63,8 +63,8 @@ function* frames(answer: Answer): Generator<string> {
   };
   for (const piece of answer.pieces) yield* everyChoice(piece, 'null');
   yield* everyChoice('', '"stop"');
-  const usage = isUsageAsked ? usageOf(answer, completionUsage) : undefined;
-  if (usage !== undefined) yield usageFrame(head(answer), usage);
+  const usage = isUsageRequested ? usageOf(answer, completionUsage) : undefined;
+  if (usage !== undefined) yield usageEvent(head(answer), usage);
   yield 'data: [DONE]\n\n';
 }
 

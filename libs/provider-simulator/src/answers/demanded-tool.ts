@@ -20,7 +20,7 @@ function firstTool(tools: unknown): string {
   return Array.isArray(tools) ? nameOf(tools[0]) : NAMELESS_TOOL;
 }
 
-/** The name stands on the tool itself (messages, responses) or on its `function` (chat). */
+/** The name is on the tool itself (messages, responses) or on its `function` (chat). */
 function nameOf(tool: unknown): string {
   if (typeof tool !== 'object' || tool === null) return NAMELESS_TOOL;
   const { name, function: inner } = tool as JsonObject;

@@ -1,5 +1,5 @@
 import { usageOf } from './answer.js';
-import type { Answer, Ask, Endpoint, JsonObject, Problem } from './answer.js';
+import type { Answer, AnswerRequest, Endpoint, JsonObject, Problem } from './answer.js';
 import { lengthOf, promptsOf } from './completions.js';
 import { positiveInteger } from './prompt-text.js';
 
@@ -11,9 +11,9 @@ const DIMENSIONS_MAX = 4096;
 const INPUTS_MAX = 2048;
 
 /** `POST /v1/embeddings`. */
-export const embeddings: Endpoint = { format: 'openai', read, plain, frames: undefined };
+export const embeddings: Endpoint = { format: 'openai', read, plain, events: undefined };
 
-function read(body: JsonObject): Ask | Problem {
+function read(body: JsonObject): AnswerRequest | Problem {
   const inputs = promptsOf(body['input']);
   if (inputs === undefined || inputs.length > INPUTS_MAX) {
     return { message: `'input' must be text or tokens, or at most ${INPUTS_MAX} of them.`, param: 'input' };

@@ -1,24 +1,24 @@
 import type { TokenCounts } from '../scripts/script.js';
 import { usageOf } from './answer.js';
-import type { Answer, Ask, Endpoint, JsonObject, Problem } from './answer.js';
+import type { Answer, AnswerRequest, Endpoint, JsonObject, Problem } from './answer.js';
 import { demandedTool } from './demanded-tool.js';
 import { contentCharacters, measureMessages, positiveInteger } from './prompt-text.js';
 
 /** `POST /v1/messages`. */
-export const messages: Endpoint = { format: 'anthropic', read, plain, frames };
+export const messages: Endpoint = { format: 'anthropic', read, plain, events };
 
-/** `POST /v1/messages/count_tokens`: generation fields are neither required nor looked at. */
-export const countTokens: Endpoint = { format: 'anthropic', read: readPrompt, plain: plainCount, frames: undefined };
+/** `POST /v1/messages/count_tokens`: generation fields are neither required nor read. */
+export const countTokens: Endpoint = { format: 'anthropic', read: readPrompt, plain: plainCount, events: undefined };
 
-function read(body: JsonObject): Ask | Problem {
+function read(body: JsonObject): AnswerRequest | Problem {
   const outputTokensMax = positiveInteger(body, 'max_tokens');
   if (outputTokensMax === undefined) return { message: 'max_tokens: Field required', param: null };
   if (outputTokensMax === 'wrong') return { message: 'max_tokens: Input should be an integer from 1', param: null };
-  const ask = readPrompt(body);
-  return 'message' in ask ? ask : { ...ask, outputTokensMax, toolName: demandedTool(body) };
+  const request = readPrompt(body);
+  return 'message' in request ? request : { ...request, outputTokensMax, toolName: demandedTool(body) };
 }
 
-function readPrompt(body: JsonObject): Ask | Problem {
+function readPrompt(body: JsonObject): AnswerRequest | Problem {
   if (!Array.isArray(body['messages'])) return { message: 'messages: Field required', param: null };
   const { promptCharacters, lastText } = measureMessages(body['messages']);
   return {
@@ -45,24 +45,24 @@ function plain(answer: Answer): string {
   });
 }
 
-function* frames(answer: Answer): Generator<string> {
+function* events(answer: Answer): Generator<string> {
   const usage = usageOf(answer, messagesUsage);
   // Output counts are cumulative: the first event has counted the first token only, the last one all of them.
   const first = usage === undefined || usage['output_tokens'] === undefined ? usage : { ...usage, output_tokens: 1 };
   const message = { ...head(answer), content: [], stop_reason: null, stop_sequence: null, usage: first };
-  yield eventFrame('message_start', { message });
+  yield sseEvent('message_start', { message });
   if (answer.toolName === undefined) {
-    yield eventFrame('content_block_start', { index: 0, content_block: { type: 'text', text: '' } });
-    yield eventFrame('ping', {});
-    for (const piece of answer.pieces) yield deltaFrame('{"type":"text_delta","text":', piece);
+    yield sseEvent('content_block_start', { index: 0, content_block: { type: 'text', text: '' } });
+    yield sseEvent('ping', {});
+    for (const piece of answer.pieces) yield deltaEvent('{"type":"text_delta","text":', piece);
   } else {
-    yield eventFrame('content_block_start', { index: 0, content_block: toolUse(answer) });
-    yield eventFrame('ping', {});
-    yield deltaFrame('{"type":"input_json_delta","partial_json":', '{}');
+    yield sseEvent('content_block_start', { index: 0, content_block: toolUse(answer) });
+    yield sseEvent('ping', {});
+    yield deltaEvent('{"type":"input_json_delta","partial_json":', '{}');
   }
-  yield eventFrame('content_block_stop', { index: 0 });
-  yield eventFrame('message_delta', { delta: { stop_reason: stopReason(answer), stop_sequence: null }, usage });
-  yield eventFrame('message_stop', {});
+  yield sseEvent('content_block_stop', { index: 0 });
+  yield sseEvent('message_delta', { delta: { stop_reason: stopReason(answer), stop_sequence: null }, usage });
+  yield sseEvent('message_stop', {});
 }
 
 /** Usage of the messages format: the three kinds of input are counted apart. */
@@ -87,11 +87,11 @@ function toolUse(answer: Answer): JsonObject {
   return { type: 'tool_use', id: `toolu_${answer.id}`, name: answer.toolName, input: {} };
 }
 
-function eventFrame(type: string, fields: JsonObject): string {
+function sseEvent(type: string, fields: JsonObject): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
 }
 
-function deltaFrame(start: string, text: string): string {
+function deltaEvent(start: string, text: string): string {
   const delta = `${start}${JSON.stringify(text)}}`;
   return `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":${delta}}\n\n`;
 }

@@ -36,12 +36,12 @@ export function providerError(
   id: string,
   detail?: { message: string; param: string | null },
 ): string {
-  const known = WORDS[status] ?? (status < 500 ? CLIENT_FAULT : SERVER_FAULT);
-  const message = detail?.message ?? known.message;
+  const words = WORDS[status] ?? (status < 500 ? CLIENT_FAULT : SERVER_FAULT);
+  const message = detail?.message ?? words.message;
   if (format === 'anthropic') {
-    return JSON.stringify({ type: 'error', error: { type: known.anthropic, message }, request_id: `req_${id}` });
+    return JSON.stringify({ type: 'error', error: { type: words.anthropic, message }, request_id: `req_${id}` });
   }
-  return JSON.stringify({ error: { message, ...known.openai, param: detail?.param ?? null } });
+  return JSON.stringify({ error: { message, ...words.openai, param: detail?.param ?? null } });
 }
 
 function words(message: string, type: string, code: string | null, anthropic: string): ErrorWords {

@@ -1,13 +1,13 @@
 import type { TokenCounts } from '../scripts/script.js';
 import { usageOf } from './answer.js';
-import type { Answer, Ask, Endpoint, JsonObject, Problem } from './answer.js';
+import type { Answer, AnswerRequest, Endpoint, JsonObject, Problem } from './answer.js';
 import { demandedTool } from './demanded-tool.js';
 import { contentCharacters, measureMessages, positiveInteger } from './prompt-text.js';
 
 /** `POST /v1/responses`. */
-export const responses: Endpoint = { format: 'openai', read, plain, frames };
+export const responses: Endpoint = { format: 'openai', read, plain, events };
 
-function read(body: JsonObject): Ask | Problem {
+function read(body: JsonObject): AnswerRequest | Problem {
   const { input } = body;
   if (typeof input !== 'string' && !Array.isArray(input)) {
     return { message: "Missing required parameter: 'input'.", param: 'input' };
@@ -31,7 +31,7 @@ function plain(answer: Answer): string {
   return JSON.stringify(responseObject(answer, 'completed', [outputItem(answer, 'completed')]));
 }
 
-function* frames(answer: Answer): Generator<string> {
+function* events(answer: Answer): Generator<string> {
   let sequence = 0;
   const event = (type: string, fields: JsonObject): string => {
     const data = JSON.stringify({ type, sequence_number: sequence++, ...fields });

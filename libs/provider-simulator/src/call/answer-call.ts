@@ -2,20 +2,19 @@ import type { ServerResponse } from 'node:http';
 import type { Endpoint, ProviderFormat } from '../answers/answer.js';
 import { paceOf } from '../answers/answer-text.js';
 import { providerError } from '../answers/provider-error.js';
-import { isStreamAsked, prepareAnswer } from './parse-call.js';
+import { isStreamRequested, prepareAnswer } from './parse-call.js';
 import type { ParsedBody } from './parse-call.js';
-import { writeFrames } from './write-frames.js';
+import { writeEvents } from './write-events.js';
 
-/** One call as far as it is known when its body has been read. */
+/** One call whose body has been read. */
 export interface ModelCall {
   endpoint: Endpoint;
   body: ParsedBody | undefined;
-  /** Distinct in this process. */
+  /** It is unique in this process. */
   id: string;
   response: ServerResponse;
 }
 
-/** What default answers look like. */
 export interface AnswerSettings {
   /** Words of an answer to which nothing else gives a size. */
   words: number;
@@ -29,15 +28,15 @@ export function answerCall(call: ModelCall, settings: AnswerSettings, nowMs: num
   const createdSeconds = Math.floor(nowMs / 1000);
   const answer = prepareAnswer(endpoint, body, { id, createdSeconds, words: settings.words, usage: undefined });
   if ('message' in answer) return answerError(response, endpoint.format, 400, id, answer);
-  if (endpoint.frames === undefined || !isStreamAsked(endpoint, body)) {
+  if (endpoint.events === undefined || !isStreamRequested(endpoint, body)) {
     return sendJson(response, endpoint.format, 200, id, endpoint.plain(answer));
   }
   response.writeHead(200, [...idHeader(endpoint.format, id), 'content-type', STREAM_TYPE, 'cache-control', 'no-cache']);
   const delayMs = paceOf(body?.model ?? '') ?? settings.chunkDelayMs;
-  void writeFrames(response, endpoint.frames(answer), delayMs).then(() => response.end());
+  void writeEvents(response, endpoint.events(answer), delayMs).then(() => response.end());
 }
 
-/** An error in the provider's format. */
+/** Answers with an error in the provider's format. */
 export function answerError(
   response: ServerResponse,
   format: ProviderFormat,

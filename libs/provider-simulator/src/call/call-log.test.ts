@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { CallLog } from './call-log.js';
-import type { KeptCall } from './call-log.js';
+import type { LoggedCall } from './call-log.js';
 
-const call = (seq: number, bytes: number, model = 'm'): KeptCall => ({
+const call = (seq: number, bytes: number, model = 'm'): LoggedCall => ({
   seq,
   atMs: 1_700_000_000_000,
   listener: 'a',

@@ -1,9 +1,9 @@
 import type { ListenerName } from '../scripts/script.js';
 
 /** Most calls kept; the oldest is dropped first. */
-export const CALLS_KEPT_MAX = 10_000;
+export const CALLS_MAX = 10_000;
 /** Most bytes of bodies and headers kept: 128 MiB. */
-export const BYTES_KEPT_MAX = 134_217_728;
+export const BYTES_MAX = 134_217_728;
 
 /** One received model call, as `GET /__calls` shows it. */
 export interface CallRecord {
@@ -28,8 +28,8 @@ export interface CallFilter {
   after?: number;
 }
 
-/** What is kept of a call; strings are made only when somebody asks. */
-export interface KeptCall {
+/** One call in the log; its strings are made only when it is read. */
+export interface LoggedCall {
   seq: number;
   atMs: number;
   listener: ListenerName;
@@ -43,7 +43,7 @@ export interface KeptCall {
 
 /** The last calls, bounded by number and by bytes. */
 export class CallLog {
-  readonly #kept = new Map<number, KeptCall>();
+  readonly #calls = new Map<number, LoggedCall>();
   readonly #callsMax: number;
   readonly #bytesMax: number;
   #bytes = 0;
@@ -53,20 +53,20 @@ export class CallLog {
     this.#bytesMax = bytesMax;
   }
 
-  add(call: KeptCall): void {
-    this.#kept.set(call.seq, call);
+  add(call: LoggedCall): void {
+    this.#calls.set(call.seq, call);
     this.#bytes += sizeOf(call);
-    for (const oldest of this.#kept.values()) {
-      if (this.#kept.size <= this.#callsMax && this.#bytes <= this.#bytesMax) return;
-      this.#kept.delete(oldest.seq);
+    for (const oldest of this.#calls.values()) {
+      if (this.#calls.size <= this.#callsMax && this.#bytes <= this.#bytesMax) return;
+      this.#calls.delete(oldest.seq);
       this.#bytes -= sizeOf(oldest);
     }
   }
 
-  /** Oldest first. */
+  /** Lists the calls, oldest first. */
   list(filter: CallFilter): CallRecord[] {
     const found: CallRecord[] = [];
-    for (const call of this.#kept.values()) {
+    for (const call of this.#calls.values()) {
       if (filter.after !== undefined && call.seq <= filter.after) continue;
       if (filter.model !== undefined && call.model !== filter.model) continue;
       found.push(toRecord(call));
@@ -75,7 +75,7 @@ export class CallLog {
   }
 }
 
-function toRecord(call: KeptCall): CallRecord {
+function toRecord(call: LoggedCall): CallRecord {
   const headers: [string, string][] = [];
   for (let index = 0; index + 1 < call.rawHeaders.length; index += 2) {
     headers.push([call.rawHeaders[index] as string, call.rawHeaders[index + 1] as string]);
@@ -92,6 +92,6 @@ function toRecord(call: KeptCall): CallRecord {
   };
 }
 
-function sizeOf(call: KeptCall): number {
+function sizeOf(call: LoggedCall): number {
   return call.rawHeaders.reduce((sum, text) => sum + text.length, call.body.length + call.path.length);
 }

@@ -1,5 +1,5 @@
 import { writeAnswerText } from '../answers/answer-text.js';
-import type { Answer, Ask, Endpoint, JsonObject, Problem } from '../answers/answer.js';
+import type { Answer, AnswerRequest, Endpoint, JsonObject, Problem } from '../answers/answer.js';
 import { isTokenCounts } from '../scripts/parse-step.js';
 import type { ScriptUsage, TokenCounts } from '../scripts/script.js';
 
@@ -24,12 +24,12 @@ export function parseBody(bytes: Buffer): ParsedBody | undefined {
   }
 }
 
-/** Whether the answer is asked for as a stream, which only some endpoints have. */
-export function isStreamAsked(endpoint: Endpoint, body: ParsedBody | undefined): boolean {
-  return endpoint.frames !== undefined && body?.fields['stream'] === true;
+/** Whether the request wants a stream, which only some endpoints have. */
+export function isStreamRequested(endpoint: Endpoint, body: ParsedBody | undefined): boolean {
+  return endpoint.events !== undefined && body?.fields['stream'] === true;
 }
 
-/** The default answer to a body, or the provider's complaint about it. */
+/** Makes the default answer to a body, or the provider's error about it. */
 export function prepareAnswer(
   endpoint: Endpoint,
   body: ParsedBody | undefined,
@@ -37,9 +37,9 @@ export function prepareAnswer(
 ): Answer | Problem {
   if (body === undefined) return { message: 'The body is not a JSON object.', param: null };
   if (body.model === undefined) return { message: 'You must provide a model parameter.', param: 'model' };
-  const ask = endpoint.read(body.fields);
-  if ('message' in ask) return ask;
-  const text = writeAnswerText(body.model, ask, made.words);
+  const request = endpoint.read(body.fields);
+  if ('message' in request) return request;
+  const text = writeAnswerText(body.model, request, made.words);
   if (text === undefined) return { message: 'The size in the model name is above its bound.', param: 'model' };
   const isOwnForm = made.usage !== undefined && made.usage !== null && !isTokenCounts(made.usage);
   return {
@@ -47,17 +47,17 @@ export function prepareAnswer(
     createdSeconds: made.createdSeconds,
     model: body.model,
     pieces: text.pieces,
-    choices: ask.choices,
-    toolName: ask.toolName,
-    tokens: countTokens(ask, text.outputTokens, isOwnForm ? undefined : made.usage),
+    choices: request.choices,
+    toolName: request.toolName,
+    tokens: countTokens(request, text.outputTokens, isOwnForm ? undefined : made.usage),
     usage: made.usage === null || isOwnForm ? (made.usage as JsonObject | null) : undefined,
     body: body.fields,
   };
 }
 
-/** Input from the prompt's length, output from the answer's, each replaced by what a script says. */
-function countTokens(ask: Ask, output: number, scripted: ScriptUsage | undefined): TokenCounts {
-  const input = Math.max(1, Math.ceil(ask.promptCharacters / CHARACTERS_PER_TOKEN));
+/** Input from the prompt's length, output from the answer's, each replaced by a script's number. */
+function countTokens(request: AnswerRequest, output: number, scripted: ScriptUsage | undefined): TokenCounts {
+  const input = Math.max(1, Math.ceil(request.promptCharacters / CHARACTERS_PER_TOKEN));
   const counts: TokenCounts = { input, cachedInput: 0, cacheWrite: 0, output, ...scripted };
   // A script that names only a part of the input must not make the whole smaller than its parts.
   counts.input = Math.max(counts.input, counts.cachedInput + counts.cacheWrite);

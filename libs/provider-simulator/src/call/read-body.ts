@@ -8,28 +8,28 @@ export type BodyOutcome = 'complete' | 'too large' | 'left';
 
 const NOTHING = Buffer.alloc(0);
 
-/** Collects a body and calls back once. With callbacks, not promises: this is on the benchmark's path. */
+/** Collects a body and calls back once, without promises: this is on the benchmark's path. */
 export function readBody(request: IncomingMessage, done: (outcome: BodyOutcome, body: Buffer) => void): void {
   let first: Buffer = NOTHING;
-  let rest: Buffer[] | undefined;
+  let chunks: Buffer[] | undefined;
   let bytes = 0;
   let isDone = false;
   const finish = (outcome: BodyOutcome): void => {
     if (isDone) return;
     isDone = true;
-    done(outcome, rest === undefined ? first : Buffer.concat(rest, bytes));
+    done(outcome, chunks === undefined ? first : Buffer.concat(chunks, bytes));
   };
   request.on('data', (chunk: Buffer) => {
     if (isDone) return;
     bytes += chunk.length;
     if (bytes > BODY_BYTES_MAX) {
-      rest = undefined;
+      chunks = undefined;
       first = NOTHING;
       return finish('too large');
     }
     if (bytes === chunk.length) first = chunk;
-    else if (rest === undefined) rest = [first, chunk];
-    else rest.push(chunk);
+    else if (chunks === undefined) chunks = [first, chunk];
+    else chunks.push(chunk);
   });
   request.once('end', () => finish('complete'));
   request.once('error', () => finish('left'));

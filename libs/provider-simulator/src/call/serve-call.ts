@@ -12,7 +12,7 @@ import type { ParsedBody } from './parse-call.js';
 
 const BEARER = /^bearer +(.*)$/i;
 
-/** Serves whatever is no control request: reads the body, records the call, and answers by script or by default. */
+/** Serves all but control requests: reads the body, records the call, answers by script or default. */
 export function serveCall(
   state: SimulatorState,
   listener: Listener,
@@ -22,28 +22,28 @@ export function serveCall(
 ): void {
   readBody(request, (outcome, bytes) => {
     const body = outcome === 'complete' ? parseBody(bytes) : undefined;
-    const exchange = noteCall(state, listener, request, response, { bytes, body, outcome });
-    if (outcome !== 'left') answer(state, listener, path, request, response, { body, outcome, exchange });
+    const callState = recordCall(state, listener, request, response, { bytes, body, outcome });
+    if (outcome !== 'left') answer(state, listener, path, request, response, { body, outcome, callState });
   });
 }
 
-/** What is remembered of a call while it is answered. */
-interface Exchange {
+/** State of a call while it is answered. */
+interface CallState {
   seq: number;
   /** The simulator broke the connection itself: the client is not to blame. */
   isEndedByScript: boolean;
 }
 
-function noteCall(
+function recordCall(
   state: SimulatorState,
   listener: Listener,
   request: IncomingMessage,
   response: ServerResponse,
   read: { bytes: Buffer; body: ParsedBody | undefined; outcome: BodyOutcome },
-): Exchange {
+): CallState {
   const seq = ++state.seq;
   state.counters.calls[listener.name] += 1;
-  const exchange: Exchange = { seq, isEndedByScript: false };
+  const callState: CallState = { seq, isEndedByScript: false };
   const record = state.log && {
     seq,
     atMs: state.now(),
@@ -58,14 +58,14 @@ function noteCall(
   if (record !== undefined) state.log?.add(record);
   if (read.outcome === 'left') {
     state.counters.aborted += 1;
-    return exchange;
+    return callState;
   }
   response.once('close', () => {
-    if (response.writableFinished || exchange.isEndedByScript || !listener.isOpen) return;
+    if (response.writableFinished || callState.isEndedByScript || !listener.isOpen) return;
     state.counters.aborted += 1;
     if (record !== undefined) record.aborted = true;
   });
-  return exchange;
+  return callState;
 }
 
 function answer(
@@ -74,10 +74,10 @@ function answer(
   path: string,
   request: IncomingMessage,
   response: ServerResponse,
-  call: { body: ParsedBody | undefined; outcome: BodyOutcome; exchange: Exchange },
+  call: { body: ParsedBody | undefined; outcome: BodyOutcome; callState: CallState },
 ): void {
-  const { body, outcome, exchange } = call;
-  const id = `sim${exchange.seq}`;
+  const { body, outcome, callState } = call;
+  const id = `sim${callState.seq}`;
   const endpoint = endpointOf(path);
   const format: ProviderFormat = endpoint?.format ?? 'openai';
   if (outcome === 'too large') {
@@ -96,12 +96,17 @@ function answer(
   const actions = body?.model === undefined ? undefined : state.scripts.take(body.model, listener.name);
   if (actions === undefined) return answerCall(modelCall, state.settings, state.now());
   const onOwnEnd = (): void => {
-    exchange.isEndedByScript = true;
+    callState.isEndedByScript = true;
   };
-  void playScript(modelCall, actions, { gates: state.gates, settings: state.settings, now: state.now, onOwnEnd });
+  void playScript(modelCall, actions, {
+    semaphores: state.semaphores,
+    settings: state.settings,
+    now: state.now,
+    onOwnEnd,
+  });
 }
 
-/** Both headers are looked at, as a provider of either format gets them. */
+/** Reads both headers, as a provider of either format gets them. */
 function carriesKey(request: IncomingMessage, key: string): boolean {
   const bearer = BEARER.exec(request.headers.authorization ?? '')?.[1];
   return bearer === key || request.headers['x-api-key'] === key;

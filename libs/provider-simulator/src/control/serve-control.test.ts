@@ -45,7 +45,7 @@ test('calls are read over HTTP, but never the control requests themselves', asyn
   expect(await (await fetch(`${a}/__calls?model=nobody`)).json()).toEqual({ data: [] });
 });
 
-test('a release over HTTP opens a gate', async () => {
+test('a release over HTTP lets a call pass', async () => {
   await post(`${a}/__script`, { model: 'm', steps: [{ waitFor: 'go' }, { chunk: 'gone' }] });
   const client = await rawPost(a, '/v1/chat/completions', body, ['x-api-key: sk']);
   expect((await post(`${b}/__release`, { name: 'go' })).status).toBe(204);

@@ -3,7 +3,7 @@ import type { CallFilter } from '../call/call-log.js';
 import { readBody } from '../call/read-body.js';
 import type { SimulatorState } from '../simulator-state.js';
 import { integerOf, NAME_CHARACTERS_MAX, nameOf, objectOf } from '../scripts/check-field.js';
-import { PASSES_MAX } from '../scripts/gates.js';
+import { PERMITS_MAX } from '../scripts/semaphores.js';
 import { parseScript } from '../scripts/parse-script.js';
 import { InvalidControlInput } from '../scripts/script.js';
 
@@ -54,16 +54,16 @@ function decide(state: SimulatorState, request: IncomingMessage, bytes: Buffer):
   }
 }
 
-/** Forgets scripts; with all of them also the releases that nobody used. Calls being answered go on. */
+/** Drops scripts; with all of them also the releases that nobody used. Calls being answered go on. */
 export function clearScripts(state: SimulatorState, model?: string): void {
   state.scripts.clear(model);
-  if (model === undefined) state.gates.clear();
+  if (model === undefined) state.semaphores.clear();
 }
 
 function release(state: SimulatorState, input: unknown): void {
   const { name, times } = objectOf(input, 'release', ['name', 'times']);
-  const passes = times === undefined ? 1 : integerOf(times, 'times', 1, PASSES_MAX);
-  state.gates.release(nameOf(name, 'name', NAME_CHARACTERS_MAX), passes);
+  const permits = times === undefined ? 1 : integerOf(times, 'times', 1, PERMITS_MAX);
+  state.semaphores.release(nameOf(name, 'name', NAME_CHARACTERS_MAX), permits);
 }
 
 function listCalls(state: SimulatorState, query: Record<string, string>): ControlAnswer {

@@ -1,6 +1,6 @@
 import { InvalidControlInput } from './script.js';
 
-/** Longest model name and gate name, in characters. */
+/** Longest name of a model or a semaphore, in characters. */
 export const NAME_CHARACTERS_MAX = 256;
 
 /** The value as a plain object whose keys are all in `allowed`; throws {@link InvalidControlInput} otherwise. */

@@ -29,7 +29,7 @@ export function parseScript(input: unknown): PreparedScript {
 
 const NORMAL_END = { kind: 'end', how: 'normal' } as const;
 
-/** Checks how the steps stand to each other and decides what they leave unsaid: the content and the end. */
+/** Checks the order of the steps and fills in the content and the end where they have none. */
 function completeActions(steps: ParsedStep[]): ScriptAction[] {
   checkOrder(steps);
   const actions: ScriptAction[] = steps.filter((step) => step.kind !== 'usage' && step.kind !== 'end');
@@ -42,7 +42,7 @@ function completeActions(steps: ParsedStep[]): ScriptAction[] {
       'usage changes the default answer and cannot stand beside chunks or a status from 300',
     );
   }
-  // An abnormal end without content is "the provider broke before it said anything"; usage asks for the answer first.
+  // An abnormal end without content means that the provider broke before its first byte; usage demands the answer first.
   const hasDefaultContent = !hasBytes && (end.how === 'normal' || usage !== undefined);
   if (hasDefaultContent && status < 300 && status !== 204 && status !== 205) {
     actions.push({ kind: 'answer', usage: usage?.usage });

@@ -22,7 +22,7 @@ export function parseStep(input: unknown, path: string): ParsedStep {
   if ('usage' in input) return { kind: 'usage', usage: parseUsage(objectOf(input, path, ['usage'])['usage'], path) };
   if ('waitFor' in input) {
     const step = objectOf(input, path, ['waitFor']);
-    return { kind: 'wait', gate: nameOf(step['waitFor'], `${path}.waitFor`, NAME_CHARACTERS_MAX) };
+    return { kind: 'wait', semaphore: nameOf(step['waitFor'], `${path}.waitFor`, NAME_CHARACTERS_MAX) };
   }
   if ('end' in input) {
     const step = objectOf(input, path, ['end']);

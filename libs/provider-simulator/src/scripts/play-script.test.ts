@@ -84,7 +84,7 @@ test('a script for one listener leaves the other alone', async () => {
   expect((await post(`${b}${chat}`, body)).status).toBe(503);
 });
 
-test('chunks are written as they are, bytes as well as text, each in a frame of its own', async () => {
+test('chunks are written as they are, bytes as well as text, each in its own frame', async () => {
   script([{ chunk: 'data: é\n\n' }, { bytesBase64: Buffer.from([0xff, 0x00, 0x0a]).toString('base64') }]);
   const client = await raw(true);
   await until('a normal end', () => client.received().endsWith('0\r\n\r\n'));
@@ -131,7 +131,7 @@ test('usage null is an answer that reports none', async () => {
   expect(responses.at(-1)?.data).not.toHaveProperty('response.usage');
 });
 
-test('a gate holds the next frame until its release', async () => {
+test('a semaphore holds the next frame until its release', async () => {
   script([
     { chunk: 'data: 1\n\n' },
     { waitFor: 'next' },
@@ -149,7 +149,7 @@ test('a gate holds the next frame until its release', async () => {
   await until('the end', () => client.received().endsWith('\r\n0\r\n\r\n'));
 });
 
-test('a gate before the status holds the head, one after it holds the default answer', async () => {
+test('a semaphore before the status holds the head, one after it holds the default answer', async () => {
   script([{ waitFor: 'head' }, { status: 200 }, { waitFor: 'answer' }]);
   const client = await raw();
   await until('the call', () => simulator.calls().length > 0 && simulator.counters().scriptsQueued === 0);
@@ -220,7 +220,7 @@ test('stall: nothing more is written, the connection stays, and the call counts 
   await until('the call marked as aborted', () => lastCall() === true);
 });
 
-test('a client that leaves at a gate frees it: the next release goes to the next call', async () => {
+test('a client that leaves at a semaphore frees it: the next release goes to the next call', async () => {
   script([{ waitFor: 'door' }, { chunk: 'in' }], { times: 2 });
   const first = await raw();
   await until('the first call', () => simulator.counters().scriptsQueued === 1 && lastCall() === false);

@@ -2,14 +2,14 @@ import { setTimeout as passTime } from 'node:timers/promises';
 import { providerError } from '../answers/provider-error.js';
 import { idHeader, STREAM_TYPE } from '../call/answer-call.js';
 import type { AnswerSettings, ModelCall } from '../call/answer-call.js';
-import { isStreamAsked, prepareAnswer } from '../call/parse-call.js';
-import { writeFrames } from '../call/write-frames.js';
-import type { Gates } from './gates.js';
+import { isStreamRequested, prepareAnswer } from '../call/parse-call.js';
+import { writeEvents } from '../call/write-events.js';
+import type { Semaphores } from './semaphores.js';
 import type { ScriptAction, ScriptEnd, ScriptUsage } from './script.js';
 
-/** What playing needs beside the call. `onOwnEnd` is told before the simulator itself breaks the connection. */
+/** What playing needs besides the call. `onOwnEnd` is called before the simulator breaks the connection. */
 export interface Stage {
-  gates: Gates;
+  semaphores: Semaphores;
   settings: AnswerSettings;
   now: () => number;
   onOwnEnd: () => void;
@@ -68,7 +68,7 @@ async function playAction(play: Play, action: ScriptAction): Promise<void> {
       return pause(play, action.delayMs);
     case 'wait':
       await sendDueHead(play);
-      return play.stage.gates.wait(action.gate, play.left);
+      return play.stage.semaphores.wait(action.semaphore, play.left);
     case 'answer':
       return playAnswer(play, action.usage);
     case 'error': {
@@ -96,9 +96,10 @@ async function playAnswer(play: Play, usage: ScriptUsage | undefined): Promise<v
     if (play.head === 'implied') play.status = 400;
     return writeWhole(play, providerError(endpoint.format, 400, id, answer));
   }
-  if (endpoint.frames === undefined || !isStreamAsked(endpoint, body)) return writeWhole(play, endpoint.plain(answer));
+  if (endpoint.events === undefined || !isStreamRequested(endpoint, body))
+    return writeWhole(play, endpoint.plain(answer));
   setHead(play);
-  await writeFrames(response, endpoint.frames(answer), settings.chunkDelayMs);
+  await writeEvents(response, endpoint.events(answer), settings.chunkDelayMs);
 }
 
 async function playEnd(play: Play, how: ScriptEnd): Promise<void> {
@@ -143,7 +144,7 @@ function setHead(play: Play): void {
   if (play.head === 'set') return;
   play.head = 'set';
   const { response, endpoint, id, body } = play.call;
-  const isStream = play.status < 300 && isStreamAsked(endpoint, body);
+  const isStream = play.status < 300 && isStreamRequested(endpoint, body);
   response.statusCode = play.status;
   response.setHeader(...idHeader(endpoint.format, id));
   response.setHeader('content-type', isStream ? STREAM_TYPE : 'application/json');

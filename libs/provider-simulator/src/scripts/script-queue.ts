@@ -35,7 +35,7 @@ export class ScriptQueue {
     return script.actions;
   }
 
-  /** Forgets the scripts of one model, or all of them. */
+  /** Drops the scripts of one model, or all of them. */
   clear(model?: string): void {
     if (model === undefined) {
       this.#byModel.clear();

@@ -36,12 +36,12 @@ export interface Script {
   steps: ScriptStep[];
 }
 
-/** A validated script as a straight sequence: everything that the steps leave unsaid has been decided. */
+/** A validated script as a straight sequence: the defaults of the steps are filled in. */
 export type ScriptAction =
   | { kind: 'head'; status: number; headers: Record<string, string | string[]>; delayMs: number }
   | { kind: 'bytes'; bytes: Buffer; delayMs: number }
   | { kind: 'pause'; delayMs: number }
-  | { kind: 'wait'; gate: string }
+  | { kind: 'wait'; semaphore: string }
   | { kind: 'answer'; usage: ScriptUsage | undefined }
   | { kind: 'error'; status: number }
   | { kind: 'end'; how: ScriptEnd };

@@ -1,14 +1,15 @@
 import type { ServerResponse } from 'node:http';
 
 /**
- * Writes the events of a stream, `delayMs` apart, and resolves when all are written or the client left. Without a delay each
- * event still gets its own turn of the event loop: written in one turn they would travel in one packet, which no provider does.
+ * Writes the events of a stream, `delayMs` apart, and resolves when all are written or the client
+ * left. Without a delay each event still gets its own tick: events of one tick would travel in one
+ * packet, which no provider does.
  */
-export function writeFrames(response: ServerResponse, frames: Iterator<string>, delayMs: number): Promise<void> {
+export function writeEvents(response: ServerResponse, events: Iterator<string>, delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     const write = (): void => {
       if (response.destroyed) return resolve();
-      const next = frames.next();
+      const next = events.next();
       if (next.done === true) return resolve();
       if (response.write(next.value)) schedule();
       else response.once('drain', schedule);
