@@ -19,6 +19,7 @@ export type {
 } from './bus.js';
 export { BusFault } from './bus-fault.js';
 export { connectBus } from './connect-bus.js';
+export { mirrorCatalog } from './mirror-catalog.js';
 export { requestServer, type HandlerFault, type RequestServerOptions } from './request-server.js';
 export { natsAuthorization, permissionsOf, type BucketRights, type Permissions } from './permissions.js';
 export { MESSAGE_BYTES_MAX } from './wire.js';

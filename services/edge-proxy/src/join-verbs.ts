@@ -18,7 +18,6 @@ import { settingsOf } from './edge-settings.js';
 import { ProviderTexts } from './health/provider-texts.js';
 import { SourceHealths } from './health/source-healths.js';
 import { HealthReport } from './health/publish-health.js';
-import { MirroredReport } from './health/publish-mirrored.js';
 import { UsageJournal } from './journal/store-usage.js';
 import { loadLimitsOf } from './load/load-limits.js';
 import { makeMemoryReader } from './load/read-memory.js';
@@ -45,7 +44,6 @@ export interface JoinedVerbs {
   readonly journal: UsageJournal;
   readonly heartbeats: Heartbeats;
   readonly healthReport: HealthReport;
-  readonly mirroredReport: MirroredReport;
   readonly load: LoadWatch;
 }
 
@@ -59,9 +57,8 @@ export function joinVerbs(
   const monotonicMs = (): number => performance.now();
   const health = new SourceHealths(() => healthReport.changed());
   const healthReport = new HealthReport({ edge: edgeId, bus: busClient, catalog, healths: health, monotonicMs });
-  const mirroredReport = new MirroredReport({ replica: `edge-proxy.${edgeId}`, bus: busClient, catalog });
   const made = makeEdge(context, adapters, edgeId, health, monotonicMs);
-  const verbs: JoinedVerbs = { ...made, healthReport, mirroredReport };
+  const verbs: JoinedVerbs = { ...made, healthReport };
   subscribeToBus(adapters, verbs, edgeId, monotonicMs);
   return verbs;
 }
@@ -141,7 +138,7 @@ function makeEdge(
 
 function subscribeToBus(
   { bus, catalog }: EdgeAdapters,
-  { edge, heartbeats, journal, mirroredReport }: JoinedVerbs,
+  { edge, heartbeats, journal }: JoinedVerbs,
   edgeId: string,
   monotonicMs: () => number,
 ): void {
@@ -150,12 +147,6 @@ function subscribeToBus(
     if (left === undefined) heartbeats.onResyncRequest(tokens);
     else edge.replicas.left(left, monotonicMs());
   });
-  catalog.onChange(() => {
-    edge.health.renew((source) => catalog.entry(source), edge.clock.nowMs());
-    mirroredReport.tell();
-  });
-  bus.onReconnect(() => {
-    journal.retryNow();
-    mirroredReport.tell();
-  });
+  catalog.onChange(() => edge.health.renew((source) => catalog.entry(source), edge.clock.nowMs()));
+  bus.onReconnect(() => journal.retryNow());
 }

@@ -7,7 +7,6 @@ import type {
   admissionAuthorize,
   admissionBatch,
   admissionUsage,
-  catalogMirrored,
   edgeHeartbeat,
   edgeHealth,
   edgeHeartbeatReply,
@@ -22,9 +21,7 @@ export type AuthorizeAnswer = AnswerOf<typeof admissionAuthorize>;
 export type UsageAnswer = AnswerOf<typeof admissionUsage>;
 export type Heartbeat = BodyOf<typeof edgeHeartbeat>;
 export type HeartbeatReply = ReceivedOf<typeof edgeHeartbeatReply>;
-export type PublishedBody<What extends 'health' | 'mirrored'> = BodyOf<
-  { health: typeof edgeHealth; mirrored: typeof catalogMirrored }[What]
->;
+export type HealthMessage = BodyOf<typeof edgeHealth>;
 
 /** `replica` undefined means any replica of admission. */
 export interface TargetReplica {
@@ -45,9 +42,8 @@ export interface BusClient {
   /** Resolves when the stream has stored the message. */
   storeUsage(shard: number, message: Buffer): Promise<void>;
   storeHeartbeat(heartbeat: Heartbeat): Promise<void>;
-  /** These two are lost while NATS is away. The next ones repeat them. */
-  publishHealth(health: PublishedBody<'health'>): void;
-  publishMirrored(mirrored: PublishedBody<'mirrored'>): void;
+  /** Lost while NATS is away. The next one repeats it. */
+  publishHealth(health: HealthMessage): void;
 }
 
 /**

@@ -48,7 +48,6 @@ export async function stopEdge(
   await waitUntil(() => admissionClient.releasesWaiting === 0, STOP_STEP_MS.releases);
   await heartbeats.stop();
   verbs.healthReport.stop();
-  verbs.mirroredReport.stop();
   admissionClient.stop();
   edge.deadlines.stop();
   verbs.load.stop();

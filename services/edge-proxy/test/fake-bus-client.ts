@@ -1,6 +1,6 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import type { BatchAnswer } from '@gateway/contracts/messages';
-import type { AdmissionBatch, AdmissionBatchAnswer, Heartbeat, BusClient, PublishedBody } from '../src/ports.js';
+import type { AdmissionBatch, AdmissionBatchAnswer, Heartbeat, BusClient, HealthMessage } from '../src/ports.js';
 import { FakeAdmission, TEST_ACCOUNT } from './fake-admission.js';
 
 export interface SentBatch {
@@ -16,8 +16,7 @@ export class FakeBusClient implements BusClient {
   readonly sent: SentBatch[] = [];
   readonly stored: { shard: number; message: Buffer; finish: (code?: string) => void }[] = [];
   readonly heartbeats: Heartbeat[] = [];
-  readonly healths: PublishedBody<'health'>[] = [];
-  readonly mirrored: PublishedBody<'mirrored'>[] = [];
+  readonly healths: HealthMessage[] = [];
 
   requestAdmission(
     batch: AdmissionBatch,
@@ -55,12 +54,8 @@ export class FakeBusClient implements BusClient {
     this.heartbeats.push(heartbeat);
   }
 
-  publishHealth(health: PublishedBody<'health'>): void {
+  publishHealth(health: HealthMessage): void {
     this.healths.push(health);
-  }
-
-  publishMirrored(mirrored: PublishedBody<'mirrored'>): void {
-    this.mirrored.push(mirrored);
   }
 }
 

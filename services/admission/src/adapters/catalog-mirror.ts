@@ -1,13 +1,10 @@
-import type { Bus } from '@gateway/bus';
+import { type Bus, mirrorCatalog } from '@gateway/bus';
 import { catalogModel, catalogSource } from '@gateway/contracts/messages';
 import type { CatalogModel, CatalogSource } from '@gateway/contracts/messages';
 import { gauge } from '@gateway/service-kit';
 import { buildCatalogView } from '../domain/catalog-view.js';
 import type { CatalogView } from '../domain/catalog-view.js';
 import type { Catalog, Log } from '../ports.js';
-import { tellCatalog } from './tell-catalog.js';
-
-const BUCKET = 'catalog';
 
 type Parsed = { readonly model: CatalogModel } | { readonly source: CatalogSource } | null;
 
@@ -19,9 +16,8 @@ export interface CatalogMirror extends Catalog {
 /** The models and sources of the KV bucket, read again as far as they changed. An entry that cannot be read is left out. */
 export function startCatalogMirror(bus: Bus, log: Log): CatalogMirror {
   const parsed = new Map<string, Parsed>();
-  const teller = tellCatalog(bus);
   let view: CatalogView | null = null;
-  const mirror = bus.mirrorBucket(BUCKET, (entries, head, changed) => {
+  const mirror = mirrorCatalog(bus, (entries, head, changed) => {
     for (const key of changed) {
       const text = entries.get(key);
       if (text === undefined) parsed.delete(key);
@@ -32,7 +28,6 @@ export function startCatalogMirror(bus: Bus, log: Log): CatalogMirror {
       known.flatMap((entry) => (entry && 'model' in entry ? [entry.model] : [])),
       known.flatMap((entry) => (entry && 'source' in entry ? [entry.source] : [])),
     );
-    teller.revision(head.revision);
     log.info({ revision: head.revision, models: view.size }, 'the catalog has changed');
   });
   gauge('gateway_admission_catalog_revision', 'Catalog revision under which calls are decided', () =>
@@ -43,10 +38,7 @@ export function startCatalogMirror(bus: Bus, log: Log): CatalogMirror {
   );
   return {
     view: () => view,
-    async stop() {
-      await mirror.stop();
-      teller.stop();
-    },
+    stop: () => mirror.stop(),
   };
 }
 

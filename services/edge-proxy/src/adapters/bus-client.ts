@@ -3,7 +3,6 @@ import {
   admissionAuthorize,
   admissionBatch,
   admissionUsage,
-  catalogMirrored,
   edgeHeartbeat,
   edgeHealth,
   usageRecorded,
@@ -36,7 +35,6 @@ export function makeBusClient(bus: Bus): BusClient {
       });
     },
     publishHealth: (health) => void bus.publish(edgeHealth, {}, health),
-    publishMirrored: (mirrored) => void bus.publish(catalogMirrored, {}, mirrored),
   };
 }
 

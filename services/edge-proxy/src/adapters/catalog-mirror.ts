@@ -1,10 +1,9 @@
-import type { Bus, BucketMirror } from '@gateway/bus';
+import { type Bus, mirrorCatalog } from '@gateway/bus';
 import { catalogModel, type CatalogModel, type CatalogSource } from '@gateway/contracts/messages';
 import type { Logger, openSealed, OpeningKeys } from '@gateway/service-kit';
 import type { Catalog } from '../ports.js';
 import { SourceEntries } from './source-entries.js';
 
-const BUCKET = 'catalog';
 const MODEL_KEY = 'model.';
 const SOURCE_KEY = 'source.';
 
@@ -50,7 +49,7 @@ export function followCatalog(bus: Bus, keys: OpeningKeys, log: Logger, open?: t
     }
   };
 
-  const mirror: BucketMirror = bus.mirrorBucket(BUCKET, (entries, head, changed) => {
+  const mirror = mirrorCatalog(bus, (entries, head, changed) => {
     for (const key of changed) {
       try {
         takeOver(key, entries.get(key));

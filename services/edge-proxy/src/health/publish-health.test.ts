@@ -4,7 +4,6 @@ import { FakeBusClient } from '../../test/fake-bus-client.js';
 import type { JudgedAttempt } from '../domain/judge-attempt.js';
 import { SourceHealths } from './source-healths.js';
 import { HealthReport } from './publish-health.js';
-import { MirroredReport } from './publish-mirrored.js';
 
 const NOW = Date.UTC(2026, 10, 20);
 const OK: JudgedAttempt = {
@@ -100,19 +99,4 @@ test('sources that the catalog has no longer are forgotten; many are told in sev
   expect(busClient.healths.map(({ sources }) => sources.length)).toEqual([SOURCE_HEALTH_MAX, 1]);
   expect(busClient.healths.flatMap(({ sources }) => sources).some(({ source }) => source === 'gone')).toBe(false);
   expect(healths.get('gone')).toBeUndefined();
-});
-
-test('the revision is told once there is one, and the last word says so', () => {
-  const busClient = new FakeBusClient();
-  let revision: number | null = null;
-  const told = new MirroredReport({ replica: 'edge-proxy.e0', bus: busClient, catalog: { revision: () => revision } });
-  told.tell();
-  expect(busClient.mirrored).toEqual([]);
-  revision = 7;
-  told.tell();
-  told.stop();
-  expect(busClient.mirrored).toEqual([
-    { replica: 'edge-proxy.e0', revision: 7, last: false },
-    { replica: 'edge-proxy.e0', revision: 7, last: true },
-  ]);
 });

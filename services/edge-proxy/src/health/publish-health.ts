@@ -1,5 +1,5 @@
 import { SOURCE_HEALTH_EVERY_MS, SOURCE_HEALTH_MAX } from '@gateway/contracts/messages';
-import type { BusClient, Catalog, PublishedBody } from '../ports.js';
+import type { BusClient, Catalog, HealthMessage } from '../ports.js';
 import type { KnownSource, SourceHealths } from './source-healths.js';
 
 /** Changes are told at once, but no more often than this. */
@@ -53,7 +53,7 @@ export class HealthReport {
   }
 }
 
-function toWire([source, known]: readonly [string, KnownSource]): PublishedBody<'health'>['sources'][number] {
+function toWire([source, known]: readonly [string, KnownSource]): HealthMessage['sources'][number] {
   const { health, lastOutcome, lastStatus, lastAt } = known;
   return {
     source,

@@ -151,7 +151,6 @@ export class EdgeHost implements Hosted {
         });
       },
       publishHealth: () => undefined,
-      publishMirrored: () => undefined,
     };
   }
 }
