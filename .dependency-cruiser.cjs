@@ -6,9 +6,9 @@ const test = '(\\.test\\.ts$|/test/|/prove/|/bench/)';
 const service = '^services/([^/]+)/src/';
 
 /** Services that are cut by feature, `src/<feature>/`; the others are cut by layer. A converted service joins here. */
-const FEATURE_SERVICES = ['billing'];
+const FEATURE_SERVICES = ['billing', 'accounts'];
 /** Folders that every feature of their service may import. They import no feature. */
-const BASE_FOLDERS = ['billing/src/ledger'];
+const BASE_FOLDERS = ['billing/src/ledger', 'accounts/src/base'];
 /**
  * What else a feature may import of its own service, each line only from the lines above it, so that there is no circle.
  * A feature that is not named meets others in `service.ts` alone.
@@ -22,6 +22,13 @@ const FEATURE_IMPORTS = {
   'billing/src/usage': ['records', 'alerts'],
   'billing/src/exports': ['records'],
   'billing/src/accounts': ['subscriptions', 'usage', 'webhooks'],
+  'accounts/src/keys': [],
+  'accounts/src/mail': [],
+  'accounts/src/operators': [],
+  'accounts/src/people': ['keys', 'mail'],
+  'accounts/src/accounts': ['keys', 'people'],
+  'accounts/src/sign-in': ['accounts', 'mail'],
+  'accounts/src/cleanup': ['operators', 'sign-in'],
 };
 const featureService = `^services/(${FEATURE_SERVICES.join('|')})/src/`;
 /** What puts a service together: the files at the top of `src`, and programs. */

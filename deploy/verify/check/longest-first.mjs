@@ -25,7 +25,7 @@ const LONGEST = [
   'deploy/verify/e2e/src/browser/story.test.ts',
   'services/admission/src/admit/model-on-cluster.test.ts',
   'services/edge-proxy/src/wire.test.ts',
-  'services/accounts/src/in-force.test.ts',
+  'services/accounts/src/base/in-force.test.ts',
   'services/billing/src/service.test.ts',
   'services/billing/prove/month.test.ts',
 ];

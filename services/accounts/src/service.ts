@@ -3,6 +3,7 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import { admissionApply } from '@gateway/contracts/messages';
 import {
   createPool,
+  faultOf,
   IN_FORCE_MS,
   outboxAges,
   OUTBOX_TABLE,
@@ -14,27 +15,28 @@ import {
 import { polledGauge, gauge, type RunningService, type ServiceContext } from '@gateway/service-kit';
 import { serveAccounts } from './accounts/handlers.js';
 import { serveAudit } from './audit/handlers.js';
-import { createBillingClient } from './billing.js';
+import { createBillingClient } from './base/billing.js';
 import { startCleanup } from './cleanup/delete-expired.js';
 import { createCleanupStore } from './cleanup/store.js';
 import type { ACCOUNTS_FIELDS } from './config.js';
 import { serveIdempotency } from './idempotency/handlers.js';
 import { createIdempotencyStore } from './idempotency/store.js';
-import { createInForce, deliverChange } from './in-force.js';
+import { createInForce, deliverChange } from './base/in-force.js';
 import { serveKeys } from './keys/handlers.js';
 import { serveAlerts } from './mail/handlers.js';
 import { sendMail } from './mail/send-mail.js';
 import { sendNotice } from './mail/send-notice.js';
 import { createMailLog, createMailSender } from './mail/sender.js';
 import { MAIL_OUTBOX, NOTICE_TOPIC, SIGN_UP_TOPIC } from './mail/store.js';
-import type { MakeId } from './objects.js';
+import type { MakeId } from './base/rules.js';
 import { serveOperators } from './operators/handlers.js';
 import { createOperatorSessions } from './operators/store.js';
 import { servePeople } from './people/handlers.js';
-import { createHandlers } from './serve.js';
+import { BILLING_OUTBOX } from './base/store.js';
+import { createHandlers } from './base/serve.js';
 import { serveSignIn } from './sign-in/handlers.js';
 import { takeSignUp } from './sign-in/sign-up.js';
-import { BILLING_OUTBOX, createAccountsStore } from './store.js';
+import { createAccountsStore } from './store.js';
 
 const POOL_CONNECTIONS_MAX = 10;
 /** Longer than a change takes that waits for billing or until it is in force. */
@@ -100,7 +102,7 @@ export async function startAccounts(
   const store = createAccountsStore(pool, () => mails.nudge());
   const cleanup = startCleanup({ store: createCleanupStore(pool), billing, nowMs, log });
   const ages = declareGauges(pool);
-  const handlers = createHandlers(bus);
+  const handlers = createHandlers(bus, faultOf);
   const deps = {
     store,
     billing,

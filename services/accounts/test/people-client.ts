@@ -12,7 +12,7 @@ import {
 import type { MemberCreate, MemberView } from '@gateway/contracts/operator';
 import { readMail, startMailbox, type Mailbox } from '@gateway/mailbox';
 import { temporaryDirectory, until } from '@gateway/testkit';
-import type { AttemptLimit } from '../src/sign-in/rules.js';
+import type { AttemptLimit } from '../src/base/attempt-rules.js';
 import { startAccountsWorld, type AccountsWorld } from './accounts-world.js';
 import { accepted, ACTOR, randomEmail } from './operator-client.js';
 

@@ -1,13 +1,13 @@
 import { isRefusal, refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
-import { answerInForce, type Changed, type InForce } from '../in-force.js';
-import type { ApiKey } from '../objects.js';
+import { answerInForce, type Changed, type InForce } from '../base/in-force.js';
+import type { ApiKey } from '../base/rules.js';
 import { toAccountRecord, toAccountView } from './rules.js';
 import { toKeyRecord } from '../keys/rules.js';
-import type { AccountsStore, AccountsTx } from '../store.js';
-import type { BillingClient } from '../billing.js';
+import type { AccountStore, AccountTx } from './store.js';
+import type { BillingClient } from '../base/billing.js';
 
 export interface CloseAccountDeps {
-  readonly store: Pick<AccountsStore, 'change' | 'account'>;
+  readonly store: Pick<AccountStore, 'change' | 'account'>;
   readonly billing: Pick<BillingClient, 'closeAccount'>;
   readonly inForce: InForce;
   readonly nowMs: () => number;
@@ -38,7 +38,7 @@ export async function closeAccount(
   return answerInForce(inForce, await store.change((tx) => close(tx, request, nowMs())));
 }
 
-async function close(tx: AccountsTx, { account: id, actor }: CloseAccount, now: number): Promise<Changed<Answer>> {
+async function close(tx: AccountTx, { account: id, actor }: CloseAccount, now: number): Promise<Changed<Answer>> {
   const account = await tx.lockAccount(id);
   if (!account) throw new Error('an account is gone');
   if (account.state === 'closed') return changed(tx, id);
@@ -64,11 +64,11 @@ async function close(tx: AccountsTx, { account: id, actor }: CloseAccount, now: 
   return changed(tx, id);
 }
 
-async function publishKeys(tx: AccountsTx, account: string, keys: readonly ApiKey[]): Promise<void> {
+async function publishKeys(tx: AccountTx, account: string, keys: readonly ApiKey[]): Promise<void> {
   if (keys[0]) await tx.publishChange(account, keys[0], { keys: keys.map(toKeyRecord) });
 }
 
-async function changed(tx: AccountsTx, id: string): Promise<Changed<Answer>> {
+async function changed(tx: AccountTx, id: string): Promise<Changed<Answer>> {
   const account = await tx.lockAccount(id);
   const owner = await tx.membership(id, null);
   if (!account || !owner) throw new Error('an account has no owner');

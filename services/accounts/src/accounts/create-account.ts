@@ -1,10 +1,10 @@
 import { refuse, type AccountCreate, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
 import { toAccountView } from './rules.js';
-import type { AccountsStore } from '../store.js';
-import type { MakeId } from '../objects.js';
+import type { AccountStore } from './store.js';
+import type { MakeId } from '../base/rules.js';
 
 export interface CreateAccountDeps {
-  readonly store: Pick<AccountsStore, 'change'>;
+  readonly store: Pick<AccountStore, 'change'>;
   readonly makeId: MakeId;
   readonly teamsEnabled: boolean;
 }

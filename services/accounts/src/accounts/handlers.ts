@@ -13,15 +13,15 @@ import {
   type MemberRecord,
 } from '@gateway/contracts/messages';
 import { refuseCursor, type AccountView, type ManagementRefusal, refuse } from '@gateway/contracts/operator';
-import type { Handlers } from '../serve.js';
+import type { Handlers } from '../base/serve.js';
 import { closeAccount, type CloseAccountDeps } from './close-account.js';
 import { createAccount, type CreateAccountDeps } from './create-account.js';
 import { setAccountState } from './set-account-state.js';
-import { isCursorOf, pageOf } from '../rules.js';
+import { isCursorOf, pageOf } from '../base/rules.js';
 import { toAccountView, toAccountRecord } from './rules.js';
 import { toKeyRecord } from '../keys/rules.js';
 import { toMemberRecord } from '../people/rules.js';
-import type { AccountsStore } from '../store.js';
+import type { AccountStore } from './store.js';
 
 export interface AccountsPage {
   readonly accounts: AccountView[];
@@ -31,7 +31,7 @@ export interface AccountsPage {
 
 /** One page in the order of creation. */
 export async function listAccounts(
-  store: Pick<AccountsStore, 'list' | 'countAccounts'>,
+  store: Pick<AccountStore, 'list' | 'countAccounts'>,
   { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
 ): Promise<AccountsPage | ManagementRefusal> {
   if (!isCursorOf('acc', cursor)) return refuseCursor();
@@ -42,7 +42,7 @@ export async function listAccounts(
 
 /** One account with its owner's address. */
 export async function getAccount(
-  store: Pick<AccountsStore, 'account'>,
+  store: Pick<AccountStore, 'account'>,
   { account: id }: { readonly account: string },
 ): Promise<{ account: AccountView } | ManagementRefusal> {
   const found = await store.account(id);
@@ -51,7 +51,7 @@ export async function getAccount(
 
 /** Names for ids in usage and statements; ids of other accounts have none here. */
 export async function findNames(
-  store: Pick<AccountsStore, 'names'>,
+  store: Pick<AccountStore, 'names'>,
   { account, keys, members }: ReceivedOf<typeof accountsNames>,
 ): Promise<AnswerBodyOf<typeof accountsNames>> {
   const names = await store.names(account, keys, members);
@@ -69,7 +69,7 @@ export interface AccountRecords {
 
 /** What admission needs to know of an account and a key, at one instant (docs/protocol.md#r11). */
 export async function loadAccount(
-  store: AccountsStore,
+  store: AccountStore,
   request: { readonly account: string; readonly key: string | null },
 ): Promise<AccountRecords> {
   const { account, key, member } = await store.load(request.account, request.key);
@@ -83,7 +83,7 @@ export async function loadAccount(
 /** Serves the requests about accounts. */
 export function serveAccounts(
   { lookup, change, awaited }: Handlers,
-  deps: CreateAccountDeps & CloseAccountDeps & { readonly store: AccountsStore },
+  deps: CreateAccountDeps & CloseAccountDeps & { readonly store: AccountStore },
 ): void {
   const { store } = deps;
   lookup(accountsLoad, (body) => loadAccount(store, body));

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { withAccountState } from './rules.js';
-import type { Account } from '../objects.js';
+import type { Account } from '../base/rules.js';
 
 const ACTIVE: Account = { id: 'acc_1', name: 'A', type: 'personal', state: 'active', version: 4, createdAt: 1 };
 const SUSPENDED: Account = { ...ACTIVE, state: 'suspended' };

@@ -1,7 +1,6 @@
 import type { AccountRecord } from '@gateway/contracts/messages';
 import type { AccountView } from '@gateway/contracts/operator';
-import type { OwnedAccount, Account } from '../objects.js';
-import { timeText } from '../rules.js';
+import { type Account, type OwnedAccount, timeText } from '../base/rules.js';
 
 export const ACCOUNT_VERBS = ['suspend', 'reinstate'] as const;
 export type AccountVerb = (typeof ACCOUNT_VERBS)[number];

@@ -1,11 +1,11 @@
 import { refuse, type AccountView, type ManagementRefusal } from '@gateway/contracts/operator';
-import { answerInForce, type Changed, type InForce } from '../in-force.js';
+import { answerInForce, type Changed, type InForce } from '../base/in-force.js';
 import { withAccountState, type AccountVerb, toAccountRecord, toAccountView } from './rules.js';
-import { accountClosed } from '../rules.js';
-import type { AccountsStore, AccountsTx } from '../store.js';
+import { accountClosed } from '../base/rules.js';
+import type { AccountStore, AccountTx } from './store.js';
 
 export interface ChangeAccountDeps {
-  readonly store: Pick<AccountsStore, 'change'>;
+  readonly store: Pick<AccountStore, 'change'>;
   readonly inForce: InForce;
 }
 export interface SetAccountState {
@@ -29,7 +29,7 @@ export async function setAccountState(
 }
 
 async function setState(
-  tx: AccountsTx,
+  tx: AccountTx,
   { account: id, verb, actor }: SetAccountState,
 ): Promise<Changed<Answer> | ManagementRefusal> {
   const account = await tx.lockAccount(id);

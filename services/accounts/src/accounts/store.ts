@@ -1,5 +1,5 @@
 import type { Tx } from '@gateway/postgres';
-import type { Account, ApiKey, OwnedAccount } from '../objects.js';
+import type { Account, ApiKey, OwnedAccount } from '../base/rules.js';
 import {
   accountFromRow,
   LOADED_ACCOUNT,
@@ -10,7 +10,13 @@ import {
   type AccountRow,
   type JoinedRow,
   type LoadedAccount,
-} from '../rows.js';
+} from '../base/sql.js';
+import type { BaseReads, Changes } from '../base/store.js';
+import type { PeopleTx } from '../people/store.js';
+
+/** The queries of a change of accounts. */
+export type AccountTx = PeopleTx & ReturnType<typeof createAccountWrites>;
+export type AccountStore = BaseReads & ReturnType<typeof createAccountReads> & Changes<AccountTx>;
 
 /** Names of keys with their members, and addresses of members, of one account. */
 export interface Names {
@@ -27,10 +33,6 @@ export function createAccountReads(queries: Tx) {
     async load(account: string, key: string | null): Promise<LoadedAccount> {
       const row = await queries.one<JoinedRow>(LOADED_ACCOUNT, [account, key], { name: 'load-account' });
       return row ? loadedAccountFromRow(row) : { account: null, key: null, member: null };
-    },
-    async account(id: string): Promise<OwnedAccount | null> {
-      const row = await queries.one<JoinedRow>(`${OWNED_ACCOUNT} WHERE a.id = $1`, [id]);
-      return row && ownedAccountFromRow(row);
     },
     async list(after: string | null, limit: number): Promise<OwnedAccount[]> {
       const text = `${OWNED_ACCOUNT} WHERE a.id > $1 ORDER BY a.id LIMIT $2`;
@@ -69,11 +71,6 @@ export function createAccountWrites(tx: Tx) {
     async accountOfCommand(command: string): Promise<OwnedAccount | null> {
       const row = await tx.one<JoinedRow>(`${OWNED_ACCOUNT} WHERE a.command = $1`, [command]);
       return row && ownedAccountFromRow(row);
-    },
-    /** Locks the account until the end: changes of it, its members and its keys happen one after the other. */
-    async lockAccount(id: string): Promise<Account | null> {
-      const row = await tx.one<AccountRow>('SELECT * FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [id]);
-      return row && accountFromRow(row);
     },
     /** Writes state and version. */
     async updateAccount({ id, state, version }: Account): Promise<void> {

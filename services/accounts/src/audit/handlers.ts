@@ -1,8 +1,8 @@
 import { accountsAudit, accountsNoteAccess, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
 import { refuseCursor, type AuditEntryView, type AuditKind, type ManagementRefusal } from '@gateway/contracts/operator';
-import type { Handlers } from '../serve.js';
-import { pageOf, timeText } from '../rules.js';
-import type { AccountsStore } from '../store.js';
+import type { Handlers } from '../base/serve.js';
+import { pageOf, timeText } from '../base/rules.js';
+import type { AuditStore } from './store.js';
 
 export interface ListAudit {
   readonly account: string | null;
@@ -17,7 +17,7 @@ const NUMBER = /^[1-9]\d{0,17}$/;
 
 /** One page of who did what, the newest first. */
 export async function listAudit(
-  store: Pick<AccountsStore, 'auditEntries'>,
+  store: Pick<AuditStore, 'auditEntries'>,
   { account, object, kind = null, cursor, limit }: ListAudit,
 ): Promise<{ entries: AuditEntryView[]; nextCursor: string | null } | ManagementRefusal> {
   if (cursor !== null && !NUMBER.test(cursor)) return refuseCursor();
@@ -29,7 +29,7 @@ export async function listAudit(
 
 /** Writes what was answered without a change, and refused attempts as their counts, all or nothing. */
 export async function recordAccess(
-  store: Pick<AccountsStore, 'change'>,
+  store: Pick<AuditStore, 'change'>,
   { entries }: ReceivedOf<typeof accountsNoteAccess>,
 ): Promise<AnswerBodyOf<typeof accountsNoteAccess>> {
   await store.change(async (tx) => {
@@ -43,7 +43,7 @@ export async function recordAccess(
 }
 
 /** Serves the requests about the audit log. */
-export function serveAudit({ lookup, change }: Handlers, store: AccountsStore): void {
+export function serveAudit({ lookup, change }: Handlers, store: AuditStore): void {
   lookup(accountsAudit, (body) => listAudit(store, body));
   change(accountsNoteAccess, (body) => recordAccess(store, body));
 }

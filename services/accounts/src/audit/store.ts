@@ -1,7 +1,9 @@
 import type { AuditEntryView, AuditKind } from '@gateway/contracts/operator';
 import type { Tx } from '@gateway/postgres';
-import type { AuditOrigin } from '../objects.js';
-import { timeText } from '../rules.js';
+import { timeText } from '../base/rules.js';
+import type { BaseTx, Changes } from '../base/store.js';
+
+export type AuditStore = ReturnType<typeof createAuditReads> & Changes<BaseTx>;
 
 /** Null is every entry. */
 export interface AuditFilter {
@@ -10,21 +12,6 @@ export interface AuditFilter {
   readonly kind: AuditKind | null;
   readonly below: bigint | null;
   readonly limit: number;
-}
-
-export interface AuditEntry {
-  readonly actor: string;
-  readonly action: string;
-  /** Null: the change concerns no account. */
-  readonly account: string | null;
-  readonly objectId: string;
-  /** Without secrets and digests. */
-  readonly before: object | null;
-  readonly after: object | null;
-  /** `change` when absent. */
-  readonly kind?: AuditKind;
-  /** Where the request came from, as far as that is recorded. */
-  readonly origin?: AuditOrigin;
 }
 
 interface AuditRow {
@@ -52,22 +39,6 @@ export function createAuditReads(queries: Tx) {
     },
   };
 }
-
-/** Entries of the audit log within one change. */
-export function createAuditWrites(tx: Tx) {
-  return {
-    async audit(entry: AuditEntry): Promise<void> {
-      const { actor, action, account, objectId, before, after, kind = 'change', origin = {} } = entry;
-      const { client = null, agent = null, requestId = null } = origin;
-      const states = [before && JSON.stringify(before), after && JSON.stringify(after)];
-      await tx.execute(INSERT, [actor, action, account, objectId, ...states, kind, client, agent, requestId]);
-    },
-  };
-}
-
-const INSERT = `INSERT INTO audit_log
-    (actor, action, account, object_id, before, after, kind, client, agent, request_id)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
 
 /** Only the conditions of the filter are in the text: each of account, object and kind has its own index. */
 function auditText({ account, object, kind, below, limit }: AuditFilter): { text: string; values: unknown[] } {

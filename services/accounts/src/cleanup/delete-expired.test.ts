@@ -3,7 +3,7 @@ import { createPool, type Pool } from '@gateway/postgres';
 import { recordingLog } from '@gateway/testkit';
 import { randomEmail } from '../../test/operator-client.js';
 import { startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
-import type { Funding } from '../keys/new-key-rules.js';
+import type { Funding } from '../base/rules.js';
 import { SIGN_UP_KEPT_MS, deleteSignUps } from './delete-expired.js';
 import { createCleanupStore } from './store.js';
 

@@ -1,8 +1,9 @@
 import { IDEMPOTENCY_HOURS } from '@gateway/contracts/messages';
 import { every } from '@gateway/service-kit';
-import type { BillingClient } from '../billing.js';
+import { ATTEMPTS_KEPT_MS } from '../base/attempt-rules.js';
+import type { BillingClient } from '../base/billing.js';
 import { OPERATOR_SESSION_IDLE_MS, OPERATOR_SESSION_LIFE_MS } from '../operators/rules.js';
-import { SESSION_IDLE_MS, SESSION_LIFE_MS, ATTEMPTS_KEPT_MS } from '../sign-in/rules.js';
+import { SESSION_IDLE_MS, SESSION_LIFE_MS } from '../sign-in/sessions.js';
 import type { CleanupStore } from './store.js';
 
 export interface CleanupDeps {

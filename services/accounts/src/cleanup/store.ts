@@ -1,5 +1,5 @@
 import { inTransaction, onPool, type Pool } from '@gateway/postgres';
-import { written } from '../rows.js';
+import { written } from '../base/sql.js';
 
 /** What ended before these times (epoch milliseconds) is deleted. */
 export interface ExpiredBefore {

@@ -1,5 +1,5 @@
 import { accountsBeginIdempotent, accountsEndIdempotent, IDEMPOTENCY_HOURS } from '@gateway/contracts/messages';
-import type { Handlers } from '../serve.js';
+import type { Handlers } from '../base/serve.js';
 import type { IdempotencyStore, IdempotentRequest } from './store.js';
 
 export interface BeginIdempotentDeps {

@@ -1,5 +1,5 @@
 import { isRefusal, refuse, type KeyView, type ManagementRefusal } from '@gateway/contracts/operator';
-import { answerWithInForce, type Changed, answerInForce, type InForce } from '../in-force.js';
+import { answerWithInForce, type Changed, answerInForce, type InForce } from '../base/in-force.js';
 import {
   noSuchKey,
   keyState,
@@ -11,12 +11,11 @@ import {
   toKeyRecord,
   toKeyView,
 } from './rules.js';
-import { commandTaken } from '../rules.js';
-import type { AccountsStore, AccountsTx } from '../store.js';
-import type { ApiKey } from '../objects.js';
+import { type ApiKey, commandTaken } from '../base/rules.js';
+import type { KeyStore, KeyTx } from './store.js';
 
 export interface ChangeKeyDeps {
-  readonly store: Pick<AccountsStore, 'change'>;
+  readonly store: Pick<KeyStore, 'change'>;
   readonly inForce: InForce;
   readonly nowMs: () => number;
 }
@@ -46,7 +45,7 @@ export async function rotateKey(
 }
 
 async function rotate(
-  tx: AccountsTx,
+  tx: KeyTx,
   { key: id, digest, maskedSecret, actor, command }: RotateKey,
   nowMs: () => number,
 ): Promise<Changed<Answer> | ManagementRefusal> {
@@ -88,7 +87,7 @@ export async function setKeyState(
 }
 
 async function setState(
-  tx: AccountsTx,
+  tx: KeyTx,
   { key: id, verb, actor }: SetKeyState,
   nowMs: () => number,
 ): Promise<Changed<{ key: KeyView }> | ManagementRefusal> {
@@ -108,7 +107,7 @@ async function setState(
 }
 
 /** The key that an operator names, with its account locked. The playground key is internal: nobody names it. */
-export async function lockOwnKey(tx: Pick<AccountsTx, 'lockKey'>, id: string): Promise<ApiKey | ManagementRefusal> {
+export async function lockOwnKey(tx: Pick<KeyTx, 'lockKey'>, id: string): Promise<ApiKey | ManagementRefusal> {
   const key = await tx.lockKey(id);
   return key?.kind === 'api' ? key : noSuchKey();
 }

@@ -2,14 +2,13 @@ import { isRefusal, type KeyCreate, type KeyView, type ManagementRefusal, refuse
 import type { accountsKeyCreation, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
 import { formatUsd } from '@gateway/metering';
 import { decideNewKey } from './new-key-rules.js';
-import type { ApiKey, MakeId } from '../objects.js';
-import { commandTaken, toCapRecord } from '../rules.js';
+import { type ApiKey, commandTaken, type MakeId, toCapRecord } from '../base/rules.js';
 import { toKeyView, refuseMaskedForm, secretTaken } from './rules.js';
-import type { AccountsStore } from '../store.js';
-import type { BillingClient } from '../billing.js';
+import type { KeyStore } from './store.js';
+import type { BillingClient } from '../base/billing.js';
 
 export interface CreateKeyDeps {
-  readonly store: Pick<AccountsStore, 'change'>;
+  readonly store: Pick<KeyStore, 'change'>;
   readonly billing: Pick<BillingClient, 'fundingOf'>;
   readonly makeId: MakeId;
   readonly nowMs: () => number;
@@ -65,7 +64,7 @@ function repeatedAnswer(key: ApiKey, account: string, now: number): Answer {
 }
 
 export interface KeyCreationDeps {
-  readonly store: Pick<AccountsStore, 'account' | 'change'>;
+  readonly store: Pick<KeyStore, 'account' | 'change'>;
   readonly billing: Pick<BillingClient, 'fundingOf'>;
   readonly nowMs: () => number;
 }

@@ -1,9 +1,8 @@
 import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
-import { answerInForce, type Changed } from '../in-force.js';
+import { answerInForce, type Changed } from '../base/in-force.js';
 import { rotated, secretTaken, toKeyRecord, toKeyView } from './rules.js';
-import { accountClosed } from '../rules.js';
-import type { MakeId } from '../objects.js';
-import type { AccountsTx } from '../store.js';
+import { accountClosed, type MakeId } from '../base/rules.js';
+import type { KeyTx } from './store.js';
 import type { ChangeKeyDeps } from './change-key.js';
 
 export interface EnsurePlaygroundKey {
@@ -36,7 +35,7 @@ export async function ensurePlaygroundKey(
 }
 
 async function ensure(
-  tx: AccountsTx,
+  tx: KeyTx,
   request: EnsurePlaygroundKey,
   { makeId, nowMs }: EnsurePlaygroundKeyDeps,
 ): Promise<Changed<Answer> | ManagementRefusal> {
@@ -61,7 +60,7 @@ async function ensure(
 }
 
 async function make(
-  tx: AccountsTx,
+  tx: KeyTx,
   { account, member, digest, actor }: EnsurePlaygroundKey,
   id: string,
   now: number,

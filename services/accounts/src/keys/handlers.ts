@@ -11,13 +11,13 @@ import {
   keysUsed,
 } from '@gateway/contracts/messages';
 import { refuseCursor, refuse, type KeyView, type ManagementRefusal } from '@gateway/contracts/operator';
-import type { Handlers } from '../serve.js';
+import type { Handlers } from '../base/serve.js';
 import { createKey, keyCreation, type CreateKeyDeps } from './create-key.js';
 import { rotateKey, setKeyState } from './change-key.js';
 import { ensurePlaygroundKey, type EnsurePlaygroundKeyDeps } from './ensure-playground-key.js';
-import { isCursorOf, pageOf } from '../rules.js';
+import { isCursorOf, pageOf } from '../base/rules.js';
 import { toKeyView, noSuchKey } from './rules.js';
-import type { AccountsStore } from '../store.js';
+import type { KeyStore } from './store.js';
 
 export interface ListKeys {
   readonly account: string;
@@ -29,7 +29,7 @@ export interface ListKeys {
 
 /** One page of an account's keys, the newest last, in every state; without the playground key. */
 export async function listKeys(
-  store: Pick<AccountsStore, 'account' | 'keys'>,
+  store: Pick<KeyStore, 'account' | 'keys'>,
   { account, member, cursor, limit }: ListKeys,
   nowMs: number,
 ): Promise<{ keys: KeyView[]; nextCursor: string | null } | ManagementRefusal> {
@@ -42,7 +42,7 @@ export async function listKeys(
 
 /** One key as it is now; the playground key is not shown. */
 export async function getKey(
-  store: Pick<AccountsStore, 'key'>,
+  store: Pick<KeyStore, 'key'>,
   { key: id }: { readonly key: string },
   nowMs: number,
 ): Promise<{ key: KeyView } | ManagementRefusal> {
@@ -52,7 +52,7 @@ export async function getKey(
 
 /** Which key a secret belongs to now; a rotated-away one belongs to none. Its state is not judged here. */
 export async function findKey(
-  store: AccountsStore,
+  store: KeyStore,
   { digests }: { readonly digests: readonly string[] },
 ): Promise<{ found: { account: string; key: string; digest: string } | null }> {
   const key = await store.findKey(digests);
@@ -70,7 +70,7 @@ export interface KeyUse {
  * machine's clock counts as now, or one wrong report would hide all that follow.
  */
 export async function recordUses(
-  store: Pick<AccountsStore, 'recordUses'>,
+  store: Pick<KeyStore, 'recordUses'>,
   { uses }: { readonly uses: readonly KeyUse[] },
   nowMs: number,
 ): Promise<void> {
@@ -85,7 +85,7 @@ const REPORTS_AT_ONCE_MAX = 16;
 export function serveKeys(
   bus: Bus,
   { lookup, change, awaited }: Handlers,
-  deps: CreateKeyDeps & EnsurePlaygroundKeyDeps & { readonly store: AccountsStore },
+  deps: CreateKeyDeps & EnsurePlaygroundKeyDeps & { readonly store: KeyStore },
 ): void {
   const { store, nowMs } = deps;
   lookup(accountsFind, (body) => findKey(store, body));

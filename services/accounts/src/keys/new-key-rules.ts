@@ -1,14 +1,5 @@
 import { refuse, type KeyCreate, type ManagementRefusal } from '@gateway/contracts/operator';
-import type { Account, Membership } from '../objects.js';
-import { readCap, accountClosed } from '../rules.js';
-
-/** An account's funds and limits, from billing. */
-export interface Funding {
-  readonly walletNanoUsd: bigint | null;
-  readonly planActive: boolean;
-  readonly activeKeysMax: number;
-  readonly defaultKeyCapNanoUsd: bigint | null;
-}
+import { accountClosed, readCap, type Account, type Funding, type Membership } from '../base/rules.js';
 
 export interface KeyInput {
   /** Null: there is no such account. */

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { keyState, KEY_VERBS, rotated, stateAfter, withState } from './rules.js';
-import type { ApiKey } from '../objects.js';
+import type { ApiKey } from '../base/rules.js';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const KEY: ApiKey = {

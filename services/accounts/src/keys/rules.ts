@@ -1,7 +1,6 @@
 import type { KeyRecord } from '@gateway/contracts/messages';
 import { type KeyView, refuse, type ManagementRefusal } from '@gateway/contracts/operator';
-import { capText, timeText } from '../rules.js';
-import type { ApiKey, StoredKeyState } from '../objects.js';
+import { type ApiKey, capText, type StoredKeyState, timeText } from '../base/rules.js';
 
 /** The states of the specification's table, `expired` among them. */
 export type KeyState = StoredKeyState | 'expired';

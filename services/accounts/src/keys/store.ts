@@ -1,6 +1,11 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
-import type { ApiKey } from '../objects.js';
-import { keyFromRow, type KeyRow } from '../rows.js';
+import type { ApiKey } from '../base/rules.js';
+import { keyFromRow, type KeyRow } from '../base/sql.js';
+import type { BaseReads, BaseTx, Changes } from '../base/store.js';
+
+/** The queries of a change of keys. */
+export type KeyTx = BaseTx & ReturnType<typeof createKeyWrites>;
+export type KeyStore = BaseReads & ReturnType<typeof createKeyReads> & Changes<KeyTx>;
 
 /** Reads of API keys, and when they were last used. */
 export function createKeyReads(pool: Pool) {

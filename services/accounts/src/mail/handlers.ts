@@ -1,13 +1,13 @@
 import { alertRaised, type AnswerBodyOf, type ReceivedOf } from '@gateway/contracts/messages';
-import type { Handlers } from '../serve.js';
-import type { AccountsStore } from '../store.js';
+import type { Handlers } from '../base/serve.js';
+import type { MailStore } from './store.js';
 
 /**
  * Takes an alert that is to be mailed: to the owner and the admins of its account, and to the member whom the cap concerns, as far
  * as their addresses are verified. The same alert again mails nothing.
  */
 export async function takeAlert(
-  store: Pick<AccountsStore, 'change'>,
+  store: Pick<MailStore, 'change'>,
   alert: ReceivedOf<typeof alertRaised>,
 ): Promise<AnswerBodyOf<typeof alertRaised>> {
   await store.change(async (tx) => {
@@ -19,6 +19,6 @@ export async function takeAlert(
 }
 
 /** Serves the alerts of billing. */
-export function serveAlerts({ change }: Handlers, store: AccountsStore): void {
+export function serveAlerts({ change }: Handlers, store: MailStore): void {
   change(alertRaised, (body) => takeAlert(store, body));
 }

@@ -2,11 +2,11 @@ import { objectId, raisedAlert } from '@gateway/contracts/messages';
 import { z } from 'zod';
 import { counter } from '@gateway/service-kit';
 import { composeAlertMail } from './alert-mail-rules.js';
-import type { AccountsStore } from '../store.js';
+import type { MailStore } from './store.js';
 import type { Mail, MailSender } from './sender.js';
 
 export interface SendMailDeps extends SendingDeps {
-  readonly store: Pick<AccountsStore, 'alertReader'>;
+  readonly store: Pick<MailStore, 'alertReader'>;
 }
 
 /** Body of a row of the outbox for mails. */

@@ -1,14 +1,13 @@
 import { digestOfMailToken, makeMailToken } from '@gateway/contracts/ids';
 import { epochMs, objectId, requestOrigin, type MailTokenKind } from '@gateway/contracts/messages';
-import type { OutboxRow } from '@gateway/postgres';
 import { z } from 'zod';
 import { composeNotice, NOTICES, TOKEN_LIFE_MS, type Notice } from './notice-rules.js';
-import type { AccountsStore, AccountsTx } from '../store.js';
-import type { Person, AuditOrigin } from '../objects.js';
+import type { MailStore, MailTx } from './store.js';
+import type { Person, AuditOrigin } from '../base/rules.js';
 import { nobodyToMail, trySending, type SendingDeps } from './send-mail.js';
 
 export interface SendNoticeDeps extends SendingDeps {
-  readonly store: Pick<AccountsStore, 'change' | 'account'>;
+  readonly store: Pick<MailStore, 'change' | 'account'>;
   readonly dashboardUrl: string;
 }
 
@@ -17,7 +16,12 @@ const STRANGER = 'stranger';
 /** Tokens of one kind and person that can be used at a time: a mail that was sent twice has two. */
 const TOKENS_MAX = 5;
 
-type NoticeRow = Pick<OutboxRow, 'body' | 'attempts'>;
+/** A row of the outbox. */
+interface NoticeRow {
+  readonly body: unknown;
+  /** Those before this one. */
+  readonly attempts: number;
+}
 
 const queuedNotice = z.object({
   notice: z.enum(NOTICES),
@@ -50,7 +54,7 @@ export async function sendNotice(deps: SendNoticeDeps, row: NoticeRow): Promise<
 }
 
 async function prepare(
-  tx: AccountsTx,
+  tx: MailTx,
   { notice, user, origin }: { notice: Notice; user: string; origin: AuditOrigin | null },
   now: number,
 ): Promise<{ readonly email: string; readonly token: string | null } | null> {

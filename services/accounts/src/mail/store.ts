@@ -1,9 +1,14 @@
-import type { RaisedAlert } from '@gateway/contracts/messages';
+import type { MailTokenKind, RaisedAlert } from '@gateway/contracts/messages';
 import type { AlertSubject } from '@gateway/contracts/operator';
 import { enqueue, type Tx } from '@gateway/postgres';
-import type { AuditOrigin } from '../objects.js';
+import type { AuditOrigin } from '../base/rules.js';
+import type { BaseReads, BaseTx, Changes } from '../base/store.js';
 import type { AlertNames } from './alert-mail-rules.js';
 import type { Notice } from './notice-rules.js';
+
+/** The queries of a change that mails something. */
+export type MailTx = BaseTx & ReturnType<typeof createMailWrites>;
+export type MailStore = BaseReads & ReturnType<typeof createMailReads> & Changes<MailTx>;
 
 /** The outbox of mails: about alerts, about signing in, and sign-ups, which become one of the latter. */
 export const MAIL_OUTBOX = 'mail_outbox';
@@ -30,6 +35,14 @@ export interface QueuedNotice {
   readonly origin: AuditOrigin | null;
   /** Epoch milliseconds. */
   readonly queuedAt: number;
+}
+
+export interface NewMailToken {
+  readonly digest: string;
+  readonly user: string;
+  readonly kind: MailTokenKind;
+  readonly createdAt: number;
+  readonly expiresAt: number;
 }
 
 /** Reads for mails about alerts. */
@@ -61,7 +74,7 @@ const ALERT_READER = `SELECT u.email, a.name, k.name AS key_name, cu.email AS ca
   LEFT JOIN users cu ON cu.id = c.user_id
  WHERE m.account = $1 AND m.id = $2 AND m.deleted_at IS NULL AND u.email_verified`;
 
-/** Alerts and mails within one change. Mails are sent after the commit; `queued` is called for each. */
+/** Alerts, mails and their tokens within one change. Mails are sent after the commit; `queued` is called for each. */
 export function createMailWrites(tx: Tx, queued: () => void) {
   const queue = (topic: string, key: string, body: object): Promise<void> => {
     queued();
@@ -83,6 +96,17 @@ export function createMailWrites(tx: Tx, queued: () => void) {
       const member = subject.kind === 'member_cap' ? subject.memberId : null;
       const key = subject.kind === 'key_cap' ? subject.keyId : null;
       return (await tx.query<{ id: string }>(text, [account, member, key])).map(({ id }) => id);
+    },
+    /** Deletes the oldest tokens of the same kind above `keptMax`, this one counted. */
+    async insertMailToken(token: NewMailToken, keptMax: number): Promise<void> {
+      const { digest, user, kind, createdAt, expiresAt } = token;
+      const text =
+        'INSERT INTO mail_tokens (digest, user_id, kind, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)';
+      await tx.execute(text, [digest, user, kind, new Date(createdAt), new Date(expiresAt)]);
+      const surplus = `DELETE FROM mail_tokens WHERE digest IN (
+          SELECT digest FROM mail_tokens WHERE user_id = $1 AND kind = $2 AND digest <> $3
+           ORDER BY created_at DESC, digest OFFSET $4)`;
+      await tx.execute(surplus, [user, kind, digest, keptMax - 1]);
     },
     queueMail: (member: string, alert: RaisedAlert) => queue('mail', `${alert.account}:${member}`, { member, alert }),
     queueSignUp: (signUp: QueuedSignUp) => queue(SIGN_UP_TOPIC, `sign_up:${signUp.email}`, signUp),

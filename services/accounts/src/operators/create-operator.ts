@@ -1,10 +1,10 @@
 import { refuse, type ManagementRefusal, type OperatorCreate, type OperatorView } from '@gateway/contracts/operator';
 import { toOperatorView } from './rules.js';
-import type { AccountsStore } from '../store.js';
-import type { MakeId } from '../objects.js';
+import type { OperatorStore } from './store.js';
+import type { MakeId } from '../base/rules.js';
 
 export interface CreateOperatorDeps {
-  readonly store: Pick<AccountsStore, 'change'>;
+  readonly store: Pick<OperatorStore, 'change'>;
   readonly makeId: MakeId;
   readonly nowMs: () => number;
 }

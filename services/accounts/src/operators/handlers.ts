@@ -8,7 +8,7 @@ import {
   accountsListOperators,
 } from '@gateway/contracts/messages';
 import { refuseCursor, type ManagementRefusal, type OperatorView, refuse } from '@gateway/contracts/operator';
-import type { Handlers } from '../serve.js';
+import type { Handlers } from '../base/serve.js';
 import { createOperator, type CreateOperatorDeps } from './create-operator.js';
 import {
   createOperatorSession,
@@ -16,13 +16,13 @@ import {
   findOperatorSession,
   type OperatorSessionDeps,
 } from './sessions.js';
-import { isCursorOf, pageOf } from '../rules.js';
+import { isCursorOf, pageOf } from '../base/rules.js';
 import { toOperatorView } from './rules.js';
-import type { AccountsStore } from '../store.js';
+import type { OperatorStore } from './store.js';
 
 /** One page of the operators who can sign in, in the order of creation. */
 export async function listOperators(
-  store: Pick<AccountsStore, 'operators'>,
+  store: Pick<OperatorStore, 'operators'>,
   { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
 ): Promise<{ operators: OperatorView[]; nextCursor: string | null } | ManagementRefusal> {
   if (!isCursorOf('opr', cursor)) return refuseCursor();
@@ -32,7 +32,7 @@ export async function listOperators(
 
 /** Whose a presented token is. Nothing is kept between two questions, so a deleted operator is refused at once, and one whose time is over. */
 export async function findOperator(
-  store: Pick<AccountsStore, 'findOperator'>,
+  store: Pick<OperatorStore, 'findOperator'>,
   { digests }: { readonly digests: readonly string[] },
   nowMs: number,
 ): Promise<{ operator: OperatorView | null }> {
@@ -42,7 +42,7 @@ export async function findOperator(
 
 /** Ends an operator's access, from the next request on. Deleting one who is deleted already changes nothing. */
 export async function deleteOperator(
-  store: Pick<AccountsStore, 'change'>,
+  store: Pick<OperatorStore, 'change'>,
   { operator: id, actor }: { readonly operator: string; readonly actor: string },
 ): Promise<{ deleted: true } | ManagementRefusal> {
   return store.change(async (tx) => {
@@ -59,7 +59,7 @@ export async function deleteOperator(
 /** Serves the requests about operators and their sessions. */
 export function serveOperators(
   { lookup, change }: Handlers,
-  deps: CreateOperatorDeps & OperatorSessionDeps & { readonly store: AccountsStore },
+  deps: CreateOperatorDeps & OperatorSessionDeps & { readonly store: OperatorStore },
 ): void {
   const { store, nowMs } = deps;
   lookup(accountsFindOperator, (body) => findOperator(store, body, nowMs()));

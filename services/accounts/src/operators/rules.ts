@@ -1,6 +1,5 @@
 import type { OperatorView } from '@gateway/contracts/operator';
-import type { Operator } from '../objects.js';
-import { timeText } from '../rules.js';
+import { type Operator, timeText } from '../base/rules.js';
 
 const MINUTE_MS = 60_000;
 /** An operator's session ends when it was not used for so long, */

@@ -1,6 +1,10 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
-import type { Operator } from '../objects.js';
-import { operatorFromRow, type OperatorRow } from '../rows.js';
+import type { Operator } from '../base/rules.js';
+import { operatorFromRow, type OperatorRow } from '../base/sql.js';
+import type { BaseTx, Changes } from '../base/store.js';
+
+export type OperatorStore = ReturnType<typeof createOperatorReads> &
+  Changes<BaseTx & ReturnType<typeof createOperatorWrites>>;
 
 /** Reads of operators who are not deleted. */
 export function createOperatorReads(queries: Tx) {

@@ -1,14 +1,14 @@
 import type { accountsInviteMember, AnswerBodyOf, ReceivedOf } from '@gateway/contracts/messages';
 import { isRefusal, type ManagementRefusal, type MemberCreate, type MemberView } from '@gateway/contracts/operator';
-import { ATTEMPT_LIMITS } from '../sign-in/rules.js';
-import { queueNotice, countAttempts } from '../throttle.js';
+import { ATTEMPT_LIMITS } from '../base/attempt-rules.js';
+import { countAttempts } from '../base/count-attempts.js';
+import { queueNotice } from '../mail/queue-notice.js';
 import { refuseNewMember, toMemberView } from './rules.js';
-import { readCap, commandTaken, toCapRecord } from '../rules.js';
-import type { AccountsStore, AccountsTx } from '../store.js';
-import type { MakeId } from '../objects.js';
+import { commandTaken, type MakeId, readCap, toCapRecord } from '../base/rules.js';
+import type { PeopleStore, PeopleTx } from './store.js';
 
 export interface CreateMemberDeps {
-  readonly store: Pick<AccountsStore, 'change'>;
+  readonly store: Pick<PeopleStore, 'change'>;
   readonly makeId: MakeId;
   readonly teamsEnabled: boolean;
 }
@@ -53,7 +53,7 @@ export async function inviteMember(
 }
 
 async function addMember(
-  tx: AccountsTx,
+  tx: PeopleTx,
   { makeId, teamsEnabled }: Omit<CreateMemberDeps, 'store'>,
   { account: id, spec, actor, command }: CreateMember,
 ): Promise<{ readonly view: MemberView; readonly user: string } | ManagementRefusal> {

@@ -1,10 +1,10 @@
 import { refuse, type ManagementRefusal } from '@gateway/contracts/operator';
 import { refuseMemberDelete, toMemberView } from './rules.js';
 import { withState, toKeyRecord, toKeyView } from '../keys/rules.js';
-import type { AccountsStore, AccountsTx } from '../store.js';
+import type { PeopleStore, PeopleTx } from './store.js';
 
 export interface DeleteMemberDeps {
-  readonly store: Pick<AccountsStore, 'change'>;
+  readonly store: Pick<PeopleStore, 'change'>;
   readonly nowMs: () => number;
 }
 export interface DeleteMember {
@@ -40,7 +40,7 @@ export async function deleteMember(
 }
 
 /** Admission gets the change, and nobody waits for it: the secret is no person's, and the dashboard uses it for members only. */
-async function revokePlaygroundKey(tx: AccountsTx, member: string, actor: string, now: number): Promise<void> {
+async function revokePlaygroundKey(tx: PeopleTx, member: string, actor: string, now: number): Promise<void> {
   const key = await tx.playgroundKey(member);
   const next = key && withState(key, 'revoke', now);
   if (!key || !next) return;

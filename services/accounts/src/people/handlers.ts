@@ -6,18 +6,17 @@ import {
   accountsPutMember,
 } from '@gateway/contracts/messages';
 import { refuseCursor, refuse, type ManagementRefusal, type MemberView } from '@gateway/contracts/operator';
-import type { Handlers } from '../serve.js';
+import type { Handlers } from '../base/serve.js';
 import { createMember, inviteMember, type CreateMemberDeps } from './create-member.js';
 import { deleteMember } from './delete-member.js';
-import { putMember } from './put-member.js';
-import type { ChangeAccountDeps } from '../accounts/set-account-state.js';
-import { isCursorOf, pageOf } from '../rules.js';
+import { putMember, type PutMemberDeps } from './put-member.js';
+import { isCursorOf, pageOf } from '../base/rules.js';
 import { toMemberView } from './rules.js';
-import type { AccountsStore } from '../store.js';
+import type { PeopleStore } from './store.js';
 
 /** One page of an account's members, the owner first, then in the order of coming. */
 export async function listMembers(
-  store: Pick<AccountsStore, 'account' | 'members'>,
+  store: Pick<PeopleStore, 'account' | 'members'>,
   { account, cursor, limit }: { readonly account: string; readonly cursor: string | null; readonly limit: number },
 ): Promise<{ members: MemberView[]; nextCursor: string | null } | ManagementRefusal> {
   if (!isCursorOf('mem', cursor)) return refuseCursor();
@@ -30,7 +29,7 @@ export async function listMembers(
 /** Serves the requests about members. */
 export function servePeople(
   { lookup, change, awaited }: Handlers,
-  deps: CreateMemberDeps & ChangeAccountDeps & { readonly store: AccountsStore; readonly nowMs: () => number },
+  deps: CreateMemberDeps & PutMemberDeps & { readonly store: PeopleStore; readonly nowMs: () => number },
 ): void {
   lookup(accountsListMembers, (body) => listMembers(deps.store, body));
   change(accountsCreateMember, (body) => createMember(deps, body));

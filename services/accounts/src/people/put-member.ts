@@ -5,12 +5,15 @@ import {
   type MemberPut,
   type MemberView,
 } from '@gateway/contracts/operator';
-import { answerInForce, type Changed } from '../in-force.js';
+import { answerInForce, type Changed, type InForce } from '../base/in-force.js';
 import { decideMemberPut, toMemberRecord, toMemberView } from './rules.js';
-import { accountClosed, toCapRecord } from '../rules.js';
-import type { AccountsTx } from '../store.js';
-import type { ChangeAccountDeps } from '../accounts/set-account-state.js';
+import { accountClosed, toCapRecord } from '../base/rules.js';
+import type { PeopleStore, PeopleTx } from './store.js';
 
+export interface PutMemberDeps {
+  readonly store: Pick<PeopleStore, 'change'>;
+  readonly inForce: InForce;
+}
 export interface PutMember {
   readonly account: string;
   readonly member: string;
@@ -23,14 +26,14 @@ interface Answer {
 
 /** Replaces a member. Answered when admission has the cap; repeating it changes nothing. */
 export async function putMember(
-  { store, inForce }: ChangeAccountDeps,
+  { store, inForce }: PutMemberDeps,
   request: PutMember,
 ): Promise<Answer | ManagementRefusal> {
   return answerInForce(inForce, await store.change((tx) => put(tx, request)));
 }
 
 async function put(
-  tx: AccountsTx,
+  tx: PeopleTx,
   { account, member: id, spec, actor }: PutMember,
 ): Promise<Changed<Answer> | ManagementRefusal> {
   const locked = await tx.lockAccount(account);

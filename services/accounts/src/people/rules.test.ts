@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { decideMemberPut, refuseMemberDelete, refuseNewMember } from './rules.js';
-import type { Account, Member, Membership } from '../objects.js';
+import type { Account, Member, Membership } from '../base/rules.js';
 
 const TEAM: Account = { id: 'acc_1', name: 'A', type: 'team', state: 'active', version: 1, createdAt: 1 };
 const MEMBER: Member = {

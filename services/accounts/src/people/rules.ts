@@ -1,7 +1,14 @@
 import type { MemberRecord } from '@gateway/contracts/messages';
 import { type MemberView, refuse, type ManagementRefusal, type MemberPut } from '@gateway/contracts/operator';
-import { capText, timeText, readCap, accountClosed } from '../rules.js';
-import type { Account, Member, Membership } from '../objects.js';
+import {
+  type Account,
+  accountClosed,
+  capText,
+  type Member,
+  type Membership,
+  readCap,
+  timeText,
+} from '../base/rules.js';
 
 export interface NewMemberInput {
   /** Null: there is no such account. */

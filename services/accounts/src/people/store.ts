@@ -1,5 +1,5 @@
 import type { Tx } from '@gateway/postgres';
-import type { Member, Membership, User } from '../objects.js';
+import type { Member, Membership, User } from '../base/rules.js';
 import {
   MEMBERSHIP,
   memberFromRow,
@@ -9,7 +9,14 @@ import {
   type JoinedRow,
   type MemberRow,
   type UserRow,
-} from '../rows.js';
+} from '../base/sql.js';
+import type { BaseReads, Changes } from '../base/store.js';
+import type { KeyTx } from '../keys/store.js';
+import type { MailTx } from '../mail/store.js';
+
+/** The queries of a change of members. */
+export type PeopleTx = KeyTx & MailTx & ReturnType<typeof createPeopleWrites>;
+export type PeopleStore = BaseReads & ReturnType<typeof createPeopleReads> & Changes<PeopleTx>;
 
 /** Reads of members. */
 export function createPeopleReads(queries: Tx) {
@@ -30,10 +37,6 @@ export type NewMember = Omit<Member, 'version' | 'createdAt'> & { readonly comma
 
 /** Users and members within one change. A member who left is no member any more. */
 export function createPeopleWrites(tx: Tx) {
-  const membershipBy = async (condition: string, values: readonly unknown[]) => {
-    const row = await tx.one<JoinedRow>(`${MEMBERSHIP} WHERE m.deleted_at IS NULL AND ${condition}`, values);
-    return row && membershipFromRow(row);
-  };
   const verifyUser = async (id: string): Promise<void> => {
     await tx.execute('UPDATE users SET email_verified = true WHERE id = $1', [id]);
   };
@@ -69,19 +72,17 @@ export function createPeopleWrites(tx: Tx) {
       const row = await tx.one<JoinedRow>(`${MEMBERSHIP} WHERE m.command = $1`, [command]);
       return row && membershipFromRow(row);
     },
-    /** The member of this account; null as id: its owner. */
-    membership: (account: string, member: string | null): Promise<Membership | null> =>
-      member === null
-        ? membershipBy("m.account = $1 AND m.role = 'owner'", [account])
-        : membershipBy('m.account = $1 AND m.id = $2', [account, member]),
     /** Whether the member was one of this account and left. */
     async hasLeft(account: string, member: string): Promise<boolean> {
       const text = 'SELECT FROM members WHERE account = $1 AND id = $2 AND deleted_at IS NOT NULL';
       return (await tx.one(text, [account, member])) !== null;
     },
     /** The member with this address, in lower case. */
-    memberWithEmail: (account: string, email: string): Promise<Membership | null> =>
-      membershipBy('m.account = $1 AND u.email = $2', [account, email]),
+    async memberWithEmail(account: string, email: string): Promise<Membership | null> {
+      const text = `${MEMBERSHIP} WHERE m.deleted_at IS NULL AND m.account = $1 AND u.email = $2`;
+      const row = await tx.one<JoinedRow>(text, [account, email]);
+      return row && membershipFromRow(row);
+    },
     /** Writes role, cap and version. */
     async updateMember({ id, role, capNanoUsd, version }: Member): Promise<void> {
       const text = 'UPDATE members SET role = $2, cap_nano_usd = $3, version = $4 WHERE id = $1';

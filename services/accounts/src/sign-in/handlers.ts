@@ -10,8 +10,8 @@ import {
   accountsSignUp,
   accountsUseMailToken,
 } from '@gateway/contracts/messages';
-import type { Handlers } from '../serve.js';
-import type { AccountsStore } from '../store.js';
+import type { Handlers } from '../base/serve.js';
+import type { SignInStore } from './store.js';
 import { findMailToken, requestReset, resendVerification, useMailToken } from './mail-links.js';
 import { beginSignIn, changePassword } from './passwords.js';
 import { createSession, endSession, findSession } from './sessions.js';
@@ -20,7 +20,7 @@ import { signUp } from './sign-up.js';
 /** Serves the requests about signing up and in. */
 export function serveSignIn(
   { lookup, change }: Handlers,
-  deps: { readonly store: AccountsStore; readonly nowMs: () => number },
+  deps: { readonly store: SignInStore; readonly nowMs: () => number },
 ): void {
   lookup(accountsFindSession, (body) => findSession(deps, body));
   change(accountsSignUp, (body) => signUp(deps, body));

@@ -7,10 +7,11 @@ import type {
   accountsRequestReset,
   accountsResendVerification,
 } from '@gateway/contracts/messages';
-import { ATTEMPT_LIMITS, retryAfterSeconds } from './rules.js';
-import { queueNotice, type Throttled, countAttempts } from '../throttle.js';
-import type { Person } from '../objects.js';
-import type { AccountsTx } from '../store.js';
+import { ATTEMPT_LIMITS, retryAfterSeconds } from '../base/attempt-rules.js';
+import { type Throttled, countAttempts } from '../base/count-attempts.js';
+import { queueNotice } from '../mail/queue-notice.js';
+import type { Person } from '../base/rules.js';
+import type { SignInTx } from './store.js';
 import type { BeginSignInDeps } from './passwords.js';
 import { auditSession, SESSIONS_MAX } from './sessions.js';
 
@@ -64,7 +65,7 @@ const ACTIONS: Record<MailTokenKind, string> = {
 
 /** The person of a token, locked. A first password is for who has none. A token that is not valid counts as an attempt of the client. */
 async function usable(
-  tx: AccountsTx,
+  tx: SignInTx,
   { kind, digest, client }: Named,
   now: number,
 ): Promise<{ readonly person: Person } | NotUsable> {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { accountsChangePassword } from '@gateway/contracts/messages';
 import { randomEmail } from '../../test/operator-client.js';
 import { hashOf, leaveOne, newClient, startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
-import { ATTEMPT_LIMITS, type AttemptLimit } from './rules.js';
+import { ATTEMPT_LIMITS, type AttemptLimit } from '../base/attempt-rules.js';
 
 let started: PeopleWorld;
 let world: PeopleWorld['world'];

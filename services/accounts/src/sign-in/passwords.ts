@@ -4,12 +4,13 @@ import type {
   ReceivedOf,
   accountsChangePassword,
 } from '@gateway/contracts/messages';
-import { ATTEMPT_LIMITS } from './rules.js';
-import { countAttempts, queueNotice } from '../throttle.js';
-import type { AccountsStore, AccountsTx } from '../store.js';
+import { ATTEMPT_LIMITS } from '../base/attempt-rules.js';
+import { countAttempts } from '../base/count-attempts.js';
+import { queueNotice } from '../mail/queue-notice.js';
+import type { SignInStore, SignInTx } from './store.js';
 
 export interface BeginSignInDeps {
-  readonly store: Pick<AccountsStore, 'change'>;
+  readonly store: Pick<SignInStore, 'change'>;
   readonly nowMs: () => number;
 }
 
@@ -30,7 +31,7 @@ export function signInLimits(email: string, client: string) {
  * same address, or in the same slot.
  */
 export async function takeBackSignIn(
-  tx: Pick<AccountsTx, 'takeBackAttempt'>,
+  tx: Pick<SignInTx, 'takeBackAttempt'>,
   email: string,
   client: string,
 ): Promise<void> {

@@ -5,13 +5,17 @@ import type {
   accountsFindSession,
   accountsEndSession,
 } from '@gateway/contracts/messages';
-import type { AccountsStore, AccountsTx } from '../store.js';
-import type { AuditOrigin } from '../objects.js';
-import { SESSION_IDLE_MS, SESSION_LIFE_MS } from './rules.js';
+import type { SignInStore, SignInTx } from './store.js';
+import type { AuditOrigin } from '../base/rules.js';
 import { takeBackSignIn } from './passwords.js';
 
-export type CreateSessionDeps = FindSessionDeps & { readonly store: Pick<AccountsStore, 'change'> };
+export type CreateSessionDeps = FindSessionDeps & { readonly store: Pick<SignInStore, 'change'> };
 
+const DAY_MS = 86_400_000;
+/** A session ends when it was not used for so long, */
+export const SESSION_IDLE_MS = 7 * DAY_MS;
+/** and at the latest after this. */
+export const SESSION_LIFE_MS = 30 * DAY_MS;
 /** Sessions of one person at a time: the oldest ends. */
 export const SESSIONS_MAX = 20;
 
@@ -37,7 +41,7 @@ export async function createSession(
 
 /** A session began or ended. */
 export async function auditSession(
-  tx: Pick<AccountsTx, 'audit'>,
+  tx: Pick<SignInTx, 'audit'>,
   user: string,
   origin: AuditOrigin,
   action: 'sign_in' | 'sign_out' | 'sign_out_everywhere',
@@ -47,7 +51,7 @@ export async function auditSession(
 }
 
 export interface FindSessionDeps {
-  readonly store: Pick<AccountsStore, 'findSession' | 'touchSession'>;
+  readonly store: Pick<SignInStore, 'findSession' | 'touchSession'>;
   readonly nowMs: () => number;
 }
 
@@ -81,7 +85,7 @@ export async function findSession(
 
 /** Ends a session, or all of its person; one that has ended is ended. */
 export async function endSession(
-  store: Pick<AccountsStore, 'change'>,
+  store: Pick<SignInStore, 'change'>,
   { digests, everywhere, ...origin }: ReceivedOf<typeof accountsEndSession>,
 ): Promise<AnswerBodyOf<typeof accountsEndSession>> {
   await store.change(async (tx) => {

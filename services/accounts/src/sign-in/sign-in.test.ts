@@ -23,7 +23,7 @@ import { recordingLog, until } from '@gateway/testkit';
 import { DASHBOARD_URL, FUNDED } from '../../test/accounts-world.js';
 import { accepted, ACTOR, randomEmail } from '../../test/operator-client.js';
 import { hashOf, leaveOne, newClient, startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
-import { ATTEMPT_LIMITS } from './rules.js';
+import { ATTEMPT_LIMITS } from '../base/attempt-rules.js';
 import { SESSIONS_MAX } from './sessions.js';
 import { createCleanupStore } from '../cleanup/store.js';
 

@@ -1,10 +1,11 @@
 import { accountsSignUp, type AnswerBodyOf, type ReceivedOf, requestOrigin } from '@gateway/contracts/messages';
-import { ATTEMPT_LIMITS } from './rules.js';
-import { countAttempts, queueNotice } from '../throttle.js';
+import { ATTEMPT_LIMITS } from '../base/attempt-rules.js';
+import { countAttempts } from '../base/count-attempts.js';
+import { queueNotice } from '../mail/queue-notice.js';
 import type { BeginSignInDeps } from './passwords.js';
 import { toAccountView } from '../accounts/rules.js';
-import type { AccountsStore, AccountsTx } from '../store.js';
-import type { MakeId } from '../objects.js';
+import type { SignInStore, SignInTx } from './store.js';
+import type { MakeId } from '../base/rules.js';
 import type { QueuedSignUp } from '../mail/store.js';
 
 /**
@@ -24,7 +25,7 @@ export async function signUp(
 }
 
 export interface SignUpDeps {
-  readonly store: Pick<AccountsStore, 'change'>;
+  readonly store: Pick<SignInStore, 'change'>;
   readonly makeId: MakeId;
   readonly nowMs: () => number;
 }
@@ -46,7 +47,7 @@ export async function takeSignUp({ store, makeId, nowMs }: SignUpDeps, row: { re
   });
 }
 
-async function makeAccount(tx: AccountsTx, request: QueuedSignUp, user: string, makeId: MakeId): Promise<void> {
+async function makeAccount(tx: SignInTx, request: QueuedSignUp, user: string, makeId: MakeId): Promise<void> {
   const id = makeId('acc');
   const account = await tx.insertAccount({ id, name: request.name, type: 'personal', command: null });
   const owner = await tx.insertMember({

@@ -1,7 +1,7 @@
 import { BusFault, type Bus } from '@gateway/bus';
 import { billingApplyCaps, billingCloseAccount, billingFunding } from '@gateway/contracts/messages';
 import type { ManagementRefusal } from '@gateway/contracts/operator';
-import type { Funding } from './keys/new-key-rules.js';
+import type { Funding } from './rules.js';
 
 export type BillingClient = ReturnType<typeof createBillingClient>;
 

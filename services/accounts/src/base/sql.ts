@@ -1,4 +1,4 @@
-import type { Account, ApiKey, Member, Operator, User, Membership, OwnedAccount } from './objects.js';
+import type { Account, ApiKey, Member, Membership, Operator, OwnedAccount, Person, User } from './rules.js';
 
 export interface UserRow {
   readonly id: string;
@@ -8,6 +8,12 @@ export interface UserRow {
 
 export function userFromRow(row: UserRow): User {
   return { id: row.id, email: row.email, emailVerified: row.email_verified };
+}
+
+export type PersonRow = UserRow & { readonly password_hash: string | null };
+
+export function personFromRow(row: PersonRow): Person {
+  return { ...userFromRow(row), passwordHash: row.password_hash };
 }
 
 export interface AccountRow {

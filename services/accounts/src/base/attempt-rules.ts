@@ -44,9 +44,3 @@ export function retryAfterSeconds(limit: AttemptLimit, counted: CountedAttempts,
   if (counted.attempts <= limit.attemptsMax) return null;
   return Math.max(1, Math.ceil((counted.beganAt + limit.windowMs - nowMs) / 1_000));
 }
-
-const DAY_MS = 24 * HOUR_MS;
-/** A session ends when it was not used for so long, */
-export const SESSION_IDLE_MS = 7 * DAY_MS;
-/** and at the latest after this. */
-export const SESSION_LIFE_MS = 30 * DAY_MS;

@@ -1,5 +1,4 @@
-import { requestServer, type Bus } from '@gateway/bus';
-import { faultOf } from '@gateway/postgres';
+import { requestServer, type Bus, type RequestServerOptions } from '@gateway/bus';
 
 /** Registers handlers of requests. Each kind has a bound of requests of one message that run at once. */
 export interface Handlers {
@@ -15,8 +14,8 @@ const CHANGES_AT_ONCE_MAX = 64;
 /** More than of other changes: most of their time they wait for admission, which holds no connection. */
 const AWAITED_AT_ONCE_MAX = 256;
 
-/** Handlers on the bus, which has validated what they get. */
-export function createHandlers(bus: Bus): Handlers {
+/** Handlers on the bus, which has validated what they get. `faultOf` names the faults of the database. */
+export function createHandlers(bus: Bus, faultOf: RequestServerOptions['faultOf']): Handlers {
   const serve = (concurrencyMax: number) => requestServer(bus, { faultOf, concurrencyMax });
   return {
     lookup: serve(LOOKUPS_AT_ONCE_MAX),

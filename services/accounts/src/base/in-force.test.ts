@@ -15,8 +15,8 @@ import {
 import { createPool, IN_FORCE_MS, startOutbox } from '@gateway/postgres';
 import type { RunningService } from '@gateway/service-kit';
 import { silentLog, until } from '@gateway/testkit';
-import { FUNDED, startAccountsWorld, type AccountsWorld } from '../test/accounts-world.js';
-import { accepted, ACTOR, refused, secretParts, type OperatorClient } from '../test/operator-client.js';
+import { FUNDED, startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
+import { accepted, ACTOR, refused, secretParts, type OperatorClient } from '../../test/operator-client.js';
 
 /** Of replicas that find admission away: long enough for a machine under load, short enough for a test. */
 const WAIT_MS = 1_000;
