@@ -1,12 +1,17 @@
-import { connectBus } from '@gateway/bus';
+import { connectBus, requestServer } from '@gateway/bus';
 import { CATALOG_MIRRORED_EVERY_MS, catalogMirrored, edgeHealth } from '@gateway/contracts/messages';
-import { createPool, poolConnections } from '@gateway/postgres';
+import { createPool, faultOf, poolConnections } from '@gateway/postgres';
 import { counter, gauge, histogram, nextDelayMs, type RunningService, type ServiceContext } from '@gateway/service-kit';
+import { serveDocuments } from './documents/handlers.js';
+import { serveHealth } from './health/handlers.js';
+import { serveModels } from './models/handlers.js';
+import { serveObjects } from './objects/handlers.js';
+import { serveProviders } from './providers/handlers.js';
+import { serveSources } from './sources/handlers.js';
 import { createCatalogBucket, isStale, publishCatalog } from './publishing/publish-catalog.js';
 import { createCatalogStore } from './objects/store.js';
 import { createPublicationLease } from './publishing/lease-store.js';
 import type { CATALOG_FIELDS } from './config.js';
-import { serveCatalog } from './handlers.js';
 import { followReplicas } from './publishing/followers.js';
 import { createSourceReports } from './health/source-reports.js';
 import { PUBLISHER_TIMES, startPublisher, type PublisherTimes } from './publishing/publisher.js';
@@ -98,14 +103,21 @@ export async function startCatalog(
   const reports = createSourceReports();
   bus.subscribe(edgeHealth, (message) => reports.receive(message, clock.nowMs()));
 
-  serveCatalog(bus, {
+  const served = { serve: requestServer(bus, { faultOf }) };
+  const deps = {
     store,
     announcer: publisher,
     followers,
     privateAllowed: config.GATEWAY_ALLOW_PRIVATE_SOURCES,
     reports,
     nowMs: () => clock.nowMs(),
-  });
+  };
+  serveProviders(served, deps);
+  serveModels(served, deps);
+  serveSources(served, deps);
+  serveObjects(served, deps);
+  serveDocuments(served, deps);
+  serveHealth(served, deps);
   await bus.listening();
   return {
     async stop() {

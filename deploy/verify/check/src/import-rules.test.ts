@@ -19,6 +19,8 @@ const TARGETS = [
   'services/accounts/src/base/store.ts',
   'services/accounts/src/keys/rules.ts',
   'services/accounts/src/sign-in/verb.ts',
+  'services/catalog/src/models/put-model.ts',
+  'services/catalog/src/objects/store.ts',
   'deploy/local/src/index.ts',
 ];
 const PACKAGES = ['bus', 'postgres', 'servers', 'testkit'];
@@ -54,6 +56,11 @@ const VIOLATIONS = [
   ['services/accounts/src/audit/ac.ts', "import type {} from '../keys/rules.js';", 'features-meet-in-service'],
   ['services/accounts/src/keys/ad-store.ts', "import type {} from '../sign-in/verb.js';", 'stores-see-no-verbs'],
   ['services/accounts/src/keys/ae.ts', "import '../base/store.js';", 'verbs-see-types-of-stores'],
+  ['services/catalog/src/objects/af.ts', "import '../models/put-model.js';", 'features-meet-in-service'],
+  ['services/catalog/src/sources/ag.ts', "import type {} from '../models/put-model.js';", 'features-meet-in-service'],
+  ['services/catalog/src/health/ah.ts', "import '../models/put-model.js';", 'features-meet-in-service'],
+  ['services/catalog/src/documents/ai.ts', "import '../objects/store.js';", 'verbs-see-types-of-stores'],
+  ['services/catalog/src/models/aj.ts', "import '@gateway/postgres';", 'only-stores-see-a-database'],
   ['services/billing/src/settle/p.ts', "import './nowhere.js';", 'no-unresolved'],
   ['services/admission/src/admit/q.ts', "import './r.js';", 'no-cycles'],
   ['services/billing/src/settle/q.ts', "import type {} from './r.js';", 'no-cycles-of-types'],
@@ -69,6 +76,7 @@ const LAWFUL = [
     'services/billing/src/exports/lawful-store.ts',
     "import '@gateway/postgres'; import '../records/rules.js'; import '../ledger/store.js';",
   ],
+  ['services/catalog/src/documents/lawful.ts', "import '../models/put-model.js';"],
 ] as const;
 
 let house: string;

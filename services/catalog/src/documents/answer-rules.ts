@@ -1,13 +1,13 @@
 import {
   refuse,
   type ApplyChange,
+  type CatalogObject,
   type ManagementRefusal,
   type ModelView,
   type SourceView,
   type VersionView,
 } from '@gateway/contracts/operator';
-import type { Named } from '../objects/rules.js';
-import type { SaveResult } from '../objects/save.js';
+import type { Named, SaveResult } from '../objects/rules.js';
 
 /** JSON bytes of the changes of one document; the bus carries messages of 1,000,000. */
 const CHANGES_BYTES_MAX = 900_000;
@@ -32,6 +32,28 @@ export function deletionOf({ kind, id }: Named, before: object): ApplyChange {
 export function checkAnswerSize(changes: readonly ApplyChange[]): ManagementRefusal | null {
   if (Buffer.byteLength(JSON.stringify(changes)) <= CHANGES_BYTES_MAX) return null;
   return refuse('invalid_request', 'the document changes too much at once; split it', 'objects');
+}
+
+/** Refuses a document that names one object twice. */
+export function findTwice(objects: readonly CatalogObject[]): ManagementRefusal | null {
+  const seen = new Set<string>();
+  for (const [index, object] of objects.entries()) {
+    if (seen.has(nameOf(object)))
+      return refuse('invalid_request', `${nameOf(object)} stands twice`, `objects[${index}]`);
+    seen.add(nameOf(object));
+  }
+  return null;
+}
+
+/** Names the object that is refused, and the place in the document. */
+export function within({ refused }: ManagementRefusal, index: number, object: Named): ManagementRefusal {
+  const { code, message, param } = refused;
+  const place = `objects[${index}]${param === null ? '' : `.spec.${param}`}`;
+  return refuse(code, `${nameOf(object)}: ${message}`, place);
+}
+
+export function nameOf({ kind, id }: Named): string {
+  return `${kind} ${id}`;
 }
 
 type AnyView = Partial<ModelView & SourceView>;

@@ -2,10 +2,10 @@ import { isRefusal, refuse, type ManagementRefusal, type ModelSpec, type ModelVi
 import { shownVersions, withVersion, type NewFigures, planFigures } from '../objects/version-rules.js';
 import { leastExceedsWorst } from '../objects/price-rules.js';
 import { modelOf } from '../objects/spec-rules.js';
-import { sameContent } from '../objects/rules.js';
+import { sameContent, type SaveResult } from '../objects/rules.js';
 import { modelViewOf } from '../objects/view-rules.js';
 import type { CatalogTx } from '../objects/change-sql.js';
-import { checkRoom, saveAlone, type Saved, type SaveDeps, type SaveResult } from '../objects/save.js';
+import { checkRoom, saveAlone, type Saved, type SaveDeps } from '../objects/save.js';
 
 export interface PutModel {
   readonly id: string;

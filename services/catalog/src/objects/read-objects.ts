@@ -12,39 +12,8 @@ import type { CatalogStore } from './store.js';
 import { pageOf, placeOf, type PageOf, type PageRequest } from './page-rules.js';
 import type { Kind } from './rules.js';
 
-/** Providers in the order of their ids. */
-export function listProviders(
-  store: CatalogStore,
-  request: PageRequest,
-): Promise<PageOf<ProviderView> | ManagementRefusal> {
-  return list(store, 'providers', request, async (reads, page) => (await reads.providers(page)).map(providerViewOf));
-}
-
-/** Models in the order of their ids. */
-export function listModels(store: CatalogStore, request: PageRequest): Promise<PageOf<ModelView> | ManagementRefusal> {
-  return list(store, 'models', request, async (reads, page) => {
-    const models = await reads.models(page);
-    const prices = await reads.versionsOf('prices', idsOf(models));
-    return models.map((model) => modelViewOf(model, prices.get(model.id) ?? [], reads.nowMs));
-  });
-}
-
-/** Sources in the order of their ids, of one model or all. */
-export function listSources(
-  store: CatalogStore,
-  request: PageRequest & { readonly model: string | null },
-): Promise<PageOf<SourceView> | ManagementRefusal> {
-  return list(store, 'sources', request, async (reads, page) => {
-    const sources = await reads.sources({ ...page, model: request.model });
-    const costs = await reads.versionsOf('costs', idsOf(sources));
-    const providers = await reads.providersOf([...new Set(sources.map(({ provider }) => provider))]);
-    return sources.map((source) =>
-      sourceViewOf(source, providers.get(source.provider)?.format, costs.get(source.id) ?? [], reads.nowMs),
-    );
-  });
-}
-
-async function list<View extends { readonly id: string }>(
+/** One page of objects in the order of their ids. `name` is that of the list, which its cursors carry. */
+export async function listObjects<View extends { readonly id: string }>(
   store: CatalogStore,
   name: string,
   request: PageRequest,
@@ -57,7 +26,7 @@ async function list<View extends { readonly id: string }>(
   return pageOf(name, found, request.limit, ({ id }) => [id]);
 }
 
-function idsOf(objects: readonly { readonly id: string }[]): string[] {
+export function idsOf(objects: readonly { readonly id: string }[]): string[] {
   return objects.map(({ id }) => id);
 }
 

@@ -41,6 +41,16 @@ export interface CatalogSnapshot {
   readonly costs: ReadonlyMap<string, readonly DatedFigures[]>;
 }
 
+/** What saving one object did, inside its transaction. */
+export interface SaveResult<View> {
+  readonly change: 'created' | 'changed' | 'unchanged';
+  /** Before it; null: it was not there. */
+  readonly before: View | null;
+  readonly after: View;
+  /** The credential is another one, which no view shows. */
+  readonly credentialChanged: boolean;
+}
+
 /** Whether two objects of plain data have the same content, whatever the order of their fields. */
 export function sameContent(a: unknown, b: unknown): boolean {
   return JSON.stringify(ordered(a)) === JSON.stringify(ordered(b));

@@ -2,16 +2,7 @@ import { isRefusal, type ManagementRefusal, refuse } from '@gateway/contracts/op
 import { SOURCES_PER_MODEL_MAX } from '@gateway/contracts/messages';
 import type { CatalogStore } from './store.js';
 import type { CatalogTx } from './change-sql.js';
-
-/** What saving one object did, inside its transaction. */
-export interface SaveResult<View> {
-  readonly change: 'created' | 'changed' | 'unchanged';
-  /** Before it; null: it was not there. */
-  readonly before: View | null;
-  readonly after: View;
-  /** The credential is another one, which no view shows. */
-  readonly credentialChanged: boolean;
-}
+import type { SaveResult } from './rules.js';
 
 /** How a PUT is answered. */
 export interface Saved<View> {

@@ -1,9 +1,9 @@
 import { isRefusal, type ManagementRefusal, type ProviderSpec, type ProviderView } from '@gateway/contracts/operator';
 import { providerOf } from '../objects/spec-rules.js';
-import { sameContent } from '../objects/rules.js';
+import { sameContent, type SaveResult } from '../objects/rules.js';
 import { providerViewOf } from '../objects/view-rules.js';
 import type { CatalogTx } from '../objects/change-sql.js';
-import { checkRoom, saveAlone, type Saved, type SaveDeps, type SaveResult } from '../objects/save.js';
+import { checkRoom, saveAlone, type Saved, type SaveDeps } from '../objects/save.js';
 
 export interface PutProvider {
   readonly id: string;

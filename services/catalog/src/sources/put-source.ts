@@ -8,11 +8,11 @@ import {
 import { hasSealedForm } from '@gateway/service-kit';
 import { withVersion, planFigures } from '../objects/version-rules.js';
 import { sourceOf } from '../objects/spec-rules.js';
-import { type DatedFigures, type Provider, type Source, sameContent } from '../objects/rules.js';
+import { type DatedFigures, type Provider, sameContent, type SaveResult, type Source } from '../objects/rules.js';
 import { keptAuth, keptBetas } from '../objects/source-rules.js';
 import { sourceViewOf } from '../objects/view-rules.js';
 import type { CatalogTx } from '../objects/change-sql.js';
-import { checkPlaces, checkRoom, saveAlone, type Saved, type SaveDeps, type SaveResult } from '../objects/save.js';
+import { checkPlaces, checkRoom, saveAlone, type Saved, type SaveDeps } from '../objects/save.js';
 
 export interface SourceRules {
   /** Private and loopback addresses may be sources. */

@@ -13,7 +13,7 @@ const PROGRAMS = {
   backup: 'deploy/setup/dist/backup-main.js',
   restore: 'deploy/setup/dist/restore-main.js',
   audit: 'services/billing/dist/commands/audit.js',
-  reseal: 'services/catalog/dist/reseal/main.js',
+  reseal: 'services/catalog/dist/commands/reseal.js',
 } as const;
 /** The root, seen from this file: compiled it lies one directory deeper. */
 const ROOT = import.meta.url.includes('/dist/') ? '../../../../../../' : '../../../../../';

@@ -1,22 +1,12 @@
-import {
-  isRefusal,
-  refuse,
-  type ApplyChange,
-  type CatalogObject,
-  type ManagementRefusal,
-} from '@gateway/contracts/operator';
-import type { Kind, Named } from '../objects/rules.js';
+import type { Bus } from '@gateway/bus';
+import { catalogApply } from '@gateway/contracts/messages';
+import { isRefusal, type ApplyChange, type CatalogObject, type ManagementRefusal } from '@gateway/contracts/operator';
+import { counted } from '../objects/answer.js';
+import type { Kind, Named, SaveResult } from '../objects/rules.js';
 import type { CatalogTx } from '../objects/change-sql.js';
 import type { DocumentTx } from '../objects/working-copy-store.js';
-import { applyChangeOf, checkAnswerSize, deletionOf } from './answer-rules.js';
-import {
-  awaitInForce,
-  DOCUMENT_PUBLISHED_WAIT_MS,
-  checkPlaces,
-  checkRoom,
-  type SaveDeps,
-  type SaveResult,
-} from '../objects/save.js';
+import { applyChangeOf, checkAnswerSize, deletionOf, findTwice, nameOf, within } from './answer-rules.js';
+import { awaitInForce, DOCUMENT_PUBLISHED_WAIT_MS, checkPlaces, checkRoom, type SaveDeps } from '../objects/save.js';
 import { removeObject } from '../objects/delete-object.js';
 import { saveModel } from '../models/put-model.js';
 import { saveProvider } from '../providers/put-provider.js';
@@ -51,16 +41,6 @@ export async function apply(
   if (isRefusal(applied)) return applied;
   const inForce = !request.dryRun && (await awaitInForce(deps, applied.revision, DOCUMENT_PUBLISHED_WAIT_MS));
   return { ...applied, inForce };
-}
-
-function findTwice(objects: readonly CatalogObject[]): ManagementRefusal | null {
-  const seen = new Set<string>();
-  for (const [index, object] of objects.entries()) {
-    if (seen.has(nameOf(object)))
-      return refuse('invalid_request', `${nameOf(object)} stands twice`, `objects[${index}]`);
-    seen.add(nameOf(object));
-  }
-  return null;
 }
 
 async function applyAll(tx: DocumentTx, rules: SourceRules, request: Apply): Promise<Applied | ManagementRefusal> {
@@ -140,13 +120,14 @@ async function removeAll(
   return removed;
 }
 
-/** Names the object that is refused, and the place in the document. */
-function within({ refused }: ManagementRefusal, index: number, object: Named): ManagementRefusal {
-  const { code, message, param } = refused;
-  const place = `objects[${index}]${param === null ? '' : `.spec.${param}`}`;
-  return refuse(code, `${nameOf(object)}: ${message}`, place);
-}
+/** Documents that wait for the lock; each holds the lock for as long as a thousand objects take. */
+const DOCUMENTS_AT_ONCE_MAX = 4;
 
-function nameOf({ kind, id }: Named): string {
-  return `${kind} ${id}`;
+/** Serves documents of many objects. */
+export function serveDocuments(bus: Pick<Bus, 'serve'>, deps: ApplyDeps): void {
+  bus.serve(
+    catalogApply,
+    (body) => counted('document', apply(deps, body), () => (body.dryRun ? 'unchanged' : 'applied')),
+    { concurrencyMax: DOCUMENTS_AT_ONCE_MAX },
+  );
 }

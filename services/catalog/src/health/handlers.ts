@@ -1,4 +1,7 @@
+import type { Bus } from '@gateway/bus';
+import { catalogSourceHealth } from '@gateway/contracts/messages';
 import { isRefusal, type ManagementRefusal, type SourceHealthView } from '@gateway/contracts/operator';
+import { answer, READS } from '../objects/answer.js';
 import { sourceHealthOf, type SourceReport } from './rules.js';
 import type { CatalogStore } from '../objects/store.js';
 import { pageOf, placeOf, type PageOf, type PageRequest } from '../objects/page-rules.js';
@@ -39,4 +42,13 @@ function placeOfReport({ health, edge }: SourceReport): readonly string[] {
 function compare(a: readonly string[], b: readonly string[]): number {
   const index = a.findIndex((part, at) => part !== b[at]);
   return index < 0 ? 0 : (a[index] ?? '') < (b[index] ?? '') ? -1 : 1;
+}
+
+/** Serves what edges report. */
+export function serveHealth(bus: Pick<Bus, 'serve'>, deps: SourceHealthDeps): void {
+  bus.serve(
+    catalogSourceHealth,
+    (body) => answer(listSourceHealth(deps, body), ({ entries, nextCursor }) => ({ sources: entries, nextCursor })),
+    READS,
+  );
 }

@@ -1,4 +1,9 @@
+import type { Bus } from '@gateway/bus';
+import { catalogAudit, catalogDelete } from '@gateway/contracts/messages';
 import { isRefusal, refuseCursor, type AuditEntryView, type ManagementRefusal } from '@gateway/contracts/operator';
+import { CHANGES, counted, READS } from './answer.js';
+import { deleteObject } from './delete-object.js';
+import type { SaveDeps } from './save.js';
 import type { CatalogStore } from './store.js';
 import type { RecordedChange } from './rows-sql.js';
 import { pageOf, placeOf, type PageOf, type PageRequest } from './page-rules.js';
@@ -33,4 +38,10 @@ function entryOf(change: RecordedChange): AuditEntryView {
     before: change.before,
     after: change.after,
   };
+}
+
+/** Serves the requests about objects of every kind. */
+export function serveObjects(bus: Pick<Bus, 'serve'>, deps: SaveDeps): void {
+  bus.serve(catalogDelete, (body) => counted(body.kind, deleteObject(deps, body), () => 'deleted'), CHANGES);
+  bus.serve(catalogAudit, (body) => listChanges(deps.store, body), READS);
 }

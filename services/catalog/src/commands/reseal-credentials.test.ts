@@ -7,7 +7,7 @@ import { until } from '@gateway/testkit';
 import { startCatalogWorld, type CatalogWorld } from '../../test/catalog-world.js';
 import { ACTOR, modelSpec, providerSpec, sourceSpec } from '../../test/specs.js';
 
-const PROGRAM = fileURLToPath(new URL('../../dist/reseal/main.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../dist/commands/reseal.js', import.meta.url));
 const newKey = () => new Secret(makePrivateKey());
 const [former, previous, current, lost] = [new Secret(Buffer.alloc(32, 1)), newKey(), newKey(), newKey()];
 const hex = (key: Secret<Buffer>) => key.reveal().toString('hex');

@@ -1,5 +1,10 @@
 import { isRefusal, type ManagementRefusal } from '@gateway/contracts/operator';
 import { counter } from '@gateway/service-kit';
+import type { Saved } from './save.js';
+
+/** Changes wait for each other at one lock: more than these at once would only wait. */
+export const CHANGES = { concurrencyMax: 64 };
+export const READS = { concurrencyMax: 64 };
 
 const OUTCOMES = ['created', 'changed', 'unchanged', 'deleted', 'applied', 'refused', 'fault'] as const;
 type Outcome = (typeof OUTCOMES)[number];
@@ -34,4 +39,16 @@ export async function counted<T extends object>(
     count('fault');
     throw error;
   }
+}
+
+/** The answer of a PUT, counted by what it changed. `formed` names the view. */
+export function answerSaved<View extends object, A>(
+  object: ChangedObject,
+  work: Promise<Saved<View> | ManagementRefusal>,
+  formed: (view: View) => A,
+) {
+  return answer(
+    counted(object, work, ({ change }) => change),
+    ({ view, ...saved }) => ({ ...saved, ...formed(view) }),
+  );
 }

@@ -1,0 +1,31 @@
+import type { Bus } from '@gateway/bus';
+import { catalogGetModel, catalogListModels, catalogPutModel } from '@gateway/contracts/messages';
+import type { ManagementRefusal, ModelView } from '@gateway/contracts/operator';
+import { answer, answerSaved, CHANGES, READS } from '../objects/answer.js';
+import type { PageOf, PageRequest } from '../objects/page-rules.js';
+import { getView, idsOf, listObjects } from '../objects/read-objects.js';
+import type { SaveDeps } from '../objects/save.js';
+import type { CatalogStore } from '../objects/store.js';
+import { modelViewOf } from '../objects/view-rules.js';
+import { putModel } from './put-model.js';
+
+/** Models in the order of their ids. */
+export function listModels(store: CatalogStore, request: PageRequest): Promise<PageOf<ModelView> | ManagementRefusal> {
+  return listObjects(store, 'models', request, async (reads, page) => {
+    const models = await reads.models(page);
+    const prices = await reads.versionsOf('prices', idsOf(models));
+    return models.map((model) => modelViewOf(model, prices.get(model.id) ?? [], reads.nowMs));
+  });
+}
+
+/** Serves the requests about models. */
+export function serveModels(bus: Pick<Bus, 'serve'>, deps: SaveDeps): void {
+  const { store } = deps;
+  bus.serve(catalogPutModel, (body) => answerSaved('model', putModel(deps, body), (model) => ({ model })), CHANGES);
+  bus.serve(catalogGetModel, ({ id }) => answer(getView(store, 'model', id), (model) => ({ model })), READS);
+  bus.serve(
+    catalogListModels,
+    (body) => answer(listModels(store, body), ({ entries, nextCursor }) => ({ models: entries, nextCursor })),
+    READS,
+  );
+}

@@ -1,0 +1,40 @@
+import type { Bus } from '@gateway/bus';
+import { catalogGetProvider, catalogListProviders, catalogPutProvider } from '@gateway/contracts/messages';
+import type { ManagementRefusal, ProviderView } from '@gateway/contracts/operator';
+import { answer, answerSaved, CHANGES, READS } from '../objects/answer.js';
+import type { PageOf, PageRequest } from '../objects/page-rules.js';
+import { getView, listObjects } from '../objects/read-objects.js';
+import type { SaveDeps } from '../objects/save.js';
+import type { CatalogStore } from '../objects/store.js';
+import { providerViewOf } from '../objects/view-rules.js';
+import { putProvider } from './put-provider.js';
+
+/** Providers in the order of their ids. */
+export function listProviders(
+  store: CatalogStore,
+  request: PageRequest,
+): Promise<PageOf<ProviderView> | ManagementRefusal> {
+  return listObjects(store, 'providers', request, async (reads, page) =>
+    (await reads.providers(page)).map(providerViewOf),
+  );
+}
+
+/** Serves the requests about providers. */
+export function serveProviders(bus: Pick<Bus, 'serve'>, deps: SaveDeps): void {
+  const { store } = deps;
+  bus.serve(
+    catalogPutProvider,
+    (body) => answerSaved('provider', putProvider(deps, body), (provider) => ({ provider })),
+    CHANGES,
+  );
+  bus.serve(
+    catalogGetProvider,
+    ({ id }) => answer(getView(store, 'provider', id), (provider) => ({ provider })),
+    READS,
+  );
+  bus.serve(
+    catalogListProviders,
+    (body) => answer(listProviders(store, body), ({ entries, nextCursor }) => ({ providers: entries, nextCursor })),
+    READS,
+  );
+}

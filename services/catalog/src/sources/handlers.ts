@@ -1,0 +1,41 @@
+import type { Bus } from '@gateway/bus';
+import { catalogGetSource, catalogListSources, catalogPutSource } from '@gateway/contracts/messages';
+import type { ManagementRefusal, SourceView } from '@gateway/contracts/operator';
+import { answer, answerSaved, CHANGES, READS } from '../objects/answer.js';
+import type { PageOf, PageRequest } from '../objects/page-rules.js';
+import { getView, idsOf, listObjects } from '../objects/read-objects.js';
+import type { SaveDeps } from '../objects/save.js';
+import type { CatalogStore } from '../objects/store.js';
+import { sourceViewOf } from '../objects/view-rules.js';
+import { putSource, type SourceRules } from './put-source.js';
+
+/** Sources in the order of their ids, of one model or all. */
+export function listSources(
+  store: CatalogStore,
+  request: PageRequest & { readonly model: string | null },
+): Promise<PageOf<SourceView> | ManagementRefusal> {
+  return listObjects(store, 'sources', request, async (reads, page) => {
+    const sources = await reads.sources({ ...page, model: request.model });
+    const costs = await reads.versionsOf('costs', idsOf(sources));
+    const providers = await reads.providersOf([...new Set(sources.map(({ provider }) => provider))]);
+    return sources.map((source) =>
+      sourceViewOf(source, providers.get(source.provider)?.format, costs.get(source.id) ?? [], reads.nowMs),
+    );
+  });
+}
+
+/** Serves the requests about sources. */
+export function serveSources(bus: Pick<Bus, 'serve'>, deps: SaveDeps & SourceRules): void {
+  const { store } = deps;
+  bus.serve(
+    catalogPutSource,
+    (body) => answerSaved('source', putSource(deps, body), (source) => ({ source })),
+    CHANGES,
+  );
+  bus.serve(catalogGetSource, ({ id }) => answer(getView(store, 'source', id), (source) => ({ source })), READS);
+  bus.serve(
+    catalogListSources,
+    (body) => answer(listSources(store, body), ({ entries, nextCursor }) => ({ sources: entries, nextCursor })),
+    READS,
+  );
+}
