@@ -188,6 +188,20 @@ module.exports = {
     },
     ...Object.entries(FEATURE_IMPORTS).map(featureRule),
     {
+      name: 'http-knows-no-api',
+      severity: 'error',
+      comment: 'What listens and reads requests serves both APIs of the dashboard.',
+      from: { path: '^services/dashboard/src/http/', pathNot: test },
+      to: { path: '^services/dashboard/src/(operator-api|people-api)/' },
+    },
+    {
+      name: 'operator-api-knows-no-people-api',
+      severity: 'error',
+      comment: 'The API of the pages is built on routes of the operator API.',
+      from: { path: '^services/dashboard/src/operator-api/', pathNot: test },
+      to: { path: '^services/dashboard/src/people-api/' },
+    },
+    {
       name: 'one-importer-of-nats',
       severity: 'error',
       from: { pathNot: ['^libs/bus/', test] },
