@@ -1,4 +1,5 @@
 import type { ServiceName } from '@gateway/contracts/messages';
+import { Throttle } from '@gateway/service-kit';
 import { connect, Events, type NatsConnection, type Status } from 'nats';
 import { BusFault } from './bus-fault.js';
 import type { BusLog, BusOptions } from './bus.js';
@@ -46,7 +47,7 @@ export async function openConnection(options: BusOptions): Promise<Link> {
   const disconnect = makeListeners<void>(options.log);
   const forbidden = makeListeners<string>(options.log);
   let connected = true;
-  let errorLoggedAt = -Infinity;
+  const errors = new Throttle({ everyMs: ERROR_LOG_EVERY_MS });
 
   const follow = (status: Status): void => {
     if (status.type === Events.Disconnect && connected) {
@@ -59,11 +60,7 @@ export async function openConnection(options: BusOptions): Promise<Link> {
       reconnect.call();
     } else if (status.type === Events.Error) {
       const refused = status.permissionContext;
-      const now = performance.now();
-      if (now - errorLoggedAt >= ERROR_LOG_EVERY_MS) {
-        errorLoggedAt = now;
-        options.log.error({ error: status.data, ...refused }, 'bus error');
-      }
+      if (errors.pass('') !== null) options.log.error({ error: status.data, ...refused }, 'bus error');
       if (refused?.operation === 'publish') forbidden.call(refused.subject);
     }
   };

@@ -1,3 +1,4 @@
+import { nextDelayMs, within } from '@gateway/service-kit';
 import type { Log } from './log.js';
 import type { ClaimedRun, OutboxRow, RunResult } from './outbox-rows.js';
 
@@ -9,8 +10,6 @@ export interface DeliverOptions {
   readonly retryBaseMs: number;
   readonly retryMaxMs: number;
 }
-
-const RETRY_EXPONENT_MAX = 20;
 
 /** Stops at the first row that fails, and before a row that might still be under way when the lease ends. */
 export async function deliverInOrder(
@@ -25,8 +24,11 @@ export async function deliverInOrder(
       await within(deliver(row), deliverMs);
       delivered.push(row.id);
     } catch (err) {
-      const ceilingMs = Math.min(retryMaxMs, retryBaseMs * 2 ** Math.min(row.attempts, RETRY_EXPONENT_MAX));
-      const retryInMs = Math.round((ceilingMs * (1 + Math.random())) / 2);
+      const retryInMs = nextDelayMs(row.attempts, {
+        baseMs: retryBaseMs,
+        maxMs: retryMaxMs,
+        random: Math.random,
+      });
       log.warn(
         { err, topic: row.topic, id: String(row.id), attempts: row.attempts + 1, retryInMs },
         'outbox delivery failed',
@@ -35,16 +37,4 @@ export async function deliverInOrder(
     }
   }
   return { delivered, failed: null, retryInMs: 0 };
-}
-
-async function within(work: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const overdue = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`not delivered within ${ms} ms`)), ms);
-  });
-  try {
-    await Promise.race([work, overdue]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,3 +1,4 @@
+import { pause } from '@gateway/service-kit';
 import pg from 'pg';
 import { sqlStateOf } from './faults.js';
 import { identifier } from './identifier.js';
@@ -40,7 +41,7 @@ export async function ensureRole(client: pg.ClientBase, spec: RoleSpec, url: str
     } catch (error) {
       if (sqlStateOf(error) === INSUFFICIENT_PRIVILEGE) return leaveAsItIs(client, spec, url, error);
       if (attempt >= ATTEMPTS_MAX || !isMetAnother(error)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS * attempt * Math.random()));
+      await pause(RETRY_MS * attempt * Math.random());
     }
   }
 }

@@ -1,3 +1,4 @@
+import { pause } from '@gateway/service-kit';
 import type { PoolClient } from 'pg';
 import { isConnectionFault, isRetryable } from './faults.js';
 import type { Pool } from './pool.js';
@@ -78,7 +79,7 @@ async function rolledBack(client: PoolClient, error: unknown): Promise<boolean> 
 }
 
 /** Random over the whole range: two transactions that met once must not meet again. */
-function delay(attempt: number): Promise<void> {
+function delay(attempt: number): Promise<boolean> {
   const ceilingMs = Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** attempt);
-  return new Promise((resolve) => setTimeout(resolve, Math.random() * ceilingMs));
+  return pause(Math.random() * ceilingMs);
 }

@@ -24,7 +24,7 @@ export { Throttle, ThrottledLog, type ThrottleOptions } from './throttled-log.js
 export { OnDemandTimer } from './on-demand-timer.js';
 export { Secret, type Rotatable } from './secret.js';
 export { createLogger, type Logger, type LoggerOptions, type LogLevel } from './log.js';
-export { nextDelayMs, pause, retry, type BackoffOptions, type RetryOptions } from './retry.js';
+export { nextDelayMs, pause, retry, within, type BackoffOptions, type RetryOptions } from './retry.js';
 export { SingleFlight } from './single-flight.js';
 export { ReadyChecks, type ReadyCheck, type ReadyReport } from './ready-checks.js';
 export { polledGauge, type PolledGaugeOptions } from './polled-gauge.js';

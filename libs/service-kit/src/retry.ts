@@ -57,3 +57,16 @@ export async function retry<T>(work: () => Promise<T>, options: RetryOptions): P
     }
   }
 }
+
+/** The result of `work`, or an error after `ms` milliseconds; what the work does later is not waited for. */
+export async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const overdue = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`not done within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([work, overdue]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -7,6 +7,7 @@ import { ConfigurationError, printConfig, readConfig, type ConfigFields } from '
 import { createLogger, type Logger } from './log.js';
 import { startProcessMetrics } from './process-metrics.js';
 import { ReadyChecks } from './ready-checks.js';
+import { within } from './retry.js';
 import { awaitStopSignal, type StopSignal } from './stop-signal.js';
 import { startTelemetry } from './telemetry.js';
 
@@ -147,16 +148,4 @@ async function stopOrExit(running: RunningService, stopMs: number, log: Logger):
 function exitWith(log: Logger, facts: object, text: string): never {
   log.error(facts, text);
   process.exit(EXIT_FAULT);
-}
-
-async function within<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const overdue = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`not done within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([work, overdue]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -6,7 +6,7 @@ import {
   type RefusedAction,
   type RequestOrigin,
 } from '@gateway/contracts/messages';
-import type { Clock, Logger } from '@gateway/service-kit';
+import { every, type Clock, type Logger } from '@gateway/service-kit';
 
 /** Who it was when nobody has proved who they are. */
 export const STRANGER = 'stranger';
@@ -67,16 +67,10 @@ export function createAccessLog(services: Pick<Bus, 'request'>, clock: Clock, lo
 
 /** Flushes every minute, never twice at once, and when it is stopped. */
 export function startFlushing(access: Pick<AccessLog, 'flush'>): { stop(): Promise<void> } {
-  let running: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    running ??= access.flush().finally(() => {
-      running = null;
-    });
-  }, EVERY_MS);
+  const flushing = every(EVERY_MS, () => access.flush());
   return {
     async stop() {
-      clearInterval(timer);
-      await running;
+      await flushing.stop();
       await access.flush();
     },
   };

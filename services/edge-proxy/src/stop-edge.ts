@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '@gateway/service-kit';
 import type { HttpServer } from './http/serve.js';
 import type { JoinedVerbs } from './join-verbs.js';
 import { leaveUsage } from './journal/leave-usage.js';
@@ -58,7 +58,7 @@ async function waitUntil(holds: () => boolean, timeoutMs: number): Promise<boole
   const until = performance.now() + timeoutMs;
   while (!holds()) {
     if (performance.now() >= until) return false;
-    await delay(IDLE_POLL_MS);
+    await pause(IDLE_POLL_MS);
   }
   return true;
 }

@@ -45,37 +45,35 @@ export const PUBLISHER_TIMES: PublisherTimes = { checkMs: 3_000, verifyMs: 60_00
  * database anew; a failed one is repeated until it succeeds, so that no change is lost.
  */
 export function startPublisher(deps: PublisherDeps, times: PublisherTimes = PUBLISHER_TIMES): Publisher {
-  const between = new WakeablePause();
   const waiters = new PublishedWaiters();
   let wanted = true;
-  /** Woken since the last try began: the next one does not wait. */
-  let woken = false;
-  let stopped = false;
+  /** A try is under way; what is announced meanwhile is published after it, or after the pause that it needs. */
+  let isTrying = false;
   let failures = 0;
   let verifiedAt = performance.now();
 
-  const attempt = async (): Promise<void> => {
+  /** Resolves with the milliseconds until the next try. */
+  const attempt = async (): Promise<number> => {
+    isTrying = true;
     wanted = false;
-    woken = false;
     const result = await tryOnce(deps);
+    isTrying = false;
     if (typeof result === 'number') {
       verifiedAt = performance.now();
       failures = 0;
       waiters.resolveUpTo(result);
-      return;
+      return wanted ? 0 : Infinity;
     }
     wanted = true;
     // A publication of another replica is short.
-    if (!stopped && !woken) await between.pause(deps.retryDelayMs(result === 'waited' ? 0 : failures++));
+    return deps.retryDelayMs(result === 'waited' ? 0 : failures++);
   };
-  const loop = async (): Promise<void> => {
-    while (!stopped) await (wanted ? attempt() : between.pause(null));
-  };
+  const attempts = every(Infinity, attempt, { atOnce: true });
 
   const announce = (): void => {
     if (wanted) return;
     wanted = true;
-    between.end();
+    if (!isTrying) attempts.wake();
   };
 
   const check = async (): Promise<void> => {
@@ -86,20 +84,16 @@ export function startPublisher(deps: PublisherDeps, times: PublisherTimes = PUBL
   };
 
   const checks = every(times.checkMs, check);
-  const running = loop();
   return {
     announce,
     revision: () => waiters.revision(),
     published: (awaited, timeoutMs) => waiters.published(awaited, timeoutMs),
     wake() {
       wanted = true;
-      woken = true;
-      between.end();
+      attempts.wake();
     },
     async stop() {
-      stopped = true;
-      between.end();
-      await Promise.all([running, checks.stop()]);
+      await Promise.all([attempts.stop(), checks.stop()]);
       waiters.stop();
     },
   };
@@ -119,26 +113,5 @@ async function publishOnce({ publish, log }: PublisherDeps): Promise<Tried> {
   } catch (err) {
     log.warn({ err }, 'the catalog was not published; trying again');
     return 'failed';
-  }
-}
-
-/** A wait that can be ended early. One at a time. */
-export class WakeablePause {
-  #end: () => void = () => undefined;
-
-  /** Resolves after the time, or when it is ended; null: only when it is ended. */
-  pause(ms: number | null): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = ms === null ? undefined : setTimeout(resolve, ms);
-      this.#end = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  /** Ends the pause that runs, if any; the next one is not shortened. */
-  end(): void {
-    this.#end();
   }
 }
