@@ -1,5 +1,6 @@
-const V4_IN_V6 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
-const V4 = /^\d{1,3}(\.\d{1,3}){3}$/;
+import ipaddr from 'ipaddr.js';
+import { isIP } from 'node:net';
+
 /** With a port, as some proxies write it: `1.2.3.4:5678`, `[::1]:5678` or `[::1]`. */
 const V4_WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/;
 const BRACKETED = /^\[([^\]]*)\](:\d{1,5})?$/;
@@ -21,21 +22,9 @@ export function clientNetwork(peer: string | undefined, forwardedFor: string | u
 
 function networkOf(address: string): string {
   const bare = BRACKETED.exec(address)?.[1] ?? V4_WITH_PORT.exec(address)?.[1] ?? address;
-  const plain = V4_IN_V6.exec(bare)?.[1] ?? bare;
-  if (V4.test(plain)) return plain;
-  const groups = groupsOf(plain.replace(/%.*$/, ''));
-  return groups === null ? UNKNOWN : `${groups.slice(0, V6_NETWORK_GROUPS).join(':')}::/64`;
-}
-
-/** The eight groups without leading zeros; null: this is no IPv6 address. */
-function groupsOf(address: string): string[] | null {
-  const [before = '', after, ...rest] = address.split('::');
-  if (rest.length > 0 || address === '') return null;
-  const head = before === '' ? [] : before.split(':');
-  const tail = after === undefined || after === '' ? [] : after.split(':');
-  const zeros = after === undefined ? 0 : 8 - head.length - tail.length;
-  if (zeros < 0) return null;
-  const groups = [...head, ...Array.from({ length: zeros }, () => '0'), ...tail];
-  if (groups.length !== 8 || !groups.every((group) => /^[0-9a-f]{1,4}$/i.test(group))) return null;
-  return groups.map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''));
+  if (isIP(bare) !== 6) return isIP(bare) === 4 ? bare : UNKNOWN;
+  const ip = ipaddr.process(bare);
+  if (ip instanceof ipaddr.IPv4) return ip.toString();
+  const groups = ip.parts.slice(0, V6_NETWORK_GROUPS).map((group) => group.toString(16));
+  return `${groups.join(':')}::/64`;
 }

@@ -1,4 +1,7 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { isIP } from 'node:net';
+
+const { IPv4, IPv6 } = ipaddr;
 
 /**
  * Whether a host, as the URL parser normalised it (dotted decimal IPv4, bracketed IPv6, lower case), is one that only this
@@ -6,9 +9,8 @@ import { isIPv4, isIPv6 } from 'node:net';
  * multicast addresses, also inside IPv6 forms of IPv4; and names without a public suffix.
  */
 export function isPrivateHost(host: string): boolean {
-  if (host.startsWith('[')) return isPrivateV6(groupsOf(host.slice(1, -1)));
-  if (/^\d+\.\d+\.\d+\.\d+$/.test(host)) return isPrivateV4(numberOf(host));
-  return isPrivateName(host.replace(/\.+$/, ''));
+  const ip = host.replace(/^\[|\]$/g, '');
+  return isIP(ip) === 0 ? isPrivateName(host.replace(/\.+$/, '')) : isPrivate(ipaddr.parse(ip));
 }
 
 /**
@@ -16,9 +18,9 @@ export function isPrivateHost(host: string): boolean {
  * zone is link-local; what is no address is taken for private, so that it is refused.
  */
 export function isPrivateAddress(ip: string): boolean {
-  if (isIPv4(ip)) return isPrivateV4(numberOf(ip));
-  if (!isIPv6(ip) || ip.includes('%')) return true;
-  return isPrivateHost(new URL(`http://[${ip}]`).hostname);
+  if (isIP(ip) === 0 || ip.includes('%')) return true;
+  // The library would read "::8.8.8.8" as a mapped address; the URL parser writes groups alone.
+  return isPrivateHost(isIP(ip) === 6 ? new URL(`http://[${ip}]`).hostname : ip);
 }
 
 const PRIVATE_SUFFIXES = ['localhost', 'local', 'internal', 'intranet', 'lan', 'home.arpa', 'localdomain'];
@@ -28,56 +30,24 @@ function isPrivateName(name: string): boolean {
   return PRIVATE_SUFFIXES.some((suffix) => name.endsWith(`.${suffix}`));
 }
 
-/** First address and length of the prefix. */
-const PRIVATE_V4: readonly (readonly [string, number])[] = [
-  ['0.0.0.0', 8], // this network
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10], // shared by carriers
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16], // link-local, cloud metadata
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24], // documentation
-  ['192.88.99.0', 24], // relays
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15], // benchmarks
-  ['198.51.100.0', 24], // documentation
-  ['203.0.113.0', 24], // documentation
-  ['224.0.0.0', 3], // multicast and reserved
-];
+/** Ranges of the library that anybody reaches; all others of it are this machine's, a private network's, or nobody's. */
+const PUBLIC_V4 = ['unicast', 'as112', 'amt'];
 
-function isPrivateV4(address: number): boolean {
-  return PRIVATE_V4.some(([first, bits]) => {
-    const start = numberOf(first);
-    return address >= start && address < start + 2 ** (32 - bits);
-  });
-}
+/** Of those that match, the first counts. What none of them matches is private. */
+const V6_RANGES = {
+  mapped: [IPv6.parseCIDR('::ffff:0:0/96')],
+  nat64: [IPv6.parseCIDR('64:ff9b::/96')],
+  sixToFour: [IPv6.parseCIDR('2002::/16')],
+  teredoAndOthers: [IPv6.parseCIDR('2001::/23')],
+  documentation: [IPv6.parseCIDR('2001:db8::/32'), IPv6.parseCIDR('3fff::/20')],
+  public: [IPv6.parseCIDR('2000::/3')],
+};
 
-function numberOf(dotted: string): number {
-  return dotted.split('.').reduce((number, part) => number * 256 + Number(part), 0);
-}
-
-/** The eight 16-bit groups of a compressed IPv6 address without a dotted part, as the URL parser writes it. */
-function groupsOf(text: string): number[] {
-  const [head = '', tail] = text.split('::');
-  const read = (part: string) => (part === '' ? [] : part.split(':').map((group) => parseInt(group, 16)));
-  if (tail === undefined) return read(head);
-  const [before, after] = [read(head), read(tail)];
-  return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
-}
-
-/** Only 2000::/3 is public; in it documentation, and the forms that carry an IPv4 address, are judged by their content. */
-function isPrivateV6(groups: readonly number[]): boolean {
-  const [first = 0, second = 0] = groups;
-  const v4At = (index: number) => (groups[index] ?? 0) * 65_536 + (groups[index + 1] ?? 0);
-  if (first === 0x64 && second === 0xff9b && zero(groups.slice(2, 6))) return isPrivateV4(v4At(6)); // NAT64
-  if (zero(groups.slice(0, 5)) && groups[5] === 0xffff) return isPrivateV4(v4At(6)); // mapped
-  if (first === 0x2002) return isPrivateV4(v4At(1)); // 6to4
-  if (first === 0x2001 && (second < 0x200 || second === 0xdb8)) return true; // Teredo and others, documentation
-  if (first === 0x3fff && second < 0x1000) return true; // documentation
-  return first < 0x2000 || first > 0x3fff;
-}
-
-function zero(groups: readonly number[]): boolean {
-  return groups.every((group) => group === 0);
+/** Forms of IPv6 that carry an IPv4 address are judged by it. */
+function isPrivate(ip: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  if (ip instanceof IPv4) return !PUBLIC_V4.includes(ip.range());
+  const carried = (byte: number) => new IPv4(ip.toByteArray().slice(byte, byte + 4));
+  const range = ipaddr.subnetMatch(ip, V6_RANGES, 'private');
+  if (range === 'mapped' || range === 'nat64') return isPrivate(carried(12));
+  return range === 'sixToFour' ? isPrivate(carried(2)) : range !== 'public';
 }
