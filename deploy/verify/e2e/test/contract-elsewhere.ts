@@ -1,7 +1,7 @@
 import type { ProvenElsewhere } from './contract-case.js';
 
 const OPERATOR_API = 'deploy/verify/e2e/src/operator-api.test.ts';
-const ROTATION = 'deploy/verify/e2e/src/rotation.test.ts';
+const ROTATION = 'deploy/verify/e2e/src/rotation.system.test.ts';
 const KEY_RULE_4 = 'key rule 4: rotation replaces the secret and keeps id, name, cap, list, and use';
 
 /** Rows whose tests stand elsewhere: they need a clock, another deployment, or are told with their own story. */

@@ -7,7 +7,7 @@ import { STEPS, playSequences, replayFrom } from '../../test/model/play-sequence
 import { OneServer } from '../../test/model/wires.js';
 
 /** What a normal run plays; `npm run prove:model` plays more. */
-const SEQUENCES = Number(process.env['GATEWAY_MODEL_SEQUENCES'] ?? 2_000);
+const SEQUENCES = Number(process.env['GATEWAY_MODEL_SEQUENCES'] ?? 1_000);
 const TIMEOUT_MS = 240_000 + SEQUENCES * 200;
 const REPLAY = replayFrom(process.env);
 
