@@ -1,6 +1,5 @@
-import type { RunningServer } from '@gateway/servers';
+import type { RunningServer, ServerName } from '@gateway/servers';
 import { ADMISSION_USER, type LedgerService } from '@gateway/setup';
-import type { Foundations } from './foundations.js';
 import { postgresUrlOf } from './migrate-all.js';
 import type { Secrets } from './secrets.js';
 
@@ -15,9 +14,14 @@ export interface Addresses {
   readonly dashboardUrl: string;
 }
 
+interface Running {
+  readonly servers: Readonly<Record<ServerName, RunningServer>>;
+  readonly mailbox: { readonly url: string };
+}
+
 /** All addresses, with each service's own user; `ports` are of the first edge and dashboard. */
 export function addressesOf(
-  { servers, mailbox }: Pick<Foundations, 'servers' | 'mailbox'>,
+  { servers, mailbox }: Running,
   secrets: Secrets,
   ports: { readonly edge: number; readonly dashboard: number },
 ): Addresses {

@@ -1,6 +1,5 @@
-import type { Evidence } from './evidence.js';
+import type { Evidence, JoinedCall } from './evidence.js';
 import { joinLogs } from './join-logs.js';
-import type { JoinedCall } from './join-logs.js';
 import { judgeCall } from './judge-call.js';
 import { judgeLedger } from './judge-ledger.js';
 import { judgeLimits } from './judge-limits.js';

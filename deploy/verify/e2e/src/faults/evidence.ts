@@ -125,3 +125,10 @@ export interface Evidence {
   /** A slot outlives its edge's silence so long, milliseconds. */
   readonly leaseMs: number;
 }
+
+/** Everything that is known of one call. */
+export interface JoinedCall {
+  readonly call: ClientCall;
+  readonly provider: readonly ProviderCall[];
+  readonly records: readonly UsageRecord[];
+}

@@ -1,5 +1,10 @@
 import type { Socket } from 'node:net';
-import type { Passage } from './tcp-proxy.js';
+
+/** How a proxy treats what it has; read with every byte. */
+export interface Passage {
+  delayMs: number;
+  isStalled: boolean;
+}
 
 /** Held back in one direction of one connection; above it the sender is not read from. */
 const HELD_BYTES_MAX = 256 * 1024;

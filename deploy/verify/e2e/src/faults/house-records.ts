@@ -1,5 +1,4 @@
-import type { UsageRecord } from './evidence.js';
-import type { JoinedCall } from './join-logs.js';
+import type { JoinedCall, UsageRecord } from './evidence.js';
 
 /** Between the clocks' readings of one event in two processes of one machine. */
 const CLOCK_SLACK_MS = 1_000;

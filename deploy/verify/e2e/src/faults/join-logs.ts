@@ -1,12 +1,5 @@
-import type { ClientCall, Evidence, ProviderCall, UsageRecord } from './evidence.js';
+import type { Evidence, JoinedCall, ProviderCall, UsageRecord } from './evidence.js';
 import { houseRecords } from './house-records.js';
-
-/** Everything that is known of one call. */
-export interface JoinedCall {
-  readonly call: ClientCall;
-  readonly provider: readonly ProviderCall[];
-  readonly records: readonly UsageRecord[];
-}
 
 export interface JoinedLogs {
   readonly calls: readonly JoinedCall[];

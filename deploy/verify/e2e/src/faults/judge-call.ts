@@ -1,6 +1,5 @@
-import type { FaultDone } from './evidence.js';
+import type { FaultDone, JoinedCall } from './evidence.js';
 import { tokensOf } from './call-plan.js';
-import type { JoinedCall } from './join-logs.js';
 import { chargeMax, chargeOf } from './rate-call.js';
 
 /** An edge that is killed takes with it what its clients have left, so long after they left. */

@@ -1,6 +1,6 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import { Flow } from './flow.js';
+import { Flow, type Passage } from './flow.js';
 
 /** A way between two processes of this machine that can be disturbed. */
 export interface TcpProxy {
@@ -15,12 +15,6 @@ export interface TcpProxy {
   delay(milliseconds: number): void;
   restore(): void;
   close(): Promise<void>;
-}
-
-/** How a proxy treats what it has; read with every byte. */
-export interface Passage {
-  delayMs: number;
-  isStalled: boolean;
 }
 
 interface Pair {

@@ -1,5 +1,4 @@
-import type { Evidence, Tokens } from './evidence.js';
-import type { JoinedCall } from './join-logs.js';
+import type { Evidence, JoinedCall, Tokens } from './evidence.js';
 
 /** Faults that began so long before a call, or after it, are part of its story. */
 const AROUND_MS = 2_000;

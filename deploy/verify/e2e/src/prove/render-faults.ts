@@ -1,7 +1,6 @@
 import { renderTable } from '@gateway/testkit';
-import type { ClientCall, Evidence } from '../faults/evidence.js';
+import type { ClientCall, Evidence, JoinedCall } from '../faults/evidence.js';
 import { joinLogs } from '../faults/join-logs.js';
-import type { JoinedCall } from '../faults/join-logs.js';
 import { isLostWithGate } from '../faults/judge-call.js';
 import type { FaultFigures } from '../faults/run-faults.js';
 

@@ -1,6 +1,7 @@
 import type { BodyRead, ClientAnswer, ClientHeaders, ClientRequest } from '@gateway/edge-proxy/cores';
-import type { World } from '../hosts/world.js';
 import type { Host } from '../time/host.js';
+import type { Random } from '../time/random.js';
+import type { VirtualTime } from '../time/virtual-time.js';
 
 const ID_HEX = 16;
 
@@ -25,7 +26,7 @@ export class Client implements ClientRequest {
   #onGone: () => void = () => undefined;
 
   constructor(
-    private readonly world: World,
+    private readonly world: { readonly time: VirtualTime; readonly random: Random },
     private readonly host: Host,
     /** The edge's time, which its ids carry. */
     private readonly nowMs: () => number,

@@ -1,5 +1,5 @@
 import type { SourceExchange, SourceReader, SourceRequest, SourceSender } from '@gateway/edge-proxy/cores';
-import type { World } from '../hosts/world.js';
+import type { RunParts } from '../hosts/run-parts.js';
 import type { ProviderPlan } from '../scenario/scenario.js';
 import type { Host } from '../time/host.js';
 
@@ -13,7 +13,7 @@ type Answering = Extract<ProviderPlan, { kind: 'answer' }>;
 /** The providers, as one edge meets them: each try of a call goes by the scenario's plan for it. */
 export class SourceStage implements SourceSender {
   constructor(
-    private readonly world: World,
+    private readonly world: RunParts,
     private readonly host: Host,
   ) {}
 
@@ -23,7 +23,7 @@ export class SourceStage implements SourceSender {
       messages: { content: string }[];
     };
     const call = Number(sent.messages[0]?.content);
-    const plan = this.world.truth.dispatched(this.world, call);
+    const plan = this.world.truth.dispatched(call);
     return new Playing(this.world, this.host, call, sent.stream === true, plan, reader);
   }
 }
@@ -35,7 +35,7 @@ class Playing implements SourceExchange {
   readonly #waiting: (() => void)[] = [];
 
   constructor(
-    private readonly world: World,
+    private readonly world: RunParts,
     private readonly host: Host,
     private readonly call: number,
     private readonly streamed: boolean,

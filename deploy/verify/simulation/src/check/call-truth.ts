@@ -1,7 +1,7 @@
 import type { HoldFields, UsageEvent } from '@gateway/contracts/messages';
 import type { Client } from '../actors/client.js';
-import type { EdgeHost } from '../hosts/edge-host.js';
 import type { Act, ProviderPlan } from '../scenario/scenario.js';
+import type { Host } from '../time/host.js';
 
 export type CallAct = Extract<Act, { kind: 'call' }>;
 export type Tokens = Extract<ProviderPlan, { kind: 'answer' }>['usage'];
@@ -10,7 +10,7 @@ export type Tokens = Extract<ProviderPlan, { kind: 'answer' }>['usage'];
 export interface CallTruth {
   readonly act: CallAct;
   readonly account: string;
-  readonly edge: EdgeHost;
+  readonly edge: { readonly id: string; readonly host: Host };
   readonly client: Client;
   /** The gateway's id when it was sent to a source, else of its admission. */
   id: string | null;

@@ -1,11 +1,9 @@
 import type { BatchDecision } from '@gateway/billing/cores';
 import type { BatchAnswer, ReleaseEntry, UsageEvent } from '@gateway/contracts/messages';
 import type { Client } from '../actors/client.js';
-import type { EdgeHost } from '../hosts/edge-host.js';
-import type { World } from '../hosts/world.js';
+import type { Network } from '../network/network.js';
 import type { Fault, ProviderPlan } from '../scenario/scenario.js';
 import type { CallAct, CallTruth, LimitsSeen, Tokens, Violation, WalletEntryTruth } from './call-truth.js';
-import { overAdmission } from './over-admission.js';
 
 /** Everything that a run knows for sure, and the rules that were broken. */
 export class Truth {
@@ -27,6 +25,8 @@ export class Truth {
   constructor(
     faults: readonly Fault[],
     private readonly now: () => number,
+    /** Called when a call is first sent to a source. */
+    private readonly onDispatched: (call: CallTruth) => void,
   ) {
     for (const fault of faults) if (fault.kind === 'database') this.#databaseFaults.set(fault.n, fault.how);
   }
@@ -42,7 +42,7 @@ export class Truth {
     );
   }
 
-  begin(act: CallAct, account: string, edge: EdgeHost, client: Client): CallTruth {
+  begin(act: CallAct, account: string, edge: CallTruth['edge'], client: Client): CallTruth {
     const call: CallTruth = {
       act,
       account,
@@ -97,7 +97,7 @@ export class Truth {
   }
 
   /** A call is sent to a source. @returns how that goes */
-  dispatched(world: World, number: number): ProviderPlan {
+  dispatched(number: number): ProviderPlan {
     const call = this.calls[number];
     if (call === undefined) throw new Error(`there is no call ${number}`);
     const plan = call.act.provider[call.tries] ?? call.act.provider.at(-1);
@@ -106,7 +106,7 @@ export class Truth {
     if (call.dispatchedAt !== null) return plan;
     call.dispatchedAt = this.now();
     call.id = call.client.id;
-    overAdmission(world, call);
+    this.onDispatched(call);
     return plan;
   }
 
@@ -142,7 +142,7 @@ export class Truth {
     }
   }
 
-  nextTransactionFault({ network }: World): 'before' | 'after' | undefined {
+  nextTransactionFault(network: Network): 'before' | 'after' | undefined {
     this.#transactions += 1;
     return network.isQuiet ? undefined : this.#databaseFaults.get(this.#transactions);
   }

@@ -2,7 +2,7 @@ import { digestOfSecret, SECRET_BODY_CHARS, secretFrom } from '@gateway/contract
 import type { AccountRecord, KeyRecord, MemberRecord } from '@gateway/contracts/messages';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
-import { anyOf, type World } from './world.js';
+import { anyOf, type RunParts } from './run-parts.js';
 
 /** Of the deployment of all runs. */
 export const PEPPER = 'pepper-of-the-simulation-0123456789';
@@ -25,7 +25,7 @@ export class AccountsHost {
   /** Changes that admission does not have yet. */
   waiting = 0;
 
-  constructor(private readonly world: () => World) {}
+  constructor(private readonly world: () => RunParts) {}
 
   add(account: string, caps: readonly (number | null)[]): void {
     this.records.set(account, { account, state: 'active', version: 1 });

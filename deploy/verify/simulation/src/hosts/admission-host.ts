@@ -4,7 +4,8 @@ import { ReplicaLimitStore } from '../gate/replica-gate.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
-import { anyOf, logOf, type Hosted, type World } from './world.js';
+import { anyOf, logOf, type AdmissionReplica } from './run-parts.js';
+import type { World } from './world.js';
 
 /** The owners' time-out, as the bus adapter has it; and the stream's. */
 const OWNERS_MS = 1_500;
@@ -14,10 +15,9 @@ export const LEASE_MS = 10_000;
 export const EXPIRY_MS = 30_000;
 
 /** One replica of admission: its own code over a limit store, a bus and owners of this run. */
-export class AdmissionHost implements Hosted {
+export class AdmissionHost implements AdmissionReplica {
   readonly host: Host;
   readonly admission: Admission;
-  /** By which it is asked itself. */
   readonly name: string;
   readonly #gate: ReplicaLimitStore;
 

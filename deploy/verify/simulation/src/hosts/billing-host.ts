@@ -5,7 +5,8 @@ import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import type { StoredUsage } from '../network/streams.js';
 import { Host } from '../time/host.js';
-import { anyOf, logOf, type Hosted, type World } from './world.js';
+import type { Outbox } from './outbox.js';
+import { anyOf, logOf, type Hosted, type RunParts } from './run-parts.js';
 
 const FACTS_MS = 1_000;
 const COMMIT_MS_MAX = 12;
@@ -21,13 +22,18 @@ class DatabaseDown extends Error {
 
 type Question = Parameters<typeof loadAccount>[1];
 
+interface BillingWorld extends RunParts {
+  readonly outbox: Outbox;
+  readonly billings: readonly (BillingHost | null)[];
+}
+
 /** One worker of billing: its own code over tables of this run. */
 export class BillingHost implements Hosted {
   readonly host: Host;
   readonly #unsubscribe: (() => void)[] = [];
 
   constructor(
-    private readonly world: World,
+    private readonly world: BillingWorld,
     readonly place: number,
   ) {
     const name = `billing${place}`;
@@ -91,7 +97,7 @@ export class BillingHost implements Hosted {
       ensureMonth: async () => true,
       async settle(asked) {
         await wait();
-        const fault = truth.nextTransactionFault(world);
+        const fault = truth.nextTransactionFault(world.network);
         if (fault === 'before') throw new DatabaseDown('before');
         const decision = ledger.settle(asked);
         truth.committed(decision);

@@ -7,7 +7,7 @@ import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
 import { requestAdmission } from './request-admission.js';
 import { PEPPER } from './accounts-host.js';
-import { anyOf, logOf, type Hosted, type World } from './world.js';
+import { anyOf, logOf, type Hosted, type RunParts } from './run-parts.js';
 
 const STORE_USAGE_MS = 2_000;
 const STORE_HEARTBEAT_MS = 1_500;
@@ -39,7 +39,7 @@ export class EdgeHost implements Hosted {
   readonly #reconnected: (() => void)[] = [];
 
   constructor(
-    private readonly world: World,
+    private readonly world: RunParts,
     readonly place: number,
     incarnation: number,
   ) {

@@ -3,7 +3,7 @@ import type { BalanceSnapshot } from '@gateway/contracts/messages';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
-import { anyOf, type World } from './world.js';
+import { anyOf, type RunParts } from './run-parts.js';
 
 const APPLY_MS = 2_000;
 const REPEAT_MS = 500;
@@ -15,7 +15,7 @@ export class Outbox {
   #isTelling = false;
   #entries = 0;
 
-  constructor(private readonly world: () => World) {}
+  constructor(private readonly world: () => RunParts) {}
 
   get waiting(): number {
     return this.#rows.length;

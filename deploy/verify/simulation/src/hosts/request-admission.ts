@@ -1,13 +1,19 @@
 import type { AdmissionBatch, AdmissionBatchAnswer, BusClient } from '@gateway/edge-proxy/cores';
 import { onWire } from '../network/network.js';
 import type { Host } from '../time/host.js';
-import { anyOf, type World } from './world.js';
+import { anyOf, type RunParts } from './run-parts.js';
 
 type On = Parameters<BusClient['requestAdmission']>[1];
 type To = Parameters<BusClient['requestAdmission']>[2];
 
 /** Sends a batch and brings its answers, as many as there are, until it is closed or its time is over. */
-export function requestAdmission(world: World, host: Host, batch: AdmissionBatch, on: On, to: To): { close(): void } {
+export function requestAdmission(
+  world: RunParts,
+  host: Host,
+  batch: AdmissionBatch,
+  on: On,
+  to: To,
+): { close(): void } {
   const { time, network, truth } = world;
   truth.releasing(batch.releases);
   let isOpen = true;
@@ -41,7 +47,7 @@ export function requestAdmission(world: World, host: Host, batch: AdmissionBatch
 }
 
 /** The named replica while it lives, else any. */
-function pick(world: World, replica: string | undefined) {
+function pick(world: RunParts, replica: string | undefined) {
   if (replica === undefined) return anyOf(world, world.admissions);
   const named = world.admissions.find((one) => one !== null && one.name === replica && one.host.isAlive);
   return named ?? null;

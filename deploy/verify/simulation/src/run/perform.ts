@@ -1,7 +1,8 @@
 import type { Subscription } from '@gateway/billing/cores';
 import { Client } from '../actors/client.js';
 import type { CallAct } from '../check/call-truth.js';
-import { anyOf, type World } from '../hosts/world.js';
+import { anyOf } from '../hosts/run-parts.js';
+import type { World } from '../hosts/world.js';
 import { request } from '../network/request.js';
 import type { Act, PlanSeed } from '../scenario/scenario.js';
 import { MODELS } from '../scenario/run-catalog.js';

@@ -1,7 +1,8 @@
 import { AdmissionHost } from '../hosts/admission-host.js';
 import { BillingHost } from '../hosts/billing-host.js';
 import { EdgeHost } from '../hosts/edge-host.js';
-import type { Hosted, World } from '../hosts/world.js';
+import type { Hosted } from '../hosts/run-parts.js';
+import type { World } from '../hosts/world.js';
 import type { Host } from '../time/host.js';
 
 const ROOMS = ['admission', 'billing', 'edge'] as const;

@@ -4,6 +4,7 @@ import { finalChecks } from '../check/final-checks.js';
 import { LimitStoreWatch } from '../check/watch-gate.js';
 import { RestWatch } from '../check/watch-rest.js';
 import type { Violation } from '../check/call-truth.js';
+import { overAdmission } from '../check/over-admission.js';
 import { Truth } from '../check/truth.js';
 import { LimitStoreServer } from '../gate/gate-server.js';
 import type { LuaRedis } from '../gate/lua-redis.js';
@@ -84,7 +85,11 @@ class Play {
       ledger: new MemoryLedger(),
       streams: new Streams(time, new Host('nats')),
       server: new LimitStoreServer(time, redis, buckets, (run) => this.#watch.ran(run)),
-      truth: new Truth(faults, () => time.now - time.startedAt),
+      truth: new Truth(
+        faults,
+        () => time.now - time.startedAt,
+        (call) => overAdmission(world(), call),
+      ),
       accounts: new AccountsHost(world),
       outbox: new Outbox(world),
       admissions: [null, null],

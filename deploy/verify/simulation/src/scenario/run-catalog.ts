@@ -1,6 +1,12 @@
-import { buildCatalogView } from '@gateway/admission/cores';
+import { buildCatalogView, type CatalogView } from '@gateway/admission/cores';
 import type { CatalogModel, CatalogSource } from '@gateway/contracts/messages';
-import type { RunCatalog } from '../hosts/world.js';
+
+/** The catalog does not change in a run. */
+export interface RunCatalog {
+  readonly models: readonly CatalogModel[];
+  readonly sources: readonly CatalogSource[];
+  readonly view: CatalogView;
+}
 
 /** Nano-USD. */
 export const PER_CALL = 1_000;
