@@ -8,7 +8,8 @@ import type {
 } from '@gateway/contracts/messages';
 import { SingleFlight } from '@gateway/service-kit';
 import { BatchHandler } from './admit/admit-batch.js';
-import type { Batch, BatchReply } from './admit/admit-batch.js';
+import type { Batch } from './admit/admit-batch.js';
+import type { BatchReply } from './admit/batch-run.js';
 import type { Decider } from './load/decider.js';
 import { answerHeartbeat } from './heartbeat/answer-heartbeat.js';
 import { RecordCache } from './load/record-cache.js';

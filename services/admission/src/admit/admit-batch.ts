@@ -1,4 +1,4 @@
-import type { AnswerBodyOf, BatchAnswer, ReceivedOf, admissionBatch } from '@gateway/contracts/messages';
+import type { BatchAnswer, ReceivedOf, admissionBatch } from '@gateway/contracts/messages';
 import { ThrottledLog } from '@gateway/service-kit';
 import { readAdmitReply } from '../domain/admit-reply.js';
 import { decisionCall } from '../domain/admit-script.js';
@@ -14,10 +14,9 @@ import { answerOf, prepareEntry, targetOf } from './entry.js';
 import type { Entry } from './entry.js';
 import { updateCache, decideEntry } from './decide-entry.js';
 
-import { BatchRun } from './batch-run.js';
+import { BatchRun, type BatchReply } from './batch-run.js';
 
 export type Batch = ReceivedOf<typeof admissionBatch>;
-export type BatchReply = (answer: AnswerBodyOf<typeof admissionBatch>) => void;
 
 /** Entries that wait for a decision at once in this process; one more is a fault: a queue must not outlive its callers. */
 export const ENTRIES_IN_FLIGHT_MAX = 4_096;

@@ -1,11 +1,12 @@
-import type { BatchAnswer } from '@gateway/contracts/messages';
+import type { AnswerBodyOf, BatchAnswer, admissionBatch } from '@gateway/contracts/messages';
 import { startSpan } from '@gateway/service-kit';
 import type { Span, ThrottledLog } from '@gateway/service-kit';
 import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
-import type { BatchReply } from './admit-batch.js';
 import { decisionsTotal } from './admit-metrics.js';
 import type { Entry } from './entry.js';
+
+export type BatchReply = (answer: AnswerBodyOf<typeof admissionBatch>) => void;
 
 /** Each entry is answered within this time; the edge gives up after 2 s. */
 export const ENTRY_DEADLINE_MS = 1_800;

@@ -1,7 +1,6 @@
 import type { SingleFlight } from '@gateway/service-kit';
 import type { AccountLoader } from './load-account.js';
-import type { FoundRoute } from './find-key.js';
-import type { RecordCache } from './record-cache.js';
+import type { FoundRoute, RecordCache } from './record-cache.js';
 import type { ScriptBatcher } from './script-batcher.js';
 import type { Ports } from '../ports.js';
 import type { KeyUses } from '../uses/key-uses.js';

@@ -2,13 +2,7 @@ import { AdmissionFault } from '../ports.js';
 import type { Ports } from '../ports.js';
 import { NO_ROUTE } from '../domain/store-keys.js';
 import type { Decider } from './decider.js';
-import type { RecordCache, KeyReference } from './record-cache.js';
-
-export interface FoundRoute {
-  readonly keyReference: KeyReference;
-  /** The owner of keys named it just now: its digest is the key's current one. */
-  readonly fresh: boolean;
-}
+import type { FoundRoute, KeyReference, RecordCache } from './record-cache.js';
 
 /**
  * Where the digests lead: this process, then Redis, then the owner of keys. Null: to no key. That is remembered in Redis

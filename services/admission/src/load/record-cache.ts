@@ -12,6 +12,12 @@ export interface KeyReference {
   readonly keys: BucketKeys;
 }
 
+export interface FoundRoute {
+  readonly keyReference: KeyReference;
+  /** The owner of keys named it just now: its digest is the key's current one. */
+  readonly fresh: boolean;
+}
+
 const ROUTES_MAX = 100_000;
 const KEYS_MAX = 50_000;
 const ACCOUNTS_MAX = 50_000;

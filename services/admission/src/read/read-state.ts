@@ -5,7 +5,7 @@ import { prepareOpen } from '../domain/prepare-call.js';
 import type { ReadState } from '../domain/read-script.js';
 import type { Decider } from '../load/decider.js';
 import { findRoute, evictKeyReference } from '../load/find-key.js';
-import type { FoundRoute } from '../load/find-key.js';
+import type { FoundRoute } from '../load/record-cache.js';
 import { readLoaded } from '../load/populate-account.js';
 import { AdmissionFault } from '../ports.js';
 

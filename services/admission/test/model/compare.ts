@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { BatchAnswer, HoldFields } from '@gateway/contracts/messages';
 import { SESSION_5H_MS, parseRowName } from '@gateway/metering';
-import type { WindowUnit } from '@gateway/metering';
 import { holdFieldsOf, readHold } from '../../src/domain/hold.js';
 import type { StoredHold } from '../../src/domain/hold.js';
 import { readTemplate } from '../../src/domain/hold-template.js';
 import type { ModelAnswer, ModelLimitStore } from './model-limit-store.js';
-import { costOf, planOf } from './model-state.js';
+import { heldSums, rowsIn } from './model-state.js';
 import type { ModelHold, ModelState } from './model-state.js';
 import { priceAt, sourcesOf, termsAt } from './model-terms.js';
 import { COST_MAX } from './scene.js';
@@ -207,33 +206,6 @@ function modelFacts({ state, slot, lease, due, tries, amount, edge, fields }: Mo
     edge,
     fields,
   };
-}
-
-/** Sums that are 0 are absent. */
-export function heldSums(state: ModelState): Record<string, string> {
-  const sums = new Map<string, bigint>();
-  const add = (name: string, value: number) => sums.set(name, (sums.get(name) ?? 0n) + BigInt(value));
-  add('wallet', state.heldWallet());
-  for (const hold of state.holds.values()) {
-    const { key, member, periods } = hold.fields;
-    add(`km:${key}:${periods.month}`, costOf(hold));
-    add(`mm:${member}:${periods.month}`, costOf(hold));
-    for (const name of rowsIn('requests', hold.fields)) add(name, 1);
-    for (const name of rowsIn('usd', hold.fields)) add(name, planOf(hold));
-    if (periods.session5h !== null) add(`session:${periods.session5h}`, 1);
-  }
-  return Object.fromEntries([...sums].flatMap(([name, sum]) => (sum === 0n ? [] : [[name, String(sum)]])));
-}
-
-/** Windows and allotment of a unit in which a call counts. */
-function rowsIn(limited: WindowUnit, fields: HoldFields): string[] {
-  const { weekly, subscription, session5h } = fields.periods;
-  const names = fields.windows.flatMap(({ type, unit }) => {
-    const period = { session_5h: session5h, weekly, monthly: subscription?.id }[type];
-    return unit === limited ? [`w:${type}:${unit}:${period}`] : [];
-  });
-  if (fields.allotment === limited) names.push(`al:${limited}:${fields.model}:${subscription?.id}`);
-  return names;
 }
 
 /** Rows of sessions that are over are nobody's concern. */

@@ -1,6 +1,5 @@
 import { SESSION_5H_MS, WEEK_MS, parseRowName } from '@gateway/metering';
-import { heldSums } from './compare.js';
-import type { ModelState } from './model-state.js';
+import { heldSums, type ModelState } from './model-state.js';
 
 const LET_GO_MS = 86_400_000;
 const ENDED_MS = 3_600_000;

@@ -1,7 +1,6 @@
-import { outputTokensMax } from '@gateway/metering';
+import { outputTokensMax, type CallBounds } from '@gateway/metering';
 import { CHOICES_MAX } from './endpoints.js';
 import type { Fields } from './fields.js';
-import type { ParsedCall } from './parse-call.js';
 
 /** Output tokens of one answer where the request cannot be read and the catalog knows neither maximum nor context. */
 export const OUTPUT_TOKENS_UNKNOWN = 131_072;
@@ -35,8 +34,14 @@ export interface ModelMaximum {
   readonly contextLength: number | null;
 }
 
+/** What a call says of the length of its answers. */
+interface Bounded {
+  readonly bounds: CallBounds;
+  readonly unboundedAnswers: number;
+}
+
 /** The call with the bound that its model sets, where its own fields set none. */
-export function boundByModel(call: ParsedCall, model: ModelMaximum | undefined): ParsedCall {
+export function boundByModel<Call extends Bounded>(call: Call, model: ModelMaximum | undefined): Call {
   const { bounds, unboundedAnswers } = call;
   if (unboundedAnswers === 0) return call;
   const tokens = model?.maxOutputTokens ?? model?.contextLength ?? OUTPUT_TOKENS_UNKNOWN;

@@ -12,8 +12,7 @@ import type {
 } from '@gateway/contracts/pages';
 import { orNull, request } from './request.js';
 import { useList } from './queries.js';
-import type { Page } from './queries.js';
-import { readAll } from './read-all.js';
+import { readAll, type Page } from './read-all.js';
 
 /** What an operator sees may be that old. */
 const LIVE_MS = 5_000;

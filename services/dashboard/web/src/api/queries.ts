@@ -19,12 +19,7 @@ import type {
 import type { Span } from '../format/range.js';
 import { ApiError, keepCsrfToken, orNull, request } from './request.js';
 import type { Query } from './request.js';
-import { readAll } from './read-all.js';
-
-export interface Page<T> {
-  readonly data: readonly T[];
-  readonly next_cursor: string | null;
-}
+import { readAll, type Page } from './read-all.js';
 
 /** How long numbers may be old before they are asked for again. */
 const FRESH_MS = 10_000;

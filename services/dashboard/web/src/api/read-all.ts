@@ -1,5 +1,9 @@
 import { request } from './request.js';
-import type { Page } from './queries.js';
+
+export interface Page<T> {
+  readonly data: readonly T[];
+  readonly next_cursor: string | null;
+}
 
 /** The most that one request may ask for. */
 const PAGE_LIMIT_MAX = 200;

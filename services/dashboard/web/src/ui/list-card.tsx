@@ -1,6 +1,6 @@
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { Page } from '../api/queries.js';
+import type { Page } from '../api/read-all.js';
 import { Bones } from './empty.js';
 import { ErrorNotice } from './notice.js';
 import { Card } from './page.js';

@@ -1,8 +1,8 @@
 import type { TokenUsage } from '@gateway/metering';
 import type { GatewayError } from '@gateway/contracts/errors';
+import type { CatalogSource } from '@gateway/contracts/messages';
 import type { SseEvent } from '../event-stream.js';
 import type { SaidError } from '../said-error.js';
-import type { TotalExtra } from './read-usage.js';
 
 /** What an answer showed of its use. */
 export interface MeterResult {
@@ -68,13 +68,13 @@ export interface StreamMeterOptions {
   /** Answers asked for (`ParsedCall.choices`). */
   readonly choices: number;
   /** Absent: as reported reasoning has it. */
-  readonly totalExtra?: TotalExtra | undefined;
+  readonly totalExtra?: CatalogSource['totalExtra'];
 }
 
 /** How answers of one format are read, and how a cut stream of it ends. */
 export interface AnswerReader {
   readonly streamMeter: (options: StreamMeterOptions) => StreamMeter;
-  readonly readPlain: (body: Buffer, totalExtra?: TotalExtra) => MeterResult;
+  readonly readPlain: (body: Buffer, totalExtra?: CatalogSource['totalExtra']) => MeterResult;
   /**
    * After its ending a cut stream of this format ends as HTTP says, also when the provider's own error event was the
    * ending: its clients lose the last event otherwise. False: the connection is destroyed without the last chunk.

@@ -2,7 +2,9 @@ import { useKeys, useMembers, useModels } from '../../api/queries.js';
 import { RANGES } from '../../format/range.js';
 import { useCurrent } from '../../layout/current-account.js';
 import { Picker } from '../../ui/picker.js';
-import type { FilterName } from './usage.js';
+
+export const FILTERS = ['range', 'key', 'member', 'model', 'outcome'] as const;
+export type FilterName = (typeof FILTERS)[number];
 
 interface UsageFiltersProps {
   readonly query: URLSearchParams;

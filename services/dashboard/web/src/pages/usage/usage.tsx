@@ -12,11 +12,8 @@ import { TableFoot } from '../../ui/table.js';
 import { ExportMenu } from './export-menu.js';
 import { Lookup } from './lookup.js';
 import { CallDrawer } from './call-drawer.js';
-import { UsageFilters } from './usage-filters.js';
+import { FILTERS, UsageFilters, type FilterName } from './usage-filters.js';
 import { UsageTable } from './usage-table.js';
-
-const FILTERS = ['range', 'key', 'member', 'model', 'outcome'] as const;
-export type FilterName = (typeof FILTERS)[number];
 
 /** Every call with its cost: found by filters or by its id, and exported. What is chosen stands in the address. */
 export function Component() {
