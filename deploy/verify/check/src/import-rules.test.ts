@@ -68,7 +68,7 @@ const VIOLATIONS = [
   ['services/dashboard/src/operator-api/am.ts', "import '../people-api/route.js';", 'operator-api-knows-no-people-api'],
   ['services/billing/src/settle/p.ts', "import './nowhere.js';", 'no-unresolved'],
   ['services/admission/src/admit/q.ts', "import './r.js';", 'no-cycles'],
-  ['services/billing/src/settle/q.ts', "import type {} from './r.js';", 'no-cycles-of-types'],
+  ['services/billing/src/settle/q.ts', "import type {} from './r.js';", 'no-cycles'],
 ] as const;
 /** The other halves of the cycles, which are reported once. */
 const CYCLE_ENDS = [
