@@ -1,4 +1,5 @@
 import { bucketOfAccount } from '@gateway/contracts/ids';
+import { every } from '@gateway/service-kit';
 import { callsByBucket, holdCalls } from '../heartbeat/hold-calls.js';
 import { bucketKeys } from '../domain/store-keys.js';
 import { hasReported, lastHeartbeats } from '../domain/last-heartbeats.js';
@@ -33,10 +34,10 @@ export class Recovery {
   readonly #restoring = new Map<number, Restoring>();
   /** Monotonic milliseconds of this process; -Infinity: a token was set since. */
   #reportedAt = -Infinity;
-  #running: Promise<void> | null = null;
   #stopped = false;
-  #hindered = false;
-  #wake: () => void = () => undefined;
+  readonly #background = every(REPORT_MS, () => this.#work(), {
+    failed: (err) => this.ports.log.warn({ err, buckets: this.pending() }, 'buckets cannot be restored yet'),
+  });
 
   constructor(
     private readonly ports: Ports,
@@ -47,14 +48,13 @@ export class Recovery {
   notice(bucket: number): boolean {
     if (this.#stopped || this.#restoring.has(bucket) || this.#noticed.has(bucket)) return false;
     this.#noticed.add(bucket);
-    this.#running ??= this.#work();
-    this.#wake();
+    this.#background.wake();
     return true;
   }
 
   /** Tries again now what could not be done. */
   goOn(): void {
-    this.#wake();
+    this.#background.wake();
   }
 
   /** Buckets that are not open yet, as far as this process knows. */
@@ -64,28 +64,18 @@ export class Recovery {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#wake();
-    await this.#running;
+    await this.#background.stop();
   }
 
-  async #work(): Promise<void> {
+  /** Resolves with the milliseconds until the next look; Infinity: when a bucket is noticed. */
+  async #work(): Promise<number> {
     // A sweep notices all buckets of a lost limit store in one turn.
     await new Promise((resolve) => setImmediate(resolve));
-    while (!this.#stopped && this.pending() > 0) {
-      try {
-        const asks = this.#noticed.size > 0 || this.#isReportDue();
-        if (asks) await this.#begin();
-        await this.#advance(asks);
-        this.#hindered = false;
-      } catch (err) {
-        // Said once until it goes on: it is tried again several times a second.
-        if (!this.#hindered) this.ports.log.warn({ err, buckets: this.pending() }, 'buckets cannot be restored yet');
-        this.#hindered = true;
-      }
-      if (this.pending() > 0) await this.#pause();
-    }
-    // In the same turn as the last look: whoever notices a bucket after it starts the work again.
-    this.#running = null;
+    if (this.pending() === 0) return Infinity;
+    const asks = this.#noticed.size > 0 || this.#isReportDue();
+    if (asks) await this.#begin();
+    await this.#advance(asks);
+    return this.pending() === 0 ? Infinity : this.#pauseMs();
   }
 
   /**
@@ -171,15 +161,8 @@ export class Recovery {
     if (this.pending() === 0) this.ports.log.info({ buckets: whole.length }, 'all buckets are open');
   }
 
-  #pause(): Promise<void> {
+  #pauseMs(): number {
     const passed = this.ports.clock.monotonic() - this.#reportedAt;
-    const pauseMs = passed < REPORT_MS ? Math.min(Math.max(passed, LOOK_FIRST_MS), REPORT_MS - passed) : REPORT_MS;
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, pauseMs);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    return passed < REPORT_MS ? Math.min(Math.max(passed, LOOK_FIRST_MS), REPORT_MS - passed) : REPORT_MS;
   }
 }
