@@ -1,5 +1,6 @@
-// Every row of the specification is proven by a test. What a row's tests are stands with them; here is only compared.
-import { readFileSync } from 'node:fs';
+// Every row of the specification, and every rule of the protocol, is proven by a test. What a row's tests are stands
+// with them; here is only compared, and docs/proofs.md written.
+import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { AUTHENTICATION_CASES } from '../../test/contract-authentication-cases.js';
 import { BILLING_CASES } from '../../test/contract-billing-cases.js';
@@ -13,20 +14,25 @@ import { LIST_CASES } from '../../test/contract-list-cases.js';
 import { PATH_CASES } from '../../test/contract-path-cases.js';
 import { REQUEST_CASES } from '../../test/contract-request-cases.js';
 import { parseSpecification, specificationRows } from '../../test/contract-specification.js';
+import { proofsPage, protocolRules } from '../../test/proofs-page.js';
+import { PARTS_WITHOUT_PROOF, RULE_PROOFS } from '../../test/rule-proofs.js';
 
 const ROOT = new URL('../../../../../', import.meta.url);
-const CASES = [
-  ...AUTHENTICATION_CASES,
-  ...BILLING_CASES,
-  ...ENDPOINT_CASES,
-  ...ERROR_CASES,
-  ...FAULT_CASES,
-  ...HEADER_CASES,
-  ...LIMIT_CASES,
-  ...LIST_CASES,
-  ...PATH_CASES,
-  ...REQUEST_CASES,
-];
+const PAGE = new URL('docs/proofs.md', ROOT);
+/** By what the name of their file says. */
+const CASES_OF = {
+  authentication: AUTHENTICATION_CASES,
+  billing: BILLING_CASES,
+  endpoint: ENDPOINT_CASES,
+  error: ERROR_CASES,
+  fault: FAULT_CASES,
+  header: HEADER_CASES,
+  limit: LIMIT_CASES,
+  list: LIST_CASES,
+  path: PATH_CASES,
+  request: REQUEST_CASES,
+};
+const CASES = Object.values(CASES_OF).flat();
 const ROWS = specificationRows();
 const proven = new Set([
   ...CASES.flatMap(({ covers }) => covers),
@@ -48,13 +54,37 @@ test('a row in which nothing is said is proven by no test', () => {
   expect(Object.keys(NOTHING_TO_TEST).filter((row) => claimed.has(row))).toEqual([]);
 });
 
-test.each(PROVEN_ELSEWHERE.map(({ row, file, title }) => [row, title, file] as const))(
-  '%s: "%s" stands in %s',
-  (_row, title, file) => {
-    const calls = readFileSync(new URL(file, ROOT), 'utf8').split(/\btest(?:\.concurrent)?(?:\.each\(|\()/);
-    expect(calls.slice(1).filter((call) => call.includes(title))).not.toEqual([]);
-  },
-);
+const RULES = protocolRules().map(({ id }) => id);
+const RULES_PROVEN = Object.values(RULE_PROOFS).flatMap((titles) => Object.values(titles).flat());
+
+test('every rule, invariant and failure of the protocol is proven', () => {
+  expect(RULES).toEqual(expect.arrayContaining(['r1', 'r18', 'i1', 'i8', 'an edge is killed']));
+  expect(RULES.filter((id) => !RULES_PROVEN.includes(id))).toEqual([]);
+});
+
+test('no test claims a rule that the protocol does not have', () => {
+  const claimed = [...RULES_PROVEN, ...Object.keys(PARTS_WITHOUT_PROOF)];
+  expect(claimed.filter((id) => !RULES.includes(id))).toEqual([]);
+});
+
+test.each([
+  ...PROVEN_ELSEWHERE.map(({ row, file, title }) => [row, title, file] as const),
+  ...Object.entries(RULE_PROOFS).flatMap(([file, titles]) =>
+    Object.entries(titles).map(([title, rules]) => [rules.join(', '), title, file] as const),
+  ),
+])('%s: "%s" stands in %s', (_rows, title, file) => {
+  const text = readFileSync(new URL(file, ROOT), 'utf8');
+  const calls = text.split(/\btest(?:\.concurrent)?(?:\.each(?:<.*>)?\(|\()/);
+  // Or it names a row of a table, as a key or as the first of a list.
+  const isRow = text.split('\n').some((line) => [`'${title}': {`, `'${title}',`].includes(line.trim()));
+  expect(isRow || calls.slice(1).some((call) => call.includes(title))).toBe(true);
+});
+
+test('docs/proofs.md is what the tests say (UPDATE_GOLDEN=1 writes it anew)', () => {
+  const page = proofsPage({ rows: ROWS, cases: CASES_OF, elsewhere: PROVEN_ELSEWHERE });
+  if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(PAGE, page);
+  expect(readFileSync(PAGE, 'utf8')).toBe(page);
+});
 
 test('a specification with another row, or a row worded otherwise, has other ids', () => {
   const text =
