@@ -46,10 +46,10 @@ test('a credential, a key secret, its digest, a prompt and the operator token ar
     answers.push(text, JSON.stringify(headers));
   };
   // What providers say of a credential, in a status of its own and inside a stream.
-  const told = `{"error":{"message":"Incorrect API key provided: ${credential}, sent as Bearer ${credential}"}}`;
+  const text = `{"error":{"message":"Incorrect API key provided: ${credential}, sent as Bearer ${credential}"}}`;
   for (const status of [400, 401, 403, 422, 500]) {
     const head = { status, headers: { 'content-type': 'application/json' } };
-    simulator.script({ model: upstream, times: 1, steps: [head, { chunk: told }, { end: 'normal' }] });
+    simulator.script({ model: upstream, times: 1, steps: [head, { chunk: text }, { end: 'normal' }] });
     await call(status === 401);
   }
   await call(false);
@@ -67,7 +67,7 @@ test('a credential, a key secret, its digest, a prompt and the operator token ar
     `/audit?objectId=${model.sources[0]}`,
     `/usage-records?accountId=${account}`,
   ]) {
-    answers.push(JSON.stringify((await operator.ask('GET', path)).body));
+    answers.push(JSON.stringify((await operator.request('GET', path)).body));
   }
   const { digests, sealed } = await stored(key, model.sources[0] ?? '');
   expect(digests).toHaveLength(1);
@@ -82,7 +82,7 @@ test('a credential, a key secret, its digest, a prompt and the operator token ar
     events: await events(account),
     databases: await databases(),
   };
-  // The digest of a key is in the database of accounts and in the gate, and in no other place.
+  // The digest of a key is in the database of accounts and in the limit store, and in no other place.
   const found = Object.entries(places).flatMap(([place, text]) => [
     ...secrets.flatMap((each, index) => (text.includes(each) ? [`${place}: secret ${index}`] : [])),
     ...(place !== 'databases' && digests.some((digest) => text.includes(digest)) ? [`${place}: a digest`] : []),
@@ -128,7 +128,7 @@ function promptOf({ bodyBase64 }: { readonly bodyBase64: string }): string {
   return Buffer.from(bodyBase64, 'base64').toString('utf8');
 }
 
-/** What the bus has stored: usage events, beats and the published catalog, as the server keeps them in its files. */
+/** What the bus has stored: usage events, heartbeats and the published catalog, as the server keeps them in its files. */
 async function events(account: string): Promise<string> {
   const folder = join(process.env['GATEWAY_E2E_STATE'] ?? '', 'servers', 'nats');
   return until('the files of the bus have the events', () => {

@@ -93,8 +93,8 @@ test('a source pointed elsewhere under load is where every later call goes; swit
   expect(await codes(account, model.id)).toEqual(['400 endpoint_not_supported_for_model']);
   await put({ baseUrl: simulator.urls[0] });
   expect(await codes(account, model.id)).toEqual(['200']);
-  expect((await operator.ask('DELETE', `/models/${model.id}`)).status).toBe(409);
-  expect((await operator.ask('DELETE', `/sources/${source}`)).status).toBe(204);
+  expect((await operator.request('DELETE', `/models/${model.id}`)).status).toBe(409);
+  expect((await operator.request('DELETE', `/sources/${source}`)).status).toBe(204);
   expect(await codes(account, model.id)).toEqual(['503 no_upstream_available']);
 }, 120_000);
 
@@ -127,7 +127,7 @@ test('the bus killed and restarted, then replaced by an empty one: what is known
     const saved = await until(
       'a change is in force again',
       async () => {
-        const answer = await operator.ask('PUT', `/models/${model.id}`, {
+        const answer = await operator.request('PUT', `/models/${model.id}`, {
           displayName: `after ${emptyState ? 'an empty' : 'a'} restart`,
           kind: 'chat',
         });
@@ -166,8 +166,8 @@ function putPrice(model: string, perCall: string): Promise<ModelSaved> {
 }
 
 /** A stream of an account of its own whose end waits until it is asked for. Resolves when it holds its slot. */
-async function openStream(model: string, gate: string): Promise<{ finish(): Promise<Answer> }> {
-  simulator.script({ model: upstreamName(model), times: 1, steps: [{ waitFor: gate }, { end: 'normal' }] });
+async function openStream(model: string, semaphore: string): Promise<{ finish(): Promise<Answer> }> {
+  simulator.script({ model: upstreamName(model), times: 1, steps: [{ waitFor: semaphore }, { end: 'normal' }] });
   const own = await unlimited();
   const answer = chat(`${edges()[0]}/v1/chat/completions`, own.secret, { model, messages: HELLO, stream: true });
   await until('the stream is running', async () => {
@@ -176,7 +176,7 @@ async function openStream(model: string, gate: string): Promise<{ finish(): Prom
   });
   return {
     async finish() {
-      simulator.release(gate, 1);
+      simulator.release(semaphore, 1);
       return answer;
     },
   };

@@ -17,7 +17,7 @@ interface RunIn {
 /** `here`: by this test, on the shared system. `not run`: a reason. */
 type Place = 'here' | RunIn | { readonly notRun: string };
 
-const proof = (room: string, name: string): [string, Place] => [
+const verification = (room: string, name: string): [string, Place] => [
   `npm run prove:${name}`,
   { file: `${room}/prove/${name}.md`, says: `npm run prove:${name}` },
 ];
@@ -66,11 +66,11 @@ const PLACES = new Map<string, Place>([
   ['npm run bench:admission', { file: 'services/admission/package.json', says: 'bench/main.mjs' }],
   ['npm run bench:billing', { file: 'services/billing/prove/bench.md', says: 'npm run bench:billing' }],
   ...['rotation', 'redis', 'limits', 'faults', 'soak', 'upgrade', 'restore'].map((name) =>
-    proof('deploy/verify/e2e', name),
+    verification('deploy/verify/e2e', name),
   ),
-  ...['scanner', 'relay', 'fuzz'].map((name) => proof('services/edge-proxy', name)),
-  ...['month', 'ledger'].map((name) => proof('services/billing', name)),
-  proof('services/admission', 'model'),
+  ...['scanner', 'relay', 'fuzz'].map((name) => verification('services/edge-proxy', name)),
+  ...['month', 'ledger'].map((name) => verification('services/billing', name)),
+  verification('services/admission', 'model'),
   ['npm run prove:strangers', { file: 'deploy/verify/e2e/src/strangers.system.test.ts', says: 'strangers' }],
   [
     'npm run check:cluster',
@@ -151,7 +151,7 @@ test('commands that read a running system answer on this one, and none prints a 
     run('ledger', ['--state', state]),
     run('reset', ['--state', state]),
   ]);
-  expect(answers.map(({ code, said }) => [code, said])).toEqual([
+  expect(answers.map(({ code, output }) => [code, output])).toEqual([
     [0, expect.stringContaining('postgres')],
     [0, expect.stringContaining('GATEWAY_BUS_PASSWORD_BILLING')],
     [0, expect.stringContaining('admission')],
@@ -162,7 +162,7 @@ test('commands that read a running system answer on this one, and none prints a 
     [1, expect.stringContaining('stop it first')],
   ]);
   const passwords = [system.natsUrl, system.redisUrl, system.postgresUrl].map((url) => new URL(url).password);
-  for (const { said } of answers) for (const password of passwords) expect(said).not.toContain(password);
+  for (const { output } of answers) for (const password of passwords) expect(output).not.toContain(password);
 }, 60_000);
 
 function placeOf(command: string): Place | undefined {
@@ -181,7 +181,7 @@ function scriptOf(room: string, script: string): string | undefined {
 }
 
 /** What the script of the root runs, without compiling again. */
-async function run(script: string, args: readonly string[]): Promise<{ code: number | null; said: string }> {
+async function run(script: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {
   const [, program = ''] = /(?:^|&& )node (\S+)$/.exec(scriptOf('.', script) ?? '') ?? [];
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GATEWAY_')));
   const child = spawn(process.execPath, [join(ROOT, program), ...args], {
@@ -189,11 +189,11 @@ async function run(script: string, args: readonly string[]): Promise<{ code: num
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let said = '';
-  for (const output of [child.stdout, child.stderr]) output.on('data', (text) => (said += String(text)));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += String(text)));
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
-  return { code, said };
+  return { code, output };
 }

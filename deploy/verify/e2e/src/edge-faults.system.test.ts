@@ -7,8 +7,8 @@ import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
 import type { Redis } from 'ioredis';
 import { HELLO, chat } from '../test/call.js';
-import { connectRedis, isEmpty, readGate } from '../test/gate.js';
-import type { GateFacts } from '../test/gate.js';
+import { connectRedis, isEmpty, readLimitStore } from '../test/limit-store.js';
+import type { LimitStoreState } from '../test/limit-store.js';
 import { startLoad } from '../test/load.js';
 import type { Caller, Load, LoadOptions } from '../test/load.js';
 import { SHORT_DURATIONS, startOwnSystem } from '../test/own-system.js';
@@ -18,9 +18,9 @@ import { openStreams, scriptHeldStreams } from '../test/streams.js';
 import type { OpenStream } from '../test/streams.js';
 import { compareLedger } from './prove/compare-ledger.js';
 import type { ClientCall } from './prove/compare-ledger.js';
-import { GateLossProof } from './prove/gate-loss.js';
+import { LimitStoreLoss } from './prove/limit-store-loss.js';
 import { CENT } from './prove/held-wallet.js';
-import { LOSSES, loseGate } from './prove/lose-gate.js';
+import { LOSSES, loseLimitStore } from './prove/lose-limit-store.js';
 import { wrongAnswers } from './prove/read-answers.js';
 
 const CREDIT_USD = '100.00';
@@ -92,7 +92,7 @@ async function openAtBothEdges(edge: number, ownCount: number, creditUsd = CREDI
     groups.push({ upstream, streams: await openStreams(count, edgeUrls[at] ?? '', caller, id) });
   }
   const [own, others] = groups;
-  expect(await gate(caller)).toMatchObject({ slots: ownCount + OTHERS, holds: ownCount + OTHERS });
+  expect(await readState(caller)).toMatchObject({ slots: ownCount + OTHERS, holds: ownCount + OTHERS });
   return {
     edge,
     creditUsd,
@@ -106,8 +106,8 @@ async function openAtBothEdges(edge: number, ownCount: number, creditUsd = CREDI
   };
 }
 
-function gate(caller: Caller): Promise<GateFacts> {
-  return readGate(redis, caller.account);
+function readState(caller: Caller): Promise<LimitStoreState> {
+  return readLimitStore(redis, caller.account);
 }
 
 /** Freezes a process while something is done; it goes on in any case afterwards. */
@@ -136,7 +136,7 @@ async function onlyOwnSlotsAreFreed(scene: Scene): Promise<void> {
   await until(
     'the slots are free after the lease, the holds not yet',
     async () => {
-      const { slots, holds } = await gate(scene.caller);
+      const { slots, holds } = await readState(scene.caller);
       expect(slots).toBeGreaterThanOrEqual(OTHERS);
       return slots === OTHERS && holds === all;
     },
@@ -158,14 +158,16 @@ async function onlyOwnExpired(scene: Scene): Promise<void> {
   expect(records.map(({ requestId }) => requestId).sort()).toEqual(ids);
   for (const record of records) expect(record).toMatchObject({ outcome: 'expired', chargedUsd: '0.00' });
   expect(await system.operator.walletUsd(scene.caller.account)).toBe(scene.creditUsd);
-  await until('their holds are gone', async () => (await gate(scene.caller)).holds === OTHERS, EXPIRED_WITHIN_MS);
-  expect((await gate(scene.caller)).slots).toBe(OTHERS);
+  await until('their holds are gone', async () => (await readState(scene.caller)).holds === OTHERS, EXPIRED_WITHIN_MS);
+  expect((await readState(scene.caller)).slots).toBe(OTHERS);
 }
 
-/** Both edges have beaten since now, so that the gate and the stream of beats know all of its streams. */
+/** Both edges have sent a heartbeat since now, so that the limit store and the stream of heartbeats know all of its streams. */
 async function bothHaveBeaten({ caller }: Scene): Promise<void> {
-  const latest = Math.max(...(await gate(caller)).dueTimes);
-  await until('both edges have beaten', async () => (await gate(caller)).dueTimes.every((due) => due > latest));
+  const latest = Math.max(...(await readState(caller)).dueTimes);
+  await until('both edges have sent a heartbeat', async () =>
+    (await readState(caller)).dueTimes.every((due) => due > latest),
+  );
 }
 
 /** Somebody else's call is answered there. */
@@ -210,7 +212,7 @@ async function expectCharged(
     );
     expect(taken.map(({ amountUsd }) => amountUsd)).toEqual([`-${CENT.perCall}`]);
   }
-  await until('slots and holds are gone', async () => isEmpty(await gate(scene.caller)), EMPTY_WITHIN_MS);
+  await until('slots and holds are gone', async () => isEmpty(await readState(scene.caller)), EMPTY_WITHIN_MS);
 }
 
 test.concurrent(
@@ -239,7 +241,7 @@ test.concurrent(
     await whileFrozen('edge-proxy', BREAKING.silent, () => onlyOwnSlotsAreFreed(scene));
     await edgeServes(scene);
     await bothHaveBeaten(scene);
-    expect(await gate(scene.caller)).toMatchObject({ slots: OTHERS, holds: scene.own.length + OTHERS });
+    expect(await readState(scene.caller)).toMatchObject({ slots: OTHERS, holds: scene.own.length + OTHERS });
     await endStreams(scene, 'own');
     await endStreams(scene, 'others');
     await expectCharged(scene, [...scene.own, ...scene.others]);
@@ -256,30 +258,30 @@ test.concurrent(
       await onlyOwnExpired(scene);
     });
     await edgeServes(scene);
-    expect(await gate(scene.caller)).toMatchObject({ slots: OTHERS, holds: OTHERS });
+    expect(await readState(scene.caller)).toMatchObject({ slots: OTHERS, holds: OTHERS });
     await endStreams(scene, 'own');
     await until('the corrections are made', async () => {
       const records = await system.operator.records(scene.caller.account);
       return records.every(({ outcome }) => outcome === 'settled');
     });
-    expect(await gate(scene.caller)).toMatchObject({ slots: OTHERS, holds: OTHERS });
+    expect(await readState(scene.caller)).toMatchObject({ slots: OTHERS, holds: OTHERS });
     await endStreams(scene, 'others');
     await expectCharged(scene, [...scene.own, ...scene.others]);
   },
   150_000,
 );
 
-test('an edge that is silent when the gate is lost: its streams hold the wallet from its last beat, nobody spends it a second time', async () => {
+test('an edge that is silent when the limit store is lost: its streams hold the wallet from its last heartbeat, nobody spends it a second time', async () => {
   const scene = await openAtBothEdges(BREAKING.silent, 10, HELD_USD);
   await bothHaveBeaten(scene);
   const { edgeUrls, providerUrls } = system.local.running();
   const { id } = await system.operator.model(CENT, providerUrls);
   const spent = await whileFrozen('edge-proxy', BREAKING.silent, async () => {
-    await loseGate(system.local.servers.redis, 'flushed', () => Promise.resolve());
+    await loseLimitStore(system.local.servers.redis, 'flushed', () => Promise.resolve());
     const urls = edgeUrls.filter((_, edge) => edge !== BREAKING.silent);
     return underLoad({ urls, model: id, callers: [scene.caller], atOnce: 2, pauseMs: 100 }, async (load) => {
       await until(
-        'the gate is open',
+        'the limit store is open',
         () => load.seen.filter(({ status }) => status !== null && status < 500).length >= 5,
         OPEN_WITHIN_MS,
       );
@@ -319,7 +321,7 @@ test('an admission that hangs: calls go on at the other within the retry, and no
   const faults = hung.filter(({ status }) => status !== 200);
   expect(faults.length).toBeLessThanOrEqual(HUNG_FAULTS_MAX);
   for (const { account } of callers) {
-    await until('slots and holds are gone', async () => isEmpty(await readGate(redis, account)), EMPTY_WITHIN_MS);
+    await until('slots and holds are gone', async () => isEmpty(await readLimitStore(redis, account)), EMPTY_WITHIN_MS);
     const calls = seen
       .filter((call) => call.account === account)
       .map(({ requestId, usage }) => ({ requestId: requestId ?? '', chargeNanoUsd: usage && chargeOf(usage) }));
@@ -327,18 +329,18 @@ test('an admission that hangs: calls go on at the other within the retry, and no
   }
 }, 150_000);
 
-describe('the gate is lost', () => {
+describe('the limit store is lost', () => {
   const next = new SeededRandom(SEED).next;
-  let proof: GateLossProof;
+  let verification: LimitStoreLoss;
   beforeAll(async () => {
-    proof = await GateLossProof.begin(system);
+    verification = await LimitStoreLoss.begin(system);
   }, 60_000);
-  afterAll(() => proof?.end());
+  afterAll(() => verification?.end());
 
   test.each(LOSSES)(
     `redis is %s under load: only 500s until it is right again, nothing of a held wallet is spent twice, the ledger is exact (seed ${SEED})`,
     async (loss) => {
-      const figures = await proof.lose(loss, next);
+      const figures = await verification.lose(loss, next);
       expect(figures.differences).toEqual([]);
       expect(figures.servedMs).toBeLessThan(SERVED_MS_MAX);
       expect(figures.admitted).toBe(figures.settled);

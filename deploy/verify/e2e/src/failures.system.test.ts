@@ -6,12 +6,12 @@ import type { Redis } from 'ioredis';
 import { request } from 'undici';
 import { until } from '@gateway/testkit';
 import { HELLO, chat, get } from '../test/call.js';
-import { connectRedis, isEmpty, readGate } from '../test/gate.js';
+import { connectRedis, isEmpty, readLimitStore } from '../test/limit-store.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
 
 const PRICES = { inputPerMillion: '1.00', outputPerMillion: '1000.00' };
-const frame = (content: string) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
+const sseEvent = (content: string) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
 const STREAM_HEAD = { status: 200, headers: { 'content-type': 'text/event-stream' } };
 
 let system: SharedSystem;
@@ -33,8 +33,8 @@ async function setUp(sources: 1 | 2, source = {}) {
   return { account, secret, model, upstream: `up-${model.id.slice(5)}`, url: `${system.chatBaseUrl}/chat/completions` };
 }
 
-async function expectGateEmpty(account: string): Promise<void> {
-  await until('slot and hold are gone', async () => isEmpty(await readGate(redis, account)));
+async function expectLimitStoreEmpty(account: string): Promise<void> {
+  await until('slot and hold are gone', async () => isEmpty(await readLimitStore(redis, account)));
 }
 
 test('a closed listener fails over to the other source; both attempts are on the record, the charge is exact', async () => {
@@ -52,7 +52,7 @@ test('a closed listener fails over to the other source; both attempts are on the
     { sourceId: mixed.sources[1], outcome: 'completed', status: 200, possiblyPaid: false },
   ]);
   expect(record).toMatchObject({ outcome: 'settled', sourceId: mixed.sources[1], chargedUsd: '0.007005' });
-  await expectGateEmpty(account);
+  await expectLimitStoreEmpty(account);
 });
 
 test.each([401, 402, 403, 404, 408, 429, 500, 502, 503, 504])(
@@ -98,7 +98,7 @@ test.each(ALL_FAIL.flatMap((row) => [false, true].map((stream) => [...row, strea
     expect(record).toMatchObject({ outcome: 'voided', chargedUsd: '0.00', evidence: 'none', streamed: stream });
     expect(transactions).toEqual([]);
     expect(await system.operator.walletUsd(account)).toBe('100.00');
-    await expectGateEmpty(account);
+    await expectLimitStoreEmpty(account);
     simulator.clearScripts(upstream);
   },
 );
@@ -143,18 +143,18 @@ test('no source reached: 502 upstream_unreachable, nothing charged', async () =>
   const answer = await chat(`${system.chatBaseUrl}/chat/completions`, secret, { model: model.id, messages: HELLO });
   expect([answer.status, JSON.parse(answer.text)]).toMatchObject([502, { error: { code: 'upstream_unreachable' } }]);
   expect((await system.operator.record(answer.requestId)).record.attempts).toHaveLength(2);
-  await expectGateEmpty(account);
+  await expectLimitStoreEmpty(account);
 });
 
 test.each(['cut', 'reset'] as const)(
   'a stream that the provider ends by %s never ends like a complete one, and is not billed',
   async (end) => {
     const { account, secret, model, upstream, url } = await setUp(2);
-    const gate = `${upstream}-end`;
+    const semaphore = `${upstream}-end`;
     simulator.script({
       model: upstream,
       listener: 'a',
-      steps: [STREAM_HEAD, { chunk: frame('half') }, { waitFor: gate }, { end }],
+      steps: [STREAM_HEAD, { chunk: sseEvent('half') }, { waitFor: semaphore }, { end }],
     });
     const { body, headers } = await request(url, {
       method: 'POST',
@@ -165,16 +165,16 @@ test.each(['cut', 'reset'] as const)(
     let cut = false;
     try {
       for await (const chunk of body) {
-        if (text === '') simulator.release(gate);
+        if (text === '') simulator.release(semaphore);
         text += String(chunk);
       }
     } catch {
       cut = true;
     }
     expect(cut).toBe(true);
-    expect(text.startsWith(frame('half'))).toBe(true);
+    expect(text.startsWith(sseEvent('half'))).toBe(true);
     expect(text).not.toContain('[DONE]');
-    expect(JSON.parse(text.slice(frame('half').length).replace(/^data: /, ''))).toMatchObject({
+    expect(JSON.parse(text.slice(sseEvent('half').length).replace(/^data: /, ''))).toMatchObject({
       error: { code: 'upstream_timeout' },
     });
     expect(simulator.calls({ model: upstream })).toHaveLength(1);
@@ -184,7 +184,7 @@ test.each(['cut', 'reset'] as const)(
       chargedUsd: '0.00',
       attempts: [{ outcome: 'broken', possiblyPaid: true }],
     });
-    await expectGateEmpty(account);
+    await expectLimitStoreEmpty(account);
   },
 );
 
@@ -217,36 +217,36 @@ test('a client that leaves pays what the provider reports: the gateway reads on,
     model: upstream,
     steps: [
       STREAM_HEAD,
-      { chunk: frame('one') },
+      { chunk: sseEvent('one') },
       { waitFor: `${upstream}-rest` },
-      { chunk: frame('two') },
+      { chunk: sseEvent('two') },
       { chunk: `data: ${JSON.stringify({ choices: [], usage })}\n\n` },
       { chunk: 'data: [DONE]\n\n' },
       { end: 'normal' },
     ],
   });
   const requestId = await leave(secret, model.id, url);
-  expect((await readGate(redis, account)).slots).toBe(1);
+  expect((await readLimitStore(redis, account)).slots).toBe(1);
   simulator.release(`${upstream}-rest`);
   const { record } = await system.operator.record(requestId);
   expect(record).toMatchObject({ outcome: 'settled', evidence: 'reported', tokens: { input: 11, output: 13 } });
   expect(parseUsd(record.chargedUsd)).toBe(13_011_000n);
   expect(simulator.calls({ model: upstream })[0]?.aborted).toBe(false);
-  await expectGateEmpty(account);
+  await expectLimitStoreEmpty(account);
 });
 
 test('where cancelling stops the billing, the provider is cancelled at once and what was delivered is billed', async () => {
   const { account, secret, model, upstream, url } = await setUp(1, { cancelStopsBilling: true });
   simulator.script({
     model: upstream,
-    steps: [STREAM_HEAD, { chunk: frame('some words were delivered') }, { end: 'stall' }],
+    steps: [STREAM_HEAD, { chunk: sseEvent('some words were delivered') }, { end: 'stall' }],
   });
   const requestId = await leave(secret, model.id, url);
   const { record } = await system.operator.record(requestId);
   expect(record).toMatchObject({ outcome: 'settled', evidence: 'estimated', attempts: [{ outcome: 'abandoned' }] });
   expect(parseUsd(record.chargedUsd)).toBeGreaterThan(0n);
   await until('the provider sees the client gone', () => simulator.calls({ model: upstream })[0]?.aborted);
-  await expectGateEmpty(account);
+  await expectLimitStoreEmpty(account);
 });
 
 /** Sends a plain call and leaves when the provider has it: before any answer there is no id to read, so the account tells. */
@@ -269,13 +269,13 @@ test('a client that leaves a plain call pays what the provider reports; the slot
   const { account, secret, model, upstream, url } = await setUp(1);
   simulator.script({ model: upstream, steps: [{ waitFor: `${upstream}-rest` }, { usage: { input: 11, output: 13 } }] });
   await leavePlain(secret, model.id, upstream, url);
-  expect((await readGate(redis, account)).slots).toBe(1);
+  expect((await readLimitStore(redis, account)).slots).toBe(1);
   simulator.release(`${upstream}-rest`);
   const record = await system.operator.onlyRecord(account);
   expect(record).toMatchObject({ outcome: 'settled', evidence: 'reported', tokens: { input: 11, output: 13 } });
   expect(parseUsd(record.chargedUsd)).toBe(13_011_000n);
   expect(simulator.calls({ model: upstream })[0]?.aborted).toBe(false);
-  await expectGateEmpty(account);
+  await expectLimitStoreEmpty(account);
 });
 
 test('where cancelling stops the billing, a plain call is cancelled with its client; before an answer began it costs nothing', async () => {
@@ -289,7 +289,7 @@ test('where cancelling stops the billing, a plain call is cancelled with its cli
   const record = await system.operator.onlyRecord(account);
   expect(record).toMatchObject({ outcome: 'voided', chargedUsd: '0.00', attempts: [{ outcome: 'abandoned' }] });
   expect(await system.operator.walletUsd(account)).toBe('100.00');
-  await expectGateEmpty(account);
+  await expectLimitStoreEmpty(account);
 });
 
 test('a long plain answer that is cancelled half way costs what was delivered', async () => {
@@ -306,5 +306,5 @@ test('a long plain answer that is cancelled half way costs what was delivered', 
     parseUsd('100.00') - parseUsd(record.chargedUsd),
   );
   await until('the provider sees the client gone', () => simulator.calls({ model: upstream })[0]?.aborted);
-  await expectGateEmpty(account);
+  await expectLimitStoreEmpty(account);
 });

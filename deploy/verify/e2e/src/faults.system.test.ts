@@ -4,7 +4,7 @@ import { parseUsd } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
 import { HELLO, chat, get } from '../test/call.js';
-import { connectRedis, isEmpty, readGate } from '../test/gate.js';
+import { connectRedis, isEmpty, readLimitStore } from '../test/limit-store.js';
 import { PRICES } from '../test/prices.js';
 import { FAULTS_MIX } from './faults/call-plan.js';
 import { FaultRun } from './faults/fault-run.js';
@@ -28,12 +28,12 @@ afterAll(async () => {
 }, 60_000);
 
 test(`${CALLS} calls of real clients while edge, admission, billing and catalog are killed and ten random faults hit processes, servers and the ways between: the checker finds nothing (seed ${SEED})`, async () => {
-  const said: string[] = [];
-  const say = (line: string): void => void said.push(line);
-  const options = { calls: CALLS, first: KILLED, faults: FAULTS, seed: SEED, mix: FAULTS_MIX, say };
-  const { evidence, verdict } = await runFaults(run, options);
-  const { violations, counterExample } = verdict;
-  if (violations.length > 0) throw new Error([...violations, counterExample, ...said].join('\n'));
+  const output: string[] = [];
+  const log = (line: string): void => void output.push(line);
+  const options = { calls: CALLS, first: KILLED, faults: FAULTS, seed: SEED, mix: FAULTS_MIX, log };
+  const { evidence, check } = await runFaults(run, options);
+  const { violations, counterExample } = check;
+  if (violations.length > 0) throw new Error([...violations, counterExample, ...output].join('\n'));
   expect(evidence.faults).toHaveLength(KILLED.length + FAULTS);
   expect(evidence.calls.length).toBeGreaterThanOrEqual(CALLS);
   // It was a run worth checking: most calls were made, and some came to each kind of end.
@@ -77,7 +77,7 @@ test('while catalog is away calls go on, and an edge and an admission that start
     return (await chat(`${edgeUrls[0]}/v1/chat/completions`, secret, body)).status === 200;
   });
   const redis = connectRedis(local.servers.redis.url);
-  await until('slots and holds are gone', async () => isEmpty(await readGate(redis, account)), 30_000);
+  await until('slots and holds are gone', async () => isEmpty(await readLimitStore(redis, account)), 30_000);
   redis.disconnect();
 }, 120_000);
 

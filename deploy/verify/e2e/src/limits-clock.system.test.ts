@@ -6,12 +6,12 @@ import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import type { LedgerTransactionView } from '@gateway/contracts/operator';
 import { MINUTE_MS, WEEK_MS, keyMonthRow, monthOf, weeklyWindowRow } from '@gateway/metering';
 import { until } from '@gateway/testkit';
-import { readSettled } from '../test/gate.js';
+import { readSettled } from '../test/limit-store.js';
 import { startOwnSystem } from '../test/own-system.js';
 import type { OwnSystem } from '../test/own-system.js';
 import { CENT_NANO_USD, limitCalled } from './prove/limit-cases.js';
 import type { LimitedAccount } from './prove/limit-cases.js';
-import { DURATIONS, LimitProof, REPLICAS } from './prove/limit-proof.js';
+import { DURATIONS, LimitVerification, REPLICAS } from './prove/limit-verification.js';
 import type { PressedCall } from './prove/press-limit.js';
 
 const CALLS = 200;
@@ -42,12 +42,12 @@ const BOUNDARY_MS = nextMonthOnMonday(Date.now());
 const LEFT_MS_MIN = 17_000;
 
 let system: OwnSystem;
-let proof: LimitProof;
+let verification: LimitVerification;
 let leadMs = 0;
 beforeAll(async () => {
   for (leadMs of LEADS_MS) {
     await startBefore(leadMs);
-    if (proof.clients.nowMs() < BOUNDARY_MS - LEFT_MS_MIN || leadMs === LEADS_MS.at(-1)) break;
+    if (verification.clients.nowMs() < BOUNDARY_MS - LEFT_MS_MIN || leadMs === LEADS_MS.at(-1)) break;
     await end();
   }
   await expectSkew();
@@ -71,12 +71,12 @@ async function startBefore(lead: number): Promise<void> {
     },
     REPLICAS,
   );
-  proof = await LimitProof.begin(system, offsetMs);
-  await learnTime();
+  verification = await LimitVerification.begin(system, offsetMs);
+  await loadTime();
 }
 
 async function end(): Promise<void> {
-  await proof?.end();
+  await verification?.end();
   await system?.stop();
 }
 
@@ -90,11 +90,11 @@ async function expectSkew(): Promise<void> {
 }
 
 /** An edge learns the time that decides from the first answer; the call that asked has an id of the wrong time. */
-async function learnTime(): Promise<void> {
-  const { account, model } = await proof.arrange(limitCalled('wallet'), CALLS);
+async function loadTime(): Promise<void> {
+  const { account, model } = await verification.arrange(limitCalled('wallet'), CALLS);
   await until('both edges know the time', async () => {
     const press = { secret: account.secret, model, calls: REPLICAS['edge-proxy'], inFlight: 1, backOff: null };
-    const seen = await proof.clients.press(press);
+    const seen = await verification.clients.press(press);
     return seen.every(({ answer }) => !answer.endsWith('admission_error'));
   });
 }
@@ -102,10 +102,10 @@ async function learnTime(): Promise<void> {
 test.concurrent(
   'a minute, a week, a month and a paid period end in the midst of calls: each period has exactly what fits',
   async () => {
-    const minute = await proof.arrange(limitCalled('requests per minute'), FIT);
-    const week = await proof.arrange(limitCalled('weekly in requests'), FIT);
-    const month = await proof.arrange(limitCalled('cap of a key'), FIT);
-    const paid = await proof.arrange(limitCalled('monthly in requests'), FIT);
+    const minute = await verification.arrange(limitCalled('requests per minute'), FIT);
+    const week = await verification.arrange(limitCalled('weekly in requests'), FIT);
+    const month = await verification.arrange(limitCalled('cap of a key'), FIT);
+    const paid = await verification.arrange(limitCalled('monthly in requests'), FIT);
     await endsAtBoundary(paid.account);
     const scenes = [minute, week, month, paid];
     const seen = scenes.map((): PressedCall[] => []);
@@ -113,20 +113,24 @@ test.concurrent(
       Promise.all(
         scenes.map(async ({ account, model }, index) => {
           const press = { secret: account.secret, model, calls, inFlight: 20, backOff: null };
-          seen[index]?.push(...(await proof.clients.press(press)));
+          seen[index]?.push(...(await verification.clients.press(press)));
         }),
       );
     // Or the system took so long to start that there is nothing left to see.
-    expect(proof.clients.nowMs()).toBeLessThan(BOUNDARY_MS - USED_UP_MS / 2);
-    await until('the last seconds of the periods', () => proof.clients.nowMs() > BOUNDARY_MS - USED_UP_MS, leadMs);
+    expect(verification.clients.nowMs()).toBeLessThan(BOUNDARY_MS - USED_UP_MS / 2);
+    await until(
+      'the last seconds of the periods',
+      () => verification.clients.nowMs() > BOUNDARY_MS - USED_UP_MS,
+      leadMs,
+    );
     await pressAll(3 * FIT);
-    await until('the last second of the periods', () => proof.clients.nowMs() > BOUNDARY_MS - 1_000, MINUTE_MS);
-    while (proof.clients.nowMs() < BOUNDARY_MS + AFTER_MS) await pressAll(20);
+    await until('the last second of the periods', () => verification.clients.nowMs() > BOUNDARY_MS - 1_000, MINUTE_MS);
+    while (verification.clients.nowMs() < BOUNDARY_MS + AFTER_MS) await pressAll(20);
     await pressAll(2 * FIT);
-    for (const { account } of scenes) await proof.gateIsEmpty(account.account);
+    for (const { account } of scenes) await verification.limitStoreIsEmpty(account.account);
 
     const [ofMinute = [], ofWeek = [], ofMonth = [], ofPaid = []] = seen;
-    const minutes = await proof.minutes(minute.account.account, BOUNDARY_MS - leadMs);
+    const minutes = await verification.minutes(minute.account.account, BOUNDARY_MS - leadMs);
     expect(answered(ofMinute)).toBe(minutes.reduce((sum, count) => sum + Math.min(count, FIT), 0));
     // Each call has its place; one that was refused and whose answer took long was asked for again, and has two.
     expect(minutes.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(ofMinute.length);
@@ -168,7 +172,7 @@ test.concurrent.each([
   '%s, with all clocks wrong by two seconds: exactly those that fit, with the right Retry-After',
   async (name) => {
     await clearOfBoundary();
-    const { differences } = await proof.press(limitCalled(name), CALLS, FIT);
+    const { differences } = await verification.press(limitCalled(name), CALLS, FIT);
     expect(differences).toEqual([]);
   },
   60_000,
@@ -178,8 +182,8 @@ const FAILED = '500 upstream_error';
 
 /** Nothing ends while a limit is pressed. */
 async function clearOfBoundary(): Promise<void> {
-  if (proof.clients.nowMs() < BOUNDARY_MS - PRESS_MS_MAX) return;
-  await until('the periods have ended', () => proof.clients.nowMs() > BOUNDARY_MS + AFTER_MS, MINUTE_MS);
+  if (verification.clients.nowMs() < BOUNDARY_MS - PRESS_MS_MAX) return;
+  await until('the periods have ended', () => verification.clients.nowMs() > BOUNDARY_MS + AFTER_MS, MINUTE_MS);
 }
 
 /** The account's plan goes on, its period ends with all the others. */
@@ -200,7 +204,7 @@ function expectAtBoundary(seen: readonly PressedCall[], refusal: string): void {
 
 async function expectSettled({ account }: LimitedAccount, rows: readonly string[], use: number): Promise<void> {
   for (const row of rows) {
-    await until(`${row} is settled`, async () => (await readSettled(proof.redis, account, row)) === use);
+    await until(`${row} is settled`, async () => (await readSettled(verification.redis, account, row)) === use);
   }
 }
 

@@ -3,14 +3,14 @@ import { REFUSAL } from '@gateway/contracts/errors';
 import { until } from '@gateway/testkit';
 import { SeededRandom } from '@gateway/testkit/random';
 import { testSeed } from '@gateway/testkit/seed';
-import { readGate } from '../test/gate.js';
+import { readLimitStore } from '../test/limit-store.js';
 import { startOwnSystem } from '../test/own-system.js';
 import type { OwnSystem } from '../test/own-system.js';
 import { readUsage } from './prove/judge-limit.js';
 import { killAdmissions } from './prove/kill-admissions.js';
 import { LIMIT_CASES, limitCalled } from './prove/limit-cases.js';
 import type { LimitedAccount } from './prove/limit-cases.js';
-import { DURATIONS, IN_FLIGHT, LimitProof, REPLICAS } from './prove/limit-proof.js';
+import { DURATIONS, IN_FLIGHT, LimitVerification, REPLICAS } from './prove/limit-verification.js';
 import { StraightSender } from './prove/straight-entries.js';
 
 /** Of each limit. `npm run prove:limits` makes ten times as many, while replicas are killed. */
@@ -35,20 +35,20 @@ const STRAIGHT_CASES = [
 ] as const;
 
 let system: OwnSystem;
-let proof: LimitProof;
+let verification: LimitVerification;
 beforeAll(async () => {
   system = await startOwnSystem('limits', DURATIONS, REPLICAS);
-  proof = await LimitProof.begin(system);
+  verification = await LimitVerification.begin(system);
 }, 60_000);
 afterAll(async () => {
-  await proof?.end();
+  await verification?.end();
   await system?.stop();
 }, 60_000);
 
 test.each(LIMIT_CASES)(
   `$name: of ${CALLS} calls, ${IN_FLIGHT} in flight, over two edges and three admissions, those that fit are answered ($promise), and nothing is left held`,
   async (limit) => {
-    const figures = await proof.press(limit, CALLS, FIT);
+    const figures = await verification.press(limit, CALLS, FIT);
     expect(figures.differences).toEqual([]);
     expect(figures.faults).toBe(0);
   },
@@ -58,8 +58,8 @@ test.each(LIMIT_CASES)(
 test.each(STRAIGHT_CASES)(
   `%s: of ${STRAIGHT_ENTRIES} entries straight to three admissions, some sent twice, exactly those that fit are admitted (%s)`,
   async (name, code) => {
-    const begunAt = proof.clients.nowMs();
-    const { account, model } = await proof.arrange(limitCalled(name), STRAIGHT_FIT);
+    const begunAt = verification.clients.nowMs();
+    const { account, model } = await verification.arrange(limitCalled(name), STRAIGHT_FIT);
     const sender = await StraightSender.begin(system);
     try {
       const { admitted, refused, repeated, replicas } = await sender.admit(account.secret, model, STRAIGHT_ENTRIES);
@@ -70,9 +70,9 @@ test.each(STRAIGHT_CASES)(
       expect(onlyRefused).toHaveLength(STRAIGHT_ENTRIES - fit);
       expect(repeated).toBeGreaterThan(0);
       expect(replicas.size).toBe(REPLICAS.admission);
-      expect(await readGate(proof.redis, account.account)).toMatchObject({ slots: fit, holds: fit });
+      expect(await readLimitStore(verification.redis, account.account)).toMatchObject({ slots: fit, holds: fit });
       await sender.giveBack(admitted);
-      await proof.gateIsEmpty(account.account);
+      await verification.limitStoreIsEmpty(account.account);
       // What was given back fits again, but for the places in the minute.
       if (name === MINUTE) return;
       const again = await sender.admit(account.secret, model, 1);
@@ -89,12 +89,12 @@ test.each(STRAIGHT_CASES)(
 async function fitOf(name: string, account: LimitedAccount, begunAt: number): Promise<number> {
   if (name === 'slots') return account.slots;
   if (name !== MINUTE) return STRAIGHT_FIT;
-  const minutes = await proof.minutes(account.account, begunAt);
+  const minutes = await verification.minutes(account.account, begunAt);
   return minutes.reduce((sum, count) => sum + Math.min(count, STRAIGHT_FIT), 0);
 }
 
 test(`replicas of admission are killed while ${CALLS_UNDER_KILLS} calls meet a wallet: exactly those that fit are answered (seed ${SEED})`, async () => {
-  const figures = await proof.press(
+  const figures = await verification.press(
     limitCalled('wallet'),
     CALLS_UNDER_KILLS,
     FIT,
@@ -107,21 +107,21 @@ test(`replicas of admission are killed while ${CALLS_UNDER_KILLS} calls meet a w
 test('while billing hangs, an USD window is overshot by no more calls than there are slots', async () => {
   const limit = limitCalled('weekly in USD');
   const fit = 10;
-  const { account, model } = await proof.arrange(limit, fit);
+  const { account, model } = await verification.arrange(limit, fit);
   const press = { secret: account.secret, model, inFlight: 1, backOff: null };
-  await proof.clients.press({ ...press, calls: 1 });
-  await proof.gateIsEmpty(account.account);
+  await verification.clients.press({ ...press, calls: 1 });
+  await verification.limitStoreIsEmpty(account.account);
   const [billing] = system.local.children('billing');
   billing?.kill('SIGSTOP');
   try {
-    const seen = await proof.clients.press({ ...press, calls: fit + account.slots + 20 });
+    const seen = await verification.clients.press({ ...press, calls: fit + account.slots + 20 });
     const admitted = 1 + seen.filter(({ answer }) => answer === '200').length;
     expect(admitted).toBeGreaterThanOrEqual(fit);
     expect(admitted).toBeLessThanOrEqual(fit + account.slots);
   } finally {
     billing?.kill('SIGCONT');
   }
-  await proof.gateIsEmpty(account.account);
+  await verification.limitStoreIsEmpty(account.account);
   const [edgeUrl = ''] = system.local.running().edgeUrls;
   await until('the window shows as used up', async () => {
     const { windows } = await readUsage(edgeUrl, account.secret);

@@ -56,7 +56,7 @@ test('the usage endpoint shows the settled wallet of the ledger, and the key', a
   const { record } = await system.operator.record((await answer).requestId);
   expect(record.chargedUsd).toBe('0.60');
   expect(await system.operator.walletUsd(account)).toBe('4.40');
-  await until('the gate has heard of it', async () => (await usageOf(secret)).wallet?.balanceUsd === 4.4);
+  await until('the limit store has it', async () => (await usageOf(secret)).wallet?.balanceUsd === 4.4);
 
   const open = await system.operator.key(account);
   expect((await usageOf(open.secret)).key).toEqual({ monthlySpendCapUsd: null, allowedModels: null });

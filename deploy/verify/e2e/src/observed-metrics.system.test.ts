@@ -118,7 +118,7 @@ test('ten thousand keys and models make no series of their own', async () => {
     const localAddress = `127.0.1.${1 + begin / KEYS_OF_NETWORK}`;
     const pool = new Pool(url ?? '', { connections: KEYS_AT_ONCE, localAddress });
     const end = begin + KEYS_OF_NETWORK;
-    await Promise.all(Array.from({ length: KEYS_AT_ONCE }, (_unused, lane) => callAll(pool, begin + lane, end)));
+    await Promise.all(Array.from({ length: KEYS_AT_ONCE }, (_unused, worker) => callAll(pool, begin + worker, end)));
     await pool.close();
   }
   // A busy machine may refuse some for overload.

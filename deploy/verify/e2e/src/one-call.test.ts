@@ -5,7 +5,7 @@ import type { ProviderSimulator } from '@gateway/provider-simulator';
 import type { Redis } from 'ioredis';
 import { request } from 'undici';
 import { until } from '@gateway/testkit';
-import { connectRedis, isEmpty, readGate } from '../test/gate.js';
+import { connectRedis, isEmpty, readLimitStore } from '../test/limit-store.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
 
@@ -65,7 +65,7 @@ async function expectSettled(requestId: string, account: string, creditUsd: stri
     expect(entries.reduce((sum, entry) => sum + parseUsd(entry.amountUsd), 0n)).toBe(0n);
   }
   expect(parseUsd((await system.operator.walletUsd(account)) ?? '')).toBe(parseUsd(creditUsd) - CHARGE);
-  await until('slot and hold are gone', async () => isEmpty(await readGate(redis, account)));
+  await until('slot and hold are gone', async () => isEmpty(await readLimitStore(redis, account)));
 }
 
 test('a plain call reaches the provider byte for byte, is passed back byte for byte, and is charged exactly', async () => {
@@ -92,9 +92,9 @@ test('a streamed call passes frame by frame; the usage frame that the gateway as
   const { account, secret } = await system.operator.account('5.00');
   const model = await system.operator.model(PRICES, [simulator.urls[0]]);
   const upstream = `up-${model.id.slice(5)}`;
-  const frame = (content: string) =>
+  const sseEvent = (content: string) =>
     `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content } }] })}\n\n`;
-  const frames = ['one', 'two', 'three', 'four'].map(frame);
+  const sseEvents = ['one', 'two', 'three', 'four'].map(sseEvent);
   const usage = {
     prompt_tokens: 1_234,
     completion_tokens: 567,
@@ -105,7 +105,7 @@ test('a streamed call passes frame by frame; the usage frame that the gateway as
     model: upstream,
     steps: [
       { status: 200, headers: { 'content-type': 'text/event-stream' } },
-      ...frames.flatMap((chunk, n) => [{ waitFor: `${upstream}-${n}` }, { chunk }]),
+      ...sseEvents.flatMap((chunk, n) => [{ waitFor: `${upstream}-${n}` }, { chunk }]),
       { chunk: `data: ${JSON.stringify({ id: 'c', choices: [], usage })}\n\n` },
       { chunk: 'data: [DONE]\n\n' },
       { end: 'normal' },
@@ -123,12 +123,12 @@ test('a streamed call passes frame by frame; the usage frame that the gateway as
   for await (const chunk of answer.body) {
     received += String(chunk);
     // The provider sends the next frame only when the client has this one: buffering anywhere would stall here.
-    while (next < frames.length && received.length >= frames.slice(0, next).join('').length) {
+    while (next < sseEvents.length && received.length >= sseEvents.slice(0, next).join('').length) {
       simulator.release(`${upstream}-${next}`);
       next += 1;
     }
   }
-  expect(received).toBe(`${frames.join('')}data: [DONE]\n\n`);
+  expect(received).toBe(`${sseEvents.join('')}data: [DONE]\n\n`);
   const [call] = simulator.calls({ model: upstream });
   expect(JSON.parse(Buffer.from(call?.bodyBase64 ?? '', 'base64').toString('utf8'))).toMatchObject({
     model: upstream,

@@ -52,11 +52,11 @@ const codeOf = ({ status, body }: OperatorAnswer): string =>
 
 test('key rules 1 and 3: a verified address, funds, and a maximum that 50 parallel creations do not get past', async () => {
   const unverified = await newAccount({ emailVerified: false });
-  expect(codeOf(await operator.ask('POST', `/accounts/${unverified.id}/keys`, { name: 'k' }))).toBe(
+  expect(codeOf(await operator.request('POST', `/accounts/${unverified.id}/keys`, { name: 'k' }))).toBe(
     '403 email_not_verified',
   );
   const account = await newAccount();
-  const create = (): Promise<OperatorAnswer> => operator.ask('POST', `/accounts/${account.id}/keys`, { name: 'k' });
+  const create = (): Promise<OperatorAnswer> => operator.request('POST', `/accounts/${account.id}/keys`, { name: 'k' });
   expect(codeOf(await create())).toBe('402 no_funding');
   await operator.credit(account.id, '1.00');
   const answers = await Promise.all(Array.from({ length: CREATIONS }, create));
@@ -71,9 +71,9 @@ test('key rules 1 and 3: a verified address, funds, and a maximum that 50 parall
   expect(codeOf(await create())).toBe('409 key_limit_reached');
   await operator.setKey(second?.id ?? '', 'revoke');
   expect(codeOf(await create())).toBe('201');
-  expect(codeOf(await operator.ask('POST', `/keys/${second?.id}/rotate`))).toBe('409 key_not_active');
-  expect(codeOf(await operator.ask('POST', `/keys/${second?.id}/reinstate`))).toBe('409 key_not_active');
-  expect(codeOf(await operator.ask('POST', `/keys/${first?.id}/rotate`))).toBe('409 key_not_active');
+  expect(codeOf(await operator.request('POST', `/keys/${second?.id}/rotate`))).toBe('409 key_not_active');
+  expect(codeOf(await operator.request('POST', `/keys/${second?.id}/reinstate`))).toBe('409 key_not_active');
+  expect(codeOf(await operator.request('POST', `/keys/${first?.id}/rotate`))).toBe('409 key_not_active');
 });
 
 test('key rule 4: rotation replaces the secret and keeps id, name, cap, list, and use', async () => {
@@ -101,7 +101,7 @@ test('an Idempotency-Key makes a create and a rotation happen once; the replay s
   const { account, key } = await operator.account('5.00');
   const headers = { 'idempotency-key': unique() };
   const create = (name: string): Promise<OperatorAnswer> =>
-    operator.ask('POST', `/accounts/${account}/keys`, { name }, headers);
+    operator.request('POST', `/accounts/${account}/keys`, { name }, headers);
   const [one, other] = await Promise.all([create('once'), create('once')]);
   const ids = [one, other].map(({ body }) => (body as KeyCreated).id);
   expect(new Set(ids).size).toBe(1);
@@ -115,8 +115,8 @@ test('an Idempotency-Key makes a create and a rotation happen once; the replay s
   expect(await operator.all(`/accounts/${account}/keys`)).toHaveLength(2);
 
   const rotation = { 'idempotency-key': unique() };
-  const first = await operator.ask('POST', `/keys/${key}/rotate`, undefined, rotation);
-  const again = await operator.ask('POST', `/keys/${key}/rotate`, undefined, rotation);
+  const first = await operator.request('POST', `/keys/${key}/rotate`, undefined, rotation);
+  const again = await operator.request('POST', `/keys/${key}/rotate`, undefined, rotation);
   expect((first.body as KeyCreated).secret).toEqual(expect.any(String));
   expect(again.body).toEqual({ ...(first.body as KeyCreated), secret: null });
 });
@@ -125,12 +125,16 @@ test('wallet entries: exact, once per reference, refunds that name what they ref
   const account = await newAccount();
   const path = `/accounts/${account.id}/wallet/entries`;
   const entry = { amountUsd: '12.500000001', kind: 'credit', reason: 'test', reference: `ref-${unique()}` };
-  const first = await operator.ask('POST', path, entry);
+  const first = await operator.request('POST', path, entry);
   expect(first).toMatchObject({ status: 201, body: { balanceUsd: '12.500000001', repeated: false } });
-  expect((await operator.ask('POST', path, entry)).body).toMatchObject({ repeated: true });
-  expect(codeOf(await operator.ask('POST', path, { ...entry, amountUsd: '1.00' }))).toBe('409 idempotency_conflict');
-  expect(codeOf(await operator.ask('POST', path, { ...entry, amountUsd: 12.5 }))).toBe('400 invalid_request');
-  expect(codeOf(await operator.ask('POST', path, { ...entry, amountUsd: '0.0000000001' }))).toBe('400 invalid_request');
+  expect((await operator.request('POST', path, entry)).body).toMatchObject({ repeated: true });
+  expect(codeOf(await operator.request('POST', path, { ...entry, amountUsd: '1.00' }))).toBe(
+    '409 idempotency_conflict',
+  );
+  expect(codeOf(await operator.request('POST', path, { ...entry, amountUsd: 12.5 }))).toBe('400 invalid_request');
+  expect(codeOf(await operator.request('POST', path, { ...entry, amountUsd: '0.0000000001' }))).toBe(
+    '400 invalid_request',
+  );
   const { transaction } = first.body as { transaction: LedgerTransactionView };
   const refund = { amountUsd: '-2.50', kind: 'refund', reason: 'test', reference: `ref-${unique()}` };
   expect(await operator.must('POST', path, { ...refund, relatesTo: transaction.id })).toMatchObject({
@@ -185,11 +189,11 @@ test('a team: members with roles and caps, keys that belong to them, a cap that 
   expect(await call()).toBe('402 member_cap_reached');
   await operator.must('PUT', `${path}/${member.id}`, { ...put, monthlySpendCapUsd: null });
   expect(await call()).toBe('200');
-  expect(codeOf(await operator.ask('DELETE', `${path}/${member.id}`))).toBe('409 in_use');
+  expect(codeOf(await operator.request('DELETE', `${path}/${member.id}`))).toBe('409 in_use');
   await operator.setKey(key.id, 'revoke');
-  expect((await operator.ask('DELETE', `${path}/${member.id}`)).status).toBe(204);
+  expect((await operator.request('DELETE', `${path}/${member.id}`)).status).toBe(204);
   const owner = (await operator.all<MemberView>(path))[0];
-  expect(codeOf(await operator.ask('DELETE', `${path}/${owner?.id}`))).toBe('409 state_conflict');
+  expect(codeOf(await operator.request('DELETE', `${path}/${owner?.id}`))).toBe('409 state_conflict');
 });
 
 test('apply: the dry run says what apply then does, and applying twice changes nothing', async () => {
@@ -230,7 +234,7 @@ test('apply: the dry run says what apply then does, and applying twice changes n
     },
   ];
   const apply = (query: string, body: unknown = { objects }): Promise<OperatorAnswer> =>
-    operator.ask('POST', `/apply${query}`, body);
+    operator.request('POST', `/apply${query}`, body);
   const dry = (await apply('?dryRun=true')).body as ApplyAnswer;
   expect(dry.changes.map(({ kind, change }) => `${kind} ${change}`).sort()).toEqual([
     'model created',
@@ -238,7 +242,7 @@ test('apply: the dry run says what apply then does, and applying twice changes n
     'provider created',
     'source created',
   ]);
-  expect((await operator.ask('GET', `/sources/${source}`)).status).toBe(404);
+  expect((await operator.request('GET', `/sources/${source}`)).status).toBe(404);
   const done = (await apply('')).body as ApplyAnswer;
   // A version's id is made when it is written.
   const shape = ({ kind, id, change }: ApplyAnswer['changes'][number]): string => `${kind} ${id} ${change}`;
@@ -253,9 +257,9 @@ test('apply: the dry run says what apply then does, and applying twice changes n
   expect(
     codeOf(await apply('', { objects: [...broken, { kind: 'source', id: 's2', spec: { modelId: 'no/such' } }] })),
   ).toBe('400 invalid_request');
-  expect((await operator.ask('GET', `/models/apply/other-${name}`)).status).toBe(404);
+  expect((await operator.request('GET', `/models/apply/other-${name}`)).status).toBe(404);
 
-  const text = JSON.stringify([dry, done, await operator.ask('GET', `/sources/${source}`), await apply('')]);
+  const text = JSON.stringify([dry, done, await operator.request('GET', `/sources/${source}`), await apply('')]);
   expect(text).not.toContain(`canary-credential-${name}`);
 });
 
@@ -286,7 +290,7 @@ test('a view put as it was read is what is there already; with one field changed
     const view = await operator.must<object>('GET', path);
     const records = async (): Promise<number> => (await operator.all<AuditEntryView>(`/audit?objectId=${id}`)).length;
     const before = await records();
-    const again = await operator.ask('PUT', path, view);
+    const again = await operator.request('PUT', path, view);
     expect([kind, again.status, again.body]).toEqual([kind, 200, expect.objectContaining(view)]);
     const applied = await operator.must<ApplyAnswer>('POST', '/apply', { objects: [{ kind, id, spec: view }] });
     expect([kind, applied.changes, applied.unchanged, await records()]).toEqual([kind, [], 1, before]);
@@ -300,9 +304,9 @@ test('a view put as it was read is what is there already; with one field changed
 test('a slot that an operator takes back is free at once and its stream ends; what others have stays', async () => {
   const model = await operator.model({ inputPerMillion: '1', outputPerMillion: '1' }, [simulator.urls[0]]);
   const scripted = `up-${model.id.slice('test/'.length)}`;
-  const frame = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n';
+  const sseEvent = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n';
   const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
-  const steps = [{ chunk: frame }, { waitFor: scripted }, { chunk: finish }, { end: 'normal' as const }];
+  const steps = [{ chunk: sseEvent }, { waitFor: scripted }, { chunk: finish }, { end: 'normal' as const }];
   simulator.script({ model: scripted, times: 2, steps });
   const { account, secret } = await operator.account('5.00');
   const body = { model: model.id, messages: HELLO, stream: true };
@@ -312,7 +316,7 @@ test('a slot that an operator takes back is free at once and its stream ends; wh
     const slots = await slotsOf();
     return slots.length === 2 && slots;
   });
-  expect((await operator.ask('DELETE', `/slots/${victim?.requestId}`)).status).toBe(204);
+  expect((await operator.request('DELETE', `/slots/${victim?.requestId}`)).status).toBe(204);
   expect((await slotsOf()).filter(({ takesSlot }) => takesSlot)).toHaveLength(1);
   const ended = await Promise.race(streams);
   expect([ended.requestId, ended.cut]).toEqual([victim?.requestId, true]);
@@ -320,7 +324,7 @@ test('a slot that an operator takes back is free at once and its stream ends; wh
   const answers = await Promise.all(streams);
   expect(answers.map(({ cut }) => cut).sort()).toEqual([false, true]);
   await until('no slot is left', async () => (await slotsOf()).length === 0);
-  expect(codeOf(await operator.ask('DELETE', `/slots/${victim?.requestId}`))).toBe('404 not_found');
+  expect(codeOf(await operator.request('DELETE', `/slots/${victim?.requestId}`))).toBe('404 not_found');
 });
 
 test('what sources went through is told by their edges', async () => {
@@ -351,12 +355,14 @@ test('named operators: roles, and a deleted one is refused at once; the audit sa
     emailVerified: true,
   });
   const entry = { amountUsd: '1.00', kind: 'credit', reason: 'test', reference: `ref-${unique()}` };
-  expect(codeOf(await own.ask('POST', `/accounts/${account.id}/wallet/entries`, entry))).toBe('403 operator_forbidden');
+  expect(codeOf(await own.request('POST', `/accounts/${account.id}/wallet/entries`, entry))).toBe(
+    '403 operator_forbidden',
+  );
   await operator.must('POST', `/accounts/${account.id}/wallet/entries`, entry);
   const limits = await operator.must<object>('GET', `/accounts/${account.id}/limits`);
-  expect(codeOf(await own.ask('PUT', `/accounts/${account.id}/limits`, limits))).toBe('403 operator_forbidden');
+  expect(codeOf(await own.request('PUT', `/accounts/${account.id}/limits`, limits))).toBe('403 operator_forbidden');
   const asked = { name: 'audited' };
-  expect(codeOf(await own.ask('POST', `/accounts/${account.id}/keys`, asked))).toBe('403 operator_forbidden');
+  expect(codeOf(await own.request('POST', `/accounts/${account.id}/keys`, asked))).toBe('403 operator_forbidden');
   const key = await operator.must<KeyCreated>('POST', `/accounts/${account.id}/keys`, asked);
   await operator.rotate(key.id);
   const entries = await operator.all<AuditEntryView>(`/audit?accountId=${account.id}`);
@@ -367,6 +373,6 @@ test('named operators: roles, and a deleted one is refused at once; the audit sa
     `operator:${name} create_account`,
   ]);
   expect(JSON.stringify(entries)).not.toContain(key.secret?.slice(-40));
-  expect((await operator.ask('DELETE', `/operators/${made.id}`)).status).toBe(204);
-  expect(codeOf(await own.ask('GET', '/accounts'))).toBe('401 invalid_operator_token');
+  expect((await operator.request('DELETE', `/operators/${made.id}`)).status).toBe(204);
+  expect(codeOf(await own.request('GET', '/accounts'))).toBe('401 invalid_operator_token');
 });

@@ -37,7 +37,7 @@ const refusalOf = async (secret: string | null) => {
 
 test('from sign-up to a working key: every rule says what is missing, and the call is seen at its exact cost', async () => {
   const keys = `/accounts/${account}/keys`;
-  const create = (body: object = {}) => person.ask('POST', keys, { name: 'mine', ...body });
+  const create = (body: object = {}) => person.request('POST', keys, { name: 'mine', ...body });
   const creation = async () => (await person.must<PageKeys>('GET', keys)).creation;
 
   expect(statusAndCode(await create())).toEqual([402, 'no_funding']);
@@ -51,7 +51,7 @@ test('from sign-up to a working key: every rule says what is missing, and the ca
   const answer = await call(key.secret);
   expect(answer.status).toBe(200);
   const found = await until('the call is on the books', async () => {
-    const one = await person.ask('GET', `/accounts/${account}/usage-records/${answer.requestId}`);
+    const one = await person.request('GET', `/accounts/${account}/usage-records/${answer.requestId}`);
     return one.status === 200 ? (one.body as UsageRecordFound) : false;
   });
   const { tokens } = found;
@@ -87,14 +87,14 @@ test('the states of a key, through the pages: rotated, suspended by an operator,
 
   await system.operator.must<KeyView>('POST', `/keys/${made.id}/suspend`);
   expect(await refusalOf(rotated.secret)).toEqual([403, 'key_inactive']);
-  expect(statusAndCode(await person.ask('POST', `${keys}/${made.id}/rotate`))).toEqual([409, 'key_not_active']);
+  expect(statusAndCode(await person.request('POST', `${keys}/${made.id}/rotate`))).toEqual([409, 'key_not_active']);
   await system.operator.must<KeyView>('POST', `/keys/${made.id}/reinstate`);
   expect((await call(rotated.secret)).status).toBe(200);
 
   for (let again = 0; again < 2; again += 1)
     expect(await person.must('POST', `${keys}/${made.id}/revoke`)).toMatchObject({ state: 'revoked' });
   expect(await refusalOf(rotated.secret)).toEqual([403, 'key_inactive']);
-  expect(statusAndCode(await person.ask('POST', `${keys}/${made.id}/rotate`))).toEqual([409, 'key_not_active']);
+  expect(statusAndCode(await person.request('POST', `${keys}/${made.id}/rotate`))).toEqual([409, 'key_not_active']);
   const shown = (await person.must<PageKeys>('GET', keys)).data.find(({ id: one }) => one === made.id);
   expect(shown).toMatchObject({ state: 'revoked' });
 }, 60_000);
@@ -112,7 +112,7 @@ test('an invited member sets a password by the mail, has keys of their own, and 
   await owner.must('POST', '/forgot-password', { email: owner.email });
   const set = { token: await owner.tokenInMail('new password'), password: owner.password };
   expect(await owner.must('POST', '/reset-password', set)).toEqual({ email: owner.email });
-  expect(statusAndCode(await owner.ask('POST', '/reset-password', set))).toEqual([400, 'token_invalid']);
+  expect(statusAndCode(await owner.request('POST', '/reset-password', set))).toEqual([400, 'token_invalid']);
   await owner.signIn();
   const member = new Person(system.dashboardUrl);
   const invited = await owner.must<MemberView>('POST', `/accounts/${team.id}/members`, { email: member.email });
@@ -124,17 +124,18 @@ test('an invited member sets a password by the mail, has keys of their own, and 
   const own = await member.must<PageKeyCreated>('POST', `${path}/keys`, { name: 'of the member' });
   const theirs = await owner.must<PageKeyCreated>('POST', `${path}/keys`, { name: 'of the owner' });
   expect((await member.must<PageKeys>('GET', `${path}/keys`)).data.map(({ id }) => id)).toEqual([own.id]);
-  expect(statusAndCode(await member.ask('POST', `${path}/keys/${theirs.id}/revoke`))).toEqual([403, 'forbidden']);
-  expect(statusAndCode(await member.ask('GET', `${path}/ledger`))).toEqual([403, 'forbidden']);
-  expect(statusAndCode(await owner.ask('DELETE', `${path}/members/${invited.id}`))).toEqual([409, 'in_use']);
+  expect(statusAndCode(await member.request('POST', `${path}/keys/${theirs.id}/revoke`))).toEqual([403, 'forbidden']);
+  expect(statusAndCode(await member.request('GET', `${path}/ledger`))).toEqual([403, 'forbidden']);
+  expect(statusAndCode(await owner.request('DELETE', `${path}/members/${invited.id}`))).toEqual([409, 'in_use']);
   await owner.must('POST', `${path}/keys/${own.id}/revoke`);
-  expect((await owner.ask('DELETE', `${path}/members/${invited.id}`)).status).toBe(204);
-  expect(statusAndCode(await member.ask('GET', `${path}/keys`))).toEqual([404, 'not_found']);
+  expect((await owner.request('DELETE', `${path}/members/${invited.id}`)).status).toBe(204);
+  expect(statusAndCode(await member.request('GET', `${path}/keys`))).toEqual([404, 'not_found']);
   expect((await member.must<PageSession>('GET', '/session')).accounts).toEqual([]);
 }, 60_000);
 
 test('the playground streams on a key of its own, outside the minute of the API, ten a minute', async () => {
-  const turn = () => person.ask('POST', `/accounts/${account}/playground`, { model, messages: HELLO, max_tokens: 20 });
+  const turn = () =>
+    person.request('POST', `/accounts/${account}/playground`, { model, messages: HELLO, max_tokens: 20 });
   const first = await turn();
   expect([first.status, first.headers.get('content-type')]).toEqual([
     200,
@@ -143,7 +144,7 @@ test('the playground streams on a key of its own, outside the minute of the API,
   expect(first.text.trimEnd().endsWith('data: [DONE]')).toBe(true);
   const id = first.headers.get('x-gateway-request-id');
   const record = await until('the turn is on the books', async () => {
-    const one = await person.ask('GET', `/accounts/${account}/usage-records/${id}`);
+    const one = await person.request('GET', `/accounts/${account}/usage-records/${id}`);
     return one.status === 200 ? (one.body as UsageRecordFound) : false;
   });
   expect([record.keyName, record.streamed]).toEqual(['Playground', true]);
@@ -163,7 +164,7 @@ test('the playground streams on a key of its own, outside the minute of the API,
   const found = await until('a refused turn is found by its id', async () => {
     const ids = refused.map(({ headers }) => headers.get('x-gateway-request-id'));
     const path = `/accounts/${account}/usage-records`;
-    const answers = await Promise.all(ids.map((id) => person.ask('GET', `${path}/${id}`)));
+    const answers = await Promise.all(ids.map((id) => person.request('GET', `${path}/${id}`)));
     return answers.find(({ status }) => status === 200);
   });
   const at = expect.stringMatching(/:00\.000Z$/);
@@ -175,31 +176,32 @@ test('signing in: sessions end where they are told to, and nobody learns which a
   const stranger = new Person(system.dashboardUrl);
   const answers = [];
   for (const email of [person.email, stranger.email]) {
-    const wrong = await stranger.ask('POST', '/sign-in', { email, password: 'a wrong password' });
-    const forgot = await stranger.ask('POST', '/forgot-password', { email });
-    const again = await stranger.ask('POST', '/sign-up', { name: 'X', email });
+    const wrong = await stranger.request('POST', '/sign-in', { email, password: 'a wrong password' });
+    const forgot = await stranger.request('POST', '/forgot-password', { email });
+    const again = await stranger.request('POST', '/sign-up', { name: 'X', email });
     answers.push([...statusAndCode(wrong), forgot.status, forgot.text, again.status, again.text]);
   }
   expect(answers[0]).toEqual(answers[1]);
   // The stranger's address is known by now, and is not verified.
   await stranger.tokenInMail('Verify');
-  const early = await stranger.ask('POST', '/sign-in', { email: stranger.email, password: stranger.password });
+  const early = await stranger.request('POST', '/sign-in', { email: stranger.email, password: stranger.password });
   expect(statusAndCode(early)).toEqual([401, 'invalid_credentials']);
   expect(answers[0]).toEqual([401, 'invalid_credentials', 202, '{}', 202, '{}']);
   await until('the person hears of it', async () =>
     (await mailsTo(person.email)).some(({ subject }) => subject.includes('already')),
   );
-  expect((await elsewhere.ask('POST', '/sign-in', { email: person.email, password: person.password })).status).toBe(
+  expect((await elsewhere.request('POST', '/sign-in', { email: person.email, password: person.password })).status).toBe(
     200,
   );
   const change = { oldPassword: person.password, newPassword: 'an entirely new one' };
   expect(
-    statusAndCode(await person.ask('POST', '/change-password', { ...change, oldPassword: 'a guess of it' })),
+    statusAndCode(await person.request('POST', '/change-password', { ...change, oldPassword: 'a guess of it' })),
   ).toEqual([...[401, 'invalid_credentials']]);
-  expect((await person.ask('POST', '/change-password', change)).status).toBe(204);
-  expect([(await person.ask('GET', '/session')).status, (await elsewhere.ask('GET', '/session')).status]).toEqual([
-    ...[200, 401],
-  ]);
-  expect((await person.ask('POST', '/sign-out-everywhere')).status).toBe(204);
-  expect((await person.ask('GET', '/session')).status).toBe(401);
+  expect((await person.request('POST', '/change-password', change)).status).toBe(204);
+  expect([
+    (await person.request('GET', '/session')).status,
+    (await elsewhere.request('GET', '/session')).status,
+  ]).toEqual([...[200, 401]]);
+  expect((await person.request('POST', '/sign-out-everywhere')).status).toBe(204);
+  expect((await person.request('GET', '/session')).status).toBe(401);
 }, 60_000);

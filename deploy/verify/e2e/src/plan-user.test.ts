@@ -7,7 +7,7 @@ import { HELLO, chat } from '../test/call.js';
 import type { Answer } from '../test/call.js';
 import { startCountingProvider } from '../test/counting-provider.js';
 import type { CountingProvider } from '../test/counting-provider.js';
-import { connectRedis, isEmpty, readGate, readSettled } from '../test/gate.js';
+import { connectRedis, isEmpty, readLimitStore, readSettled } from '../test/limit-store.js';
 import type { TestPeriod } from '../test/operator.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
@@ -68,7 +68,7 @@ async function paid(user: User, model: string, planUsd: string, walletUsd: strin
   expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"usage"')]);
   const { record } = await system.operator.record(answer.requestId);
   expect([record.outcome, record.planUsd, record.walletUsd]).toEqual(['settled', planUsd, walletUsd]);
-  await until('the gate knows', async () => isEmpty(await readGate(redis, user.account)));
+  await until('the limit store has the account', async () => isEmpty(await readLimitStore(redis, user.account)));
 }
 
 /** Refused until Monday, not to be tried again before; gives the message. */
@@ -89,7 +89,7 @@ async function exhausted(user: User, model: string): Promise<void> {
 const WEEKLY = { type: 'weekly', unit: 'usd', label: 'Weekly' } as const;
 const MONTHLY = { type: 'monthly', unit: 'requests', label: 'Monthly' } as const;
 
-/** Every window as the gate's settled rows have it, and the same at both edges. */
+/** Every window as the limit store's settled rows have it, and the same at both edges. */
 async function expectUsage(user: User, weekly: object, monthly: object): Promise<void> {
   const [usage, other] = [await usageOf(user, 0), await usageOf(user, 1)];
   expect(usage.windows).toMatchObject([
@@ -184,7 +184,7 @@ test('a new version of a plan is for those who are put on it, and an account may
   await until('the minute refuses', async () => (await call(late, model)).text.includes('rate_limited'));
 });
 
-test('while calls run the usage endpoint shows what the gate has settled at that instant', async () => {
+test('while calls run the usage endpoint shows what the limit store has settled at that instant', async () => {
   const fit = 60;
   const { id: model } = await system.operator.model(CENT, [provider.url]);
   const windows = [

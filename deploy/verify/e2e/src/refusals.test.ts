@@ -6,7 +6,7 @@ import { until } from '@gateway/testkit';
 import type { Redis } from 'ioredis';
 import { HELLO, chat } from '../test/call.js';
 import type { Answer } from '../test/call.js';
-import { connectRedis, isEmpty, readGate } from '../test/gate.js';
+import { connectRedis, isEmpty, readLimitStore } from '../test/limit-store.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
 
@@ -57,7 +57,7 @@ function refused(answer: Answer, status: number, code: string, type: string): Ch
 }
 
 async function expectNothingHeld(account: string): Promise<void> {
-  await until('nothing is held', async () => isEmpty(await readGate(redis, account)));
+  await until('nothing is held', async () => isEmpty(await readLimitStore(redis, account)));
 }
 
 test('401: no key, and a key that was never issued or has a wrong form', async () => {

@@ -74,18 +74,18 @@ withTools(
         load.stop(),
       );
       expect(restored.settledAgain).toBeGreaterThanOrEqual(CALLS_AFTER_BACKUP);
-      const { code, said } = await runProgram('restore', ['--from', join(directory.path, 'made')], system);
-      expect([code, said]).toEqual([1, expect.stringContaining('stop billing, accounts and catalog first')]);
+      const { code, output } = await runProgram('restore', ['--from', join(directory.path, 'made')], system);
+      expect([code, output]).toEqual([1, expect.stringContaining('stop billing, accounts and catalog first')]);
       const { postgresPassword, rolePasswords } = system.local.secrets;
       for (const password of [postgresPassword, ...Object.values(rolePasswords)]) {
-        expect([restored.backupSaid, restored.restoreSaid, said].join()).not.toContain(password);
+        expect([restored.backupSaid, restored.restoreSaid, output].join()).not.toContain(password);
       }
       const evidence = await run.evidence();
       const { violations, counterExample } = checkEvidence(evidence);
       if (violations.length > 0) throw new Error([...violations, counterExample].join('\n'));
       expect(await checkEntered(system, restored.entered)).toEqual([]);
       const audit = await runProgram('audit', [], system);
-      expect([audit.code, audit.said]).toEqual([0, expect.stringContaining('0 differences')]);
+      expect([audit.code, audit.output]).toEqual([0, expect.stringContaining('0 differences')]);
     } finally {
       directory.remove();
     }
@@ -141,7 +141,7 @@ test('pepper, key pairs, session secret and operator token are rotated in two st
       GATEWAY_SOURCE_PRIVATE_KEY: run.env['GATEWAY_SOURCE_PRIVATE_KEY'],
       GATEWAY_SOURCE_PRIVATE_KEY_PREVIOUS: sourcePrivateKey,
     });
-    expect([resealed.code, resealed.said]).toEqual([
+    expect([resealed.code, resealed.output]).toEqual([
       0,
       expect.stringMatching(/^[1-9]\d* credentials were sealed again/),
     ]);

@@ -18,12 +18,12 @@ import type { OwnSystem } from '../test/own-system.js';
 const ROTATIONS = Number(process.env['GATEWAY_PROVE_ROTATIONS'] ?? 50);
 const KEYS = 10;
 /** Calls at a time that each key's clients keep going, with the newest secret that they know. */
-const LANES_PER_KEY = 1;
+const WORKERS_PER_KEY = 1;
 /** Calls with the old secret after each rotation, in turn at both edges. */
 const PROBES = 4;
 const FIGURES_FILE = fileURLToPath(new URL('../prove/rotation.md', import.meta.url));
 const PRICES = { inputPerMillion: '1.00', outputPerMillion: '1.00' };
-const BEAT_MS = 500;
+const HEARTBEAT_MS = 500;
 
 let own: OwnSystem;
 let system: LocalSystem;
@@ -33,7 +33,7 @@ let model: string;
 const agent = new Agent({ connections: 64 });
 
 beforeAll(async () => {
-  own = await startOwnSystem('gateway-rotation-', { GATEWAY_BEAT_MS: String(BEAT_MS) });
+  own = await startOwnSystem('gateway-rotation-', { GATEWAY_BEAT_MS: String(HEARTBEAT_MS) });
   ({ operator, local: system } = own);
   simulator = await startProviderSimulator({ recordCalls: false });
   ({ id: model } = await operator.model(PRICES, simulator.urls));
@@ -66,8 +66,8 @@ test(
     const rotating = new Set<Caller>();
     let stopped = false;
     const load = callers.flatMap((caller) =>
-      Array.from({ length: LANES_PER_KEY }, async (_unused, lane) => {
-        for (let n = lane; !stopped; n += 1) {
+      Array.from({ length: WORKERS_PER_KEY }, async (_unused, worker) => {
+        for (let n = worker; !stopped; n += 1) {
           const secret = caller.secrets.at(-1) ?? '';
           const status = await statusOf(n, secret);
           figures.calls += 1;
@@ -96,11 +96,11 @@ test(
 async function rotateAndProbe(caller: Caller, figures: Figures, rotating: Set<Caller>): Promise<void> {
   const old = caller.secrets.at(-1) ?? '';
   rotating.add(caller);
-  const askedAt = performance.now();
+  const requestedAt = performance.now();
   const secret = await operator.rotate(caller.key);
   const answeredAt = performance.now();
   caller.secrets.push(secret);
-  figures.answerMs.push(answeredAt - askedAt);
+  figures.answerMs.push(answeredAt - requestedAt);
   let first = true;
   const probes = Array.from({ length: PROBES }, async (_unused, n) => {
     const status = await statusOf(n, old);
@@ -136,7 +136,7 @@ test.concurrent(
     await operator.setKey(caller.key, 'revoke');
     expect(await everywhere(caller.secret)).toEqual(['403 key_inactive']);
     expect(await everywhere(other.secret)).toEqual([200]);
-    const again = await operator.ask('POST', `/keys/${caller.key}/rotate`);
+    const again = await operator.request('POST', `/keys/${caller.key}/rotate`);
     expect([again.status, again.body]).toEqual([409, expect.objectContaining({ error: expect.anything() })]);
   },
 );
@@ -154,10 +154,15 @@ test.concurrent(
   'suspending a key lets its streams finish; suspending the account ends them, with an error and without their marker',
   async () => {
     const caller = await unlimitedCaller();
-    const frame = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n';
+    const sseEvent = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n';
     const gated = await operator.model(PRICES, simulator.urls);
     const scripted = simulatorModel(gated.id);
-    const steps = [{ chunk: frame }, { waitFor: scripted }, { chunk: 'data: [DONE]\n\n' }, { end: 'normal' as const }];
+    const steps = [
+      { chunk: sseEvent },
+      { waitFor: scripted },
+      { chunk: 'data: [DONE]\n\n' },
+      { end: 'normal' as const },
+    ];
     simulator.script({ model: scripted, times: 2, steps });
     const open = (): ReturnType<typeof chat> =>
       chat(`${edges()[0]}/v1/chat/completions`, caller.secret, { model: gated.id, messages: HELLO, stream: true });
@@ -187,7 +192,7 @@ test('with admission stopped a change answers not_in_force, and is in force once
   expect(await everywhere(caller.secret)).toEqual([200]);
   const admissions = system.children('admission');
   await Promise.all(admissions.map((child) => child.stop(10_000)));
-  const answer = await operator.ask('POST', `/keys/${caller.key}/revoke`);
+  const answer = await operator.request('POST', `/keys/${caller.key}/revoke`);
   expect([answer.status, answer.body]).toMatchObject([503, { error: { code: 'not_in_force' } }]);
   expect(await everywhere(caller.secret)).toEqual(['500 admission_error']);
   await Promise.all(admissions.map((child) => child.start()));

@@ -4,7 +4,7 @@ import type { ProviderSimulator } from '@gateway/provider-simulator';
 import type { Redis } from 'ioredis';
 import { Agent, request } from 'undici';
 import { until } from '@gateway/testkit';
-import { connectRedis, isEmpty, readGate } from '../test/gate.js';
+import { connectRedis, isEmpty, readLimitStore } from '../test/limit-store.js';
 import { sharedSystem } from '../test/system.js';
 import type { SharedSystem } from '../test/system.js';
 
@@ -59,7 +59,7 @@ test(`${CALLS} parallel calls on a wallet that pays for ${PAYS_FOR}: exactly tho
     return { status: answer.statusCode, id: String(answer.headers['x-gateway-request-id']) };
   });
   await until('all calls beyond the wallet are refused', () => refused === CALLS - PAYS_FOR);
-  expect((await readGate(redis, account)).slots).toBe(PAYS_FOR);
+  expect((await readLimitStore(redis, account)).slots).toBe(PAYS_FOR);
   const decided = await decisions();
   expect(decided).toHaveLength(2);
   decided.forEach((count, replica) => expect(count).toBeGreaterThan(decidedBefore[replica] ?? 0));
@@ -69,7 +69,7 @@ test(`${CALLS} parallel calls on a wallet that pays for ${PAYS_FOR}: exactly tho
   expect(simulator.calls({ model: upstream })).toHaveLength(PAYS_FOR);
   for (const { id } of answered) expect((await system.operator.record(id)).record.chargedUsd).toBe('0.01');
   expect(await system.operator.walletUsd(account)).toBe('0.00');
-  await until('slots and holds are gone', async () => isEmpty(await readGate(redis, account)));
+  await until('slots and holds are gone', async () => isEmpty(await readLimitStore(redis, account)));
 });
 
 /** What each replica of admission has decided since its start. */

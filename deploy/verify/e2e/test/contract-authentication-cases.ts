@@ -51,12 +51,15 @@ export const AUTHENTICATION_CASES: readonly ContractCase[] = [
     async run({ operator }: ContractWorld) {
       const { account, key, secret } = await operator.account('1.00');
       expect(secret).toMatch(/live_[0-9a-f]{48}$/);
-      const views = [await operator.ask('GET', `/keys/${key}`), await operator.ask('GET', `/accounts/${account}/keys`)];
+      const views = [
+        await operator.request('GET', `/keys/${key}`),
+        await operator.request('GET', `/accounts/${account}/keys`),
+      ];
       expect(views.map(({ status }) => status)).toEqual([200, 200]);
       const text = JSON.stringify(views.map(({ body }) => body));
       expect(text).toContain(key);
       expect(text).not.toContain(secret);
-      const nameless = await operator.ask('POST', `/accounts/${account}/keys`, {});
+      const nameless = await operator.request('POST', `/accounts/${account}/keys`, {});
       expect([nameless.status, nameless.body]).toMatchObject([400, { error: { code: 'invalid_request' } }]);
     },
   },
@@ -78,7 +81,7 @@ export const AUTHENTICATION_CASES: readonly ContractCase[] = [
       const own = await world.createKey(account, { monthlySpendCapUsd: '0.01' });
       expect(own.monthlySpendCapUsd).toBe('0.01');
       for (const method of ['PUT', 'PATCH']) {
-        const { status } = await world.operator.ask(method, `/keys/${own.id}`, {
+        const { status } = await world.operator.request(method, `/keys/${own.id}`, {
           monthlySpendCapUsd: '9.00',
           allowedModels: [],
         });

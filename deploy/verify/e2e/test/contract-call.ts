@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { Agent, request } from 'undici';
-import { exchangeRaw, rawRequest } from './raw-http.js';
+import { requestRaw, rawRequest } from './raw-http.js';
 
 /** Endpoints of one protocol share the form of their errors. */
 export type Style = 'chat' | 'messages';
@@ -91,7 +91,7 @@ async function announce(url: string, { path, secret, headers }: ContractCall, by
     ...headers,
     'content-length': String(bytes),
   };
-  const answer = await exchangeRaw(url, `${rawRequest(`POST ${path}`, own)}{"model":`);
+  const answer = await requestRaw(url, `${rawRequest(`POST ${path}`, own)}{"model":`);
   expectOwnHeaders(answer.headers, headers?.['x-request-id']);
   const id = answer.headers['x-gateway-request-id'] ?? '';
   return { status: answer.status, headers: answer.headers, id, text: answer.body, cut: false };

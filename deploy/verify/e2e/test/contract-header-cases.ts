@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { CHAT, LEAST_BODY, MESSAGES, modelCall, send } from './contract-call.js';
 import type { ContractCase } from './contract-case.js';
 import { expectRefusal } from './contract-raw-refusal.js';
-import { exchangeRaw, rawRequest } from './raw-http.js';
+import { requestRaw, rawRequest } from './raw-http.js';
 
 export const HEADER_CASES: readonly ContractCase[] = [
   {
@@ -44,7 +44,7 @@ export const HEADER_CASES: readonly ContractCase[] = [
       // `send` refuses answers with such headers, and with rate-limit headers.
       const answers = await Promise.all(calls.map((call) => send(world.url, { ...call, headers: browser })));
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 401, 404, 200, 200, 200, 404]);
-      const preflight = await exchangeRaw(world.url, rawRequest(`OPTIONS ${CHAT}`, browser));
+      const preflight = await requestRaw(world.url, rawRequest(`OPTIONS ${CHAT}`, browser));
       expectRefusal('preflight', preflight, 404, 'unsupported_endpoint', false, false);
     },
   },
@@ -71,7 +71,7 @@ export const HEADER_CASES: readonly ContractCase[] = [
         ['', null],
       ] as const) {
         const request = rawRequest('GET /api/gateway/config', { 'x-request-id': own });
-        const { headers } = await exchangeRaw(world.url, Buffer.from(request, 'latin1'));
+        const { headers } = await requestRaw(world.url, Buffer.from(request, 'latin1'));
         expect(headers['x-request-id']).toBe(echoed ?? headers['x-gateway-request-id']);
       }
     },
@@ -90,9 +90,9 @@ export const HEADER_CASES: readonly ContractCase[] = [
         const body = bodyOf(bytes);
         const sent = status === 413 ? '' : body;
         const length = { 'content-length': String(bytes) };
-        const announced = await exchangeRaw(world.url, rawRequest(`POST ${CHAT}`, { ...head, ...length }) + sent);
+        const announced = await requestRaw(world.url, rawRequest(`POST ${CHAT}`, { ...head, ...length }) + sent);
         const chunks = `${rawRequest(`POST ${CHAT}`, { ...head, 'transfer-encoding': 'chunked' })}${bytes.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-        const chunked = await exchangeRaw(world.url, chunks);
+        const chunked = await requestRaw(world.url, chunks);
         expect([bytes, announced.status, chunked.status]).toEqual([bytes, status, status]);
         if (status === 413) expectRefusal('announced', announced, 413, 'request_entity_too_large', false, false);
       }

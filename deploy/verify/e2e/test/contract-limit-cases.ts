@@ -21,10 +21,10 @@ export const LIMIT_CASES: readonly ContractCase[] = [
       const other = await world.operator.key(account);
       await world.operator.must('PUT', `/accounts/${account}/limits`, { concurrency: 100 });
       await minuteWithSecondsLeft(SECONDS_OF_MANY_CALLS);
-      const ask = (n: number): Promise<ContractAnswer> =>
+      const request = (n: number): Promise<ContractAnswer> =>
         send(world.url, modelCall(CHAT, n % 2 === 0 ? secret : other.secret, world.model.id));
       const answers = await Promise.all(
-        Array.from({ length: DEFAULT_PER_MINUTE + OVER_THE_MINUTE }, (_unused, n) => ask(n)),
+        Array.from({ length: DEFAULT_PER_MINUTE + OVER_THE_MINUTE }, (_unused, n) => request(n)),
       );
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(DEFAULT_PER_MINUTE);
       const limited = answers.filter(({ status }) => status === 429);
@@ -82,11 +82,11 @@ export const LIMIT_CASES: readonly ContractCase[] = [
       ] as const) {
         const { account, secret } = await world.operator.account('5.00');
         if (plan !== null) await world.subscribe(account, plan);
-        const frame = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n';
+        const sseEvent = 'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n';
         const head = { status: 200, headers: { 'content-type': 'text/event-stream' } };
         const slow = await world.scripted([
           head,
-          { chunk: frame },
+          { chunk: sseEvent },
           { waitFor: account },
           { chunk: 'data: [DONE]\n\n' },
         ]);
@@ -169,7 +169,7 @@ export const LIMIT_CASES: readonly ContractCase[] = [
     async run(world) {
       const { account, key } = await world.operator.account('5.00');
       const create = async (): Promise<string> => {
-        const { status, body } = await world.operator.ask('POST', `/accounts/${account}/keys`, { name: 'k' });
+        const { status, body } = await world.operator.request('POST', `/accounts/${account}/keys`, { name: 'k' });
         return status === 201 ? '201' : `${status} ${(body as { error: { code: string } }).error.code}`;
       };
       expect([await create(), await create(), await create()]).toEqual(['201', '201', '409 key_limit_reached']);

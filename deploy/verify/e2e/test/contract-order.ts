@@ -28,15 +28,15 @@ export async function arrangeOrder(world: ContractWorld, funding: Funding, style
   const actors = await fundedAccount(world, funding, style);
   await breakEverything(actors, funding);
   const { model, parts } = actors;
-  const ask = (path: string): Promise<ContractAnswer> => {
+  const request = (path: string): Promise<ContractAnswer> => {
     const { secret, contentType, announcedBytes } = parts;
     const body = announcedBytes === null ? { body: bodyOf(model) } : { announcedBytes };
     return send(world.url, { path, secret, headers: { 'content-type': contentType }, ...body });
   };
   return {
     steps: orderSteps(actors, funding),
-    call: () => ask(parts.path),
-    count: () => ask('/v1/messages/count_tokens'),
+    call: () => request(parts.path),
+    count: () => request('/v1/messages/count_tokens'),
   };
 }
 

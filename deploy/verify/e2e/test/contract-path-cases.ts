@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { CHAT, COUNT_TOKENS, MESSAGES, modelCall, send, styleOf } from './contract-call.js';
 import type { ContractCase } from './contract-case.js';
 import { expectRefusal } from './contract-raw-refusal.js';
-import { exchangeRaw, rawRequest } from './raw-http.js';
+import { requestRaw, rawRequest } from './raw-http.js';
 
 /** Request lines that name no endpoint. A path is compared as it is: case, slashes and encodings count. */
 const NO_ENDPOINTS = [
@@ -66,7 +66,7 @@ export const PATH_CASES: readonly ContractCase[] = [
       const headers = { authorization: `Bearer ${secret}`, origin: 'https://browser.example' };
       await Promise.all(
         NO_ENDPOINTS.map(async (line) => {
-          const answer = await exchangeRaw(world.url, rawRequest(line, headers));
+          const answer = await requestRaw(world.url, rawRequest(line, headers));
           const [method = '', path = ''] = line.split(' ');
           expectRefusal(line, answer, 404, 'unsupported_endpoint', styleOf(path) === 'messages', method === 'HEAD');
         }),
@@ -79,10 +79,10 @@ export const PATH_CASES: readonly ContractCase[] = [
     async run(world) {
       await Promise.all(
         NO_REQUESTS.map(async ([what, bytes, status]) => {
-          expectRefusal(what, await exchangeRaw(world.url, bytes), status, 'invalid_request', false, false);
+          expectRefusal(what, await requestRaw(world.url, bytes), status, 'invalid_request', false, false);
         }),
       );
-      const tunnel = await exchangeRaw(world.url, rawRequest('CONNECT gateway.example:443', {}));
+      const tunnel = await requestRaw(world.url, rawRequest('CONNECT gateway.example:443', {}));
       expectRefusal('CONNECT', tunnel, 404, 'unsupported_endpoint', false, false);
     },
   },

@@ -63,21 +63,21 @@ export const REQUEST_CASES: readonly ContractCase[] = [
     title: 'stream_options.include_usage true ends a stream with a usage chunk; without it there is none',
     covers: ['request objects: Chat completion stream_options', 'events: sentence 1 streaming with stream true'],
     async run(world) {
-      const ask = async (fields: object): Promise<string[]> => {
+      const request = async (fields: object): Promise<string[]> => {
         const answer = await send(
           world.url,
           modelCall(CHAT, world.rich.secret, world.model.id, { stream: true, ...fields }),
         );
         return answer.text.trimEnd().split('\n\n');
       };
-      const withUsage = await ask({ stream_options: { include_usage: true } });
+      const withUsage = await request({ stream_options: { include_usage: true } });
       expect(withUsage.at(-1)).toBe('data: [DONE]');
       expect(JSON.parse(withUsage.at(-2)?.slice(6) ?? '')).toMatchObject({
         choices: [],
         usage: { total_tokens: expect.any(Number) },
       });
       for (const fields of [{}, { stream_options: { include_usage: false } }, { stream_options: null }]) {
-        expect((await ask(fields)).filter((frame) => frame.includes('"usage":{'))).toEqual([]);
+        expect((await request(fields)).filter((sseEvent) => sseEvent.includes('"usage":{'))).toEqual([]);
       }
     },
   },

@@ -48,7 +48,7 @@ export function startLoad(options: LoadOptions): Load {
   const agent = new Agent({ connections: 64, headersTimeout: 60_000, bodyTimeout: 60_000 });
   let stopped = false;
   let n = 0;
-  const lanes = options.callers.flatMap((caller) =>
+  const workers = options.callers.flatMap((caller) =>
     Array.from({ length: options.atOnce }, async () => {
       while (!stopped) {
         n += 1;
@@ -58,7 +58,7 @@ export function startLoad(options: LoadOptions): Load {
     }),
   );
   const end = async (): Promise<readonly Seen[]> => {
-    await Promise.all(lanes);
+    await Promise.all(workers);
     await agent.close();
     return seen;
   };
@@ -115,9 +115,9 @@ async function callOnce(options: LoadOptions, caller: Caller, n: number, agent: 
 
 function usageOf(body: string, stream: boolean): Seen['usage'] {
   if (!stream) return (JSON.parse(body) as { usage: Seen['usage'] }).usage;
-  const frames = body.split('\n\n').filter((frame) => frame.startsWith('data: {'));
-  const last = frames
-    .map((frame) => JSON.parse(frame.slice(6)) as { usage?: Seen['usage'] })
+  const sseEvents = body.split('\n\n').filter((sseEvent) => sseEvent.startsWith('data: {'));
+  const last = sseEvents
+    .map((sseEvent) => JSON.parse(sseEvent.slice(6)) as { usage?: Seen['usage'] })
     .findLast(({ usage }) => usage);
   return last?.usage ?? null;
 }

@@ -66,7 +66,7 @@ export class TestOperator {
    * Any request, whatever it answers; an answer that is not as the OpenAPI document has it throws. `path` begins
    * after `/operator/v1`.
    */
-  async ask(
+  async request(
     method: string,
     path: string,
     body?: unknown,
@@ -99,7 +99,7 @@ export class TestOperator {
 
   /** A request that must succeed. */
   async must<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const answer = await this.ask(method, path, body);
+    const answer = await this.request(method, path, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
     return answer.body as T;
   }
@@ -272,7 +272,7 @@ export class TestOperator {
   }
 
   async #findUsageRecord(requestId: string): Promise<UsageRecordView | undefined> {
-    const answer = await this.ask('GET', `/usage-records/${requestId}`);
+    const answer = await this.request('GET', `/usage-records/${requestId}`);
     if (answer.status === 404) return undefined;
     if (answer.status !== 200) throw new Error(`usage record: ${answer.status} ${JSON.stringify(answer.body)}`);
     return answer.body as UsageRecordView;

@@ -28,7 +28,7 @@ export class Person {
   }
 
   /** A path below `/api`, as the pages ask for it. */
-  async ask(method: string, path: string, body?: unknown): Promise<PageAnswer> {
+  async request(method: string, path: string, body?: unknown): Promise<PageAnswer> {
     const response = await fetch(`${this.#url}/api${path}`, {
       method,
       headers: {
@@ -51,7 +51,7 @@ export class Person {
 
   /** A request that must succeed. */
   async must<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const answer = await this.ask(method, path, body);
+    const answer = await this.request(method, path, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     return answer.body as T;
   }

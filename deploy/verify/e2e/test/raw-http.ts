@@ -16,7 +16,7 @@ const SILENCE_MS_MAX = 10_000;
  * Sends these bytes on a connection of their own and reads one answer: to the length that it announces, else until the other
  * side closes the connection. For what no HTTP client sends; a request whose answer has no length says `connection: close`.
  */
-export async function exchangeRaw(url: string, bytes: string | Buffer): Promise<RawAnswer> {
+export async function requestRaw(url: string, bytes: string | Buffer): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   return new Promise<RawAnswer>((resolve, reject) => {
     let read = '';

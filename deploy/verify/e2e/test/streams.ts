@@ -18,7 +18,7 @@ export interface StreamEnd {
   readonly cut: boolean;
 }
 
-const FIRST_WORDS = frame({ choices: [{ index: 0, delta: { content: 'first words' } }] });
+const FIRST_WORDS = sseEvent({ choices: [{ index: 0, delta: { content: 'first words' } }] });
 const DONE = 'data: [DONE]\n\n';
 const STREAM_HEAD = { status: 200, headers: { 'content-type': 'text/event-stream' } };
 
@@ -29,7 +29,7 @@ export function scriptHeldStreams(simulator: ProviderSimulator, upstream: string
     STREAM_HEAD,
     { chunk: FIRST_WORDS },
     { waitFor: upstream },
-    { chunk: frame({ choices: [], usage }) },
+    { chunk: sseEvent({ choices: [], usage }) },
     { chunk: DONE },
     { end: 'normal' as const },
   ];
@@ -71,6 +71,6 @@ async function readStream(body: AsyncIterable<Buffer>, onWords: () => void): Pro
   return { text, complete: !cut && text.endsWith(DONE), cut };
 }
 
-function frame(content: object): string {
+function sseEvent(content: object): string {
   return `data: ${JSON.stringify(content)}\n\n`;
 }

@@ -68,7 +68,7 @@ const call = (secret: string) =>
 
 interface Ran {
   readonly status: number | string | null;
-  readonly said: string;
+  readonly output: string;
   readonly complained: string;
 }
 
@@ -76,8 +76,8 @@ interface Ran {
 function run(program: string, args: readonly string[], secret: string): Promise<Ran> {
   const env = { ...process.env, GATEWAY_API_KEY: secret };
   return new Promise((resolve) => {
-    execFile(program, args, { env, timeout: 60_000 }, (error, said, complained) =>
-      resolve({ status: error === null ? 0 : (error.code ?? error.signal ?? null), said, complained }),
+    execFile(program, args, { env, timeout: 60_000 }, (error, output, complained) =>
+      resolve({ status: error === null ? 0 : (error.code ?? error.signal ?? null), output, complained }),
     );
   });
 }
@@ -239,9 +239,9 @@ test('the snippets of the quick start answer, each where its tool is', async () 
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-  for (const [tool, { status, said, complained }] of Object.entries(runs)) {
+  for (const [tool, { status, output, complained }] of Object.entries(runs)) {
     expect({ tool, status, complained: status === 0 ? '' : complained }).toEqual({ tool, status: 0, complained: '' });
-    expect(said).toMatch(tool === 'curl' ? /"choices"/ : /\S/);
+    expect(output).toMatch(tool === 'curl' ? /"choices"/ : /\S/);
   }
 });
 

@@ -57,10 +57,10 @@ test('messages, streamed, event by event and collected', async () => {
 });
 
 test('tools, plain and streamed', async () => {
-  const ask = { model, max_tokens: 50, messages, tools, tool_choice: { type: 'tool' as const, name: 'weather' } };
-  const message = await client.messages.create(ask);
+  const params = { model, max_tokens: 50, messages, tools, tool_choice: { type: 'tool' as const, name: 'weather' } };
+  const message = await client.messages.create(params);
   expect(message.content.find(({ type }) => type === 'tool_use')).toMatchObject({ name: 'weather', input: {} });
-  const final = await client.messages.stream(ask).finalMessage();
+  const final = await client.messages.stream(params).finalMessage();
   expect(final.content.find(({ type }) => type === 'tool_use')).toMatchObject({ name: 'weather', input: {} });
 });
 
@@ -139,23 +139,23 @@ test('a stream that the provider cuts is an error, event by event and collected'
     content: [],
     usage: { input_tokens: 1, output_tokens: 1 },
   };
-  const frame = `event: message_start\ndata: ${JSON.stringify({ type: 'message_start', message: start })}\n\n`;
+  const sseEvent = `event: message_start\ndata: ${JSON.stringify({ type: 'message_start', message: start })}\n\n`;
   for (const end of ['cut', 'reset'] as const) {
-    const gate = `cut-messages-${end}`;
+    const semaphore = `cut-messages-${end}`;
     const head = { status: 200, headers: { 'content-type': 'text/event-stream' } };
-    const scripted = await world.scripted([head, { chunk: frame }, { waitFor: gate }, { end }]);
-    const ask = { model: scripted.id, max_tokens: 50, messages };
-    const stream = await client.messages.create({ ...ask, stream: true });
+    const scripted = await world.scripted([head, { chunk: sseEvent }, { waitFor: semaphore }, { end }]);
+    const params = { model: scripted.id, max_tokens: 50, messages };
+    const stream = await client.messages.create({ ...params, stream: true });
     let events = 0;
     const read = async (): Promise<void> => {
       for await (const _event of stream) {
-        if (events === 0) world.simulator.release(gate);
+        if (events === 0) world.simulator.release(semaphore);
         events += 1;
       }
     };
     await expect(read()).rejects.toBeInstanceOf(Error);
     expect(events).toBe(1);
-    world.simulator.release(gate);
-    await expect(client.messages.stream(ask).finalMessage()).rejects.toBeInstanceOf(Error);
+    world.simulator.release(semaphore);
+    await expect(client.messages.stream(params).finalMessage()).rejects.toBeInstanceOf(Error);
   }
 });

@@ -104,7 +104,7 @@ test('it is told not to repeat what lasts for days', async () => {
 });
 
 /** A first frame of each format, after which the provider breaks off. */
-const FIRST_FRAMES = {
+const FIRST_EVENTS = {
   chat: 'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"half"}}]}\n\n',
   completions:
     'data: {"id":"c","object":"text_completion","choices":[{"index":0,"text":"half","finish_reason":null}]}\n\n',
@@ -118,8 +118,8 @@ test.each(['chat', 'completions', 'responses'] as const)(
   'a %s stream that the provider cuts is an error',
   async (kind) => {
     for (const end of ['cut', 'reset'] as const) {
-      const gate = `cut-${kind}-${end}`;
-      const steps: ScriptStep[] = [STREAM_HEAD, { chunk: FIRST_FRAMES[kind] }, { waitFor: gate }, { end }];
+      const semaphore = `cut-${kind}-${end}`;
+      const steps: ScriptStep[] = [STREAM_HEAD, { chunk: FIRST_EVENTS[kind] }, { waitFor: semaphore }, { end }];
       const scripted = await world.scripted(steps);
       const create = { model: scripted.id, stream: true as const };
       const stream: AsyncIterable<unknown> =
@@ -128,15 +128,15 @@ test.each(['chat', 'completions', 'responses'] as const)(
           : kind === 'completions'
             ? await client.completions.create({ ...create, prompt: 'hi' })
             : await client.responses.create({ ...create, input: 'hi' });
-      let frames = 0;
+      let sseEvents = 0;
       const read = async (): Promise<void> => {
-        for await (const _frame of stream) {
-          if (frames === 0) world.simulator.release(gate);
-          frames += 1;
+        for await (const _event of stream) {
+          if (sseEvents === 0) world.simulator.release(semaphore);
+          sseEvents += 1;
         }
       };
       await expect(read()).rejects.toBeInstanceOf(Error);
-      expect(frames).toBeGreaterThan(0);
+      expect(sseEvents).toBeGreaterThan(0);
     }
   },
 );

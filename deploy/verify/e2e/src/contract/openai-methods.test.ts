@@ -20,14 +20,14 @@ afterAll(async () => {
 });
 
 test('chat: tools, plain and streamed', async () => {
-  const ask = { model, messages, tools, tool_choice: { type: 'function' as const, function: { name: 'weather' } } };
-  const completion = await client.chat.completions.create(ask);
+  const params = { model, messages, tools, tool_choice: { type: 'function' as const, function: { name: 'weather' } } };
+  const completion = await client.chat.completions.create(params);
   expect(completion.choices[0]?.message.tool_calls?.[0]).toMatchObject({
     type: 'function',
     function: { name: 'weather' },
   });
   expect(completion.choices[0]?.finish_reason).toBe('tool_calls');
-  const final = await client.chat.completions.stream(ask).finalChatCompletion();
+  const final = await client.chat.completions.stream(params).finalChatCompletion();
   expect(final.choices[0]?.message.tool_calls?.[0]).toMatchObject({ function: { name: 'weather', arguments: '{}' } });
 });
 

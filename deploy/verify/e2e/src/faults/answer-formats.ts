@@ -20,9 +20,9 @@ const chat: AnswerFormat = {
       usage: chatUsage(tokens),
     }),
   begin: () => '',
-  piece: (text) => chatFrame([{ index: 0, delta: { content: text }, finish_reason: null }]),
+  piece: (text) => chatEvent([{ index: 0, delta: { content: text }, finish_reason: null }]),
   end: (tokens) =>
-    chatFrame([{ index: 0, delta: {}, finish_reason: 'stop' }]) + chatFrame([], chatUsage(tokens)) + 'data: [DONE]\n\n',
+    chatEvent([{ index: 0, delta: {}, finish_reason: 'stop' }]) + chatEvent([], chatUsage(tokens)) + 'data: [DONE]\n\n',
 };
 
 const messages: AnswerFormat = {
@@ -38,7 +38,7 @@ const messages: AnswerFormat = {
       usage: messagesUsage(tokens),
     }),
   begin: (tokens) =>
-    messagesFrame('message_start', {
+    messagesEvent('message_start', {
       message: {
         id: 'msg_1',
         type: 'message',
@@ -49,15 +49,15 @@ const messages: AnswerFormat = {
         stop_sequence: null,
         usage: { ...messagesUsage(tokens), output_tokens: 1 },
       },
-    }) + messagesFrame('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
-  piece: (text) => messagesFrame('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
+    }) + messagesEvent('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+  piece: (text) => messagesEvent('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
   end: (tokens) =>
-    messagesFrame('content_block_stop', { index: 0 }) +
-    messagesFrame('message_delta', {
+    messagesEvent('content_block_stop', { index: 0 }) +
+    messagesEvent('message_delta', {
       delta: { stop_reason: 'end_turn', stop_sequence: null },
       usage: messagesUsage(tokens),
     }) +
-    messagesFrame('message_stop', {}),
+    messagesEvent('message_stop', {}),
 };
 
 /** By path. */
@@ -70,7 +70,7 @@ function chatUsage({ input, output }: Tokens): object {
   return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
 }
 
-function chatFrame(choices: readonly object[], usage?: object): string {
+function chatEvent(choices: readonly object[], usage?: object): string {
   const head = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 0, model: 'obedient' };
   return `data: ${JSON.stringify({ ...head, choices, ...(usage === undefined ? {} : { usage }) })}\n\n`;
 }
@@ -79,6 +79,6 @@ function messagesUsage({ input, output }: Tokens): { input_tokens: number; outpu
   return { input_tokens: input, output_tokens: output };
 }
 
-function messagesFrame(type: string, fields: object): string {
+function messagesEvent(type: string, fields: object): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
 }

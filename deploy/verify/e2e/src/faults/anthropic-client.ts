@@ -1,13 +1,16 @@
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import { CALL_MS_MAX, Going } from './reading.js';
-import type { Asked, Reading } from './reading.js';
+import type { ClientRequest, Reading } from './reading.js';
 
 const clients = new Map<string, Anthropic>();
 
 /** The official client of the messages protocol, unchanged but for its retries. */
-export async function callWithAnthropic({ plan, place, prompt, maxTokens }: Asked, reading: Reading): Promise<void> {
+export async function callWithAnthropic(
+  { plan, place, prompt, maxTokens }: ClientRequest,
+  reading: Reading,
+): Promise<void> {
   const going = new Going(plan, reading);
-  const ask = {
+  const params = {
     model: place.modelId,
     messages: [{ role: 'user' as const, content: prompt }],
     max_tokens: maxTokens,
@@ -15,14 +18,16 @@ export async function callWithAnthropic({ plan, place, prompt, maxTokens }: Aske
   const { messages } = clientOf(place.edgeUrl, place.secret);
   try {
     if (!plan.streamed) {
-      const { data, response } = await messages.create(ask, { signal: going.signal }).withResponse();
+      const { data, response } = await messages.create(params, { signal: going.signal }).withResponse();
       readHead(reading, response);
       reading.text = data.content[0]?.type === 'text' ? data.content[0].text : '';
       reading.usage = { input: data.usage.input_tokens, output: data.usage.output_tokens };
       reading.isWhole = true;
       return;
     }
-    const { data, response } = await messages.create({ ...ask, stream: true }, { signal: going.signal }).withResponse();
+    const { data, response } = await messages
+      .create({ ...params, stream: true }, { signal: going.signal })
+      .withResponse();
     readHead(reading, response);
     let input = 0;
     for await (const event of data) {

@@ -9,7 +9,7 @@ export interface RunAccount {
   readonly secret: string;
   readonly model: ModelOfRun;
   /** Calls at a time. */
-  readonly lanes: number;
+  readonly workers: number;
 }
 
 const RICH_NANO_USD = 1_000_000_000_000_000n;
@@ -26,31 +26,31 @@ export async function arrangeAccounts(operator: TestOperator, calls: number): Pr
   const fit = Math.ceil(calls / ONE_FITS_IN);
   const cents = BigInt(fit) * CENT_NANO_USD;
   return Promise.all([
-    payer(operator, { model: 'rated', lanes: 5 }),
-    payer(operator, { model: 'rated', lanes: 5 }),
-    payer(operator, { model: 'cancelled', lanes: 4 }),
-    payer(operator, { model: 'rated', lanes: 7, slots: FEW_SLOTS }),
-    payer(operator, { model: 'cent', lanes: 4, creditNanoUsd: cents }),
-    payer(operator, { model: 'cent', lanes: 4, keyCapNanoUsd: cents }),
-    payer(operator, { model: 'rated', lanes: 2, requestsPerMinute: FEW_PER_MINUTE }),
+    payer(operator, { model: 'rated', workers: 5 }),
+    payer(operator, { model: 'rated', workers: 5 }),
+    payer(operator, { model: 'cancelled', workers: 4 }),
+    payer(operator, { model: 'rated', workers: 7, slots: FEW_SLOTS }),
+    payer(operator, { model: 'cent', workers: 4, creditNanoUsd: cents }),
+    payer(operator, { model: 'cent', workers: 4, keyCapNanoUsd: cents }),
+    payer(operator, { model: 'rated', workers: 2, requestsPerMinute: FEW_PER_MINUTE }),
     subscriber(operator, fit),
   ]);
 }
 
 export interface Payer extends Partial<Terms> {
   readonly model: ModelOfRun;
-  readonly lanes: number;
+  readonly workers: number;
 }
 
 /** An account that only its wallet, which is full, and what is said here binds. */
-export async function payer(operator: TestOperator, { model, lanes, ...bound }: Payer): Promise<RunAccount> {
+export async function payer(operator: TestOperator, { model, workers, ...bound }: Payer): Promise<RunAccount> {
   const { id } = await operator.emptyAccount();
   const terms = { ...UNBOUND, account: id, ...bound };
   await operator.credit(id, formatUsd(terms.creditNanoUsd));
   await operator.limits(id, terms.requestsPerMinute ?? PER_MINUTE_MAX, terms.slots);
   const { keyCapNanoUsd } = terms;
   const { secret } = await operator.key(id, keyCapNanoUsd === null ? {} : { capUsd: formatUsd(keyCapNanoUsd) });
-  return { terms, secret, model, lanes };
+  return { terms, secret, model, workers };
 }
 
 /** A plan whose window counts requests, and no wallet. */
@@ -65,7 +65,7 @@ async function subscriber(operator: TestOperator, windowRequests: number): Promi
   await operator.subscribe(id, planId, { startMs: now - DAY_MS, endMs: now + 29 * DAY_MS });
   const { secret } = await operator.key(id);
   const terms = { ...UNBOUND, account: id, creditNanoUsd: 0n, windowRequests };
-  return { terms, secret, model: 'cent', lanes: 4 };
+  return { terms, secret, model: 'cent', workers: 4 };
 }
 
 const UNBOUND = {

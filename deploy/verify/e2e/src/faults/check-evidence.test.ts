@@ -292,7 +292,7 @@ test('a killed edge excuses what only it can have done, and only its own calls',
   expect(checkEvidence(evidenceOf(made)).violations).toEqual([]);
 });
 
-test('a call of no beat is lost with its edge and the gate together, and not with one of them', () => {
+test('a call of no heartbeat is lost with its edge and the limit store together, and not with one of them', () => {
   const made = scene();
   const { begunAt } = made.cut.call;
   made.cut.records = [];

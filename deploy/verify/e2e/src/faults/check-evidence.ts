@@ -3,9 +3,9 @@ import { joinLogs } from './join-logs.js';
 import { judgeCall } from './judge-call.js';
 import { judgeLedger } from './judge-ledger.js';
 import { judgeLimits } from './judge-limits.js';
-import { tellStory } from './tell-story.js';
+import { describeCall } from './describe-call.js';
 
-export interface Verdict {
+export interface CheckResult {
   /** Sentences; empty when every invariant held. */
   readonly violations: readonly string[];
   /** The shortest story of a call with which something is wrong; null when there is none. */
@@ -16,7 +16,7 @@ export interface Verdict {
  * The logs of everybody who saw a call against what must hold whatever breaks
  * (docs/protocol.md#invariants). Pure: it knows nothing but the evidence.
  */
-export function checkEvidence(evidence: Evidence): Verdict {
+export function checkEvidence(evidence: Evidence): CheckResult {
   const { calls, foreign } = joinLogs(evidence);
   const violations: string[] = [];
   const blamed: { readonly joined: JoinedCall; readonly sentence: string }[] = [];
@@ -36,15 +36,15 @@ export function checkEvidence(evidence: Evidence): Verdict {
     violations.push(`${record.requestId} is ${record.outcome} at ${record.chargedNanoUsd}, and no client made it`);
   }
   for (const { sentence, requestId } of [...judgeLedger(evidence), ...judgeLimits(evidence)]) {
-    const told = requestId === null ? sentence : `${requestId} ${sentence}`;
-    blame(told, requestId === null ? undefined : byId.get(requestId));
+    const text = requestId === null ? sentence : `${requestId} ${sentence}`;
+    blame(text, requestId === null ? undefined : byId.get(requestId));
   }
   // A story needs the whole ledger: only those that promise to be short are told.
   const size = ({ provider, records }: JoinedCall): number => provider.length + records.length;
   const [counterExample = null] = blamed
     .sort((one, other) => size(one.joined) - size(other.joined))
     .slice(0, STORIES_MAX)
-    .map(({ joined, sentence }) => `${sentence}\n${tellStory(joined, evidence)}`)
+    .map(({ joined, sentence }) => `${sentence}\n${describeCall(joined, evidence)}`)
     .sort((one, other) => one.split('\n').length - other.split('\n').length);
   return { violations, counterExample };
 }

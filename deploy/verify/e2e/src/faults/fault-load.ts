@@ -31,7 +31,7 @@ const REFUSED_PAUSE_MS = 250;
 const BROKEN_PAUSE_MS = 50;
 
 /** No call takes longer. */
-const REST_WITHIN_MS = 120_000;
+const PAUSE_MS_MAX = 120_000;
 
 /** Every account calls in all of its lanes, at all edges, until told to stop. */
 export function startFaultLoad({ accounts, edgeUrls, modelIds, mix, next }: FaultLoadOptions): FaultLoad {
@@ -40,7 +40,7 @@ export function startFaultLoad({ accounts, edgeUrls, modelIds, mix, next }: Faul
   let begun = 0;
   let resting: Promise<void> | null = null;
   let goOn = (): void => undefined;
-  const lane = async ({ terms, secret, model }: RunAccount): Promise<void> => {
+  const worker = async ({ terms, secret, model }: RunAccount): Promise<void> => {
     for (;;) {
       if (resting !== null) await resting;
       if (stopped) return;
@@ -54,7 +54,7 @@ export function startFaultLoad({ accounts, edgeUrls, modelIds, mix, next }: Faul
       else if (call.status === null) await delay(BROKEN_PAUSE_MS);
     }
   };
-  const lanes = accounts.flatMap((account) => Array.from({ length: account.lanes }, () => lane(account)));
+  const workers = accounts.flatMap((account) => Array.from({ length: account.workers }, () => worker(account)));
   return {
     seen,
     get begun() {
@@ -67,13 +67,13 @@ export function startFaultLoad({ accounts, edgeUrls, modelIds, mix, next }: Faul
           resolve();
         };
       });
-      await until('the last call has ended', () => seen.length === begun, REST_WITHIN_MS);
+      await until('the last call has ended', () => seen.length === begun, PAUSE_MS_MAX);
     },
     goOn: () => goOn(),
     async stop() {
       stopped = true;
       goOn();
-      await Promise.all(lanes);
+      await Promise.all(workers);
     },
   };
 }

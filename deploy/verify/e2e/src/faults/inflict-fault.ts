@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LocalSystem } from '@gateway/local';
 import { SERVICES } from '@gateway/local';
 import { until } from '@gateway/testkit';
-import { loseGate } from '../prove/lose-gate.js';
+import { loseLimitStore } from '../prove/lose-limit-store.js';
 import { isServer } from './fault-plan.js';
 import type { FaultServer, PlannedFault, Targets } from './fault-plan.js';
 import type { Links } from './links.js';
@@ -32,7 +32,7 @@ export async function inflictFault(fault: PlannedFault, system: LocalSystem, lin
     case 'restart':
       return restart(system, serverNamed(target));
     case 'flush':
-      return loseGate(system.servers.redis, 'flushed', () => Promise.resolve());
+      return loseLimitStore(system.servers.redis, 'flushed', () => Promise.resolve());
     case 'reset':
       return links.named(target).reset();
     case 'stall':

@@ -1,5 +1,5 @@
 import type { Evidence, JoinedCall, ProviderCall, UsageRecord } from './evidence.js';
-import { houseRecords } from './house-records.js';
+import { matchRecords } from './match-records.js';
 
 export interface JoinedLogs {
   readonly calls: readonly JoinedCall[];
@@ -15,19 +15,19 @@ export function joinLogs({ calls, provider, records }: Evidence): JoinedLogs {
   const joined = new Map(calls.map((call) => [call.n, { call, provider: [], records: [] } as Joining]));
   for (const attempt of provider) joined.get(attempt.n)?.provider.push(attempt);
   const byId = new Map(calls.flatMap(({ requestId, n }) => (requestId === null ? [] : [[requestId, n]])));
-  const homeless = records.filter((record) => {
-    const home = joined.get(byId.get(record.requestId) ?? tokensTell(record));
-    const isKnown = home?.call.requestId === record.requestId || home?.call.requestId === null;
-    if (home?.call.account !== record.account || !isKnown) return true;
+  const unmatched = records.filter((record) => {
+    const home = joined.get(byId.get(record.requestId) ?? callNumberOf(record));
+    const isMatch = home?.call.requestId === record.requestId || home?.call.requestId === null;
+    if (home?.call.account !== record.account || !isMatch) return true;
     home.records.push(record);
     return false;
   });
   const unknown = [...joined.values()].filter(({ call }) => call.requestId === null);
-  return { calls: [...joined.values()], foreign: houseRecords(homeless, unknown) };
+  return { calls: [...joined.values()], foreign: matchRecords(unmatched, unknown) };
 }
 
 /** The number of the call that a record's tokens are; 0, which no call has, where they tell nothing. */
-function tokensTell({ evidence, tokens }: UsageRecord): number {
+function callNumberOf({ evidence, tokens }: UsageRecord): number {
   return evidence === 'reported' ? (tokens?.output ?? 0) : 0;
 }
 

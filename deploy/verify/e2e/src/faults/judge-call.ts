@@ -5,7 +5,7 @@ import { chargeMax, chargeOf } from './rate-call.js';
 /** An edge that is killed takes with it what its clients have left, so long after they left. */
 const READ_ON_MS = 10_000;
 const SLACK_MS = 1_000;
-/** A call that is older is in a beat of its edge. */
+/** A call that is older is in a heartbeat of its edge. */
 const BEATEN_AFTER_MS = 2_000;
 /** Expiry, and the questions to billing after it. */
 const EXPIRED_AFTER_MS = 60_000;
@@ -16,7 +16,7 @@ export function judgeCall(joined: JoinedCall, faults: readonly FaultDone[]): str
   const [record] = records;
   if (records.length > 1) return `has ${records.length} records`;
   if (provider.length > 0 && record === undefined) {
-    return isLostWithGate(joined, faults) ? null : 'reached the provider and has no record';
+    return isLostWithLimitStore(joined, faults) ? null : 'reached the provider and has no record';
   }
   if (call.ending === 'whole') return judgeWhole(joined);
   if (record === undefined) return null;
@@ -42,10 +42,10 @@ export function judgeCall(joined: JoinedCall, faults: readonly FaultDone[]): str
 }
 
 /**
- * What remains by design: an edge that dies together with its gate takes along the calls that were in none of its beats.
- * Together means that the gate was lost before the calls had expired.
+ * What remains by design: an edge that dies together with its limit store takes along the calls that were in none of its heartbeats.
+ * Together means that the limit store was lost before the calls had expired.
  */
-export function isLostWithGate({ call, provider, records }: JoinedCall, faults: readonly FaultDone[]): boolean {
+export function isLostWithLimitStore({ call, provider, records }: JoinedCall, faults: readonly FaultDone[]): boolean {
   if (records.length > 0 || (call.ending !== 'cut' && call.ending !== 'left')) return false;
   const readOnMs = call.ending === 'left' ? READ_ON_MS : SLACK_MS;
   const begunAt = Math.min(...provider.map((one) => one.begunAt));
@@ -60,12 +60,15 @@ export function isLostWithGate({ call, provider, records }: JoinedCall, faults: 
   );
   return faults.some(
     ({ what, target, from }) =>
-      losesGate({ what, target }) && kill !== undefined && from >= kill.from && from <= kill.from + EXPIRED_AFTER_MS,
+      losesLimitStore({ what, target }) &&
+      kill !== undefined &&
+      from >= kill.from &&
+      from <= kill.from + EXPIRED_AFTER_MS,
   );
 }
 
 /** Redis is empty or another one afterwards. */
-export function losesGate({ what, target }: Pick<FaultDone, 'what' | 'target'>): boolean {
+export function losesLimitStore({ what, target }: Pick<FaultDone, 'what' | 'target'>): boolean {
   return target === 'redis' && (what === 'restart' || what === 'kill' || what === 'flush');
 }
 

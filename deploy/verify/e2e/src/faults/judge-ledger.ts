@@ -35,8 +35,8 @@ export function judgeLedger({ ledger, records, accounts, terms }: Evidence): Fin
     const balance = total(entries.map(({ amountNanoUsd }) => amountNanoUsd));
     const paid = total(records.filter((one) => one.account === account).map((one) => one.walletNanoUsd));
     if (new Set([walletNanoUsd, viewNanoUsd, balance, credit - paid]).size > 1) {
-      const told = `${walletNanoUsd} by the API, ${viewNanoUsd} by the view, ${balance} by its entries`;
-      findings.push({ sentence: `wallet of ${account}: ${told}, ${credit - paid} by its records`, requestId: null });
+      const text = `${walletNanoUsd} by the API, ${viewNanoUsd} by the view, ${balance} by its entries`;
+      findings.push({ sentence: `wallet of ${account}: ${text}, ${credit - paid} by its records`, requestId: null });
     }
   }
   return findings;

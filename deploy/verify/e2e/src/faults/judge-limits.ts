@@ -2,7 +2,7 @@ import { timeOfUuidV7 } from '@gateway/contracts/ids';
 import { MINUTE_MS, minuteOf } from '@gateway/metering';
 import type { Evidence, ProviderCall, Terms, UsageRecord } from './evidence.js';
 import { isServer } from './fault-plan.js';
-import { losesGate } from './judge-call.js';
+import { losesLimitStore } from './judge-call.js';
 import type { Finding } from './judge-ledger.js';
 
 /** A call may be admitted so much after its id was made: then it may count in the next minute. */
@@ -61,7 +61,7 @@ function judgeSlots({ account, slots }: Terms, { calls, provider, faults, leaseM
   return most <= slots ? [] : [`${account} had ${most} calls at the provider at a time, of ${slots} slots`];
 }
 
-/** A minute may begin anew with each loss of the gate, and never otherwise. */
+/** A minute may begin anew with each loss of the limit store, and never otherwise. */
 function judgeMinutes({ account, requestsPerMinute }: Terms, { records, faults }: Evidence): string[] {
   if (requestsPerMinute === null) return [];
   const counts = new Map<number, number>();
@@ -71,7 +71,7 @@ function judgeMinutes({ account, requestsPerMinute }: Terms, { records, faults }
   }
   return [...counts].flatMap(([minute, count]) => {
     const [start, end] = [minute * MINUTE_MS, (minute + 1) * MINUTE_MS];
-    const losses = faults.filter((fault) => losesGate(fault) && fault.from < end && fault.until > start);
+    const losses = faults.filter((fault) => losesLimitStore(fault) && fault.from < end && fault.until > start);
     const allowed = requestsPerMinute * (1 + losses.length);
     return count <= allowed ? [] : [`${account} has ${count} calls in a minute of ${allowed}`];
   });

@@ -21,8 +21,8 @@ export async function makeCall(plan: CallPlan, place: CallPlace): Promise<Client
   };
   const begunAt = Date.now();
   const call = { openai: callWithOpenai, anthropic: callWithAnthropic, raw: callRaw }[plan.client];
-  const asked = { plan, place, prompt: promptOf(plan, place.model), maxTokens: plan.n + TOKENS_ABOVE };
-  await call(asked, reading).catch(() => undefined);
+  const request = { plan, place, prompt: promptOf(plan, place.model), maxTokens: plan.n + TOKENS_ABOVE };
+  await call(request, reading).catch(() => undefined);
   const { requestId, status, code, usage } = reading;
   return {
     n: plan.n,

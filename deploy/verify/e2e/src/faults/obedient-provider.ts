@@ -18,7 +18,7 @@ export interface ObedientProvider {
   close(): Promise<void>;
 }
 
-type Ask = Pick<CallPlan, 'pieces' | 'pieceBytes' | 'pieceMs' | 'part'> & { readonly call: number };
+type Instruction = Pick<CallPlan, 'pieces' | 'pieceBytes' | 'pieceMs' | 'part'> & { readonly call: number };
 
 interface Running {
   n: number;
@@ -73,16 +73,16 @@ async function serve(
   const format = ANSWER_FORMATS[`/${path.join('/')}`];
   if (format === undefined) throw new Error(`no such path: ${request.url}`);
   const body = await readJson(request);
-  const ask = JSON.parse(body.messages[0]?.content ?? '') as Ask;
+  const instruction = JSON.parse(body.messages[0]?.content ?? '') as Instruction;
   const call: Running = {
-    n: ask.call,
+    n: instruction.call,
     source,
     ending: 'running',
     usage: null,
     begunAt: Date.now(),
     endedAt: null,
   };
-  const part = log(call) ? ask.part : 'answers';
+  const part = log(call) ? instruction.part : 'answers';
   response.on('close', () => {
     call.endedAt ??= Date.now();
     if (call.ending === 'running') call.ending = response.writableFinished ? 'whole' : 'left';
@@ -95,7 +95,7 @@ async function serve(
   }
   if (part === 'answers') call.usage = tokensOf(call.n);
   const write = body.stream === true ? writeStream : writePlain;
-  await write(response, format, ask, part === 'cuts' ? Math.ceil(ask.pieces / 2) : ask.pieces);
+  await write(response, format, instruction, part === 'cuts' ? Math.ceil(instruction.pieces / 2) : instruction.pieces);
   if (part === 'cuts') {
     call.ending = 'cut';
     response.destroy();
@@ -104,15 +104,20 @@ async function serve(
   response.end();
 }
 
-async function writeStream(response: ServerResponse, format: AnswerFormat, ask: Ask, pieces: number): Promise<void> {
+async function writeStream(
+  response: ServerResponse,
+  format: AnswerFormat,
+  instruction: Instruction,
+  pieces: number,
+): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.write(format.begin(tokensOf(ask.call)));
+  response.write(format.begin(tokensOf(instruction.call)));
   for (let index = 0; index < pieces && !response.destroyed; index += 1) {
-    if (ask.pieceMs > 0) await delay(ask.pieceMs);
-    const room = response.write(format.piece(pieceOf(ask.call, index, ask.pieceBytes)));
+    if (instruction.pieceMs > 0) await delay(instruction.pieceMs);
+    const room = response.write(format.piece(pieceOf(instruction.call, index, instruction.pieceBytes)));
     if (!room && !response.destroyed) await roomIn(response);
   }
-  if (pieces === ask.pieces) response.write(format.end(tokensOf(ask.call)));
+  if (pieces === instruction.pieces) response.write(format.end(tokensOf(instruction.call)));
 }
 
 /** Resolves when more can be written, or nothing any more. */
@@ -128,22 +133,28 @@ function roomIn(response: ServerResponse): Promise<void> {
   });
 }
 
-async function writePlain(response: ServerResponse, format: AnswerFormat, ask: Ask, pieces: number): Promise<void> {
-  await delay(ask.pieceMs);
+async function writePlain(
+  response: ServerResponse,
+  format: AnswerFormat,
+  instruction: Instruction,
+  pieces: number,
+): Promise<void> {
+  await delay(instruction.pieceMs);
   let text = '';
-  for (let index = 0; index < ask.pieces; index += 1) text += pieceOf(ask.call, index, ask.pieceBytes);
-  const answer = format.plain(text, tokensOf(ask.call));
+  for (let index = 0; index < instruction.pieces; index += 1)
+    text += pieceOf(instruction.call, index, instruction.pieceBytes);
+  const answer = format.plain(text, tokensOf(instruction.call));
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(answer) });
-  response.write(pieces === ask.pieces ? answer : answer.slice(0, answer.length / 2));
+  response.write(pieces === instruction.pieces ? answer : answer.slice(0, answer.length / 2));
 }
 
-interface AskedBody {
+interface InstructionBody {
   readonly stream?: boolean;
   readonly messages: readonly { readonly content: string }[];
 }
 
-async function readJson(request: IncomingMessage): Promise<AskedBody> {
+async function readJson(request: IncomingMessage): Promise<InstructionBody> {
   let body = '';
   for await (const chunk of request) body += String(chunk);
-  return JSON.parse(body) as AskedBody;
+  return JSON.parse(body) as InstructionBody;
 }

@@ -1,13 +1,16 @@
 import OpenAI, { APIError } from 'openai';
 import { CALL_MS_MAX, Going } from './reading.js';
-import type { Asked, Reading } from './reading.js';
+import type { ClientRequest, Reading } from './reading.js';
 
 const clients = new Map<string, OpenAI>();
 
 /** The official client of the chat protocol, unchanged but for its retries: a call here is one request. */
-export async function callWithOpenai({ plan, place, prompt, maxTokens }: Asked, reading: Reading): Promise<void> {
+export async function callWithOpenai(
+  { plan, place, prompt, maxTokens }: ClientRequest,
+  reading: Reading,
+): Promise<void> {
   const going = new Going(plan, reading);
-  const ask = {
+  const params = {
     model: place.modelId,
     messages: [{ role: 'user' as const, content: prompt }],
     max_tokens: maxTokens,
@@ -15,14 +18,14 @@ export async function callWithOpenai({ plan, place, prompt, maxTokens }: Asked, 
   const completions = clientOf(place.edgeUrl, place.secret).chat.completions;
   try {
     if (!plan.streamed) {
-      const { data, response } = await completions.create(ask, { signal: going.signal }).withResponse();
+      const { data, response } = await completions.create(params, { signal: going.signal }).withResponse();
       readHead(reading, response);
       reading.text = data.choices[0]?.message.content ?? '';
       reading.usage = data.usage ? { input: data.usage.prompt_tokens, output: data.usage.completion_tokens } : null;
       reading.isWhole = true;
       return;
     }
-    const streamed = { ...ask, stream: true as const, stream_options: { include_usage: true } };
+    const streamed = { ...params, stream: true as const, stream_options: { include_usage: true } };
     const { data, response } = await completions.create(streamed, { signal: going.signal }).withResponse();
     readHead(reading, response);
     for await (const { choices, usage } of data) {

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { CALL_MS_MAX, Going } from './reading.js';
-import type { Asked, Reading } from './reading.js';
+import type { ClientRequest, Reading } from './reading.js';
 
 /** A slow reader pauses so long after each read. */
 const SLOW_PAUSE_MS = 25;
@@ -9,7 +9,7 @@ const HEAD_END = '\r\n\r\n';
 const DONE = 'data: [DONE]';
 
 /** A connection of its own with nothing between it and the bytes: what no client library does is done here. */
-export async function callRaw({ plan, place, prompt, maxTokens }: Asked, reading: Reading): Promise<void> {
+export async function callRaw({ plan, place, prompt, maxTokens }: ClientRequest, reading: Reading): Promise<void> {
   const body = JSON.stringify({
     model: place.modelId,
     messages: [{ role: 'user', content: prompt }],
@@ -102,9 +102,9 @@ function readPlain(body: string, reading: Reading): void {
 }
 
 function readStream(body: string, reading: Reading): void {
-  for (const frame of body.split('\n\n').slice(0, -1)) {
-    if (!frame.startsWith('data: {')) continue;
-    const { choices, usage } = JSON.parse(frame.slice('data: '.length)) as ChatAnswer;
+  for (const sseEvent of body.split('\n\n').slice(0, -1)) {
+    if (!sseEvent.startsWith('data: {')) continue;
+    const { choices, usage } = JSON.parse(sseEvent.slice('data: '.length)) as ChatAnswer;
     reading.text += choices?.[0]?.delta?.content ?? '';
     if (usage) reading.usage = { input: usage.prompt_tokens, output: usage.completion_tokens };
   }

@@ -2,7 +2,7 @@ import type { UsageRecordView } from '@gateway/contracts/operator';
 import { parseUsd } from '@gateway/metering';
 import { until } from '@gateway/testkit';
 import pg from 'pg';
-import { connectRedis, isEmpty, readGate } from '../../test/gate.js';
+import { connectRedis, isEmpty, readLimitStore } from '../../test/limit-store.js';
 import type { TestOperator } from '../../test/operator.js';
 import type { OwnSystem } from '../../test/own-system.js';
 import type { AccountState, Evidence, LedgerTransaction, UsageRecord } from './evidence.js';
@@ -26,15 +26,15 @@ export async function readEvidence({ system, provider, ...rest }: Sources): Prom
   const redis = connectRedis(local.servers.redis.url);
   const finance = await connectFinance(system);
   try {
-    const gates = async () => Promise.all(accounts.map((account) => readGate(redis, account)));
+    const readStates = async () => Promise.all(accounts.map((account) => readLimitStore(redis, account)));
     // What does not become so is told by the checker.
     await until(
       'nothing is under way',
-      async () => (await gates()).every(isEmpty) && provider.running === 0,
+      async () => (await readStates()).every(isEmpty) && provider.running === 0,
       QUIET_WITHIN_MS,
     ).catch(() => undefined);
     const records = await recordsOf(operator, accounts, rest.calls, provider);
-    const gatesAtLast = await gates();
+    const lastStates = await readStates();
     const { rows: balances } = await finance.query<{ account_id: string; balance_usd: string }>(
       'SELECT account_id, balance_usd FROM finance.wallet_balances_v1 WHERE account_id = ANY ($1)',
       [accounts],
@@ -44,9 +44,9 @@ export async function readEvidence({ system, provider, ...rest }: Sources): Prom
       account,
       walletNanoUsd: await walletOf(operator, account),
       viewNanoUsd: viewed.get(account) ?? 0n,
-      slots: gatesAtLast[index]?.slots ?? 0,
-      holds: gatesAtLast[index]?.holds ?? 0,
-      heldSums: gatesAtLast[index]?.heldSums ?? [],
+      slots: lastStates[index]?.slots ?? 0,
+      holds: lastStates[index]?.holds ?? 0,
+      heldSums: lastStates[index]?.heldSums ?? [],
     }));
     return {
       ...rest,

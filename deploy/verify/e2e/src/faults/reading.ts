@@ -23,7 +23,7 @@ export interface Reading {
   hasLeft: boolean;
 }
 
-export interface Asked {
+export interface ClientRequest {
   readonly plan: CallPlan;
   readonly place: CallPlace;
   readonly prompt: string;

@@ -2,7 +2,7 @@ import { until } from '@gateway/testkit';
 import { SeededRandom } from '@gateway/testkit/random';
 import type { Mix } from './call-plan.js';
 import { checkEvidence } from './check-evidence.js';
-import type { Verdict } from './check-evidence.js';
+import type { CheckResult } from './check-evidence.js';
 import type { Evidence } from './evidence.js';
 import { planFaults } from './fault-plan.js';
 import type { PlannedFault } from './fault-plan.js';
@@ -15,13 +15,13 @@ export interface FaultsOptions {
   readonly faults: number;
   readonly seed: number;
   readonly mix: Mix;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 export interface FaultFigures {
   readonly options: FaultsOptions;
   readonly evidence: Evidence;
-  readonly verdict: Verdict;
+  readonly check: CheckResult;
   /** Of the load, without start and end of the system. */
   readonly ms: number;
 }
@@ -31,9 +31,9 @@ const CALLS_WITHIN_MS = 3_600_000;
 /** Calls are planned by another sequence than faults: a call more or less changes no fault. */
 const CALLS_SEED = 0x5eed;
 
-/** The calls with the faults spread evenly over them, and the checker's verdict. */
+/** Makes the calls with the faults spread evenly over them, and checks the evidence. */
 export async function runFaults(run: FaultRun, options: FaultsOptions): Promise<FaultFigures> {
-  const { calls, faults, seed, mix, say } = options;
+  const { calls, faults, seed, mix, log } = options;
   const planned = [...(options.first ?? []), ...planFaults(faults, run.targets, new SeededRandom(seed).next)];
   const startedAt = Date.now();
   const load = run.load(mix, new SeededRandom(seed ^ CALLS_SEED).next);
@@ -42,7 +42,7 @@ export async function runFaults(run: FaultRun, options: FaultsOptions): Promise<
       const due = Math.floor((calls * (index + 1)) / (planned.length + 1));
       await until(`${due} calls have ended`, () => load.seen.length >= due, CALLS_WITHIN_MS);
       const { from, until: over } = await run.suffer(fault, load);
-      say(
+      log(
         `${index + 1} ${fault.what} ${fault.target}: ${over - from} ms until all edges served; ${load.seen.length} calls`,
       );
     }
@@ -51,10 +51,10 @@ export async function runFaults(run: FaultRun, options: FaultsOptions): Promise<
     await load.stop();
   }
   const ms = Date.now() - startedAt;
-  say(`${load.seen.length} calls have ended; waiting until nothing is under way`);
+  log(`${load.seen.length} calls have ended; waiting until nothing is under way`);
   const evidence = await run.evidence(load);
-  say('checking');
-  return { options, evidence, verdict: checkEvidence(evidence), ms };
+  log('checking');
+  return { options, evidence, check: checkEvidence(evidence), ms };
 }
 
 /** @param target a process: `billing-1` */

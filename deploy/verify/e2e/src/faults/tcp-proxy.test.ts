@@ -35,17 +35,17 @@ afterEach(() => proxy.close());
 
 interface Talk {
   readonly socket: Socket;
-  readonly heard: () => string;
+  readonly received: () => string;
   readonly closed: Promise<unknown>;
 }
 
 function talk(): Talk {
   const socket = connect({ port: proxy.port, host: '127.0.0.1', allowHalfOpen: true });
-  let heard = '';
+  let received = '';
   socket.setEncoding('latin1');
-  socket.on('data', (text) => (heard += String(text)));
+  socket.on('data', (text) => (received += String(text)));
   socket.on('error', () => undefined);
-  return { socket, heard: () => heard, closed: closed(socket) };
+  return { socket, received: () => received, closed: closed(socket) };
 }
 
 /** Also after an error. */
@@ -54,47 +54,47 @@ function closed(socket: Socket): Promise<void> {
 }
 
 test('bytes pass both ways, more than any buffer holds, and so does the end', async () => {
-  const { socket, heard, closed } = talk();
+  const { socket, received, closed } = talk();
   const text = 'x'.repeat(LARGE_BYTES);
   socket.end(text);
   await once(socket, 'end');
-  expect(heard() === text).toBe(true);
+  expect(received() === text).toBe(true);
   await closed;
 });
 
 test('every byte comes later by the delay, in its order, also what comes when the delay is taken back', async () => {
-  const { socket, heard } = talk();
+  const { socket, received } = talk();
   await once(socket, 'connect');
   proxy.delay(DELAY_MS);
   const begunAt = performance.now();
   for (let n = 0; n < 5; n += 1) socket.write(`${n},`);
-  await until('the first come back', () => heard().startsWith('0,'));
+  await until('the first come back', () => received().startsWith('0,'));
   // There and back; a timer may be a little early.
   expect(performance.now() - begunAt).toBeGreaterThan(2 * DELAY_MS - 10);
   proxy.restore();
   socket.write('last');
-  await until('all has come back', () => heard() === '0,1,2,3,4,last');
+  await until('all has come back', () => received() === '0,1,2,3,4,last');
 });
 
 test('while it is stalled nothing passes and connections stay open; then all of it comes', async () => {
-  const { socket, heard } = talk();
+  const { socket, received } = talk();
   socket.write('before,');
-  await until('it passes', () => heard() === 'before,');
+  await until('it passes', () => received() === 'before,');
   proxy.stall();
   socket.write('meanwhile,');
   const other = talk();
   other.socket.write('new');
   await until('the new one is taken', () => proxy.connections === 2);
-  expect([heard(), other.heard()]).toEqual(['before,', '']);
+  expect([received(), other.received()]).toEqual(['before,', '']);
   proxy.restore();
-  await until('all passes', () => heard() === 'before,meanwhile,' && other.heard() === 'new');
+  await until('all passes', () => received() === 'before,meanwhile,' && other.received() === 'new');
 });
 
 test('a reset breaks both sides, those too that had ended in one direction', async () => {
   const [whole, half] = [talk(), talk()];
   whole.socket.write('1');
   half.socket.write('1');
-  await until('both pass', () => whole.heard() === '1' && half.heard() === '1');
+  await until('both pass', () => whole.received() === '1' && half.received() === '1');
   const inner = taken.slice(-2).map(closed);
   proxy.stall();
   half.socket.end();
@@ -104,9 +104,9 @@ test('a reset breaks both sides, those too that had ended in one direction', asy
 });
 
 test('what breaks on the far side breaks on the near one', async () => {
-  const { socket, heard, closed } = talk();
+  const { socket, received, closed } = talk();
   socket.write('1');
-  await until('it passes', () => heard() === '1');
+  await until('it passes', () => received() === '1');
   taken.at(-1)?.resetAndDestroy();
   await closed;
   expect(socket.readableEnded).toBe(false);

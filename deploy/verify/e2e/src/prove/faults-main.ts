@@ -5,7 +5,7 @@ import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { FAULTS_MIX } from '../faults/call-plan.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { runFaults } from '../faults/run-faults.js';
-import { beginProof, breakOffBy, optionsFrom } from './begin-proof.js';
+import { beginVerification, breakOffBy, optionsFrom } from './begin-verification.js';
 import { renderFaults } from './render-faults.js';
 
 const CALLS = 100_000;
@@ -24,16 +24,16 @@ else process.exitCode = (await prove(given)) ? 0 : 1;
 
 /** Runs the calls under the faults on a system of its own; true when the checker found nothing. */
 async function prove({ calls, faults, seed }: { calls: number; faults: number; seed: number }): Promise<boolean> {
-  const say = beginProof();
-  say(`${calls} calls, ${faults} faults, seed ${seed}`);
+  const log = beginVerification();
+  log(`${calls} calls, ${faults} faults, seed ${seed}`);
   const run = await FaultRun.begin('prove-faults', calls);
   breakOffBy(() => run.end());
   try {
-    const figures = await runFaults(run, { calls, faults, seed, mix: FAULTS_MIX, say });
+    const figures = await runFaults(run, { calls, faults, seed, mix: FAULTS_MIX, log });
     const report = renderFaults(figures);
     process.stdout.write(`\n${report}`);
-    const { violations, counterExample } = figures.verdict;
-    for (const violation of violations) say(violation);
+    const { violations, counterExample } = figures.check;
+    for (const violation of violations) log(violation);
     if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
     mkdirSync(dirname(RESULT_FILE), { recursive: true });
     if (violations.length === 0) writeFileSync(RESULT_FILE, report);

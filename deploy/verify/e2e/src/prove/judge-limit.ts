@@ -19,7 +19,7 @@ export interface PressedLimit {
   /** In the order of their ends; the last ones were made when everything had ended. */
   readonly seen: readonly PressedCall[];
   readonly provider: ProviderCount;
-  /** Calls by clock minute, as the gate counted them; filled for the limit per minute. */
+  /** Calls by clock minute, as the limit store counted them; filled for the limit per minute. */
   readonly minutes: readonly number[];
   /** Whether a replica was killed: then some calls may be answered 500. */
   readonly mayFault: boolean;
@@ -98,10 +98,10 @@ function judgeCounts(pressed: PressedLimit): string[] {
 }
 
 /**
- * Once a refusal said that it is used up, nothing that began later was admitted. A replica that is killed takes standings
- * along: what they settled counts twice until their holds are asked for, so that a refusal may come early, and the room is
- * there again some seconds later (docs/protocol.md#r8 and docs/protocol.md#r9). Then only what
- * began after as many were answered as fit is wrong.
+ * After the first refusal for a used-up limit no call that began later was admitted. A replica that
+ * is killed takes balance snapshots along: settled amounts count twice until their holds are
+ * requested, so a refusal may come early and calls fit again seconds later (docs/protocol.md#r8 and
+ * docs/protocol.md#r9). Then only calls that began after as many answers as fit are wrong.
  */
 export function admittedAfterRefusal({
   limit: { refusals },
@@ -191,8 +191,8 @@ async function judgeUsage(pressed: PressedLimit, edgeUrl: string): Promise<strin
   const shown = (count: number): number => (unit === 'usd' ? Number(formatUsd(BigInt(count) * CENT_NANO_USD)) : count);
   const expected = { type, unit, limit: shown(fit), used: shown(admitted), remaining: 0, percentUsed: 100 };
   const [window] = usage.windows;
-  const told = window && Object.fromEntries(Object.keys(expected).map((name) => [name, window[name as 'type']]));
-  const [wanted, found] = [JSON.stringify(expected), JSON.stringify(told)];
+  const text = window && Object.fromEntries(Object.keys(expected).map((name) => [name, window[name as 'type']]));
+  const [wanted, found] = [JSON.stringify(expected), JSON.stringify(text)];
   return wanted === found ? [] : [`the usage endpoint says ${found} and should say ${wanted}`];
 }
 

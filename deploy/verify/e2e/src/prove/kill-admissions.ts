@@ -1,6 +1,6 @@
 import { until } from '@gateway/testkit';
 import type { OwnSystem } from '../../test/own-system.js';
-import type { Harm } from './limit-proof.js';
+import type { Harm } from './limit-verification.js';
 
 /** From one replica's being ready again to the next kill. */
 const PAUSE_MS = { min: 200, span: 1_500 };

@@ -15,7 +15,7 @@ export interface LimitPlace {
   readonly operator: TestOperator;
   readonly model: string;
   /** The clock that decides, epoch milliseconds. */
-  readonly gateNowMs: number;
+  readonly storeNowMs: number;
 }
 
 /** What a limit promises under parallel calls: `fit` are answered; or `fit` and the slots at most; or so many at a time. */
@@ -188,13 +188,13 @@ async function payer(
 
 /** An account with a plan and without a wallet. */
 async function subscriber(
-  { operator, gateNowMs }: LimitPlace,
+  { operator, storeNowMs }: LimitPlace,
   plan: Partial<PlanSpec> & { readonly concurrency: number },
 ): Promise<LimitedAccount> {
   const planId = await operator.plan({ requestsPerMinute: REQUESTS_PER_MINUTE_MAX, ...plan });
   const { id } = await operator.emptyAccount();
   // It runs by the clock of billing and by the one that decides.
-  const period = { startMs: Date.now() - DAY_MS, endMs: gateNowMs + 29 * DAY_MS };
+  const period = { startMs: Date.now() - DAY_MS, endMs: storeNowMs + 29 * DAY_MS };
   await operator.subscribe(id, planId, period);
   return { account: id, ...(await operator.key(id)), creditNanoUsd: null, slots: plan.concurrency, period };
 }

@@ -5,12 +5,12 @@ import { SeededRandom } from '@gateway/testkit/random';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { startOwnSystem } from '../../test/own-system.js';
 import type { OwnSystem } from '../../test/own-system.js';
-import { beginProof, breakOffBy, optionsFrom } from './begin-proof.js';
+import { beginVerification, breakOffBy, optionsFrom } from './begin-verification.js';
 import { killAdmissions } from './kill-admissions.js';
 import { LIMIT_CASES } from './limit-cases.js';
 import type { LimitCase } from './limit-cases.js';
-import { DURATIONS, LimitProof, REPLICAS } from './limit-proof.js';
-import type { LimitFigures } from './limit-proof.js';
+import { DURATIONS, LimitVerification, REPLICAS } from './limit-verification.js';
+import type { LimitFigures } from './limit-verification.js';
 import { renderLimits } from './render-limits.js';
 
 const CALLS = 10_000;
@@ -31,7 +31,7 @@ const limits = limitsCalled(given?.only);
 if (given === null || limits === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
 else process.exitCode = (await prove({ ...given, limits })) ? 0 : 1;
 
-interface Proof {
+interface Verification {
   readonly calls: number;
   readonly seed: number;
   readonly limits: readonly LimitCase[];
@@ -47,23 +47,23 @@ function limitsCalled(name: string | undefined): readonly LimitCase[] | null {
 }
 
 /** Presses the limits of a system of its own; true when each held. The figures of all are written either way. */
-async function prove(proof: Proof): Promise<boolean> {
-  const { calls, seed, limits } = proof;
-  const say = beginProof();
-  say(`${calls} calls of each limit, seed ${seed}`);
+async function prove(verification: Verification): Promise<boolean> {
+  const { calls, seed, limits } = verification;
+  const log = beginVerification();
+  log(`${calls} calls of each limit, seed ${seed}`);
   const system = await startOwnSystem('prove-limits', DURATIONS, REPLICAS);
   breakOffBy(() => system.stop());
   try {
-    const figures = await pressAll(system, proof, say);
+    const figures = await pressAll(system, verification, log);
     const report = renderLimits(figures, calls, seed);
     process.stdout.write(`\n${report}`);
     if (limits === LIMIT_CASES) {
       mkdirSync(dirname(RESULT_FILE), { recursive: true });
       writeFileSync(RESULT_FILE, report);
-      say(`wrote ${RESULT_FILE}`);
+      log(`wrote ${RESULT_FILE}`);
     }
     const differences = figures.flatMap((one) => one.differences);
-    for (const difference of differences) say(difference);
+    for (const difference of differences) log(difference);
     return differences.length === 0;
   } finally {
     await system.stop();
@@ -72,24 +72,24 @@ async function prove(proof: Proof): Promise<boolean> {
 
 async function pressAll(
   system: OwnSystem,
-  { calls, seed, limits }: Proof,
-  say: (line: string) => void,
+  { calls, seed, limits }: Verification,
+  log: (line: string) => void,
 ): Promise<LimitFigures[]> {
   const next = new SeededRandom(seed).next;
-  const proof = await LimitProof.begin(system);
+  const verification = await LimitVerification.begin(system);
   try {
     const figures: LimitFigures[] = [];
     for (const limit of limits) {
-      const one = await proof.press(limit, calls, Math.floor(calls / ONE_FITS_IN), killAdmissions(system, next));
+      const one = await verification.press(limit, calls, Math.floor(calls / ONE_FITS_IN), killAdmissions(system, next));
       figures.push(one);
       const { fit, admitted, overshoot, kills, faults, expired, ms, differences } = one;
-      say(
+      log(
         `${limit.name}: ${admitted} admitted, ${fit} fit, overshoot ${overshoot}, ${kills} kills, ${faults} answers of 500, ${expired} expired, ` +
           `${(ms / 1000).toFixed(1)} s, ${differences.length} differences`,
       );
     }
     return figures;
   } finally {
-    await proof.end();
+    await verification.end();
   }
 }

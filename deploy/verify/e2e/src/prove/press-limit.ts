@@ -52,7 +52,7 @@ export class Clients {
     const seen: PressedCall[] = [];
     const body = JSON.stringify({ model, messages: HELLO });
     let begun = 0;
-    const lane = async (): Promise<void> => {
+    const worker = async (): Promise<void> => {
       while (begun < calls) {
         begun += 1;
         for (;;) {
@@ -63,7 +63,7 @@ export class Clients {
         }
       }
     };
-    await Promise.all(Array.from({ length: Math.min(calls, inFlight) }, lane));
+    await Promise.all(Array.from({ length: Math.min(calls, inFlight) }, worker));
     return seen;
   }
 

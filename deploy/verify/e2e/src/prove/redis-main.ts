@@ -5,11 +5,11 @@ import { SeededRandom } from '@gateway/testkit/random';
 import { SEED_MAX, testSeed } from '@gateway/testkit/seed';
 import { SHORT_DURATIONS, startOwnSystem } from '../../test/own-system.js';
 import type { OwnSystem } from '../../test/own-system.js';
-import { beginProof, breakOffBy, optionsFrom } from './begin-proof.js';
-import { GateLossProof } from './gate-loss.js';
-import type { LossFigures } from './gate-loss.js';
-import { LOSSES } from './lose-gate.js';
-import type { Loss } from './lose-gate.js';
+import { beginVerification, breakOffBy, optionsFrom } from './begin-verification.js';
+import { LimitStoreLoss } from './limit-store-loss.js';
+import type { LossFigures } from './limit-store-loss.js';
+import { LOSSES } from './lose-limit-store.js';
+import type { Loss } from './lose-limit-store.js';
 import { renderLosses } from './render-losses.js';
 
 const LOSSES_OF_A_KIND = 20;
@@ -24,22 +24,22 @@ const given = optionsFrom({
 if (given === null) process.exitCode = EXIT_WRONG_ARGUMENTS;
 else process.exitCode = (await prove(given.losses, given.seed)) ? 0 : 1;
 
-/** Loses the gate of a system of its own so often in each way; true when no loss left a difference. */
+/** Loses the limit store of a system of its own so often in each way; true when no loss left a difference. */
 async function prove(losses: number, seed: number): Promise<boolean> {
-  const say = beginProof();
-  say(`${losses} losses of each kind, seed ${seed}`);
+  const log = beginVerification();
+  log(`${losses} losses of each kind, seed ${seed}`);
   const system = await startOwnSystem('prove-redis', SHORT_DURATIONS);
   breakOffBy(() => system.stop());
   try {
-    const figures = await loseAgainAndAgain(system, losses, seed, say);
+    const figures = await loseAgainAndAgain(system, losses, seed, log);
     const report = renderLosses(figures, seed);
     process.stdout.write(`\n${report}`);
     const differences = figures.flatMap((loss) => loss.differences);
-    for (const difference of differences) say(difference);
+    for (const difference of differences) log(difference);
     if (differences.length > 0) return false;
     mkdirSync(dirname(RESULT_FILE), { recursive: true });
     writeFileSync(RESULT_FILE, report);
-    say(`wrote ${RESULT_FILE}`);
+    log(`wrote ${RESULT_FILE}`);
     return true;
   } finally {
     await system.stop();
@@ -50,24 +50,24 @@ async function loseAgainAndAgain(
   system: OwnSystem,
   losses: number,
   seed: number,
-  say: (line: string) => void,
+  log: (line: string) => void,
 ): Promise<LossFigures[]> {
   const next = new SeededRandom(seed).next;
-  const proof = await GateLossProof.begin(system);
+  const verification = await LimitStoreLoss.begin(system);
   try {
     const figures: LossFigures[] = [];
     for (const loss of shuffled(losses, next)) {
-      const one = await proof.lose(loss, next);
+      const one = await verification.lose(loss, next);
       figures.push(one);
       const { faults, faultsMs, servedMs, admitted, settled, differences } = one;
-      say(
+      log(
         `${String(figures.length).padStart(3)} ${loss}: ${faults} answers of 500 in ${faultsMs} ms, all served after ${servedMs} ms; ` +
           `${admitted} admitted, ${settled} settled, ${differences.length} differences`,
       );
     }
     return figures;
   } finally {
-    await proof.end();
+    await verification.end();
   }
 }
 

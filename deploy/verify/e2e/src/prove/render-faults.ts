@@ -1,13 +1,13 @@
 import { renderTable } from '@gateway/testkit';
 import type { ClientCall, Evidence, JoinedCall } from '../faults/evidence.js';
 import { joinLogs } from '../faults/join-logs.js';
-import { isLostWithGate } from '../faults/judge-call.js';
+import { isLostWithLimitStore } from '../faults/judge-call.js';
 import type { FaultFigures } from '../faults/run-faults.js';
 
 type Row = readonly [string, ...string[]];
 
 /** The figures of a run under faults as Markdown. It names no date. */
-export function renderFaults({ options, evidence, verdict, ms }: FaultFigures): string {
+export function renderFaults({ options, evidence, check, ms }: FaultFigures): string {
   const { calls, faults, seed } = options;
   return `# Calls under random faults
 
@@ -20,11 +20,11 @@ ${renderTable(['Fault', 'times', 'ms until both edges served: median', 'most'], 
 
 ${renderTable(['Calls', 'count'], callRows(evidence))}
 
-Differences found by the checker: ${verdict.violations.length}. It joins what clients read, what the provider wrote, the usage records and the ledger,
+Differences found by the checker: ${check.violations.length}. It joins what clients read, what the provider wrote, the usage records and the ledger,
 call by call: a complete answer has exactly one record with the exact charge and was complete at the provider; a call that
 reached the provider has exactly one record; nothing that was cut or refused is charged; no wallet, window, cap, minute or
 number of slots is overstepped; nothing is held at the end; the ledger balances. What remains by design, and is counted above instead: an edge
-that dies and, before its calls have expired, the gate that is lost take along the calls that were in no beat yet.
+that dies and, before its calls have expired, the limit store that is lost take along the calls that were in no heartbeat yet.
 `;
 }
 
@@ -46,7 +46,7 @@ function nameOf({ what, target }: Evidence['faults'][number]): string {
 
 function callRows(evidence: Evidence): Row[] {
   const { calls, records, provider, faults } = evidence;
-  const isLost = (joined: JoinedCall): boolean => joined.provider.length > 0 && isLostWithGate(joined, faults);
+  const isLost = (joined: JoinedCall): boolean => joined.provider.length > 0 && isLostWithLimitStore(joined, faults);
   const count = (is: (call: ClientCall) => boolean): string => inThousands(calls.filter(is).length);
   const outcome = (name: string): string => inThousands(records.filter((record) => record.outcome === name).length);
   const isFault = ({ status, code }: ClientCall): boolean => status === 500 && (code ?? '').match(FAULT_CODES) !== null;
@@ -65,7 +65,7 @@ function callRows(evidence: Evidence): Row[] {
     ['records settled', outcome('settled')],
     ['records voided', outcome('voided')],
     ['records expired', outcome('expired')],
-    ['lost with an edge and the gate together', inThousands(joinLogs(evidence).calls.filter(isLost).length)],
+    ['lost with an edge and the limit store together', inThousands(joinLogs(evidence).calls.filter(isLost).length)],
   ];
 }
 

@@ -1,7 +1,7 @@
 import { renderTable } from '@gateway/testkit';
 import type { LimitCase } from './limit-cases.js';
-import { IN_FLIGHT, REPLICAS } from './limit-proof.js';
-import type { LimitFigures } from './limit-proof.js';
+import { IN_FLIGHT, REPLICAS } from './limit-verification.js';
+import type { LimitFigures } from './limit-verification.js';
 
 type Row = readonly string[];
 
@@ -57,7 +57,7 @@ none of them begun after as many were answered as fit and a refusal had said tha
 are repeated and not counted. A refusal may say so early: what a killed replica was told of settled calls counts twice for
 some seconds, until their holds are asked for.
 "at a time": the provider never saw more calls at once. "per minute": in each clock minute those that came first; the
-clock minutes are those of the gate.
+clock minutes are those of the limit store.
 
 A difference is any of: another number of admitted calls; an answer of another limit; a wrong Retry-After; an answered call
 without exactly one settled record of its cent; a charge for another call; a wallet that is not its credit less what it

@@ -1,6 +1,6 @@
 import { renderTable } from '@gateway/testkit';
-import type { LossFigures } from './gate-loss.js';
-import { LOSSES } from './lose-gate.js';
+import type { LossFigures } from './limit-store-loss.js';
+import { LOSSES } from './lose-limit-store.js';
 
 type Row = readonly string[];
 
@@ -28,12 +28,12 @@ export function renderLosses(figures: readonly LossFigures[], seed: number): str
     ),
     rowOf('all', figures),
   ];
-  return `# Loss of the gate under load
+  return `# Loss of the limit store under load
 
 \`npm run prove:redis -- --losses ${Math.floor(figures.length / LOSSES.length)} --seed ${seed}\`: two edges, two admissions, four accounts with plain and streamed calls, and a wallet
 that running streams hold in full. Redis is flushed, killed and started on its data, or replaced by an empty one, in an order
 that the seed decides; half of the times it stays away until clients notice. After each loss the answers that clients
-read are compared with the ledger, record by record, and the gate must be empty.
+read are compared with the ledger, record by record, and the limit store must be empty.
 
 ${renderTable(HEAD, rows)}
 

@@ -41,7 +41,7 @@ ${renderTable(
     ['refused, cut, or not answered', whole(noticed)],
     ['requests at the provider', whole(evidence.provider.length)],
     ['records settled', whole(settled)],
-    ['differences between clients, provider, records, ledger and gate', whole(violations.length)],
+    ['differences between clients, provider, records, ledger and limit store', whole(violations.length)],
   ],
 )}
 `;

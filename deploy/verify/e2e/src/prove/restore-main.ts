@@ -6,7 +6,7 @@ import { checkEvidence } from '../faults/check-evidence.js';
 import { checkEntered, loseDatabase } from '../rolling/lose-database.js';
 import { RollingRun } from '../rolling/rolling-run.js';
 import { runProgram } from '../rolling/run-program.js';
-import { beginProof, breakOffBy, optionsFrom } from './begin-proof.js';
+import { beginVerification, breakOffBy, optionsFrom } from './begin-verification.js';
 import { renderRestore } from './render-restore.js';
 
 const STREAMS = 60;
@@ -24,8 +24,8 @@ else process.exitCode = (await prove(given)) ? 0 : 1;
 
 /** Loses the database once after a backup, under load; true when the restored ledger is exact. */
 async function prove({ streams, calls }: { streams: number; calls: number }): Promise<boolean> {
-  const say = beginProof();
-  say(`${streams} streams; ${calls} calls before the backup and as many after it`);
+  const log = beginVerification();
+  log(`${streams} streams; ${calls} calls before the backup and as many after it`);
   const directory = temporaryDirectory('prove-restore-backup');
   const run = await RollingRun.begin('prove-restore', streams);
   breakOffBy(() => run.end());
@@ -34,18 +34,18 @@ async function prove({ streams, calls }: { streams: number; calls: number }): Pr
     await run.ended(calls);
     const backup = join(directory.path, 'made');
     const restored = await loseDatabase(run, backup, calls).finally(() => load.stop());
-    say(`restored after ${restored.outageMs.toFixed(0)} ms; ${run.seen.length} calls have ended`);
+    log(`restored after ${restored.outageMs.toFixed(0)} ms; ${run.seen.length} calls have ended`);
     const evidence = await run.evidence();
     const { violations, counterExample } = checkEvidence(evidence);
     const audit = await runProgram('audit', [], run.system);
     const wrong = [
       ...violations,
       ...(await checkEntered(run.system, restored.entered)),
-      ...(audit.code === 0 ? [] : [audit.said]),
+      ...(audit.code === 0 ? [] : [audit.output]),
     ];
     const report = renderRestore({ streams, calls, restored, evidence, wrong: wrong.length });
     process.stdout.write(`\n${report}`);
-    for (const sentence of wrong) say(sentence);
+    for (const sentence of wrong) log(sentence);
     if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
     mkdirSync(dirname(RESULT_FILE), { recursive: true });
     if (wrong.length === 0) writeFileSync(RESULT_FILE, report);

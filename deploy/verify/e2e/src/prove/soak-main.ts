@@ -10,7 +10,7 @@ import { checkEvidence } from '../faults/check-evidence.js';
 import { FaultRun } from '../faults/fault-run.js';
 import { readResources } from '../faults/read-resources.js';
 import type { Resources } from '../faults/read-resources.js';
-import { beginProof, breakOffBy, optionsFrom } from './begin-proof.js';
+import { beginVerification, breakOffBy, optionsFrom } from './begin-verification.js';
 import { judgeSoak } from './judge-soak.js';
 import { renderSoak } from './render-soak.js';
 
@@ -35,8 +35,8 @@ else process.exitCode = (await prove(given)) ? 0 : 1;
 
 /** Rounds of load with a rest after each; true when nothing has grown and the checker found nothing. */
 async function prove({ minutes, seed }: { minutes: number; seed: number }): Promise<boolean> {
-  const say = beginProof();
-  say(`${minutes} minutes, seed ${seed}`);
+  const log = beginVerification();
+  log(`${minutes} minutes, seed ${seed}`);
   const directory = temporaryDirectory('soak-resources');
   const env = { E2E_RESOURCES_DIRECTORY: directory.path, NODE_OPTIONS: `--import=${PRELOAD}` };
   const run = await FaultRun.begin('prove-soak', minutes * CALLS_A_MINUTE, env);
@@ -49,7 +49,7 @@ async function prove({ minutes, seed }: { minutes: number; seed: number }): Prom
       await load.rest();
       await delay(REST_MS);
       rests.push(await readResources(run.system.local, directory.path));
-      say(`round ${round}: ${load.seen.length} calls; ${JSON.stringify(rests.at(-1))}`);
+      log(`round ${round}: ${load.seen.length} calls; ${JSON.stringify(rests.at(-1))}`);
       if (round < ROUNDS) load.goOn();
     }
     await load.stop();
@@ -58,7 +58,7 @@ async function prove({ minutes, seed }: { minutes: number; seed: number }): Prom
     const grown = judgeSoak(rests);
     const report = renderSoak({ minutes, seed, rests, evidence, violations: violations.length, grown });
     process.stdout.write(`\n${report}`);
-    for (const sentence of [...grown, ...violations]) say(sentence);
+    for (const sentence of [...grown, ...violations]) log(sentence);
     if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
     mkdirSync(dirname(RESULT_FILE), { recursive: true });
     writeFileSync(RESULT_FILE, report);

@@ -22,7 +22,7 @@ const EDGE = 'straight-edge';
 const MESSAGES_AT_ONCE = 9;
 /** Each so many-th message is sent twice at once, as after a silence; so are the first ones, in which is what fits. */
 const SENT_TWICE_EVERY = 2;
-const ASKED_AGAIN_MAX = 5;
+const REPEATS_MAX = 5;
 const TIMEOUT_MS = 10_000;
 const DRAIN_MS = 5_000;
 const BOUNDS = { promptBytes: 5, arrayElements: 0, attachments: 0, outputTokensMax: 8_192 };
@@ -66,11 +66,11 @@ export class StraightSender {
       } else throw new Error(`${answer.id} was answered ${JSON.stringify(answer)}`);
     };
     const send = async (admits: AdmitEntry[], again = 0): Promise<void> => {
-      const answers = await this.#ask({ admits, releases: [] }, replicas);
+      const answers = await this.#request({ admits, releases: [] }, replicas);
       const undecided = new Set<string>();
       for (const answer of answers) {
         if (answer.kind !== 'fault') note(answer);
-        else if (answer.code === 'admission_error' && again < ASKED_AGAIN_MAX) undecided.add(answer.id);
+        else if (answer.code === 'admission_error' && again < REPEATS_MAX) undecided.add(answer.id);
         else throw new Error(`${answer.id} was answered ${JSON.stringify(answer)}`);
       }
       const left = admits.filter(({ id }) => undecided.has(id));
@@ -78,7 +78,7 @@ export class StraightSender {
     };
     let left = count;
     let sent = 0;
-    const lane = async (): Promise<void> => {
+    const worker = async (): Promise<void> => {
       while (left > 0) {
         const entries = Math.min(left, BATCH_ENTRIES_MAX);
         left -= entries;
@@ -88,7 +88,7 @@ export class StraightSender {
         await Promise.all(isSentTwice ? [send(admits), send(admits)] : [send(admits)]);
       }
     };
-    await Promise.all(Array.from({ length: MESSAGES_AT_ONCE }, lane));
+    await Promise.all(Array.from({ length: MESSAGES_AT_ONCE }, worker));
     return { admitted, refused, repeated, replicas };
   }
 
@@ -97,11 +97,11 @@ export class StraightSender {
     const releases = [...admitted.values()].flatMap(({ id, hold, token }): ReleaseEntry[] =>
       hold === null ? [] : [{ blind: false, id, hold, tag: token, outcome: 'void', amountNanoUsd: 0 }],
     );
-    while (releases.length > 0) await this.#ask({ admits: [], releases: releases.splice(0, BATCH_ENTRIES_MAX) });
+    while (releases.length > 0) await this.#request({ admits: [], releases: releases.splice(0, BATCH_ENTRIES_MAX) });
   }
 
   /** One message, until each of its entries has an answer. */
-  async #ask(
+  async #request(
     batch: { admits: AdmitEntry[]; releases: ReleaseEntry[] },
     replicas = new Set<string>(),
   ): Promise<BatchAnswer[]> {
@@ -117,8 +117,8 @@ export class StraightSender {
           answers.push(...answer.answers);
           released += answer.released.length;
         },
-        fault(told) {
-          fault = told;
+        fault(text) {
+          fault = text;
         },
       },
       { timeoutMs: TIMEOUT_MS },

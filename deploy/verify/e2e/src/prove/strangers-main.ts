@@ -7,10 +7,10 @@ import { attackInTurn } from '../strangers/attack-in-turn.js';
 import { judgeRate, judgeStrangers } from '../strangers/judge-strangers.js';
 import { kindsFrom, type AttackKind } from '../strangers/kinds.js';
 import { planTurns } from '../strangers/plan-turns.js';
-import { renderBefore, renderProof } from '../strangers/render-reports.js';
+import { renderBefore, renderVerification } from '../strangers/render-reports.js';
 import { StrangersWorld } from '../strangers/strangers-world.js';
 import { wrongOf } from '../strangers/tally.js';
-import { beginProof, breakOffBy, optionsFrom } from './begin-proof.js';
+import { beginVerification, breakOffBy, optionsFrom } from './begin-verification.js';
 
 const MINUTES = 60;
 const EXIT_WRONG_ARGUMENTS = 2;
@@ -42,8 +42,8 @@ async function prove(
   { minutes, hops, seed }: { minutes: number; hops: number; seed: number },
   all: readonly AttackKind[],
 ): Promise<boolean> {
-  const say = beginProof();
-  say(`${minutes} minutes, ${hops} trusted hops, seed ${seed}`);
+  const log = beginVerification();
+  log(`${minutes} minutes, ${hops} trusted hops, seed ${seed}`);
   const world = await StrangersWorld.begin({ name: 'prove-strangers', hops });
   breakOffBy(() => world.end());
   try {
@@ -53,10 +53,10 @@ async function prove(
       kinds: turns,
       secondsEach,
       connectionsMax,
-      onAttack: ({ kind, good }) => say(`${kind}: ${wrongOf(good.calls)} of ${good.calls.asked} calls not served`),
+      onAttack: ({ kind, good }) => log(`${kind}: ${wrongOf(good.calls)} of ${good.calls.asked} calls not served`),
     });
     const wrong = [...judgeStrangers(seen), ...judgeRate(seen)];
-    const report = renderProof({ minutes, hops, seed, secondsEach, wrong, seen });
+    const report = renderVerification({ minutes, hops, seed, secondsEach, wrong, seen });
     process.stdout.write(`\n${report}`);
     write(hops === 0 ? 'strangers' : 'strangers-hop', report);
     return wrong.length === 0;
@@ -67,11 +67,11 @@ async function prove(
 
 /** What each kind does to another checkout: nothing is judged. */
 async function showBefore(against: string, all: readonly AttackKind[], secondsEach: number): Promise<void> {
-  const say = beginProof();
+  const log = beginVerification();
   const world = await StrangersWorld.begin({ name: 'prove-strangers', hops: 0, against });
   breakOffBy(() => world.end());
   try {
-    const onAttack = ({ kind }: { kind: AttackKind }): void => say(kind);
+    const onAttack = ({ kind }: { kind: AttackKind }): void => log(kind);
     const options = { kinds: all, secondsEach, connectionsMax: CONNECTIONS_MAX, restMs: REST_MS, onAttack };
     const report = renderBefore(await attackInTurn(world, options), secondsEach);
     process.stdout.write(`\n${report}`);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { SERVICES } from '@gateway/local';
 import { checkEvidence } from '../faults/check-evidence.js';
 import { RollingRun } from '../rolling/rolling-run.js';
-import { beginProof, breakOffBy, optionsFrom } from './begin-proof.js';
+import { beginVerification, breakOffBy, optionsFrom } from './begin-verification.js';
 import { renderUpgrade } from './render-upgrade.js';
 
 const STREAMS = 500;
@@ -24,8 +24,8 @@ else process.exitCode = (await prove(given)) ? 0 : 1;
 
 /** Replaces every process so often under a steady load; true when nobody noticed. */
 async function prove({ streams, rounds }: { streams: number; rounds: number }): Promise<boolean> {
-  const say = beginProof();
-  say(`${streams} streams, every process replaced ${rounds} times`);
+  const log = beginVerification();
+  log(`${streams} streams, every process replaced ${rounds} times`);
   const run = await RollingRun.begin('prove-upgrade', streams, PIECE_MS);
   breakOffBy(() => run.end());
   try {
@@ -37,7 +37,7 @@ async function prove({ streams, rounds }: { streams: number; rounds: number }): 
           for (const [index] of run.system.local.children(service).entries()) {
             const { open, carried, readyMs, endedMs } = await run.replace(service, index, load);
             const figures = `ready after ${readyMs.toFixed(0)} ms, the old one ended after ${endedMs.toFixed(0)} ms`;
-            say(`${service} ${index + 1}: ${figures}; ${open} open, ${carried.length} of them its own`);
+            log(`${service} ${index + 1}: ${figures}; ${open} open, ${carried.length} of them its own`);
           }
         }
       }
@@ -45,13 +45,13 @@ async function prove({ streams, rounds }: { streams: number; rounds: number }): 
       await load.stop();
     }
     const ms = Date.now() - startedAt;
-    say(`${run.seen.length} calls have ended; waiting until nothing is under way`);
+    log(`${run.seen.length} calls have ended; waiting until nothing is under way`);
     const evidence = await run.evidence();
     const { violations, counterExample } = checkEvidence(evidence);
     const noticed = evidence.calls.filter(({ status, ending }) => status !== 200 || ending !== 'whole').length;
     const report = renderUpgrade({ streams, rounds, ms, evidence, replaced: run.replaced, noticed, violations });
     process.stdout.write(`\n${report}`);
-    for (const violation of violations) say(violation);
+    for (const violation of violations) log(violation);
     if (counterExample !== null) process.stdout.write(`\nThe smallest counter-example: ${counterExample}\n`);
     const isProven = violations.length === 0 && noticed === 0;
     mkdirSync(dirname(RESULT_FILE), { recursive: true });

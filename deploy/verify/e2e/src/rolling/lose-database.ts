@@ -59,8 +59,8 @@ export async function loseDatabase(run: RollingRun, directory: string, callsAfte
   const outageMs = performance.now() - lostMs;
   const settledAgain = Number(/(\d+) messages will be settled again/.exec(restored)?.[1]);
   const endedAt = { backup: atBackup, loss: atLoss, back: run.seen.length };
-  const said = { backupSaid: backup, restoreSaid: restored };
-  return { endedAt, backupMs, restoreMs, outageMs, settledAgain, ...said, entered };
+  const output = { backupSaid: backup, restoreSaid: restored };
+  return { endedAt, backupMs, restoreMs, outageMs, settledAgain, ...output, entered };
 }
 
 /** Sentences; empty when exactly what was entered by hand after the backup is gone, and can be entered again. */
@@ -72,8 +72,8 @@ export async function checkEntered({ operator }: OwnSystem, entered: EnteredAfte
     if (found !== expected) wrong.push(`${what}: ${String(found)} instead of ${String(expected)}`);
   };
   expect('the wallet after the restore', await wallet(), '10.00');
-  expect('a key of after the backup', (await operator.ask('GET', `/keys/${key.id}`)).status, 404);
-  expect('an account of after the backup', (await operator.ask('GET', `/accounts/${unknown}`)).status, 404);
+  expect('a key of after the backup', (await operator.request('GET', `/keys/${key.id}`)).status, 404);
+  expect('an account of after the backup', (await operator.request('GET', `/accounts/${unknown}`)).status, 404);
   await operator.must('POST', `/accounts/${account}/wallet/entries`, entry);
   await operator.must('POST', `/accounts/${account}/wallet/entries`, entry);
   expect('the wallet when the entry was made again, twice', await wallet(), '15.00');
@@ -89,7 +89,7 @@ async function enterByHand({ operator }: OwnSystem, account: string): Promise<En
 }
 
 async function mustRun(program: 'backup' | 'restore', args: readonly string[], system: OwnSystem): Promise<string> {
-  const { code, said } = await runProgram(program, args, system);
-  if (code !== 0) throw new Error(`${program} ended with ${code}: ${said}`);
-  return said;
+  const { code, output } = await runProgram(program, args, system);
+  if (code !== 0) throw new Error(`${program} ended with ${code}: ${output}`);
+  return output;
 }

@@ -10,7 +10,7 @@ import type { ObedientProvider } from '../faults/obedient-provider.js';
 import { RUN_PRICES } from '../faults/rate-call.js';
 import { readEvidence } from '../faults/read-evidence.js';
 import { startSteadyLoad } from './steady-load.js';
-import type { Door, SteadyLoad } from './steady-load.js';
+import type { EdgeTarget, SteadyLoad } from './steady-load.js';
 
 /** One process in the place of another one. */
 export interface Replaced {
@@ -35,7 +35,7 @@ const GRACE_MS = 90_000;
 const LEASE_MS = 30_000;
 const OPEN_WITHIN_MS = 120_000;
 /** Between two streams of a lane there is a moment: so many lanes keep the asked number open. */
-const LANES_PER_STREAM = 1.06;
+const WORKERS_PER_STREAM = 1.06;
 const CALLS_WITHIN_MS = 3_600_000;
 const ACCOUNTS = 2;
 const REPLICAS = { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catalog: 1, dashboard: 1 } as const;
@@ -44,8 +44,8 @@ const REPLICAS = { 'edge-proxy': 2, admission: 2, billing: 1, accounts: 1, catal
 export class RollingRun {
   readonly #replaced: Replaced[] = [];
   readonly #seen: ClientCall[] = [];
-  #doors: readonly Door[];
-  #doorsMade: number;
+  #edges: readonly EdgeTarget[];
+  #edgesMade: number;
 
   private constructor(
     readonly system: OwnSystem,
@@ -57,8 +57,8 @@ export class RollingRun {
     private readonly streams: number,
     private readonly pieceMs: number,
   ) {
-    this.#doors = system.local.running().edgeUrls.map((url, number) => ({ number, url }));
-    this.#doorsMade = this.#doors.length;
+    this.#edges = system.local.running().edgeUrls.map((url, number) => ({ number, url }));
+    this.#edgesMade = this.#edges.length;
   }
 
   /** @param pieceMs between two pieces of a stream of 12 to 20 */
@@ -73,8 +73,8 @@ export class RollingRun {
       const { id } = await operator.model(RUN_PRICES.rated, [`${provider.url}/a`, `${provider.url}/b`], {
         endpoints: [...endpoints],
       });
-      const lanes = Math.ceil(streams / ACCOUNTS);
-      const accounts = Array.from({ length: ACCOUNTS }, () => payer(operator, { model: 'rated', lanes }));
+      const workers = Math.ceil(streams / ACCOUNTS);
+      const accounts = Array.from({ length: ACCOUNTS }, () => payer(operator, { model: 'rated', workers }));
       return new RollingRun(system, env, provider, await Promise.all(accounts), id, streams, pieceMs);
     } catch (error) {
       await system?.stop();
@@ -95,14 +95,14 @@ export class RollingRun {
   /** Resolves when every stream is open. An earlier load must have ended. */
   async load(): Promise<SteadyLoad> {
     const { accounts, modelId, pieceMs } = this;
-    const lanes = Math.ceil(this.streams * LANES_PER_STREAM);
+    const workers = Math.ceil(this.streams * WORKERS_PER_STREAM);
     const load = startSteadyLoad({
       accounts,
       modelId,
-      streams: lanes,
+      streams: workers,
       pieceMs,
       seen: this.#seen,
-      doors: () => this.#doors,
+      edges: () => this.#edges,
     });
     await this.#allOpen();
     return load;
@@ -119,9 +119,9 @@ export class RollingRun {
     const carried = service === 'edge-proxy' ? await this.#sendElsewhere(index, load) : [];
     await this.#allOpen();
     const open = this.provider.running;
-    const toldAt = performance.now();
+    const stoppedAt = performance.now();
     await replacement.retire(GRACE_MS);
-    const endedMs = performance.now() - toldAt;
+    const endedMs = performance.now() - stoppedAt;
     const lastLines = replacement.old.lastLogLines();
     const replaced = { service, open, carried, readyMs, endedMs, lastLines };
     this.#replaced.push(replaced);
@@ -147,12 +147,12 @@ export class RollingRun {
 
   /** As a balancer does it before a process is told to stop. Gives the calls that are left to the old edge. */
   async #sendElsewhere(index: number, load: SteadyLoad): Promise<readonly number[]> {
-    const old = this.#doors[index];
+    const old = this.#edges[index];
     const url = this.system.local.running().edgeUrls[index];
     if (old === undefined || url === undefined) throw new Error(`there is no edge at place ${index}`);
-    const number = this.#doorsMade;
-    this.#doorsMade += 1;
-    this.#doors = this.#doors.with(index, { number, url });
+    const number = this.#edgesMade;
+    this.#edgesMade += 1;
+    this.#edges = this.#edges.with(index, { number, url });
     await until(
       'the calls of the old edge are under way',
       () => {

@@ -5,7 +5,7 @@ import type { OwnSystem } from '../../test/own-system.js';
 export interface ProgramEnd {
   readonly code: number | null;
   /** Both outputs, in the order in which they came. */
-  readonly said: string;
+  readonly output: string;
 }
 
 /** Room and file of the commands of an operator, below the root of the project. */
@@ -41,16 +41,16 @@ export async function runProgram(
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let said = '';
-  for (const output of [child.stdout, child.stderr]) {
-    output.setEncoding('utf8');
-    output.on('data', (text: string) => {
-      said += text;
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8');
+    stream.on('data', (text: string) => {
+      output += text;
     });
   }
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
-  return { code, said };
+  return { code, output };
 }

@@ -4,7 +4,7 @@ import type { ClientCall } from '../faults/evidence.js';
 import { makeCall } from '../faults/make-call.js';
 
 /** An edge that clients are sent to; each process of a service has another number. */
-export interface Door {
+export interface EdgeTarget {
   readonly number: number;
   readonly url: string;
 }
@@ -18,19 +18,19 @@ export interface SteadyLoadOptions {
   readonly pieceMs: number;
   /** Of earlier loads of the run: what this one sees is added, and its calls are numbered after them. */
   readonly seen: ClientCall[];
-  /** Where calls go now, each to the next one. */
-  readonly doors: () => readonly Door[];
+  /** The edges that take calls now, in turn. */
+  readonly edges: () => readonly EdgeTarget[];
 }
 
 export interface SteadyLoad {
-  /** The numbers of the calls that were sent to a door and have not ended. */
-  underWay(door: number): readonly number[];
+  /** The numbers of the calls that were sent to an edge and have not ended. */
+  underWay(edge: number): readonly number[];
   /** No further calls; resolves when the last has ended. */
   stop(): Promise<void>;
 }
 
-/** Beside the streams: nobody is refused in any moment. */
-const PLAIN_LANES = 6;
+/** Plain calls at a time besides the streams. */
+const PLAIN_WORKERS = 6;
 const PLAIN_MS = 150;
 /** The streams of a process never end all at once. */
 const STREAM_PIECES = { min: 12, span: 9 };
@@ -38,33 +38,33 @@ const PIECE_BYTES = 40;
 const CLIENTS = ['openai', 'anthropic', 'raw'] as const;
 
 /** Keeps so many streams open, and plain calls coming, until told to stop. Nothing in it is meant to fail. */
-export function startSteadyLoad({ accounts, modelId, streams, pieceMs, seen, doors }: SteadyLoadOptions): SteadyLoad {
+export function startSteadyLoad({ accounts, modelId, streams, pieceMs, seen, edges }: SteadyLoadOptions): SteadyLoad {
   const underWay = new Map<number, number>();
   let stopped = false;
   let begun = seen.length;
-  const lane = async (streamed: boolean, account: RunAccount): Promise<void> => {
+  const worker = async (streamed: boolean, account: RunAccount): Promise<void> => {
     while (!stopped) {
       const plan = planSteadyCall((begun += 1), streamed ? pieceMs : null);
-      const open = doors();
-      const door = open[plan.n % open.length];
-      if (door === undefined) throw new Error('there is no edge to call');
-      underWay.set(plan.n, door.number);
+      const open = edges();
+      const edge = open[plan.n % open.length];
+      if (edge === undefined) throw new Error('there is no edge to call');
+      underWay.set(plan.n, edge.number);
       const { secret, model, terms } = account;
-      const place = { account: terms.account, secret, model, modelId, edge: door.number, edgeUrl: door.url };
+      const place = { account: terms.account, secret, model, modelId, edge: edge.number, edgeUrl: edge.url };
       seen.push(await makeCall(plan, place));
       underWay.delete(plan.n);
     }
   };
-  const lanes = Array.from({ length: streams + PLAIN_LANES }, (_, index) => {
+  const workers = Array.from({ length: streams + PLAIN_WORKERS }, (_, index) => {
     const account = accounts[index % accounts.length];
     if (account === undefined) throw new Error('there is no account to call for');
-    return lane(index < streams, account);
+    return worker(index < streams, account);
   });
   return {
-    underWay: (door) => [...underWay].flatMap(([n, of]) => (of === door ? [n] : [])),
+    underWay: (edge) => [...underWay].flatMap(([n, of]) => (of === edge ? [n] : [])),
     async stop() {
       stopped = true;
-      await Promise.all(lanes);
+      await Promise.all(workers);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ask, type Answered, type Asked } from './ask.js';
+import { sendRequest, type Answered, type RequestOptions } from './send-request.js';
 import { CHAT } from './request-heads.js';
 import type { Tally } from './tally.js';
 import { type GoodKind } from './tally.js';
@@ -36,14 +36,14 @@ export async function startGoodLoad(target: GoodTarget, first: Tally): Promise<G
   const cookie = await signIn(target);
   let tally = first;
   let stopped = false;
-  const asking = new Set<Promise<void>>();
+  const requesting = new Set<Promise<void>>();
   const ways: Readonly<Record<GoodKind, (from: string, n: number) => Promise<string>>> = {
     calls: (from, n) => callOnce(target, target.secret, from, n % STREAMED === 0),
     pages: (from, n) => readPage(target, cookie, from, n),
     operators: (from) => readAccounts(target, from),
     'new keys': (from) => callWithNewKey(target, from),
   };
-  const lane = async (kind: GoodKind): Promise<void> => {
+  const worker = async (kind: GoodKind): Promise<void> => {
     const beganMs = performance.now();
     for (let n = 0; !stopped; n += 1) {
       // Those that are overdue go out at once: a load that waits for its answers would spare what it measures.
@@ -51,19 +51,19 @@ export async function startGoodLoad(target: GoodTarget, first: Tally): Promise<G
       const { counted } = tally.begin(kind);
       const one = ways[kind](`127.0.0.${2 + (n % ADDRESSES)}`, n)
         .then(counted)
-        .finally(() => asking.delete(one));
-      asking.add(one);
+        .finally(() => requesting.delete(one));
+      requesting.add(one);
     }
   };
-  const lanes = (Object.keys(EVERY_MS) as GoodKind[]).map(lane);
+  const workers = (Object.keys(EVERY_MS) as GoodKind[]).map(worker);
   return {
     countIn(next) {
       tally = next;
     },
     async stop() {
       stopped = true;
-      await Promise.all(lanes);
-      await Promise.all(asking);
+      await Promise.all(workers);
+      await Promise.all(requesting);
     },
   };
 }
@@ -76,7 +76,7 @@ async function callOnce(target: GoodTarget, secret: string, from: string, stream
   const messages = [{ role: 'user', content: 'Hello.' }];
   const body = JSON.stringify({ model: target.modelId, messages, ...(stream ? { stream } : {}) });
   const headers = { authorization: `Bearer ${secret}` };
-  const answered = await ask({ port: target.edgePort, method: 'POST', path: CHAT, headers, body, from });
+  const answered = await sendRequest({ port: target.edgePort, method: 'POST', path: CHAT, headers, body, from });
   return outcomeOf(answered, (text) => text.includes(stream ? DONE : '"choices"'));
 }
 
@@ -84,16 +84,23 @@ async function callOnce(target: GoodTarget, secret: string, from: string, stream
 async function readPage(target: GoodTarget, cookie: string, from: string, n: number): Promise<string> {
   const asked = { port: target.pagesPort, method: 'GET', from } as const;
   const whole = (text: string): boolean => text.length > 0;
-  if (n % 3 === 0) return outcomeOf(await ask({ ...asked, path: '/' }), whole);
-  if (n % 3 === 1) return outcomeOf(await ask({ ...asked, path: '/api/config' }), whole);
-  return outcomeOf(await ask({ ...asked, path: '/api/operator/v1/accounts?limit=1', headers: { cookie } }), whole);
+  if (n % 3 === 0) return outcomeOf(await sendRequest({ ...asked, path: '/' }), whole);
+  if (n % 3 === 1) return outcomeOf(await sendRequest({ ...asked, path: '/api/config' }), whole);
+  return outcomeOf(
+    await sendRequest({ ...asked, path: '/api/operator/v1/accounts?limit=1', headers: { cookie } }),
+    whole,
+  );
 }
 
 const asOperator = ({ operatorPort: port, operatorToken }: GoodTarget, from: string) =>
-  ({ port, from, headers: { authorization: `Bearer ${operatorToken}` } }) satisfies Partial<Asked>;
+  ({ port, from, headers: { authorization: `Bearer ${operatorToken}` } }) satisfies Partial<RequestOptions>;
 
 async function readAccounts(target: GoodTarget, from: string): Promise<string> {
-  const answered = await ask({ ...asOperator(target, from), method: 'GET', path: '/operator/v1/accounts?limit=1' });
+  const answered = await sendRequest({
+    ...asOperator(target, from),
+    method: 'GET',
+    path: '/operator/v1/accounts?limit=1',
+  });
   return outcomeOf(answered, (text) => text.includes('"data"'));
 }
 
@@ -101,7 +108,7 @@ async function readAccounts(target: GoodTarget, from: string): Promise<string> {
 async function callWithNewKey(target: GoodTarget, from: string): Promise<string> {
   const path = `/operator/v1/accounts/${target.account}/keys`;
   const body = JSON.stringify({ name: 'new' });
-  const { outcome, text } = await ask({ ...asOperator(target, from), method: 'POST', path, body });
+  const { outcome, text } = await sendRequest({ ...asOperator(target, from), method: 'POST', path, body });
   if (outcome !== '201') return outcome;
   return callOnce(target, (JSON.parse(text) as { secret: string }).secret, from, false);
 }
@@ -110,7 +117,7 @@ async function signIn({ pagesPort: port, pagesOrigin: origin, operatorToken: tok
   const path = '/api/operator/sign-in';
   const body = JSON.stringify({ token });
   const asked = { port, method: 'POST', path, headers: { origin }, body, from: '127.0.0.2' } as const;
-  const { outcome, text, headers } = await ask(asked);
+  const { outcome, text, headers } = await sendRequest(asked);
   const [cookie] = headers['set-cookie'] ?? [];
   if (cookie === undefined) throw new Error(`an operator could not sign in: ${outcome} ${text}`);
   return cookie.split(';')[0] ?? '';

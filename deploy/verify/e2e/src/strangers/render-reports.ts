@@ -2,7 +2,7 @@ import type { StrangersSeen } from './attack-in-turn.js';
 import { MEMORY_JUDGED_MS_MIN } from './judge-strangers.js';
 import { renderKinds, renderMemory } from './render-strangers.js';
 
-export interface ProofFigures {
+export interface VerificationFigures {
   readonly minutes: number;
   readonly hops: number;
   readonly seed: number;
@@ -17,7 +17,7 @@ and first calls with keys just made: not served, of those that began in the time
 the process had resident.`;
 
 /** The figures of a proof as Markdown. They name no date. */
-export function renderProof({ minutes, hops, seed, secondsEach, wrong, seen }: ProofFigures): string {
+export function renderVerification({ minutes, hops, seed, secondsEach, wrong, seen }: VerificationFigures): string {
   const judged = seen.lengthMs >= MEMORY_JUDGED_MS_MIN ? 'at most 1.1' : 'not judged in less than 30 minutes';
   const options = `--minutes ${minutes}${hops === 0 ? '' : ` --hops ${hops}`} --seed ${seed}`;
   return `# Strangers${hops === 0 ? '' : ' behind one trusted hop'}

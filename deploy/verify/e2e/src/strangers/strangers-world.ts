@@ -4,7 +4,7 @@ import { startForwardingProxy, type ForwardingProxy } from '@gateway/testkit';
 import { startOwnSystem, type OwnSystem } from '../../test/own-system.js';
 import { PRICES } from '../../test/prices.js';
 import type { TestOperator } from '../../test/operator.js';
-import { ask } from './ask.js';
+import { sendRequest } from './send-request.js';
 import type { AttackTarget } from './attack.js';
 import type { GoodTarget } from './good-load.js';
 import { startRepeatingProvider, type RepeatingProvider } from './repeating-provider.js';
@@ -95,9 +95,11 @@ async function makeAccount(operator: TestOperator): Promise<{ account: string; s
 
 /** Of the files that the first page names. */
 async function findLargeFile(port: number): Promise<string> {
-  const { text } = await ask({ port, method: 'GET', path: '/' });
+  const { text } = await sendRequest({ port, method: 'GET', path: '/' });
   const paths = [...text.matchAll(/"(\/assets\/[^"]+\.js)"/g)].flatMap(([, path]) => path ?? []);
-  const sizes = await Promise.all(paths.map(async (path) => (await ask({ port, method: 'GET', path })).text.length));
+  const sizes = await Promise.all(
+    paths.map(async (path) => (await sendRequest({ port, method: 'GET', path })).text.length),
+  );
   const largest = paths[sizes.indexOf(Math.max(...sizes))];
   if (largest === undefined) throw new Error('the pages name no file: are they built?');
   return largest;

@@ -1,4 +1,4 @@
-import { askAgain } from '../ask-again.js';
+import { repeatRequests } from '../repeat-requests.js';
 import type { StartAttack } from '../attack.js';
 import { REPEAT } from '../repeating-provider.js';
 import { CHAT } from '../request-heads.js';
@@ -14,5 +14,5 @@ export const expensiveErrors: StartAttack = ({ edgePort, secret, modelId }, boun
   const body = JSON.stringify({ model: modelId, messages: [{ role: 'user', content }] });
   const headers = { authorization: `Bearer ${secret}` };
   const question = () => ({ port: edgePort, method: 'POST' as const, path: CHAT, headers, body });
-  return askAgain({ atOnce: AT_ONCE, everyMs: EVERY_MS, question }, bounds);
+  return repeatRequests({ atOnce: AT_ONCE, everyMs: EVERY_MS, question }, bounds);
 };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { makeSecret, SECRET_BODY_CHARS } from '@gateway/contracts/ids';
-import { askAgain } from '../ask-again.js';
+import { repeatRequests } from '../repeat-requests.js';
 import type { StartAttack } from '../attack.js';
 import { CHAT } from '../request-heads.js';
 
@@ -19,7 +19,7 @@ export const inventedKeys: StartAttack = ({ edgePort, modelId }, bounds) => {
     headers: { authorization: `Bearer ${n % 2 === 0 ? makeSecret(PREFIX) : unchecked()}` },
     body,
   });
-  return askAgain({ atOnce: AT_ONCE, everyMs: EVERY_MS, question }, bounds);
+  return repeatRequests({ atOnce: AT_ONCE, everyMs: EVERY_MS, question }, bounds);
 };
 
 function unchecked(): string {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { askAgain } from '../ask-again.js';
+import { repeatRequests } from '../repeat-requests.js';
 import type { StartAttack } from '../attack.js';
 
 const AT_ONCE = 300;
@@ -18,5 +18,5 @@ export const wrongOperatorTokens: StartAttack = ({ pagesPort, operatorPort }, bo
     const body = JSON.stringify({ token });
     return { port: pagesPort, method: 'POST' as const, path: '/api/operator/sign-in', body };
   };
-  return askAgain({ atOnce: AT_ONCE, everyMs: EVERY_MS, question }, bounds);
+  return repeatRequests({ atOnce: AT_ONCE, everyMs: EVERY_MS, question }, bounds);
 };

@@ -9,7 +9,7 @@ import type { SharedSystem } from '../test/system.js';
 
 type Request = Extract<AnyMessage, { kind: 'request' }>;
 
-/** No door knows it: it answers `invalid_message`, and nobody at the door is `no_responders`. */
+/** No handler has it: it answers `invalid_message`. Without a handler the code is `no_responders`. */
 const UNKNOWN_VERSION = 9_999;
 
 let system: SharedSystem;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   system = sharedSystem();
   for (const service of SERVICE_NAMES) {
     const url = system.natsUrlOf(service);
-    buses.set(service, await connectBus({ url, service, replica: 'e2e-doors', log: silentLog }));
+    buses.set(service, await connectBus({ url, service, replica: 'e2e-handlers', log: silentLog }));
   }
 });
 afterAll(async () => {
@@ -29,15 +29,15 @@ const served = MESSAGES.filter((message): message is Request => message.kind ===
   servedBy.some((service) => service !== 'dashboard'),
 );
 
-/** The code with which the door answers, asked with the rights of the sender. */
+/** The code of the handler's answer to a request with the sender's permissions. */
 async function answerCode(message: Request, sender: ServiceName): Promise<unknown> {
   const bus = buses.get(sender);
   if (bus === undefined) throw new Error(`${sender} is not connected`);
   const strange = { ...message, version: UNKNOWN_VERSION };
   return new Promise((resolve) => {
-    const settle = (value: unknown): void => resolve((value as { code?: unknown }).code ?? value);
-    if (strange.answers === 'many') bus.requestMany(strange, {}, { answer: settle, fault: settle });
-    else bus.request(strange, {}).then(settle, settle);
+    const done = (value: unknown): void => resolve((value as { code?: unknown }).code ?? value);
+    if (strange.answers === 'many') bus.requestMany(strange, {}, { answer: done, fault: done });
+    else bus.request(strange, {}).then(done, done);
   });
 }
 
@@ -51,7 +51,7 @@ test.each(served.flatMap((message) => message.sentBy.map((sender) => [message.na
 test('a subject that nobody serves is told from one that is', async () => {
   const [message] = served.filter(({ sentBy }) => sentBy.includes('dashboard'));
   if (message === undefined) throw new Error('the dashboard asks nobody');
-  // Another subject within nobody's rights: the difference shows that the codes above mean something.
+  // The difference from an unserved subject shows that the codes above mean something.
   const code = await answerCode({ ...message, subject: `${message.subject}.nobody`, timeoutMs: 500 }, 'dashboard');
   expect(code).not.toBe('invalid_message');
 });

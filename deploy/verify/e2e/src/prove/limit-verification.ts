@@ -4,8 +4,8 @@ import { until } from '@gateway/testkit';
 import type { Redis } from 'ioredis';
 import { startCountingProvider } from '../../test/counting-provider.js';
 import type { CountingProvider } from '../../test/counting-provider.js';
-import { connectRedis, isEmpty, readGate } from '../../test/gate.js';
-import type { GateFacts } from '../../test/gate.js';
+import { connectRedis, isEmpty, readLimitStore } from '../../test/limit-store.js';
+import type { LimitStoreState } from '../../test/limit-store.js';
 import type { OwnSystem } from '../../test/own-system.js';
 import { admittedOf, faultsOf, judgeLimit } from './judge-limit.js';
 import { CENT } from './limit-cases.js';
@@ -54,7 +54,7 @@ const LAST_CALLS_MAX = 2_000;
 const EMPTY_WITHIN_MS = 60_000;
 
 /** Presses one limit after the other on a running system. */
-export class LimitProof {
+export class LimitVerification {
   readonly #system: OwnSystem;
   readonly #provider: CountingProvider;
   readonly #redis: Redis;
@@ -68,8 +68,8 @@ export class LimitProof {
   }
 
   /** @param clockOffsetMs of the clock that decides */
-  static async begin(system: OwnSystem, clockOffsetMs = 0): Promise<LimitProof> {
-    return new LimitProof(system, await startCountingProvider(), clockOffsetMs);
+  static async begin(system: OwnSystem, clockOffsetMs = 0): Promise<LimitVerification> {
+    return new LimitVerification(system, await startCountingProvider(), clockOffsetMs);
   }
 
   get clients(): Clients {
@@ -92,7 +92,7 @@ export class LimitProof {
     const { id: model } = await operator.model(CENT, [this.#provider.url]);
     const upstream = `up-${model.slice(model.indexOf('/') + 1)}`;
     this.#provider.behave(upstream, limit.provider);
-    const account = await limit.arrange({ operator, model, gateNowMs: this.#clients.nowMs() }, fit);
+    const account = await limit.arrange({ operator, model, storeNowMs: this.#clients.nowMs() }, fit);
     return { account, model, upstream };
   }
 
@@ -116,16 +116,16 @@ export class LimitProof {
     const ms = this.#clients.nowMs() - startedAt;
     const kills = await harmed;
     const left: string[] = [];
-    const gateIsEmpty = (): Promise<unknown> =>
-      this.gateIsEmpty(account.account).catch((error: Error) => left.push(error.message));
-    await gateIsEmpty();
+    const limitStoreIsEmpty = (): Promise<unknown> =>
+      this.limitStoreIsEmpty(account.account).catch((error: Error) => left.push(error.message));
+    await limitStoreIsEmpty();
     if (limit.promise === 'exact' || limit.promise === 'overshoot') {
       for (let last = 0, refused = 0; refused < REFUSED_AT_LAST && last < LAST_CALLS_MAX; last += 1) {
         const more = await this.#clients.press({ ...options, calls: 1, backOff: null });
         seen.push(...more);
         refused = more.every(({ answer }) => limit.refusals.includes(answer)) ? refused + 1 : 0;
       }
-      await gateIsEmpty();
+      await limitStoreIsEmpty();
     }
     const minutes = limit.promise === 'per_minute' ? await this.minutes(account.account, startedAt) : [];
     const provider = this.#provider.count(upstream);
@@ -148,15 +148,15 @@ export class LimitProof {
   }
 
   /** Nothing half-taken: no slot, no hold, no held sum. */
-  async gateIsEmpty(account: string): Promise<void> {
-    let gate: GateFacts | undefined;
-    const empty = async (): Promise<boolean> => isEmpty((gate = await readGate(this.#redis, account)));
+  async limitStoreIsEmpty(account: string): Promise<void> {
+    let state: LimitStoreState | undefined;
+    const empty = async (): Promise<boolean> => isEmpty((state = await readLimitStore(this.#redis, account)));
     await until(`slots and holds of ${account} are gone`, empty, EMPTY_WITHIN_MS).catch((error: Error) => {
-      throw new Error(`${error.message}: ${JSON.stringify(gate)}`);
+      throw new Error(`${error.message}: ${JSON.stringify(state)}`);
     });
   }
 
-  /** Places taken in each clock minute since; the gate keeps them for two minutes. */
+  /** Places taken in each clock minute since; the limit store keeps them for two minutes. */
   async minutes(account: string, sinceMs: number): Promise<number[]> {
     const counts: number[] = [];
     for (let minute = minuteOf(sinceMs); minute <= minuteOf(this.#clients.nowMs()); minute += 1) {

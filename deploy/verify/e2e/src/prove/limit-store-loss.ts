@@ -1,7 +1,7 @@
 import { until } from '@gateway/testkit';
 import { startProviderSimulator } from '@gateway/provider-simulator';
 import type { ProviderSimulator } from '@gateway/provider-simulator';
-import { connectRedis, isEmpty, readGate } from '../../test/gate.js';
+import { connectRedis, isEmpty, readLimitStore } from '../../test/limit-store.js';
 import { startLoad } from '../../test/load.js';
 import type { Caller, Seen } from '../../test/load.js';
 import type { TestModel } from '../../test/operator.js';
@@ -10,16 +10,16 @@ import { PRICES, chargeOf } from '../../test/prices.js';
 import { compareLedger } from './compare-ledger.js';
 import type { ClientCall, Comparison } from './compare-ledger.js';
 import { CENT, HELD_CREDIT_USD, HELD_STREAMS, HeldWallet } from './held-wallet.js';
-import { loseGate } from './lose-gate.js';
-import type { Loss } from './lose-gate.js';
+import { loseLimitStore } from './lose-limit-store.js';
+import type { Loss } from './lose-limit-store.js';
 import { faultsOf, wrongAnswers } from './read-answers.js';
 
-/** What one loss of the gate did. Times are milliseconds. */
+/** The effect of one loss of the limit store. Times are milliseconds. */
 export interface LossFigures {
   readonly loss: Loss;
   /** From the loss until Redis answered again. */
   readonly awayMs: number;
-  /** Answers of the 500 class. */
+  /** Answers with a status of 500 or above. */
   readonly faults: number;
   /** From the first of them to the last. */
   readonly faultsMs: number;
@@ -38,11 +38,11 @@ export interface LossFigures {
 
 const ACCOUNTS = 4;
 const CREDIT_USD = '1000.00';
-/** Far above what the load takes at once: a call that ended under the old token may count until its release is repeated. */
+/** Far above what the load takes at once: a call that ended under the old epoch may count until its release is repeated. */
 const SLOTS = 200;
 const REQUESTS_PER_MINUTE = 1_000_000;
 const LOAD = { atOnce: 3, pauseMs: 120 };
-/** Longer than the pause between the beats: at a loss some streams are in a beat and some are not. */
+/** Longer than the pause between the heartbeats: at a loss only some streams are in a heartbeat. */
 const CHUNK_DELAY_MS = 25;
 const CALLS_BEFORE = { min: 10, span: 30 };
 
@@ -52,8 +52,8 @@ const SERVED_WITHIN_MS = 45_000;
 const EMPTY_WITHIN_MS = 45_000;
 const ANSWERED_WITHIN_MS = 30_000;
 
-/** A running system under load whose gate is lost again and again; nobody lends a hand after a loss. */
-export class GateLossProof {
+/** A running system under load whose limit store is lost again and again; nobody lends a hand after a loss. */
+export class LimitStoreLoss {
   readonly #seen: Seen[] = [];
   /** The accounts under load keep their records from loss to loss. */
   #kept: readonly Comparison[] = [];
@@ -66,20 +66,20 @@ export class GateLossProof {
     private readonly centModel: TestModel,
   ) {}
 
-  static async begin(system: OwnSystem): Promise<GateLossProof> {
+  static async begin(system: OwnSystem): Promise<LimitStoreLoss> {
     const simulator = await startProviderSimulator({ chunkDelayMs: CHUNK_DELAY_MS, recordCalls: false });
     const callers: Caller[] = [];
     for (let n = 0; n < ACCOUNTS; n += 1) callers.push(await accountOf(system, CREDIT_USD));
     const model = await system.operator.model(PRICES, simulator.urls);
     const centModel = await system.operator.model(CENT, simulator.urls);
-    return new GateLossProof(system, simulator, callers, model, centModel);
+    return new LimitStoreLoss(system, simulator, callers, model, centModel);
   }
 
   async end(): Promise<void> {
     await this.simulator.close();
   }
 
-  /** Loses the gate once in the midst of calls and compares everything when the calls have ended. */
+  /** Loses the limit store once in the midst of calls and compares everything when the calls have ended. */
   async lose(loss: Loss, random: () => number): Promise<LossFigures> {
     const { edgeUrls } = this.system.local.running();
     const spender = await accountOf(this.system, HELD_CREDIT_USD);
@@ -93,7 +93,7 @@ export class GateLossProof {
       const lostAt = Date.now();
       // Half of the times Redis stays away until clients notice.
       const whileAway = random() < 0.5 ? () => this.#noticed(load.seen, lostAt) : () => Promise.resolve();
-      await loseGate(this.system.local.servers.redis, loss, whileAway);
+      await loseLimitStore(this.system.local.servers.redis, loss, whileAway);
       const backAt = Date.now();
       const servedAt = await this.#served(load.seen, spending.seen, backAt);
       return await this.#figures({ loss, lostAt, backAt, servedAt }, wallet, await load.stop(), await spending.stop());
@@ -131,7 +131,7 @@ export class GateLossProof {
   ): Promise<LossFigures> {
     this.#seen.push(...seen);
     const wrong = [...wrongAnswers(seen, ['200']), ...(await wallet.end(spent))];
-    await this.#gateIsEmpty([...this.callers.map(({ account }) => account), wallet.account]);
+    await this.#limitStoreIsEmpty([...this.callers.map(({ account }) => account), wallet.account]);
     const { settled, uncharged, differences } = await this.#compare(wallet, spent);
     const faults = faultsOf([...seen, ...spent], lostAt);
     return {
@@ -148,11 +148,11 @@ export class GateLossProof {
     };
   }
 
-  async #gateIsEmpty(accounts: readonly string[]): Promise<void> {
+  async #limitStoreIsEmpty(accounts: readonly string[]): Promise<void> {
     const redis = connectRedis(this.system.local.servers.redis.url);
     try {
       for (const account of accounts) {
-        const empty = async (): Promise<boolean> => isEmpty(await readGate(redis, account));
+        const empty = async (): Promise<boolean> => isEmpty(await readLimitStore(redis, account));
         await until(`slots and holds of ${account} are gone`, empty, EMPTY_WITHIN_MS);
       }
     } finally {

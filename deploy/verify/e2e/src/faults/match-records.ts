@@ -5,16 +5,16 @@ const CLOCK_SLACK_MS = 1_000;
 /** A call may be admitted so long after its client has gone. */
 const ADMITTED_WITHIN_MS = 10_000;
 
-type Homeless = JoinedCall & { readonly records: UsageRecord[] };
+type Unmatched = JoinedCall & { readonly records: UsageRecord[] };
 
 /**
  * Gives each record to a call that has none and may be its own, and returns those for which there is none. Which record is
  * whose is not known, only whether there is a way to give them all: the nearest in time are tried first, and a record moves
- * on to another of its calls wherever that finds a home for one more. The calls that reached the provider come first, as only
+ * on to another of its calls wherever that matches one more. The calls that reached the provider come first, as only
  * they must have one: none of them is left without a record, and no record without a call, while there is a way (a largest
  * matching, grown along augmenting paths).
  */
-export function houseRecords(records: readonly UsageRecord[], calls: readonly Homeless[]): UsageRecord[] {
+export function matchRecords(records: readonly UsageRecord[], calls: readonly Unmatched[]): UsageRecord[] {
   const empty = calls.filter((call) => call.records.length === 0);
   const fits = empty
     .flatMap((call) => records.filter((record) => mayBeOf(call, record)).map((record) => ({ call, record })))
@@ -27,26 +27,26 @@ export function houseRecords(records: readonly UsageRecord[], calls: readonly Ho
 }
 
 interface Fit {
-  readonly call: Homeless;
+  readonly call: Unmatched;
   readonly record: UsageRecord;
 }
 
-const reachedProvider = (call: Homeless): boolean => call.provider.length > 0;
+const reachedProvider = (call: Unmatched): boolean => call.provider.length > 0;
 
 function apartMs({ call, record }: Fit): number {
   return Math.abs(record.startedAt - call.call.begunAt);
 }
 
-function mayBeOf(homeless: Homeless, record: UsageRecord): boolean {
-  const { call } = homeless;
+function mayBeOf(unmatched: Unmatched, record: UsageRecord): boolean {
+  const { call } = unmatched;
   return (
     call.account === record.account &&
-    // What only the gate knew of a call does not say whether it was streamed.
+    // What only the limit store knew of a call does not say whether it was streamed.
     (call.streamed === record.streamed || record.outcome === 'expired') &&
-    // What was charged belongs to a client that left; what was not, to whoever has no id.
+    // A charged one belongs to a client that left, a free one to a call without an id.
     (record.chargedNanoUsd === 0n || call.ending === 'left') &&
     // Only an answer is charged.
-    (record.outcome !== 'settled' || reachedProvider(homeless)) &&
+    (record.outcome !== 'settled' || reachedProvider(unmatched)) &&
     record.startedAt >= call.begunAt - CLOCK_SLACK_MS &&
     record.startedAt <= call.endedAt + ADMITTED_WITHIN_MS
   );
@@ -58,7 +58,7 @@ class Matching {
   readonly #fitting = new Map<object, object[]>();
 
   /** Pairs those that fit, the first ones first, as long as both are free and the call is one of these. */
-  constructor(fits: readonly Fit[], isEarly: (call: Homeless) => boolean) {
+  constructor(fits: readonly Fit[], isEarly: (call: Unmatched) => boolean) {
     for (const { call, record } of fits) {
       this.#listOf(call).push(record);
       this.#listOf(record).push(call);
@@ -66,12 +66,12 @@ class Matching {
     }
   }
 
-  isPair(call: Homeless, record: UsageRecord): boolean {
+  isPair(call: Unmatched, record: UsageRecord): boolean {
     return this.#partners.get(call) === record;
   }
 
   /** Whether it has a partner then; nobody who had one before is without one. */
-  findPartner(one: Homeless | UsageRecord): boolean {
+  findPartner(one: Unmatched | UsageRecord): boolean {
     return this.#partners.has(one) || this.#grow(one, new Set());
   }
 

@@ -35,7 +35,7 @@ export function optionsFrom<Name extends string, Text extends string = never>(
 }
 
 /** Drops the caller's settings: a proof runs on servers of its own. Gives what prints a line with the seconds since. */
-export function beginProof(): (line: string) => void {
+export function beginVerification(): (line: string) => void {
   for (const name of Object.keys(process.env)) if (name.startsWith('GATEWAY_')) delete process.env[name];
   const startedAt = performance.now();
   return (line) => {

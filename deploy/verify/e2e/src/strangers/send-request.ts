@@ -10,10 +10,10 @@ export interface Question {
   readonly body?: string;
 }
 
-export interface Asked extends Question {
+export interface RequestOptions extends Question {
   /** Loopback address that it comes from; 127.0.0.1 when absent. */
   readonly from?: string;
-  /** Absent: a connection of its own. */
+  /** Absent: a separate connection. */
   readonly agent?: Agent;
   readonly signal?: AbortSignal;
 }
@@ -25,15 +25,21 @@ export interface Answered {
   readonly headers: IncomingMessage['headers'];
 }
 
-/** Slow is not refused: whoever asks and whoever attacks share this machine. */
+/** Slow is not refused: clients and attackers share this machine. */
 const ANSWER_MS_MAX = 30_000;
 
-/** Asks once and reads the whole answer. Never rejects. */
-export async function ask({ from = '127.0.0.1', agent, signal, body, ...asked }: Asked): Promise<Answered> {
+/** Sends one request and reads the whole answer. Never rejects. */
+export async function sendRequest({
+  from = '127.0.0.1',
+  agent,
+  signal,
+  body,
+  ...rest
+}: RequestOptions): Promise<Answered> {
   const late = AbortSignal.timeout(ANSWER_MS_MAX);
   const ended = signal === undefined ? late : AbortSignal.any([late, signal]);
   try {
-    const { port, method, path, headers = {} } = asked;
+    const { port, method, path, headers = {} } = rest;
     const type = body === undefined ? {} : { 'content-type': 'application/json' };
     const sent = request({
       host: '127.0.0.1',

@@ -9,7 +9,7 @@ interface Line {
 }
 
 /** All that everybody saw of one call, in the order of time, a line each. */
-export function tellStory({ call, provider, records }: JoinedCall, { ledger, faults }: Evidence): string {
+export function describeCall({ call, provider, records }: JoinedCall, { ledger, faults }: Evidence): string {
   const lines: Line[] = [
     {
       at: call.begunAt,
@@ -30,8 +30,8 @@ export function tellStory({ call, provider, records }: JoinedCall, { ledger, fau
     ...ledger
       .filter(({ requestId }) => records.some((record) => record.requestId === requestId))
       .map(({ kind, entries }): Line => {
-        const told = entries.map(({ ledgerAccount, amountNanoUsd }) => `${ledgerAccount} ${amountNanoUsd}`);
-        return { at: Infinity, text: `ledger  ${kind}: ${told.join(', ')}` };
+        const text = entries.map(({ ledgerAccount, amountNanoUsd }) => `${ledgerAccount} ${amountNanoUsd}`);
+        return { at: Infinity, text: `ledger  ${kind}: ${text.join(', ')}` };
       }),
     ...faults
       .filter(({ from, until }) => from <= call.endedAt + AROUND_MS && until >= call.begunAt - AROUND_MS)
