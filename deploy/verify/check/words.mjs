@@ -46,7 +46,6 @@ const NOT_YET = [
   'libs/contracts',
   'libs/service-kit',
   'services/accounts',
-  'services/billing',
   'services/catalog',
   'services/dashboard',
 ];

@@ -65,7 +65,7 @@ const ATTEMPTS = JSON.stringify([
   },
 ]);
 const ENTRIES = `(VALUES (1, 'wallet:', -1), (2, 'revenue:wallet', 1), (3, 'cost', -1), (4, 'provider-cost:${PROVIDER}', 1)) AS side (ordinal, name, sign)`;
-/** Standing rows by name: what a call adds to each. */
+/** Balances by name: a call adds this to each. */
 const ROWS = `(VALUES ('wallet', -1), ('km:%1$s:%3$s', 1), ('mm:%2$s:%3$s', 1)) AS counted (form, sign)`;
 
 const STATEMENTS = [

@@ -25,7 +25,7 @@ export function render({ rows, caughtUp, earlierCounts, accounts, loadBefore, si
   return `# One billing process: from the stream to the committed ledger
 
 Written by \`npm run bench:billing\`. Durable servers on the same machine as everything else; ${size} events to a message;
-every event is a wallet-funded call with one attempt whose cost is known: one record, four entries, three standing rows, its
+every event is a wallet-funded call with one attempt whose cost is known: one record, four entries, three balances, its
 share of an hour of use, its link in the hash chain. Earlier records were made by SQL in the ledger's form
 (\`bench/fill-ledger.mjs\`); the audit of the ledger with the first ${grouped(fewest)} of them and with what was settled
 after them names nothing. Processor time is that of the process and of its database sessions; the sender, NATS and the

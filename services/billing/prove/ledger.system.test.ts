@@ -4,7 +4,7 @@ import { cpus } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { testSeed } from '@gateway/testkit/seed';
 import { faultsOf } from '../test/audit.js';
-import { booksOf, DisturbedWorld, ended } from '../test/disturbed-world.js';
+import { ledgerOf, DisturbedWorld, ended } from '../test/disturbed-world.js';
 import { seededRandom } from '../test/events.js';
 import { killAtEach, PORT_CALLS, STATEMENTS, Traffic } from '../test/kill-rounds.js';
 
@@ -13,7 +13,7 @@ const PROVED = process.env['GATEWAY_PROVE_LEDGER_EVENTS'];
 const EVENTS = Number(PROVED ?? 600);
 const KILLS = Number(process.env['GATEWAY_PROVE_LEDGER_KILLS'] ?? 0);
 const SEED = testSeed();
-const PROOF_MS = 4 * 3_600_000;
+const VERIFICATION_MS = 4 * 3_600_000;
 /** Between two kills under load, milliseconds: at least, and at most so much more. */
 const [PAUSE_MS, PAUSE_SPREAD_MS] = PROVED === undefined ? [300, 200] : [2_000, 2_000];
 const WORKERS = 2;
@@ -35,13 +35,13 @@ test(
   async () => {
     const begunMs = performance.now();
     const points = [...PORT_CALLS, ...STATEMENTS].flatMap((call) => [`before ${call}`, `after ${call}`]);
-    const atPoints = await killAtEach(world, points, KILLS, SEED, tellKills);
+    const atPoints = await killAtEach(world, points, KILLS, SEED, reportKills);
     const underLoad = await killUnderLoad();
     await world.settled();
-    const books = await booksOf(world.ledger.pool);
+    const ledger = await ledgerOf(world.ledger.pool);
     const undisturbed = await world.undisturbed();
-    const differing = [...new Set([...Object.keys(books), ...Object.keys(undisturbed)])].filter(
-      (name) => books[name] !== undisturbed[name],
+    const differing = [...new Set([...Object.keys(ledger), ...Object.keys(undisturbed)])].filter(
+      (name) => ledger[name] !== undisturbed[name],
     );
     const faults = await faultsOf(world.ledger.pool);
     const figures = {
@@ -49,7 +49,7 @@ test(
       atPoints,
       points: points.length,
       ...underLoad,
-      balances: Object.keys(books).length,
+      balances: Object.keys(ledger).length,
       differing: differing.length,
       faults: faults.length,
       seconds: Math.round((performance.now() - begunMs) / 1_000),
@@ -58,11 +58,11 @@ test(
     expect(differing).toEqual([]);
     expect(faults).toEqual([]);
   },
-  PROOF_MS,
+  VERIFICATION_MS,
 );
 
 /** A full run takes long enough for somebody to ask whether it goes on. */
-function tellKills(kills: number, of: number): void {
+function reportKills(kills: number, of: number): void {
   if (PROVED !== undefined && kills % 100 === 0) process.stderr.write(`${kills} of ${of} kills at points\n`);
 }
 
@@ -73,7 +73,7 @@ async function killUnderLoad(): Promise<{ kills: number; restarts: number }> {
   const workers = Array.from({ length: WORKERS }, () => world.worker());
   let storing = true;
   const stored = storeAll(traffic)
-    .then(() => world.settled(world.ledger, PROOF_MS))
+    .then(() => world.settled(world.ledger, VERIFICATION_MS))
     .finally(() => {
       storing = false;
     });

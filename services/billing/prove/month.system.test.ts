@@ -101,8 +101,8 @@ test(
       const lines = linesOf<UsageRecordLine>((await verbs.recordsFile()).text);
       expect(lines.map(({ requestId }) => requestId)).toEqual([...book.calls.keys()].sort());
       expectSame(
-        lines.map(factsOfLine),
-        lines.map(({ requestId }) => factsOfCall(requestId)),
+        lines.map(inputOfLine),
+        lines.map(({ requestId }) => inputOfCall(requestId)),
       );
     });
     await timed('export of usage records, CSV', async () => {
@@ -282,8 +282,8 @@ async function settle(calls: readonly GeneratedCall[]): Promise<void> {
   });
   const events = placed.sort((one, other) => one.at - other.at).map(({ event }) => event);
   for (let at = 0; at < events.length; at += BATCH_EVENTS) {
-    const { setAside } = await verbs.settle(...events.slice(at, at + BATCH_EVENTS));
-    expect(setAside).toEqual([]);
+    const { deadLetters } = await verbs.settle(...events.slice(at, at + BATCH_EVENTS));
+    expect(deadLetters).toEqual([]);
   }
   for (const call of calls) book.call(call);
 }
@@ -357,7 +357,7 @@ function asCells(line: object): Record<string, string | null> {
   return cells;
 }
 
-function factsOfLine(line: UsageRecordLine) {
+function inputOfLine(line: UsageRecordLine) {
   const costs = new Map<string, bigint>();
   for (const { providerId, costUsd, costVersion } of line.attempts) {
     if (costUsd === null) continue;
@@ -377,9 +377,9 @@ function factsOfLine(line: UsageRecordLine) {
   };
 }
 
-function factsOfCall(id: string) {
-  const { period: _period, ...facts } = (book.calls.get(id) as GeneratedCall).expected;
-  return facts;
+function inputOfCall(id: string) {
+  const { period: _period, ...input } = (book.calls.get(id) as GeneratedCall).expected;
+  return input;
 }
 
 function minOf(one: bigint, other: bigint): bigint {

@@ -111,7 +111,7 @@ export function generateCall(generator: Generator, of: GeneratedAccount): Genera
   return { id, at, events: [...before, last, ...again], expected: expectedOf(last) };
 }
 
-interface CallFacts {
+interface CallInput {
   readonly at: number;
   readonly amount: bigint;
   readonly priceVersion: string;
@@ -120,7 +120,7 @@ interface CallFacts {
 function holdOf(
   generator: Generator,
   { account, periods }: GeneratedAccount,
-  { at, amount, priceVersion }: CallFacts,
+  { at, amount, priceVersion }: CallInput,
 ): HoldFields {
   const period = periods === null ? null : periods[at < PLAN_CHANGES ? 0 : 1];
   const isPlanFunded = period !== null && generator.chance(0.8);

@@ -9,13 +9,13 @@ import type { Stream } from './usage/stream.js';
 /** How often the months ahead are looked after. */
 const MONTHS_MS = 3_600_000;
 /** How often refused calls that are kept no more are deleted. */
-const FORGET_MS = 600_000;
+const DELETE_OLD_MS = 600_000;
 
 export interface MaintenanceDeps {
   readonly store: ProgressStore;
   readonly stream: Stream;
   readonly months: Months;
-  readonly refused: Pick<RefusedStore, 'forget'>;
+  readonly refused: Pick<RefusedStore, 'deleteOld'>;
   readonly clock: Clock;
   readonly log: { warn(facts: object, text: string): void };
 }
@@ -44,7 +44,7 @@ export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void>
       if ((await trimStream(store, stream)) > 0) trimmed.add(1);
     }),
     loop(MONTHS_MS, 'the months ahead were not made', () => months.makeAhead(clock.nowMs())),
-    loop(FORGET_MS, 'old refused calls were not deleted', () => refused.forget(clock.nowMs() - REFUSED_KEPT_MS)),
+    loop(DELETE_OLD_MS, 'old refused calls were not deleted', () => refused.deleteOld(clock.nowMs() - REFUSED_KEPT_MS)),
   ];
   return {
     async stop() {

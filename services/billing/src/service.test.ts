@@ -28,7 +28,7 @@ let world: BillingWorld;
 let edge: Bus;
 let admission: Bus;
 let dashboard: Bus;
-const standings: BalanceSnapshot[] = [];
+const snapshots: BalanceSnapshot[] = [];
 const applied: ReceivedOf<typeof admissionApply>[] = [];
 let admissionAnswers = true;
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
     world.connect('admission'),
     world.connect('dashboard'),
   ]);
-  admission.subscribe(billingBalanceSnapshots, ({ accounts }) => void standings.push(...accounts));
+  admission.subscribe(billingBalanceSnapshots, ({ accounts }) => void snapshots.push(...accounts));
   admission.serve(admissionApply, async (body) => {
     if (!admissionAnswers) throw new Error('this test lets admission fail');
     applied.push(body);
@@ -62,7 +62,7 @@ async function record(...events: UsageEvent[]): Promise<void> {
     await edge.store(usageRecorded, { shard: shardOfAccount(event.hold.account) }, { events: [event] });
 }
 
-const isClosed = (id: string): boolean => standings.some(({ closed }) => closed.includes(id));
+const isClosed = (id: string): boolean => snapshots.some(({ closed }) => closed.includes(id));
 const settledAll = (...events: UsageEvent[]): Promise<true> =>
   until('every event is named in a standing', () => events.every(({ id }) => isClosed(id)));
 
@@ -81,7 +81,7 @@ test('an event becomes a record, ledger entries, a standing and an acknowledgeme
   const event = settled(holdFor(account), 1_234);
   await record(event);
   await settledAll(event);
-  expect(standings.find(({ closed }) => closed.includes(event.id))).toMatchObject({
+  expect(snapshots.find(({ closed }) => closed.includes(event.id))).toMatchObject({
     account,
     rows: expect.arrayContaining([{ name: 'wallet', value: -1_234, version: 1 }]),
   });

@@ -169,10 +169,10 @@ function serveFeatures({ options, pool, stream, months, inForce }: FeatureParts,
   const transactions = createTransactionStore(pool);
   const loadStore = createLoadStore(pool);
   const positions = new SingleFlight<SettledPosition>();
-  const facts = new SingleFlight<StreamState>();
+  const state = new SingleFlight<StreamState>();
   const load = {
     store: { ...loadStore, settledPosition: () => positions.follow('', loadStore.settledPosition) },
-    stream: { facts: () => facts.follow('', () => stream.facts()) },
+    stream: { state: () => state.follow('', () => stream.state()) },
     now,
   };
   serveAccounts(bus, { load, store: createAccountStore(pool), inForce, now });

@@ -68,7 +68,7 @@ function breakablePool(pool) {
 }
 
 /** As the service does: the database may be away while this process starts. */
-async function reachedIncarnation() {
+async function reachedLedgerEpoch() {
   for (;;) {
     try {
       return await readLedgerEpoch(pool);
@@ -81,20 +81,20 @@ async function reachedIncarnation() {
 
 const pool = breakablePool(createPool(postgresUrl, { applicationName: 'breakable', log }));
 const locksPool = createPool(postgresUrl, { applicationName: 'breakable locks', max: 1, log });
-const incarnation = await reachedIncarnation();
+const ledgerEpoch = await reachedLedgerEpoch();
 const bus = await connectBus({ url: natsUrl, service: 'billing', replica: randomUUID(), log });
 const store = createSettleStore(pool);
 const settling = {
   settle: breakable('settle', (request) => store.settle(request)),
   ensureMonth: breakable('ensureMonth', (month) => store.ensureMonth(month)),
 };
-const announcer = createSnapshotPublisher(bus, incarnation);
+const announcer = createSnapshotPublisher(bus, ledgerEpoch);
 const locks = createShardLocks(locksPool, () => worker.lost(), silentMs);
 const hold = breakable('hold', (shard) => locks.hold(shard));
 const worker = startUsageWorker({
   store: settling,
   months: createMonths(settling),
-  announcer: { standing: breakable('standing', (accounts) => announcer.standing(accounts)) },
+  announcer: { snapshots: breakable('standing', (accounts) => announcer.snapshots(accounts)) },
   meter: createSettleMeter(),
   isInfrastructureFault,
   retryDelayMs: () => 100,

@@ -112,8 +112,8 @@ export class DisturbedWorld {
       async () => {
         try {
           const floor = await progress.floor();
-          const facts = await stream.facts();
-          return (await progress.advance(facts, floor)).position.sequence >= facts.lastSequence;
+          const state = await stream.state();
+          return (await progress.advance(state, floor)).position.sequence >= state.lastSequence;
         } catch {
           // A server that was restarted is not there yet.
           return false;
@@ -133,12 +133,12 @@ export class DisturbedWorld {
         .slice(at, at + UNDISTURBED_MESSAGES)
         .map(({ shard, events }) => readDelivery(messageOf(events), { shard, sequence: 1 }));
       await settleBatch(store, months, {
-        facts: read.flatMap(({ facts }) => facts),
-        setAside: read.flatMap(({ setAside }) => setAside),
+        received: read.flatMap(({ received }) => received),
+        deadLetters: read.flatMap(({ deadLetters }) => deadLetters),
         applied: [],
       });
     }
-    return booksOf(pool);
+    return ledgerOf(pool);
   }
 
   async stop(): Promise<void> {
@@ -148,7 +148,7 @@ export class DisturbedWorld {
 }
 
 /** Balances, counters, records and which events are set aside. */
-export async function booksOf(pool: Pool): Promise<Record<string, string>> {
+export async function ledgerOf(pool: Pool): Promise<Record<string, string>> {
   const { rows } = await pool.query<{ hash: string; reason: string }>(
     `SELECT encode(content_hash, 'hex') AS hash, reason FROM set_aside_events`,
   );

@@ -115,7 +115,7 @@ export function expired(event: UsageEvent): UsageEvent {
   };
 }
 
-export function factsOf(...events: UsageEvent[]): ReceivedEvent[] {
+export function receivedOf(...events: UsageEvent[]): ReceivedEvent[] {
   return events.map((event) => receivedEventOf(event, event, { shard: 0, sequence: 1 }));
 }
 

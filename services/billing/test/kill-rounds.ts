@@ -28,7 +28,7 @@ export const STATEMENTS = [
 
 const REACH_MS = 120_000;
 /** A worker for each shard at once: a round is mostly waiting, for its start and for what its predecessor had in hand. */
-const LANES: readonly (readonly number[])[] = [[0], [1], [2], [3]];
+const WORKERS: readonly (readonly number[])[] = [[0], [1], [2], [3]];
 
 /**
  * Lets workers kill themselves at each point, `times` times at each, one after the other; between two kills new events
@@ -42,19 +42,19 @@ export async function killAtEach(
   killed: (kills: number, of: number) => void = () => undefined,
 ): Promise<number> {
   const rounds = points.flatMap((point) => Array.from({ length: times }, () => point));
-  const lanes = LANES.map((shards, lane) => ({
+  const workers = WORKERS.map((shards, worker) => ({
     shards,
-    traffic: new Traffic(shards, seed + lane),
-    rounds: rounds.filter((_, index) => index % LANES.length === lane),
+    traffic: new Traffic(shards, seed + worker),
+    rounds: rounds.filter((_, index) => index % WORKERS.length === worker),
   }));
-  for (const { traffic, rounds: ofLane } of lanes) await world.store(traffic.prepared(ofLane.length), 20);
+  for (const { traffic, rounds: ofWorker } of workers) await world.store(traffic.prepared(ofWorker.length), 20);
   const first = world.worker();
   await world.settled();
   await ended(first);
   let kills = 0;
   await Promise.all(
-    lanes.map(async ({ shards, traffic, rounds: ofLane }) => {
-      for (const point of ofLane) {
+    workers.map(async ({ shards, traffic, rounds: ofWorker }) => {
+      for (const point of ofWorker) {
         await world.store(traffic.round(), 2);
         await killedAt(world.worker({ shards, point }), point);
         kills += 1;

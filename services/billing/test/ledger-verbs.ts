@@ -16,7 +16,7 @@ import { createSettleStore } from '../src/usage/settle-store.js';
 import { addWalletEntry } from '../src/wallets/handlers.js';
 import { createWalletStore } from '../src/wallets/store.js';
 import { accepted } from './accepted.js';
-import { factsOf } from './events.js';
+import { receivedOf } from './events.js';
 import { createRecordStore } from '../src/records/store.js';
 
 type Page = Exclude<AnswerBodyOf<typeof billingExportUsageRecords>, { refused: unknown }>;
@@ -43,7 +43,7 @@ export function ledgerVerbs(ledger: TestDatabase) {
     records,
     finance,
     settle: (...events: UsageEvent[]) =>
-      settleBatch(settleStore, months, { facts: factsOf(...events), setAside: [], applied: [] }),
+      settleBatch(settleStore, months, { received: receivedOf(...events), deadLetters: [], applied: [] }),
     fund: (account: string, spec: WalletEntryCreate, now: number, actor = 'operator:ada') =>
       addWalletEntry(
         { inForce, store: createWalletStore(ledger.pool), transactions, months, now: () => now },

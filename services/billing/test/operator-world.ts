@@ -18,17 +18,17 @@ export const HOUR = 3_600_000;
 export const ACTOR = 'operator:ada';
 export const PLAN = { name: 'Pro', tier: 'pro', models: null };
 
-export interface ToldTerms {
+export interface PublishedTerms {
   readonly value: AccountTerms;
   readonly version: number;
 }
 
-/** Two replicas of billing under a clock that tests set, asked through their doors, and an admission that can be away. */
+/** Two replicas of billing under a clock that tests set, called over the bus, and an admission that can be away. */
 export class OperatorWorld {
   now = Date.now();
   admissionAnswers = true;
-  /** What admission was told of each account, in the order in which it was. */
-  readonly told = new Map<string, ToldTerms[]>();
+  /** The terms that admission got of each account, in their order. */
+  readonly published = new Map<string, PublishedTerms[]>();
   #names = 0;
 
   private constructor(
@@ -49,7 +49,7 @@ export class OperatorWorld {
     admission.serve(admissionApply, async ({ standing }) => {
       if (!world.admissionAnswers) throw new Error('this test lets admission fail');
       for (const { account, terms } of standing?.accounts ?? [])
-        if (terms !== undefined) world.told.set(account, [...(world.told.get(account) ?? []), terms]);
+        if (terms !== undefined) world.published.set(account, [...(world.published.get(account) ?? []), terms]);
       return { applied: true as const };
     });
     const clock = { nowMs: () => world.now };
@@ -72,13 +72,13 @@ export class OperatorWorld {
     return `${kind}-${this.#names}`;
   }
 
-  lastTold(account: string): AccountTerms | undefined {
-    return this.told.get(account)?.at(-1)?.value;
+  lastPublished(account: string): AccountTerms | undefined {
+    return this.published.get(account)?.at(-1)?.value;
   }
 
   /** What was told last as admission understands it at the time of this world; null: no plan is in force. */
   running(account: string): NonNullable<AccountTerms['next']> | null {
-    const { next, ...current } = this.lastTold(account) ?? { subscription: null };
+    const { next, ...current } = this.lastPublished(account) ?? { subscription: null };
     const [terms] = [next, current].filter((one) => one?.subscription && one.subscription.start <= this.now);
     return terms?.subscription && this.now < terms.subscription.end
       ? (terms as NonNullable<AccountTerms['next']>)

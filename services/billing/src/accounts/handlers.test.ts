@@ -66,11 +66,11 @@ test('closing ends the subscription, tells admission so, and is written down onc
     { action: 'delete_subscription', actor: ACTOR, after: null },
     { action: 'close_account', actor: ACTOR, after: { state: 'closed', subscriptionEnded: true } },
   ]);
-  const [told] = await onPool(ledger.pool).query<{ plan: unknown }>(
+  const [published] = await onPool(ledger.pool).query<{ plan: unknown }>(
     `SELECT body #> '{standing,terms,value,plan}' AS plan FROM outbox WHERE key = $1 ORDER BY id DESC LIMIT 1`,
     [account],
   );
-  expect(told).toEqual({ plan: null });
+  expect(published).toEqual({ plan: null });
 });
 
 test('closing deletes the webhook', async () => {

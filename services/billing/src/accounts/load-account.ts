@@ -12,7 +12,7 @@ const POLL_MS = 10;
 export interface LoadDeps {
   /** Many accounts are loaded at once after a loss of the limit store: calls that are the same for all should be single flights. */
   readonly store: LoadStore;
-  readonly stream: Pick<Stream, 'facts'>;
+  readonly stream: Pick<Stream, 'state'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -25,19 +25,19 @@ export type LoadAnswer = { kind: 'loaded'; answer: AnswerBodyOf<typeof billingLo
  * docs/protocol.md#r11).
  */
 export async function loadAccount(deps: LoadDeps, request: ReceivedOf<typeof billingLoad>): Promise<LoadAnswer> {
-  const askedAt = deps.now();
-  const caughtUpTo = request.afterLoss ? await waitForStream(deps, askedAt) : await caughtUpNow(deps, askedAt);
+  const requestedAt = deps.now();
+  const caughtUpTo = request.afterLoss ? await waitForStream(deps, requestedAt) : await caughtUpNow(deps, requestedAt);
   if (caughtUpTo === null) return { kind: 'behind' };
   const { account, names, ids } = request;
-  const snapshot = await deps.store.snapshot({ account, names, ids, now: askedAt });
+  const snapshot = await deps.store.snapshot({ account, names, ids, now: requestedAt });
   return {
     kind: 'loaded',
     answer: {
-      incarnation: snapshot.incarnation,
+      incarnation: snapshot.ledgerEpoch,
       standing: {
         account,
         rows: [...snapshot.rows],
-        terms: { value: composeTerms(snapshot.told, snapshot.limits), version: snapshot.termsVersion },
+        terms: { value: composeTerms(snapshot.published, snapshot.limits), version: snapshot.termsVersion },
         closed: [...snapshot.closed],
       },
       caughtUpTo,
@@ -47,18 +47,18 @@ export async function loadAccount(deps: LoadDeps, request: ReceivedOf<typeof bil
 }
 
 /** A time before which every stored event is settled. */
-async function caughtUpNow({ store, stream }: LoadDeps, askedAt: number): Promise<number> {
-  const facts = await stream.facts();
+async function caughtUpNow({ store, stream }: LoadDeps, requestedAt: number): Promise<number> {
+  const state = await stream.state();
   const position = await store.settledPosition();
-  return isSettled(position, facts) ? askedAt : Math.min(position.storedAtMs, askedAt);
+  return isSettled(position, state) ? requestedAt : Math.min(position.storedAtMs, requestedAt);
 }
 
 /** The time of asking, once everything stored before it is settled; null when that takes too long. */
-async function waitForStream({ store, stream }: LoadDeps, askedAt: number): Promise<number | null> {
-  const facts = await stream.facts();
+async function waitForStream({ store, stream }: LoadDeps, requestedAt: number): Promise<number | null> {
+  const state = await stream.state();
   const untilMs = performance.now() + CATCH_UP_MS;
   for (;;) {
-    if (isSettled(await store.settledPosition(), facts)) return askedAt;
+    if (isSettled(await store.settledPosition(), state)) return requestedAt;
     if (performance.now() > untilMs) return null;
     await pause(POLL_MS);
   }

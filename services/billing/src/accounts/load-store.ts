@@ -19,10 +19,10 @@ import { settledPosition } from '../usage/progress-store.js';
 
 /** Everything that a load answers, of one snapshot. */
 export interface AccountSnapshot {
-  readonly incarnation: string;
+  readonly ledgerEpoch: string;
   readonly version: number;
   readonly termsVersion: number;
-  readonly told: PublishedSubscriptions;
+  readonly published: PublishedSubscriptions;
   readonly limits: LimitOverrides;
   readonly rows: readonly VersionedBalance[];
   readonly closed: readonly string[];
@@ -54,8 +54,8 @@ export function createLoadStore(pool: Pool): LoadStore {
 }
 
 async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): Promise<AccountSnapshot> {
-  const state = await tx.one<{ incarnation: string; version: bigint | null; terms_version: bigint | null }>(
-    `SELECT ledger_state.incarnation, accounts.version, accounts.terms_version
+  const state = await tx.one<{ ledger_epoch: string; version: bigint | null; terms_version: bigint | null }>(
+    `SELECT ledger_state.incarnation AS ledger_epoch, accounts.version, accounts.terms_version
        FROM ledger_state LEFT JOIN accounts ON accounts.account = $1`,
     [account],
     { name: 'load_state' },
@@ -63,10 +63,10 @@ async function snapshot(tx: Tx, { account, names, ids, now }: SnapshotRequest): 
   if (state === null) throw new Error('the ledger has no incarnation');
   const periods = publishedPeriods(await readPeriods(tx, account, now), now);
   return {
-    incarnation: state.incarnation,
+    ledgerEpoch: state.ledger_epoch,
     version: Number(state.version ?? 0n),
     termsVersion: Number(state.terms_version ?? 0n),
-    told: await readPublished(tx, periods),
+    published: await readPublished(tx, periods),
     limits: await readLimits(tx, account),
     rows: await rowsOf(tx, account, names, periods, now),
     closed: await closedIds(tx, ids),

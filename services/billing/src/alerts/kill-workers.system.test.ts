@@ -53,7 +53,7 @@ test('workers that are killed around an alert, two at a time: one alert each, to
   const raised = await sql.query<{ account: string; thresholds: number[] }>(
     'SELECT account, array_agg(threshold::int ORDER BY number) AS thresholds FROM alerts GROUP BY account ORDER BY account',
   );
-  const told = await sql.query<{ account: string; thresholds: number[] }>(
+  const published = await sql.query<{ account: string; thresholds: number[] }>(
     `SELECT key AS account, array_agg((body ->> 'threshold')::int ORDER BY id) AS thresholds
        FROM alert_outbox GROUP BY key ORDER BY key`,
   );
@@ -63,5 +63,5 @@ test('workers that are killed around an alert, two at a time: one alert each, to
     account,
     thresholds: await highestOfBatches(world.ledger.pool, account),
   }));
-  expect(told).toEqual((await Promise.all(highest)).sort((one, other) => (one.account < other.account ? -1 : 1)));
+  expect(published).toEqual((await Promise.all(highest)).sort((one, other) => (one.account < other.account ? -1 : 1)));
 }, 180_000);

@@ -5,7 +5,7 @@ import { weekStart } from '@gateway/metering';
 import { inTransaction, onPool, type Tx } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
-import { expired, factsOf, holdFor, planHoldFor, seededRandom, settled, START, voided } from '../../test/events.js';
+import { expired, receivedOf, holdFor, planHoldFor, seededRandom, settled, START, voided } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
 import type { PlanSpec } from '../plans/rules.js';
@@ -33,7 +33,7 @@ beforeEach(async () => {
 afterAll(() => world.stop());
 
 const settle = (events: readonly UsageEvent[], by = store) =>
-  settleBatch(by, createMonths(by), { facts: factsOf(...events), setAside: [], applied: [] });
+  settleBatch(by, createMonths(by), { received: receivedOf(...events), deadLetters: [], applied: [] });
 
 const cap = (account: string, capNanoUsd: bigint | null, kind: 'key' | 'member' = 'key', version = 1) =>
   createAlertStore(ledger.pool).applyCaps(account, [{ kind, id: `${kind}-${account}`, capNanoUsd, version }]);
@@ -81,7 +81,7 @@ async function raised(): Promise<string[]> {
   );
   return rows.map(({ text }) => text);
 }
-const told = () =>
+const published = () =>
   onPool(ledger.pool).query<{ key: string; body: object }>('SELECT key, body FROM alert_outbox ORDER BY id');
 const toHooks = () =>
   onPool(ledger.pool).query<{ key: string; body: object }>('SELECT key, body FROM webhook_outbox ORDER BY id');
@@ -92,7 +92,7 @@ test('the cap of a key: each threshold once, in the order of the charges', async
   await cap('a', 100n);
   for (const amount of [49, 1, 24, 1, 1, 14, 9, 1, 300]) await settle([settled(holdFor('a'), amount)]);
   expect(await raised()).toEqual([km(50), km(75), km(90), km(100)]);
-  const rows = await told();
+  const rows = await published();
   expect(rows.map(({ key }) => key)).toEqual(['a', 'a', 'a', 'a']);
   expect(rows[1]?.body).toMatchObject({
     account: 'a',
@@ -259,10 +259,10 @@ test(`several processes charge the same accounts at once: one alert each, and ea
   );
   const expected = accounts.flatMap((account) => [50, 75, 90, 100].map((threshold) => km(threshold, account)));
   expect((await raised()).sort()).toEqual(expected.sort());
-  const tellings = await told();
-  expect(tellings).toHaveLength(expected.length);
+  const deliveries = await published();
+  expect(deliveries).toHaveLength(expected.length);
   for (const account of accounts)
-    expect(tellings.filter(({ key }) => key === account).map(({ body }) => body)).toMatchObject(
+    expect(deliveries.filter(({ key }) => key === account).map(({ body }) => body)).toMatchObject(
       [50, 75, 90, 100].map((threshold) => ({ threshold })),
     );
 }, 60_000);

@@ -96,7 +96,7 @@ export function createAlertRaiser() {
         if (watched === undefined) unknown.push({ row, account });
         else if (watched !== null && isReached(watched, row)) reaching.push({ row, watched });
       }
-      if (unknown.length > 0) reaching.push(...(await learn(tx, unknown)));
+      if (unknown.length > 0) reaching.push(...(await readLimits(tx, unknown)));
       if (reaching.length === 0) return [];
       const grown = reaching.flatMap((one) => crossingsOf(one, before));
       if (grown.length === 0) return [];
@@ -140,7 +140,7 @@ function isReached({ nextAt }: Watched, { value }: Balance): boolean {
 }
 
 /** Asks for the limits of rows and remembers them. @returns those of them that reach a threshold */
-async function learn(tx: Tx, unknown: readonly UnknownRow[]): Promise<Reaching[]> {
+async function readLimits(tx: Tx, unknown: readonly UnknownRow[]): Promise<Reaching[]> {
   const limited = unknown.flatMap(({ row, account }) => {
     const parts = limitedBalance(row.name, account.period);
     if (parts === null) account.rows.set(row.name, null);

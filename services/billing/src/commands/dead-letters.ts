@@ -5,7 +5,7 @@ import type { StoredDeadLetter } from '../usage/dead-letter-store.js';
 import { replayDeadLetter } from '../usage/replay-dead-letter.js';
 import { runCommand } from './run-command.js';
 
-const EXIT_STILL_SET_ASIDE = 1;
+const EXIT_DEAD_LETTERS_LEFT = 1;
 const EXIT_UNKNOWN = 3;
 const EXIT_USAGE = 64;
 const HASH = /^[0-9a-f]{64}$/;
@@ -17,24 +17,24 @@ const { values, positionals } = parseArgs({
 const [verb, hash = ''] = positionals;
 
 if (verb === 'list') {
-  await runCommand(async ({ setAside }) => {
-    for await (const row of setAside.list(values.all)) console.log(lineOf(row));
+  await runCommand(async ({ deadLetters }) => {
+    for await (const row of deadLetters.list(values.all)) console.log(lineOf(row));
     return 0;
   });
 } else if (verb === 'show' && HASH.test(hash)) {
-  await runCommand(async ({ setAside }) => {
-    const row = await setAside.find(hash);
+  await runCommand(async ({ deadLetters }) => {
+    const row = await deadLetters.find(hash);
     if (row === null) return unknown();
     console.log(`${lineOf(row)}\n${row.event.toString('utf8')}`);
     return 0;
   });
 } else if (verb === 'replay' && HASH.test(hash) && values.actor !== undefined) {
   const { actor } = values;
-  await runCommand(async ({ setAside }) => {
-    const result = await replayDeadLetter(setAside, hash, actor);
+  await runCommand(async ({ deadLetters }) => {
+    const result = await replayDeadLetter(deadLetters, hash, actor);
     if (result === null) return unknown();
     console.log(result.outcomes.join(', '));
-    return result.resolved ? 0 : EXIT_STILL_SET_ASIDE;
+    return result.resolved ? 0 : EXIT_DEAD_LETTERS_LEFT;
   });
 } else {
   console.error('usage: set-aside list [--all] | show HASH | replay HASH --actor NAME');
@@ -48,6 +48,6 @@ function unknown(): number {
 
 function lineOf(row: StoredDeadLetter): string {
   const replayed = row.replays === 0 ? '' : `; replayed ${row.replays} times: ${row.lastOutcomes?.join(', ')}`;
-  const facts = [row.contentHash, row.setAsideAt.toISOString(), row.requestId ?? '-', row.account ?? '-', row.reason];
-  return `${facts.join('  ')}  ${row.detail}${replayed}`;
+  const fields = [row.contentHash, row.recordedAt.toISOString(), row.requestId ?? '-', row.account ?? '-', row.reason];
+  return `${fields.join('  ')}  ${row.detail}${replayed}`;
 }

@@ -4,7 +4,7 @@ import { onPool } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
 import { faultsOf } from '../../test/audit.js';
-import { booksOf, DisturbedWorld, ended } from '../../test/disturbed-world.js';
+import { ledgerOf, DisturbedWorld, ended } from '../../test/disturbed-world.js';
 import { Traffic } from '../../test/kill-rounds.js';
 import { readLedgerEpoch } from '../ledger/store.js';
 import { createProgressStore, createRestoreStore } from '../usage/progress-store.js';
@@ -40,24 +40,24 @@ test(`a ledger from a backup settles everything since, and admission is told to 
   await store(20);
   await world.settled();
   await ended(workers[0] as (typeof workers)[number]);
-  expect(await booksOf(copy.pool)).not.toEqual(await booksOf(world.ledger.pool));
+  expect(await ledgerOf(copy.pool)).not.toEqual(await ledgerOf(world.ledger.pool));
 
   const before = await readLedgerEpoch(copy.pool);
   const stream = await world.billing.streamState(usageRecorded.stream);
   const outcome = await restoreLedger(createRestoreStore(copy.pool), stream, false);
-  const incarnation = await readLedgerEpoch(copy.pool);
-  expect(outcome).toMatchObject({ kind: 'restored', incarnation, lost: 0 });
-  expect(incarnation).not.toBe(before);
-  const told = await onPool(copy.pool).query<{ account: string; rows: unknown[] }>(
+  const ledgerEpoch = await readLedgerEpoch(copy.pool);
+  expect(outcome).toMatchObject({ kind: 'restored', ledgerEpoch, lost: 0 });
+  expect(ledgerEpoch).not.toBe(before);
+  const published = await onPool(copy.pool).query<{ account: string; rows: unknown[] }>(
     `SELECT key AS account, body -> 'standing' -> 'rows' AS rows FROM outbox WHERE topic = 'standing' ORDER BY key`,
   );
   const accounts = await onPool(copy.pool).query<{ account: string }>('SELECT account FROM accounts ORDER BY account');
-  expect(told).toEqual(accounts.map(({ account }) => ({ account, rows: [] })));
+  expect(published).toEqual(accounts.map(({ account }) => ({ account, rows: [] })));
 
   const again = world.worker({ ledger: copy });
   await world.settled(copy);
   await ended(again);
-  expect(await booksOf(copy.pool)).toEqual(await booksOf(world.ledger.pool));
+  expect(await ledgerOf(copy.pool)).toEqual(await ledgerOf(world.ledger.pool));
   expect(await faultsOf(copy.pool)).toEqual([]);
 }, 120_000);
 
@@ -66,7 +66,7 @@ test('the whole stream into an empty ledger gives the same balances', async () =
   const worker = world.worker({ ledger: empty });
   await world.settled(empty);
   await ended(worker);
-  expect(await booksOf(empty.pool)).toEqual(await booksOf(world.ledger.pool));
+  expect(await ledgerOf(empty.pool)).toEqual(await ledgerOf(world.ledger.pool));
 }, 120_000);
 
 test('what has left the stream since the backup is told, and a loss has to be accepted', async () => {

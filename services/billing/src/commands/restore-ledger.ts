@@ -9,7 +9,7 @@ export interface StoredMessages {
 export type RestoreOutcome =
   | {
       readonly kind: 'restored';
-      readonly incarnation: string;
+      readonly ledgerEpoch: string;
       readonly accounts: number;
       /** Messages that the backup does not know and that will be settled again. */
       readonly toSettle: number;
@@ -20,10 +20,10 @@ export type RestoreOutcome =
 
 /**
  * Declares a copy of the ledger, restored from a backup, to be the ledger (docs/protocol.md#r17),
- * while no billing runs: under a new incarnation consumers begin at the stream's first message, so
- * that everything since the backup is settled again, and admission unloads every account that hears
- * of it. Wallet entries made since the backup are in no stream: whoever made them repeats them
- * under their references. Messages that were trimmed since are lost for good, so that a gap is
+ * while no billing runs: under a new ledger epoch consumers begin at the stream's first message, so
+ * that everything since the backup is settled again, and admission unloads every account that gets
+ * it. Wallet entries made since the backup are in no stream: their senders repeat them under
+ * their references. Messages that were trimmed since are lost for good, so that a gap is
  * refused unless it is accepted.
  */
 export async function restoreLedger(

@@ -22,7 +22,7 @@ await runCommand(async ({ restore }) => {
     return EXIT_GAP;
   }
   console.log(
-    `incarnation ${outcome.incarnation}: ${outcome.toSettle} messages will be settled again once billing runs`,
+    `incarnation ${outcome.ledgerEpoch}: ${outcome.toSettle} messages will be settled again once billing runs`,
   );
   console.log(`${outcome.accounts} accounts will be loaded again by admission; ${outcome.lost} messages are lost`);
   console.log('wallet entries made since the backup are not in the stream: repeat them under their references');

@@ -10,7 +10,7 @@ const COMMAND_STATEMENT_MS = 6 * 3_600_000;
 /** The ledger as commands use it, beside or instead of the service. */
 export interface LedgerCommands {
   readonly reader: LedgerReader;
-  readonly setAside: DeadLetterStore;
+  readonly deadLetters: DeadLetterStore;
   readonly restore: RestoreStore;
   close(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export function openLedger(postgresUrl: string, log: Pick<Logger, 'info' | 'warn
   });
   return {
     reader: createLedgerReader(pool),
-    setAside: createDeadLetterStore(pool),
+    deadLetters: createDeadLetterStore(pool),
     restore: createRestoreStore(pool),
     close: () => pool.end(),
   };
@@ -39,8 +39,8 @@ const EXIT_FAULT = 2;
 export async function runCommand(work: (ledger: LedgerCommands) => Promise<number>): Promise<void> {
   const ledger = openLedger(postgresUrl(), {
     info: () => undefined,
-    warn: (_facts: object, text: string) => console.error(text),
-    error: (_facts: object, text: string) => console.error(text),
+    warn: (_fields: object, text: string) => console.error(text),
+    error: (_fields: object, text: string) => console.error(text),
   });
   try {
     process.exitCode = await work(ledger);

@@ -19,27 +19,27 @@ export async function showStatement(
 ): Promise<AnswerBodyOf<typeof billingStatement>> {
   const bounds = readMonth(month);
   if (isRefusal(bounds)) return bounds;
-  const facts = await store.statement(account, bounds.from, bounds.to, STATEMENT_LINES_MAX);
-  if (facts === null) return refuse('invalid_request', 'the ledger does not reach so far', 'month');
+  const statement = await store.statement(account, bounds.from, bounds.to, STATEMENT_LINES_MAX);
+  if (statement === null) return refuse('invalid_request', 'the ledger does not reach so far', 'month');
   return {
     statement: {
       accountId: account,
       month,
-      openingBalanceUsd: formatUsd(facts.openingNanoUsd),
-      closingBalanceUsd: formatUsd(facts.closingNanoUsd),
-      movements: facts.movements.map(({ kind, amountNanoUsd, transactions }) => ({
+      openingBalanceUsd: formatUsd(statement.openingNanoUsd),
+      closingBalanceUsd: formatUsd(statement.closingNanoUsd),
+      movements: statement.movements.map(({ kind, amountNanoUsd, transactions }) => ({
         kind,
         amountUsd: formatUsd(amountNanoUsd),
         transactions,
       })),
-      usage: toSpendView(facts.usage),
-      byKey: facts.byKey.lines.map(({ id, ...spend }) => ({ keyId: id, ...toSpendView(spend) })),
-      byMember: facts.byMember.lines.map(({ id, ...spend }) => ({ memberId: id, ...toSpendView(spend) })),
-      byModel: facts.byModel.lines.map(({ id, ...spend }) => ({ modelId: id, ...toSpendView(spend) })),
+      usage: toSpendView(statement.usage),
+      byKey: statement.byKey.lines.map(({ id, ...spend }) => ({ keyId: id, ...toSpendView(spend) })),
+      byMember: statement.byMember.lines.map(({ id, ...spend }) => ({ memberId: id, ...toSpendView(spend) })),
+      byModel: statement.byModel.lines.map(({ id, ...spend }) => ({ modelId: id, ...toSpendView(spend) })),
       omitted: {
-        keys: toOmittedView(facts.byKey),
-        members: toOmittedView(facts.byMember),
-        models: toOmittedView(facts.byModel),
+        keys: toOmittedView(statement.byKey),
+        members: toOmittedView(statement.byMember),
+        models: toOmittedView(statement.byModel),
       },
     },
   };

@@ -21,7 +21,7 @@ export interface LedgerSnapshot {
   /** Where the chains ended so many blocks ago; a shorter chain is left out. */
   headsBefore(blocks: number): Promise<readonly ChainHead[]>;
   /** Events that are set aside and that no replay has resolved. */
-  setAside(): Promise<number>;
+  deadLetters(): Promise<number>;
 }
 
 export interface LedgerReader {
@@ -46,7 +46,7 @@ export function createLedgerReader(pool: Pool): LedgerReader {
             chain: createChainReader(tx),
             differences: (begin) => differencesOf(tx, begin),
             headsBefore: (blocks) => headsBefore(tx, blocks),
-            setAside: () => countDeadLetters(tx),
+            deadLetters: () => countDeadLetters(tx),
           });
         },
         { isolation: 'repeatable read', readOnly: true, attemptsMax: 1 },

@@ -7,7 +7,7 @@ import type { UsageEvent } from '@gateway/contracts/messages';
 import { inTransaction } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
 import { faultsOf } from '../../test/audit.js';
-import { expired, factsOf, holdFor, planHoldFor, settled, START } from '../../test/events.js';
+import { expired, receivedOf, holdFor, planHoldFor, settled, START } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { chainLines, chainOfFile } from '../commands/chain-file.js';
 import { settleBatch } from '../usage/settle-batch.js';
@@ -42,7 +42,7 @@ beforeEach(async () => {
 
 async function settle(...events: UsageEvent[]): Promise<void> {
   const store = createSettleStore(ledger.pool);
-  await settleBatch(store, createMonths(store), { facts: factsOf(...events), setAside: [], applied: [] });
+  await settleBatch(store, createMonths(store), { received: receivedOf(...events), deadLetters: [], applied: [] });
 }
 
 async function topUp(account: string, amountNanoUsd: bigint): Promise<void> {
@@ -59,7 +59,7 @@ async function topUp(account: string, amountNanoUsd: bigint): Promise<void> {
   await createWalletStore(ledger.pool).addEntry({
     entry,
     transactionId: makeUuidV7(START),
-    decide: (facts) => decideWalletEntry(entry, facts),
+    decide: (input) => decideWalletEntry(entry, input),
   });
 }
 
@@ -222,16 +222,16 @@ describe('damage is named', () => {
 });
 
 test('a look at the newest part finds what is wrong there, and counts what is set aside', async () => {
-  const look = () => createLedgerReader(ledger.pool).snapshot(checkNewestBlocks);
-  expect(await look()).toEqual({ faults: [], setAside: 0 });
+  const poll = () => createLedgerReader(ledger.pool).snapshot(checkNewestBlocks);
+  expect(await poll()).toEqual({ faults: [], deadLetters: 0 });
   await settle({ ...call, amountNanoUsd: 99 });
   await damage(
     `UPDATE ledger_entries SET amount_nano_usd = amount_nano_usd - 1
       WHERE transaction_id = '${call.id}' AND ledger_account = 'cost'`,
   );
-  expect(await look()).toEqual({
+  expect(await poll()).toEqual({
     faults: [expect.stringContaining('do not sum to zero'), expect.stringContaining(`${call.id}: transaction and`)],
-    setAside: 1,
+    deadLetters: 1,
   });
 });
 

@@ -16,15 +16,15 @@ export interface AuditReport {
  */
 export async function auditLedger(snapshot: LedgerSnapshot, report: AuditReport): Promise<AuditSums> {
   let differences = 0;
-  const tell = (difference: Difference): void => {
+  const reportDifference = (difference: Difference): void => {
     differences += 1;
     report.difference(difference);
   };
-  for await (const difference of snapshot.differences((check) => report.begin(check))) tell(difference);
+  for await (const difference of snapshot.differences((check) => report.begin(check))) reportDifference(difference);
   report.begin('chain');
   const sums = await verifyChain(snapshot.chain, {
     broken: ({ chain, block, transaction, problem }) =>
-      tell({
+      reportDifference({
         check: 'chain',
         subject: `chain ${chain}, block ${block}${transaction === null ? '' : `, transaction ${transaction}`}`,
         expected: 'links that follow from the ledger',

@@ -17,7 +17,7 @@ export interface WatchDeps {
 export interface Watched {
   /** Texts for the log. */
   readonly faults: readonly string[];
-  readonly setAside: number;
+  readonly deadLetters: number;
 }
 
 /**
@@ -44,7 +44,7 @@ export async function checkNewestBlocks(ledger: LedgerSnapshot): Promise<Watched
       broken: (link) => faults.push(`chain ${link.chain}, block ${link.block}, ${link.transaction}: ${link.problem}`),
     },
   );
-  return { faults, setAside: await ledger.setAside() };
+  return { faults, deadLetters: await ledger.deadLetters() };
 }
 
 function totalOf(transaction: LedgerTransaction | undefined): bigint {
@@ -53,8 +53,8 @@ function totalOf(transaction: LedgerTransaction | undefined): bigint {
 
 /** Looks again and again while the service runs; what was found is a metric, and an error in the log. */
 export function watchLedger({ reader, log }: WatchDeps): { stop(): Promise<void> } {
-  let watched: Watched = { faults: [], setAside: 0 };
-  let lookedMs = performance.now();
+  let watched: Watched = { faults: [], deadLetters: 0 };
+  let polledMs = performance.now();
   gauge(
     'gateway_billing_invariant_faults',
     'Broken invariants in the newest part of the ledger',
@@ -63,15 +63,15 @@ export function watchLedger({ reader, log }: WatchDeps): { stop(): Promise<void>
   gauge(
     'gateway_billing_invariants_age_seconds',
     'Time since the invariants were last looked at',
-    () => (performance.now() - lookedMs) / 1_000,
+    () => (performance.now() - polledMs) / 1_000,
   );
-  gauge('gateway_billing_set_aside', 'Events that are set aside and not resolved', () => watched.setAside);
+  gauge('gateway_billing_set_aside', 'Events that are set aside and not resolved', () => watched.deadLetters);
 
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     watched = await reader.snapshot(checkNewestBlocks);
-    lookedMs = performance.now();
+    polledMs = performance.now();
     for (const fault of watched.faults) log.error({ fault }, 'an invariant of the ledger is broken');
   };
   const failed = (err: unknown): void => log.warn({ err }, 'the invariants of the ledger could not be looked at');
-  return every(WATCH_MS, look, { atOnce: true, failed });
+  return every(WATCH_MS, poll, { atOnce: true, failed });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { isRefusal, planSpec } from '@gateway/contracts/operator';
-import { CHANGES_BYTES_MAX, decidePlans, type KnownPlan } from './decide-rules.js';
+import { CHANGES_BYTES_MAX, decidePlans, type PlanState } from './decide-rules.js';
 import { planFromWire, type PlanSpec, toPlanView } from './rules.js';
 
 const MADE = new Date('2026-11-01T00:00:00Z');
@@ -25,7 +25,7 @@ function plan(changes: object = {}): PlanSpec {
   return read;
 }
 
-function known(id: string, changes: Partial<KnownPlan> = {}): [string, KnownPlan] {
+function known(id: string, changes: Partial<PlanState> = {}): [string, PlanState] {
   return [id, { id, version: 4, plan: plan(), createdAt: MADE, deleted: false, inUse: false, ...changes }];
 }
 
@@ -64,7 +64,7 @@ describe('a plan of the wire', () => {
   });
 });
 
-test.each<[string, [string, KnownPlan][], PlanSpec, object]>([
+test.each<[string, [string, PlanState][], PlanSpec, object]>([
   ['unknown is version 1', [], plan(), { change: 'created', before: null, after: { version: 1, createdAt: NOW } }],
   ['equal makes none', [known('pro')], plan(), { change: 'unchanged', before: { version: 4 }, after: { version: 4 } }],
   [
@@ -86,27 +86,27 @@ test.each<[string, [string, KnownPlan][], PlanSpec, object]>([
     { change: 'changed' },
   ],
 ])('a put plan that is %s', (_name, plans, put, expected) => {
-  const wish = { puts: [{ id: 'pro', plan: put }], deletes: [], prune: false };
-  expect(decidePlans(wish, new Map(plans), NOW)).toMatchObject([{ id: 'pro', ...expected }]);
+  const wanted = { puts: [{ id: 'pro', plan: put }], deletes: [], prune: false };
+  expect(decidePlans(wanted, new Map(plans), NOW)).toMatchObject([{ id: 'pro', ...expected }]);
 });
 
 test('a prune deletes what is not put and not deleted, by id', () => {
   const plans = new Map([known('z'), known('b'), known('pro'), known('gone', { deleted: true })]);
-  const wish = { puts: [{ id: 'pro', plan: plan() }], deletes: [], prune: true };
-  expect(decidePlans(wish, plans, NOW)).toMatchObject([
+  const wanted = { puts: [{ id: 'pro', plan: plan() }], deletes: [], prune: true };
+  expect(decidePlans(wanted, plans, NOW)).toMatchObject([
     { id: 'pro', change: 'unchanged' },
     { id: 'b', change: 'deleted', before: { version: 4 }, after: null },
     { id: 'z', change: 'deleted' },
   ]);
 });
 
-test.each<[string, [string, KnownPlan][], object]>([
+test.each<[string, [string, PlanState][], object]>([
   ['not_found', [], { deletes: ['pro'] }],
   ['not_found', [known('pro', { deleted: true })], { deletes: ['pro'] }],
   ['in_use', [known('pro', { inUse: true })], { deletes: ['pro'] }],
   ['in_use', [known('a'), known('pro', { inUse: true })], { prune: true }],
-])('all is refused with %s', (code, plans, wish) => {
-  const all = { puts: [], deletes: [], prune: false, ...wish };
+])('all is refused with %s', (code, plans, wanted) => {
+  const all = { puts: [], deletes: [], prune: false, ...wanted };
   expect(decidePlans(all, new Map(plans), NOW)).toMatchObject({
     refused: { code, message: expect.stringContaining('pro') },
   });
@@ -116,8 +116,8 @@ test('more changes than an answer carries are refused; plans that do not change 
   const models = Array.from({ length: 500 }, (_, index) => `acme/${String(index).padStart(100, '0')}`);
   const large = plan({ models });
   const ids = Array.from({ length: Math.ceil(CHANGES_BYTES_MAX / 50_000) }, (_, index) => `plan-${index}`);
-  const wish = { puts: ids.map((id) => ({ id, plan: large })), deletes: [], prune: false };
-  expect(decidePlans(wish, new Map(), NOW)).toMatchObject({ refused: { code: 'invalid_request' } });
+  const wanted = { puts: ids.map((id) => ({ id, plan: large })), deletes: [], prune: false };
+  expect(decidePlans(wanted, new Map(), NOW)).toMatchObject({ refused: { code: 'invalid_request' } });
   const same = new Map(ids.map((id) => known(id, { plan: large })));
-  expect(decidePlans(wish, same, NOW)).toHaveLength(ids.length);
+  expect(decidePlans(wanted, same, NOW)).toHaveLength(ids.length);
 });

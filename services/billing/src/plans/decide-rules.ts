@@ -7,7 +7,7 @@ export interface PlanPut {
 }
 
 /** What an operator wants of the plans, all of it or nothing. */
-export interface PlansWish {
+export interface PlansInput {
   readonly puts: readonly PlanPut[];
   readonly deletes: readonly string[];
   /** Deletes every plan that is not put. */
@@ -15,7 +15,7 @@ export interface PlansWish {
 }
 
 /** A plan that was made once, with its current version. */
-export interface KnownPlan extends PlanVersion {
+export interface PlanState extends PlanVersion {
   readonly deleted: boolean;
   /** A subscription period that has not ended is on it. */
   readonly inUse: boolean;
@@ -36,14 +36,14 @@ export const CHANGES_BYTES_MAX = 800_000;
  * come in the order of the wish, what is pruned at the end by its id.
  */
 export function decidePlans(
-  wish: PlansWish,
-  known: ReadonlyMap<string, KnownPlan>,
+  wanted: PlansInput,
+  known: ReadonlyMap<string, PlanState>,
   now: Date,
 ): PlanChange[] | ManagementRefusal {
-  const changes = wish.puts.map((put) => decidePut(put, known.get(put.id), now));
-  const kept = new Set(wish.puts.map(({ id }) => id));
-  const pruned = wish.prune ? [...known.values()].filter(({ id, deleted }) => !deleted && !kept.has(id)) : [];
-  for (const id of [...wish.deletes, ...pruned.map((plan) => plan.id).sort()]) {
+  const changes = wanted.puts.map((put) => decidePut(put, known.get(put.id), now));
+  const kept = new Set(wanted.puts.map(({ id }) => id));
+  const pruned = wanted.prune ? [...known.values()].filter(({ id, deleted }) => !deleted && !kept.has(id)) : [];
+  for (const id of [...wanted.deletes, ...pruned.map((plan) => plan.id).sort()]) {
     const plan = known.get(id);
     if (plan === undefined || plan.deleted) return refuse('not_found', `there is no plan ${id}`);
     if (plan.inUse) return refuse('in_use', `plan ${id} has subscriptions that have not ended`);
@@ -62,7 +62,7 @@ function bytesOf(changes: readonly PlanChange[]): number {
   );
 }
 
-function decidePut({ id, plan }: PlanPut, known: KnownPlan | undefined, now: Date): PlanChange {
+function decidePut({ id, plan }: PlanPut, known: PlanState | undefined, now: Date): PlanChange {
   if (known === undefined) {
     return { id, change: 'created', before: null, after: { id, version: 1, plan, createdAt: now } };
   }
@@ -75,6 +75,6 @@ function decidePut({ id, plan }: PlanPut, known: KnownPlan | undefined, now: Dat
     : { id, change: 'changed', before, after };
 }
 
-function versionOf({ id, version, plan, createdAt }: KnownPlan): PlanVersion {
+function versionOf({ id, version, plan, createdAt }: PlanState): PlanVersion {
   return { id, version, plan, createdAt };
 }

@@ -25,8 +25,8 @@ export async function putPlan(
   { store, now }: ChangePlansDeps,
   { id, spec, actor }: ReceivedOf<typeof billingPutPlan>,
 ): Promise<AnswerBodyOf<typeof billingPutPlan>> {
-  const wish = { puts: [{ id, plan: planFromWire(spec) }], deletes: [], prune: false };
-  const changes = await store.changePlans({ ...wish, actor, now: now(), dryRun: false });
+  const wanted = { puts: [{ id, plan: planFromWire(spec) }], deletes: [], prune: false };
+  const changes = await store.changePlans({ ...wanted, actor, now: now(), dryRun: false });
   if (isRefusal(changes)) return changes;
   const [made] = changes;
   if (made === undefined || made.after === null || made.change === 'deleted') throw new Error(`plan ${id} was not put`);
@@ -38,8 +38,8 @@ export async function deletePlan(
   { store, now }: ChangePlansDeps,
   { id, actor }: ReceivedOf<typeof billingDeletePlan>,
 ): Promise<AnswerBodyOf<typeof billingDeletePlan>> {
-  const wish = { puts: [], deletes: [id], prune: false };
-  const changes = await store.changePlans({ ...wish, actor, now: now(), dryRun: false });
+  const wanted = { puts: [], deletes: [id], prune: false };
+  const changes = await store.changePlans({ ...wanted, actor, now: now(), dryRun: false });
   return isRefusal(changes) ? changes : { deleted: true };
 }
 

@@ -3,10 +3,10 @@ import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
 import type { WindowType, WindowUnit } from '@gateway/metering';
 import { insertChange } from '../ledger/changes-store.js';
 import { timeOf } from '../ledger/sql.js';
-import { decidePlans, type KnownPlan, type PlanChange, type PlansWish } from './decide-rules.js';
+import { decidePlans, type PlanState, type PlanChange, type PlansInput } from './decide-rules.js';
 import { type PlanSpec, type PlanVersion, toPlanView } from './rules.js';
 
-export interface PlansRequest extends PlansWish {
+export interface PlansRequest extends PlansInput {
   readonly actor: string;
   /** Which periods have ended, epoch milliseconds. */
   readonly now: number;
@@ -68,7 +68,7 @@ async function changePlans(tx: Tx, request: PlansRequest): Promise<PlanChange[] 
   const begun = await tx.one<{ now: Date }>(
     `SELECT now() FROM pg_advisory_xact_lock(hashtextextended('change plans ' || current_schema(), 0))`,
   );
-  const known = await readKnown(tx, request);
+  const known = await readStates(tx, request);
   const decided = decidePlans(request, known, begun?.now ?? new Date(0));
   if (!Array.isArray(decided)) return decided;
   for (const change of decided) {
@@ -80,7 +80,7 @@ async function changePlans(tx: Tx, request: PlansRequest): Promise<PlanChange[] 
 }
 
 /** The plans that are named, all of them for a prune; locked against periods that are put on them meanwhile. */
-async function readKnown(tx: Tx, { puts, deletes, prune, now }: PlansRequest): Promise<Map<string, KnownPlan>> {
+async function readStates(tx: Tx, { puts, deletes, prune, now }: PlansRequest): Promise<Map<string, PlanState>> {
   const named = [...puts.map(({ id }) => id), ...deletes];
   const rows = await tx.query<PlanRow>(
     `${SELECTION} WHERE $1 OR plan.id = ANY ($2::text[]) ORDER BY plan.id FOR UPDATE OF plan`,

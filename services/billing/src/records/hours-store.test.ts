@@ -154,12 +154,12 @@ test('a key was charged in a month what its cap counts; keys of others and unuse
       WHERE account = 'a' AND month = '2026-10' AND charged_nano_usd > 0 GROUP BY 1 ORDER BY 1`,
   );
   const store = createUsageHoursStore(ledger.pool);
-  const ask = async (account: string, keys: string[]) =>
+  const request = async (account: string, keys: string[]) =>
     (await showKeyMonths(store, { account, month: '2026-10', keys })) as { rows: object[] };
-  const shown = await ask('a', [...KEYS].sort());
+  const shown = await request('a', [...KEYS].sort());
   expect(new Set(shown.rows)).toEqual(
     new Set(rows.map(({ key, charged }) => ({ key, chargedNanoUsd: Number(charged) }))),
   );
   expect(shown.rows.length).toBeGreaterThanOrEqual(3);
-  expect(await ask('nobody', KEYS)).toEqual({ rows: [] });
+  expect(await request('nobody', KEYS)).toEqual({ rows: [] });
 });

@@ -25,7 +25,7 @@ export interface RefusedQuery {
 }
 
 /** Rows deleted in one statement. */
-const FORGET_MAX = 10_000;
+const DELETE_MAX = 10_000;
 /** An id is of the edge's clock, its minute of the limit store's: they differ by half a minute at most. */
 const NEAR_MS = 120_000;
 
@@ -99,11 +99,11 @@ export function createRefusedStore(pool: Pool) {
       return row === undefined ? null : fromRow(row);
     },
     /** Deletes what lies before, epoch milliseconds; some at a time, all of it by and by. */
-    async forget(before: number): Promise<void> {
-      for (let deleted = FORGET_MAX; deleted === FORGET_MAX;)
+    async deleteOld(before: number): Promise<void> {
+      for (let deleted = DELETE_MAX; deleted === DELETE_MAX;)
         deleted = await queries.execute(
           `DELETE FROM refused_calls WHERE ctid = ANY (ARRAY(
-             SELECT ctid FROM refused_calls WHERE minute_ms < $1 LIMIT ${FORGET_MAX}))`,
+             SELECT ctid FROM refused_calls WHERE minute_ms < $1 LIMIT ${DELETE_MAX}))`,
           [before],
         );
     },

@@ -147,7 +147,7 @@ describe('usage over time', () => {
   });
 
   test('a time that is too long or ends before it begins is refused', async () => {
-    const ask = (changes: object) =>
+    const request = (changes: object) =>
       world.dashboard.request(billingUsageSeries, {
         account,
         from: 0,
@@ -156,10 +156,10 @@ describe('usage over time', () => {
         groupBy: 'none' as const,
         ...changes,
       });
-    expect(await ask({})).toEqual({ rows: [], unbilled: { voided: 0, expired: 0 } });
-    expect(await ask({ to: 400 * DAY + 1 })).toMatchObject({ refused: { code: 'invalid_request', param: 'from' } });
-    expect(await ask({ by: 'hour' })).toMatchObject({ refused: { code: 'invalid_request', param: 'from' } });
-    expect(await ask({ to: 0 })).toMatchObject({ refused: { code: 'invalid_request', param: 'to' } });
+    expect(await request({})).toEqual({ rows: [], unbilled: { voided: 0, expired: 0 } });
+    expect(await request({ to: 400 * DAY + 1 })).toMatchObject({ refused: { code: 'invalid_request', param: 'from' } });
+    expect(await request({ by: 'hour' })).toMatchObject({ refused: { code: 'invalid_request', param: 'from' } });
+    expect(await request({ to: 0 })).toMatchObject({ refused: { code: 'invalid_request', param: 'to' } });
   });
 
   test('the largest groups have rows of their own, the others one together', async () => {
@@ -228,14 +228,18 @@ describe('refused calls', () => {
         ...changes,
       }),
     );
-  const tell = (at: number, ...rows: BodyOf<typeof callsRefused>['rows']) =>
+  const report = (at: number, ...rows: BodyOf<typeof callsRefused>['rows']) =>
     world.admission.publish(callsRefused, {}, { from: 'replica-1', minute: at, rows });
 
   test('what replicas tell adds up by account, minute, code and key, with the last ids', async () => {
     const row = { account: 'refused', key: 'k1', code: 'rate_limit_exceeded' };
-    tell(minute, { ...row, count: 40, lastIds: ids.slice(0, 4) }, { ...row, account: 'beside', count: 1, lastIds: [] });
-    tell(minute + 1, { ...row, count: 2, lastIds: ids.slice(4, 6) });
-    tell(minute + 60_000, { account: 'refused', code: 'invalid_api_key', count: 3, lastIds: ids.slice(6) });
+    report(
+      minute,
+      { ...row, count: 40, lastIds: ids.slice(0, 4) },
+      { ...row, account: 'beside', count: 1, lastIds: [] },
+    );
+    report(minute + 1, { ...row, count: 2, lastIds: ids.slice(4, 6) });
+    report(minute + 60_000, { account: 'refused', code: 'invalid_api_key', count: 3, lastIds: ids.slice(6) });
     await until(
       'all three came',
       async () => (await list('refused')).totals.reduce((sum, one) => sum + one.count, 0) === 45,
@@ -268,13 +272,13 @@ describe('refused calls', () => {
 
   test('minutes that are too old are not kept, and those that grow old are deleted', async () => {
     const row = { account: 'refused', code: 'model_not_found', count: 1, lastIds: [] };
-    tell(Date.now() - REFUSED_KEPT_MS - 60_000, row);
-    tell(minute, row);
+    report(Date.now() - REFUSED_KEPT_MS - 60_000, row);
+    report(minute, row);
     await until('the later one came', async () => (await list('refused')).rows.length === 3);
     const { pool } = world.billing.ledger;
     const kept = async () => (await pool.query('SELECT count(*) AS n FROM refused_calls')).rows[0] as { n: bigint };
     expect(await kept()).toEqual({ n: 4n });
-    await createRefusedStore(pool).forget(minute + 60_000);
+    await createRefusedStore(pool).deleteOld(minute + 60_000);
     expect(await kept()).toEqual({ n: 1n });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { decidePeriod, type PeriodWish } from './decide-rules.js';
+import { decidePeriod, type PeriodRequest } from './decide-rules.js';
 import {
   CLOCKS_APART_MS_MAX,
   dueRenewal,
@@ -31,7 +31,7 @@ function period(id: string, from: number, to: number, changes: Partial<Period> =
   };
 }
 
-function wish(from: number, to: number, changes: Partial<PeriodWish> = {}): PeriodWish {
+function wanted(from: number, to: number, changes: Partial<PeriodRequest> = {}): PeriodRequest {
   return { account: 'a', planId: 'pro', start: day(from), end: day(to), renews: false, ...changes };
 }
 
@@ -39,95 +39,95 @@ const RUNNING = period('running', 0, 30);
 const RENEWAL = period('renewal', 30, 60, { renewalOf: 'running' });
 const COMING = period('coming', 30, 60);
 
-const decide = (wished: PeriodWish, periods: readonly Period[], planVersion: number | null = 3) =>
-  decidePeriod(wished, { periods, planVersion, closed: false, newId: 'new', now: NOW });
+const decide = (wantedPeriod: PeriodRequest, periods: readonly Period[], planVersion: number | null = 3) =>
+  decidePeriod(wantedPeriod, { periods, planVersion, closed: false, newId: 'new', now: NOW });
 
 describe('a wished period', () => {
-  test.each<[string, PeriodWish, Period[], object]>([
-    ['is the first', wish(5, 35), [], { change: 'created', isNew: true, ended: [], shortened: [], before: null }],
+  test.each<[string, PeriodRequest, Period[], object]>([
+    ['is the first', wanted(5, 35), [], { change: 'created', isNew: true, ended: [], shortened: [], before: null }],
     [
       'that begins now takes the place of the running one',
-      wish(10, 40),
+      wanted(10, 40),
       [RUNNING],
       { ended: ['running'], isNew: true },
     ],
-    ['that began before takes the place of the running one', wish(-5, 40), [RUNNING], { ended: ['running'] }],
-    ['takes the place of a renewal too', wish(10, 20), [RUNNING, RENEWAL], { ended: ['running', 'renewal'] }],
-    ['leaves one to come that it does not reach', wish(10, 30), [RUNNING, COMING], { ended: ['running'] }],
+    ['that began before takes the place of the running one', wanted(-5, 40), [RUNNING], { ended: ['running'] }],
+    ['takes the place of a renewal too', wanted(10, 20), [RUNNING, RENEWAL], { ended: ['running', 'renewal'] }],
+    ['leaves one to come that it does not reach', wanted(10, 30), [RUNNING, COMING], { ended: ['running'] }],
     [
       'takes the place of one to come that it reaches into',
-      wish(10, 31),
+      wanted(10, 31),
       [RUNNING, COMING],
       { ended: ['running', 'coming'] },
     ],
-    ['that follows leaves the running one', wish(30, 60), [RUNNING], { ended: [], shortened: [], change: 'changed' }],
-    ['that begins earlier ends the running one then', wish(20, 60), [RUNNING], { ended: [], shortened: ['running'] }],
+    ['that follows leaves the running one', wanted(30, 60), [RUNNING], { ended: [], shortened: [], change: 'changed' }],
+    ['that begins earlier ends the running one then', wanted(20, 60), [RUNNING], { ended: [], shortened: ['running'] }],
     [
       'takes the place of the one to come',
-      wish(29, 59),
+      wanted(29, 59),
       [RUNNING, COMING],
       { ended: ['coming'], shortened: ['running'] },
     ],
-    ['leaves what has ended by time', wish(10, 40), [period('old', -30, 0)], { ended: [], change: 'created' }],
+    ['leaves what has ended by time', wanted(10, 40), [period('old', -30, 0)], { ended: [], change: 'created' }],
     [
       'with the start of one changes that one',
-      wish(0, 40),
+      wanted(0, 40),
       [RUNNING],
       { isNew: false, ended: [], period: { id: 'running', end: day(40), planVersion: 3 } },
     ],
     [
       'of another plan keeps the id',
-      wish(0, 30, { planId: 'max' }),
+      wanted(0, 30, { planId: 'max' }),
       [RUNNING],
       { isNew: false, period: { id: 'running', planId: 'max', planVersion: 3 } },
     ],
     [
       'that no longer renews takes its renewal back',
-      wish(0, 30),
+      wanted(0, 30),
       [{ ...RUNNING, renews: true }, RENEWAL],
       { ended: ['renewal'], period: { renews: false } },
     ],
     [
       'changes one to come',
-      wish(30, 61),
+      wanted(30, 61),
       [RUNNING, COMING],
       { isNew: false, ended: [], shortened: [], period: { id: 'coming', end: day(61) } },
     ],
     [
       'extends one that has ended by time',
-      wish(-30, 40),
+      wanted(-30, 40),
       [period('old', -30, 0)],
       { isNew: false, change: 'created', period: { id: 'old', end: day(40) } },
     ],
-  ])('%s', (_name, wished, periods, expected) => {
-    expect(decide(wished, periods)).toMatchObject({ kind: 'write', ...expected });
+  ])('%s', (_name, wantedPeriod, periods, expected) => {
+    expect(decide(wantedPeriod, periods)).toMatchObject({ kind: 'write', ...expected });
   });
 
-  test.each<[string, PeriodWish, Period[], number | null]>([
-    ['running', wish(0, 30), [RUNNING], 3],
-    ['coming', wish(30, 60), [RUNNING, COMING], 3],
-    ['on a plan that is gone', wish(0, 30), [RUNNING], null],
+  test.each<[string, PeriodRequest, Period[], number | null]>([
+    ['running', wanted(0, 30), [RUNNING], 3],
+    ['coming', wanted(30, 60), [RUNNING, COMING], 3],
+    ['on a plan that is gone', wanted(0, 30), [RUNNING], null],
   ])(
     'equal to the %s one changes nothing, also when the plan has a newer version',
-    (_name, wished, periods, version) => {
-      expect(decide(wished, periods, version)).toMatchObject({ kind: 'unchanged' });
+    (_name, wantedPeriod, periods, version) => {
+      expect(decide(wantedPeriod, periods, version)).toMatchObject({ kind: 'unchanged' });
     },
   );
 
-  test.each<[string, string, PeriodWish, number | null]>([
-    ['not_found', 'planId', wish(10, 40), null],
-    ['invalid_request', 'periodEnd', wish(0, 10), 3],
-    ['invalid_request', 'periodStart', { ...wish(0, 40), start: -1 }, 3],
-    ['invalid_request', 'periodEnd', { ...wish(10, 40), end: NOW + 999, renews: true }, 3],
-  ])('is refused with %s (%s)', (code, param, wished, version) => {
-    expect(decide(wished, [], version)).toMatchObject({ kind: 'refused', refusal: { refused: { code, param } } });
+  test.each<[string, string, PeriodRequest, number | null]>([
+    ['not_found', 'planId', wanted(10, 40), null],
+    ['invalid_request', 'periodEnd', wanted(0, 10), 3],
+    ['invalid_request', 'periodStart', { ...wanted(0, 40), start: -1 }, 3],
+    ['invalid_request', 'periodEnd', { ...wanted(10, 40), end: NOW + 999, renews: true }, 3],
+  ])('is refused with %s (%s)', (code, param, wantedPeriod, version) => {
+    expect(decide(wantedPeriod, [], version)).toMatchObject({ kind: 'refused', refusal: { refused: { code, param } } });
   });
 
   test('goes by the day of its month, and a renewal keeps the day that a short month hid', () => {
     const month = { start: Date.UTC(2026, 9, 31), end: Date.UTC(2026, 10, 30) };
-    expect(decide({ ...wish(0, 0), ...month }, [])).toMatchObject({ period: { anchorDay: 31 } });
+    expect(decide({ ...wanted(0, 0), ...month }, [])).toMatchObject({ period: { anchorDay: 31 } });
     const renewed = period('r', 0, 0, { start: Date.UTC(2026, 10, 5), end: Date.UTC(2028, 1, 29), anchorDay: 30 });
-    expect(decide({ ...wish(0, 0), start: renewed.start, end: renewed.end, renews: true }, [renewed])).toMatchObject({
+    expect(decide({ ...wanted(0, 0), start: renewed.start, end: renewed.end, renews: true }, [renewed])).toMatchObject({
       period: { anchorDay: 30 },
     });
   });

@@ -3,7 +3,7 @@ import { anchorDayOf } from './calendar-rules.js';
 import { type Period, RENEWING_PERIOD_MS_MIN, shownPeriod } from './period-rules.js';
 
 /** The period that an operator asks for. Times are epoch milliseconds, [start, end). */
-export interface PeriodWish {
+export interface PeriodRequest {
   readonly account: string;
   readonly planId: string;
   readonly start: number;
@@ -47,34 +47,34 @@ export type PeriodDecision =
  * and allotments (docs/behaviour.md#windows). Of the periods to come stay those that an operator
  * made and that begin when this one has ended; renewals are made anew.
  */
-export function decidePeriod(wish: PeriodWish, facts: PeriodInput): PeriodDecision {
-  const { periods, planVersion, closed, newId, now } = facts;
-  const refused = closed ? refuse('state_conflict', 'the account is closed') : refusePeriod(wish, now);
+export function decidePeriod(wanted: PeriodRequest, input: PeriodInput): PeriodDecision {
+  const { periods, planVersion, closed, newId, now } = input;
+  const refused = closed ? refuse('state_conflict', 'the account is closed') : refusePeriod(wanted, now);
   if (refused !== null) return { kind: 'refused', refusal: refused };
-  const same = periods.find(({ start }) => start === wish.start);
-  if (same !== undefined && isSame(same, wish)) return { kind: 'unchanged', period: same };
+  const same = periods.find(({ start }) => start === wanted.start);
+  if (same !== undefined && isSame(same, wanted)) return { kind: 'unchanged', period: same };
   if (planVersion === null) {
-    return { kind: 'refused', refusal: refuse('not_found', `there is no plan ${wish.planId}`, 'planId') };
+    return { kind: 'refused', refusal: refuse('not_found', `there is no plan ${wanted.planId}`, 'planId') };
   }
   const others = periods.filter((period) => period !== same && period.end > now);
-  const ended = others.filter((other) => isReplaced(other, wish, now));
+  const ended = others.filter((other) => isReplaced(other, wanted, now));
   const shortened = others.filter(
-    (other) => !ended.includes(other) && other.start < wish.start && other.end > wish.start,
+    (other) => !ended.includes(other) && other.start < wanted.start && other.end > wanted.start,
   );
   const before = shownPeriod(periods, now);
-  const anchorDay = same?.end === wish.end ? same.anchorDay : anchorDayOf(wish.start, wish.end);
+  const anchorDay = same?.end === wanted.end ? same.anchorDay : anchorDayOf(wanted.start, wanted.end);
   return {
     kind: 'write',
     change: before === null ? 'created' : 'changed',
     before,
-    period: { id: newId, renewalOf: null, ...same, ...wish, planVersion, anchorDay },
+    period: { id: newId, renewalOf: null, ...same, ...wanted, planVersion, anchorDay },
     isNew: same === undefined,
     ended: ended.map(({ id }) => id),
     shortened: shortened.map(({ id }) => id),
   };
 }
 
-function refusePeriod({ start, end, renews }: PeriodWish, now: number): ManagementRefusal | null {
+function refusePeriod({ start, end, renews }: PeriodRequest, now: number): ManagementRefusal | null {
   if (start < 0) return refuse('invalid_request', 'a period begins in 1970 or later', 'periodStart');
   if (end <= now) return refuse('invalid_request', 'the period has ended already', 'periodEnd');
   if (renews && end - start < RENEWING_PERIOD_MS_MIN) {
@@ -83,12 +83,12 @@ function refusePeriod({ start, end, renews }: PeriodWish, now: number): Manageme
   return null;
 }
 
-function isSame(period: Period, { planId, end, renews }: PeriodWish): boolean {
+function isSame(period: Period, { planId, end, renews }: PeriodRequest): boolean {
   return period.planId === planId && period.end === end && period.renews === renews;
 }
 
 /** Whether another period gives way: the running one to one that has begun, later ones that it reaches into, renewals. */
-function isReplaced(other: Period, wish: PeriodWish, now: number): boolean {
-  if (other.start <= now) return wish.start <= now;
-  return other.start > wish.start && (other.renewalOf !== null || other.start < wish.end);
+function isReplaced(other: Period, wanted: PeriodRequest, now: number): boolean {
+  if (other.start <= now) return wanted.start <= now;
+  return other.start > wanted.start && (other.renewalOf !== null || other.start < wanted.end);
 }

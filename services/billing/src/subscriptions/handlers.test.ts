@@ -28,12 +28,12 @@ describe('a subscription', () => {
     const { change, subscription } = accepted(await world.putPeriod(account, plan, world.now, world.now + HOUR));
     expect(change).toBe('created');
     expect(subscription).toMatchObject({ accountId: account, planId: plan, planVersion: 1, active: true });
-    expect(world.lastTold(account)).toMatchObject({
+    expect(world.lastPublished(account)).toMatchObject({
       plan: { id: plan },
       windows: [{ type: 'monthly', limit: 5 }],
       subscription: { id: subscription.id, start: world.now, end: world.now + HOUR },
     });
-    expect(await world.terms(account)).toEqual(world.lastTold(account));
+    expect(await world.terms(account)).toEqual(world.lastPublished(account));
     expect(await world.getPeriod(account)).toEqual({ subscription });
     expect(await world.dashboard.request(billingFunding, { account })).toMatchObject({
       planActive: true,
@@ -43,9 +43,9 @@ describe('a subscription', () => {
       change: 'unchanged',
       subscription,
     });
-    expect(world.told.get(account)).toHaveLength(1);
+    expect(world.published.get(account)).toHaveLength(1);
     expect(await world.deletePeriod(account)).toEqual({ deleted: true });
-    expect(world.lastTold(account)).toMatchObject({ plan: null, subscription: null, concurrency: 3 });
+    expect(world.lastPublished(account)).toMatchObject({ plan: null, subscription: null, concurrency: 3 });
     expect(await world.deletePeriod(account)).toMatchObject({ refused: { code: 'not_found' } });
     expect((await world.audit({ account })).entries).toMatchObject([
       { action: 'delete_subscription', before: { id: subscription.id }, after: null },
@@ -61,10 +61,13 @@ describe('a subscription', () => {
       change: 'changed',
       subscription: { id, planVersion: 2 },
     });
-    expect(world.lastTold(account)).toMatchObject({ concurrency: 20, subscription: { id, end: world.now + 2 * HOUR } });
+    expect(world.lastPublished(account)).toMatchObject({
+      concurrency: 20,
+      subscription: { id, end: world.now + 2 * HOUR },
+    });
     const other = accepted(await world.putPeriod(account, plan, world.now - HOUR / 2, world.now + HOUR));
     expect(other.subscription.id).not.toBe(id);
-    expect(world.lastTold(account)?.subscription?.id).toBe(other.subscription.id);
+    expect(world.lastPublished(account)?.subscription?.id).toBe(other.subscription.id);
   });
 
   test('that begins later follows: it is told ahead, and anew when its plan gets another version, until it begins', async () => {
@@ -74,27 +77,30 @@ describe('a subscription', () => {
     expect(subscription).toMatchObject({ active: false, planVersion: 1 });
     expect(await shown(account)).toMatchObject({ id, periodEnd: iso(start) });
     const ahead = { id: subscription.id, start, end: start + 2 * HOUR };
-    expect(world.lastTold(account)).toMatchObject({
+    expect(world.lastPublished(account)).toMatchObject({
       subscription: { id, end: start },
       next: { plan: { id: plan }, concurrency: 10, subscription: ahead },
       withoutPlan: { requestsPerMinute: 60, concurrency: 3 },
     });
-    expect(await world.terms(account)).toEqual(world.lastTold(account));
+    expect(await world.terms(account)).toEqual(world.lastPublished(account));
     await world.putPlan(plan, { concurrency: 30 });
-    await until('the new version is told', () => world.lastTold(account)?.next?.concurrency === 30);
-    expect(world.lastTold(account)).toMatchObject({ concurrency: 10, subscription: { id } });
+    await until('the new version is told', () => world.lastPublished(account)?.next?.concurrency === 30);
+    expect(world.lastPublished(account)).toMatchObject({ concurrency: 10, subscription: { id } });
     world.now = start;
     expect(world.running(account)).toMatchObject({ concurrency: 30, subscription: ahead });
     expect(await shown(account)).toMatchObject({ id: subscription.id, planVersion: 2, active: true });
     await world.putPlan(plan, { concurrency: 40 });
     world.now += APART;
-    await until('the old period is told no more', () => world.lastTold(account)?.subscription?.id === subscription.id);
-    expect(world.lastTold(account)).toMatchObject({ concurrency: 30 });
-    expect(world.lastTold(account)).not.toHaveProperty('next');
+    await until(
+      'the old period is told no more',
+      () => world.lastPublished(account)?.subscription?.id === subscription.id,
+    );
+    expect(world.lastPublished(account)).toMatchObject({ concurrency: 30 });
+    expect(world.lastPublished(account)).not.toHaveProperty('next');
     world.now = ahead.end + APART;
-    await until('the end is told', () => world.lastTold(account)?.plan === null);
-    expect(world.lastTold(account)).toMatchObject({ concurrency: 3, requestsPerMinute: 60 });
-    const versions = world.told.get(account)?.map(({ version }) => version) ?? [];
+    await until('the end is told', () => world.lastPublished(account)?.plan === null);
+    expect(world.lastPublished(account)).toMatchObject({ concurrency: 3, requestsPerMinute: 60 });
+    const versions = world.published.get(account)?.map(({ version }) => version) ?? [];
     expect(versions).toEqual([...new Set(versions)].sort((one, other) => one - other));
     expect(versions).toHaveLength(5);
   });
@@ -109,7 +115,7 @@ describe('a subscription', () => {
       expect([terms?.subscription?.id, terms?.next?.subscription.id]).toEqual([id, subscription.id]);
     }
     await world.dashboard.request(billingPutLimits, { account, spec: { concurrency: 7 }, actor: ACTOR });
-    expect(world.lastTold(account)).toMatchObject({
+    expect(world.lastPublished(account)).toMatchObject({
       concurrency: 7,
       subscription: { id },
       next: { concurrency: 7, subscription: { id: subscription.id } },
@@ -123,9 +129,9 @@ describe('a subscription', () => {
     const [account, plan] = [world.fresh('account'), world.fresh('plan')];
     await world.putPlan(plan);
     await world.putPeriod(account, plan, world.now + HOUR, world.now + 2 * HOUR);
-    expect(world.lastTold(account)).toMatchObject({ plan: null, concurrency: 3, next: { plan: { id: plan } } });
+    expect(world.lastPublished(account)).toMatchObject({ plan: null, concurrency: 3, next: { plan: { id: plan } } });
     expect(await world.deletePeriod(account)).toEqual({ deleted: true });
-    expect(world.lastTold(account)).not.toHaveProperty('next');
+    expect(world.lastPublished(account)).not.toHaveProperty('next');
   });
 
   test.each([
@@ -152,7 +158,7 @@ describe('a subscription', () => {
     for (const answer of answers) expect(answer).toMatchObject({ refused: { code: 'not_in_force' } });
     world.admissionAnswers = true;
     expect(await world.putPeriod(account, plan, world.now, world.now + HOUR)).toMatchObject({ change: 'unchanged' });
-    expect(world.lastTold(account)?.plan?.id).toBe(plan);
+    expect(world.lastPublished(account)?.plan?.id).toBe(plan);
   }, 30_000);
 });
 
@@ -167,5 +173,5 @@ test('limits are shown as they were put, and an equal put writes nothing', async
   expect((await world.audit({ account })).entries).toMatchObject([
     { action: 'put_limits', objectId: account, before: none, after: { ...none, concurrency: 4 } },
   ]);
-  expect(world.told.get(account)).toHaveLength(1);
+  expect(world.published.get(account)).toHaveLength(1);
 });

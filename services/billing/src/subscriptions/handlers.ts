@@ -11,7 +11,7 @@ import {
 } from '@gateway/contracts/messages';
 import { notInForce, refuse } from '@gateway/contracts/operator';
 import type { InForce } from '../ledger/store.js';
-import { decidePeriod, type PeriodWish } from './decide-rules.js';
+import { decidePeriod, type PeriodRequest } from './decide-rules.js';
 import type { LimitsStore } from './limits-store.js';
 import { shownPeriod, toSubscriptionView } from './period-rules.js';
 import type { SubscriptionStore } from './store.js';
@@ -31,7 +31,7 @@ export async function putSubscription(
 ): Promise<AnswerBodyOf<typeof billingPutSubscription>> {
   const at = now();
   const { planId, renews } = spec;
-  const wish: PeriodWish = {
+  const wanted: PeriodRequest = {
     account,
     planId,
     renews,
@@ -43,9 +43,9 @@ export async function putSubscription(
     account,
     planId,
     actor,
-    start: wish.start,
+    start: wanted.start,
     now: at,
-    decide: (facts) => decidePeriod(wish, { ...facts, newId, now: at }),
+    decide: (input) => decidePeriod(wanted, { ...input, newId, now: at }),
   });
   if (decision.kind === 'refused') return decision.refusal;
   if (!(await inForce.awaitDelivered(account, change))) return notInForce();

@@ -80,10 +80,10 @@ export function dueRenewal(periods: readonly Period[], now: number): Renewal | n
  */
 export function nextDue(periods: readonly Period[], now: number, renewing: boolean): number | null {
   const renewal = renewing ? comingRenewal(periods, now) : null;
-  const told = publishedPeriods(periods, now);
+  const published = publishedPeriods(periods, now);
   const changes = periods
     .flatMap(({ start, end }) => [start - CLOCKS_APART_MS_MAX, start, end, end + CLOCKS_APART_MS_MAX])
-    .filter((time) => time > now && !areSame(told, publishedPeriods(periods, time)));
+    .filter((time) => time > now && !areSame(published, publishedPeriods(periods, time)));
   const times = [...changes, ...(renewal === null ? [] : [Math.max(now, renewalTime(renewal.of))])];
   return times.length === 0 ? null : Math.min(...times);
 }

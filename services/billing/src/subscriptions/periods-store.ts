@@ -100,7 +100,7 @@ export async function endPeriods(tx: Tx, ids: readonly string[], now: number): P
 export interface TimerRow {
   readonly dueAt: number;
   /** Ids of the periods that admission was told of last. */
-  readonly told: PublishedPeriods<string>;
+  readonly published: PublishedPeriods<string>;
 }
 
 export async function readTimer(tx: Tx, account: string): Promise<TimerRow | null> {
@@ -109,7 +109,7 @@ export async function readTimer(tx: Tx, account: string): Promise<TimerRow | nul
     [account],
     { name: 'read_timer' },
   );
-  return row && { dueAt: row.due_at.getTime(), told: { current: row.told_period, next: row.told_next } };
+  return row && { dueAt: row.due_at.getTime(), published: { current: row.told_period, next: row.told_next } };
 }
 
 /** `dueAt` null: nothing is to come. */

@@ -55,10 +55,10 @@ export const RENEWER = 'billing';
 async function renew(
   tx: Tx,
   { account, newId, now }: RenewRequest,
-): Promise<{ renewed: Renewal | null; told: boolean }> {
+): Promise<{ renewed: Renewal | null; published: boolean }> {
   const versions = await lockForTerms(tx, account);
   const timer = await readTimer(tx, account);
-  if (timer === null || timer.dueAt > now) return { renewed: null, told: false };
+  if (timer === null || timer.dueAt > now) return { renewed: null, published: false };
   const periods = await readPeriods(tx, account, now);
   const renewal = dueRenewal(periods, now);
   const planVersion = renewal && (await currentVersion(tx, renewal.of.planId));
@@ -85,13 +85,13 @@ async function renew(
   }
   const renewed = planVersion === null ? null : renewal;
   const due = publishedPeriods(periods, now);
-  const told =
-    (due.current?.id ?? null) !== timer.told.current ||
-    (due.next?.id ?? null) !== timer.told.next ||
+  const published =
+    (due.current?.id ?? null) !== timer.published.current ||
+    (due.next?.id ?? null) !== timer.published.next ||
     (await isOutdated(tx, due.next, now));
-  if (told) await writeTerms(tx, account, versions.account + 1n, now);
+  if (published) await writeTerms(tx, account, versions.account + 1n, now);
   else await writeTimer(tx, account, nextDue(periods, now, planVersion !== null || renewal === null), due);
-  return { renewed, told };
+  return { renewed, published };
 }
 
 /** Accounts that one transaction makes due. */

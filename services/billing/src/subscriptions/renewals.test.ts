@@ -40,18 +40,20 @@ describe('a renewal', () => {
         world.now = Date.parse(last) - 86_400_000;
         await renewedTo(account, next);
         periods.push({ start: last, end: next });
-        await until('it is told', () => world.lastTold(account)?.next?.subscription.end === Date.parse(next));
+        await until('it is told', () => world.lastPublished(account)?.next?.subscription.end === Date.parse(next));
         world.now = Date.parse(last) - 1;
         expect(world.running(account)?.subscription.end).toBe(Date.parse(last));
         world.now += 1;
         expect(world.running(account)?.subscription).toMatchObject({ start: world.now, end: Date.parse(next) });
         world.now += CLOCKS_APART_MS_MAX;
-        await until('the old one is told no more', () => world.lastTold(account)?.next === undefined);
+        await until('the old one is told no more', () => world.lastPublished(account)?.next === undefined);
       }
       expect(await history(account)).toMatchObject(periods);
-      expect(new Set(world.told.get(account)?.map(({ value }) => value.subscription?.id)).size).toBe(periods.length);
-      expect(world.told.get(account)).toHaveLength(2 * periods.length - 1);
-      expect(world.lastTold(account)?.subscription?.id).not.toBe(id);
+      expect(new Set(world.published.get(account)?.map(({ value }) => value.subscription?.id)).size).toBe(
+        periods.length,
+      );
+      expect(world.published.get(account)).toHaveLength(2 * periods.length - 1);
+      expect(world.lastPublished(account)?.subscription?.id).not.toBe(id);
       expect((await world.audit({ account })).entries[0]).toMatchObject({
         action: 'renew_subscription',
         actor: 'billing',
@@ -63,13 +65,13 @@ describe('a renewal', () => {
   test('begins with the version that was current when it was told last', async () => {
     const { account, plan } = await world.subscribed(world.now - HOUR, world.now + 25 * HOUR, true);
     world.now += 2 * HOUR;
-    await until('it is told ahead', () => world.lastTold(account)?.next?.concurrency === 10);
+    await until('it is told ahead', () => world.lastPublished(account)?.next?.concurrency === 10);
     await world.putPlan(plan, { concurrency: 40 });
-    await until('the change is told', () => world.lastTold(account)?.next?.concurrency === 40);
+    await until('the change is told', () => world.lastPublished(account)?.next?.concurrency === 40);
     world.now += 23 * HOUR;
     await world.putPlan(plan, { concurrency: 50 });
     world.now += CLOCKS_APART_MS_MAX;
-    await until('it is told alone', () => world.lastTold(account)?.concurrency === 40);
+    await until('it is told alone', () => world.lastPublished(account)?.concurrency === 40);
     expect((await history(account)).map(({ version }) => version)).toEqual([1, 2]);
   });
 
@@ -82,14 +84,16 @@ describe('a renewal', () => {
       await world.putPeriod(account, plan, world.now + HOUR + Math.floor(index / 50), world.now + 2 * HOUR);
     await world.putPlan(plan, { concurrency: 11 });
     await world.putPlan(plan, { concurrency: 12 });
-    await until('all are told', () => accounts.every((account) => world.lastTold(account)?.next?.concurrency === 12));
+    await until('all are told', () =>
+      accounts.every((account) => world.lastPublished(account)?.next?.concurrency === 12),
+    );
     await until('nothing is left to do', async () => {
       const [left] = await onPool(world.billing.ledger.pool).query<{ count: bigint }>(
         'SELECT count(*) AS count FROM plan_refreshes',
       );
       return Number(left?.count) === 0;
     });
-    for (const account of accounts) expect(world.told.get(account)?.length).toBeLessThanOrEqual(3);
+    for (const account of accounts) expect(world.published.get(account)?.length).toBeLessThanOrEqual(3);
   }, 240_000);
 
   test('is taken back by a change, and made anew', async () => {
@@ -132,7 +136,7 @@ describe('a renewal', () => {
     );
     for (const account of accounts) {
       expect(await history(account)).toHaveLength(2);
-      expect(world.told.get(account)).toHaveLength(2);
+      expect(world.published.get(account)).toHaveLength(2);
     }
   });
 });

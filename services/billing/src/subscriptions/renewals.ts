@@ -15,7 +15,7 @@ export interface RenewalDeps {
   /** Delivers the outbox now. */
   readonly nudge: () => void;
   readonly clock: Clock;
-  readonly log: { warn(facts: object, text: string): void };
+  readonly log: { warn(input: object, text: string): void };
 }
 
 /**
@@ -44,7 +44,7 @@ export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
   };
 
   /** @returns how long nothing is due, in milliseconds */
-  const look = async (): Promise<number> => {
+  const poll = async (): Promise<number> => {
     const refreshed = await store.refreshPlans(clock.nowMs());
     const timers = await store.timers(BATCH_MAX);
     const now = clock.nowMs();
@@ -59,7 +59,7 @@ export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
     return Math.max(0, Math.min(POLL_MS, (timers[0]?.dueAt ?? Infinity) - now));
   };
 
-  return every(POLL_MS, look, {
+  return every(POLL_MS, poll, {
     atOnce: true,
     failed: (err) => log.warn({ err }, 'subscriptions could not be looked at; trying on'),
   });

@@ -15,7 +15,7 @@ export interface PutPeriodRequest {
   readonly actor: string;
   readonly now: number;
   /** Pure. */
-  readonly decide: (facts: Pick<PeriodInput, 'periods' | 'planVersion' | 'closed'>) => PeriodDecision;
+  readonly decide: (input: Pick<PeriodInput, 'periods' | 'planVersion' | 'closed'>) => PeriodDecision;
 }
 
 export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;

@@ -25,12 +25,12 @@ export function termsChange(version: bigint): string {
  */
 export async function writeTerms(tx: Tx, account: string, version: bigint, now: number): Promise<string> {
   const periods = await readPeriods(tx, account, now);
-  const told = publishedPeriods(periods, now);
-  const before = (await readTimer(tx, account))?.told ?? { current: null, next: null };
-  for (const period of [told.current, told.next]) {
+  const published = publishedPeriods(periods, now);
+  const before = (await readTimer(tx, account))?.published ?? { current: null, next: null };
+  for (const period of [published.current, published.next]) {
     if (period !== null && takesVersion(period, before, periods, now)) await takeCurrentVersion(tx, period);
   }
-  const terms = composeTerms(await readPublished(tx, told), await readLimits(tx, account));
+  const terms = composeTerms(await readPublished(tx, published), await readLimits(tx, account));
   await tx.execute('UPDATE accounts SET version = $2, terms_version = $2 WHERE account = $1', [account, version], {
     name: 'write_terms_version',
   });
@@ -41,7 +41,7 @@ export async function writeTerms(tx: Tx, account: string, version: bigint, now: 
     closed: [],
     terms: { value: terms, version: Number(version) },
   });
-  await writeTimer(tx, account, nextDue(periods, now, true), told);
+  await writeTimer(tx, account, nextDue(periods, now, true), published);
   return change;
 }
 
@@ -61,8 +61,8 @@ function takesVersion(
 ): boolean {
   if (start > now) return true;
   if (end <= now || id === before.current || id === before.next) return false;
-  const toldBefore = periods.find((period) => period.id === before.current);
-  return toldBefore === undefined || toldBefore.start < start;
+  const publishedBefore = periods.find((period) => period.id === before.current);
+  return publishedBefore === undefined || publishedBefore.start < start;
 }
 
 async function takeCurrentVersion(tx: Tx, { id, planId, planVersion }: Period): Promise<void> {

@@ -29,7 +29,7 @@ export interface BatchDecision {
   readonly transactions: readonly LedgerTransaction[];
   readonly changedRows: readonly Balance[];
   readonly accountVersions: ReadonlyMap<string, bigint>;
-  readonly setAside: readonly DeadLetter[];
+  readonly deadLetters: readonly DeadLetter[];
   readonly closed: readonly ClosedId[];
   /** All rows that `closed` names and that exist, as they are after this batch, by account. */
   readonly rowsAfter: ReadonlyMap<string, ReadonlyMap<string, Balance>>;
@@ -106,7 +106,7 @@ export function createBatchLedger(read: LedgerRead): BatchLedger {
         transactions,
         changedRows: changedNow,
         accountVersions,
-        setAside: deadLetters,
+        deadLetters,
         closed: [...closed].map(([id, entry]): ClosedId => ({ id, account: entry.account, rows: [...entry.rows] })),
         rowsAfter: rows,
       };

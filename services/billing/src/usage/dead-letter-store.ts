@@ -16,7 +16,7 @@ export interface StoredDeadLetter {
   readonly sequence: number;
   readonly reason: DeadLetterReason;
   readonly detail: string;
-  readonly setAsideAt: Date;
+  readonly recordedAt: Date;
   readonly event: Buffer;
   /** How often it was tried again; the last time with these outcomes. */
   readonly replays: number;
@@ -112,7 +112,7 @@ function toStoredDeadLetter(row: Row): StoredDeadLetter {
     sequence: Number(row.stream_sequence),
     reason: row.reason,
     detail: row.detail,
-    setAsideAt: row.set_aside_at,
+    recordedAt: row.set_aside_at,
     event: row.event,
     replays: Number(row.replays),
     lastOutcomes: row.last_outcomes,

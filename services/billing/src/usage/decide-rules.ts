@@ -17,14 +17,14 @@ import type { DeadLetter } from './rules.js';
  * nothing, the same with the same content is a repetition, the same with other content is set
  * aside. Events of one batch meet each other as if they came one by one.
  */
-export function decideBatch({ accepted, setAside }: PreparedEvents, read: LedgerRead): BatchDecision {
+export function decideBatch({ accepted, deadLetters }: PreparedEvents, read: LedgerRead): BatchDecision {
   const ledger = createBatchLedger(read);
   const outcomes = accepted.map((event) => decideEvent(event, ledger));
-  for (const event of setAside) {
+  for (const event of deadLetters) {
     ledger.addDeadLetter(event);
     closeDeadLetter(event, ledger);
   }
-  return { ...ledger.result(), outcomes: [...outcomes, ...setAside.map(() => 'set_aside' as const)] };
+  return { ...ledger.result(), outcomes: [...outcomes, ...deadLetters.map(() => 'set_aside' as const)] };
 }
 
 /** The rows that a batch may change or must name: read before it is decided. */
@@ -44,11 +44,13 @@ export function rowsOfBatch(
 }
 
 function decideEvent(event: PreparedEvent, ledger: BatchLedger): EventOutcome {
-  const { fact, record, postings } = event;
+  const { receivedEvent, record, postings } = event;
   const before = ledger.known(record.id);
   if (before === undefined) return write(event, undefined, postings, ledger);
   if (before.account !== record.account) {
-    ledger.addDeadLetter(deadLetterOf(fact, 'other_account', `the record of this id belongs to ${before.account}`));
+    ledger.addDeadLetter(
+      deadLetterOf(receivedEvent, 'other_account', `the record of this id belongs to ${before.account}`),
+    );
     ledger.close(before, postingsOf(before));
     return 'set_aside';
   }
@@ -57,7 +59,7 @@ function decideEvent(event: PreparedEvent, ledger: BatchLedger): EventOutcome {
   if (record.rank < before.rank) return 'outranked';
   if (record.contentHash === before.contentHash) return 'repeated';
   ledger.addDeadLetter(
-    deadLetterOf(fact, 'other_content', `a record of rank ${before.rank} with other content is there`),
+    deadLetterOf(receivedEvent, 'other_content', `a record of rank ${before.rank} with other content is there`),
   );
   return 'set_aside';
 }
@@ -76,9 +78,9 @@ function write(
   postings: Postings,
   ledger: BatchLedger,
 ): EventOutcome {
-  const { fact, record } = event;
+  const { receivedEvent, record } = event;
   if (!ledger.fits(record.account, postings)) {
-    ledger.addDeadLetter(deadLetterOf(fact, 'bounds', 'a balance or an entry would leave its bounds'));
+    ledger.addDeadLetter(deadLetterOf(receivedEvent, 'bounds', 'a balance or an entry would leave its bounds'));
     ledger.close(before ?? record, before === undefined ? NO_POSTINGS : postingsOf(before));
     return 'set_aside';
   }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
 import { faultsOf } from '../../test/audit.js';
-import { booksOf, DisturbedWorld, ended } from '../../test/disturbed-world.js';
+import { ledgerOf, DisturbedWorld, ended } from '../../test/disturbed-world.js';
 import { killAtEach, PORT_CALLS, Traffic } from '../../test/kill-rounds.js';
 
 const SEED = testSeed();
@@ -18,7 +18,7 @@ afterAll(() => world.stop(), 60_000);
 /** Whatever happened, the books are those of an undisturbed run over the same events. */
 async function expectExact(): Promise<void> {
   await world.settled();
-  expect(await booksOf(world.ledger.pool)).toEqual(await world.undisturbed());
+  expect(await ledgerOf(world.ledger.pool)).toEqual(await world.undisturbed());
   expect(await faultsOf(world.ledger.pool)).toEqual([]);
 }
 

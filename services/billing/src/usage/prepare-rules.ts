@@ -7,41 +7,41 @@ import type { DeadLetter, DeadLetterReason, ReceivedEvent } from './rules.js';
 
 /** An event with the record that it asks for and what that record means for the ledger. */
 export interface PreparedEvent {
-  readonly fact: ReceivedEvent;
+  readonly receivedEvent: ReceivedEvent;
   readonly record: UsageRecord;
   readonly postings: Postings;
 }
 
 export interface PreparedEvents {
   readonly accepted: readonly PreparedEvent[];
-  readonly setAside: readonly DeadLetter[];
+  readonly deadLetters: readonly DeadLetter[];
 }
 
 /** Parts events that may become records from those that are set aside whatever the ledger holds. */
-export function prepareEvents(facts: readonly ReceivedEvent[]): PreparedEvents {
+export function prepareEvents(received: readonly ReceivedEvent[]): PreparedEvents {
   const accepted: PreparedEvent[] = [];
-  const setAside: DeadLetter[] = [];
-  for (const fact of facts) {
-    const problem = problemOf(fact.event);
-    const prepared = problem ?? prepare(fact);
-    if ('reason' in prepared) setAside.push(deadLetterOf(fact, prepared.reason, prepared.detail));
+  const deadLetters: DeadLetter[] = [];
+  for (const receivedEvent of received) {
+    const problem = problemOf(receivedEvent.event);
+    const prepared = problem ?? prepare(receivedEvent);
+    if ('reason' in prepared) deadLetters.push(deadLetterOf(receivedEvent, prepared.reason, prepared.detail));
     else accepted.push(prepared);
   }
-  return { accepted, setAside };
+  return { accepted, deadLetters };
 }
 
 /** What is kept of an event that was read but cannot become a record. */
-export function deadLetterOf(fact: ReceivedEvent, reason: DeadLetterReason, detail: string): DeadLetter {
-  const { event, contentHash, origin } = fact;
+export function deadLetterOf(receivedEvent: ReceivedEvent, reason: DeadLetterReason, detail: string): DeadLetter {
+  const { event, contentHash, origin } = receivedEvent;
   const { id, hold } = event;
   return { contentHash, requestId: id, account: hold.account, origin, reason, detail, event: bytesOf(event) };
 }
 
 /** Names of rows can be refused by their maker: a month or a period that is none. */
-function prepare(fact: ReceivedEvent): PreparedEvent | Problem {
+function prepare(receivedEvent: ReceivedEvent): PreparedEvent | Problem {
   try {
-    const record = recordOf(fact);
-    return { fact, record, postings: postingsOf(record) };
+    const record = recordOf(receivedEvent);
+    return { receivedEvent, record, postings: postingsOf(record) };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return { reason: 'contradiction', detail: error.message };

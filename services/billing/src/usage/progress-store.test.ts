@@ -141,7 +141,7 @@ test('many workers in any order: the position never passes what is missing', asy
 describe('trimming', () => {
   const trimmed: number[] = [];
   const stream = {
-    facts: () => Promise.resolve(streamOf(1, 5)),
+    state: () => Promise.resolve(streamOf(1, 5)),
     trim: async (upToSequence: number) => void trimmed.push(upToSequence),
   };
 
@@ -168,7 +168,7 @@ describe('trimming', () => {
   test('a stream that is more than half full keeps no reserve', async () => {
     await apply([1, 2]);
     await trackProgress(store, stream, silentLog);
-    const filling = { ...stream, facts: () => Promise.resolve({ ...streamOf(1, 5), filled: 0.51 }) };
+    const filling = { ...stream, state: () => Promise.resolve({ ...streamOf(1, 5), filled: 0.51 }) };
     expect(await trimStream(store, filling, 60_000)).toBe(2);
   });
 

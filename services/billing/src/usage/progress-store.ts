@@ -179,7 +179,7 @@ export function createRestoreStore(pool: Pool) {
       return Number(row?.sequence ?? 0n);
     },
     /** Gives the ledger a new epoch and queues, for every account, a balance snapshot that makes admission load it again. */
-    beginLedgerEpoch: (): Promise<{ readonly incarnation: string; readonly accounts: number }> =>
+    beginLedgerEpoch: (): Promise<{ readonly ledgerEpoch: string; readonly accounts: number }> =>
       inTransaction(pool, async (tx) => {
         const row = await tx.one<{ incarnation: string }>('SELECT begin_incarnation() AS incarnation');
         if (row === null) throw new Error('the ledger has no row of its state');
@@ -192,7 +192,7 @@ export function createRestoreStore(pool: Pool) {
              FROM accounts ORDER BY account`,
           [row.incarnation],
         );
-        return { incarnation: row.incarnation, accounts };
+        return { ledgerEpoch: row.incarnation, accounts };
       }),
   };
 }

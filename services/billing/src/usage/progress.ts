@@ -20,14 +20,14 @@ export interface Progress {
 export async function trackProgress(
   store: ProgressStore,
   stream: Stream,
-  log: { warn(facts: object, text: string): void },
+  log: { warn(state: object, text: string): void },
 ): Promise<Progress> {
   const floor = await store.floor();
-  const facts = await stream.facts();
-  const { position, restarted } = await store.advance(facts, floor);
+  const state = await stream.state();
+  const { position, restarted } = await store.advance(state, floor);
   if (restarted)
-    log.warn({ position, stream: facts }, 'the usage stream was made anew; its messages are counted afresh');
-  return { position, stream: facts };
+    log.warn({ position, stream: state }, 'the usage stream was made anew; its messages are counted afresh');
+  return { position, stream: state };
 }
 
 /**
@@ -36,7 +36,7 @@ export async function trackProgress(
  * stream, and settled messages must not be what fills it. Nothing unsettled is ever deleted, whatever the clocks say.
  */
 export async function trimStream(store: ProgressStore, stream: Stream, reserveMs = REPLAY_RESERVE_MS): Promise<number> {
-  const [{ sequence }, { filled }] = await Promise.all([store.settledPosition(), stream.facts()]);
+  const [{ sequence }, { filled }] = await Promise.all([store.settledPosition(), stream.state()]);
   await store.mark(sequence);
   const marked = await store.markedBefore(reserveMs);
   const reserved = marked === null ? 0 : Math.min(marked, sequence);

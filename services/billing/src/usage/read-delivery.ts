@@ -10,8 +10,8 @@ import {
 import type { EventOrigin, DeadLetter, ReceivedEvent } from './rules.js';
 
 export interface ReadDelivery {
-  readonly facts: readonly ReceivedEvent[];
-  readonly setAside: readonly DeadLetter[];
+  readonly received: readonly ReceivedEvent[];
+  readonly deadLetters: readonly DeadLetter[];
 }
 
 /** Characters of a problem's text that are kept. */
@@ -27,16 +27,19 @@ export function readDelivery(data: Uint8Array, origin: EventOrigin): ReadDeliver
   const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('utf8');
   const events = eventsOf(parse(text));
   if (events === null)
-    return { facts: [], setAside: [unreadable(Buffer.from(data), null, origin, 'not a message of usage events')] };
+    return {
+      received: [],
+      deadLetters: [unreadable(Buffer.from(data), null, origin, 'not a message of usage events')],
+    };
   const texts = eventTexts(text, events);
-  const facts: ReceivedEvent[] = [];
-  const setAside: DeadLetter[] = [];
+  const received: ReceivedEvent[] = [];
+  const deadLetters: DeadLetter[] = [];
   for (const [index, item] of events.entries()) {
     if (hasForm(item))
-      facts.push({ event: item as UsageEvent, contentHash: contentHashOf(item, texts?.[index]), origin });
-    else setAside.push(unreadable(bytesOf(item), item, origin, problemOf(item)));
+      received.push({ event: item as UsageEvent, contentHash: contentHashOf(item, texts?.[index]), origin });
+    else deadLetters.push(unreadable(bytesOf(item), item, origin, problemOf(item)));
   }
-  return { facts, setAside };
+  return { received, deadLetters };
 }
 
 /** An accepted event; `sent` is the same before its validation. */

@@ -26,8 +26,8 @@ const event = settled(holdFor('a'), 70);
 
 async function deliver(...events: unknown[]): Promise<void> {
   const store = createSettleStore(ledger.pool);
-  const { facts, setAside } = readDelivery(messageOf(events), { shard: 0, sequence: 1 });
-  await settleBatch(store, createMonths(store), { facts, setAside, applied: [] });
+  const { received, deadLetters } = readDelivery(messageOf(events), { shard: 0, sequence: 1 });
+  await settleBatch(store, createMonths(store), { received, deadLetters, applied: [] });
 }
 
 async function listed(all = false): Promise<StoredDeadLetter[]> {
@@ -42,34 +42,36 @@ async function whileRefused(work: () => Promise<void>): Promise<void> {
   await work().finally(() => ledger.admin.query('ALTER TABLE billing.usage_records DROP CONSTRAINT broken'));
 }
 
-async function setAsideByDatabase(): Promise<string> {
-  const { facts } = readDelivery(messageOf([event]), { shard: 0, sequence: 1 });
+async function refusedByDatabase(): Promise<string> {
+  const { received } = readDelivery(messageOf([event]), { shard: 0, sequence: 1 });
   const store = createSettleStore(ledger.pool);
   await whileRefused(() =>
-    expect(settleBatch(store, createMonths(store), { facts, setAside: [], applied: [] })).rejects.toThrow(/broken/),
+    expect(settleBatch(store, createMonths(store), { received, deadLetters: [], applied: [] })).rejects.toThrow(
+      /broken/,
+    ),
   );
-  const [fact] = facts;
-  if (fact === undefined) throw new Error('the event could not be read');
+  const [receivedEvent] = received;
+  if (receivedEvent === undefined) throw new Error('the event could not be read');
   await settleBatch(store, createMonths(store), {
-    facts: [],
-    setAside: [
+    received: [],
+    deadLetters: [
       {
-        contentHash: fact.contentHash,
+        contentHash: receivedEvent.contentHash,
         requestId: event.id,
         account: 'a',
-        origin: fact.origin,
+        origin: receivedEvent.origin,
         reason: 'refused_by_database',
         detail: 'broken',
-        event: Buffer.from(JSON.stringify(fact.event)),
+        event: Buffer.from(JSON.stringify(receivedEvent.event)),
       },
     ],
     applied: [],
   });
-  return fact.contentHash;
+  return receivedEvent.contentHash;
 }
 
 test('an event that was set aside is listed, settles after the fix, and is then told to admission', async () => {
-  const hash = await setAsideByDatabase();
+  const hash = await refusedByDatabase();
   expect(await listed()).toMatchObject([{ contentHash: hash, requestId: event.id, reason: 'refused_by_database' }]);
   expect(await replayDeadLetter(createDeadLetterStore(ledger.pool), hash, 'operator:ada')).toEqual({
     outcomes: ['settled'],
@@ -78,13 +80,13 @@ test('an event that was set aside is listed, settles after the fix, and is then 
   expect(await balancesOf(ledger.pool)).toMatchObject({ 'a wallet': '-70', [`record ${event.id}`]: 'settled 70' });
   expect(await listed()).toEqual([]);
   expect(await listed(true)).toMatchObject([{ contentHash: hash, replays: 1, lastOutcomes: ['settled'] }]);
-  const [told] = await onPool(ledger.pool).query<{ body: unknown }>('SELECT body FROM outbox');
-  expect(told).toMatchObject({ body: { standing: { account: 'a', closed: [event.id] } } });
+  const [published] = await onPool(ledger.pool).query<{ body: unknown }>('SELECT body FROM outbox');
+  expect(published).toMatchObject({ body: { standing: { account: 'a', closed: [event.id] } } });
   expect(await faultsOf(ledger.pool)).toEqual([]);
 });
 
 test('what was replayed is a repetition when it comes again, and the other way round', async () => {
-  const hash = await setAsideByDatabase();
+  const hash = await refusedByDatabase();
   const store = createDeadLetterStore(ledger.pool);
   await replayDeadLetter(store, hash, 'operator:ada');
   await deliver(event);

@@ -17,7 +17,7 @@ export async function replayDeadLetter(
 ): Promise<ReplayResult | null> {
   const row = await store.find(contentHash);
   if (row === null) return null;
-  const { facts, setAside } = read(row);
+  const { received, deadLetters } = read(row);
   let result: ReplayResult | undefined;
   const settling: SettleStore = {
     ensureMonth: (month) => store.ensureMonth(month),
@@ -27,22 +27,22 @@ export async function replayDeadLetter(
       return decided;
     },
   };
-  await settleBatch(settling, createMonths(settling), { facts, setAside, applied: [] });
+  await settleBatch(settling, createMonths(settling), { received, deadLetters, applied: [] });
   if (result === undefined) throw new Error('a replay has settled nothing');
   return result;
 }
 
 /** A whole message that could not be read is kept as it was; an event is kept without its message. */
-function read(row: StoredDeadLetter): Pick<ReturnType<typeof readDelivery>, 'facts' | 'setAside'> {
+function read(row: StoredDeadLetter): Pick<ReturnType<typeof readDelivery>, 'received' | 'deadLetters'> {
   const origin = { shard: row.shard, sequence: row.sequence };
   const whole = readDelivery(row.event, origin);
-  if (whole.facts.length > 0) return whole;
+  if (whole.received.length > 0) return whole;
   const text = `{"events":[${row.event.toString('utf8')}],"v":${usageRecorded.version}}`;
-  const { facts, setAside } = readDelivery(Buffer.from(text, 'utf8'), origin);
-  return { facts: facts.map((fact) => asSent(fact, row)), setAside };
+  const { received, deadLetters } = readDelivery(Buffer.from(text, 'utf8'), origin);
+  return { received: received.map((receivedEvent) => asSent(receivedEvent, row)), deadLetters };
 }
 
 /** What was kept of a readable event is its content, not its bytes: another delivery of it is known by the first hash. */
-function asSent(fact: ReceivedEvent, { reason, contentHash }: StoredDeadLetter): ReceivedEvent {
-  return reason === 'unreadable' ? fact : { ...fact, contentHash };
+function asSent(receivedEvent: ReceivedEvent, { reason, contentHash }: StoredDeadLetter): ReceivedEvent {
+  return reason === 'unreadable' ? receivedEvent : { ...receivedEvent, contentHash };
 }

@@ -5,7 +5,7 @@ import { onPool } from '@gateway/postgres';
 import type { TestDatabase } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
 import { balancesOf, faultsOf } from '../../test/audit.js';
-import { expired, factsOf, holdFor, planHoldFor, seededRandom, settled, START, voided } from '../../test/events.js';
+import { expired, receivedOf, holdFor, planHoldFor, seededRandom, settled, START, voided } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
 import type { BatchDecision } from './batch-ledger-rules.js';
@@ -25,7 +25,7 @@ afterAll(() => world.stop());
 
 function settle(events: readonly UsageEvent[], on = ledger): Promise<BatchDecision> {
   const store = createSettleStore(on.pool);
-  return settleBatch(store, createMonths(store), { facts: factsOf(...events), setAside: [], applied: [] });
+  return settleBatch(store, createMonths(store), { received: receivedOf(...events), deadLetters: [], applied: [] });
 }
 
 async function row(account: string, name: string): Promise<bigint | null> {
@@ -107,7 +107,7 @@ describe('deliveries of one call', () => {
         const id = makeUuidV7(START);
         const events = order.map((name) => deliveryTo(account, id, deliveries[name] as UsageEvent));
         for (let at = 0; at < events.length; at += size)
-          expect((await settle(events.slice(at, at + size))).setAside).toEqual([]);
+          expect((await settle(events.slice(at, at + size))).deadLetters).toEqual([]);
         expect(await balancesOf(ledger.pool)).toMatchObject({
           [`wallet:${account}`]: '-30',
           [`plan:${account}:sub-1`]: '-70',
@@ -124,9 +124,9 @@ describe('deliveries of one call', () => {
 
   test('the same rank with other content is set aside: the first stands', async () => {
     await settle([paid]);
-    const { outcomes, setAside, closed } = await settle([settled(planHoldFor('a', 50, 30), 90, { id: paid.id })]);
+    const { outcomes, deadLetters, closed } = await settle([settled(planHoldFor('a', 50, 30), 90, { id: paid.id })]);
     expect(outcomes).toEqual(['set_aside']);
-    expect(setAside[0]).toMatchObject({ reason: 'other_content', requestId: paid.id });
+    expect(deadLetters[0]).toMatchObject({ reason: 'other_content', requestId: paid.id });
     expect(closed[0]).toMatchObject({ id: paid.id });
     expect(closed[0]?.rows).toContain('wallet');
     expect((await balancesOf(ledger.pool))[`record ${paid.id}`]).toBe('settled 100');
@@ -144,8 +144,8 @@ describe('deliveries of one call', () => {
 
   test('the same id for another account is set aside', async () => {
     await settle([paid]);
-    const { setAside } = await settle([settled(holdFor('b'), 100, { id: paid.id })]);
-    expect(setAside).toMatchObject([{ reason: 'other_account' }]);
+    const { deadLetters } = await settle([settled(holdFor('b'), 100, { id: paid.id })]);
+    expect(deadLetters).toMatchObject([{ reason: 'other_account' }]);
     expect(await row('b', 'wallet')).toBeNull();
   });
 
@@ -158,16 +158,16 @@ describe('deliveries of one call', () => {
   });
 
   test('a correction is told until admission has it: its hold is gone, and nobody would ask for it', async () => {
-    const standings = () =>
+    const snapshots = () =>
       onPool(ledger.pool).query<{ key: string; body: { standing: BalanceSnapshot } }>('SELECT key, body FROM outbox');
     await settle([expired(paid)]);
     await settle([settled(holdFor('a'), 5)]);
-    expect(await standings()).toEqual([]);
+    expect(await snapshots()).toEqual([]);
     await settle([paid, settled(holdFor('a'), 1), settled(holdFor('b'), 2)]);
     await settle([paid]);
-    const told = await standings();
-    expect(told).toMatchObject([{ key: 'a', body: { standing: { account: 'a', closed: [paid.id] } } }]);
-    expect(told[0]?.body.standing.rows).toContainEqual({
+    const published = await snapshots();
+    expect(published).toMatchObject([{ key: 'a', body: { standing: { account: 'a', closed: [paid.id] } } }]);
+    expect(published[0]?.body.standing.rows).toContainEqual({
       name: 'wallet',
       value: Number(await row('a', 'wallet')),
       version: 2,
@@ -193,10 +193,10 @@ describe('an event is set aside alone', () => {
 
   test.each(Object.keys(bad))('%s', async (name) => {
     const event = bad[name] as UsageEvent;
-    const { outcomes, closed, setAside } = await settle([good, event]);
+    const { outcomes, closed, deadLetters } = await settle([good, event]);
     expect(outcomes.toSorted()).toEqual(['set_aside', 'settled']);
     expect(closed.map(({ id }) => id)).toContain(event.id);
-    expect(setAside).toMatchObject([{ requestId: event.id, account: 'a' }]);
+    expect(deadLetters).toMatchObject([{ requestId: event.id, account: 'a' }]);
     expect(await row('a', 'wallet')).toBe(-10n);
     expect(await faultsOf(ledger.pool)).toEqual([]);
   });

@@ -9,9 +9,9 @@ import type { DeadLetter, ReceivedEvent } from './rules.js';
 import type { SettleStore } from './settle-store.js';
 
 export interface UsageBatch {
-  readonly facts: readonly ReceivedEvent[];
+  readonly received: readonly ReceivedEvent[];
   /** Could not be read. */
-  readonly setAside: readonly DeadLetter[];
+  readonly deadLetters: readonly DeadLetter[];
   /** Messages whose events are all in this batch, or were settled before. */
   readonly applied: readonly AppliedMessage[];
 }
@@ -22,8 +22,8 @@ export interface UsageBatch {
  * what was read, and all of it is written.
  */
 export async function settleBatch(store: SettleStore, months: Months, batch: UsageBatch): Promise<BatchDecision> {
-  const prepared = await withMonths(prepareEvents(batch.facts), months);
-  const events = { accepted: prepared.accepted, setAside: [...prepared.setAside, ...batch.setAside] };
+  const prepared = await withMonths(prepareEvents(batch.received), months);
+  const events = { accepted: prepared.accepted, deadLetters: [...prepared.deadLetters, ...batch.deadLetters] };
   return store.settle({
     accounts: new Set(events.accepted.map(({ record }) => record.account)),
     ids: idsOf(events),
@@ -34,15 +34,18 @@ export async function settleBatch(store: SettleStore, months: Months, batch: Usa
 }
 
 /** An event whose month is kept no more has no place to be recorded in (docs/protocol.md#r16). */
-async function withMonths({ accepted, setAside }: PreparedEvents, months: Months): Promise<PreparedEvents> {
+async function withMonths({ accepted, deadLetters }: PreparedEvents, months: Months): Promise<PreparedEvents> {
   const kept: PreparedEvents['accepted'][number][] = [];
   const homeless: DeadLetter[] = [];
   for (const event of accepted) {
     const month = monthOfId(event.record.id);
     if (month !== null && (await months.has(month))) kept.push(event);
-    else homeless.push(deadLetterOf(event.fact, 'no_partition', `the ledger keeps no month for ${event.record.id}`));
+    else
+      homeless.push(
+        deadLetterOf(event.receivedEvent, 'no_partition', `the ledger keeps no month for ${event.record.id}`),
+      );
   }
-  return { accepted: kept, setAside: [...setAside, ...homeless] };
+  return { accepted: kept, deadLetters: [...deadLetters, ...homeless] };
 }
 
 /** Null for an id whose time lies beyond all calendars. */
@@ -55,8 +58,8 @@ function monthOfId(id: string): string | null {
   }
 }
 
-function idsOf({ accepted, setAside }: PreparedEvents): string[] {
+function idsOf({ accepted, deadLetters }: PreparedEvents): string[] {
   const ids = new Set(accepted.map(({ record }) => record.id));
-  for (const { requestId } of setAside) if (requestId !== null) ids.add(requestId);
+  for (const { requestId } of deadLetters) if (requestId !== null) ids.add(requestId);
   return [...ids];
 }

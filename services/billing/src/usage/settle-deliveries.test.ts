@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterAll(() => world.stop());
 
 /** What happened, in its order. */
-type Step = { told: BalanceSnapshot[] } | { acked: number } | { givenBack: number; ms: number };
+type Step = { published: BalanceSnapshot[] } | { acked: number } | { givenBack: number; ms: number };
 
 interface Bench {
   readonly steps: Step[];
@@ -37,9 +37,9 @@ function bench(changes: { store?: SettleStore; connected?: () => boolean; stoppi
     store,
     months: createMonths(store),
     announcer: {
-      standing(accounts) {
+      snapshots(accounts) {
         if (changes.connected?.() === false) return false;
-        steps.push({ told: accounts });
+        steps.push({ published: accounts });
         return true;
       },
     },
@@ -88,9 +88,9 @@ test('a batch is committed, then told, then acknowledged', async () => {
   const one = event();
   await deliver(at, [one], [event(5)]);
   expect(await outcomes()).toEqual(['settled 10', 'settled 5']);
-  expect(at.steps.map((step) => Object.keys(step)[0])).toEqual(['told', 'acked', 'acked']);
+  expect(at.steps.map((step) => Object.keys(step)[0])).toEqual(['published', 'acked', 'acked']);
   expect(at.steps[0]).toMatchObject({
-    told: [
+    published: [
       {
         account: 'a',
         closed: [one.id, expect.any(String)],
@@ -112,7 +112,7 @@ test('what could not be told is not acknowledged; told again, it changes nothing
   await deliver(at, [one]);
   expect(at.steps).toEqual([
     {
-      told: [
+      published: [
         { account: 'a', closed: [one.id], rows: expect.arrayContaining([{ name: 'wallet', value: -10, version: 1 }]) },
       ],
     },
@@ -144,8 +144,8 @@ describe('poison', () => {
     const bad = { ...event(), evidence: 'guessed' };
     await deliver(at, [event(), bad, event(5)]);
     expect(await outcomes()).toEqual(['aside: unreadable', 'settled 10', 'settled 5']);
-    const told = at.steps.flatMap((step) => ('told' in step ? step.told : []));
-    expect(told.flatMap(({ closed }) => closed)).toContain(bad.id);
+    const published = at.steps.flatMap((step) => ('published' in step ? step.published : []));
+    expect(published.flatMap(({ closed }) => closed)).toContain(bad.id);
   });
 
   test('an event without a readable id is set aside and named to nobody', async () => {
@@ -165,8 +165,12 @@ describe('poison', () => {
     const bad = event(7, 'poison');
     await deliver(at, [event(), bad], [event(5)]);
     expect(await outcomes()).toEqual(['aside: refused_by_database', 'settled 10', 'settled 5']);
-    const told = at.steps.flatMap((step) => ('told' in step ? step.told : []));
-    expect(told.find(({ account }) => account === 'poison')).toEqual({ account: 'poison', rows: [], closed: [bad.id] });
+    const published = at.steps.flatMap((step) => ('published' in step ? step.published : []));
+    expect(published.find(({ account }) => account === 'poison')).toEqual({
+      account: 'poison',
+      rows: [],
+      closed: [bad.id],
+    });
     expect((await createProgressStore(ledger.pool).settledPosition()).sequence).toBe(2);
     expect(await faultsOf(ledger.pool)).toEqual([]);
   });
@@ -216,7 +220,7 @@ test('many messages are cut into transactions of at most 1,200 events', async ()
   const at = bench();
   const messages = Array.from({ length: 45 }, () => Array.from({ length: 100 }, () => event(1)));
   await deliver(at, ...messages);
-  expect(at.steps.filter((step) => 'told' in step)).toHaveLength(4);
+  expect(at.steps.filter((step) => 'published' in step)).toHaveLength(4);
   const { rows } = await ledger.pool.query<{ posts: bigint }>(
     'SELECT count(DISTINCT posted_by) AS posts FROM ledger_transactions',
   );

@@ -63,22 +63,22 @@ interface Chunk {
 
 function* chunksOf(deliveries: readonly UsageDelivery[], shard: number): Generator<Chunk> {
   let chunk: {
-    facts: ReceivedEvent[];
-    setAside: UsageBatch['setAside'][number][];
+    received: ReceivedEvent[];
+    deadLetters: UsageBatch['deadLetters'][number][];
     applied: AppliedMessage[];
     from: UsageDelivery[];
   } | null = null;
   for (const delivery of deliveries) {
     const { sequence, storedAtMs } = delivery;
     const read = readDelivery(delivery.data, { shard, sequence });
-    const events = read.facts.length + read.setAside.length;
-    if (chunk !== null && chunk.facts.length + chunk.setAside.length + events > BATCH_EVENTS_MAX) {
+    const events = read.received.length + read.deadLetters.length;
+    if (chunk !== null && chunk.received.length + chunk.deadLetters.length + events > BATCH_EVENTS_MAX) {
       yield { batch: chunk, deliveries: chunk.from };
       chunk = null;
     }
-    chunk ??= { facts: [], setAside: [], applied: [], from: [] };
-    chunk.facts.push(...read.facts);
-    chunk.setAside.push(...read.setAside);
+    chunk ??= { received: [], deadLetters: [], applied: [], from: [] };
+    chunk.received.push(...read.received);
+    chunk.deadLetters.push(...read.deadLetters);
     chunk.applied.push({ sequence, storedAtMs, shard });
     chunk.from.push(delivery);
   }
@@ -90,7 +90,7 @@ async function settleWithRetry(deps: SettleDeps, { batch }: Chunk): Promise<Batc
   const { meter, log, stopping } = deps;
   const begunMs = performance.now();
   for (let attempt = 0; ; attempt += 1) {
-    const measured = meter.begin(batch.facts);
+    const measured = meter.begin(batch.received);
     try {
       const decision = await settleAny(deps, batch);
       measured.settled(decision);
@@ -100,7 +100,7 @@ async function settleWithRetry(deps: SettleDeps, { batch }: Chunk): Promise<Batc
       const delayMs = deps.retryDelayMs(attempt);
       const overdue = performance.now() - begunMs + delayMs > RETRY_IN_PLACE_MS;
       log.warn(
-        { err, events: batch.facts.length, attempt, overdue },
+        { err, events: batch.received.length, attempt, overdue },
         'a batch could not be settled; it is tried again',
       );
       if (overdue || !(await pause(delayMs, stopping))) return null;
@@ -114,14 +114,14 @@ async function settleAny(deps: SettleDeps, batch: UsageBatch): Promise<BatchDeci
     return await settleBatch(deps.store, deps.months, batch);
   } catch (err) {
     if (deps.isInfrastructureFault(err)) throw err;
-    deps.log.error({ err, events: batch.facts.length }, 'a batch was refused; it is settled in halves');
+    deps.log.error({ err, events: batch.received.length }, 'a batch was refused; it is settled in halves');
     return settleInHalves(deps, batch);
   }
 }
 
-/** False: the bus is disconnected. What was sent before that may be told twice. */
+/** False: the bus is disconnected. What was sent before that may be published twice. */
 function announce({ announcer }: SettleDeps, decision: BatchDecision): boolean {
   return snapshotMessages(decision.closed, decision.rowsAfter).every((accounts: BalanceSnapshot[]) =>
-    announcer.standing(accounts),
+    announcer.snapshots(accounts),
   );
 }

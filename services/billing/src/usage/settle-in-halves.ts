@@ -22,48 +22,48 @@ const DETAIL_CHARS_MAX = 300;
  * refused by itself is set aside alone and the others go on. The messages count as applied only when all of that is done.
  */
 export async function settleInHalves(deps: SettleInHalvesDeps, batch: UsageBatch): Promise<BatchDecision> {
-  const decisions = await settleEach(deps, halvesOf(batch.facts));
-  decisions.push(await settleBatch(deps.store, deps.months, { ...batch, facts: [] }));
+  const decisions = await settleEach(deps, halvesOf(batch.received));
+  decisions.push(await settleBatch(deps.store, deps.months, { ...batch, received: [] }));
   return decisions.reduce(together);
 }
 
-type Facts = readonly ReceivedEvent[];
+type ReceivedEvents = readonly ReceivedEvent[];
 
-async function settleEach(deps: SettleInHalvesDeps, parts: readonly Facts[]): Promise<BatchDecision[]> {
+async function settleEach(deps: SettleInHalvesDeps, parts: readonly ReceivedEvents[]): Promise<BatchDecision[]> {
   const decisions: BatchDecision[] = [];
-  for (const facts of parts) decisions.push(...(await settlePart(deps, facts)));
+  for (const received of parts) decisions.push(...(await settlePart(deps, received)));
   return decisions;
 }
 
-async function settlePart(deps: SettleInHalvesDeps, facts: Facts): Promise<BatchDecision[]> {
+async function settlePart(deps: SettleInHalvesDeps, received: ReceivedEvents): Promise<BatchDecision[]> {
   try {
-    return [await settleBatch(deps.store, deps.months, { facts, setAside: [], applied: [] })];
+    return [await settleBatch(deps.store, deps.months, { received, deadLetters: [], applied: [] })];
   } catch (err) {
     if (deps.isInfrastructureFault(err)) throw err;
-    const [first, ...others] = facts;
+    const [first, ...others] = received;
     return first !== undefined && others.length === 0
-      ? [await setAside(deps, first, err)]
-      : settleEach(deps, halvesOf(facts));
+      ? [await deadLetters(deps, first, err)]
+      : settleEach(deps, halvesOf(received));
   }
 }
 
-function halvesOf(facts: Facts): Facts[] {
-  const middle = Math.ceil(facts.length / 2);
-  return [facts.slice(0, middle), facts.slice(middle)].filter(({ length }) => length > 0);
+function halvesOf(received: ReceivedEvents): ReceivedEvents[] {
+  const middle = Math.ceil(received.length / 2);
+  return [received.slice(0, middle), received.slice(middle)].filter(({ length }) => length > 0);
 }
 
-function setAside(
+function deadLetters(
   { store, months, log }: SettleInHalvesDeps,
-  fact: ReceivedEvent,
+  receivedEvent: ReceivedEvent,
   err: unknown,
 ): Promise<BatchDecision> {
-  log.error({ err, requestId: fact.event.id }, 'an event was refused by the database and is set aside');
-  return settleBatch(store, months, { facts: [], setAside: [refusedEvent(fact, err)], applied: [] });
+  log.error({ err, requestId: receivedEvent.event.id }, 'an event was refused by the database and is set aside');
+  return settleBatch(store, months, { received: [], deadLetters: [refusedEvent(receivedEvent, err)], applied: [] });
 }
 
-function refusedEvent(fact: ReceivedEvent, error: unknown): DeadLetter {
+function refusedEvent(receivedEvent: ReceivedEvent, error: unknown): DeadLetter {
   const text = error instanceof Error ? error.message : String(error);
-  return deadLetterOf(fact, 'refused_by_database', text.slice(0, DETAIL_CHARS_MAX));
+  return deadLetterOf(receivedEvent, 'refused_by_database', text.slice(0, DETAIL_CHARS_MAX));
 }
 
 /** One decision as if both had been one batch; rows of the later one are newer. */
@@ -77,7 +77,7 @@ function together(earlier: BatchDecision, later: BatchDecision): BatchDecision {
     transactions: [...earlier.transactions, ...later.transactions],
     changedRows: [...earlier.changedRows, ...later.changedRows],
     accountVersions: new Map([...earlier.accountVersions, ...later.accountVersions]),
-    setAside: [...earlier.setAside, ...later.setAside],
+    deadLetters: [...earlier.deadLetters, ...later.deadLetters],
     closed: [...earlier.closed, ...later.closed],
     rowsAfter,
     outcomes: [...earlier.outcomes, ...later.outcomes],

@@ -5,7 +5,7 @@ import type { ReceivedEvent } from './rules.js';
 
 /** Counts what becomes of usage events, and makes their spans. */
 export interface SettleMeter {
-  begin(facts: readonly ReceivedEvent[]): Measured;
+  begin(received: readonly ReceivedEvent[]): Measured;
 }
 
 export interface Measured {
@@ -23,9 +23,9 @@ export function createSettleMeter(): SettleMeter {
   const sizes = histogram('gateway_billing_batch_events', 'Events settled in one database transaction', BATCH_EVENTS);
   const faults = counter('gateway_billing_settle_faults_total', 'Batches that had to be tried again');
   return {
-    begin(facts) {
+    begin(received) {
       const begunMs = performance.now();
-      const spans = openSpans(facts);
+      const spans = openSpans(received);
       return {
         settled({ outcomes }) {
           for (const outcome of outcomes) events.of({ outcome }).add(1);
@@ -53,15 +53,15 @@ const NO_SPANS: readonly Span[] = [];
  * A span for each traced event, as its child, and one for the transaction that settles all of them: it stands in the trace
  * of the first and is linked with the others.
  */
-function openSpans(facts: readonly ReceivedEvent[]): readonly Span[] {
+function openSpans(received: readonly ReceivedEvent[]): readonly Span[] {
   const events: Span[] = [];
-  for (const { event } of facts) {
+  for (const { event } of received) {
     if (event.traceparent === undefined || events.length >= TRACED_EVENTS_MAX) continue;
     const span = startEventSpan(event, event.traceparent);
     if (span.traceparent !== undefined) events.push(span);
   }
   const [first, ...others] = events;
-  return first === undefined ? NO_SPANS : [startTransactionSpan(first, others, facts.length), ...events];
+  return first === undefined ? NO_SPANS : [startTransactionSpan(first, others, received.length), ...events];
 }
 
 function startEventSpan(event: ReceivedEvent['event'], parent: string): Span {

@@ -3,7 +3,7 @@ import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import type { TestDatabase } from '@gateway/testkit';
 import { balancesOf, faultsOf } from '../../test/audit.js';
-import { expired, factsOf, planHoldFor, settled, START } from '../../test/events.js';
+import { expired, receivedOf, planHoldFor, settled, START } from '../../test/events.js';
 import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
 import { decideWalletEntry, type WalletEntry } from '../wallets/rules.js';
@@ -29,7 +29,7 @@ function stepsOf(account: string, event: UsageEvent): Record<string, Step> {
   const months = createMonths(settleStore);
   const settle = (delivered: UsageEvent): Step => {
     return async () => {
-      await settleBatch(settleStore, months, { facts: factsOf(delivered), setAside: [], applied: [] });
+      await settleBatch(settleStore, months, { received: receivedOf(delivered), deadLetters: [], applied: [] });
       return true;
     };
   };
@@ -41,7 +41,7 @@ function stepsOf(account: string, event: UsageEvent): Record<string, Step> {
       const { decision } = await walletStore.addEntry({
         entry,
         transactionId: makeUuidV7(START),
-        decide: (facts) => decideWalletEntry(entry, facts),
+        decide: (input) => decideWalletEntry(entry, input),
       });
       return decision.kind !== 'refused';
     };

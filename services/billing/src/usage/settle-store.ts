@@ -94,7 +94,7 @@ async function write(
   applied: SettleRequest['applied'],
   pipeline: Pipeline,
 ): Promise<void> {
-  const { records, transactions, changedRows, accountVersions, setAside } = decision;
+  const { records, transactions, changedRows, accountVersions, deadLetters } = decision;
   const added = records.flatMap(({ record, replaces }) => (replaces ? [] : [record]));
   const replacing = records.flatMap(({ record, replaces }) => (replaces ? [record] : []));
   const posts = transactions.length > 0;
@@ -104,7 +104,7 @@ async function write(
     hours: () => addToHours(tx, [...added, ...replacing]),
     balances: () => writeBalances(tx, changedRows),
     versions: () => writeVersions(tx, accountVersions),
-    deadLetters: () => insertDeadLetters(tx, setAside),
+    deadLetters: () => insertDeadLetters(tx, deadLetters),
     applied: () => insertApplied(tx, applied),
     posted: async () => (posts ? postTransactions(tx, transactions) : undefined),
     heads: async () => (posts ? lockChainHeads(tx, transactions) : []),

@@ -43,7 +43,7 @@ test('who holds a shard and is silent loses it, and says so when it wakes', asyn
   const other = createShardLocks(ledger.pool, () => undefined, silentMs);
   expect(await hung.hold(3)).toBe(true);
   expect(await other.hold(3)).toBe(false);
-  // Its beats go on in this process; a beat that lies back is what another one sees of a process that hangs.
+  // Its heartbeats go on in this process; others take an old heartbeat for a process that hangs.
   await until('the other one has it', async () => {
     await ledger.admin.query(
       `UPDATE billing.shard_holders SET seen_at = seen_at - interval '1 minute' WHERE shard = 3`,

@@ -14,7 +14,7 @@ export type ShardLocks = ReturnType<typeof createShardLocks>;
 /**
  * Advisory locks of one database session kept for them: the database frees them when the session ends, so a replacement
  * starts at once when a process dies. One that hangs (stopped, swapped out, cut off) keeps its session; the others see
- * that its beats have ended and end the session. `onLost` is called when the session breaks, in a process that hung as
+ * that its heartbeats have ended and end the session. `onLost` is called when the session breaks, in a process that hung as
  * soon as it wakes. Only speed depends on these locks (ledger): two workers on one shard wait for each other's accounts and
  * settle nothing twice.
  */
@@ -35,7 +35,7 @@ export function createShardLocks(pool: Pool, onLost: () => void, silentMs = HOLD
     return true;
   };
 
-  const ask = async <R extends object>(on: PoolClient, text: string, values: unknown[]): Promise<R[]> => {
+  const request = async <R extends object>(on: PoolClient, text: string, values: unknown[]): Promise<R[]> => {
     const asked = last.then(() => on.query<R>(text, values));
     last = asked.catch(() => undefined);
     try {
@@ -55,7 +55,7 @@ export function createShardLocks(pool: Pool, onLost: () => void, silentMs = HOLD
     opened.once('end', lost);
     session = opened;
     beating = every(HEARTBEAT_MS, async () => {
-      if (held.size > 0) await ask(opened, HEARTBEAT, []);
+      if (held.size > 0) await request(opened, HEARTBEAT, []);
     });
     return opened;
   };
@@ -65,16 +65,16 @@ export function createShardLocks(pool: Pool, onLost: () => void, silentMs = HOLD
     async hold(shard: number): Promise<boolean> {
       if (held.has(shard)) return true;
       const on = session ?? (await connect());
-      const [row] = await ask<{ taken: boolean }>(on, 'SELECT pg_try_advisory_lock($1, $2) AS taken', [
+      const [row] = await request<{ taken: boolean }>(on, 'SELECT pg_try_advisory_lock($1, $2) AS taken', [
         LOCK_SPACE,
         shard,
       ]);
       if (session !== on) return false;
       if (row?.taken !== true) {
-        await ask(on, END_SILENT_HOLDER, [shard, silentMs]);
+        await request(on, END_SILENT_HOLDER, [shard, silentMs]);
         return false;
       }
-      await ask(on, RECORD_HELD, [shard]);
+      await request(on, RECORD_HELD, [shard]);
       if (session !== on) return false;
       held.add(shard);
       return true;

@@ -62,11 +62,11 @@ test.each([
       expect(billingBalanceSnapshots.body.safeParse(body).success).toBe(true);
       expect(JSON.stringify(body).length).toBeLessThan(BUS_BYTES_MAX);
       for (const { account, rows, closed: ids } of accountsOf) {
-        const told = new Set(rows.map(({ name }) => name));
+        const published = new Set(rows.map(({ name }) => name));
         for (const id of ids) {
           const wanted = byId(closed).get(id);
           expect(wanted?.account).toBe(account);
-          if (wanted === undefined || !wanted.rows.every((name) => told.has(name)))
+          if (wanted === undefined || !wanted.rows.every((name) => published.has(name)))
             throw new Error(`rows of ${id} are missing`);
           seen.add(id);
         }

@@ -5,13 +5,13 @@ import { gauge } from '@gateway/service-kit';
 import type { StreamState } from './progress-rules.js';
 
 export interface Stream {
-  facts(): Promise<StreamState>;
+  state(): Promise<StreamState>;
   trim(upToSequence: number): Promise<void>;
 }
 
 export interface SnapshotPublisher {
   /** False: not sent, because the bus is disconnected. */
-  standing(accounts: BalanceSnapshot[]): boolean;
+  snapshots(accounts: BalanceSnapshot[]): boolean;
 }
 
 /**
@@ -65,7 +65,7 @@ export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, 
 
   return {
     ensure,
-    async facts() {
+    async state() {
       const state = await bus.streamState(stream).catch(async (error: unknown) => {
         if (!(error instanceof BusFault) || error.code !== 'stream_missing') throw error;
         await ensure();
@@ -92,5 +92,5 @@ export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, 
 
 /** Publishes balance snapshots under the epoch of this ledger. */
 export function createSnapshotPublisher(bus: Bus, ledgerEpoch: string): SnapshotPublisher {
-  return { standing: (accounts) => bus.publish(billingBalanceSnapshots, {}, { incarnation: ledgerEpoch, accounts }) };
+  return { snapshots: (accounts) => bus.publish(billingBalanceSnapshots, {}, { incarnation: ledgerEpoch, accounts }) };
 }

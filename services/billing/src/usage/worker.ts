@@ -23,7 +23,7 @@ export function startUsageWorker(deps: UsageWorkerDeps): UsageWorker {
   const consumers = new Map<number, { stop(): Promise<void> }>();
   let stopped = false;
 
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     for (let shard = 0; shard < SHARDS_TOTAL && !stopped; shard += 1) {
       if (consumers.has(shard) || !(await deps.locks.hold(shard)) || stopped) continue;
       consumers.set(
@@ -39,7 +39,7 @@ export function startUsageWorker(deps: UsageWorkerDeps): UsageWorker {
     await Promise.all(running.map((consumer) => consumer.stop()));
   };
 
-  const looking = every(POLL_MS, look, {
+  const polling = every(POLL_MS, poll, {
     atOnce: true,
     failed: (err) => deps.log.warn({ err }, 'no shard could be taken; it is tried again'),
   });
@@ -51,7 +51,7 @@ export function startUsageWorker(deps: UsageWorkerDeps): UsageWorker {
     shards: () => [...consumers.keys()],
     async stop() {
       stopped = true;
-      await looking.stop();
+      await polling.stop();
       await stopConsumers();
       await deps.locks.release();
     },

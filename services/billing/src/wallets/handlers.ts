@@ -42,7 +42,7 @@ export async function addWalletEntry(deps: AddWalletEntryDeps, request: Request)
   const { decision, written } = await deps.store.addEntry({
     entry,
     transactionId: makeUuidV7(now),
-    decide: (facts) => decideWalletEntry(entry, facts),
+    decide: (input) => decideWalletEntry(entry, input),
   });
   if (decision.kind === 'refused' || written === null) return refusalOf(decision);
   if (!(await deps.inForce.awaitDelivered(written.account, written.transactionId))) return notInForce();

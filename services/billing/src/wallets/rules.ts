@@ -50,14 +50,14 @@ export type WalletDecision =
   | { readonly kind: 'refused'; readonly why: WalletRefusal };
 
 /** Wallets may go below zero by an entry: a chargeback takes what was spent already. Only the bound of amounts stops it. */
-export function decideWalletEntry(entry: WalletEntry, facts: WalletInput): WalletDecision {
-  const { earlier, related } = facts;
+export function decideWalletEntry(entry: WalletEntry, input: WalletInput): WalletDecision {
+  const { earlier, related } = input;
   if (earlier !== null) return isSame(entry, earlier) ? { kind: 'repeated' } : refused('reference_taken');
   if (entry.relatesTo !== null && related === null) return refused('related_unknown');
-  if (facts.closed && entry.kind === 'credit') return refused('closed');
+  if (input.closed && entry.kind === 'credit') return refused('closed');
   const why = entry.kind === 'refund' ? refuseRefund(entry.amountNanoUsd, related) : null;
   if (why !== null) return refused(why);
-  const balanceNanoUsd = facts.balanceNanoUsd + entry.amountNanoUsd;
+  const balanceNanoUsd = input.balanceNanoUsd + entry.amountNanoUsd;
   if (balanceNanoUsd > AMOUNT_NANO_USD_MAX || balanceNanoUsd < -AMOUNT_NANO_USD_MAX) return refused('bounds');
   return {
     kind: 'write',

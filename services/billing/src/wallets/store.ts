@@ -16,7 +16,7 @@ export interface WalletRequest {
   readonly entry: WalletEntry;
   /** Key of the ledger transaction if one is written. */
   readonly transactionId: string;
-  readonly decide: (facts: WalletInput) => WalletDecision;
+  readonly decide: (input: WalletInput) => WalletDecision;
 }
 
 /** `written` is null when the entry is refused. */
@@ -59,13 +59,13 @@ async function addEntry(tx: Tx, request: WalletRequest): Promise<WalletResult> {
   await addMissingAccounts(tx, [entry.account]);
   const version = (await lockAccounts(tx, [entry.account])).get(entry.account) ?? 0n;
   const earlier = await readEntry(tx, entry.reference);
-  const facts: WalletInput = {
+  const input: WalletInput = {
     earlier,
     related: await readRelated(tx, entry),
     balanceNanoUsd: await readBalance(tx, entry.account),
     closed: await isClosed(tx, entry.account),
   };
-  const decision = decide(facts);
+  const decision = decide(input);
   if (decision.kind !== 'write') return { decision, written: decision.kind === 'repeated' ? earlier : null };
   const { account } = entry;
   const written: WalletEntryRow = { ...entry, transactionId, balanceNanoUsd: decision.balanceNanoUsd };
@@ -76,7 +76,7 @@ async function addEntry(tx: Tx, request: WalletRequest): Promise<WalletResult> {
     action: 'add_wallet_entry',
     account,
     objectId: transactionId,
-    before: { balanceUsd: formatUsd(facts.balanceNanoUsd) },
+    before: { balanceUsd: formatUsd(input.balanceNanoUsd) },
     after: toAuditView(written),
   });
   await writeBalances(tx, [row]);

@@ -48,8 +48,8 @@ export async function checkReplay(world: World): Promise<void> {
   };
   const months = createMonths(store);
   for (const { data, shard, sequence } of messages) {
-    const { facts, setAside } = readDelivery(data, { shard, sequence });
-    await settleBatch(store, months, { facts, setAside, applied: [] });
+    const { received, deadLetters } = readDelivery(data, { shard, sequence });
+    await settleBatch(store, months, { received, deadLetters, applied: [] });
   }
   const funded = new Map<string, bigint>();
   for (const { account, amountNanoUsd } of truth.entries) {

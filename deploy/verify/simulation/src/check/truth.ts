@@ -158,7 +158,7 @@ export class Truth {
         call.settledLate = true;
       }
     }
-    for (const { requestId, reason, detail } of decision.setAside)
+    for (const { requestId, reason, detail } of decision.deadLetters)
       this.broke('nothing is set aside', `${requestId} ${reason}: ${detail}`);
   }
 }

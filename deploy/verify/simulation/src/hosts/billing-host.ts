@@ -44,7 +44,7 @@ export class BillingHost implements Hosted {
       startUsageWorker({
         store,
         months: createMonths(store),
-        announcer: { standing: (accounts) => this.#announce(accounts) },
+        announcer: { snapshots: (accounts) => this.#announce(accounts) },
         meter: { begin: () => ({ settled: () => undefined, failed: () => undefined }) },
         isInfrastructureFault: (error) => error instanceof DatabaseDown,
         retryDelayMs: () => RETRY_MS,
@@ -66,7 +66,7 @@ export class BillingHost implements Hosted {
           settledPosition: async () => ledger.settledPosition(),
         },
         stream: {
-          facts: () => request(world, this.host, world.streams.host, FACTS_MS, async () => world.streams.facts()),
+          state: () => request(world, this.host, world.streams.host, FACTS_MS, async () => world.streams.facts()),
         },
         now: () => Date.now(),
       },

@@ -34,8 +34,8 @@ export class Outbox {
   setTerms(account: string, subscription: Subscription | null): void {
     const { ledger, time } = this.world();
     ledger.setSubscription(account, subscription);
-    const { told, termsVersion } = ledger.snapshot({ account, names: [], ids: [], now: time.now });
-    const terms = { value: composeTerms(told, NO_OVERRIDES), version: termsVersion };
+    const { published, termsVersion } = ledger.snapshot({ account, names: [], ids: [], now: time.now });
+    const terms = { value: composeTerms(published, NO_OVERRIDES), version: termsVersion };
     this.#tell({ account, rows: [], terms, closed: [] }, () => undefined);
   }
 

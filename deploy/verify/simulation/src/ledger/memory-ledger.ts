@@ -29,7 +29,7 @@ export class MemoryLedger {
   readonly records = new Map<string, UsageRecord>();
   readonly transactions = new Map<string, LedgerTransaction>();
   readonly rows = new Map<string, Map<string, Balance>>();
-  readonly setAside: DeadLetter[] = [];
+  readonly deadLetters: DeadLetter[] = [];
   readonly #accounts = new Map<string, AccountRow>();
   readonly #applied = new Map<number, number>();
   #floor: SettledPosition = { sequence: 0, storedAtMs: 0 };
@@ -78,12 +78,12 @@ export class MemoryLedger {
     const known = this.rows.get(account) ?? new Map<string, Balance>();
     const running = [...known.keys()].filter((name) => /^(w|al):/.test(name));
     const wanted = new Set([WALLET_ROW, ...names, ...running]);
-    const asideIds = new Set(this.setAside.map(({ requestId }) => requestId));
+    const asideIds = new Set(this.deadLetters.map(({ requestId }) => requestId));
     return {
-      incarnation: this.incarnation,
+      ledgerEpoch: this.incarnation,
       version: Number(version),
       termsVersion,
-      told: { current: subscription, next: null },
+      published: { current: subscription, next: null },
       limits: NO_OVERRIDES,
       rows: [...wanted].map((name) => {
         const row = known.get(name);
@@ -97,7 +97,7 @@ export class MemoryLedger {
     return this.rows.get(account)?.get(name);
   }
 
-  #write({ records, transactions, changedRows, accountVersions, setAside }: BatchDecision): void {
+  #write({ records, transactions, changedRows, accountVersions, deadLetters }: BatchDecision): void {
     for (const { record, replaces } of records) {
       if (replaces !== this.records.has(record.id)) throw new Error(`a record of ${record.id} is there, or is not`);
     }
@@ -106,7 +106,7 @@ export class MemoryLedger {
     for (const { record } of records) this.records.set(record.id, record);
     for (const row of changedRows) this.#put(row);
     for (const [account, version] of accountVersions) this.#account(account).version = version;
-    this.setAside.push(...setAside);
+    this.deadLetters.push(...deadLetters);
   }
 
   /** The database's own rules: a key once, entries that balance. */
