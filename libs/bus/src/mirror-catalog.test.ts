@@ -22,7 +22,7 @@ test('the revision is told once there is one, and the last word says so', async 
   const mirror = mirrorCatalog(bus as unknown as Bus, () => undefined);
   reconnected();
   expect(told).toEqual([]);
-  swap(new Map(), { revision: 7, entries: 0, hash: '' }, []);
+  swap(new Map(), { revision: 7, count: 0, hash: '' }, []);
   await mirror.stop();
   const replica = expect.stringMatching(/^edge-proxy\.e0\.[0-9a-f]{8}$/);
   expect(told).toEqual([

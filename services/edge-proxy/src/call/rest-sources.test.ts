@@ -127,7 +127,9 @@ test('the edge tells the catalog when a source begins to rest, and by which revi
   const told = () => world.healths.at(-1)?.sources.find(({ source }) => source === model.ids[0]);
   await until('the rest is told', () => (told()?.coolUntil ?? 0) > Date.now());
   expect(told()).toMatchObject({ failures: 0, openUntil: 0, lastOutcome: 'rejected', lastStatus: 429 });
-  const { edge } = world.healths.at(-1) ?? {};
   await until('the revision is told', () => world.mirrored.at(-1)?.revision === world.revision());
-  expect(world.mirrored.at(-1)).toMatchObject({ replica: `edge-proxy.${edge}`, last: false });
+  expect(world.mirrored.at(-1)).toMatchObject({
+    replica: expect.stringMatching(/^edge-proxy\.e0\.[0-9a-f]{8}$/),
+    last: false,
+  });
 });
