@@ -104,7 +104,7 @@ const worker = startUsageWorker({
   consume: (shard, handler) =>
     bus.consume({
       stream: usageRecorded.stream,
-      durable: `billing-${shard}-${incarnation}`,
+      durable: `billing-${shard}-${ledgerEpoch}`,
       filterSubject: subjectOf(usageRecorded, { shard }),
       batchMax: 4,
       maxAckPending: 1_000,
