@@ -1,3 +1,4 @@
+export { liveBytes } from './live-bytes.js';
 export { renderTable } from './render-table.js';
 export { recordingLog, silentLog } from './logs.js';
 export type { LogLine, RecordingLog } from './logs.js';

@@ -1,9 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { until } from '@gateway/testkit';
+import { liveBytes, until } from '@gateway/testkit';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { PAGE_EXAMPLES } from '../../test/page-examples.js';
 import { DASHBOARD_ORIGIN, PEOPLE, startPagesWorld, type PagesWorld } from '../../test/pages-world.js';
 import { REQUESTS_OPEN_MAX } from './listener.js';
@@ -136,27 +134,17 @@ test('a body in one-byte chunks counts what it holds, and holds little more than
     `x-csrf-token: ${world.secrets.csrfTokenOf(PEOPLE.owner.cookie)}`,
     'transfer-encoding: chunked',
   ];
-  const before = memory();
+  const before = liveBytes();
   const sent = await open(world, GOOD, post(`/api${path.replace('{account}', 'acc_1')}`, headers));
   const socket = sockets.at(-1) as Socket;
   for (let n = 0; n < CHUNKS; n += 1_000) {
     if (!socket.write('1\r\n \r\n'.repeat(1_000))) await once(socket, 'drain');
   }
   await until('all chunks are there', () => world.dashboard.bodyBytesHeld() >= CHUNKS);
-  const held = memory() - before;
+  const held = liveBytes() - before;
   expect(world.dashboard.bodyBytesHeld()).toBeLessThan(4 * CHUNKS);
   expect(held / CHUNKS).toBeLessThanOrEqual(64);
   expect(sent.text()).toBe('');
   socket.destroy();
   await until('nothing is counted', () => world.dashboard.bodyBytesHeld() === 0);
 });
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
-
-/** Heap and external memory after a collection, in bytes. */
-function memory(): number {
-  collect();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { gatewayError } from '@gateway/contracts/errors';
 import { readConfig, systemClock } from '@gateway/service-kit';
-import { silentLog, until } from '@gateway/testkit';
+import { liveBytes, silentLog, until } from '@gateway/testkit';
 import { once } from 'node:events';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { REQUEST_BODIES } from '../memory/held-bytes.js';
 import { HTTP_FIELDS, httpLimitsOf } from './http-limits.js';
 import { makeRouteTable } from './routes.js';
@@ -16,17 +14,6 @@ const CHUNK = '1\r\nx\r\n';
 const BYTES_A_CHUNK_MAX = 64;
 const BODY_BYTES_MAX = 1024 * 1024;
 const HEAD = 'POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
-
-/** Bytes that live on the heap and outside of it. */
-function memory(): number {
-  collect();
-  collect();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
 
 let http: HttpServer;
 const sockets: Socket[] = [];
@@ -64,9 +51,9 @@ test('a body of one-byte chunks counts at least what it holds, and holds little 
   // What the first request of a process leaves behind is not the body's.
   (await drip(CHUNKS)).destroy();
   await until('nothing is held', () => REQUEST_BODIES.held === 0);
-  const before = memory();
+  const before = liveBytes();
   const client = await drip(CHUNKS);
-  const more = memory() - before;
+  const more = liveBytes() - before;
   expect(more).toBeLessThan(CHUNKS * BYTES_A_CHUNK_MAX);
   // Beside the body there are the request, its answer and its connection on both sides.
   expect(REQUEST_BODIES.held).toBeGreaterThanOrEqual(more - 128 * 1024);
