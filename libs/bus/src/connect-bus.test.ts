@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { faultCode, startBusWorld, TEST_TIMEOUT_MS, until, type BusWorld } from '../test/bus-world.js';
 import { echo, job, recorded } from '../test/messages.js';
@@ -30,6 +32,19 @@ test('a wrong password is a clear fault and is not tried for ever', async () => 
   const url = world.urlFor('edge-proxy').replace(/:[^:@]*@/, ':wrong@');
   const connecting = connectBus({ url, service: 'edge-proxy', replica: 'r', log: silent });
   await expect(connecting).rejects.toThrow('NATS refuses the user edge-proxy');
+});
+
+test('a client that leaves two pings unanswered is disconnected', async () => {
+  const { port, username, password } = new URL(world.urlFor('edge-proxy'));
+  const socket = connect(Number(port), '127.0.0.1');
+  const said: string[] = [];
+  socket.on('data', (data) => void said.push(String(data)));
+  const user = JSON.stringify({ user: username, pass: decodeURIComponent(password), verbose: false });
+  socket.write(`CONNECT ${user}\r\nPING\r\n`);
+  await once(socket, 'close');
+  expect(said.join('')).toContain('PONG');
+  expect(said.join('').match(/^PING/gm)?.length).toBeGreaterThanOrEqual(2);
+  expect(said.join('')).toContain("'Stale Connection'");
 });
 
 test('while the server is away calls fail at once, and afterwards everything works again', async () => {

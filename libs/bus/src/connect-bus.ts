@@ -3,7 +3,7 @@ import type { Bus, BusOptions } from './bus.js';
 import { openConnection, type Link } from './connection.js';
 import { startConsumer } from './consume.js';
 import { readDelivery } from './delivery.js';
-import { Doors } from './doors.js';
+import { Subscriptions } from './subscriptions.js';
 import { loadLast } from './load-last.js';
 import { startMirror } from './mirror-bucket.js';
 import { makePublish } from './publish.js';
@@ -21,7 +21,7 @@ import { decodeMessage, encodeBody } from './wire.js';
 export async function connectBus(options: BusOptions): Promise<Bus> {
   const link = await openConnection(options);
   const inbox = new ReplyInbox(link);
-  const doors = new Doors(link);
+  const subscriptions = new Subscriptions(link);
   const readers = new Set<{ stop(): Promise<void> }>();
   const kept = <T extends { stop(): Promise<void> }>(reader: T): T => {
     readers.add(reader);
@@ -36,9 +36,9 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
     onReconnect: link.onReconnect,
     onDisconnect: link.onDisconnect,
     ...makeAsk(link, inbox),
-    ...makePublish(link, doors),
+    ...makePublish(link, subscriptions),
     ...makeStore(link, inbox),
-    ...makeServe(link, doors),
+    ...makeServe(link, subscriptions),
     ...makeStreams(inbox),
     ...makePublishBucket(link, inbox, options.bucketReplicas ?? 1),
     encode: encodeBody,
@@ -48,14 +48,14 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
       (await loadLast(link, inbox, stream, filterSubject)).map(readDelivery),
     mirrorBucket: (bucket, onSwap) => kept(startMirror(link, inbox, bucket, onSwap)),
     listening: () => (link.connected() ? link.nats.flush().catch(() => undefined) : Promise.resolve()),
-    drain: (timeoutMs) => (draining ??= drain(link, inbox, doors, readers, timeoutMs)),
+    drain: (timeoutMs) => (draining ??= drain(link, inbox, subscriptions, readers, timeoutMs)),
   };
 }
 
 async function drain(
   link: Link,
   inbox: ReplyInbox,
-  doors: Doors,
+  subscriptions: Subscriptions,
   readers: ReadonlySet<{ stop(): Promise<void> }>,
   timeoutMs: number,
 ): Promise<void> {
@@ -64,7 +64,7 @@ async function drain(
     timer = setTimeout(() => resolve('late'), timeoutMs);
   });
   const quiet = (async () => {
-    await Promise.all([doors.close(), ...[...readers].map((reader) => reader.stop())]);
+    await Promise.all([subscriptions.close(), ...[...readers].map((reader) => reader.stop())]);
     if (link.connected()) await link.nats.flush();
   })();
   const end = await Promise.race([quiet.catch((error: unknown) => error), late]);

@@ -2,7 +2,7 @@ import { metrics } from '@opentelemetry/api';
 import { MESSAGES, type ServiceName } from '@gateway/contracts/messages';
 
 export interface Counters {
-  /** A message that a door did not accept: `invalid_message`, `overloaded`. */
+  /** A message that no handler was given: `invalid_message`, `overloaded`. */
   refused(message: string, reason: string): void;
   /** A request or a stored message that failed at the sender's side. */
   failed(message: string, code: string): void;

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { BEATS_SETTINGS, faultCode, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
+import { HEARTBEATS_SETTINGS, faultCode, startBusWorld, TEST_TIMEOUT_MS, type BusWorld } from '../test/bus-world.js';
 import { pulse } from '../test/messages.js';
 import type { Bus } from './index.js';
 
@@ -20,7 +20,7 @@ afterAll(() => world.stop());
 
 test('the last message of each subject is read, over more than one batch', async () => {
   expect(await faultCode(admission.lastPerSubject('BEATS', 'test.pulse.*'))).toBe('stream_missing');
-  await admission.ensureStream(BEATS_SETTINGS);
+  await admission.ensureStream(HEARTBEATS_SETTINGS);
   expect(await admission.lastPerSubject('BEATS', 'test.pulse.*')).toEqual([]);
   for (const n of [1, 2]) {
     await Promise.all(
@@ -41,7 +41,7 @@ test('the last message of each subject is read, over more than one batch', async
 });
 
 test('what was read stays with nobody', async () => {
-  await admission.ensureStream(BEATS_SETTINGS);
+  await admission.ensureStream(HEARTBEATS_SETTINGS);
   await Promise.all(Array.from({ length: 600 }, (_, n) => edge.store(pulse, { edge: `g${n}` }, { n })));
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
@@ -58,7 +58,7 @@ test('what was read stays with nobody', async () => {
 });
 
 test('reading ends when the bus is closed meanwhile', async () => {
-  await admission.ensureStream(BEATS_SETTINGS);
+  await admission.ensureStream(HEARTBEATS_SETTINGS);
   await Promise.all(Array.from({ length: 600 }, (_, n) => edge.store(pulse, { edge: `c${n}` }, { n })));
   const closing = await world.connect('admission');
   const begun = performance.now();
@@ -73,7 +73,7 @@ test('reading ends when the bus is closed meanwhile', async () => {
 });
 
 test('reading ends, with every subject, while the messages are being replaced', async () => {
-  await admission.ensureStream(BEATS_SETTINGS);
+  await admission.ensureStream(HEARTBEATS_SETTINGS);
   const subjects = Array.from({ length: 2 }, (_, n) => `busy${n}`);
   await Promise.all(subjects.map((edgeName) => edge.store(pulse, { edge: edgeName }, { n: 0 })));
   let reading = true;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { BEATS_SETTINGS, startBusWorld, TEST_TIMEOUT_MS, until, type BusWorld } from '../test/bus-world.js';
+import { HEARTBEATS_SETTINGS, startBusWorld, TEST_TIMEOUT_MS, until, type BusWorld } from '../test/bus-world.js';
 import { job, notice, pulse } from '../test/messages.js';
 import type { Bus } from './index.js';
 
@@ -86,7 +86,7 @@ test('a word that is no plain token is refused', () => {
 
 test('stored messages can be heard as they pass, by each replica or by one', async () => {
   const receivers = [admission, await world.connect('admission')];
-  await admission.ensureStream(BEATS_SETTINGS);
+  await admission.ensureStream(HEARTBEATS_SETTINGS);
   const each: number[][] = [[], []];
   const one: number[] = [];
   for (const [index, bus] of receivers.entries()) {

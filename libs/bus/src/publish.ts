@@ -3,13 +3,13 @@ import type { Msg } from 'nats';
 import { asBusFault } from './bus-fault.js';
 import type { AnyPublished, AnyStored, Bus, SubscribeOptions } from './bus.js';
 import type { Link } from './connection.js';
-import type { Doors } from './doors.js';
+import type { Subscriptions } from './subscriptions.js';
 import { decodeMessage, encodeBody } from './wire.js';
 
 const CONCURRENCY_MAX = 4_096;
 
 /** Messages without an answer: sending and receiving them. */
-export function makePublish(link: Link, doors: Doors): Pick<Bus, 'publish' | 'subscribe'> {
+export function makePublish(link: Link, subscriptions: Subscriptions): Pick<Bus, 'publish' | 'subscribe'> {
   return {
     publish: (message, words, body) => {
       const subject = subjectOf(message, words);
@@ -29,16 +29,16 @@ export function makePublish(link: Link, doors: Doors): Pick<Bus, 'publish' | 'su
       let running = 0;
       const receive = (received: Msg): void => {
         if (running >= concurrencyMax) {
-          doors.refuse(message.name, 'overloaded', `${running} are being handled`);
+          subscriptions.refuse(message.name, 'overloaded', `${running} are being handled`);
           return;
         }
         const decoded = decodeMessage(message, received.data);
         if (!decoded.ok) {
-          doors.refuse(message.name, 'invalid_message', decoded.problem);
+          subscriptions.refuse(message.name, 'invalid_message', decoded.problem);
           return;
         }
         running += 1;
-        void doors.run(
+        void subscriptions.run(
           () => handler(decoded.body),
           () => {
             running -= 1;
@@ -49,7 +49,7 @@ export function makePublish(link: Link, doors: Doors): Pick<Bus, 'publish' | 'su
           },
         );
       };
-      doors.open(subscriptionSubject(message, options?.words), queueOf(link, message, options), receive);
+      subscriptions.open(subscriptionSubject(message, options?.words), queueOf(link, message, options), receive);
     },
   };
 }

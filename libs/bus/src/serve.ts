@@ -4,7 +4,7 @@ import { ERROR_CODE_HEADER, ERROR_TEXT_HEADER } from './ask.js';
 import { BusFault } from './bus-fault.js';
 import type { AnyRequest, Bus, ServeOptions } from './bus.js';
 import type { Link } from './connection.js';
-import type { Doors } from './doors.js';
+import type { Subscriptions } from './subscriptions.js';
 import { decodeMessage, encodeBody } from './wire.js';
 
 const CONCURRENCY_MAX = 256;
@@ -13,7 +13,7 @@ const ERROR_TEXT_CHARS_MAX = 500;
 const NO_DATA = new Uint8Array(0);
 
 /** The answering side of requests. */
-export function makeServe(link: Link, doors: Doors): Pick<Bus, 'serve' | 'serveMany'> {
+export function makeServe(link: Link, subscriptions: Subscriptions): Pick<Bus, 'serve' | 'serveMany'> {
   const answer = (message: AnyRequest, to: Msg, body: unknown): void => {
     let data: Uint8Array;
     try {
@@ -57,18 +57,18 @@ export function makeServe(link: Link, doors: Doors): Pick<Bus, 'serve' | 'serveM
     };
     const receive = (to: Msg): void => {
       if (running >= concurrencyMax) {
-        doors.refuse(message.name, 'overloaded', `${running} are being handled`);
+        subscriptions.refuse(message.name, 'overloaded', `${running} are being handled`);
         respond(to, NO_DATA, errorHeaders('overloaded', `${message.name}: ${running} are being handled`));
         return;
       }
       const decoded = decodeMessage(message, to.data);
       if (!decoded.ok) {
-        doors.refuse(message.name, 'invalid_message', decoded.problem);
+        subscriptions.refuse(message.name, 'invalid_message', decoded.problem);
         respond(to, NO_DATA, errorHeaders('invalid_message', decoded.problem));
         return;
       }
       running += 1;
-      void doors.run(
+      void subscriptions.run(
         () => handle(decoded.body, to),
         ended,
         (error) => {
@@ -78,8 +78,8 @@ export function makeServe(link: Link, doors: Doors): Pick<Bus, 'serve' | 'serveM
       );
     };
     const subject = subjectOf(message, {});
-    doors.open(subject, link.service, receive);
-    if (message.perReplica) doors.open(`${subject}.${link.replica}`, undefined, receive);
+    subscriptions.open(subject, link.service, receive);
+    if (message.perReplica) subscriptions.open(`${subject}.${link.replica}`, undefined, receive);
   };
 
   return {

@@ -38,7 +38,7 @@ export function assertSendable(form: WireForm, bytes: Uint8Array): void {
   throw new BusFault('too_large', `${form.name}: ${bytes.length} bytes are more than ${MESSAGE_BYTES_MAX}`);
 }
 
-/** A message's body, as its door hands it on. Never throws; `problem` names fields and rules, no values. */
+/** A message's body, as a handler is given it. Never throws; `problem` names fields and rules, no values. */
 export function decodeMessage<M extends AnyMessage>(message: M, data: Uint8Array): Decoded<ReceivedOf<M>> {
   return decodeObject(message, message.body, data) as Decoded<ReceivedOf<M>>;
 }

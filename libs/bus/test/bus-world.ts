@@ -105,7 +105,7 @@ export const USAGE_SETTINGS: StreamSettings = {
   replicas: 1,
 };
 
-export const BEATS_SETTINGS: StreamSettings = {
+export const HEARTBEATS_SETTINGS: StreamSettings = {
   stream: 'BEATS',
   subjects: ['test.pulse.*'],
   discard: 'old',

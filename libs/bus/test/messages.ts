@@ -18,7 +18,7 @@ export const echo = request({
 
 /** The same question as another version of the program knows it. */
 export const echoNext = { ...echo, version: 4 };
-/** The same question with a body that the door does not accept. */
+/** The same question with a body that is not accepted. */
 export const echoLoose = { ...echo, body: z.looseObject({}) };
 /** The same question with an answer that the asker does not accept. */
 export const echoOdd = { ...echo, answer: z.object({ number: z.int() }) };

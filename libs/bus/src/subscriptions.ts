@@ -5,8 +5,8 @@ import type { Link } from './connection.js';
 /** At most one log line for each message name and reason in this time. */
 const REFUSED_LOG_MS = 1_000;
 
-/** All subscriptions that hand messages to handlers, and how many handlers run: what a drain has to wait for. */
-export class Doors {
+/** Subscriptions that hand messages to handlers, and how many of these handlers run: what a drain has to wait for. */
+export class Subscriptions {
   readonly #link: Link;
   readonly #subscriptions: Subscription[] = [];
   readonly #refused: ThrottledLog;
