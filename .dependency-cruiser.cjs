@@ -56,6 +56,8 @@ const featureRule = ([folder, names], index, all) => {
 
 /** Pure, though service-kit is not. */
 const NETWORK_ADDRESS = '^libs/service-kit/src/network-address\\.ts$';
+/** What decisions may import beside each other. */
+const PURE = ['^libs/(metering|contracts)/', NETWORK_ADDRESS, '^(node:)?(buffer|util)$'];
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -106,12 +108,7 @@ module.exports = {
         'A decision is a function of facts, request and now. Bytes, deep equality and address ranges are no I/O.',
       from: { path: `${service}domain/`, pathNot: test },
       to: {
-        pathNot: [
-          '^services/$1/src/domain/',
-          '^libs/(metering|contracts)/',
-          NETWORK_ADDRESS,
-          '^(node:)?(buffer|util)$',
-        ],
+        pathNot: ['^services/$1/src/domain/', ...PURE],
       },
     },
     {
@@ -140,12 +137,7 @@ module.exports = {
       comment: 'A decision is a function of its input, request and now, over the types of other rules.',
       from: { path: `${featureService}.*${RULES}`, pathNot: test },
       to: {
-        pathNot: [
-          `^services/$1/src/.*${RULES}`,
-          '^libs/(metering|contracts)/',
-          NETWORK_ADDRESS,
-          '^(node:)?(buffer|util)$',
-        ],
+        pathNot: [`^services/$1/src/.*${RULES}`, ...PURE],
       },
     },
     {

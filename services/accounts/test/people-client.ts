@@ -11,7 +11,8 @@ import {
 } from '@gateway/contracts/messages';
 import type { MemberCreate, MemberView } from '@gateway/contracts/operator';
 import { readMail, startMailbox, type Mailbox } from '@gateway/mailbox';
-import { temporaryDirectory, until } from '@gateway/testkit';
+import { createPool, type Pool } from '@gateway/postgres';
+import { silentLog, temporaryDirectory, until } from '@gateway/testkit';
 import type { AttemptLimit } from '../src/base/attempt-rules.js';
 import { startAccountsWorld, type AccountsWorld } from './accounts-world.js';
 import { accepted, ACTOR, randomEmail } from './operator-client.js';
@@ -100,6 +101,8 @@ export interface PeopleWorld {
   readonly world: AccountsWorld;
   readonly mailbox: Mailbox;
   readonly people: PeopleClient;
+  /** As the service's own role. */
+  readonly pool: Pool;
   stop(): Promise<void>;
 }
 
@@ -109,11 +112,14 @@ export async function startPeopleWorld(name: string): Promise<PeopleWorld> {
   const directory = temporaryDirectory(name);
   const mailbox = await startMailbox({ directory: directory.path });
   await world.start({ env: { GATEWAY_SMTP_URL: mailbox.url } });
+  const pool = createPool(world.roleUrl, { applicationName: 'test', max: 2, log: silentLog });
   return {
     world,
     mailbox,
     people: peopleClient(world, mailbox),
+    pool,
     async stop() {
+      await pool.end();
       await world.stop();
       await mailbox.stop();
       directory.remove();

@@ -5,8 +5,6 @@ import {
   accountsNoteAccess,
   accountsRequestReset,
 } from '@gateway/contracts/messages';
-import { createPool, type Pool } from '@gateway/postgres';
-import { recordingLog } from '@gateway/testkit';
 import { accepted, randomEmail } from '../../test/operator-client.js';
 import { startPeopleWorld, type PeopleWorld } from '../../test/people-client.js';
 import { createCleanupStore } from '../cleanup/store.js';
@@ -14,16 +12,12 @@ import { createCleanupStore } from '../cleanup/store.js';
 let started: PeopleWorld;
 let world: PeopleWorld['world'];
 let people: PeopleWorld['people'];
-let pool: Pool;
+let pool: PeopleWorld['pool'];
 beforeAll(async () => {
   started = await startPeopleWorld('access-mails');
-  ({ world, people } = started);
-  pool = createPool(world.roleUrl, { applicationName: 'test', max: 2, log: recordingLog() });
+  ({ world, people, pool } = started);
 }, 60_000);
-afterAll(async () => {
-  await pool.end();
-  await started.stop();
-});
+afterAll(() => started.stop());
 
 const origin = { client: '192.0.2.7', agent: 'a browser', requestId: 'r-1' };
 const list = async (more: { object?: string; kind?: 'change' | 'access' | 'refused' }) => {

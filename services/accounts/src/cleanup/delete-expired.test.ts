@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createPool, type Pool } from '@gateway/postgres';
-import { recordingLog } from '@gateway/testkit';
 import { randomEmail } from '../../test/operator-client.js';
 import { startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
 import type { Funding } from '../base/rules.js';
@@ -10,16 +8,12 @@ import { createCleanupStore } from './store.js';
 let started: PeopleWorld;
 let world: PeopleWorld['world'];
 let people: PeopleWorld['people'];
-let pool: Pool;
+let pool: PeopleWorld['pool'];
 beforeAll(async () => {
   started = await startPeopleWorld('forgotten-mails');
-  ({ world, people } = started);
-  pool = createPool(world.roleUrl, { applicationName: 'test', max: 2, log: recordingLog() });
+  ({ world, people, pool } = started);
 }, 60_000);
-afterAll(async () => {
-  await pool.end();
-  await started.stop();
-});
+afterAll(() => started.stop());
 
 const NO_FUNDS: Funding = { walletNanoUsd: null, planActive: false, activeKeysMax: 3, defaultKeyCapNanoUsd: null };
 const deleteOld = (funded: readonly string[] = []) =>

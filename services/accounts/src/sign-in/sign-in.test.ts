@@ -18,8 +18,7 @@ import {
   type MailTokenKind,
 } from '@gateway/contracts/messages';
 import { readMail } from '@gateway/mailbox';
-import { createPool, type Pool } from '@gateway/postgres';
-import { recordingLog, until } from '@gateway/testkit';
+import { until } from '@gateway/testkit';
 import { DASHBOARD_URL, FUNDED } from '../../test/accounts-world.js';
 import { accepted, ACTOR, randomEmail } from '../../test/operator-client.js';
 import { hashOf, leaveOne, newClient, startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
@@ -30,18 +29,14 @@ import { createCleanupStore } from '../cleanup/store.js';
 let started: PeopleWorld;
 let world: PeopleWorld['world'];
 let people: PeopleWorld['people'];
-let pool: Pool;
+let pool: PeopleWorld['pool'];
 
 beforeAll(async () => {
   started = await startPeopleWorld('sign-in-mails');
-  ({ world, people } = started);
-  pool = createPool(world.roleUrl, { applicationName: 'test', max: 2, log: recordingLog() });
+  ({ world, people, pool } = started);
 }, 60_000);
 afterEach(() => world.fund(FUNDED));
-afterAll(async () => {
-  await pool.end();
-  await started.stop();
-});
+afterAll(() => started.stop());
 
 const hash = (name = 'first') => hashOf(name);
 const digest = () => randomBytes(32).toString('hex');

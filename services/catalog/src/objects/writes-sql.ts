@@ -26,7 +26,8 @@ export type OwnedVersion = DatedFigures & { readonly owner: string };
 
 /** Each writes any number of rows in one statement; what was deleted before is there again. */
 export async function writeProviders(tx: Tx, providers: readonly Provider[]): Promise<void> {
-  await upsert(tx, 'providers', ['name', 'format'], providers);
+  const rows = providers.map(({ id, name, format }) => ({ id, name, format }));
+  await upsert(tx, 'providers', rows);
 }
 
 export async function writeModels(tx: Tx, models: readonly Model[]): Promise<void> {
@@ -40,18 +41,8 @@ export async function writeModels(tx: Tx, models: readonly Model[]): Promise<voi
     max_output_tokens: model.maxOutputTokens,
     bytes_per_token: model.bytesPerToken,
   }));
-  await upsert(tx, 'models', MODEL_COLUMNS, rows);
+  await upsert(tx, 'models', rows);
 }
-
-const MODEL_COLUMNS = [
-  'display_name',
-  'active',
-  'available',
-  'kind',
-  'context_length',
-  'max_output_tokens',
-  'bytes_per_token',
-];
 
 export async function writeSources(tx: Tx, sources: readonly Source[]): Promise<void> {
   const rows = sources.map((source) => ({
@@ -75,29 +66,8 @@ export async function writeSources(tx: Tx, sources: readonly Source[]): Promise<
     total_extra: source.totalExtra,
     limits: source.limits,
   }));
-  await upsert(tx, 'sources', SOURCE_COLUMNS, rows);
+  await upsert(tx, 'sources', rows);
 }
-
-const SOURCE_COLUMNS = [
-  'model',
-  'provider',
-  'base_url',
-  'upstream_model',
-  'endpoints',
-  'paths',
-  'auth',
-  'sealed_credential',
-  'headers',
-  'betas',
-  'betas_default',
-  'priority',
-  'weight',
-  'enabled',
-  'stream_usage',
-  'cancel_stops_billing',
-  'total_extra',
-  'limits',
-];
 
 export async function writeVersions(tx: Tx, of: 'prices' | 'costs', versions: readonly OwnedVersion[]): Promise<void> {
   const { table, owner } = versionTable(of);
@@ -143,21 +113,16 @@ export async function writeRecords(tx: Tx, revisionBefore: number, records: read
   await insert(tx, 'changes', 'revision, actor, action, object_id, before, after', rows);
 }
 
-/** Tables and columns are this room's own names. */
+/** Tables and columns are this room's own names; every row names the same columns. */
 async function upsert(
   tx: Tx,
   table: 'providers' | 'models' | 'sources',
-  columns: readonly string[],
-  rows: readonly object[],
+  rows: readonly { id: string }[],
 ): Promise<void> {
-  const changes = columns.map((column) => `${column} = EXCLUDED.${column}`);
-  await insert(
-    tx,
-    table,
-    ['id', ...columns].join(', '),
-    rows,
-    `ON CONFLICT (id) DO UPDATE SET ${changes.join(', ')}, deleted_at = NULL`,
-  );
+  const columns = Object.keys(rows[0] ?? {});
+  const changes = columns.filter((column) => column !== 'id').map((column) => `${column} = EXCLUDED.${column}`);
+  const conflict = `ON CONFLICT (id) DO UPDATE SET ${changes.join(', ')}, deleted_at = NULL`;
+  await insert(tx, table, columns.join(', '), rows, conflict);
 }
 
 async function insert(tx: Tx, table: string, columns: string, rows: readonly object[], conflict = ''): Promise<void> {
