@@ -1,9 +1,10 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { commandsIn, documents } from '../test/documented-commands.js';
+import { trackedFiles } from '../../check/citations.mjs';
 import { ROOMS } from '../../check/rooms.mjs';
 import { sharedSystem } from '../test/system.js';
 
@@ -119,20 +120,12 @@ test('every npm script that a document names exists in its room', () => {
 });
 
 test('every compiled program that a file names by its path from the root exists', () => {
-  const files = execFileSync('git', ['ls-files', '*.ts', '*.mjs', '*.json', '*.sh', '*.md', '*.yaml', '*.yml'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  });
-  const named = files
-    .split('\n')
-    .filter((file) => file !== '' && existsSync(join(ROOT, file)))
-    .flatMap((file) => {
-      const text = readFileSync(join(ROOT, file), 'utf8');
-      return [...text.matchAll(/\b(?:services|libs|deploy)(?:\/[\w-]+)+\/dist\/[\w/-]+\.js\b/g)].map(([path]) => ({
-        file,
-        path,
-      }));
-    });
+  const named = [...trackedFiles(ROOT.replace(/\/$/, '')).files].flatMap(([file, text]) =>
+    [...text.matchAll(/\b(?:services|libs|deploy)(?:\/[\w-]+)+\/dist\/[\w/-]+\.js\b/g)].map(([path]) => ({
+      file,
+      path,
+    })),
+  );
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter(({ path }) => !existsSync(join(ROOT, path)))).toEqual([]);
 });

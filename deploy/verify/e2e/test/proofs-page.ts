@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ContractCase, ProvenElsewhere } from './contract-case.js';
 import { NOTHING_TO_TEST } from './contract-elsewhere.js';
-import { PARTS_WITHOUT_PROOF, RULE_PROOFS } from './rule-proofs.js';
+import { RULE_PROOFS } from './rule-proofs.js';
 
 const ROOT = new URL('../../../../', import.meta.url);
 const MUTATIONS = 'deploy/verify/simulation/src/mutations/mutations.ts';
@@ -90,11 +90,7 @@ export function proofsPage(specification: SpecificationProofs): string {
     '',
     '## What nothing proves',
     '',
-    'Of the protocol:',
-    '',
-    ...Object.entries(PARTS_WITHOUT_PROOF).map(([id, part]) => `- [${id}](protocol.md#${id}): ${part}.`),
-    '',
-    'Of the specification, because the sentence promises nothing that could be seen:',
+    'Sentences of the specification that promise nothing which could be seen:',
     '',
     ...Object.entries(NOTHING_TO_TEST).map(([row, why]) => `- ${code(row)}: ${why}.`),
     '',

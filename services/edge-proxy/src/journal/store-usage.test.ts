@@ -150,6 +150,22 @@ test('an event unstored for more than 2 s stops admissions until none is left', 
   expect(journal.mayAdmit()).toBe(true);
 });
 
+test.each([
+  ['20,000 events', 20_000, 1],
+  ['64 MiB', 16, 4 * 1024 * 1024],
+])('%s that wait stop admissions until one is stored', async (_name, events, bytes) => {
+  const json = Buffer.alloc(bytes, ' ');
+  const append = () => journal.appendFrozen({ shard: 0, json }, () => undefined);
+  for (let n = 1; n < events; n += 1) append();
+  expect(journal.mayAdmit()).toBe(true);
+  append();
+  expect(journal.mayAdmit()).toBe(false);
+  await nextTicks();
+  busClient.stored[0]?.finish();
+  await nextTicks();
+  expect(journal.mayAdmit()).toBe(true);
+});
+
 test('at a stop it says how many events are left', async () => {
   journal.append(0, event(), () => undefined);
   await nextTicks();

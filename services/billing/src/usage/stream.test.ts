@@ -1,0 +1,14 @@
+import { expect, test } from '@jest/globals';
+import type { Bus, StreamSettings } from '@gateway/bus';
+import { createUsageStream } from './stream.js';
+
+const DAY_MS = 86_400_000;
+
+test('the stream of usage events refuses what does not fit, and keeps a message for 14 days', async () => {
+  const ensured: StreamSettings[] = [];
+  const bus: Pick<Bus, 'ensureStream'> = { ensureStream: async (settings) => void ensured.push(settings) };
+  await createUsageStream(bus as Bus, 1_000, 3, 'epoch').ensure();
+  expect(ensured).toMatchObject([
+    { stream: 'USAGE', discard: 'new', bytesMax: 1_000, ageMaxMs: 14 * DAY_MS, replicas: 3 },
+  ]);
+});
