@@ -84,7 +84,7 @@ test('a spend cap says limit, used, held, worst case and reset', () => {
   );
   expect(error.message).toBe(
     "This request could exceed the API key's monthly spend cap. A smaller max_tokens may pass. In numbers: limit $10.00, used $9.50, " +
-      "held by running calls $0.25, this call's worst case $0.300000001. Resets at 2026-12-01T00:00:00.000Z. " +
+      "held for unsettled calls $0.25, this call's worst case $0.300000001. Resets at 2026-12-01T00:00:00.000Z. " +
       'See https://billing.example/pay',
   );
 });
@@ -150,7 +150,7 @@ test.each([
   [
     'insufficient_credits',
     { available: 5, held: 7, worst: 9 },
-    "available $0.000000005, held by running calls $0.000000007, this call's worst case $0.000000009",
+    "available $0.000000005, held for unsettled calls $0.000000007, this call's worst case $0.000000009",
   ],
   ['insufficient_credits', { available: 0, held: 0, least: 3 }, "this call's least cost $0.000000003"],
   ['member_cap_reached', { limit: 1, used: 2, held: 3, worst: 4, resetsAt: 0 }, 'Resets at 1970-01-01T00:00:00.000Z.'],

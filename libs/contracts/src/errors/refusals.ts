@@ -103,7 +103,7 @@ function amounts(code: ErrorCode, facts: RefusalFacts): string[] {
     ['limit', facts.limit],
     ['used', facts.used],
     ['available', facts.available],
-    ['held by running calls', facts.held],
+    ['held for unsettled calls', facts.held],
     ["this call's worst case", facts.worst],
     ["this call's least cost", facts.least],
   ] as const;

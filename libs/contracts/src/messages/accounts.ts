@@ -58,7 +58,7 @@ const management = managementBy('accounts');
 const page = { cursor: cursor.nullable(), limit: z.int().min(1).max(PAGE_LIMIT_MAX) };
 const nextCursor = z.string().nullable();
 /**
- * The same command again answers what it made the first time and makes nothing: a door that repeats a request cannot
+ * The same command again answers what it made the first time and makes nothing: a sender that repeats a request cannot
  * double it. Absent: each request makes something.
  */
 const command = commandId.optional();
@@ -152,7 +152,7 @@ export const accountsDeleteMember = request({
   answer: z.union([z.object({ deleted: z.literal(true) }), managementRefusal]),
 });
 
-/** The door that made the secret sends digest and masked form: the bus never carries a secret. */
+/** The service that made the secret sends digest and masked form: the bus never carries a secret. */
 const newSecret = { digest, maskedSecret: z.string().max(100) };
 
 /** `repeated`: the command made this key before, with a secret that nobody has any more. */
@@ -301,7 +301,7 @@ const idempotencyKey = z.string().min(1).max(255);
 
 /**
  * Begins a request with an idempotency key. `done`: it was answered before, and this is the answer. `begun`: to be done (or done
- * again: its door died before the answer) with this command. `conflict`: the key came with another request.
+ * again: its sender died before the answer) with this command. `conflict`: the key came with another request.
  */
 export const accountsBeginIdempotent = request({
   ...management,

@@ -12,7 +12,7 @@ interface MessageShape {
   readonly name: string;
   /** NATS subject; `{word}` stands for one token that the sender fills in. */
   readonly subject: string;
-  /** Travels as `v` in each body; a door refuses versions that it does not know. */
+  /** Travels as `v` in each body; a receiver refuses versions that it does not know. */
   readonly version: number;
   readonly sentBy: readonly ServiceName[];
   readonly servedBy: readonly ServiceName[];
@@ -54,7 +54,7 @@ export type AnyMessage = RequestMessage<z.ZodType, z.ZodType> | PublishedMessage
 
 /** What a sender writes (`v` is added by the bus). */
 export type BodyOf<M extends { body: z.ZodType }> = z.input<M['body']>;
-/** What a door hands on after validation. */
+/** What a handler is given after validation. */
 export type ReceivedOf<M extends { body: z.ZodType }> = z.output<M['body']>;
 export type AnswerOf<M extends { answer: z.ZodType }> = z.output<M['answer']>;
 export type AnswerBodyOf<M extends { answer: z.ZodType }> = z.input<M['answer']>;

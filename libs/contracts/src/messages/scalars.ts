@@ -14,7 +14,7 @@ export const count = z.int().min(0);
 
 /** The gateway's id of a client request: lease id, idempotency key and ledger key at once. */
 export const requestId = z.string().regex(UUID_PATTERN);
-/** One request of a door that must happen once: a UUIDv7. */
+/** One command that must happen once: a UUIDv7. */
 export const commandId = z.string().regex(UUID_PATTERN);
 /** Ids of accounts, keys, members, users, providers, sources and plans: one plain token. */
 export const objectId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/);

@@ -22,7 +22,7 @@ export const OPERATOR_ERRORS = {
 } as const;
 export type OperatorErrorCode = keyof typeof OPERATOR_ERRORS;
 
-/** A refusal of a management verb: a value that travels over the bus and becomes an answer at a door. */
+/** A refusal of a management verb: a value that travels over the bus and becomes an answer of an API. */
 export const managementRefusal = z.object({
   refused: z.object({
     code: z.enum(Object.keys(OPERATOR_ERRORS) as [OperatorErrorCode, ...OperatorErrorCode[]]),

@@ -18,8 +18,8 @@ export const slotView = z.object({
   /** What it holds of the account's wallet, decimal string of USD. */
   heldUsd: z.string(),
   admittedAt: time,
-  /** When the slot falls free unless its edge heartbeats again. */
-  leaseUntil: time,
+  /** When the slot falls free unless its edge heartbeats again; null without a slot. */
+  leaseUntil: time.nullable(),
   dueAt: time,
 });
 export type SlotView = z.infer<typeof slotView>;

@@ -14,12 +14,36 @@ export const usageRecordsQuery = pageQuery.extend({
 });
 export type UsageRecordsQuery = z.input<typeof usageRecordsQuery>;
 
-/** A usage record with the names that people know. What the provider charged the deployment is nobody's business here. */
-export const pageUsageRecord = usageRecordView.omit({ costUsd: true }).extend({
-  keyName: z.string(),
-  /** Null: a member who left. */
-  memberEmail: z.string().nullable(),
-});
+/**
+ * A usage record with the names that people know. Each field is named: a new one of operators is not a customer's. What the
+ * provider charged the deployment is nobody's business here.
+ */
+export const pageUsageRecord = usageRecordView
+  .pick({
+    requestId: true,
+    accountId: true,
+    keyId: true,
+    memberId: true,
+    modelId: true,
+    sourceId: true,
+    endpoint: true,
+    streamed: true,
+    outcome: true,
+    evidence: true,
+    tokens: true,
+    priceVersion: true,
+    chargedUsd: true,
+    planUsd: true,
+    walletUsd: true,
+    attempts: true,
+    startedAt: true,
+    endedAt: true,
+  })
+  .extend({
+    keyName: z.string(),
+    /** Null: a member who left. */
+    memberEmail: z.string().nullable(),
+  });
 export type PageUsageRecord = z.infer<typeof pageUsageRecord>;
 export const pageUsageRecords = z.object({ data: z.array(pageUsageRecord), next_cursor: z.string().nullable() });
 export type PageUsageRecords = z.infer<typeof pageUsageRecords>;

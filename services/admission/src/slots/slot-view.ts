@@ -2,7 +2,7 @@ import type { SlotView } from '@gateway/contracts/operator';
 import { formatUsd } from '@gateway/metering';
 import type { RunningHold } from '../domain/slot-scripts.js';
 
-/** A running call as operators see it. One without a slot has no lease: its slot fell free before now. */
+/** A running call as operators see it. One without a slot has no lease. */
 export function slotViewOf({ account, id, hold, template }: RunningHold): SlotView {
   return {
     requestId: id,
@@ -15,7 +15,7 @@ export function slotViewOf({ account, id, hold, template }: RunningHold): SlotVi
     takesSlot: hold.slot,
     heldUsd: formatUsd(BigInt(hold.walletMax ?? hold.worst)),
     admittedAt: timeText(hold.admittedAt),
-    leaseUntil: timeText(hold.slot ? hold.lease : hold.admittedAt),
+    leaseUntil: hold.slot ? timeText(hold.lease) : null,
     dueAt: timeText(hold.due),
   };
 }

@@ -71,7 +71,7 @@ test('every route has one example, and every message that is for the dashboard i
   expect(Object.keys(PAGE_EXAMPLES).sort()).toEqual(PAGE_TABLE.map(({ id }) => id).sort());
   const examples = [...Object.values(PAGE_EXAMPLES), ...Object.values(EXAMPLES)];
   const used = new Set(examples.flatMap(({ answers }) => Object.keys(answers)));
-  const ofDoors = [
+  const ofHandlers = [
     'accounts.note-access',
     'accounts.find-operator-session',
     'accounts.begin-idempotent',
@@ -81,7 +81,7 @@ test('every route has one example, and every message that is for the dashboard i
   const elsewhere = ['billing.refused-call', 'billing.funding'];
   const all = MESSAGES.filter((message) => message.kind === 'request' && message.sentBy.includes('dashboard'));
   const unused = all.map(({ name }) => name).filter((name) => !used.has(name));
-  expect(unused.sort()).toEqual([...ofDoors, ...elsewhere].sort());
+  expect(unused.sort()).toEqual([...ofHandlers, ...elsewhere].sort());
 });
 
 test.each(rows)('%s answers as its contract says, and nobody may keep it', async (_name, route, example) => {

@@ -146,7 +146,7 @@ async function openCall(page) {
 
 async function openAccount(page) {
   await page.getByRole('table').getByRole('link').first().click();
-  await page.getByText('Nothing held').or(page.getByText('held by running calls')).first().waitFor();
+  await page.getByText('Nothing held').or(page.getByText('held for unsettled calls')).first().waitFor();
 }
 
 async function askModel(page) {

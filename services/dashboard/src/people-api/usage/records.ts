@@ -8,6 +8,7 @@ import {
 import { isRefusal, type UsageRecordView } from '@gateway/contracts/operator';
 import {
   pageStatementQuery,
+  pageUsageRecord,
   usageRecordsQuery,
   type PageStatement,
   type PageUsageRecord,
@@ -120,7 +121,8 @@ function idsOf(records: readonly UsageRecordView[]) {
   return { keys: records.map(({ keyId }) => keyId), members: records.map(({ memberId }) => memberId) };
 }
 
-/** Without what the provider charged the deployment. */
-function viewOf({ costUsd: _cost, ...record }: UsageRecordView, names: AccountNames): PageUsageRecord {
-  return { ...record, keyName: names.keyName(record.keyId), memberEmail: names.memberEmail(record.memberId) };
+/** Only the fields that are a customer's to see. */
+function viewOf(record: UsageRecordView, names: AccountNames): PageUsageRecord {
+  const { keyId, memberId } = record;
+  return pageUsageRecord.parse({ ...record, keyName: names.keyName(keyId), memberEmail: names.memberEmail(memberId) });
 }

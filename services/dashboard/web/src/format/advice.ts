@@ -1,3 +1,5 @@
+import type { ErrorCode } from '@gateway/contracts/errors';
+
 /** What a refusal means and what to do next; `link` is a page of the dashboard. */
 export interface Advice {
   readonly title: string;
@@ -67,7 +69,7 @@ const OF_PAGES: Readonly<Record<string, Advice>> = {
 };
 
 /** Refusals of calls (specification, Errors). */
-const OF_CALLS: Readonly<Record<string, Advice>> = {
+const OF_CALLS: Readonly<Record<ErrorCode, Advice>> = {
   invalid_request: {
     title: 'Request not valid',
     next: 'Correct the request: the message of the error names the field.',
@@ -132,6 +134,10 @@ const OF_CALLS: Readonly<Record<string, Advice>> = {
     next: 'Check method, path and base URL.',
     link: { to: '/quick-start', label: 'See base URLs' },
   },
+  anthropic_protocol_disabled: {
+    title: 'Messages endpoint switched off',
+    next: 'Call the model on another of its endpoints, or ask whoever runs this gateway.',
+  },
   request_entity_too_large: { title: 'Request too large', next: 'Send less than 10 MB.' },
   rate_limited: {
     title: 'Requests per minute reached',
@@ -149,15 +155,33 @@ const OF_CALLS: Readonly<Record<string, Advice>> = {
   upstream_error: { title: 'Provider failed', next: 'Try again, or use another model.' },
   upstream_unreachable: { title: 'Provider not reached', next: 'Try again, or use another model.' },
   no_upstream_available: { title: 'No provider now', next: 'Try again later, or use another model.' },
+  lookup_failed: {
+    title: 'Key could not be looked up',
+    next: 'Try again in a moment: nothing was charged. If it goes on, tell whoever runs this gateway.',
+  },
+  admission_error: {
+    title: 'Limits could not be checked',
+    next: 'Try again in a moment: nothing was charged. If it goes on, tell whoever runs this gateway.',
+  },
+  catalog_error: {
+    title: 'Models could not be read',
+    next: 'Try again in a moment: nothing was charged. If it goes on, tell whoever runs this gateway.',
+  },
+  usage_unavailable: { title: 'Usage cannot be read now', next: 'Try again in a moment.' },
   model_not_priced: { title: 'Model has no price', next: 'Choose another model.', link: MODELS },
 };
 
 /** What to do about an error of a page; calls of the playground have the codes of the API. */
 export function adviceOf(code: string): Advice | null {
-  return OF_PAGES[code] ?? OF_CALLS[code] ?? null;
+  return OF_PAGES[code] ?? (isOfCalls(code) ? OF_CALLS[code] : null);
 }
 
 /** What to do about a refused call. */
 export function callAdvice(code: string): Advice {
-  return OF_CALLS[code] ?? { title: code.replaceAll('_', ' '), next: 'Look the code up in the API documentation.' };
+  if (isOfCalls(code)) return OF_CALLS[code];
+  return { title: code.replaceAll('_', ' '), next: 'Look the code up in the API documentation.' };
+}
+
+function isOfCalls(code: string): code is ErrorCode {
+  return Object.hasOwn(OF_CALLS, code);
 }

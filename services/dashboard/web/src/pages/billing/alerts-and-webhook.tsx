@@ -7,7 +7,7 @@ import { ErrorNotice } from '../../ui/notice.js';
 import { Card } from '../../ui/page.js';
 import { Table, TableFoot } from '../../ui/table.js';
 import { Time } from '../../ui/time.js';
-import { inUnit } from '../overview/standing-cards.js';
+import { inUnit } from '../overview/balance-cards.js';
 import { Webhook } from './webhook.js';
 
 const WINDOW_NAMES = { session_5h: 'Session (5 hours)', weekly: 'Weekly', monthly: 'Monthly' } as const;

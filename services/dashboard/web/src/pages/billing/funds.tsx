@@ -8,7 +8,7 @@ import { Meter } from '../../ui/meter.js';
 import { Card, Stat } from '../../ui/page.js';
 import { PlanStat } from '../../ui/plan-stat.js';
 import { CountDown, Time } from '../../ui/time.js';
-import { inUnit } from '../overview/standing-cards.js';
+import { inUnit } from '../overview/balance-cards.js';
 
 /** Wallet and plan, and how funds are added. */
 export function Funds() {
@@ -24,10 +24,10 @@ export function Funds() {
               value={wallet.balanceUsd === null ? '—' : <Amount usd={wallet.balanceUsd} />}
               note={
                 parseNano(wallet.heldUsd) > 0n
-                  ? `${formatUsd(wallet.heldUsd)} of it is held by running calls`
+                  ? `${formatUsd(wallet.heldUsd)} of it is held for unsettled calls`
                   : wallet.balanceUsd === null
                     ? 'No funds were added yet'
-                    : 'Nothing is held by running calls'
+                    : 'Nothing is held for unsettled calls'
               }
             />
             <PlanStat

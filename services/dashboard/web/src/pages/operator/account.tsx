@@ -119,7 +119,7 @@ function Figures({ account }: { readonly account: AccountView }) {
         value={wallet.data?.balanceUsd == null ? '—' : <Amount usd={wallet.data.balanceUsd} />}
         note={
           wallet.data !== undefined && parseNano(wallet.data.heldUsd) > 0n
-            ? `${formatUsd(wallet.data.heldUsd)} held by running calls`
+            ? `${formatUsd(wallet.data.heldUsd)} held for unsettled calls`
             : wallet.data?.balanceUsd === null
               ? 'No entry yet'
               : wallet.data === undefined

@@ -64,9 +64,7 @@ export function Component() {
                       </Link>
                     </td>
                     <td>
-                      <Mark tone={slot.state === 'open' ? 'good' : 'warn'}>
-                        {slot.state === 'open' ? 'Running' : 'No heartbeat'}
-                      </Mark>
+                      <StateMark slot={slot} />
                     </td>
                     <td className="right">
                       <Amount usd={slot.heldUsd} />
@@ -106,4 +104,9 @@ export function Component() {
       </Confirm>
     </Page>
   );
+}
+
+function StateMark({ slot }: { readonly slot: SlotView }) {
+  if (slot.state === 'expiring') return <Mark tone="warn">No heartbeat</Mark>;
+  return slot.takesSlot ? <Mark tone="good">Running</Mark> : <Mark tone="warn">Without a slot</Mark>;
 }

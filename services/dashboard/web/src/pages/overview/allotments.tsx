@@ -2,7 +2,7 @@ import type { OverviewView } from '@gateway/contracts/pages';
 import { Meter } from '../../ui/meter.js';
 import { Card } from '../../ui/page.js';
 import { Table } from '../../ui/table.js';
-import { inUnit } from './standing-cards.js';
+import { inUnit } from './balance-cards.js';
 
 /** What the plan sets aside for single models in a period. */
 export function Allotments({ allotments }: { readonly allotments: OverviewView['allotments'] }) {

@@ -13,7 +13,7 @@ import { Page } from '../../ui/page.js';
 import { Allotments } from './allotments.js';
 import { FirstSteps } from './first-steps.js';
 import { Refusals } from './refusals.js';
-import { StandingCards } from './standing-cards.js';
+import { BalanceCards } from './balance-cards.js';
 import { UsageChart } from './usage-chart.js';
 import './overview.css';
 
@@ -35,7 +35,7 @@ export function Component() {
         />
       }
     >
-      {isManager ? <Standing accountId={account.id} /> : <FirstSteps isFunded={null} />}
+      {isManager ? <Balances accountId={account.id} /> : <FirstSteps isFunded={null} />}
       <UsageChart range={range} />
       <Refusals range={range} />
     </Page>
@@ -43,7 +43,7 @@ export function Component() {
 }
 
 /** What the account may still use. */
-function Standing({ accountId }: { readonly accountId: string }) {
+function Balances({ accountId }: { readonly accountId: string }) {
   const overview = useOverview(accountId);
   if (overview.data === undefined) {
     if (overview.isError) return <ErrorNotice error={overview.error} retry={() => void overview.refetch()} />;
@@ -57,7 +57,7 @@ function Standing({ accountId }: { readonly accountId: string }) {
     <>
       <Debt overview={overview.data} />
       <FirstSteps isFunded={isFunded(overview.data)} />
-      <StandingCards overview={overview.data} />
+      <BalanceCards overview={overview.data} />
       <Allotments allotments={overview.data.allotments} />
     </>
   );

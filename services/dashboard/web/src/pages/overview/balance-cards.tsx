@@ -9,7 +9,7 @@ import { PlanStat } from '../../ui/plan-stat.js';
 import { CountDown, Time } from '../../ui/time.js';
 
 /** Windows, wallet, plan and limits, each as one figure. */
-export function StandingCards({ overview }: { readonly overview: OverviewView }) {
+export function BalanceCards({ overview }: { readonly overview: OverviewView }) {
   const { windows, plan, limits, wallet } = overview;
   return (
     <div className="grid-cards windows">
@@ -83,6 +83,6 @@ export function inUnit(amount: string | number, unit: 'usd' | 'requests'): strin
 }
 
 function walletNote({ balanceUsd, heldUsd }: OverviewView['wallet']): string {
-  if (parseNano(heldUsd) > 0n) return `${formatUsd(heldUsd)} held by running calls`;
-  return balanceUsd === null ? 'No funds were added yet' : 'Nothing held by running calls';
+  if (parseNano(heldUsd) > 0n) return `${formatUsd(heldUsd)} held for unsettled calls`;
+  return balanceUsd === null ? 'No funds were added yet' : 'Nothing held for unsettled calls';
 }
