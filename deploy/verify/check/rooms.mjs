@@ -16,7 +16,7 @@ export const ROOMS = TOPS.flatMap((top) =>
 
 /**
  * The rooms and test files that are meant. A word is a room's path or its last part, or a test
- * file's path or its name with or without the ending, which folders may precede; a trailing slash is ignored. A name that
+ * file's path or its name with or without endings, which folders may precede; a trailing slash is ignored. A name that
  * several files have means all of them.
  * @param lane `inner` or `system`: files of the other lane are not meant
  * @returns paths from the root, each once, in the order given
@@ -37,7 +37,7 @@ export function selectTests(words, lane, rooms = ROOMS) {
 function filesNamed(name, word, lane, rooms) {
   const found = testFiles(rooms).filter((path) => {
     const last = path.split('/').at(-1);
-    return path === name || last === name || path.replace(TEST, '').endsWith(`/${name}`);
+    return path === name || last === name || endings(path).some((end) => end.endsWith(`/${name}`));
   });
   if (found.length === 0) {
     const list = rooms.map((room) => `  ${room}`).join('\n');
@@ -48,6 +48,11 @@ function filesNamed(name, word, lane, rooms) {
   throw new Error(
     `"${word}" is a test of the other lane: npm ${lane === 'system' ? 'test' : 'run test:system'} -- ${word}`,
   );
+}
+
+/** The path without `.ts`, without `.test.ts`, and without `.system.test.ts`. */
+function endings(path) {
+  return [path.replace(/\.ts$/, ''), path.replace(/\.test\.ts$/, ''), path.replace(TEST, '')];
 }
 
 function testFiles(rooms) {

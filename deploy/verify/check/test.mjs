@@ -24,6 +24,7 @@ console.log(
   `\ntook ${minutes.toFixed(1)} minutes${isSlow ? ` (more than ${TEST_MINUTES_MAX}: make something quicker)` : ''}`,
 );
 const counts = readCounts();
+if (!isDone && counts.passed === 0) console.log('a step before the tests failed: nothing was tested');
 if (counts.skipped > 0) console.log(`${counts.skipped} skipped: their names and what they need stand above`);
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
 process.exit(isDone && counts.failed === 0 ? 0 : 1);

@@ -1,2 +1,2 @@
 /** Lists retired words as `<file>:<line>: <word>, better <standard word>`. */
-export function retiredWords(files: ReadonlyMap<string, string>, notYet?: readonly string[]): string[];
+export function retiredWords(files: ReadonlyMap<string, string>): string[];

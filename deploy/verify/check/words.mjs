@@ -32,22 +32,8 @@ const PUBLIC = [
   /\bGateway[A-Z][A-Za-z]+\b|\bgateway-gate\b/g,
   // Tables and functions of SQL, and fields of messages.
   /\b(?:standing_rows|begin_incarnation|set_aside\w*)\b|(?<!\w)(?:incarnation|standing)(?=[:,]|\b\s*[})\]=?!&|;.])/g,
-  // Names that libs/service-kit still exports; they go with its next change.
-  /\b(?:PassingMap|WaitingSweep|TroubleLog|[aA]skedGauge)\b/g,
   // Lua, npm scripts and files that carry a public name.
   /\b(?:beat|gate|gate_token)\.lua\b|\b0022-heartbeats[\w-]*/g,
-];
-
-/** Rooms that still use them. A room without findings leaves this list. */
-const NOT_YET = [
-  'deploy/observe',
-  'deploy/verify/simulation',
-  'libs/bus',
-  'libs/contracts',
-  'libs/service-kit',
-  'services/accounts',
-  'services/catalog',
-  'services/dashboard',
 ];
 
 /** Programs write these, other people own them, or they say what the words meant. */
@@ -67,14 +53,12 @@ const FORMS = [...RETIRED].map(([word, standard]) => ({
 /**
  * Lists retired words as `<file>:<line>: <word>, better <standard word>`.
  * @param {ReadonlyMap<string, string>} files texts of all tracked files by path from the root
- * @param {readonly string[]} notYet rooms that are passed over
  * @returns {string[]}
  */
-export function retiredWords(files, notYet = NOT_YET) {
+export function retiredWords(files) {
   const found = [];
   for (const [file, text] of files) {
     if (!/\.(?:tsx?|mjs|md)$/.test(file) || NOT_OURS.test(file)) continue;
-    if (notYet.some((room) => file.startsWith(`${room}/`))) continue;
     const bare = PUBLIC.reduce((rest, name) => rest.replace(name, (match) => ' '.repeat(match.length)), text);
     for (const { at, words } of file.endsWith('.md') ? proseOf(bare) : namesOf(bare)) {
       for (const { form, word, standard } of FORMS) {
@@ -111,9 +95,7 @@ function lineOf(text, at) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { files } = trackedFiles(fileURLToPath(new URL('../../../', import.meta.url)).replace(/\/$/, ''));
-  // `--all` also reads the rooms that are excepted, and counts.
-  const isAll = process.argv.includes('--all');
-  const found = retiredWords(files, isAll ? [] : undefined);
+  const found = retiredWords(files);
   for (const line of found) console.error(line);
   if (found.length > 0) process.exit(1);
 }

@@ -9,7 +9,7 @@ export interface ReadyReport {
 
 /**
  * The named conditions under which this replica takes work. A check tells of this process only (its mirror is
- * loaded, its doors are open): one that asks a shared dependency would take every replica out at once.
+ * loaded, its handlers are subscribed): one that asks a shared dependency would take every replica out at once.
  */
 export class ReadyChecks {
   readonly #checks = new Map<string, ReadyCheck>();

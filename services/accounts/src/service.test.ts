@@ -33,7 +33,7 @@ test('every request of the contract has a door', async () => {
     if (message.kind !== 'request') continue;
     const [sender] = message.sentBy;
     const asker = sender === 'dashboard' ? world.dashboard : sender === 'billing' ? world.billing : admission;
-    // An empty body has no door's form, but only an open door says so.
+    // An empty body has the form of no message, but only a handler says so.
     await expect(asker.request(message, {})).rejects.toMatchObject({ code: 'invalid_message' });
   }
   expect(names.length).toBeGreaterThan(20);

@@ -13,7 +13,7 @@ test('a room is meant by its path or by its last part, each once and in the orde
 
 test('a test file is meant by its path, its name, or its name without the ending', () => {
   const here = 'deploy/verify/check/src/rooms.test.ts';
-  for (const word of [here, `./${here}`, 'rooms.test.ts', 'rooms', 'check/src/rooms']) {
+  for (const word of [here, `./${here}`, 'rooms.test.ts', 'rooms.test', 'rooms', 'check/src/rooms']) {
     expect(selectTests([word, 'bus'], 'inner')).toEqual({ rooms: ['libs/bus'], files: [here] });
   }
 });

@@ -16,7 +16,7 @@ export function writeResults(totals: Totals, run: { readonly from: number; reado
     ['admitted, refused, faults', [totals.admitted, totals.refused, totals.faults].map(count).join(', ')],
     ['records', count(totals.records)],
     ['of them expired, settled after they had expired', [totals.expired, totals.settledLate].map(count).join(', ')],
-    ['losses of the gate', count(totals.gateLosses)],
+    ['losses of the limit store', count(totals.limitStoreLosses)],
     ['messages', count(totals.messages)],
     ['virtual hours', count(Math.round(totals.virtualMs / 3_600_000))],
     ['seconds', count(Math.round(run.seconds))],

@@ -78,7 +78,7 @@ test.each([
 ])('the address %s is refused at save, and nothing is kept or published', async (baseUrl) => {
   const before = await head();
   const answer = await operator.putSource('ssrf', { baseUrl }).catch((error: unknown) => error);
-  // The bus's door refuses what is no URL of HTTP, the verb the rest.
+  // The bus refuses what is no URL of HTTP, the verb refuses the rest.
   if (answer instanceof BusFault) expect(answer.code).toBe('invalid_message');
   else expect(answer).toEqual({ refused: expect.objectContaining({ code: 'invalid_request', param: 'baseUrl' }) });
   expect(JSON.stringify(answer)).not.toContain('secret@');

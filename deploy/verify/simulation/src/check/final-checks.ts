@@ -24,12 +24,12 @@ function checkMirrors({ server, scenario, ledger, truth }: World): void {
       if (!field.startsWith('v:') || field.startsWith('v:w:session')) continue;
       const row = ledger.row(name, field.slice(2));
       if (value === '' ? row !== undefined : Number(value) !== Number(row?.value ?? 0n)) {
-        truth.broke('the gate mirrors the ledger', `${name} ${field}: ${value}, the ledger has ${row?.value}`);
+        truth.broke('the limit store mirrors the ledger', `${name} ${field}: ${value}, the ledger has ${row?.value}`);
       }
     }
     for (const [row, { value }] of ledger.rows.get(name) ?? []) {
       if (`v:${row}` in fields || startOf(row) <= Number(fields['at']) || value === 0n) continue;
-      truth.broke('what the gate lacks is asked for, or nothing', `${name} ${row}: the ledger has ${value}`);
+      truth.broke('what the limit store lacks is asked for, or nothing', `${name} ${row}: the ledger has ${value}`);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { Admission, RedisClock } from '@gateway/admission/cores';
 import type { Heartbeat, Ports } from '@gateway/admission/cores';
-import { ReplicaLimitStore } from '../gate/replica-gate.js';
+import { ReplicaLimitStore } from '../limit-store/replica.js';
 import { onWire } from '../network/network.js';
 import { request } from '../network/request.js';
 import { Host } from '../time/host.js';
@@ -19,22 +19,22 @@ export class AdmissionHost implements AdmissionReplica {
   readonly host: Host;
   readonly admission: Admission;
   readonly name: string;
-  readonly #gate: ReplicaLimitStore;
+  readonly #limitStore: ReplicaLimitStore;
 
   constructor(
     private readonly world: World,
     readonly place: number,
-    incarnation: number,
+    start: number,
   ) {
     const { time, network, server, scenario, random } = world;
     const name = `admission${place}`;
-    this.name = `${name}-${incarnation}`;
+    this.name = `${name}-${start}`;
     const host = new Host(name, scenario.skewsMs[name] ?? 0);
     this.host = host;
     const clock = new RedisClock();
-    this.#gate = new ReplicaLimitStore({ time, network, server, host, clock, random: random.fork() });
+    this.#limitStore = new ReplicaLimitStore({ time, network, server, host, clock, random: random.fork() });
     this.admission = new Admission({
-      limitStore: this.#gate,
+      limitStore: this.#limitStore,
       clock,
       ...this.#neighbours(),
       listeners: { keysUsed: () => true, callsRefused: () => true },
@@ -51,7 +51,7 @@ export class AdmissionHost implements AdmissionReplica {
       replica: this.name,
     });
     time.in(host, 0, () => {
-      this.#gate.open(() => this.admission.redisInUse());
+      this.#limitStore.open(() => this.admission.redisInUse());
       this.admission.start();
     });
   }
@@ -61,7 +61,7 @@ export class AdmissionHost implements AdmissionReplica {
   }
 
   close(): void {
-    this.#gate.close();
+    this.#limitStore.close();
   }
 
   #neighbours(): Pick<Ports, 'owners' | 'edges' | 'journal'> {

@@ -114,7 +114,7 @@ export class BillingHost implements Hosted {
     const { world, host } = this;
     if (world.network.isCut(host)) return false;
     const to = anyOf(world, world.admissions);
-    const sent = onWire({ incarnation: world.ledger.incarnation, accounts });
+    const sent = onWire({ incarnation: world.ledger.epoch, accounts });
     if (to) world.network.post(host, to.host, () => void to.admission.applySnapshots(sent).catch(() => undefined));
     return true;
   }

@@ -41,13 +41,13 @@ export class EdgeHost implements Hosted {
   constructor(
     private readonly world: RunParts,
     readonly place: number,
-    incarnation: number,
+    start: number,
   ) {
     const { time, scenario } = world;
     const name = `edge${place}`;
     const host = new Host(name, scenario.skewsMs[name] ?? 0);
     this.host = host;
-    this.id = `${name}-${incarnation}`;
+    this.id = `${name}-${start}`;
     const handlers = new Map<string, (body: object) => void>();
     this.deliver = {
       reply: (reply) => handlers.get('edge.verdict')?.(reply),
@@ -73,7 +73,7 @@ export class EdgeHost implements Hosted {
     time.in(host, 0, () => void this.verbs.heartbeats.send());
   }
 
-  /** Takes a client's request as the HTTP door does. */
+  /** Takes a client's request as the HTTP server does. */
   serve(clientRequest: ClientRequest): void {
     const row = ENDPOINT_TABLE.get(PATH);
     if (row === undefined) throw new Error('the endpoint is not served');

@@ -11,7 +11,7 @@ const REPEAT_MS = 500;
 /** Billing's commands, and corrections: money and terms. What they change goes to admission until it has it, in the order of the changes. */
 export class Outbox {
   readonly host = new Host('outbox');
-  readonly #rows: { readonly standing: BalanceSnapshot; readonly taken: () => void }[] = [];
+  readonly #rows: { readonly snapshot: BalanceSnapshot; readonly taken: () => void }[] = [];
   #isTelling = false;
   #entries = 0;
 
@@ -25,10 +25,10 @@ export class Outbox {
     const { ledger, truth, time } = this.world();
     this.#entries += 1;
     const id = `entry-${this.#entries}`;
-    const standing = ledger.addEntry(account, BigInt(amountNanoUsd), id);
-    if (standing === null) return;
+    const snapshot = ledger.addEntry(account, BigInt(amountNanoUsd), id);
+    if (snapshot === null) return;
     const entry = truth.addEntry(account, amountNanoUsd);
-    this.#tell(standing, () => void (entry.inForceAt = time.now));
+    this.#tell(snapshot, () => void (entry.inForceAt = time.now));
   }
 
   setTerms(account: string, subscription: Subscription | null): void {
@@ -40,12 +40,12 @@ export class Outbox {
   }
 
   /** Of the transaction that has just settled a batch. */
-  correct(standings: readonly BalanceSnapshot[]): void {
-    for (const standing of standings) this.#tell(onWire(standing), () => undefined);
+  correct(snapshots: readonly BalanceSnapshot[]): void {
+    for (const snapshot of snapshots) this.#tell(onWire(snapshot), () => undefined);
   }
 
-  #tell(standing: BalanceSnapshot, taken: () => void): void {
-    this.#rows.push({ standing, taken });
+  #tell(snapshot: BalanceSnapshot, taken: () => void): void {
+    this.#rows.push({ snapshot, taken });
     if (this.#isTelling) return;
     this.#isTelling = true;
     const { time } = this.world();
@@ -58,7 +58,7 @@ export class Outbox {
     this.#isTelling = row !== undefined;
     if (row === undefined) return;
     const to = anyOf(world, world.admissions);
-    const standing = { incarnation: world.ledger.incarnation, accounts: [row.standing] };
+    const standing = { incarnation: world.ledger.epoch, accounts: [row.snapshot] };
     request(world, this.host, to?.host ?? null, APPLY_MS, async () => {
       await to?.admission.apply({ standing });
       return true;

@@ -1,6 +1,6 @@
 import type { Admission, Heartbeat } from '@gateway/admission/cores';
 import type { Truth } from '../check/truth.js';
-import type { LimitStoreServer } from '../gate/gate-server.js';
+import type { LimitStoreServer } from '../limit-store/server.js';
 import type { MemoryLedger } from '../ledger/memory-ledger.js';
 import type { Network } from '../network/network.js';
 import type { Streams } from '../network/streams.js';

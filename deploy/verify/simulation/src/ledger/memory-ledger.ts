@@ -25,7 +25,7 @@ interface AccountRow {
 
 /** The ledger's tables, with what the database itself refuses. A transaction is one call. */
 export class MemoryLedger {
-  readonly incarnation = 'ledger-1';
+  readonly epoch = 'ledger-1';
   readonly records = new Map<string, UsageRecord>();
   readonly transactions = new Map<string, LedgerTransaction>();
   readonly rows = new Map<string, Map<string, Balance>>();
@@ -80,7 +80,7 @@ export class MemoryLedger {
     const wanted = new Set([WALLET_ROW, ...names, ...running]);
     const asideIds = new Set(this.deadLetters.map(({ requestId }) => requestId));
     return {
-      ledgerEpoch: this.incarnation,
+      ledgerEpoch: this.epoch,
       version: Number(version),
       termsVersion,
       published: { current: subscription, next: null },

@@ -28,7 +28,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'if false then',
   },
   {
-    name: 'a beat does not create what was lost (docs/protocol.md#r5)',
+    name: 'a heartbeat does not create what was lost (docs/protocol.md#r5)',
     file: 'beat.lua',
     from: 'if ARGV[at + call * 2 + 1] ~= token then',
     to: 'if false then',
@@ -54,7 +54,7 @@ export const MUTATIONS: readonly Mutation[] = [
     unseen: 'rows have versions: an older one replaces nothing (docs/protocol.md#r8)',
   },
   {
-    name: 'rows of a late standing survive the load after a loss',
+    name: 'rows of a late snapshot survive the load after a loss',
     file: 'apply.lua',
     from: "if versions['t'] ~= mark then",
     to: 'if false then',
@@ -67,7 +67,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to: '',
   },
   {
-    name: 'a correction is told once, as any standing (docs/protocol.md#r8)',
+    name: 'a correction is told once, as any snapshot (docs/protocol.md#r8)',
     file: 'usage/snapshot-rules.js',
     from: 'if (corrected.size === 0)',
     to: 'if (true)',
@@ -105,7 +105,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'true',
   },
   {
-    name: 'a recovery forgets the last beats (docs/protocol.md#r12)',
+    name: 'a recovery forgets the last heartbeats (docs/protocol.md#r12)',
     file: 'admission/dist/recover/recover-buckets.js',
     from: 'for (const heartbeat of heartbeats) {',
     to: 'for (const beat of []) {',
@@ -115,7 +115,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'billing/dist/accounts/load-account.js',
     from: 'request.afterLoss ?',
     to: 'false ?',
-    unseen: 'the next standing brings what was missed (docs/protocol.md#r8)',
+    unseen: 'the next snapshot brings what was missed (docs/protocol.md#r8)',
   },
   {
     name: 'the same rank counts again (docs/protocol.md#r7)',
@@ -130,7 +130,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'if (false)',
   },
   {
-    name: 'a standing closes ids without their rows (docs/protocol.md#r8)',
+    name: 'a snapshot closes ids without their rows (docs/protocol.md#r8)',
     file: 'billing/dist/usage/snapshot-rules.js',
     from: 'rows: written.map(toBalanceMessage)',
     to: 'rows: []',
@@ -142,11 +142,11 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'for (const { ack } of chunk.deliveries) ack();\n        const decision = await settleWithRetry(deps, chunk);',
   },
   {
-    name: 'answers under a superseded token count (docs/protocol.md#r3)',
+    name: 'answers under a superseded epoch count (docs/protocol.md#r3)',
     file: 'edge-proxy/dist/admission/epoch-tracker.js',
     from: 'if (setAt < known.setAt || known.superseded.includes(epoch))',
     to: 'if (false)',
-    unseen: 'the next beat takes the call up again (docs/protocol.md#r5)',
+    unseen: 'the next heartbeat takes the call up again (docs/protocol.md#r5)',
   },
   {
     name: 'an event is given up after one failed try (docs/protocol.md#r4)',

@@ -1,6 +1,6 @@
 import { loadScripts } from '@gateway/admission/cores';
 import type { ScriptName } from '@gateway/admission/cores';
-import { LuaRedis } from '../gate/lua-redis.js';
+import { LuaRedis } from '../limit-store/lua-redis.js';
 
 /** Changes the text of a script: for runs that must find a planted mistake. */
 export type ChangeScript = (name: ScriptName, text: string) => string;

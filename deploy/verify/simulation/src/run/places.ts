@@ -13,7 +13,7 @@ const PLACES = [0, 1] as const;
 
 /** Where processes run: starts them, kills them, cuts them off and holds them up. */
 export class Places {
-  #incarnation = 0;
+  #starts = 0;
 
   constructor(private readonly world: World) {}
 
@@ -58,16 +58,16 @@ export class Places {
 
   #start(room: Room, place: number): void {
     const { world } = this;
-    this.#incarnation += 1;
+    this.#starts += 1;
     switch (room) {
       case 'admission':
-        world.admissions[place] = new AdmissionHost(world, place, this.#incarnation);
+        world.admissions[place] = new AdmissionHost(world, place, this.#starts);
         return;
       case 'billing':
         world.billings[place] = new BillingHost(world, place);
         return;
       case 'edge':
-        world.edges[place] = new EdgeHost(world, place, this.#incarnation);
+        world.edges[place] = new EdgeHost(world, place, this.#starts);
     }
   }
 }

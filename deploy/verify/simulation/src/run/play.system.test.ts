@@ -25,7 +25,7 @@ test(
     if (REPLAYED !== undefined || SEEDS < 500) return;
     // What goes wrong is met: calls that expire, and such that are settled after all.
     expect(totals.admitted).toBeGreaterThan(SEEDS);
-    expect(totals.gateLosses).toBeGreaterThan(SEEDS / 5);
+    expect(totals.limitStoreLosses).toBeGreaterThan(SEEDS / 5);
     expect(totals.expired).toBeGreaterThan(0);
   },
   TEST_MS,
@@ -45,7 +45,7 @@ test(
 
 test.each([
   ['the wallet is not asked', 'elseif available < worst then', 'elseif false then'],
-  ['a recovered gate takes no call again', 'if ARGV[at + call * 2 + 1] ~= token then', 'if false then'],
+  ['a recovered limit store takes no call again', 'if ARGV[at + call * 2 + 1] ~= token then', 'if false then'],
   [
     'rows are let go and nothing is noted',
     "redis.call('HSET', account_key, 'at', int(account_now), 'lv', int(low))",

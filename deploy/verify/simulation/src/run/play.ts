@@ -1,13 +1,13 @@
 import { bucketKeys } from '@gateway/admission/cores';
 import { bucketOfAccount } from '@gateway/contracts/ids';
 import { finalChecks } from '../check/final-checks.js';
-import { LimitStoreWatch } from '../check/watch-gate.js';
+import { LimitStoreWatch } from '../check/watch-limit-store.js';
 import { RestWatch } from '../check/watch-rest.js';
 import type { Violation } from '../check/call-truth.js';
 import { overAdmission } from '../check/over-admission.js';
 import { Truth } from '../check/truth.js';
-import { LimitStoreServer } from '../gate/gate-server.js';
-import type { LuaRedis } from '../gate/lua-redis.js';
+import { LimitStoreServer } from '../limit-store/server.js';
+import type { LuaRedis } from '../limit-store/lua-redis.js';
 import { AccountsHost } from '../hosts/accounts-host.js';
 import { Outbox } from '../hosts/outbox.js';
 import type { World } from '../hosts/world.js';
@@ -35,7 +35,7 @@ export interface Outcome {
   readonly fingerprint: number;
   readonly messages: number;
   readonly calls: number;
-  readonly counts: Truth['counts'] & { readonly gateLosses: number };
+  readonly counts: Truth['counts'] & { readonly limitStoreLosses: number };
   readonly virtualMs: number;
 }
 
@@ -118,7 +118,7 @@ class Play {
       fingerprint: this.#fingerprint,
       messages: network.sent,
       calls: truth.calls.length,
-      counts: { ...truth.counts, gateLosses: server.losses },
+      counts: { ...truth.counts, limitStoreLosses: server.losses },
       virtualMs: clock.now - clock.startedAt,
     };
   }
@@ -143,7 +143,7 @@ class Play {
 
   #plan(fault: Fault): void {
     const { server } = this.#world;
-    if (fault.kind === 'gate') {
+    if (fault.kind === 'limit-store') {
       this.#time.in(null, fault.at, () => {
         if (!this.#rest.isQuiet && server.isUp) server.lose(fault.how, fault.ms);
       });

@@ -1,4 +1,4 @@
-import type { LuaRedis } from '../gate/lua-redis.js';
+import type { LuaRedis } from '../limit-store/lua-redis.js';
 import { makeScenario } from '../scenario/make-scenario.js';
 import { play, type Outcome } from './play.js';
 import { shrink } from './shrink.js';
@@ -27,7 +27,7 @@ export const NO_TOTALS: Totals = {
   records: 0,
   expired: 0,
   settledLate: 0,
-  gateLosses: 0,
+  limitStoreLosses: 0,
 };
 
 /** Plays seeds one after the other; stops after the first that breaks a rule, and tells of it as small as it gets. */

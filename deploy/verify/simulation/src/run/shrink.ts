@@ -1,4 +1,4 @@
-import type { LuaRedis } from '../gate/lua-redis.js';
+import type { LuaRedis } from '../limit-store/lua-redis.js';
 import type { Act, Fault, Scenario } from '../scenario/scenario.js';
 import { play } from './play.js';
 

@@ -18,7 +18,7 @@ export function makeFaults(random: Random, lengthMs: number): Fault[] {
     ...messageFaults(random, messages, rate),
     ...kills(random, messages),
     ...outages(random, lengthMs),
-    ...gateLosses(random, lengthMs),
+    ...limitStoreLosses(random, lengthMs),
     ...databaseFaults(random),
   ];
 }
@@ -53,10 +53,10 @@ function outages(random: Random, lengthMs: number): Fault[] {
   });
 }
 
-function gateLosses(random: Random, lengthMs: number): Fault[] {
+function limitStoreLosses(random: Random, lengthMs: number): Fault[] {
   const count = random.chance(0.6) ? 0 : random.between(1, 2);
   return Array.from({ length: count }, () => ({
-    kind: 'gate' as const,
+    kind: 'limit-store' as const,
     how: random.pick(['flush', 'restart_empty', 'restart_old'] as const),
     at: random.below(lengthMs),
     ms: random.pick([10, 300, 2_000]),

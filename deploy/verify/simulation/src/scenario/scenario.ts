@@ -54,7 +54,7 @@ export type Fault =
       readonly ms: number;
     }
   | { readonly kind: 'cut' | 'hang'; readonly host: string; readonly at: number; readonly ms: number }
-  | { readonly kind: 'gate'; readonly how: LimitStoreLoss; readonly at: number; readonly ms: number }
+  | { readonly kind: 'limit-store'; readonly how: LimitStoreLoss; readonly at: number; readonly ms: number }
   /** The nth database transaction fails before, or only seems to fail after its commit. */
   | { readonly kind: 'database'; readonly n: number; readonly how: 'before' | 'after' };
 

@@ -7,7 +7,7 @@ export class Host {
   cutUntil = 0;
 
   /**
-   * @param name of the place, which outlives its incarnations
+   * @param name of the place, which outlives its processes
    * @param skewMs how far its wall clock is ahead
    */
   constructor(

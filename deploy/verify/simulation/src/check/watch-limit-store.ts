@@ -9,7 +9,7 @@ import {
   sessionWindowRow,
   weeklyWindowRow,
 } from '@gateway/metering';
-import type { ScriptRun } from '../gate/gate-server.js';
+import type { ScriptRun } from '../limit-store/server.js';
 import { LEASE_MS } from '../hosts/admission-host.js';
 import type { World } from '../hosts/world.js';
 
@@ -83,9 +83,13 @@ export class LimitStoreWatch {
     const account = args[2] ?? '';
     const fields = world.server.hash(bucketKeys(bucketOfAccount(account)).accounts + account);
     const wallet = Number(fields['v:wallet'] ?? 0) - Number(fields['h:wallet'] ?? 0);
-    if (reply[5] === '-1' && wallet < 0) world.truth.broke('the gate holds what there is', `${id} leaves ${wallet}`);
+    if (reply[5] === '-1' && wallet < 0)
+      world.truth.broke('the limit store holds what there is', `${id} leaves ${wallet}`);
     if (Number(fields['n']) > Number(args[ADMIT.concurrency])) {
-      world.truth.broke('the gate gives the slots that there are', `${fields['n']} of ${args[ADMIT.concurrency]}`);
+      world.truth.broke(
+        'the limit store gives the slots that there are',
+        `${fields['n']} of ${args[ADMIT.concurrency]}`,
+      );
     }
   }
 

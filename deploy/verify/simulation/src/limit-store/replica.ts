@@ -4,7 +4,7 @@ import type { Network } from '../network/network.js';
 import type { Host } from '../time/host.js';
 import type { Random } from '../time/random.js';
 import type { VirtualTime } from '../time/virtual-time.js';
-import type { LimitStoreServer } from './gate-server.js';
+import type { LimitStoreServer } from './server.js';
 
 const RECONNECT_MS_MIN = 50;
 const RECONNECT_MS_MAX = 300;
