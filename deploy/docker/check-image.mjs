@@ -130,7 +130,7 @@ async function startOwnServers() {
       config: secrets['nats-authorization.conf'],
       credentials: { user: 'dashboard', password: passwordIn(secrets['dashboard-nats-url']) },
     },
-    redis: { password: secrets['redis-password'], users: [defaultUser, admission], persist: true },
+    redis: { password: secrets['redis-password'], users: [defaultUser, admission] },
     env: withoutLentServers(),
   });
 }

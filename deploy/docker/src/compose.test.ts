@@ -142,7 +142,7 @@ test('the servers’ own configuration reads the secrets that are mounted', () =
   expect(posix.join('/etc/nats', include)).toBe('/run/secrets/nats-authorization.conf');
   expect(/^aclfile (.+)$/m.exec(read('redis.conf'))?.[1]).toBe('/run/secrets/redis-users.acl');
   expect(read('nats.conf')).toMatch(/^ {2}sync_interval: always$/m);
-  expect(read('redis.conf')).toMatch(/^appendonly yes$/m);
+  expect(read('redis.conf')).toMatch(/^appendonly no$/m);
 });
 
 test('images of others are pinned to a version, and no digest is made up', () => {

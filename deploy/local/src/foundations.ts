@@ -68,7 +68,6 @@ async function startOwnServers(
     redis: {
       password: secrets.redisPassword,
       users: [admissionUser(secrets.admissionRedisPassword)],
-      persist: true,
     },
     // The doctor says why a resolver gave nothing, and so does the error when all of them did.
     log: (line) => {

@@ -17,14 +17,12 @@ const USED_SHARE = 100;
 const BOUNDS = { promptBytes: 1_000, arrayElements: 0, attachments: 0, outputTokensMax: 1_000 };
 const silent = { debug() {}, info() {}, warn: console.warn, error: console.error };
 
-/** @param persist whether Redis writes its file, as in production */
-export async function startLimitStore({ withPlan, persist }) {
+export async function startLimitStore({ withPlan }) {
   const directory = await mkdtemp(join(tmpdir(), 'gateway-bench-'));
   const servers = await startServers(['redis'], {
     stateDirectory: directory,
     env: {},
     durable: false,
-    redis: { persist },
   });
   const side = new Redis(servers.redis.url);
   await side.config('SET', 'maxmemory', '0');

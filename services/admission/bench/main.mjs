@@ -49,8 +49,8 @@ if (values.accounts === undefined && values.calls === undefined)
 /** Accounts of one kind: of a wallet, or of a plan with three windows in USD. */
 async function measureKind(withPlan) {
   const name = withPlan ? 'plan' : 'wallet';
-  const few = await startLimitStore({ withPlan, persist: true });
-  const many = await startLimitStore({ withPlan, persist: true });
+  const few = await startLimitStore({ withPlan });
+  const many = await startLimitStore({ withPlan });
   try {
     const memory = await measureMemory(many, withPlan);
     say(`${name}: ${memory.account.toFixed(0)} bytes an account, ${memory.open.toFixed(0)} an open call`);

@@ -36,7 +36,7 @@ export function renderFigures({ trips, kinds, accounts, fewAccounts, calls, load
   const worstScale = Math.max(...kinds.flatMap(({ scale: { few, many } }) => [many.redis / few.redis]));
   return `# What a decision costs
 
-Written by \`npm run bench:admission\`. Redis with its append-only file, on the same machine as everything else. A call is
+Written by \`npm run bench:admission\`. Redis without a file, on the same machine as everything else. A call is
 admitted, released with its cost, and closed by billing's standing: three scripts. Accounts have one key; those of a plan have a
 window of each type in USD.
 

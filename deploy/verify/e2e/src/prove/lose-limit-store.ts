@@ -13,8 +13,10 @@ export async function loseLimitStore(
 ): Promise<void> {
   switch (loss) {
     case 'flushed':
-      return flush(redis.url);
+      return asAdministrator(redis.url, (store) => store.flushall());
     case 'killed':
+      // It writes no file by itself; a Redis of somebody else may.
+      await asAdministrator(redis.url, (store) => store.save());
       if (redis.pid !== null) process.kill(redis.pid, 'SIGKILL');
       await whileAway();
       return restart(redis, { kill: true });
@@ -25,10 +27,13 @@ export async function loseLimitStore(
   }
 }
 
-async function flush(url: string): Promise<void> {
-  const redis = new Redis(url, { maxRetriesPerRequest: 1 });
-  await redis.flushall();
-  redis.disconnect();
+async function asAdministrator(url: string, work: (store: Redis) => Promise<unknown>): Promise<void> {
+  const store = new Redis(url, { maxRetriesPerRequest: 1 });
+  try {
+    await work(store);
+  } finally {
+    store.disconnect();
+  }
 }
 
 async function restart(redis: RunningServer, how: { kill?: boolean; emptyState?: boolean }): Promise<void> {
