@@ -19,20 +19,34 @@ export interface Timer {
   readonly dueAt: number;
 }
 
+interface WorkRow {
+  readonly account: string | null;
+  readonly due_at: Date | null;
+  readonly has_new_plans: boolean;
+}
+
 export type RenewalStore = ReturnType<typeof createRenewalStore>;
 
 /** What the renewal job reads and writes. */
 export function createRenewalStore(pool: Pool) {
   const queries = onPool(pool);
   return {
-    /** The accounts that come first, by their time. */
-    async timers(limit: number): Promise<Timer[]> {
-      const rows = await queries.query<{ account: string; due_at: Date }>(
-        'SELECT account, due_at FROM subscription_timers ORDER BY due_at LIMIT $1',
+    /** The accounts that come first, by their time; and whether a plan has a new version that periods are to take. */
+    async work(limit: number): Promise<{ timers: Timer[]; hasNewPlans: boolean }> {
+      const rows = await queries.query<WorkRow>(
+        `SELECT timer.account, timer.due_at, EXISTS (SELECT FROM plan_refreshes) AS has_new_plans
+           FROM (SELECT) one LEFT JOIN (
+             SELECT account, due_at FROM subscription_timers ORDER BY due_at LIMIT $1) timer ON true
+          ORDER BY timer.due_at`,
         [limit],
-        { name: 'read_timers' },
+        { name: 'read_renewal_work' },
       );
-      return rows.map((row) => ({ account: row.account, dueAt: row.due_at.getTime() }));
+      return {
+        timers: rows.flatMap(({ account, due_at: due }) =>
+          account === null || due === null ? [] : [{ account, dueAt: due.getTime() }],
+        ),
+        hasNewPlans: rows[0]?.has_new_plans ?? false,
+      };
     },
     /** Makes some accounts due whose next period is on a plan with a new version; false: there was nothing to do. */
     refreshPlans: (now: number) => inTransaction(pool, (tx) => refreshNextPlan(tx, now)),

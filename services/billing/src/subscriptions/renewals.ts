@@ -45,8 +45,8 @@ export function startRenewals(deps: RenewalDeps): { stop(): Promise<void> } {
 
   /** @returns how long nothing is due, in milliseconds */
   const poll = async (): Promise<number> => {
-    const refreshed = await store.refreshPlans(clock.nowMs());
-    const timers = await store.timers(BATCH_MAX);
+    const { timers, hasNewPlans } = await store.work(BATCH_MAX);
+    const refreshed = hasNewPlans && (await store.refreshPlans(clock.nowMs()));
     const now = clock.nowMs();
     const due = timers.filter(({ dueAt }) => dueAt <= now).map(({ account }) => account);
     lateMs = Math.max(0, now - (timers[0]?.dueAt ?? now));

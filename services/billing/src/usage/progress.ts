@@ -1,4 +1,4 @@
-import type { SettledPosition, StreamState } from './progress-rules.js';
+import { isSettled, type SettledPosition, type StreamState } from './progress-rules.js';
 import type { ProgressStore } from './progress-store.js';
 import type { Stream } from './stream.js';
 
@@ -24,6 +24,10 @@ export async function trackProgress(
 ): Promise<Progress> {
   const floor = await store.floor();
   const state = await stream.state();
+  // Nothing came since: there is nothing to move, and no transaction is needed to see that.
+  if (state.lastSequence === floor.sequence && isSettled(floor, state)) {
+    return { position: floor, stream: state };
+  }
   const { position, restarted } = await store.advance(state, floor);
   if (restarted)
     log.warn({ position, stream: state }, 'the usage stream was made anew; its messages are counted afresh');

@@ -13,7 +13,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { startPagesWorld, type PagesWorld } from '../../test/pages-world.js';
 
 const CONNECTIONS = 3_000;
-const SECONDS = 20;
+const SECONDS = 12;
 const CALL_MS_MAX = 10_000;
 const GOOD_CALL_EVERY_MS = 50;
 const LARGE_BYTES = 16 * 1024 * 1024;
