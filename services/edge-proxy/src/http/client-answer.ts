@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { EndpointStyle } from '../domain/endpoints.js';
 import type { ClientAnswer } from '../ports.js';
+import { CHUNK_END, chunkOf, chunkSize, FRAMED_BYTES_MAX, LAST_CHUNK } from './chunk-framing.js';
 import { closeAfterDraining } from './drain-rest.js';
 
 /** What all answers of one server share. */
@@ -32,6 +34,10 @@ export class HttpAnswer implements ClientAnswer {
   readonly #hasBody: boolean;
   #awaitsContinue: boolean;
   #closesConnection = false;
+  /** The body goes out in chunks, which are framed here and not by node. */
+  #isChunked = false;
+  /** Takes the chunks past node:http, once the head is out and no other answer is before this one. */
+  #chunkSocket: Socket | null = null;
   #onGone: (() => void) | null = null;
   #onClosed: (() => void) | null = null;
   #onStalled: (() => void) | null = null;
@@ -113,19 +119,28 @@ export class HttpAnswer implements ClientAnswer {
     const isLast = this.#answering.isDraining || this.#closesConnection || this.#isRequestOpen();
     if (isLast) all.push('connection', 'close');
     this.#response.writeHead(status, all);
+    // node would write each chunk as four pieces: here it is one.
+    this.#isChunked = this.#response.chunkedEncoding;
+    this.#response.chunkedEncoding = false;
     if (!headers.includes('content-length')) this.#sendHead();
   }
 
   write(bytes: Buffer): boolean {
-    return this.isGone || this.#response.write(bytes);
+    if (this.isGone) return true;
+    if (!this.#isChunked || bytes.length === 0) return this.#response.write(bytes);
+    if (bytes.length <= FRAMED_BYTES_MAX) return this.#writeChunk(chunkOf(bytes));
+    this.#response.write(chunkSize(bytes));
+    this.#response.write(bytes);
+    return this.#response.write(CHUNK_END);
   }
 
   end(bytes: Buffer | null): void {
     if (this.isGone) return;
+    const ending = this.#isChunked ? this.#lastChunks(bytes) : bytes;
     if (this.#isRequestOpen() && !this.#awaitsContinue) {
-      this.#endDraining = closeAfterDraining(this.#request, this.#response, bytes);
-    } else if (bytes === null) this.#response.end();
-    else this.#response.end(bytes);
+      this.#endDraining = closeAfterDraining(this.#request, this.#response, ending);
+    } else if (ending === null) this.#response.end();
+    else this.#response.end(ending);
   }
 
   /** A whole JSON answer to a request whose rest cannot be read, behind those before it on its connection; then closes that. */
@@ -149,8 +164,8 @@ export class HttpAnswer implements ClientAnswer {
   cut(ending: Buffer | null): void {
     if (this.isGone) return;
     const destroy = (): void => void this.#response.socket?.destroy();
-    if (ending === null || ending.length === 0) this.#response.write('', destroy);
-    else this.#response.write(ending, destroy);
+    if (ending !== null) this.write(ending);
+    this.#response.write('', destroy);
   }
 
   destroy(): void {
@@ -185,15 +200,41 @@ export class HttpAnswer implements ClientAnswer {
     const { socket } = this.#response;
     // Behind another answer on its connection it is not sent yet.
     if (socket === null) return;
-    socket.cork();
+    corkForThisTurn(socket);
     this.#response.flushHeaders();
-    process.nextTick(() => socket.uncork());
+    if (this.#isChunked) this.#chunkSocket = socket;
+  }
+
+  /** What is written in one turn goes out in one write. */
+  #writeChunk(chunk: Buffer): boolean {
+    const socket = this.#chunkSocket;
+    if (socket === null || !socket.writable) return this.#response.write(chunk);
+    if (socket.writableCorked === 0) corkForThisTurn(socket);
+    // node tells that there is room again only after a write of its own.
+    return socket.write(chunk) || this.#response.write('');
+  }
+
+  /** What is left to be written of a chunked body that ends with these bytes. */
+  #lastChunks(bytes: Buffer | null): Buffer {
+    if (bytes === null || bytes.length === 0) return LAST_CHUNK;
+    if (bytes.length <= FRAMED_BYTES_MAX) return chunkOf(bytes, LAST_CHUNK);
+    this.write(bytes);
+    return LAST_CHUNK;
   }
 
   /** Some of the request's body has not come: the answer is early. */
   #isRequestOpen(): boolean {
     return this.#hasBody && !this.#request.complete;
   }
+}
+
+function corkForThisTurn(socket: Socket): void {
+  socket.cork();
+  process.nextTick(uncork, socket);
+}
+
+function uncork(socket: Socket): void {
+  socket.uncork();
 }
 
 const NOTHING = (): void => undefined;

@@ -1,0 +1,42 @@
+/** Bytes of a chunk that are copied to stand between its size and its end; a larger one is better written in pieces. */
+export const FRAMED_BYTES_MAX = 16 * 1024;
+
+/** What stands behind the bytes of a chunk. */
+export const CHUNK_END = Buffer.from('\r\n');
+/** The end of a complete body, without trailers. */
+export const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+
+const NOTHING = Buffer.alloc(0);
+const CR = 0x0d;
+const LF = 0x0a;
+const DIGITS = Buffer.from('0123456789abcdef');
+const BITS_OF_DIGIT = 4;
+
+/** What stands in front of the bytes of a chunk. There must be some: an empty chunk would end the body. */
+export function chunkSize(bytes: Buffer): Buffer {
+  return Buffer.from(`${bytes.length.toString(16)}\r\n`);
+}
+
+/**
+ * One chunk of a chunked body (RFC 9112, 7.1) in one piece: size, bytes and end.
+ * @param bytes at least one, since an empty chunk would end the body
+ * @param rest goes out behind it: {@link LAST_CHUNK}
+ */
+export function chunkOf(bytes: Buffer, rest = NOTHING): Buffer {
+  const { length } = bytes;
+  let digits = 1;
+  while (length >> (digits * BITS_OF_DIGIT) > 0) digits += 1;
+  const start = digits + CHUNK_END.length;
+  const end = start + length;
+  const chunk = Buffer.allocUnsafe(end + CHUNK_END.length + rest.length);
+  for (let at = 0, left = length; at < digits; at += 1, left >>= BITS_OF_DIGIT) {
+    chunk[digits - 1 - at] = DIGITS[left & (DIGITS.length - 1)] as number;
+  }
+  chunk[digits] = CR;
+  chunk[digits + 1] = LF;
+  chunk.set(bytes, start);
+  chunk[end] = CR;
+  chunk[end + 1] = LF;
+  if (rest.length > 0) chunk.set(rest, end + CHUNK_END.length);
+  return chunk;
+}
