@@ -1,12 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { readArguments } from './arguments.js';
+import { SCENARIO_IDS } from './scenarios.js';
 
 test('without options everything is measured', () => {
   expect(readArguments([])).toEqual({
     rounds: 5,
     seconds: 4,
     accounts: 1_800,
-    peers: ['direct', 'nginx', 'relay', 'portkey', 'gateway'],
+    peers: ['direct', 'nginx', 'relay', 'portkey', 'litellm', 'gateway'],
+    scenarios: SCENARIO_IDS,
     name: 'gateway-and-peers',
     quick: false,
     against: null,
@@ -24,12 +26,14 @@ test('both forms of an option are read, and the direct call is always measured',
       '--accounts',
       '100',
       '--against=HEAD~1',
+      '--scenarios=counts,plain-64',
     ]),
   ).toEqual({
     rounds: 2,
     seconds: 0.5,
     accounts: 100,
     peers: ['direct', 'nginx', 'gateway'],
+    scenarios: ['plain-64', 'counts'],
     name: 'quick',
     quick: true,
     against: 'HEAD~1',
@@ -44,6 +48,8 @@ test('all problems are told at once', () => {
     'x',
     '--only',
     'caddy',
+    '--scenarios',
+    'plain-65',
     '--name',
     '../x',
     '--fast',
@@ -57,6 +63,7 @@ test('all problems are told at once', () => {
     '--rounds must be an integer from 1 to 50',
     '--seconds must be a number from 0.2 to 60',
     expect.stringContaining('caddy'),
+    expect.stringContaining('plain-65'),
     expect.stringContaining('--name'),
     '--against needs a commit',
     expect.stringContaining('compares with the gateway'),

@@ -1,5 +1,6 @@
 import { PEER_IDS } from './peers/peer.js';
 import type { ListedPeer } from './peers/peer.js';
+import { SCENARIO_IDS } from './scenarios.js';
 
 export interface BenchArguments {
   readonly rounds: number;
@@ -7,6 +8,8 @@ export interface BenchArguments {
   readonly seconds: number;
   /** The direct call is always among them: latency is compared with it. */
   readonly peers: readonly ListedPeer[];
+  /** What is measured, of {@link SCENARIO_IDS}. */
+  readonly scenarios: readonly string[];
   /** Accounts of the gateway; each makes at most 60 calls a minute. */
   readonly accounts: number;
   /** Base name of the result files. */
@@ -20,7 +23,7 @@ export interface BenchArguments {
 const USUAL = { rounds: 5, seconds: 4, accounts: 1_800 } as const;
 const QUICK = { rounds: 2, seconds: 1, accounts: 600 } as const;
 const BOUNDS = { rounds: [1, 50], seconds: [0.2, 60], accounts: [100, 20_000] } as const;
-const OPTIONS = ['--rounds', '--seconds', '--accounts', '--only', '--name', '--against'] as const;
+const OPTIONS = ['--rounds', '--seconds', '--accounts', '--only', '--scenarios', '--name', '--against'] as const;
 
 /** Reads the command line; all problems are returned at once. */
 export function readArguments(args: readonly string[]): BenchArguments | { readonly problems: readonly string[] } {
@@ -50,6 +53,7 @@ export function readArguments(args: readonly string[]): BenchArguments | { reado
     seconds: number('seconds', false),
     accounts: number('accounts', true),
     peers: readPeers(given.get('only'), problems),
+    scenarios: readScenarios(given.get('scenarios'), problems),
     name: readName(given.get('name') ?? (quick ? 'quick' : 'gateway-and-peers'), problems),
     quick,
     against: readAgainst(given.get('against'), problems),
@@ -66,6 +70,15 @@ function readPeers(text: string | undefined, problems: string[]): ListedPeer[] {
       problems.push(`--only: unknown peer "${name}": known are ${PEER_IDS.join(', ')}`);
   }
   return PEER_IDS.filter((id) => id === 'direct' || wanted.includes(id));
+}
+
+function readScenarios(text: string | undefined, problems: string[]): string[] {
+  const wanted = text?.split(',').map((name) => name.trim()) ?? SCENARIO_IDS;
+  for (const name of wanted) {
+    if (!SCENARIO_IDS.includes(name))
+      problems.push(`--scenarios: unknown scenario "${name}": known are ${SCENARIO_IDS.join(', ')}`);
+  }
+  return SCENARIO_IDS.filter((id) => wanted.includes(id));
 }
 
 function readAgainst(text: string | undefined, problems: string[]): string | null {

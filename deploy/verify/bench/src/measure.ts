@@ -3,16 +3,17 @@ import type { ProcessGroups } from './machine/read-cpu.js';
 import { failuresTotal } from './load/load-job.js';
 import type { Expected, LoadJob } from './load/load-job.js';
 import type { LoadProcess } from './load/load-process.js';
-import { OPEN_STREAM_CHUNKS, STREAM_CHUNKS } from './peers/peer.js';
-import type { CallKind, Peer } from './peers/peer.js';
+import { LONG_STREAM_CHUNKS, OPEN_STREAM_CHUNKS, STREAM_CHUNKS } from './peers/peer.js';
+import type { CallKind, Peer, PeerId } from './peers/peer.js';
 import type { IdleReading, Sample } from './results/sample.js';
-import { requestBody } from './scenarios.js';
+import { LONG_SHARE, requestBody } from './scenarios.js';
 import type { Scenario } from './scenarios.js';
 
 const EXPECTED: Readonly<Record<CallKind, Expected>> = {
   plain: { bytesMin: 1_000, endsWith: '}' },
   streamed: { bytesMin: STREAM_CHUNKS * 50, endsWith: 'data: [DONE]' },
   large: { bytesMin: 1_000, endsWith: '}' },
+  long: { bytesMin: LONG_STREAM_CHUNKS * 50, endsWith: 'data: [DONE]' },
   open: { bytesMin: OPEN_STREAM_CHUNKS * 50, endsWith: 'data: [DONE]' },
 };
 const WARM_UP_SECONDS = 0.3;
@@ -27,23 +28,35 @@ export interface Bench {
 
 /** The job of a scenario for a peer. */
 export function jobOf(peer: Peer, scenario: Omit<Scenario, 'id' | 'title'>, until: LoadJob['until']): LoadJob {
+  const kind = scenario.kind === 'mixed' ? 'plain' : scenario.kind;
+  const ofKind = (one: CallKind) => ({ body: requestBody(peer.models[one], one), expected: EXPECTED[one] });
   return {
     port: peer.port,
     headers: peer.headers,
-    body: requestBody(peer.models[scenario.kind], scenario.kind),
-    keysOf: peer.keyed ? peer.id : null,
+    ...ofKind(kind),
+    ...(scenario.kind === 'mixed' ? { among: { ...ofKind('long'), share: LONG_SHARE } } : {}),
+    keysOf: peer.keyed ? keysName(peer.id, scenario.accounts) : null,
     connections: scenario.connections,
     perSecond: scenario.perSecond ?? null,
     rampMs: 0,
     until,
-    expected: EXPECTED[scenario.kind],
   };
 }
 
-/** Runs a job whose every call must be answered, and lets the peer finish its work. @throws Error when a call failed */
+/** Under which name the load keeps the keys of a gateway's accounts. */
+export function keysName(peer: PeerId, accounts?: Scenario['accounts']): string {
+  return accounts === undefined ? peer : `${peer}, ${accounts}`;
+}
+
+/**
+ * Runs a job and lets the peer finish its work. @throws Error when a call of a gateway failed, whose every call must be
+ * answered, and when another peer answered none
+ */
 export async function runClean(bench: Bench, peer: Peer, job: LoadJob): Promise<void> {
   const result = await bench.load.run(job);
-  if (failuresTotal(result) > 0) throw new Error(`${peer.title}: calls failed: ${JSON.stringify(result.failures)}`);
+  if (failuresTotal(result) > 0 && (peer.keyed || result.calls === 0)) {
+    throw new Error(`${peer.title}: calls failed: ${JSON.stringify(result.failures)}`);
+  }
   await peer.settle(result.calls);
 }
 
@@ -59,19 +72,20 @@ export async function measure(
   seconds: number,
 ): Promise<Sample> {
   const warmUp = await bench.load.run(jobOf(peer, scenario, { seconds: Math.min(seconds, WARM_UP_SECONDS) }));
-  await peer.settle(warmUp.calls);
+  await peer.settle(warmUp.calls, failuresTotal(warmUp));
   const before = readCpu(peer.processes, peer.except);
   const loadBefore = readCpu(bench.loadSide);
   const result = await bench.load.run(jobOf(peer, scenario, { seconds }));
   const loadAfter = readCpu(bench.loadSide);
-  await peer.settle(result.calls);
+  await peer.settle(result.calls, failuresTotal(result));
   const after = readCpu(peer.processes, peer.except);
+  const failures = sumOf(warmUp.failures, result.failures);
   return {
     round,
     scenario: scenario.id,
     peer: peer.id,
-    result,
-    failed: failuresTotal(warmUp) + failuresTotal(result),
+    result: { ...result, failures },
+    failed: failuresTotal({ failures }),
     cpuMicros: difference(after, before),
     loadMicros: Object.values(difference(loadAfter, loadBefore)).reduce((sum, micros) => sum + micros, 0),
   };
@@ -88,6 +102,11 @@ export async function measureIdle(peers: readonly Peer[], round: number): Promis
     const cpuMicrosPerSecond = Object.fromEntries(used.map(([name, micros]) => [name, micros / seconds]));
     return { round, peer: id, cpuMicrosPerSecond };
   });
+}
+
+function sumOf(one: Readonly<Record<string, number>>, other: Readonly<Record<string, number>>): Record<string, number> {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return Object.fromEntries([...names].map((name) => [name, (one[name] ?? 0) + (other[name] ?? 0)]));
 }
 
 function difference(

@@ -3,29 +3,33 @@ import { buildCommit } from './against/build-commit.js';
 import type { BuiltCommit } from './against/build-commit.js';
 import type { BenchArguments } from './arguments.js';
 import type { BenchContext } from './bench-context.js';
+import { countCalls } from './counts/count-calls.js';
+import type { CallCounts } from './counts/count-calls.js';
+import { HOT_CALLS_PER_MINUTE_MAX } from './gateway/prepare-extras.js';
 import { startLoad } from './load/load-process.js';
 import { machineFacts } from './machine/machine-facts.js';
 import { examinePinning, pin, pinAlone } from './machine/pin.js';
 import type { Pinning } from './machine/pin.js';
 import { readMemory } from './machine/read-memory.js';
-import { jobOf } from './measure.js';
+import { jobOf, keysName } from './measure.js';
 import type { Bench } from './measure.js';
 import { measureOpenStreams, OPEN_COUNTS, OPEN_COUNTS_QUICK } from './open-streams.js';
 import type { OpenStreams } from './open-streams.js';
 import type { Peer } from './peers/peer.js';
 import { startProvider } from './peers/start-provider.js';
 import { PLACES } from './places.js';
-import { memoryRatios, ratiosOf } from './results/aims.js';
 import { factorsOf } from './results/factors.js';
+import { ownUnitsOf } from './results/own-units.js';
+import { memoryRatios, ratiosOf } from './results/ratios.js';
 import type { Report } from './results/report.js';
 import type { Sample } from './results/sample.js';
 import { summarise } from './results/summarise.js';
 import { runRounds } from './run-rounds.js';
-import { atHalfLoad, FULL_LOAD, SCENARIOS } from './scenarios.js';
+import { atHalfLoad, COUNTS, FULL_LOAD, HALF_LOAD, HOT_ACCOUNTS, OPEN_STREAMS, SCENARIOS } from './scenarios.js';
 import type { Scenario } from './scenarios.js';
 import { startPeers } from './start-peers.js';
 import type { Peers } from './start-peers.js';
-import { findUnable, warmUp } from './warm-up.js';
+import { findUnable, kindsOfAll, warmUp } from './warm-up.js';
 import type { Unable } from './warm-up.js';
 
 /** The gateway's limits for an account without a plan. */
@@ -40,12 +44,17 @@ export async function runBench(options: BenchArguments, command: string, context
   const facts = machineFacts(pinning);
   const { bench, peers } = await startAll(options, against, pinning, context);
   const fresh = new Map(peers.all.map((peer) => [peer, readMemory(peer.processes)]));
-  const unable = await findUnable(bench, peers, context);
-  await warmUp(bench, peers, unable, context);
-  const scenarios = [...SCENARIOS, ...(await halfLoad(bench, peers, options))];
-  const { openStreams, notes } = await measureAllOpen(bench, peers, { unable, fresh }, options, context);
-  const { samples, idle, brokenOff } = await runRounds(bench, peers, scenarios, unable, options, context);
+  const chosen = SCENARIOS.filter(({ id }) => options.scenarios.includes(id));
+  const kinds = [...kindsOfAll(chosen), ...(options.scenarios.includes(OPEN_STREAMS) ? (['streamed'] as const) : [])];
+  const unable = await findUnable(bench, peers, [...new Set(kinds)], context);
+  await warmUp(bench, peers, [...new Set(kinds)], unable, context);
+  const scenarios = [...chosen, ...(await halfLoad(bench, peers, options))];
+  const open = await measureAllOpen(bench, peers, { unable, fresh }, options, context);
+  const counted = await countAll(bench, peers, options, context);
+  const rounds = await runRounds(bench, peers, scenarios, unable, options, context);
+  const { samples, idle, brokenOff } = rounds;
   const summaries = summarise(samples);
+  const unanswered = [...unable.values()].flatMap((reasons) => [...reasons.values()]);
   return {
     command,
     startedAt,
@@ -53,24 +62,44 @@ export async function runBench(options: BenchArguments, command: string, context
     peers: peers.all.map(({ id, title, version }) => ({ id, title, version })),
     scenarios: scenarios.map(({ id, title, kind }) => ({ id, title, kind })),
     brokenOff,
-    notes: [...[...unable.values()].flatMap((reasons) => [...reasons.values()]), ...notes],
+    notes: [...peers.notes, ...unanswered, ...open.notes, ...counted.notes, ...rounds.notes],
     idle,
     summaries,
-    openStreams,
-    ratios: [...ratiosOf(summaries), ...memoryRatios(openStreams)],
+    openStreams: open.openStreams,
+    counts: counted.counts,
+    ownUnits: ownUnitsOf(counted.counts, open.openStreams),
+    ratios: [...ratiosOf(summaries), ...memoryRatios(open.openStreams)],
     against: against && { commit: against.commit, factors: factorsOf(samples, idle) },
     samples,
   };
 }
 
 /** Measured when two gateways are compared; what the other commit's carries is the measure. */
-async function halfLoad(bench: Bench, { gateways }: Peers, { seconds }: BenchArguments): Promise<Scenario[]> {
+async function halfLoad(
+  bench: Bench,
+  { gateways }: Peers,
+  { seconds, scenarios }: BenchArguments,
+): Promise<Scenario[]> {
   const against = gateways.find(({ id }) => id === 'against');
   const full = SCENARIOS.find(({ id }) => id === FULL_LOAD);
-  if (against === undefined || full === undefined) return [];
+  if (against === undefined || full === undefined || !scenarios.includes(HALF_LOAD)) return [];
   const { calls, elapsedMs } = await bench.load.run(jobOf(against, full, { seconds }));
   await against.settle(calls);
   return [atHalfLoad((calls * 1_000) / elapsedMs)];
+}
+
+/** What the calls of each gateway cause. */
+async function countAll(
+  bench: Bench,
+  { gateways, natsMonitors }: Peers,
+  { seconds, scenarios }: BenchArguments,
+  context: BenchContext,
+): Promise<{ counts: CallCounts[]; notes: string[] }> {
+  if (!scenarios.includes(COUNTS)) return { counts: [], notes: [] };
+  const all: { counts: CallCounts[]; notes: string[] }[] = [];
+  for (const gateway of gateways)
+    all.push(await countCalls(bench, gateway, natsMonitors.get(gateway) ?? null, seconds, context));
+  return { counts: all.flatMap(({ counts }) => counts), notes: all.flatMap(({ notes }) => notes) };
 }
 
 /** Every peer that has processes and answers streams, with as many as the gateway's accounts may have open. */
@@ -78,10 +107,11 @@ async function measureAllOpen(
   bench: Bench,
   peers: Peers,
   { unable, fresh }: { readonly unable: Unable; readonly fresh: ReadonlyMap<Peer, Readonly<Record<string, number>>> },
-  { accounts, quick }: BenchArguments,
+  { accounts, quick, scenarios }: BenchArguments,
   context: BenchContext,
 ): Promise<{ openStreams: OpenStreams[]; notes: string[] }> {
   const [found, notes]: [OpenStreams[], string[]] = [[], []];
+  if (!scenarios.includes(OPEN_STREAMS)) return { openStreams: found, notes };
   const able = peers.all
     .filter(({ id }) => id !== 'direct' && id !== 'against')
     .filter((peer) => unable.get(peer)?.has('streamed') !== true);
@@ -89,9 +119,8 @@ async function measureAllOpen(
     if (count.streams > accounts * CALLS_AT_A_TIME_MAX) continue;
     for (const peer of able) {
       const one = await measureOpenStreams(bench, peer, count, fresh.get(peer) ?? {}, context);
-      if (one === null)
-        notes.push(`${peer.title}: not all of ${count.streams} streams were open when its memory was read`);
-      else found.push(one);
+      if (one.spoiled !== null) notes.push(`${peer.title}: ${one.spoiled}`);
+      found.push(one);
     }
     for (const gateway of peers.gateways) await gateway.audit();
     context.log(`${count.streams} streams were open at each peer`);
@@ -115,8 +144,11 @@ async function startAll(
   signal.addEventListener('abort', () => void load.stop());
   await provider.listening(provider.port);
   pinAlone(pinning, process.pid, 'measured');
-  const peers = await startPeers(options, against, provider, directory, ending, log, signal);
-  for (const { id, secrets } of peers.gateways) await load.useKeys(id, secrets, CALLS_PER_MINUTE_MAX);
+  const peers = await startPeers(options, against, provider, directory, { ending, log, signal });
+  for (const { id, secrets, hotSecrets } of peers.gateways) {
+    await load.useKeys(id, secrets, CALLS_PER_MINUTE_MAX);
+    if (hotSecrets !== undefined) await load.useKeys(keysName(id, 'hot'), hotSecrets, HOT_CALLS_PER_MINUTE_MAX);
+  }
   for (const peer of peers.all) pin(pinning, Object.values(peer.processes).flat(), 'measured');
   const loadSide = { load: [load.pid], provider: [provider.pid] };
   pin(pinning, [load.pid, provider.pid], 'load');
@@ -145,7 +177,7 @@ function runFacts(options: BenchArguments, peers: Peers, samples: readonly Sampl
   const ourFacts: [string, string][] = [
     [
       'Accounts',
-      `${options.accounts}, each with a wallet and one key, at most ${CALLS_PER_MINUTE_MAX} calls a minute each (the default limits)`,
+      `${options.accounts}, each with a wallet and one key, at most ${CALLS_PER_MINUTE_MAX} calls a minute each (the default limits), and ${HOT_ACCOUNTS} with raised limits`,
     ],
     [
       'Billed',

@@ -4,7 +4,7 @@ import type { BenchContext } from './bench-context.js';
 import { Ending } from './ending.js';
 
 /** A run that takes longer is broken off. */
-const RUN_MS_MAX = 60 * 60_000;
+const RUN_MS_MAX = 90 * 60_000;
 const EXIT_WRONG_ARGUMENTS = 2;
 const EXIT_BROKEN_OFF = 130;
 

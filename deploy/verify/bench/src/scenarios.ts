@@ -1,11 +1,16 @@
 import type { CallKind } from './peers/peer.js';
 
+/** `mixed`: plain calls, and a share of long streams. */
+export type ScenarioKind = CallKind | 'mixed';
+
 /** One way of calling, measured for every peer in every round. */
 export interface Scenario {
   readonly id: string;
   readonly title: string;
-  readonly kind: CallKind;
+  readonly kind: ScenarioKind;
   readonly connections: number;
+  /** Calls carry the keys of few accounts with raised limits. Only gateways are measured, and the direct call. */
+  readonly accounts?: 'hot';
   /** Calls begin at this rate, whatever the answers do (an open loop); absent: each connection makes one after the other. */
   readonly perSecond?: number;
 }
@@ -18,9 +23,26 @@ export const SCENARIOS: readonly Scenario[] = [
   { id: 'paced-200', title: '200 calls begun a second', kind: 'plain', connections: 256, perSecond: 200 },
   { id: 'large-8', title: '8 connections', kind: 'large', connections: 8 },
   { id: 'streamed-16', title: 'streams of 100 chunks, 16 connections', kind: 'streamed', connections: 16 },
+  { id: 'hot-20', title: '64 connections, 20 hot accounts', kind: 'plain', connections: 64, accounts: 'hot' },
+  { id: 'mixed-16', title: '70 % streams of 150 chunks, 16 connections', kind: 'mixed', connections: 16 },
 ];
 
+/** Accounts of `hot-20`. */
+export const HOT_ACCOUNTS = 20;
+/** Of the calls of `mixed-16`. */
+export const LONG_SHARE = 0.7;
+
 export const HALF_LOAD = 'paced-half';
+/** What else is measured and can be chosen: memory of streams that stay open, and what calls cause. */
+export const OPEN_STREAMS = 'open-streams';
+export const COUNTS = 'counts';
+/** All that `--scenarios` can name. */
+export const SCENARIO_IDS: readonly string[] = [...SCENARIOS.map(({ id }) => id), HALF_LOAD, OPEN_STREAMS, COUNTS];
+
+/** The kinds of calls that a scenario makes. */
+export function kindsOf({ kind }: Pick<Scenario, 'kind'>): readonly CallKind[] {
+  return kind === 'mixed' ? ['plain', 'long'] : [kind];
+}
 
 /** Calls begun at half of the rate that a gateway of this run has carried at {@link FULL_LOAD}. */
 export function atHalfLoad(callsPerSecond: number): Scenario {
@@ -44,6 +66,7 @@ export const STREAMS = 'streamed-16';
 const BODY_BYTES = 1_024;
 const LARGE_BODY_BYTES = 1_000_000;
 const OUTPUT_TOKENS_MAX = 512;
+const STREAMED: readonly CallKind[] = ['streamed', 'long', 'open'];
 const SENTENCE = 'Tell me something. ';
 
 /** A chat request of exactly 1 KiB, or 1 MB of the kind `large`, whatever the model is called. */
@@ -55,7 +78,7 @@ export function requestBody(model: string, kind: CallKind): string {
       model,
       messages: [{ role: 'user', content }],
       max_tokens: OUTPUT_TOKENS_MAX,
-      ...(kind === 'streamed' || kind === 'open' ? streamed : {}),
+      ...(STREAMED.includes(kind) ? streamed : {}),
     });
   return bodyWith(SENTENCE.repeat(Math.ceil(bytes / SENTENCE.length)).slice(0, bytes - bodyWith('').length));
 }

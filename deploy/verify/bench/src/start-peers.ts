@@ -1,10 +1,14 @@
 import type { BuiltCommit } from './against/build-commit.js';
 import { startAgainst } from './against/start-against.js';
 import type { BenchArguments } from './arguments.js';
-import type { Ending } from './ending.js';
+import type { BenchContext } from './bench-context.js';
+import { findNatsProgram, withNats, writeMonitoredNats } from './counts/nats-monitor.js';
+import type { NatsMonitor } from './counts/nats-monitor.js';
+import { prepareExtras } from './gateway/prepare-extras.js';
 import { startGateway } from './gateway/start-gateway.js';
 import type { GatewayPeer } from './gateway/start-gateway.js';
 import { directCall } from './peers/direct.js';
+import { startLitellm } from './peers/start-litellm.js';
 import type { Peer } from './peers/peer.js';
 import { startNginx } from './peers/start-nginx.js';
 import { startPortkey } from './peers/start-portkey.js';
@@ -15,6 +19,10 @@ export interface Peers {
   readonly all: readonly Peer[];
   /** Those of {@link all} that have accounts and books: this build, and another commit's. */
   readonly gateways: readonly GatewayPeer[];
+  /** Where NATS of a gateway tells what passes through it. */
+  readonly natsMonitors: ReadonlyMap<GatewayPeer, string>;
+  /** What could not be had, and why. */
+  readonly notes: readonly string[];
 }
 
 /** Starts the peers that were asked for, one after the other; each is ended by `ending`, also those of a broken start. */
@@ -23,12 +31,9 @@ export async function startPeers(
   against: BuiltCommit | null,
   provider: Provider,
   directory: string,
-  ending: Ending,
-  log: (line: string) => void,
-  signal: AbortSignal,
+  { ending, log, signal }: BenchContext,
 ): Promise<Peers> {
-  const all: Peer[] = [];
-  const gateways: GatewayPeer[] = [];
+  const [all, notes]: [Peer[], string[]] = [[], []];
   for (const id of options.peers) {
     signal.throwIfAborted();
     switch (id) {
@@ -44,13 +49,56 @@ export async function startPeers(
       case 'portkey':
         all.push(await startPortkey(provider, directory, ending, log));
         break;
+      case 'litellm': {
+        const peer = await startLitellm(provider, directory, ending, log);
+        if (typeof peer === 'string') notes.push(peer);
+        else all.push(peer);
+        break;
+      }
       case 'gateway':
-        gateways.push(await startGateway(provider, directory, options.accounts, ending, log));
         break;
     }
   }
+  const gateways = options.peers.includes('gateway')
+    ? await startGateways(options, against, provider, directory, notes, { ending, log, signal })
+    : new Map<GatewayPeer, string | null>();
+  for (const note of notes) log(note);
+  return {
+    all: [...all, ...gateways.keys()],
+    gateways: [...gateways.keys()],
+    natsMonitors: new Map([...gateways].flatMap(([gateway, url]) => (url === null ? [] : [[gateway, url] as const]))),
+    notes,
+  };
+}
+
+/** This build's and the other commit's, with the monitoring port of their NATS. */
+async function startGateways(
+  { accounts }: BenchArguments,
+  against: BuiltCommit | null,
+  provider: Provider,
+  directory: string,
+  notes: string[],
+  { ending, log, signal }: BenchContext,
+): Promise<Map<GatewayPeer, string | null>> {
+  const nats = await findNatsProgram(directory);
+  const monitorOf = (name: string): Promise<NatsMonitor | null> =>
+    nats === null ? Promise.resolve(null) : writeMonitoredNats(nats, directory, name);
+  const gateways = new Map<GatewayPeer, string | null>();
+  const add = async (gateway: GatewayPeer, monitor: NatsMonitor | null): Promise<void> => {
+    signal.throwIfAborted();
+    const hotSecrets = await prepareExtras(gateway.processes, provider.url).catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (gateway.id === 'gateway') throw error;
+      notes.push(`${gateway.title}: no hot accounts and no mix: ${reason}`);
+      return null;
+    });
+    gateways.set(hotSecrets === null ? gateway : { ...gateway, hotSecrets }, monitor?.url ?? null);
+  };
   signal.throwIfAborted();
-  if (against !== null) gateways.push(await startAgainst(against, provider, directory, options.accounts, ending, log));
-  signal.throwIfAborted();
-  return { all: [...all, ...gateways], gateways };
+  const own = await monitorOf('nats-of-gateway');
+  await add(await withNats(own, () => startGateway(provider, directory, accounts, ending, log)), own);
+  if (against === null) return gateways;
+  const other = await monitorOf('nats-of-against');
+  await add(await startAgainst(against, provider, directory, accounts, other?.program ?? null, ending, log), other);
+  return gateways;
 }

@@ -3,6 +3,8 @@ import { failuresTotal } from './load/load-job.js';
 import { jobOf, runClean } from './measure.js';
 import type { Bench } from './measure.js';
 import type { CallKind, Peer } from './peers/peer.js';
+import type { Scenario } from './scenarios.js';
+import { kindsOf } from './scenarios.js';
 import type { Peers } from './start-peers.js';
 
 /** Parallel first calls of the accounts. */
@@ -13,16 +15,32 @@ const WARM_UP_CONNECTIONS = 16;
 /** How long the catalog may take to reach the edge, and how often that is tried. */
 const FIRST_ANSWER_MS_MAX = 20_000;
 const FIRST_ANSWER_POLL_MS = 100;
-const KINDS: readonly CallKind[] = ['plain', 'streamed', 'large'];
 
 /** Kinds of calls that a peer does not answer at all, with the reason for the reader. */
 export type Unable = ReadonlyMap<Peer, ReadonlyMap<CallKind, string>>;
 
-/** Tries the kinds of calls on every peer. @throws Error when a gateway does not answer one, or a peer no plain call */
-export async function findUnable(bench: Bench, peers: Peers, { log, signal }: BenchContext): Promise<Unable> {
+/** Gateways, and all peers that can be called. */
+type Callable = Pick<Peers, 'all' | 'gateways'>;
+
+/** The kinds of calls that these scenarios make, plain ones always: the first calls of accounts are. */
+export function kindsOfAll(scenarios: readonly Pick<Scenario, 'kind'>[]): CallKind[] {
+  return [...new Set<CallKind>(['plain', ...scenarios.flatMap(kindsOf)])];
+}
+
+/**
+ * Tries the kinds of calls on every peer. A gateway without accounts for the long streams is not asked for them.
+ * @throws Error when a gateway does not answer one, or a peer no plain call
+ */
+export async function findUnable(
+  bench: Bench,
+  peers: Callable,
+  kinds: readonly CallKind[],
+  { log, signal }: BenchContext,
+): Promise<Unable> {
   const unable = new Map<Peer, Map<CallKind, string>>();
   for (const peer of peers.all) {
-    for (const kind of KINDS) {
+    for (const kind of kinds) {
+      if (kind === 'long' && peers.gateways.some((one) => one === peer && one.hotSecrets === undefined)) continue;
       const reason = await tryUntilAnswered(bench, peer, kind, signal);
       if (reason === null) continue;
       const text = `${peer.title} answers no ${kind} call: ${reason}`;
@@ -35,7 +53,13 @@ export async function findUnable(bench: Bench, peers: Peers, { log, signal }: Be
 }
 
 /** Runs every peer warm; a gateway first makes one call for each account, and its books are checked. */
-export async function warmUp(bench: Bench, peers: Peers, unable: Unable, { log, signal }: BenchContext): Promise<void> {
+export async function warmUp(
+  bench: Bench,
+  peers: Callable,
+  kinds: readonly CallKind[],
+  unable: Unable,
+  { log, signal }: BenchContext,
+): Promise<void> {
   for (const gateway of peers.gateways) {
     // The first call of an account loads it into the limit store: a cost of its own, left out of the figures.
     const first = { kind: 'plain', connections: FIRST_CALLS_PARALLEL } as const;
@@ -44,7 +68,7 @@ export async function warmUp(bench: Bench, peers: Peers, unable: Unable, { log, 
     log(`${gateway.title}: each of its ${gateway.secrets.length} accounts has made a call; the books are right`);
   }
   for (const peer of peers.all) {
-    for (const kind of KINDS.filter((one) => unable.get(peer)?.has(one) !== true)) {
+    for (const kind of kinds.filter((one) => one !== 'long' && unable.get(peer)?.has(one) !== true)) {
       signal.throwIfAborted();
       const until = { seconds: WARM_UP_SECONDS };
       await runClean(bench, peer, jobOf(peer, { kind, connections: WARM_UP_CONNECTIONS }, until));
@@ -59,7 +83,7 @@ async function tryUntilAnswered(bench: Bench, peer: Peer, kind: CallKind, signal
   for (;;) {
     signal.throwIfAborted();
     const result = await bench.load.run(jobOf(peer, { kind, connections: 1 }, { calls: 1 }));
-    await peer.settle(result.calls);
+    await peer.settle(result.calls, failuresTotal(result));
     if (failuresTotal(result) === 0) return null;
     if (Date.now() >= until) return Object.keys(result.failures).join(', ');
     await new Promise((resolve) => setTimeout(resolve, FIRST_ANSWER_POLL_MS));

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
+import { withNats } from '../counts/nats-monitor.js';
 import { Ending } from '../ending.js';
 import type { GatewayPeer, startGateway } from '../gateway/start-gateway.js';
 import { answerParent } from '../machine/child-program.js';
@@ -24,7 +25,10 @@ async function start(command: HostCommand & { kind: 'start' }): Promise<GatewayF
   const module = STARTERS.map((starter) => `${command.directory}/${starter}`).find((file) => existsSync(file));
   if (module === undefined) throw new Error(`it has none of ${STARTERS.join(', ')}`);
   const theirs = (await import(pathToFileURL(module).href)) as { readonly startGateway: typeof startGateway };
-  gateway = await theirs.startGateway(command.provider as Provider, command.state, command.accounts, ending, log);
+  const { provider, state, accounts, nats } = command;
+  gateway = await withNats(nats === null ? null : { program: nats }, () =>
+    theirs.startGateway(provider as Provider, state, accounts, ending, log),
+  );
   const { settle: _settle, audit: _audit, ...facts } = gateway;
   return facts;
 }

@@ -17,3 +17,10 @@ test.each([
 ])('%s is a problem', (_title, wrong) => {
   expect(problemsOf({ ...right, ...wrong }, 7)).not.toEqual([]);
 });
+
+test('a call without an answer may have left a record or not, and a second one is a problem', () => {
+  expect(problemsOf(right, 7, 2)).toEqual([]);
+  expect(problemsOf({ ...right, records: 9, charged: 8 }, 7, 2)).toEqual([]);
+  expect(problemsOf({ ...right, records: 10 }, 7, 2)).toEqual(['10 usage records for 7 answered calls and 2 others']);
+  expect(problemsOf({ ...right, charged: 6 }, 7, 2)).not.toEqual([]);
+});

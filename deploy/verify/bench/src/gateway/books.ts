@@ -7,7 +7,7 @@ export interface BookFacts {
   readonly charged: number;
   /** Events that could not become a record. */
   readonly deadLetters: number;
-  /** Accounts whose wallet is not the credit less the charges, by balance snapshot or by ledger entries. */
+  /** Accounts, those given and all with a charge or a wallet, whose wallet is not the credit less the charges, by balance snapshot or by ledger entries. */
   readonly wrongWallets: number;
   /** Sum of all ledger entries, in nano-USD. */
   readonly trialBalance: bigint;
@@ -29,7 +29,8 @@ SELECT
   (SELECT count(*) FROM billing.usage_records
     WHERE outcome = 'settled' AND evidence = 'reported' AND charged_nano_usd > 0)::int AS charged,
   (SELECT count(*) FROM billing.set_aside_events)::int AS set_aside,
-  (SELECT count(*) FROM unnest($1::text[]) AS given(account)
+  (SELECT count(*) FROM (SELECT unnest($1::text[]) AS account
+       UNION SELECT account FROM charges UNION SELECT account FROM wallets) given
      LEFT JOIN charges USING (account)
      LEFT JOIN wallets USING (account)
      LEFT JOIN billing.standing_rows standing ON standing.account = given.account AND standing.name = 'wallet'
@@ -95,11 +96,16 @@ interface FactsRow {
   readonly trial_balance: string;
 }
 
-/** What is wrong with the books after `answered` complete answers; empty when every call is billed exactly once. */
-export function problemsOf(facts: BookFacts, answered: number): string[] {
+/**
+ * What is wrong with the books after `answered` complete answers; empty when every call is billed exactly once.
+ * @param unanswered calls without a complete answer: each may have left a record, charged or not, or none
+ */
+export function problemsOf(facts: BookFacts, answered: number, unanswered = 0): string[] {
   const problems: string[] = [];
-  if (facts.records !== answered) problems.push(`${facts.records} usage records for ${answered} answered calls`);
-  if (facts.charged !== answered) problems.push(`${facts.charged} charged records for ${answered} answered calls`);
+  const isWrong = (records: number): boolean => records < answered || records > answered + unanswered;
+  const calls = `${answered} answered calls${unanswered === 0 ? '' : ` and ${unanswered} others`}`;
+  if (isWrong(facts.records)) problems.push(`${facts.records} usage records for ${calls}`);
+  if (isWrong(facts.charged)) problems.push(`${facts.charged} charged records for ${calls}`);
   if (facts.deadLetters > 0) problems.push(`${facts.deadLetters} events were set aside`);
   if (facts.wrongWallets > 0) problems.push(`${facts.wrongWallets} wallets are not credit less charges`);
   if (facts.trialBalance !== 0n) problems.push(`the ledger's entries sum to ${facts.trialBalance}`);

@@ -6,14 +6,15 @@ import { PROVIDER_MODELS } from '../peers/peer.js';
 import type { CallKind } from '../peers/peer.js';
 import { ACTOR, accepted } from './operator-bus.js';
 
-const PROVIDER = 'bench';
-const PRICES = { inputPerMillion: '0.15', outputPerMillion: '0.60' };
+export const PROVIDER = 'bench';
+export const PRICES = { inputPerMillion: '0.15', outputPerMillion: '0.60' };
 
 /** The ids under which the gateway knows the provider's models. */
 export const GATEWAY_MODELS: Readonly<Record<CallKind, string>> = {
   plain: 'bench/plain',
   streamed: 'bench/streamed',
   large: 'bench/plain',
+  long: 'bench/long',
   open: 'bench/open',
 };
 

@@ -15,21 +15,21 @@ export interface CallOutcome {
 /** One keep-alive connection with one call at a time; it connects again after a failure or when the server closed it. */
 export class CallConnection {
   readonly #port: number;
-  readonly #expected: Expected;
+  #expected: Expected = { bytesMin: 0, endsWith: '' };
   readonly #reader = new AnswerReader();
   #socket: Socket | null = null;
   #done: ((outcome: CallOutcome) => void) | null = null;
   #startedAt = 0;
   #firstByteAt = 0;
 
-  constructor(port: number, expected: Expected) {
+  constructor(port: number) {
     this.#port = port;
-    this.#expected = expected;
   }
 
   /** Sends the bytes of a request; `done` is called exactly once. */
-  call(request: Buffer, done: (outcome: CallOutcome) => void): void {
+  call(request: Buffer, expected: Expected, done: (outcome: CallOutcome) => void): void {
     this.#done = done;
+    this.#expected = expected;
     this.#reader.begin();
     this.#firstByteAt = 0;
     const socket = (this.#socket ??= this.#open());

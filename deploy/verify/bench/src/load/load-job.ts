@@ -5,11 +5,18 @@ export interface Expected {
   readonly endsWith: string;
 }
 
+/** What a call sends, and what its answer must be. */
+export interface Question {
+  readonly body: string;
+  readonly expected: Expected;
+}
+
 /** One run of the load: `connections` connections, each with one call after the other. */
-export interface LoadJob {
+export interface LoadJob extends Question {
   readonly port: number;
   readonly headers: readonly (readonly [string, string])[];
-  readonly body: string;
+  /** Asked by this share of the calls in its place, evenly spread; absent: by none. */
+  readonly among?: Question & { readonly share: number };
   /** Calls carry the keys that the load was given under this name, in turn; null: all carry the same made-up one. */
   readonly keysOf: string | null;
   readonly connections: number;
@@ -19,7 +26,6 @@ export interface LoadJob {
   readonly rampMs: number;
   /** No new call after these seconds, or after this many calls; running calls are waited for. */
   readonly until: { readonly seconds: number } | { readonly calls: number };
-  readonly expected: Expected;
 }
 
 /** Milliseconds. */
@@ -39,6 +45,6 @@ export interface LoadResult {
   readonly completeMs: Spread;
 }
 
-export function failuresTotal(result: LoadResult): number {
+export function failuresTotal(result: Pick<LoadResult, 'failures'>): number {
   return Object.values(result.failures).reduce((sum, count) => sum + count, 0);
 }

@@ -120,3 +120,10 @@ test('keys that are used up end the job with an error instead of waiting', async
   await expect(runLoad(job(server.port, { keysOf: 'gateway', until: { calls: 10 } }), keys)).rejects.toThrow('used up');
   expect(server.authorizations.length).toBeLessThanOrEqual(6);
 });
+
+test('a share of the calls asks another question, and its answers are judged by what that expects', async () => {
+  server = await startAnsweringServer((n, response) => response.end(n % 2 === 0 ? GOOD : `${GOOD} [DONE]`));
+  const among = { body: '{"stream":true}', expected: { bytesMin: 10, endsWith: '[DONE]' }, share: 0.5 };
+  expect(await runLoad(job(server.port, { among }), null)).toMatchObject({ calls: 10, failures: {} });
+  expect(server.bodies.filter((body) => body === among.body)).toHaveLength(5);
+});

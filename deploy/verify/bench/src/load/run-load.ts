@@ -5,7 +5,7 @@ import { CallConnection } from './call-connection.js';
 import type { CallOutcome } from './call-connection.js';
 import type { KeyTurns } from './key-turns.js';
 import { runPaced } from './run-paced.js';
-import type { LoadJob, LoadResult, Spread } from './load-job.js';
+import type { Expected, LoadJob, LoadResult, Question, Spread } from './load-job.js';
 
 /** Longest time for one call. */
 const CALL_MS_MAX = 30_000;
@@ -26,11 +26,16 @@ export interface LoadKeys {
 export async function runLoad(job: LoadJob, keys: LoadKeys | null): Promise<LoadResult> {
   if (job.keysOf !== null && keys === null) throw new Error('the load was given no keys');
   const used = job.keysOf === null ? null : keys;
-  const requests = (used?.secrets ?? [NO_KEY]).map((secret) => requestOf(job, secret));
+  const secrets = used?.secrets ?? [NO_KEY];
+  const requestsOf = (question: Question): Requests => ({
+    bytes: secrets.map((secret) => requestOf(job, question.body, secret)),
+    expected: question.expected,
+  });
+  const requests = evenly(requestsOf(job), job.among && requestsOf(job.among), job.among?.share ?? 0);
   const tally = new Tally();
   const startedAt = performance.now();
   const endAt = 'seconds' in job.until ? startedAt + job.until.seconds * 1000 : Number.POSITIVE_INFINITY;
-  const connections = Array.from({ length: job.connections }, () => new CallConnection(job.port, job.expected));
+  const connections = Array.from({ length: job.connections }, () => new CallConnection(job.port));
   const expiry = setInterval(() => {
     const now = performance.now();
     for (const connection of connections) connection.expire(now, CALL_MS_MAX);
@@ -67,6 +72,22 @@ async function runConnection(caller: Caller, index: number, job: LoadJob, endAt:
   });
 }
 
+/** One question with each of the keys. */
+interface Requests {
+  readonly bytes: readonly Buffer[];
+  readonly expected: Expected;
+}
+
+/** Of `usual`, and with `share` of the calls of `among`, as evenly as can be. */
+function evenly(usual: Requests, among: Requests | undefined, share: number): () => Requests {
+  let calls = 0;
+  return () => {
+    const isAmong = Math.floor((calls + 1) * share) > Math.floor(calls * share);
+    calls += 1;
+    return among !== undefined && isAmong ? among : usual;
+  };
+}
+
 /** Makes calls with the keys whose turn it is and notes what becomes of them. */
 class Caller {
   /** Why the figures are none. */
@@ -74,7 +95,8 @@ class Caller {
 
   constructor(
     private readonly connections: readonly CallConnection[],
-    private readonly requests: readonly Buffer[],
+    /** Those of the next call. */
+    private readonly next: () => Requests,
     private readonly used: LoadKeys | null,
     private readonly tally: Tally,
   ) {}
@@ -87,13 +109,14 @@ class Caller {
   call(index: number, startedAt: number, ended: () => void): void {
     const sentMs = Date.now();
     const key = this.used === null ? 0 : this.used.turns.take(index, this.connections.length, sentMs);
-    const request = key === null ? undefined : this.requests[key];
+    const { bytes, expected } = this.next();
+    const request = key === null ? undefined : bytes[key];
     if (key === null || request === undefined) {
       this.fault = new Error('every account has used up its calls of this minute: prepare more of them');
       setImmediate(ended);
       return;
     }
-    this.connections[index]?.call(request, (outcome) => {
+    this.connections[index]?.call(request, expected, (outcome) => {
       this.used?.turns.ended(key, sentMs, Date.now());
       this.tally.note({ ...outcome, startedAt: Math.min(startedAt, outcome.startedAt) });
       // A failure may be told within `call`: a turn of its own keeps the stack flat.
@@ -156,14 +179,14 @@ const CLIENT_HEADERS = [
   ['accept-encoding', 'gzip, deflate'],
 ] as const;
 
-function requestOf(job: LoadJob, secret: string): Buffer {
+function requestOf(job: LoadJob, body: string, secret: string): Buffer {
   const headers = [
     ['host', `127.0.0.1:${job.port}`],
     ['authorization', `Bearer ${secret}`],
     ...CLIENT_HEADERS,
     ...job.headers,
-    ['content-length', String(Buffer.byteLength(job.body))],
+    ['content-length', String(Buffer.byteLength(body))],
   ];
   const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  return Buffer.from(`POST ${CHAT_PATH} HTTP/1.1\r\n${head}\r\n${job.body}`);
+  return Buffer.from(`POST ${CHAT_PATH} HTTP/1.1\r\n${head}\r\n${body}`);
 }

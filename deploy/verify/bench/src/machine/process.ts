@@ -15,8 +15,11 @@ export interface ProcessOptions {
 /** A peer, the simulator: a program in a process group of its own. */
 export interface BenchProcess {
   readonly pid: number;
-  /** Resolves when something accepts connections on the port; rejects with the last log lines when the process ends before. */
-  listening(port: number): Promise<void>;
+  /**
+   * Resolves when something accepts connections on the port; rejects with the last log lines when the process ends before, and
+   * after `withinMs` (30 s).
+   */
+  listening(port: number, withinMs?: number): Promise<void>;
   /** SIGTERM, after a grace SIGKILL to the whole group. */
   stop(): Promise<void>;
 }
@@ -46,8 +49,8 @@ export function startProcess(options: ProcessOptions): BenchProcess {
   const { pid = 0 } = child;
   return {
     pid,
-    async listening(port) {
-      const until = Date.now() + READY_MS;
+    async listening(port, withinMs = READY_MS) {
+      const until = Date.now() + withinMs;
       while (!(await accepts(port))) {
         if (ended || Date.now() > until) {
           const lines = readFileSync(options.logFile, 'utf8').trimEnd().split('\n').slice(-LOG_LINES_SHOWN);

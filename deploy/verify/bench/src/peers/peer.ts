@@ -1,13 +1,13 @@
 import type { ProcessGroups } from '../machine/read-cpu.js';
 
-export const PEER_IDS = ['direct', 'nginx', 'relay', 'portkey', 'gateway'] as const;
+export const PEER_IDS = ['direct', 'nginx', 'relay', 'portkey', 'litellm', 'gateway'] as const;
 /** A peer that `--only` can name. */
 export type ListedPeer = (typeof PEER_IDS)[number];
 /** `against`: the gateway of another commit. */
 export type PeerId = ListedPeer | 'against';
 
-/** The kinds of calls that are measured; `large` sends a large body, `open` is a stream that lasts. */
-export type CallKind = 'plain' | 'streamed' | 'large' | 'open';
+/** The kinds of calls that are measured; `large` sends a large body, `long` is a longer stream, `open` one that lasts. */
+export type CallKind = 'plain' | 'streamed' | 'large' | 'long' | 'open';
 
 /** Something between the client and the provider, running and ready. */
 export interface Peer {
@@ -26,8 +26,11 @@ export interface Peer {
   readonly processes: ProcessGroups;
   /** Processes within these that only serve the measuring. */
   readonly except: readonly number[];
-  /** Notes calls answered since the last time and waits until all work that they caused is done. */
-  settle(answered: number): Promise<void>;
+  /**
+   * Notes calls since the last time, answered and failed ones, and waits until all work that the answered ones caused is
+   * done. A failed call may leave a record behind, or none.
+   */
+  settle(answered: number, failed?: number): Promise<void>;
 }
 
 /** The provider's models: the simulator reads the size of the answer from the name. */
@@ -35,10 +38,13 @@ export const PROVIDER_MODELS: Readonly<Record<CallKind, string>> = {
   plain: 'bench-bytes1000',
   streamed: 'bench-chunks100',
   large: 'bench-bytes1000',
+  long: 'bench-chunks150',
   open: 'bench-chunks16-every1000',
 };
 /** Content chunks of a streamed answer. */
 export const STREAM_CHUNKS = 100;
+/** Of a longer one. */
+export const LONG_STREAM_CHUNKS = 150;
 /** Of one that lasts: as many seconds. */
 export const OPEN_STREAM_CHUNKS = 16;
 

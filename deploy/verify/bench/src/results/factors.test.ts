@@ -63,3 +63,18 @@ test('rounds that are too few or differ too much are said to be noisy, and their
 test('a round in which only one of them was measured is in no row', () => {
   expect(factorsOf([sample('gateway', 1, { nats: 1 }, 2), sample('against', 2, { nats: 1 }, 2)], [])).toEqual([]);
 });
+
+test('beside the commit that steps and aims are factors to, each row says where it is', () => {
+  const rounds = [1, 2, 3, 4, 5].flatMap((n) => round(n, 60, 100));
+  const cells = renderFactors('e6f4449782c2', factorsOf(rounds, []))
+    .split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()));
+  expect(cells.find((row) => row[1] === CPU)?.slice(4, -1)).toEqual([
+    '0.600',
+    '0.600 to 0.600',
+    '5',
+    '0.680',
+    '0.480',
+    'first step',
+  ]);
+});

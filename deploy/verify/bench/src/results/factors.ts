@@ -1,8 +1,12 @@
 import { STREAM_CHUNKS } from '../peers/peer.js';
 import type { PeerId } from '../peers/peer.js';
 import { AT_A_RATE, FULL_LOAD, HALF_LOAD, ONE_AT_A_TIME, STREAMS } from '../scenarios.js';
+import type { Aims } from './aims.js';
 import type { IdleReading, Sample } from './sample.js';
 import { median, percentile } from './statistics.js';
+
+/** First steps and aims are factors to this commit. */
+export const BASE_COMMIT = 'e6f4449';
 
 /** One row of "this build ÷ commit". */
 export interface Factor {
@@ -14,6 +18,8 @@ export interface Factor {
   readonly factor: { readonly median: number; readonly min: number; readonly max: number };
   /** Rounds in which both were measured. */
   readonly rounds: number;
+  /** What the factor to {@link BASE_COMMIT} is wanted to be. */
+  readonly aims: Aims;
   /** The rounds differ too much, or are too few, for the median to be relied upon. */
   readonly isNoisy: boolean;
 }
@@ -34,23 +40,55 @@ const perCall = (sample: Sample | undefined, micros: (sample: Sample) => number)
 const whole = (sample: Sample): number => total(sample.cpuMicros);
 const edge = (sample: Sample): number => sample.cpuMicros['edge-proxy'] ?? NaN;
 
-const ROWS: readonly (readonly [what: string, value: Value])[] = [
-  ['first byte p50, 1 connection, ms', (of) => of(ONE_AT_A_TIME)?.result.firstByteMs.p50],
-  ['first byte p99, 1 connection, ms', (of) => of(ONE_AT_A_TIME)?.result.firstByteMs.p99],
-  ['first byte p50, half load, ms', (of) => of(HALF_LOAD)?.result.firstByteMs.p50],
-  ['first byte p99, half load, ms', (of) => of(HALF_LOAD)?.result.firstByteMs.p99],
-  ['complete answer (its record stored) p50, 1 connection, ms', (of) => of(ONE_AT_A_TIME)?.result.completeMs.p50],
-  ['CPU of all processes per plain call, 64 connections, µs', (of) => perCall(of(FULL_LOAD), whole)],
-  ['CPU of all processes per plain call, 200 calls a second, µs', (of) => perCall(of(AT_A_RATE), whole)],
-  ['CPU of all processes without calls, µs per second', (_of, idle) => idle && total(idle.cpuMicrosPerSecond)],
-  ['CPU of the edge per plain call, 64 connections, µs', (of) => perCall(of(FULL_LOAD), edge)],
-  ['CPU of the edge per streamed chunk, µs', (of) => perCall(of(STREAMS), (one) => edge(one) / STREAM_CHUNKS)],
+const ROWS: readonly (readonly [what: string, aims: Aims, value: Value])[] = [
+  [
+    'first byte p50, 1 connection, ms',
+    { firstStep: 0.83, aim: 0.65 },
+    (of) => of(ONE_AT_A_TIME)?.result.firstByteMs.p50,
+  ],
+  [
+    'first byte p99, 1 connection, ms',
+    { firstStep: 0.88, aim: 0.53 },
+    (of) => of(ONE_AT_A_TIME)?.result.firstByteMs.p99,
+  ],
+  ['first byte p50, half load, ms', { firstStep: 0.83, aim: 0.65 }, (of) => of(HALF_LOAD)?.result.firstByteMs.p50],
+  ['first byte p99, half load, ms', { firstStep: 0.88, aim: 0.53 }, (of) => of(HALF_LOAD)?.result.firstByteMs.p99],
+  [
+    'complete answer (its record stored) p50, 1 connection, ms',
+    { firstStep: 0.76, aim: 0.54 },
+    (of) => of(ONE_AT_A_TIME)?.result.completeMs.p50,
+  ],
+  [
+    'CPU of all processes per plain call, 64 connections, µs',
+    { firstStep: 0.68, aim: 0.48 },
+    (of) => perCall(of(FULL_LOAD), whole),
+  ],
+  [
+    'CPU of all processes per plain call, 200 calls a second, µs',
+    { firstStep: 0.64, aim: 0.41 },
+    (of) => perCall(of(AT_A_RATE), whole),
+  ],
+  [
+    'CPU of all processes without calls, µs per second',
+    { firstStep: 0.35, aim: 0.09 },
+    (_of, idle) => idle && total(idle.cpuMicrosPerSecond),
+  ],
+  [
+    'CPU of the edge per plain call, 64 connections, µs',
+    { firstStep: 0.8, aim: 0.64 },
+    (of) => perCall(of(FULL_LOAD), edge),
+  ],
+  [
+    'CPU of the edge per streamed chunk, µs',
+    { firstStep: 0.89, aim: 0.78 },
+    (of) => perCall(of(STREAMS), (one) => edge(one) / STREAM_CHUNKS),
+  ],
 ];
 
 /** This build against the other commit: one factor for each row that both have in at least one round. */
 export function factorsOf(samples: readonly Sample[], idle: readonly IdleReading[]): Factor[] {
   const rounds = [...new Set([...samples, ...idle].map(({ round }) => round))];
-  return ROWS.flatMap(([what, value]) => {
+  return ROWS.flatMap(([what, aims, value]) => {
     const valueOf = (peer: PeerId, round: number): number => {
       const own = <T extends { readonly peer: PeerId; readonly round: number }>(one: T): boolean =>
         one.peer === peer && one.round === round;
@@ -60,16 +98,21 @@ export function factorsOf(samples: readonly Sample[], idle: readonly IdleReading
     const pairs = rounds
       .map((round) => ({ ours: valueOf('gateway', round), theirs: valueOf('against', round) }))
       .filter(({ ours, theirs }) => Number.isFinite(ours / theirs));
-    return pairs.length === 0 ? [] : [factorOf(what, pairs)];
+    return pairs.length === 0 ? [] : [factorOf(what, aims, pairs)];
   });
 }
 
-function factorOf(what: string, pairs: readonly { readonly ours: number; readonly theirs: number }[]): Factor {
+function factorOf(
+  what: string,
+  aims: Aims,
+  pairs: readonly { readonly ours: number; readonly theirs: number }[],
+): Factor {
   const quotients = pairs.map(({ ours, theirs }) => ours / theirs).sort((a, b) => a - b);
   const middle = median(quotients);
   const [low, high] = QUARTILES.map((percent) => percentile(quotients, percent)) as [number, number];
   return {
     what,
+    aims,
     ours: median(pairs.map(({ ours }) => ours)),
     theirs: median(pairs.map(({ theirs }) => theirs)),
     factor: { median: middle, min: Math.min(...quotients), max: Math.max(...quotients) },

@@ -1,24 +1,28 @@
 import { renderTable } from '@gateway/testkit';
+import { reached } from './aims.js';
 import type { Factor } from './factors.js';
-import { ROUNDS_MIN, SPAN_MAX } from './factors.js';
+import { BASE_COMMIT, ROUNDS_MIN, SPAN_MAX } from './factors.js';
 import { figure } from './figure.js';
 
 const NOISY_MARK = ' ‡';
 
-/** The section "this build ÷ commit". */
+/** The section "this build ÷ commit"; beside {@link BASE_COMMIT} with what is wanted. */
 export function renderFactors(commit: string, factors: readonly Factor[]): string {
-  const rows = factors.map(({ what, ours, theirs, factor, rounds, isNoisy }) => [
+  const isBase = commit.startsWith(BASE_COMMIT);
+  const wanted = isBase ? ['first step', 'aim', 'reached'] : [];
+  const rows = factors.map(({ what, aims, ours, theirs, factor, rounds, isNoisy }) => [
     what,
     figure(ours),
     figure(theirs),
     figure(factor.median) + (isNoisy ? NOISY_MARK : ''),
     `${figure(factor.min)} to ${figure(factor.max)}`,
     String(rounds),
+    ...(isBase ? [figure(aims.firstStep), figure(aims.aim), reached(factor.median, aims)] : []),
   ]);
   const noisy = factors.filter(({ isNoisy }) => isNoisy).length;
   return [
     `## This build ÷ ${commit}`,
-    renderTable(['', 'this build', commit, 'factor', 'rounds from to', 'rounds'], rows),
+    renderTable(['', 'this build', commit, 'factor', 'rounds from to', 'rounds', ...wanted], rows),
     'Figures are medians over the rounds; the factor is the median of the factors within each round.',
     ...(noisy === 0 ? [] : [noiseOf(noisy, factors.length)]),
   ].join('\n\n');

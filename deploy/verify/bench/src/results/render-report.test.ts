@@ -1,13 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { sample } from '../../test/samples.js';
-import { memoryRatios, ratiosOf } from './aims.js';
 import { factorsOf } from './factors.js';
+import { ownUnitsOf } from './own-units.js';
+import { memoryRatios, ratiosOf } from './ratios.js';
 import { renderReport } from './render-report.js';
 import type { Report } from './report.js';
 import { summarise } from './summarise.js';
 
 const OPEN = [
-  { peer: 'gateway', streams: 5_000, dropped: 0, bytesPerStream: { 'edge-proxy': 25_000, nats: 500 } },
+  { peer: 'gateway', streams: 5_000, spoiled: null, dropped: 0, bytesPerStream: { 'edge-proxy': 25_000, nats: 500 } },
 ] as const;
 
 function report(samples: readonly ReturnType<typeof sample>[]): Report {
@@ -30,6 +31,8 @@ function report(samples: readonly ReturnType<typeof sample>[]): Report {
     })),
     summaries,
     openStreams: OPEN,
+    counts: [],
+    ownUnits: ownUnitsOf([], OPEN),
     ratios: [...ratiosOf(summaries), ...memoryRatios(OPEN)],
     against: { commit: '0123456789ab', factors: factorsOf(samples, []) },
     brokenOff: 'round 2 of 5 failed',
@@ -72,11 +75,27 @@ test('the page has a row for each peer in their order, failures, the ratios and 
   expect(at('Portkey')?.at(-1)).toBe('3');
   expect(at('direct')?.[2]).toBe('1,000 †');
   expect(at('edge-proxy')).toEqual(['edge-proxy', '100', '1,500']);
-  expect(cells).toContainEqual([expect.stringContaining('gateway ÷ Portkey, 64'), '0.120', '≤ 0.45', '≤ 0.25', 'aim']);
+  expect(cells).toContainEqual([expect.stringContaining('gateway ÷ Portkey, 64'), '0.120']);
   expect(cells).toContainEqual(['gateway', '25.5', '0']);
   expect(cells).toContainEqual(['of it edge-proxy', '25.0', '']);
-  expect(cells).toContainEqual([expect.stringContaining('per open stream'), '25.0', '≤ 35', '≤ 30', 'aim']);
+  expect(cells).toContainEqual([
+    expect.stringContaining('of the edge per open stream at'),
+    '25',
+    '–',
+    '33.6',
+    '31',
+    '28',
+    'aim',
+  ]);
+  expect(cells).toContainEqual(['failed of 5,000 open streams', '0', '–', '949', '0', '0', 'aim']);
   expect(page).toContain('## This build ÷ 0123456789ab');
   expect(page).toContain('**Broken off**: round 2 of 5 failed');
   expect(page).toContain('- Portkey answers no streamed call: status 500');
+});
+
+test('memory that was read with failed streams is marked', () => {
+  const [open] = OPEN;
+  const spoiled = { ...open, dropped: 698, spoiled: '698 of 5000 open streams failed' };
+  const page = renderReport({ ...report([]), openStreams: [spoiled] });
+  expect(page).toMatch(/\| gateway +\| +25\.5 § \| +698 \|/);
 });

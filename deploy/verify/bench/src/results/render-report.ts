@@ -3,10 +3,11 @@ import type { OpenStreams } from '../open-streams.js';
 import { STREAM_CHUNKS } from '../peers/peer.js';
 import type { PeerId } from '../peers/peer.js';
 import { FULL_LOAD } from '../scenarios.js';
-import { reached } from './aims.js';
-import type { Aim, Ratio } from './aims.js';
 import { figure } from './figure.js';
+import type { Ratio } from './ratios.js';
+import { READING_COUNTS, renderCounts } from './render-counts.js';
 import { renderFactors } from './render-factors.js';
+import { renderOwnUnits } from './render-own-units.js';
 import type { Report } from './report.js';
 import { median } from './statistics.js';
 import type { Summary } from './summarise.js';
@@ -14,6 +15,7 @@ import type { Summary } from './summarise.js';
 /** From this share of a core on, load and provider are said to be the bound. */
 const LOAD_BOUND_SHARE = 0.9;
 const LOAD_BOUND_MARK = ' †';
+const SPOILED_MARK = ' §';
 const KB = 1_000;
 
 /** The page for people. */
@@ -24,6 +26,7 @@ export function renderReport(report: Report): string {
     ...(report.brokenOff === null ? [] : [`**Broken off**: ${report.brokenOff}`]),
     report.facts.map(([name, text]) => `- **${name}**: ${text}`).join('\n'),
     ...(report.against === null ? [] : [renderFactors(report.against.commit, report.against.factors)]),
+    ...(report.ownUnits.length === 0 ? [] : [renderOwnUnits(report.ownUnits, report.against?.commit ?? null)]),
     ...report.scenarios.map((scenario) => {
       const summaries = report.peers.flatMap(({ id }) =>
         report.summaries.filter((summary) => summary.scenario === scenario.id && summary.peer === id),
@@ -35,15 +38,19 @@ export function renderReport(report: Report): string {
       ? []
       : [`## Streams that stay open, KB of memory for each\n\n${openTable(report)}`]),
     ...(report.idle.some(isOurs) ? [`## CPU of the gateway by process, µs per call\n\n${processTable(report)}`] : []),
-    `## Ratios\n\n${ratioTable(report.ratios)}`,
-    `## How to read it\n\n${READING.join('\n')}`,
-    ...(report.notes.length === 0 ? [] : [`## Not measured\n\n${report.notes.map((note) => `- ${note}`).join('\n')}`]),
+    ...renderCounts(report),
+    ...(report.ratios.length === 0 ? [] : [`## Ratios\n\n${ratioTable(report.ratios)}`]),
+    `## How to read it\n\n${[...READING, ...(report.counts.length === 0 ? [] : READING_COUNTS)].join('\n')}`,
+    ...(report.notes.length === 0
+      ? []
+      : [`## Not measured, or spoiled\n\n${report.notes.map((note) => `- ${note}`).join('\n')}`]),
   ];
   return `${sections.join('\n\n')}\n`;
 }
 
 function headingOf({ kind, title }: Report['scenarios'][number]): string {
   if (kind === 'streamed') return 'Streams';
+  if (kind === 'mixed') return `A mix: 30 % plain calls and ${title}`;
   return `Plain calls, ${kind === 'large' ? '1 MB' : '1 KB'} in and 1 KB out, ${title}`;
 }
 
@@ -57,6 +64,7 @@ const READING = [
   '- Memory is the proportional set size of all processes of a peer, more than when it had just started: warm code and garbage that was not collected yet are in it.',
   '  A process of the gateway that has become smaller since its start counts nothing in the sum.',
   '- Failed calls are in no figure.',
+  `-${SPOILED_MARK}: streams had failed or were not open yet when memory was read, so the figure is none to rely on.`,
 ];
 
 function plainTable(report: Report, summaries: readonly Summary[]): string {
@@ -120,7 +128,7 @@ function openTable(report: Report): string {
       label,
       ...counts.map((count) => {
         const one = own.find(({ streams }) => streams === count);
-        return one === undefined ? '' : figure(bytes(one) / KB);
+        return one === undefined ? '' : figure(bytes(one) / KB) + (one.spoiled === null ? '' : SPOILED_MARK);
       }),
     ];
     // A process that has become smaller since its start takes nothing.
@@ -165,17 +173,9 @@ function processTable(report: Report): string {
 
 function ratioTable(ratios: readonly Ratio[]): string {
   return renderTable(
-    ['', 'measured', 'first step', 'aim', 'reached'],
-    ratios.map((ratio) => {
-      const { what, measured, firstStep, aim } = ratio;
-      return [what, figure(measured), aimText(firstStep), aimText(aim), reached(ratio) ?? ''];
-    }),
+    ['', 'measured'],
+    ratios.map(({ what, measured }) => [what, figure(measured)]),
   );
-}
-
-function aimText(aim: Aim | null): string {
-  if (aim === null) return '';
-  return 'atMost' in aim ? `≤ ${aim.atMost}` : `≥ ${aim.atLeast}`;
 }
 
 function titleOf(report: Report, summary: Summary): string {

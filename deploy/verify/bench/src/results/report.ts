@@ -1,7 +1,10 @@
+import type { CallCounts } from '../counts/count-calls.js';
 import type { OpenStreams } from '../open-streams.js';
-import type { CallKind, PeerId } from '../peers/peer.js';
-import type { Ratio } from './aims.js';
+import type { PeerId } from '../peers/peer.js';
+import type { ScenarioKind } from '../scenarios.js';
 import type { Factor } from './factors.js';
+import type { OwnUnit } from './own-units.js';
+import type { Ratio } from './ratios.js';
 import type { IdleReading, Sample } from './sample.js';
 import type { Summary } from './summarise.js';
 
@@ -12,16 +15,19 @@ export interface Report {
   /** Name and text, in the order of the page. */
   readonly facts: readonly (readonly [string, string])[];
   readonly peers: readonly { readonly id: PeerId; readonly title: string; readonly version: string }[];
-  readonly scenarios: readonly { readonly id: string; readonly title: string; readonly kind: CallKind }[];
+  readonly scenarios: readonly { readonly id: string; readonly title: string; readonly kind: ScenarioKind }[];
   /** Why not all rounds are in it; null: they are. */
   readonly brokenOff: string | null;
-  /** What could not be measured, and why. */
+  /** What could not be measured or was spoiled, and why. */
   readonly notes: readonly string[];
   /** CPU of the gateways without calls, by round. */
   readonly idle: readonly IdleReading[];
   readonly summaries: readonly Summary[];
   /** Memory of streams that stay open, in the order in which it was read. */
   readonly openStreams: readonly OpenStreams[];
+  /** What calls cause at the gateways, by scenario. */
+  readonly counts: readonly CallCounts[];
+  readonly ownUnits: readonly OwnUnit[];
   readonly ratios: readonly Ratio[];
   /** This build beside another commit; null when none was asked for. */
   readonly against: { readonly commit: string; readonly factors: readonly Factor[] } | null;

@@ -6,6 +6,7 @@ export interface Sample {
   readonly round: number;
   readonly scenario: string;
   readonly peer: PeerId;
+  /** Its failures are also those of the warm-up. */
   readonly result: LoadResult;
   /** Failed calls, those of the warm-up included. */
   readonly failed: number;

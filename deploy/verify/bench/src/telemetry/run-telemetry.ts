@@ -11,7 +11,7 @@ import type { Bench } from '../measure.js';
 import { startProvider } from '../peers/start-provider.js';
 import { CALLS_PER_MINUTE_MAX, makeRunDirectory } from '../run-bench.js';
 import { SCENARIOS, STREAMS, FULL_LOAD } from '../scenarios.js';
-import { findUnable, warmUp } from '../warm-up.js';
+import { findUnable, kindsOfAll, warmUp } from '../warm-up.js';
 import { SHARES, percentOf, type Share } from './shares.js';
 import { startCollector, type SilentCollector } from './start-collector.js';
 
@@ -59,7 +59,8 @@ export async function runTelemetry(
   pinAlone(pinning, process.pid, 'load');
   for (const { gateway, bench } of legs) {
     const peers = { all: [gateway], gateways: [gateway] };
-    await warmUp(bench, peers, await findUnable(bench, peers, context), context);
+    const kinds = kindsOfAll(MEASURED);
+    await warmUp(bench, peers, kinds, await findUnable(bench, peers, kinds, context), context);
   }
   const samples = await runRounds(legs, options, context);
   const sent = legs.map(({ share, collector }) => `${percentOf(share)}: ${collector.bytes().toLocaleString('en-US')}`);

@@ -1,0 +1,105 @@
+import type { GatewayPeer } from '../gateway/start-gateway.js';
+import { differenceOf } from './counters.js';
+import type { Counters } from './counters.js';
+import { variableOf } from './environment.js';
+import { sumOfMetric } from './parse-metrics.js';
+import { readBus } from './read-bus.js';
+import { LedgerCounter } from './read-ledger.js';
+import { readRedis } from './read-redis.js';
+import { readWaits, wakeUpsOf } from './wake-ups.js';
+import type { Waits } from './wake-ups.js';
+
+const METRICS_MS_MAX = 5_000;
+const SUMS = [
+  ['admission', 'gateway_admission_batch_entries', 'admissionBatches', 'admissionEntries'],
+  ['billing', 'gateway_billing_batch_events', 'settlements', 'settledEvents'],
+] as const;
+
+interface Reading {
+  readonly counters: Counters;
+  readonly tableBytes: Readonly<Record<string, number>>;
+  readonly waits: Waits;
+}
+
+/** What a gateway has done between two readings. */
+export interface Counted {
+  readonly counters: Counters;
+  /** By table, with its indexes. */
+  readonly tableBytes: Readonly<Record<string, number>>;
+  /** By process. */
+  readonly wakeUps: Readonly<Record<string, number>>;
+}
+
+/** Counts at a gateway's processes and servers, from outside. What cannot be read there is left out, and `missing` says why. */
+export class GatewayCounter {
+  readonly missing: string[] = [];
+
+  private constructor(
+    private readonly gateway: GatewayPeer,
+    private readonly monitorUrl: string | null,
+    private readonly ledger: LedgerCounter | null,
+  ) {}
+
+  /** @param monitorUrl of its NATS; null: it has none */
+  static async open(gateway: GatewayPeer, monitorUrl: string | null): Promise<GatewayCounter> {
+    const address = variableOf(gateway.processes, 'billing', 'GATEWAY_POSTGRES_URL');
+    return new GatewayCounter(gateway, monitorUrl, address === null ? null : await LedgerCounter.open(address));
+  }
+
+  /** What happens while `work` runs. */
+  async during(work: () => Promise<void>): Promise<Counted> {
+    const before = await this.#read();
+    await work();
+    const after = await this.#read();
+    const tables = Object.entries(after.tableBytes);
+    return {
+      counters: differenceOf(after.counters, before.counters),
+      tableBytes: Object.fromEntries(tables.map(([name, bytes]) => [name, bytes - (before.tableBytes[name] ?? 0)])),
+      wakeUps: wakeUpsOf(after.waits, before.waits),
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.ledger?.close();
+  }
+
+  async #read(): Promise<Reading> {
+    const { processes, except } = this.gateway;
+    const { monitorUrl } = this;
+    const redisUrl = variableOf(processes, 'admission', 'GATEWAY_REDIS_URL');
+    const ledger = await this.#try('the ledger', async () => (this.ledger === null ? null : this.ledger.read()));
+    const counters = [
+      await this.#try('NATS', async () => (monitorUrl === null ? null : readBus(monitorUrl))),
+      await this.#try('Redis', async () => (redisUrl === null ? null : readRedis(redisUrl))),
+      await this.#try('metrics', () => this.#metrics()),
+    ];
+    return {
+      counters: Object.assign({}, ledger === null ? {} : { walBytes: ledger.walBytes }, ...counters) as Counters,
+      tableBytes: ledger?.tableBytes ?? {},
+      waits: readWaits(processes, [...except, this.ledger?.backendPid ?? 0]),
+    };
+  }
+
+  async #metrics(): Promise<Counters> {
+    const counters: Record<string, number> = {};
+    for (const [service, metric, observations, sum] of SUMS) {
+      const port = variableOf(this.gateway.processes, service, 'GATEWAY_ADMIN_PORT');
+      const signal = AbortSignal.timeout(METRICS_MS_MAX);
+      const text = await (await fetch(`http://127.0.0.1:${port ?? 0}/metrics`, { signal })).text();
+      const [count, total] = [sumOfMetric(text, `${metric}_count`), sumOfMetric(text, `${metric}_sum`)];
+      // A histogram that has observed nothing may have no series.
+      Object.assign(counters, { [observations]: count ?? 0, [sum]: total ?? 0 });
+    }
+    return counters;
+  }
+
+  async #try<T>(what: string, read: () => Promise<T | null>): Promise<T | null> {
+    try {
+      return await read();
+    } catch (error) {
+      const text = `${what}: ${error instanceof Error ? error.message : String(error)}`;
+      if (!this.missing.includes(text)) this.missing.push(text);
+      return null;
+    }
+  }
+}

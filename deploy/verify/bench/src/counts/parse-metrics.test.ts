@@ -1,0 +1,21 @@
+import { expect, test } from '@jest/globals';
+import { sumOfMetric } from './parse-metrics.js';
+
+const TEXT = [
+  '# TYPE gateway_admission_batch_entries histogram',
+  'gateway_admission_batch_entries_count 12',
+  'gateway_admission_batch_entries_sum 30.5',
+  'gateway_admission_batch_entries_bucket{le="1"} 4',
+  'gateway_billing_events_total{outcome="settled",text="a } b"} 7 1700000000000',
+  'gateway_billing_events_total{outcome="voided"} 2',
+  '',
+].join('\n');
+
+test('a sample is read with and without labels, and its series are added up', () => {
+  expect(sumOfMetric(TEXT, 'gateway_admission_batch_entries_sum')).toBe(30.5);
+  expect(sumOfMetric(TEXT, 'gateway_billing_events_total')).toBe(9);
+});
+
+test('a name that is only the beginning of another one is none', () => {
+  expect(sumOfMetric(TEXT, 'gateway_admission_batch_entries')).toBeNull();
+});

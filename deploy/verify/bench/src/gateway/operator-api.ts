@@ -1,0 +1,29 @@
+import { variableOf } from '../counts/environment.js';
+import type { ProcessGroups } from '../machine/read-cpu.js';
+
+const ANSWER_MS_MAX = 30_000;
+
+/** A request to the operator API that must succeed. @throws Error with its answer when it does not */
+export type AskOperator = <T>(method: 'POST' | 'PUT', path: string, body: object) => Promise<T>;
+
+/** The operator API of a running gateway, of any commit: its address and token are those of its dashboard's process. */
+export function operatorOf(processes: ProcessGroups): AskOperator {
+  const read = (variable: string): string => {
+    const value = variableOf(processes, 'dashboard', variable);
+    if (value === null) throw new Error(`its dashboard has no ${variable}`);
+    return value;
+  };
+  const url = `http://127.0.0.1:${read('GATEWAY_OPERATOR_PORT')}/operator/v1`;
+  const token = read('GATEWAY_OPERATOR_TOKEN');
+  return async <T>(method: string, path: string, body: object): Promise<T> => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(ANSWER_MS_MAX),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return JSON.parse(text) as T;
+  };
+}

@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { freePort } from '@gateway/servers';
+import type { Ending } from '../ending.js';
+import { startProcess } from '../machine/process.js';
+import { PLACES } from '../places.js';
+import { litellmConfig } from './litellm-config.js';
+import { PROVIDER_MODELS, settlesAtOnce } from './peer.js';
+import type { Peer } from './peer.js';
+import type { Provider } from './start-provider.js';
+
+const PACKAGE = 'litellm[proxy]';
+const VERSION = '1.100.0';
+const INSTALL_TIMEOUT_MS = 600_000;
+/** It reads its own sources for most of a minute when it starts for the first time. */
+const READY_MS_MAX = 180_000;
+const HEALTH_POLL_MS = 200;
+const START = 'from litellm import run_server; run_server()';
+
+const run = promisify(execFile);
+
+/**
+ * LiteLLM's proxy with one worker and without a database: the gateway that Python users would take otherwise.
+ * @returns a line for the reader when Python or the package cannot be had
+ * @throws Error when it is installed and does not start
+ */
+export async function startLitellm(
+  provider: Provider,
+  directory: string,
+  ending: Ending,
+  log: (line: string) => void,
+): Promise<Peer | string> {
+  let place: string;
+  try {
+    place = await installOnce(log);
+  } catch (error) {
+    const lines = (error instanceof Error ? error.message : String(error)).trim().split('\n');
+    return `${PACKAGE} ${VERSION} cannot be had: ${lines.at(-1) ?? ''}`;
+  }
+  const port = await freePort();
+  const config = `${directory}/litellm.yaml`;
+  writeFileSync(config, litellmConfig(provider.url));
+  const options = ['--config', config, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1'];
+  const litellm = startProcess({
+    name: 'LiteLLM',
+    command: `${place}/bin/python`,
+    args: ['-c', START, ...options, '--telemetry', 'False'],
+    env: {
+      HOME: directory,
+      LITELLM_MODE: 'PRODUCTION',
+      LITELLM_LOG: 'ERROR',
+      // Without it the list of prices is fetched from the internet.
+      LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+    },
+    logFile: `${directory}/litellm.log`,
+    deathSignal: 'KILL',
+  });
+  ending.add('LiteLLM', () => litellm.stop());
+  await litellm.listening(port, READY_MS_MAX);
+  await untilHealthy(`http://127.0.0.1:${port}/health/liveliness`);
+  return {
+    id: 'litellm',
+    title: 'LiteLLM proxy, one worker',
+    version: VERSION,
+    port,
+    headers: [],
+    models: PROVIDER_MODELS,
+    keyed: false,
+    processes: { litellm: [litellm.pid] },
+    except: [],
+    settle: settlesAtOnce,
+  };
+}
+
+async function untilHealthy(url: string): Promise<void> {
+  const until = Date.now() + READY_MS_MAX;
+  for (;;) {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(READY_MS_MAX) }).catch(() => null);
+    if (answer?.ok === true) return;
+    if (Date.now() > until) throw new Error('LiteLLM listens, but is not healthy');
+    await new Promise((resolve) => setTimeout(resolve, HEALTH_POLL_MS));
+  }
+}
+
+/** An environment of its own beside the project; the directory gets its name only when it is complete. */
+async function installOnce(log: (line: string) => void): Promise<string> {
+  const place = `${PLACES.peers}/litellm-${VERSION}`;
+  if (existsSync(place)) return place;
+  log(`installing ${PACKAGE} ${VERSION}: this takes minutes`);
+  const draft = `${place}.draft-${process.pid}`;
+  const options = { timeout: INSTALL_TIMEOUT_MS };
+  try {
+    await mkdir(PLACES.peers, { recursive: true });
+    await run('python3', ['-m', 'venv', draft], options);
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `${PACKAGE}==${VERSION}`];
+    await run(`${draft}/bin/python`, pip, options);
+    await rename(draft, place);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+  return place;
+}

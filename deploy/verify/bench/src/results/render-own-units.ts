@@ -1,0 +1,33 @@
+import { renderTable } from '@gateway/testkit';
+import { reached } from './aims.js';
+import { BASE_COMMIT } from './factors.js';
+import { figure } from './figure.js';
+import type { OwnUnit } from './own-units.js';
+
+const UNKNOWN = '–';
+
+/** The section of what is wanted in its own unit. @param commit that this build was measured beside; null: none */
+export function renderOwnUnits(rows: readonly OwnUnit[], commit: string | null): string {
+  const shown = (value: number): string => (Number.isFinite(value) ? whole(value) : UNKNOWN);
+  const beside = commit === null ? [] : [commit];
+  return [
+    '## Figures in their own unit',
+    renderTable(
+      ['', 'this build', ...beside, `${BASE_COMMIT} as it was known`, 'first step', 'aim', 'reached'],
+      rows.map(({ what, ours, theirs, atFirst, aims }) => [
+        what,
+        shown(ours),
+        ...beside.map(() => shown(theirs)),
+        atFirst,
+        whole(aims.firstStep),
+        whole(aims.aim),
+        reached(ours, aims),
+      ]),
+    ),
+  ].join('\n\n');
+}
+
+/** Counts of things have no digits after the point. */
+function whole(value: number): string {
+  return Number.isInteger(value) ? value.toLocaleString('en-US') : figure(value);
+}
