@@ -1,9 +1,9 @@
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { createDatabaseFromTemplate, migrate } from '@gateway/postgres';
 import { silentLog, startTestDatabase, temporaryDirectory } from '@gateway/testkit';
-import type { TestDatabaseServer } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { narrowings, readElements } from '../test/schema-elements.js';
 import type { SchemaElements } from '../test/schema-elements.js';
 import { LEDGER_SERVICES } from './migrate-services.js';
@@ -21,16 +21,12 @@ const MARKER = /^-- beside (\d+\.\d+\.\d+): ([a-z ]+: .+?): \S.*$/gm;
 const { releases } = JSON.parse(readText('deploy/setup/released-migrations.json')) as { releases: Release[] };
 
 const directory = temporaryDirectory('additive');
-let server: TestDatabaseServer;
-let databases = 0;
-beforeAll(async () => {
+const server = duringTests(() => {
   const planted = plant('template', [['0001_notes.sql', 'CREATE TABLE notes (a int);']]);
-  server = await startTestDatabase({ service: 'catalog', migrations: pathToFileURL(planted) });
-}, 60_000);
-afterAll(async () => {
-  await server?.stop();
-  directory.remove();
+  return startTestDatabase({ service: 'catalog', migrations: pathToFileURL(planted) });
 });
+let databases = 0;
+afterAll(() => directory.remove());
 
 test('every release that the changelog names has its migrations on record, and no other', () => {
   const named = [...readText('CHANGELOG.md').matchAll(/^## (\d+\.\d+\.\d+)(.*)$/gm)].toReversed();

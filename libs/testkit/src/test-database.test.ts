@@ -1,20 +1,16 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
+import { duringTests } from './during-tests.js';
 import { temporaryDirectory } from './temporary-directory.js';
-import { startTestDatabase, type TestDatabaseServer } from './test-database.js';
+import { startTestDatabase } from './test-database.js';
 
 const directory = temporaryDirectory('migrations');
-let server: TestDatabaseServer;
-beforeAll(async () => {
-  mkdirSync(directory.path, { recursive: true });
+const server = duringTests(() => {
   writeFileSync(`${directory.path}/0001_notes.sql`, 'CREATE TABLE notes (text text NOT NULL);\n');
-  server = await startTestDatabase({ service: 'catalog', migrations: pathToFileURL(`${directory.path}/`) });
-}, 60_000);
-afterAll(async () => {
-  await server?.stop();
-  directory.remove();
+  return startTestDatabase({ service: 'catalog', migrations: pathToFileURL(`${directory.path}/`) });
 });
+afterAll(() => directory.remove());
 
 test('each database is a migrated copy of its own, for the role and for the administrator', async () => {
   const [one, other] = [await server.database(), await server.database()];

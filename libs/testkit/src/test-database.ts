@@ -23,8 +23,8 @@ export interface TestDatabase {
   readonly pool: Pool;
   /** The URL with the service's role, as its environment would carry it. */
   readonly url: string;
-  /** The URL with the role of a reader. */
-  urlOf(reader: string): string;
+  /** Connects as the role of a reader. */
+  poolOf(reader: string): Pool;
 }
 
 export interface TestDatabaseServer {
@@ -60,10 +60,13 @@ export async function startTestDatabase(options: TestDatabaseOptions): Promise<T
       const adminUrl = await createDatabaseFromTemplate(postgres.url, name, TEMPLATE);
       await setSearchPath(adminUrl, name, role.name, options.service);
       const url = asRole(adminUrl, role);
-      const admin = createPool(adminUrl, { applicationName: 'test', log: silentLog });
-      const pool = createPool(url, { applicationName: 'test', log: silentLog });
-      pools.push(admin, pool);
-      return { admin, pool, url, urlOf: (reader) => asRole(adminUrl, roleOf(reader)) };
+      const poolOn = (ownUrl: string): Pool => {
+        const pool = createPool(ownUrl, { applicationName: 'test', log: silentLog });
+        pools.push(pool);
+        return pool;
+      };
+      const poolOf = (reader: string): Pool => poolOn(asRole(adminUrl, roleOf(reader)));
+      return { admin: poolOn(adminUrl), pool: poolOn(url), url, poolOf };
     },
     async stop() {
       await Promise.all(pools.map((pool) => pool.end()));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
@@ -16,22 +16,19 @@ import {
 } from '@gateway/contracts/messages';
 import type { OperatorView } from '@gateway/contracts/operator';
 import { until } from '@gateway/testkit';
-import { FUNDED, startAccountsWorld, type AccountsWorld } from '../test/accounts-world.js';
-import { accepted, ACTOR, refused, secretParts, type OperatorClient } from '../test/operator-client.js';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
+import { FUNDED, startAccountsWorld } from '../test/accounts-world.js';
+import { accepted, ACTOR, refused, secretParts } from '../test/operator-client.js';
 
-let world: AccountsWorld;
-let client: OperatorClient;
+const world = duringTests(startAccountsWorld);
+const client = onceUsed(() => world.client);
 let admissionBus: Bus;
 
 beforeAll(async () => {
-  world = await startAccountsWorld();
   world.fund({ ...FUNDED, activeKeysMax: 100 });
   await world.start();
-  client = world.client;
   admissionBus = await world.connect('admission');
 }, 60_000);
-
-afterAll(() => world.stop());
 
 let names = 0;
 const createOperator = (

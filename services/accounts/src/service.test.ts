@@ -1,31 +1,29 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import { makeSecret } from '@gateway/contracts/ids';
 import { accountsFind, accountsLoad, MESSAGES } from '@gateway/contracts/messages';
-import { createPool, dumpSchema, onPool } from '@gateway/postgres';
-import { silentLog, until } from '@gateway/testkit';
-import { FUNDED, startAccountsWorld, type AccountsWorld } from '../test/accounts-world.js';
+import { dumpSchema, onPool } from '@gateway/postgres';
+import { until } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
+import { FUNDED, startAccountsWorld } from '../test/accounts-world.js';
 import { refused, secretParts, type OperatorClient } from '../test/operator-client.js';
 
 const GOLDEN = new URL('../schema.golden.txt', import.meta.url);
 
-let world: AccountsWorld;
+const world = duringTests(startAccountsWorld);
 let admission: Bus;
 let makeAccount: OperatorClient['makeAccount'];
 let makeKey: OperatorClient['makeKey'];
 let putKey: OperatorClient['putKey'];
 
 beforeAll(async () => {
-  world = await startAccountsWorld();
   await world.start();
   admission = await world.connect('admission');
   ({ makeAccount, makeKey, putKey } = world.client);
 }, 60_000);
 
 beforeEach(() => world.fund(FUNDED));
-
-afterAll(() => world.stop());
 
 test('every request of the contract has a door', async () => {
   const names = MESSAGES.filter(({ kind, servedBy }) => kind === 'request' && servedBy.includes('accounts'));
@@ -185,30 +183,26 @@ test('when billing does not answer, no key is made and the asker is told so', as
 });
 
 test('the role cannot rewrite history or edit what a key may do', async () => {
-  const pool = createPool(world.roleUrl, { applicationName: 'test', log: silentLog });
-  try {
-    for (const text of [
-      'DELETE FROM audit_log',
-      'UPDATE audit_log SET actor = actor',
-      'UPDATE api_keys SET cap_nano_usd = NULL',
-      'UPDATE api_keys SET allowed_models = NULL',
-      'DELETE FROM api_keys',
-      'UPDATE members SET account = account',
-      'DELETE FROM members',
-      'DELETE FROM operators',
-      'UPDATE operators SET role = role',
-      'UPDATE operators SET digest = digest',
-      'SELECT FROM attempt_salt',
-      'UPDATE key_rotations SET version = version',
-    ])
-      await expect(onPool(pool).execute(text)).rejects.toMatchObject({ code: '42501' });
-  } finally {
-    await pool.end();
-  }
+  const { pool } = world.database;
+  for (const text of [
+    'DELETE FROM audit_log',
+    'UPDATE audit_log SET actor = actor',
+    'UPDATE api_keys SET cap_nano_usd = NULL',
+    'UPDATE api_keys SET allowed_models = NULL',
+    'DELETE FROM api_keys',
+    'UPDATE members SET account = account',
+    'DELETE FROM members',
+    'DELETE FROM operators',
+    'UPDATE operators SET role = role',
+    'UPDATE operators SET digest = digest',
+    'SELECT FROM attempt_salt',
+    'UPDATE key_rotations SET version = version',
+  ])
+    await expect(onPool(pool).execute(text)).rejects.toMatchObject({ code: '42501' });
 });
 
 test('the migrated schema is the committed one (delete schema.golden.txt to write it anew)', async () => {
-  const schema = await dumpSchema(world.pool, 'accounts');
+  const schema = await dumpSchema(world.database.admin, 'accounts');
   if (!existsSync(GOLDEN) && process.env['CI'] === undefined) writeFileSync(GOLDEN, schema);
   expect(readFileSync(GOLDEN, 'utf8')).toBe(schema);
 });

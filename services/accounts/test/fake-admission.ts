@@ -1,6 +1,5 @@
-import { connectBus, type Bus } from '@gateway/bus';
+import type { Bus } from '@gateway/bus';
 import { admissionApply, type AccountRecord, type KeyRecord, type MemberRecord } from '@gateway/contracts/messages';
-import { silentLog } from '@gateway/testkit';
 
 const DRAIN_MS = 5_000;
 
@@ -16,7 +15,8 @@ export interface FakeAdmission {
   start(): Promise<void>;
 }
 
-export async function startFakeAdmission(url: string): Promise<FakeAdmission> {
+/** @param connect makes a connection with the rights of admission */
+export async function startFakeAdmission(connect: () => Promise<Bus>): Promise<FakeAdmission> {
   const keys: KeyRecord[] = [];
   const newest = { accounts: new Map<string, AccountRecord>(), keys: new Map<string, KeyRecord>() };
   const members = new Map<string, MemberRecord>();
@@ -31,7 +31,7 @@ export async function startFakeAdmission(url: string): Promise<FakeAdmission> {
       bus = null;
     },
     async start() {
-      bus = await connectBus({ url, service: 'admission', replica: 'fake', log: silentLog });
+      bus = await connect();
       bus.serve(admissionApply, (body) => {
         keys.push(...(body.keys ?? []));
         for (const record of body.accounts ?? []) keepNewer(newest.accounts, record.account, record);

@@ -11,8 +11,7 @@ import {
 } from '@gateway/contracts/messages';
 import type { MemberCreate, MemberView } from '@gateway/contracts/operator';
 import { readMail, startMailbox, type Mailbox } from '@gateway/mailbox';
-import { createPool, type Pool } from '@gateway/postgres';
-import { silentLog, temporaryDirectory, until } from '@gateway/testkit';
+import { temporaryDirectory, until } from '@gateway/testkit';
 import type { AttemptLimit } from '../src/base/attempt-rules.js';
 import { startAccountsWorld, type AccountsWorld } from './accounts-world.js';
 import { accepted, ACTOR, randomEmail } from './operator-client.js';
@@ -96,30 +95,20 @@ export function peopleClient({ dashboard }: AccountsWorld, mailbox: Mailbox) {
 }
 export type PeopleClient = ReturnType<typeof peopleClient>;
 
-/** A running accounts service that mails, and its people. */
-export interface PeopleWorld {
-  readonly world: AccountsWorld;
-  readonly mailbox: Mailbox;
-  readonly people: PeopleClient;
-  /** As the service's own role. */
-  readonly pool: Pool;
-  stop(): Promise<void>;
-}
-
-/** @param name of the directory with the mails, so that one that is left shows its test */
-export async function startPeopleWorld(name: string): Promise<PeopleWorld> {
+/**
+ * A running accounts service that mails, and its people.
+ * @param name of the directory with the mails, so that one that is left shows its test
+ */
+export async function startPeopleWorld(name: string) {
   const world = await startAccountsWorld();
   const directory = temporaryDirectory(name);
   const mailbox = await startMailbox({ directory: directory.path });
   await world.start({ env: { GATEWAY_SMTP_URL: mailbox.url } });
-  const pool = createPool(world.roleUrl, { applicationName: 'test', max: 2, log: silentLog });
   return {
-    world,
+    ...world,
     mailbox,
     people: peopleClient(world, mailbox),
-    pool,
     async stop() {
-      await pool.end();
       await world.stop();
       await mailbox.stop();
       directory.remove();

@@ -3,8 +3,8 @@ import { cpus } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import type { LedgerEntryLine, UsageRecordLine, UsageRecordView } from '@gateway/contracts/operator';
 import { formatUsd, parseUsd } from '@gateway/metering';
-import { createPool, onPool } from '@gateway/postgres';
-import { silentLog, type TestDatabase } from '@gateway/testkit';
+import { onPool } from '@gateway/postgres';
+import { type TestDatabase } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { showStatement, showTrialBalance } from '../src/finance/handlers.js';
@@ -159,58 +159,54 @@ test(
   'what finance reads is the same to the nano-USD',
   async () => {
     await timed("finance's views", async () => {
-      const pool = createPool(ledger.urlOf('finance'), { applicationName: 'finance', log: silentLog });
-      try {
-        const rows = await onPool(pool).query<Record<string, string>>(
-          `SELECT account_id, month, opening_usd, credits_usd, refunds_usd, chargebacks_usd, adjustments_usd, usage_usd,
-                closing_usd, calls::text, charged_usd, plan_usd, wallet_usd FROM finance.statements_v1`,
-        );
-        const usd = (row: Record<string, string>, name: string) => parseUsd(row[`${name}_usd`] as string);
-        for (const row of rows) {
-          const {
-            byKey: _k,
-            byMember: _m,
-            byModel: _o,
-            ...expected
-          } = book.statement(row['account_id'] as string, row['month'] as (typeof MONTHS)[number]);
-          expect({
-            opening: usd(row, 'opening'),
-            closing: usd(row, 'closing'),
-            movements: {
-              adjustment: usd(row, 'adjustments'),
-              chargeback: usd(row, 'chargebacks'),
-              credit: usd(row, 'credits'),
-              refund: usd(row, 'refunds'),
-              usage: usd(row, 'usage'),
-            },
-            usage: {
-              calls: Number(row['calls']),
-              charged: usd(row, 'charged'),
-              plan: usd(row, 'plan'),
-              wallet: usd(row, 'wallet'),
-            },
-          }).toEqual(expected);
-        }
-        expect(new Set(rows.map((row) => `${row['account_id']} ${row['month']}`))).toEqual(book.months);
-        const [totals] = await onPool(pool).query<Record<string, string>>(
-          `SELECT (SELECT sum(charged_usd) FROM finance.usage_records_v1)::text AS records,
-                (SELECT sum(charged_usd) FROM finance.statement_lines_v1 WHERE line_of = 'key')::text AS lines,
-                (SELECT sum(balance_usd) FROM finance.wallet_balances_v1)::text AS wallets,
-                (SELECT sum(amount_usd) FROM finance.ledger_entries_v1 WHERE ledger_account LIKE 'wallet:%')::text AS entries,
-                (SELECT sum(amount_usd) FROM finance.trial_balance_v1)::text AS total`,
-        );
-        const charged = [...book.calls.values()].reduce((sum, { expected }) => sum + expected.charged, 0n);
-        const wallets = book.trialBalance.get('wallet') ?? 0n;
-        expect(Object.fromEntries(Object.entries(totals ?? {}).map(([name, text]) => [name, parseUsd(text)]))).toEqual({
-          records: charged,
-          lines: charged,
-          wallets,
-          entries: wallets,
-          total: 0n,
-        });
-      } finally {
-        await pool.end();
+      const pool = ledger.poolOf('finance');
+      const rows = await onPool(pool).query<Record<string, string>>(
+        `SELECT account_id, month, opening_usd, credits_usd, refunds_usd, chargebacks_usd, adjustments_usd, usage_usd,
+              closing_usd, calls::text, charged_usd, plan_usd, wallet_usd FROM finance.statements_v1`,
+      );
+      const usd = (row: Record<string, string>, name: string) => parseUsd(row[`${name}_usd`] as string);
+      for (const row of rows) {
+        const {
+          byKey: _k,
+          byMember: _m,
+          byModel: _o,
+          ...expected
+        } = book.statement(row['account_id'] as string, row['month'] as (typeof MONTHS)[number]);
+        expect({
+          opening: usd(row, 'opening'),
+          closing: usd(row, 'closing'),
+          movements: {
+            adjustment: usd(row, 'adjustments'),
+            chargeback: usd(row, 'chargebacks'),
+            credit: usd(row, 'credits'),
+            refund: usd(row, 'refunds'),
+            usage: usd(row, 'usage'),
+          },
+          usage: {
+            calls: Number(row['calls']),
+            charged: usd(row, 'charged'),
+            plan: usd(row, 'plan'),
+            wallet: usd(row, 'wallet'),
+          },
+        }).toEqual(expected);
       }
+      expect(new Set(rows.map((row) => `${row['account_id']} ${row['month']}`))).toEqual(book.months);
+      const [totals] = await onPool(pool).query<Record<string, string>>(
+        `SELECT (SELECT sum(charged_usd) FROM finance.usage_records_v1)::text AS records,
+              (SELECT sum(charged_usd) FROM finance.statement_lines_v1 WHERE line_of = 'key')::text AS lines,
+              (SELECT sum(balance_usd) FROM finance.wallet_balances_v1)::text AS wallets,
+              (SELECT sum(amount_usd) FROM finance.ledger_entries_v1 WHERE ledger_account LIKE 'wallet:%')::text AS entries,
+              (SELECT sum(amount_usd) FROM finance.trial_balance_v1)::text AS total`,
+      );
+      const charged = [...book.calls.values()].reduce((sum, { expected }) => sum + expected.charged, 0n);
+      const wallets = book.trialBalance.get('wallet') ?? 0n;
+      expect(Object.fromEntries(Object.entries(totals ?? {}).map(([name, text]) => [name, parseUsd(text)]))).toEqual({
+        records: charged,
+        lines: charged,
+        wallets,
+        entries: wallets,
+        total: 0n,
+      });
     });
   },
   LIMIT_MS,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
 import {
@@ -19,12 +19,13 @@ import {
 } from '@gateway/contracts/messages';
 import { onPool } from '@gateway/postgres';
 import { until } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted } from '../test/accepted.js';
 import { faultsOf } from '../test/audit.js';
-import { type BillingWorld, startBillingWorld } from '../test/billing-world.js';
+import { startBillingWorld } from '../test/billing-world.js';
 import { expired, holdFor, settled } from '../test/events.js';
 
-let world: BillingWorld;
+const world = duringTests(startBillingWorld);
 let edge: Bus;
 let admission: Bus;
 let dashboard: Bus;
@@ -33,7 +34,6 @@ const applied: ReceivedOf<typeof admissionApply>[] = [];
 let admissionAnswers = true;
 
 beforeAll(async () => {
-  world = await startBillingWorld();
   [edge, admission, dashboard] = await Promise.all([
     world.connect('edge-proxy'),
     world.connect('admission'),
@@ -51,8 +51,6 @@ beforeAll(async () => {
 beforeEach(() => {
   admissionAnswers = true;
 });
-
-afterAll(() => world.stop(), 60_000);
 
 let accounts = 0;
 const freshAccount = (): string => `account-${(accounts += 1)}`;

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import {
   catalogPutModel,
@@ -9,22 +9,22 @@ import {
   type CatalogModel,
   type CatalogSource,
 } from '@gateway/contracts/messages';
-import { createPool, dumpSchema, onPool } from '@gateway/postgres';
+import { dumpSchema, onPool } from '@gateway/postgres';
 import { sealTo } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { ACTOR, modelSpec, PRICES, providerSpec, sourceSpec } from '../test/specs.js';
-import { startCatalogWorld, type CatalogWorld } from '../test/catalog-world.js';
+import { startCatalogWorld } from '../test/catalog-world.js';
 
 const GOLDEN = new URL('../schema.golden.txt', import.meta.url);
 
-let world: CatalogWorld;
+const world = duringTests(startCatalogWorld);
 let dashboard: Bus;
 let edge: Bus;
 let published: ReadonlyMap<string, string> = new Map();
 let revision = 0;
 
 beforeAll(async () => {
-  world = await startCatalogWorld();
   await world.start();
   dashboard = await world.connect('dashboard');
   edge = await world.connect('edge-proxy');
@@ -33,8 +33,6 @@ beforeAll(async () => {
     revision = head.revision;
   });
 }, 60_000);
-
-afterAll(() => world.stop());
 
 const putProvider = (id: string, more = {}) =>
   dashboard.request(catalogPutProvider, { id, spec: providerSpec(more), actor: ACTOR });
@@ -273,25 +271,20 @@ test('the largest source and the largest model fit an entry of the bucket', asyn
 }, 30_000);
 
 test('the role cannot change or remove what was: versions, changes and created objects stay', async () => {
-  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const pool = createPool(world.roleUrl, { applicationName: 'test', log });
-  try {
-    for (const text of [
-      'UPDATE price_versions SET figures = NULL',
-      'DELETE FROM price_versions',
-      'DELETE FROM changes',
-      'UPDATE changes SET actor = actor',
-      'UPDATE models SET created_at = now()',
-      'DELETE FROM models',
-    ])
-      await expect(onPool(pool).execute(text)).rejects.toMatchObject({ code: '42501' });
-  } finally {
-    await pool.end();
-  }
+  const { pool } = world.database;
+  for (const text of [
+    'UPDATE price_versions SET figures = NULL',
+    'DELETE FROM price_versions',
+    'DELETE FROM changes',
+    'UPDATE changes SET actor = actor',
+    'UPDATE models SET created_at = now()',
+    'DELETE FROM models',
+  ])
+    await expect(onPool(pool).execute(text)).rejects.toMatchObject({ code: '42501' });
 });
 
 test('the migrated schema is the committed one (delete schema.golden.txt to write it anew)', async () => {
-  const schema = await dumpSchema(world.pool, 'catalog');
+  const schema = await dumpSchema(world.database.admin, 'catalog');
   if (!existsSync(GOLDEN) && process.env['CI'] === undefined) writeFileSync(GOLDEN, schema);
   expect(readFileSync(GOLDEN, 'utf8')).toBe(schema);
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import {
   accountsCloseAccount,
   accountsCreateAccount,
@@ -10,27 +10,20 @@ import {
   accountsPutMember,
   accountsSetAccountState,
 } from '@gateway/contracts/messages';
-import { createPool } from '@gateway/postgres';
-import { silentLog } from '@gateway/testkit';
-import { FUNDED, startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
-import { accepted, ACTOR, randomEmail, refused, secretParts, type OperatorClient } from '../../test/operator-client.js';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
+import { FUNDED, startAccountsWorld } from '../../test/accounts-world.js';
+import { accepted, ACTOR, randomEmail, refused, secretParts } from '../../test/operator-client.js';
 import { KEYS_PER_MESSAGE_MAX } from './close-account.js';
 
-let world: AccountsWorld;
-let client: OperatorClient;
+const world = duringTests(startAccountsWorld);
+const client = onceUsed(() => world.client);
 
-beforeAll(async () => {
-  world = await startAccountsWorld();
-  await world.start();
-  client = world.client;
-}, 60_000);
+beforeAll(() => world.start());
 
 beforeEach(() => {
   world.answerClosing({ closed: true });
   world.fund(FUNDED);
 });
-
-afterAll(() => world.stop());
 
 const close = (account: string) => world.dashboard.request(accountsCloseAccount, { account, actor: ACTOR });
 const members = async (account: string) =>
@@ -171,16 +164,8 @@ test('more keys than one message holds are told in several', async () => {
 
 test('the service itself can erase nothing of an account that is open', async () => {
   const account = await client.makeAccount();
-  const pool = createPool(world.roleUrl, { applicationName: 'test', log: silentLog });
-  try {
-    await expect(pool.query('SELECT erase_closed_account($1)', [account.id])).rejects.toThrow('is not closed');
-    for (const text of [
-      "UPDATE users SET email = 'x@y'",
-      'UPDATE audit_log SET before = NULL',
-      'DELETE FROM audit_log',
-    ])
-      await expect(pool.query(text)).rejects.toThrow('permission denied');
-  } finally {
-    await pool.end();
-  }
+  const { pool } = world.database;
+  await expect(pool.query('SELECT erase_closed_account($1)', [account.id])).rejects.toThrow('is not closed');
+  for (const text of ["UPDATE users SET email = 'x@y'", 'UPDATE audit_log SET before = NULL', 'DELETE FROM audit_log'])
+    await expect(pool.query(text)).rejects.toThrow('permission denied');
 });

@@ -1,23 +1,18 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import {
   accountsAudit,
   accountsEndSession,
   accountsNoteAccess,
   accountsRequestReset,
 } from '@gateway/contracts/messages';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { accepted, randomEmail } from '../../test/operator-client.js';
-import { startPeopleWorld, type PeopleWorld } from '../../test/people-client.js';
+import { startPeopleWorld } from '../../test/people-client.js';
 import { createCleanupStore } from '../cleanup/store.js';
 
-let started: PeopleWorld;
-let world: PeopleWorld['world'];
-let people: PeopleWorld['people'];
-let pool: PeopleWorld['pool'];
-beforeAll(async () => {
-  started = await startPeopleWorld('access-mails');
-  ({ world, people, pool } = started);
-}, 60_000);
-afterAll(() => started.stop());
+const world = duringTests(() => startPeopleWorld('access-mails'));
+const people = onceUsed(() => world.people);
+const pool = onceUsed(() => world.database.pool);
 
 const origin = { client: '192.0.2.7', agent: 'a browser', requestId: 'r-1' };
 const list = async (more: { object?: string; kind?: 'change' | 'access' | 'refused' }) => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
@@ -12,30 +12,27 @@ import {
   accountsPutMember,
   accountsSetAccountState,
 } from '@gateway/contracts/messages';
-import { createPool, IN_FORCE_MS, startOutbox } from '@gateway/postgres';
+import { IN_FORCE_MS, startOutbox } from '@gateway/postgres';
 import type { RunningService } from '@gateway/service-kit';
 import { silentLog, until } from '@gateway/testkit';
-import { FUNDED, startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
-import { accepted, ACTOR, refused, secretParts, type OperatorClient } from '../../test/operator-client.js';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
+import { FUNDED, startAccountsWorld } from '../../test/accounts-world.js';
+import { accepted, ACTOR, refused, secretParts } from '../../test/operator-client.js';
 
 /** Of replicas that find admission away: long enough for a machine under load, short enough for a test. */
 const WAIT_MS = 1_000;
 /** After admission is back a change is tried again within a second; the rest is for a machine under load. */
 const BACK_MS = 3_000;
 
-let world: AccountsWorld;
+const world = duringTests(startAccountsWorld);
 let service: RunningService;
-let client: OperatorClient;
+const client = onceUsed(() => world.client);
 let admissionBus: Bus;
 
 beforeAll(async () => {
-  world = await startAccountsWorld();
   service = await world.start();
-  client = world.client;
   admissionBus = await world.connect('admission');
 }, 60_000);
-
-afterAll(() => world.stop());
 
 /** Answers changes sooner than the service does, while admission is away. */
 async function impatiently(work: () => Promise<void>): Promise<void> {
@@ -312,7 +309,7 @@ test(
     impatiently(async () => {
       const key = await client.makeKey((await client.makeAccount()).id);
       // In the place of a replica that takes every row first and delivers only later.
-      const pool = createPool(world.roleUrl, { applicationName: 'test', log: silentLog });
+      const { pool } = world.database;
       let release: () => void = () => undefined;
       const held = new Promise<void>((resolve) => (release = resolve));
       await world.admission.stop();
@@ -337,7 +334,6 @@ test(
       } finally {
         release();
         await thief.stop();
-        await pool.end();
         await world.admission.start();
       }
     }),

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { randomEmail } from '../../test/operator-client.js';
-import { startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
+import { startPeopleWorld, tokenIn } from '../../test/people-client.js';
 import type { Funding } from '../base/rules.js';
 import { SIGN_UP_KEPT_MS, deleteSignUps } from './delete-expired.js';
 import { createCleanupStore } from './store.js';
 
-let started: PeopleWorld;
-let world: PeopleWorld['world'];
-let people: PeopleWorld['people'];
-let pool: PeopleWorld['pool'];
-beforeAll(async () => {
-  started = await startPeopleWorld('forgotten-mails');
-  ({ world, people, pool } = started);
-}, 60_000);
-afterAll(() => started.stop());
+const world = duringTests(() => startPeopleWorld('forgotten-mails'));
+const people = onceUsed(() => world.people);
+const pool = onceUsed(() => world.database.pool);
 
 const NO_FUNDS: Funding = { walletNanoUsd: null, planActive: false, activeKeysMax: 3, defaultKeyCapNanoUsd: null };
 const deleteOld = (funded: readonly string[] = []) =>

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { accountsBeginIdempotent, accountsEndIdempotent } from '@gateway/contracts/messages';
-import { createPool, type Pool } from '@gateway/postgres';
-import { silentLog } from '@gateway/testkit';
-import { startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
+import { startAccountsWorld } from '../../test/accounts-world.js';
 import { createIdempotencyStore } from './store.js';
 import { beginIdempotent } from './handlers.js';
 import { createCleanupStore } from '../cleanup/store.js';
@@ -13,19 +12,10 @@ const HOUR_MS = 3_600_000;
 const NOW = Date.UTC(2026, 10, 20, 12);
 const [FINGERPRINT, OTHER] = ['a'.repeat(64), 'b'.repeat(64)];
 
-let world: AccountsWorld;
-let pool: Pool;
+const world = duringTests(startAccountsWorld);
+const pool = onceUsed(() => world.database.pool);
 
-beforeAll(async () => {
-  world = await startAccountsWorld();
-  await world.start();
-  pool = createPool(world.roleUrl, { applicationName: 'test', log: silentLog });
-}, 60_000);
-
-afterAll(async () => {
-  await pool.end();
-  await world.stop();
-});
+beforeAll(() => world.start());
 
 let requests = 0;
 const request = (more: object = {}) => ({

@@ -1,23 +1,20 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { accountsCreateAccount, accountsFind, accountsLoad } from '@gateway/contracts/messages';
-import { FUNDED, startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
-import { accepted, ACTOR, randomEmail, secretParts, type OperatorClient } from '../../test/operator-client.js';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
+import { FUNDED, startAccountsWorld } from '../../test/accounts-world.js';
+import { accepted, ACTOR, randomEmail, secretParts } from '../../test/operator-client.js';
 
-let world: AccountsWorld;
-let client: OperatorClient;
+const world = duringTests(startAccountsWorld);
+const client = onceUsed(() => world.client);
 let admissionBus: Bus;
 
 beforeAll(async () => {
-  world = await startAccountsWorld();
   world.fund(FUNDED);
   await Promise.all([world.start(), world.start()]);
-  client = world.client;
   admissionBus = await world.connect('admission');
 }, 60_000);
-
-afterAll(() => world.stop());
 
 const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_none, n) => make(n));

@@ -1,23 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { accountsPutMember, alertRaised, type RaisedAlert } from '@gateway/contracts/messages';
 import { startMailbox, type Mailbox } from '@gateway/mailbox';
 import type { RunningService } from '@gateway/service-kit';
 import { temporaryDirectory, until, type TemporaryDirectory } from '@gateway/testkit';
-import { startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
+import { duringTests } from '@gateway/testkit/during-tests';
+import { startAccountsWorld } from '../../test/accounts-world.js';
 import { accepted, ACTOR, randomEmail } from '../../test/operator-client.js';
 import type { MailSender } from './sender.js';
 import { sendMail, GIVEN_UP_MS } from './send-mail.js';
 
-let world: AccountsWorld;
+const world = duringTests(startAccountsWorld);
 let mailbox: Mailbox;
 let directory: TemporaryDirectory;
 const replicas: RunningService[] = [];
-
-beforeAll(async () => {
-  world = await startAccountsWorld();
-}, 60_000);
 beforeEach(async () => {
   directory = temporaryDirectory('mailbox');
   mailbox = await startMailbox({ directory: `${directory.path}/mails` });
@@ -27,7 +24,6 @@ afterEach(async () => {
   await mailbox.stop();
   directory.remove();
 });
-afterAll(() => world.stop());
 
 const start = async (env: Record<string, string> = { GATEWAY_SMTP_URL: mailbox.url }) =>
   replicas.push(await world.start({ env: { GATEWAY_MAIL_FROM: 'Gateway <gateway@example.net>', ...env } }));

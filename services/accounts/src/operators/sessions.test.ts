@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import {
   accountsCreateOperator,
   accountsCreateOperatorSession,
@@ -7,9 +7,8 @@ import {
   accountsFindOperator,
   accountsFindOperatorSession,
 } from '@gateway/contracts/messages';
-import { createPool, type Pool } from '@gateway/postgres';
-import { recordingLog } from '@gateway/testkit';
-import { startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
+import { startAccountsWorld } from '../../test/accounts-world.js';
 import { accepted, ACTOR, refused, secretParts } from '../../test/operator-client.js';
 import { createOperatorSessions } from './store.js';
 import { createOperatorSession, findOperatorSession } from './sessions.js';
@@ -17,17 +16,9 @@ import { createOperatorSession, findOperatorSession } from './sessions.js';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-let world: AccountsWorld;
-let pool: Pool;
-beforeAll(async () => {
-  world = await startAccountsWorld();
-  await world.start();
-  pool = createPool(world.roleUrl, { applicationName: 'test', max: 2, log: recordingLog() });
-}, 60_000);
-afterAll(async () => {
-  await pool.end();
-  await world.stop();
-});
+const world = duringTests(startAccountsWorld);
+const pool = onceUsed(() => world.database.pool);
+beforeAll(() => world.start());
 
 const digestOfSome = (): string => secretParts().digest;
 let names = 0;

@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { randomEmail } from '../../test/operator-client.js';
-import { startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
+import { startPeopleWorld, tokenIn } from '../../test/people-client.js';
 
-let started: PeopleWorld;
-let world: PeopleWorld['world'];
-let people: PeopleWorld['people'];
-beforeAll(async () => {
-  started = await startPeopleWorld('take-in-mails');
-  ({ world, people } = started);
-}, 60_000);
-afterAll(() => started.stop());
+const world = duringTests(() => startPeopleWorld('take-in-mails'));
+const people = onceUsed(() => world.people);
 
 const newTeam = () => world.client.makeAccount({ type: 'team' });
 const verified = async (email: string) =>

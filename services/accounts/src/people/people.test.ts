@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import {
   accountsCreateAccount,
@@ -9,19 +9,14 @@ import {
   accountsPutMember,
 } from '@gateway/contracts/messages';
 import type { MemberPut, MemberView } from '@gateway/contracts/operator';
-import { startAccountsWorld, type AccountsWorld } from '../../test/accounts-world.js';
-import { accepted, ACTOR, randomEmail, refused, type OperatorClient } from '../../test/operator-client.js';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
+import { startAccountsWorld } from '../../test/accounts-world.js';
+import { accepted, ACTOR, randomEmail, refused } from '../../test/operator-client.js';
 
-let world: AccountsWorld;
-let client: OperatorClient;
+const world = duringTests(startAccountsWorld);
+const client = onceUsed(() => world.client);
 
-beforeAll(async () => {
-  world = await startAccountsWorld();
-  await world.start();
-  client = world.client;
-}, 60_000);
-
-afterAll(() => world.stop());
+beforeAll(() => world.start());
 
 const create = (account: string, spec: object = {}, command?: string) =>
   world.dashboard.request(accountsCreateMember, {

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { accountsChangePassword } from '@gateway/contracts/messages';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { randomEmail } from '../../test/operator-client.js';
-import { hashOf, leaveOne, newClient, startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
+import { hashOf, leaveOne, newClient, startPeopleWorld, tokenIn } from '../../test/people-client.js';
 import { ATTEMPT_LIMITS, type AttemptLimit } from '../base/attempt-rules.js';
 
-let started: PeopleWorld;
-let world: PeopleWorld['world'];
-let people: PeopleWorld['people'];
-beforeAll(async () => {
-  started = await startPeopleWorld('limits-mails');
-  ({ world, people } = started);
-}, 60_000);
-afterAll(() => started.stop());
+const world = duringTests(() => startPeopleWorld('limits-mails'));
+const people = onceUsed(() => world.people);
 
 const person = () => people.verifiedPerson('right');
 const kindOf = async (email: string, client?: string) => (await people.begin(email, client)).kind;

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { digestOfMailToken } from '@gateway/contracts/ids';
 import {
@@ -19,28 +19,22 @@ import {
 } from '@gateway/contracts/messages';
 import { readMail } from '@gateway/mailbox';
 import { until } from '@gateway/testkit';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { DASHBOARD_URL, FUNDED } from '../../test/accounts-world.js';
 import { accepted, ACTOR, randomEmail } from '../../test/operator-client.js';
-import { hashOf, leaveOne, newClient, startPeopleWorld, tokenIn, type PeopleWorld } from '../../test/people-client.js';
+import { hashOf, leaveOne, newClient, startPeopleWorld, tokenIn } from '../../test/people-client.js';
 import { ATTEMPT_LIMITS } from '../base/attempt-rules.js';
 import { SESSIONS_MAX } from './sessions.js';
 import { createCleanupStore } from '../cleanup/store.js';
 
-let started: PeopleWorld;
-let world: PeopleWorld['world'];
-let people: PeopleWorld['people'];
-let pool: PeopleWorld['pool'];
-
-beforeAll(async () => {
-  started = await startPeopleWorld('sign-in-mails');
-  ({ world, people, pool } = started);
-}, 60_000);
+const world = duringTests(() => startPeopleWorld('sign-in-mails'));
+const people = onceUsed(() => world.people);
+const pool = onceUsed(() => world.database.pool);
 afterEach(() => world.fund(FUNDED));
-afterAll(() => started.stop());
 
 const hash = (name = 'first') => hashOf(name);
 const digest = () => randomBytes(32).toString('hex');
-const mails = async () => Promise.all((await started.mailbox.mails()).map(readMail));
+const mails = async () => Promise.all((await world.mailbox.mails()).map(readMail));
 const mailsTo = async (email: string) => (await mails()).filter(({ to }) => to === email);
 const mailTo = (email: string, subject: string) => people.mailTo(email, subject);
 const quiet = () => until('no mail waits', async () => (await world.sql.query('SELECT FROM mail_outbox')).length === 0);
@@ -114,7 +108,7 @@ test('who has not verified the address is nobody at sign-in, whatever was signed
 test('a sign-up is answered without a look at the address', async () => {
   const { email } = await person();
   const waits = async (work: () => Promise<unknown>) => {
-    const held = await started.world.pool.connect();
+    const held = await world.database.admin.connect();
     try {
       await held.query('BEGIN');
       await held.query('LOCK TABLE users IN ACCESS EXCLUSIVE MODE');

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { onPool } from '@gateway/postgres';
-import type { TestDatabase } from '@gateway/testkit';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { accepted } from '../../test/accepted.js';
 import { faultsOf } from '../../test/audit.js';
 import { planHoldFor, settled } from '../../test/events.js';
-import { ledgerVerbs, type LedgerVerbs } from '../../test/ledger-verbs.js';
-import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { ledgerVerbs } from '../../test/ledger-verbs.js';
+import { startLedger } from '../../test/ledger-world.js';
 import { putSubscription } from '../subscriptions/handlers.js';
 import { createSubscriptionStore } from '../subscriptions/store.js';
 import { closeAccount } from './handlers.js';
@@ -15,18 +15,11 @@ const NOW = Date.now();
 const HOUR = 3_600_000;
 const ACTOR = 'operator:ada';
 
-let world: LedgerWorld;
-let ledger: TestDatabase;
-let verbs: LedgerVerbs;
+const ledger = duringTests(startLedger);
+const verbs = onceUsed(() => ledgerVerbs(ledger));
 let names = 0;
 
-beforeAll(async () => {
-  world = await startLedgerWorld();
-  ledger = await world.ledger();
-  verbs = ledgerVerbs(ledger);
-  await verbs.plan('pro', NOW);
-}, 60_000);
-afterAll(() => world.stop());
+beforeAll(() => verbs.plan('pro', NOW));
 
 const fresh = (kind = 'account'): string => `${kind}-${(names += 1)}`;
 const fund = (account: string, kind: 'credit' | 'adjustment' | 'chargeback', amountUsd: string, relatesTo?: string) =>

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import { shardOfAccount } from '@gateway/contracts/ids';
 import {
@@ -19,11 +19,12 @@ import type { WebhookEvent } from '@gateway/contracts/operator';
 import { onPool } from '@gateway/postgres';
 import { publicHalfOf, sealTo } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted } from '../../test/accepted.js';
-import { type BillingWorld, startBillingWorld, WEBHOOK_KEY } from '../../test/billing-world.js';
+import { startBillingWorld, WEBHOOK_KEY } from '../../test/billing-world.js';
 import { holdFor, settled } from '../../test/events.js';
 import { highestOfBatches } from '../../test/highest-of-batches.js';
-import { startWebhookReceiver, type WebhookReceiver } from '../../test/webhook-receiver.js';
+import { startWebhookReceiver } from '../../test/webhook-receiver.js';
 
 const ACTOR = 'operator:ada';
 const OPTIONS = { privateAllowed: true, webhookRetry: { baseMs: 20, maxMs: 200 } };
@@ -31,11 +32,11 @@ const SECRET = 'whsec_first';
 /** A delivery whose worker lost the database before it could say so comes again when its lease of 30 s is over. */
 const AFTER_LEASE_MS = 45_000;
 
-let world: BillingWorld;
+const world = duringTests(startBillingWorld);
 let edge: Bus;
 let accountsBus: Bus;
 let dashboard: Bus;
-let receiver: WebhookReceiver;
+const receiver = duringTests(startWebhookReceiver);
 /** What accounts was asked to mail. */
 const mailed: RaisedAlert[] = [];
 let accountsAnswer = true;
@@ -43,7 +44,6 @@ let names = 0;
 const fresh = (): string => `account-${(names += 1)}`;
 
 beforeAll(async () => {
-  [world, receiver] = await Promise.all([startBillingWorld(), startWebhookReceiver()]);
   [edge, accountsBus, dashboard] = await Promise.all([
     world.connect('edge-proxy'),
     world.connect('accounts'),
@@ -62,10 +62,6 @@ beforeEach(() => {
   receiver.received.length = 0;
   mailed.length = 0;
 });
-afterAll(async () => {
-  await world.stop();
-  await receiver.stop();
-}, 60_000);
 
 const capped = (account: string, capNanoUsd: number | null = 100, version = 1) =>
   accountsBus.request(billingApplyCaps, {

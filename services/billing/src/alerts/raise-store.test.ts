@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { weekStart } from '@gateway/metering';
 import { inTransaction, onPool, type Tx } from '@gateway/postgres';
-import type { TestDatabase } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { expired, receivedOf, holdFor, planHoldFor, seededRandom, settled, START, voided } from '../../test/events.js';
-import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { startLedger } from '../../test/ledger-world.js';
 import { createMonths } from '../ledger/months.js';
 import type { PlanSpec } from '../plans/rules.js';
 import { planToStored } from '../plans/store.js';
@@ -19,18 +19,12 @@ import { createAlertStore } from './store.js';
 
 const SEED = testSeed();
 
-let world: LedgerWorld;
-let ledger: TestDatabase;
+const ledger = duringTests(startLedger);
 let store: ReturnType<typeof createSettleStore>;
-
-beforeAll(async () => {
-  world = await startLedgerWorld();
-}, 60_000);
 beforeEach(async () => {
-  ledger = await world.emptied();
+  await ledger.empty();
   store = createSettleStore(ledger.pool);
 });
-afterAll(() => world.stop());
 
 const settle = (events: readonly UsageEvent[], by = store) =>
   settleBatch(by, createMonths(by), { received: receivedOf(...events), deadLetters: [], applied: [] });

@@ -1,30 +1,21 @@
 import { hash } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { makeUuidV7, timeOfUuidV7 } from '@gateway/contracts/ids';
 import type { LedgerEntryLine, UsageRecordLine } from '@gateway/contracts/operator';
-import type { TestDatabase } from '@gateway/testkit';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { accepted } from '../../test/accepted.js';
 import { expired, holdFor, settled, START } from '../../test/events.js';
-import { ledgerVerbs, type LedgerVerbs } from '../../test/ledger-verbs.js';
-import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { ledgerVerbs } from '../../test/ledger-verbs.js';
+import { startLedger } from '../../test/ledger-world.js';
 import { readCsv } from '../../test/read-csv.js';
 import { LEDGER_ENTRY_COLUMNS, USAGE_RECORD_COLUMNS } from './handlers.js';
 import { EXPORT_BYTES_MAX, EXPORT_LINES_MAX, makePage } from './page.js';
 
 const MINUTE = 60_000;
 
-let world: LedgerWorld;
-let ledger: TestDatabase;
-let verbs: LedgerVerbs;
-
-beforeAll(async () => {
-  world = await startLedgerWorld();
-}, 60_000);
-beforeEach(async () => {
-  ledger = await world.emptied();
-  verbs = ledgerVerbs(ledger);
-});
-afterAll(() => world.stop());
+const ledger = duringTests(startLedger);
+const verbs = onceUsed(() => ledgerVerbs(ledger));
+beforeEach(() => ledger.empty());
 
 const callAt = (ms: number, account = 'a', amount = 7) => settled(holdFor(account), amount, { id: makeUuidV7(ms) });
 const linesOf = <T>(text: string): T[] =>

@@ -1,25 +1,21 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createPool, dumpSchema, onPool, type Pool } from '@gateway/postgres';
-import { silentLog, type TestDatabase } from '@gateway/testkit';
+import { beforeAll, expect, test } from '@jest/globals';
+import { dumpSchema, onPool } from '@gateway/postgres';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { accepted } from '../../test/accepted.js';
 import { planHoldFor, settled, START } from '../../test/events.js';
 import { ledgerVerbs } from '../../test/ledger-verbs.js';
-import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { startLedger } from '../../test/ledger-world.js';
 
 const DENIED = '42501';
 const READ_ONLY = '25006';
 const GOLDEN = new URL('../../finance.golden.txt', import.meta.url);
 
-let world: LedgerWorld;
-let ledger: TestDatabase;
-let finance: Pool;
+const ledger = duringTests(startLedger);
+const finance = onceUsed(() => ledger.poolOf('finance'));
 const call = settled(planHoldFor('a', 300, 700), 1_000);
 
 beforeAll(async () => {
-  world = await startLedgerWorld();
-  ledger = await world.ledger();
-  finance = createPool(ledger.urlOf('finance'), { applicationName: 'finance', log: silentLog });
   const verbs = ledgerVerbs(ledger);
   const spec = {
     kind: 'credit' as const,
@@ -31,10 +27,6 @@ beforeAll(async () => {
   accepted(await verbs.fund('a', spec, START));
   await verbs.settle(call);
 }, 60_000);
-afterAll(async () => {
-  await finance.end();
-  await world.stop();
-});
 
 const rows = (text: string) => onPool(finance).query<Record<string, unknown>>(text);
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
 import {
   billingAddWalletEntry,
@@ -19,20 +19,15 @@ import { STATEMENT_LINES_MAX, type WalletEntryCreate } from '@gateway/contracts/
 import { formatUsd, parseUsd } from '@gateway/metering';
 import { onPool } from '@gateway/postgres';
 import { until } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted } from '../../test/accepted.js';
 import { faultsOf } from '../../test/audit.js';
 import { holdFor, planHoldFor, settled, voided } from '../../test/events.js';
 import { ACTOR, HOUR, OperatorWorld } from '../../test/operator-world.js';
 
-let world: OperatorWorld;
-
-beforeAll(async () => {
-  world = await OperatorWorld.start();
-}, 60_000);
+const world = duringTests(OperatorWorld.start);
 
 beforeEach(() => world.reset());
-
-afterAll(() => world.stop(), 60_000);
 
 test('the audit is listed newest first, by account and by object, page by page', async () => {
   const account = world.fresh('account');

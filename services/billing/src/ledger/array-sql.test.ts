@@ -1,19 +1,12 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { onPool } from '@gateway/postgres';
-import type { TestDatabase } from '@gateway/testkit';
-import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { duringTests } from '@gateway/testkit/during-tests';
+import { startLedger } from '../../test/ledger-world.js';
 import { bools, byteas, hashes, int2s, int8s, texts, timestamps, uuids } from './array-sql.js';
 import { arrayLiteral } from './sql.js';
 
-let world: LedgerWorld;
-let ledger: TestDatabase;
-
-beforeAll(async () => {
-  world = await startLedgerWorld();
-  ledger = await world.ledger();
-}, 60_000);
-afterAll(() => world.stop());
+const ledger = duringTests(startLedger);
 
 /** What the server reads out of a value of the type. */
 async function read(type: string, value: unknown): Promise<unknown> {

@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { inTransaction } from '@gateway/postgres';
-import type { TestDatabase } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { faultsOf } from '../../test/audit.js';
 import { expired, receivedOf, holdFor, planHoldFor, settled, START } from '../../test/events.js';
-import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { startLedger } from '../../test/ledger-world.js';
 import { chainLines, chainOfFile } from '../commands/chain-file.js';
 import { settleBatch } from '../usage/settle-batch.js';
 import { createSettleStore } from '../usage/settle-store.js';
@@ -20,19 +20,13 @@ import { createMonths } from './months.js';
 import { verifyChain } from './verify-chain.js';
 import { checkNewestBlocks } from './watch.js';
 
-let world: LedgerWorld;
-let ledger: TestDatabase;
+const ledger = duringTests(startLedger);
 let call: UsageEvent;
 let late: UsageEvent;
 
-beforeAll(async () => {
-  world = await startLedgerWorld();
-}, 60_000);
-afterAll(() => world.stop());
-
 /** Two accounts, plan and wallet, a top-up, a correction. */
 beforeEach(async () => {
-  ledger = await world.emptied();
+  await ledger.empty();
   call = settled(planHoldFor('a', 50, 30), 100);
   late = settled(holdFor('b'), 70);
   await topUp('a', 1_000n);

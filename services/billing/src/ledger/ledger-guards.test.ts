@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { dumpSchema, inTransaction, onPool } from '@gateway/postgres';
-import type { TestDatabase } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { START } from '../../test/events.js';
-import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { startLedger } from '../../test/ledger-world.js';
 
-let world: LedgerWorld;
-let ledger: TestDatabase;
+const ledger = duringTests(startLedger);
 
-beforeAll(async () => {
-  world = await startLedgerWorld();
-  ledger = await world.ledger();
-  await ledger.pool.query(`SELECT ensure_month('2026-11-01')`);
-}, 60_000);
-
-afterAll(() => world.stop());
+beforeAll(() => ledger.pool.query(`SELECT ensure_month('2026-11-01')`));
 
 type Entries = readonly (readonly [ledgerAccount: string, amountNanoUsd: number])[];
 const BALANCED: Entries = [

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { billingApplyPlans, billingListPlans } from '@gateway/contracts/messages';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted } from '../../test/accepted.js';
 import { ACTOR, HOUR, OperatorWorld, PLAN } from '../../test/operator-world.js';
 
-let world: OperatorWorld;
-
-beforeAll(async () => {
-  world = await OperatorWorld.start();
-}, 60_000);
+const world = duringTests(OperatorWorld.start);
 
 beforeEach(() => world.reset());
-
-afterAll(() => world.stop(), 60_000);
 
 const apply = (plans: { id: string; spec: object }[], changes: object = {}) =>
   world.dashboard.request(billingApplyPlans, {

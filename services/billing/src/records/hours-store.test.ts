@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { makeUuidV7, timeOfUuidV7 } from '@gateway/contracts/ids';
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { monthOf } from '@gateway/metering';
-import type { TestDatabase } from '@gateway/testkit';
 import { testSeed } from '@gateway/testkit/seed';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { faultsOf } from '../../test/audit.js';
 import { expired, holdFor, planHoldFor, seededRandom, settled, voided } from '../../test/events.js';
-import { ledgerVerbs, type LedgerVerbs } from '../../test/ledger-verbs.js';
-import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { ledgerVerbs } from '../../test/ledger-verbs.js';
+import { startLedger } from '../../test/ledger-world.js';
 import type { Movement } from '../finance/movements-store.js';
 import { createUsageHoursStore } from './hours-store.js';
 import { showKeyMonths } from './show-series.js';
@@ -30,14 +30,10 @@ const OUTCOMES = ['settled', 'voided', 'expired'] as const;
 const random = seededRandom(SEED);
 const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
 
-let world: LedgerWorld;
-let ledger: TestDatabase;
-let verbs: LedgerVerbs;
+const ledger = duringTests(startLedger);
+const verbs = onceUsed(() => ledgerVerbs(ledger));
 
 beforeAll(async () => {
-  world = await startLedgerWorld();
-  ledger = await world.ledger();
-  verbs = ledgerVerbs(ledger);
   for (const account of ACCOUNTS) {
     const spec = { amountUsd: '1.00', kind: 'credit' as const, reason: 'test', reference: `credit-${account}` };
     await verbs.fund(account, spec, BEGIN);
@@ -48,7 +44,6 @@ beforeAll(async () => {
   const late = events.flatMap((event) => (event.outcome === 'expired' && random() < 0.5 ? [lateOf(event)] : []));
   await verbs.settle(...events.filter(({ outcome }) => outcome !== 'expired'), ...late);
 }, 60_000);
-afterAll(() => world.stop());
 
 function makeEvent(): UsageEvent {
   // Often to the first or last millisecond of an hour, where bounds could be wrong.

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeUuidV7, shardOfAccount } from '@gateway/contracts/ids';
 import {
   billingRefusedCall,
@@ -14,6 +14,7 @@ import {
 } from '@gateway/contracts/messages';
 import { monthOf } from '@gateway/metering';
 import { until } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted } from '../../test/accepted.js';
 import { faultsOf } from '../../test/audit.js';
 import { expired, holdFor, planHoldFor, settled, voided } from '../../test/events.js';
@@ -26,12 +27,7 @@ const DAY = 24 * HOUR;
 /** Two days before now: nothing of it is at the edge of a month that is not kept. */
 const DAY_START = Math.floor((Date.now() - 2 * DAY) / DAY) * DAY;
 
-let world: OperatorWorld;
-
-beforeAll(async () => {
-  world = await OperatorWorld.start();
-}, 60_000);
-afterAll(() => world.stop(), 60_000);
+const world = duringTests(OperatorWorld.start);
 
 async function settle(...events: UsageEvent[]): Promise<void> {
   for (const event of events)

@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { billingFunding, billingGetLimits, billingPutLimits } from '@gateway/contracts/messages';
 import type { SubscriptionView } from '@gateway/contracts/operator';
 import { until } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted } from '../../test/accepted.js';
 import { ACTOR, HOUR, OperatorWorld } from '../../test/operator-world.js';
 import { CLOCKS_APART_MS_MAX as APART } from './period-rules.js';
 
-let world: OperatorWorld;
-
-beforeAll(async () => {
-  world = await OperatorWorld.start();
-}, 60_000);
+const world = duringTests(OperatorWorld.start);
 
 beforeEach(() => world.reset());
-
-afterAll(() => world.stop(), 60_000);
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 const shown = async (account: string): Promise<SubscriptionView> =>

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { onPool } from '@gateway/postgres';
 import { until } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { HOUR, OperatorWorld } from '../../test/operator-world.js';
 import { CLOCKS_APART_MS_MAX } from './period-rules.js';
 
-let world: OperatorWorld;
-
-beforeAll(async () => {
-  world = await OperatorWorld.start();
-}, 60_000);
+const world = duringTests(OperatorWorld.start);
 
 beforeEach(() => world.reset());
-
-afterAll(() => world.stop(), 60_000);
 
 describe('a renewal', () => {
   const history = (account: string) =>

@@ -1,25 +1,17 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
 import { onPool } from '@gateway/postgres';
 import type { WalletEntryCreate } from '@gateway/contracts/operator';
-import type { TestDatabase } from '@gateway/testkit';
+import { duringTests, onceUsed } from '@gateway/testkit/during-tests';
 import { accepted } from '../../test/accepted.js';
 import { balancesOf, faultsOf } from '../../test/audit.js';
 import { expired, holdFor, planHoldFor, settled, START, voided } from '../../test/events.js';
-import { ledgerVerbs, type LedgerVerbs } from '../../test/ledger-verbs.js';
-import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { ledgerVerbs } from '../../test/ledger-verbs.js';
+import { startLedger } from '../../test/ledger-world.js';
 
-let world: LedgerWorld;
-let ledger: TestDatabase;
-let verbs: LedgerVerbs;
+const ledger = duringTests(startLedger);
+const verbs = onceUsed(() => ledgerVerbs(ledger));
 let names = 0;
-
-beforeAll(async () => {
-  world = await startLedgerWorld();
-  ledger = await world.ledger();
-  verbs = ledgerVerbs(ledger);
-}, 60_000);
-afterAll(() => world.stop());
 
 const fresh = (kind = 'account'): string => `${kind}-${(names += 1)}`;
 const fund = (account: string, kind: WalletEntryCreate['kind'], amountUsd: string, relatesTo?: string, more = {}) =>

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { onPool } from '@gateway/postgres';
 import { publicHalfOf, seal, sealTo, Secret, type OpeningKeys } from '@gateway/service-kit';
-import type { TestDatabase } from '@gateway/testkit';
-import { type LedgerWorld, startLedgerWorld } from '../../test/ledger-world.js';
+import { duringTests } from '@gateway/testkit/during-tests';
+import { startLedger } from '../../test/ledger-world.js';
 import { type Alert, toWebhookEvent } from '../alerts/rules.js';
 import { deliverEvent, GIVEN_UP_MS, NotDeliveredError } from './deliver-event.js';
 import { createDeliveryStore } from './delivery-store.js';
@@ -16,22 +16,16 @@ const RAISED = Date.UTC(2026, 10, 20, 12);
 const key = (fill: number) => new Secret(Buffer.alloc(32, fill));
 const [old, current] = [key(1), key(2)];
 
-let world: LedgerWorld;
-let ledger: TestDatabase;
+const ledger = duringTests(startLedger);
 let now = RAISED;
 let answer: Awaited<ReturnType<WebhookSender['post']>> = { status: 200 };
 const sent: WebhookRequest[] = [];
-
-beforeAll(async () => {
-  world = await startLedgerWorld();
-}, 60_000);
 beforeEach(async () => {
-  ledger = await world.emptied();
+  await ledger.empty();
   now = RAISED;
   answer = { status: 200 };
   sent.length = 0;
 });
-afterAll(() => world.stop());
 
 const put = (account: string, under = current) =>
   createWebhookStore(ledger.pool).putWebhook({

@@ -1,17 +1,14 @@
 import { createServer, type AddressInfo, type LookupFunction } from 'node:net';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { startWebhookReceiver, type WebhookReceiver } from '../../test/webhook-receiver.js';
+import { beforeEach, expect, test } from '@jest/globals';
+import { duringTests } from '@gateway/testkit/during-tests';
+import { startWebhookReceiver } from '../../test/webhook-receiver.js';
 import { createWebhookSender } from './sender.js';
 
-let receiver: WebhookReceiver;
-beforeAll(async () => {
-  receiver = await startWebhookReceiver();
-});
+const receiver = duringTests(startWebhookReceiver);
 beforeEach(() => {
   receiver.received.length = 0;
   receiver.answer = 204;
 });
-afterAll(() => receiver.stop());
 
 const request = (url = receiver.url) => ({ url, headers: { 'x-one': '1' }, body: '{"a":1}' });
 

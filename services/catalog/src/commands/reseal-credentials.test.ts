@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { catalogPutModel, catalogPutProvider, catalogPutSource } from '@gateway/contracts/messages';
 import { makePrivateKey, openSealed, publicHalfOf, seal, sealTo, Secret } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
-import { startCatalogWorld, type CatalogWorld } from '../../test/catalog-world.js';
+import { duringTests } from '@gateway/testkit/during-tests';
+import { startCatalogWorld } from '../../test/catalog-world.js';
 import { ACTOR, modelSpec, providerSpec, sourceSpec } from '../../test/specs.js';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/commands/reseal.js', import.meta.url));
@@ -12,20 +13,18 @@ const newKey = () => new Secret(makePrivateKey());
 const [former, previous, current, lost] = [new Secret(Buffer.alloc(32, 1)), newKey(), newKey(), newKey()];
 const hex = (key: Secret<Buffer>) => key.reveal().toString('hex');
 
-let world: CatalogWorld;
+const world = duringTests(startCatalogWorld);
 let published: ReadonlyMap<string, string> = new Map();
 
 beforeAll(async () => {
-  world = await startCatalogWorld();
   (await world.connect('admission')).mirrorBucket('catalog', (entries) => {
     published = entries;
   });
 }, 60_000);
-afterAll(() => world.stop());
 
 /** The command, as an operator runs it. */
 function reseal(env: Record<string, string>): Promise<{ code: number; said: string }> {
-  const options = { env: { PATH: process.env['PATH'], GATEWAY_POSTGRES_URL: world.roleUrl, ...env } };
+  const options = { env: { PATH: process.env['PATH'], GATEWAY_POSTGRES_URL: world.database.url, ...env } };
   return new Promise((resolve) => {
     execFile(process.execPath, [PROGRAM], options, (error, out, problems) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, said: out + problems }),

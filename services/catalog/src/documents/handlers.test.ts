@@ -1,19 +1,19 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { modelEntryKey, type CatalogModel } from '@gateway/contracts/messages';
 import { sealTo, Secret } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted, operatorOn, type Operator } from '../../test/operator.js';
 import { modelSpec, PRICES, providerSpec, sourceSpec } from '../../test/specs.js';
-import { startCatalogWorld, type CatalogWorld } from '../../test/catalog-world.js';
+import { startCatalogWorld } from '../../test/catalog-world.js';
 
-let world: CatalogWorld;
+const world = duringTests(startCatalogWorld);
 let operator: Operator;
 let published: ReadonlyMap<string, string> = new Map();
 let swaps = 0;
 let revision = 0;
 
 beforeAll(async () => {
-  world = await startCatalogWorld();
   const replicas = await Promise.all([world.start(), world.start()]);
   await until('both are ready', () => replicas.every(({ ready }) => ready.report().ready));
   operator = operatorOn(await world.connect('dashboard'));
@@ -23,8 +23,6 @@ beforeAll(async () => {
     swaps += 1;
   });
 }, 60_000);
-
-afterAll(() => world.stop());
 
 const provider = (id: string, more = {}) => ({ kind: 'provider' as const, id, spec: providerSpec(more) });
 const model = (id: string, more = {}) => ({ kind: 'model' as const, id, spec: modelSpec(more) });

@@ -1,18 +1,18 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { modelEntryKey, type CatalogModel } from '@gateway/contracts/messages';
 import { sealTo } from '@gateway/service-kit';
 import { until } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted, operatorOn, type Operator } from '../../test/operator.js';
 import { PRICES } from '../../test/specs.js';
-import { startCatalogWorld, type CatalogWorld } from '../../test/catalog-world.js';
+import { startCatalogWorld } from '../../test/catalog-world.js';
 
-let world: CatalogWorld;
+const world = duringTests(startCatalogWorld);
 let operator: Operator;
 let published: ReadonlyMap<string, string> = new Map();
 let revision = 0;
 
 beforeAll(async () => {
-  world = await startCatalogWorld();
   const replica = await world.start();
   await until('ready', () => replica.ready.report().ready);
   operator = operatorOn(await world.connect('dashboard'));
@@ -21,8 +21,6 @@ beforeAll(async () => {
     revision = head.revision;
   });
 }, 60_000);
-
-afterAll(() => world.stop());
 
 const refused = (code: string) => ({ refused: expect.objectContaining({ code }) });
 const mirrored = (at: { revision: number }) => until('mirrored', () => revision >= at.revision);

@@ -1,18 +1,18 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import { edgeHealth, type BodyOf } from '@gateway/contracts/messages';
 import type { SourceView } from '@gateway/contracts/operator';
 import { until } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted, operatorOn, type Operator } from '../../test/operator.js';
 import { ACTOR, PRICES } from '../../test/specs.js';
-import { startCatalogWorld, type CatalogWorld } from '../../test/catalog-world.js';
+import { startCatalogWorld } from '../../test/catalog-world.js';
 
-let world: CatalogWorld;
+const world = duringTests(startCatalogWorld);
 let operator: Operator;
 let edge: Bus;
 
 beforeAll(async () => {
-  world = await startCatalogWorld();
   const [replica, dashboard, edgeBus] = await Promise.all([
     world.start(),
     world.connect('dashboard'),
@@ -22,8 +22,6 @@ beforeAll(async () => {
   operator = operatorOn(dashboard);
   edge = edgeBus;
 }, 60_000);
-
-afterAll(() => world.stop());
 
 const hour = (n: number) => new Date(Date.now() + n * 3_600_000).toISOString();
 const refusedCursor = { refused: expect.objectContaining({ code: 'invalid_request', param: 'cursor' }) };

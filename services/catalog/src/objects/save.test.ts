@@ -1,12 +1,13 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
-import { until } from '@gateway/testkit';
+import { until, type Replica } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted, operatorOn, tellRevision, type Operator } from '../../test/operator.js';
-import { startCatalogWorld, type CatalogWorld, type Replica } from '../../test/catalog-world.js';
+import { startCatalogWorld } from '../../test/catalog-world.js';
 
 const EVERY_MS = 200;
 
-let world: CatalogWorld;
+const world = duringTests(startCatalogWorld);
 let operator: Operator;
 let edge: Bus;
 let admission: Bus;
@@ -15,7 +16,6 @@ const stops: (() => void)[] = [];
 let names = 0;
 
 beforeAll(async () => {
-  world = await startCatalogWorld();
   operator = operatorOn(await world.connect('dashboard'));
   edge = await world.connect('edge-proxy');
   admission = await world.connect('admission');
@@ -26,8 +26,6 @@ beforeAll(async () => {
 afterEach(() => {
   for (const stop of stops.splice(0)) stop();
 });
-
-afterAll(() => world.stop());
 
 /** A replica that tells its revision at every interval, as long as the test runs. Its last word is said at the end. */
 function follow(bus: Bus, from: number) {

@@ -1,13 +1,14 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Bus } from '@gateway/bus';
 import { catalogPutProvider, type CatalogProvider } from '@gateway/contracts/messages';
-import { until } from '@gateway/testkit';
+import { until, type Replica } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { ACTOR, providerSpec } from '../../test/specs.js';
-import { startCatalogWorld, type CatalogWorld, type Replica } from '../../test/catalog-world.js';
+import { startCatalogWorld, type CatalogWorld } from '../../test/catalog-world.js';
 
 const NEVER_MS = 3_600_000;
 
-let world: CatalogWorld;
+const world = duringTests(startCatalogWorld);
 let dashboard: Bus;
 let reader: Bus;
 let entries: ReadonlyMap<string, string> = new Map();
@@ -16,7 +17,6 @@ const revisions: number[] = [];
 const replicas: Replica[] = [];
 
 beforeAll(async () => {
-  world = await startCatalogWorld();
   dashboard = await world.connect('dashboard');
   reader = await world.connect('admission');
   reader.mirrorBucket('catalog', (shown, head) => {
@@ -28,8 +28,6 @@ beforeAll(async () => {
 afterEach(async () => {
   await Promise.all(replicas.splice(0).map((replica) => replica.stop()));
 });
-
-afterAll(() => world.stop());
 
 async function start(options?: Parameters<CatalogWorld['start']>[0]): Promise<Replica> {
   const replica = await world.start(options);

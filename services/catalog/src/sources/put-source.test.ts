@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { BusFault, type Bus } from '@gateway/bus';
 import { sealTo } from '@gateway/service-kit';
-import { until } from '@gateway/testkit';
+import { until, type Replica } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import { accepted, operatorOn, type Operator } from '../../test/operator.js';
 import { ACTOR, sourceSpec } from '../../test/specs.js';
-import { startCatalogWorld, type CatalogWorld, type Replica } from '../../test/catalog-world.js';
+import { startCatalogWorld } from '../../test/catalog-world.js';
 
-let world: CatalogWorld;
+const world = duringTests(startCatalogWorld);
 let replica: Replica;
 let operator: Operator;
 let edge: Bus;
@@ -14,7 +15,6 @@ let published: ReadonlyMap<string, string> = new Map();
 let revision = 0;
 
 beforeAll(async () => {
-  world = await startCatalogWorld();
   replica = await world.start();
   await until('ready', () => replica.ready.report().ready);
   operator = operatorOn(await world.connect('dashboard'));
@@ -26,8 +26,6 @@ beforeAll(async () => {
   await accepted(operator.putProvider('acme'));
   await accepted(operator.putModel('acme/one'));
 }, 60_000);
-
-afterAll(() => world.stop());
 
 const sealed = (text: string, id: string) => sealTo(text, id, world.sourcePublicKey);
 const head = () => edge.bucketHead('catalog');

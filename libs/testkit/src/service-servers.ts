@@ -1,0 +1,61 @@
+import type { ServiceName } from '@gateway/contracts/messages';
+import { onPool } from '@gateway/postgres';
+import type { ConfigFields, ReadyChecks, RunningService, ServiceContext } from '@gateway/service-kit';
+import { recordingLog, type LogLine, type RecordingLog } from './logs.js';
+import { serviceContext } from './service-context.js';
+import { startTestBus } from './test-bus.js';
+import { startTestDatabase, type TestDatabaseOptions } from './test-database.js';
+
+/** One replica of a service in the test's process. */
+export interface Replica {
+  readonly ready: ReadyChecks;
+  readonly log: readonly LogLine[];
+  /** Stops it once, however often it is called. */
+  stop(): Promise<void>;
+}
+
+interface ServiceServersOptions extends TestDatabaseOptions {
+  readonly service: ServiceName;
+}
+
+/** PostgreSQL with the migrated schema of a service and NATS with the users of all services; a test starts replicas on them. */
+export async function startServiceServers(options: ServiceServersOptions) {
+  const [server, bus] = await Promise.all([startTestDatabase(options), startTestBus()]);
+  const database = await server.database();
+  const env = { GATEWAY_NATS_URL: bus.urlFor(options.service), GATEWAY_POSTGRES_URL: database.url };
+  const replicas = new Set<Replica>();
+  return {
+    postgres: server.postgres,
+    nats: bus.nats,
+    database,
+    /** What the environment of a replica says of them. */
+    env,
+    /** The database as its administrator. */
+    sql: onPool(database.admin),
+    connect: bus.connect,
+    /** Starts a replica with this in its environment besides the servers. Its lines go to `log`. */
+    async startReplica<S extends ConfigFields>(
+      fields: S,
+      start: (context: ServiceContext<S>) => Promise<RunningService>,
+      more: NodeJS.ProcessEnv = {},
+      log: RecordingLog = recordingLog(),
+    ): Promise<Replica> {
+      const context = serviceContext(fields, { ...env, ...more }, log);
+      const service = await start(context);
+      const replica: Replica = {
+        ready: context.ready,
+        log: log.lines,
+        async stop() {
+          if (replicas.delete(replica)) await service.stop();
+        },
+      };
+      replicas.add(replica);
+      return replica;
+    },
+    /** Stops the replicas that still run, then the servers. */
+    async stop(): Promise<void> {
+      await Promise.all([...replicas].map((replica) => replica.stop()));
+      await Promise.all([server.stop(), bus.stop()]);
+    },
+  };
+}
