@@ -10,8 +10,8 @@ import {
 import type { UsageEvent } from '@gateway/contracts/messages';
 import { makeUuidV7, SHARDS_TOTAL } from '@gateway/contracts/ids';
 import type { RunningServer } from '@gateway/servers';
-import { BASE_FIELDS, ReadyChecks, readConfig, systemClock } from '@gateway/service-kit';
-import { silentLog, startTestBus, startTestRedis, until } from '@gateway/testkit';
+import type { ReadyChecks } from '@gateway/service-kit';
+import { serviceContext, silentLog, startTestBus, startTestRedis, until } from '@gateway/testkit';
 import { ADMISSION_FIELDS } from '../src/config.js';
 import type { Durations, Ports } from '../src/ports.js';
 import { startAdmission } from '../src/wire.js';
@@ -88,18 +88,11 @@ export async function makeBusWorld(owners: Ports['owners'], playBilling?: PlayBi
         GATEWAY_SWEEP_MS: String(sweepMs),
         GATEWAY_USAGE_STREAM_BYTES: String(64 * MEBIBYTE),
       };
-      const ready = new ReadyChecks();
-      const admission = await startAdmission({
-        config: readConfig({ ...BASE_FIELDS, ...ADMISSION_FIELDS }, env),
-        log: silentLog,
-        clock: systemClock,
-        replica,
-        ready,
-        stopping: new AbortController().signal,
-      });
+      const context = serviceContext(ADMISSION_FIELDS, env, silentLog, replica);
+      const admission = await startAdmission(context);
       started.push(admission);
       await until('calls are served', () => isServed(edge, replica));
-      return { ...admission, ready };
+      return { ...admission, ready: context.ready };
     },
     async stop() {
       for (const admission of started) await admission.stop();

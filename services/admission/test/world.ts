@@ -6,6 +6,7 @@ import type {
   CatalogModel,
   CatalogSource,
   Endpoint,
+  HeartbeatCall,
   HoldFields,
   KeyRecord,
   MemberRecord,
@@ -389,6 +390,11 @@ export async function mustAdmit(replica: Replica, entry: AdmitEntry): Promise<Ad
 
 export function release(admitted: Admitted, outcome: 'ok' | 'void', amountNanoUsd = 0): ReleaseEntry {
   return { blind: false, id: admitted.id, hold: admitted.hold, tag: admitted.token, outcome, amountNanoUsd };
+}
+
+/** A call as a heartbeat of its edge names it. */
+export function running({ id, hold, token }: Admitted, change: Partial<HeartbeatCall> = {}): HeartbeatCall {
+  return { id, hold, tag: token, endpoint: '/v1/chat/completions', ...change };
 }
 
 /** A heartbeat of one part, kept as the stream would. */

@@ -14,8 +14,8 @@ import {
 } from '@gateway/contracts/messages';
 import { startProviderSimulator, type ProviderSimulator } from '@gateway/provider-simulator';
 import type { RestartOptions } from '@gateway/servers';
-import { publicHalfOf, ReadyChecks, readConfig, sealTo, Secret, systemClock, BASE_FIELDS } from '@gateway/service-kit';
-import { recordingLog, startTestBus, until, type LogLine } from '@gateway/testkit';
+import { publicHalfOf, sealTo, Secret } from '@gateway/service-kit';
+import { recordingLog, serviceContext, startTestBus, until, type LogLine } from '@gateway/testkit';
 import { EDGE_FIELDS } from '../src/config.js';
 import { startEdge, type RunningEdge } from '../src/wire.js';
 import { FakeAdmission, serveFakeAdmission, TEST_PRICE } from './fake-admission.js';
@@ -119,17 +119,9 @@ export async function startEdgeWorld(options: EdgeWorldOptions = {}): Promise<Ed
   await publishCatalog();
 
   const env = { ...DEFAULT_ENV, GATEWAY_NATS_URL: bus.urlFor('edge-proxy'), ...options.env };
-  const ready = new ReadyChecks();
-  const context = {
-    config: readConfig({ ...BASE_FIELDS, ...EDGE_FIELDS }, env),
-    log,
-    clock: systemClock,
-    replica: 'e0',
-    ready,
-    stopping: new AbortController().signal,
-  };
+  const context = serviceContext(EDGE_FIELDS, env, log, 'e0');
   const edge = await startEdge(context, PARSE_THREAD_URL);
-  await until('the edge is ready', () => ready.report().ready);
+  await until('the edge is ready', () => context.ready.report().ready);
 
   return {
     edge,

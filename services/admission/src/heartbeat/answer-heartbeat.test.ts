@@ -1,25 +1,26 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import type { HeartbeatCall } from '@gateway/contracts/messages';
-import { PRICE, admitEntry, batch, heartbeatOf, makeAccount, makeWorld, mustAdmit, release } from '../../test/world.js';
-import type { Admitted, Replica, World } from '../../test/world.js';
+import { duringTests } from '@gateway/testkit/during-tests';
+import {
+  PRICE,
+  admitEntry,
+  batch,
+  heartbeatOf,
+  makeAccount,
+  makeWorld,
+  mustAdmit,
+  release,
+  running,
+} from '../../test/world.js';
+import type { Replica } from '../../test/world.js';
 
-let world: World;
+const world = duringTests(makeWorld);
 let one: Replica;
 
 beforeAll(async () => {
-  world = await makeWorld();
   one = await world.replica();
 });
-afterAll(() => world.stop());
 
-const running = (call: Admitted, change: Partial<HeartbeatCall> = {}): HeartbeatCall => ({
-  id: call.id,
-  hold: call.hold,
-  tag: call.token,
-  endpoint: '/v1/chat/completions',
-  ...change,
-});
 const heartbeatReplyOf = (edge: string) =>
   world.heartbeatReplies.filter((said) => said.edge === edge).at(-1)?.heartbeatReply;
 

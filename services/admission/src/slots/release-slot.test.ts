@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { REFUSAL } from '@gateway/contracts/errors';
 import { makeUuidV7 } from '@gateway/contracts/ids';
-import type { HeartbeatCall } from '@gateway/contracts/messages';
 import { until } from '@gateway/testkit';
+import { duringTests } from '@gateway/testkit/during-tests';
 import {
   PRICE,
   admit,
@@ -13,26 +13,19 @@ import {
   makeWorld,
   mustAdmit,
   release,
+  running,
 } from '../../test/world.js';
-import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
+import type { Admitted, Replica, TestAccount } from '../../test/world.js';
 
-let world: World;
+const world = duringTests(makeWorld);
 let one: Replica;
 let two: Replica;
 
 beforeAll(async () => {
-  world = await makeWorld();
   one = await world.replica();
   two = await world.replica();
 });
-afterAll(() => world.stop());
 
-const running = (call: Admitted, tag = call.token): HeartbeatCall => ({
-  id: call.id,
-  hold: call.hold,
-  tag,
-  endpoint: '/v1/chat/completions',
-});
 const take = (call: { id: string }, replica = one) =>
   replica.admission.releaseSlot({ requestId: call.id, actor: 'operator:root' });
 const dump = (account: TestAccount) => one.admission.readAccount(account.account);

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { usageEvent } from '@gateway/contracts/messages';
-import type { HeartbeatCall, HoldFields } from '@gateway/contracts/messages';
+import type { HoldFields } from '@gateway/contracts/messages';
+import { duringTests } from '@gateway/testkit/during-tests';
 import {
   PRICE,
   admit,
@@ -11,26 +12,19 @@ import {
   makeWorld,
   mustAdmit,
   release,
+  running,
 } from '../../test/world.js';
-import type { Admitted, Replica, TestAccount, World } from '../../test/world.js';
+import type { Admitted, Replica, TestAccount } from '../../test/world.js';
 
-let world: World;
+const world = duringTests(makeWorld);
 let one: Replica;
 
 beforeAll(async () => {
-  world = await makeWorld();
   one = await world.replica();
 });
-afterAll(() => world.stop());
 
-const running = (call: Admitted): HeartbeatCall => ({
-  id: call.id,
-  hold: call.hold,
-  tag: call.token,
-  endpoint: '/v1/chat/completions',
-});
 const heartbeat = (n: number, ...calls: Admitted[]) =>
-  one.admission.heartbeat(heartbeatOf(world, 'edge1', n, { calls: calls.map(running) }));
+  one.admission.heartbeat(heartbeatOf(world, 'edge1', n, { calls: calls.map((call) => running(call)) }));
 const dump = (account: TestAccount) => one.admission.readAccount(account.account);
 const eventsOf = (account: TestAccount) => world.events.filter(({ hold }) => hold.account === account.account);
 const asksFor = (id: string) => world.owners.asked.loadBalances.filter(({ ids }) => ids.includes(id)).length;
