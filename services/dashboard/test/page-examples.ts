@@ -37,6 +37,8 @@ import {
   MEMBER,
   MODEL,
   NOW,
+  PASSWORD,
+  PASSWORD_HASH,
   PLAN,
   RECORD,
   REQUEST_ID,
@@ -46,10 +48,8 @@ import {
   WEBHOOK,
 } from './examples.js';
 
+export { PASSWORD, PASSWORD_HASH };
 export const TOKEN = 'a'.repeat(43);
-export const PASSWORD = 'correct horse battery';
-/** Of a password at the lowest cost; tests put that of {@link PASSWORD} in its place. */
-export const HASH_PLACE = '$scrypt$ln=4,r=8,p=1$c2FsdA$aGFzaA';
 
 /** One good request of a page's route. `{account}` of the path is filled in by whoever sends it. */
 export interface PageExample {
@@ -184,7 +184,7 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
     path: '/change-password',
     body: { oldPassword: PASSWORD, newPassword: 'another long one' },
     answers: {
-      'accounts.begin-sign-in': { kind: 'proceed', user: { id: 'usr_1', passwordHash: HASH_PLACE } },
+      'accounts.begin-sign-in': { kind: 'proceed', user: { id: 'usr_1', passwordHash: PASSWORD_HASH } },
       'accounts.change-password': { changed: true },
     },
     status: 204,
@@ -195,7 +195,7 @@ export const PAGE_EXAMPLES: Readonly<Record<string, PageExample>> = {
     path: '/sign-in',
     body: { email: 'ada@example.com', password: PASSWORD },
     answers: {
-      'accounts.begin-sign-in': { kind: 'proceed', user: { id: 'usr_1', passwordHash: HASH_PLACE } },
+      'accounts.begin-sign-in': { kind: 'proceed', user: { id: 'usr_1', passwordHash: PASSWORD_HASH } },
       'accounts.create-session': { session: PERSON },
       'accounts.end-session': { ended: true },
     },

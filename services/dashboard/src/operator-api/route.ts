@@ -12,7 +12,7 @@ import type { TokenAttempts } from './token-attempts.js';
 /** The services, asked over the bus. Rejects with a BusFault. */
 export type Services = Pick<Bus, 'request'>;
 
-/** What every route can use; made once, in `service.ts`. */
+/** What every route can use; made once, in `apps.ts`. */
 export interface Context {
   readonly services: Services;
   /** Whose wrong tokens are bounded. */

@@ -8,7 +8,7 @@ import type { PagesSettings } from './settings.js';
 import type { Passwords } from './sign-in/passwords.js';
 import type { SessionSecrets } from './sign-in/session-secrets.js';
 
-/** What every route of the pages can use; made once, in `service.ts`. */
+/** What every route of the pages can use; made once, in `apps.ts`. */
 export interface PagesContext extends Context {
   readonly sessions: SessionSecrets;
   readonly passwords: Passwords;

@@ -10,8 +10,19 @@ export interface PagesSettings {
   readonly origins: ReadonlySet<string>;
 }
 
+export type SettingsConfig = Pick<
+  DashboardConfig,
+  | 'GATEWAY_DASHBOARD_URL'
+  | 'GATEWAY_DASHBOARD_OPERATORS'
+  | 'GATEWAY_PUBLIC_URL'
+  | 'GATEWAY_MESSAGES_ENABLED'
+  | 'GATEWAY_TEAMS_ENABLED'
+  | 'GATEWAY_SIGN_UP_ENABLED'
+  | 'GATEWAY_KEY_PREFIXES'
+>;
+
 /** What follows from the environment for the pages. */
-export function settingsOf(config: DashboardConfig): PagesSettings {
+export function settingsOf(config: SettingsConfig): PagesSettings {
   const dashboardUrl = config.GATEWAY_DASHBOARD_URL;
   const publicUrl = config.GATEWAY_PUBLIC_URL.replace(/\/+$/, '');
   const pages: PagesConfig = {

@@ -76,6 +76,11 @@ const button = (page: Page, name: string | RegExp) =>
 const see = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
 const password = (page: Page) => page.getByRole('textbox', { name: 'Password' });
 const dialog = (page: Page) => page.getByRole('dialog');
+/** Of the last 30 days. */
+const refusalsPath = (account: string) => {
+  const time = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+  return `/api/accounts/${account}/refusals?from=${time(-30)}&to=${time(1)}`;
+};
 
 test('people: signing up and in, a wrong password, the way back to the page that was asked for', async () => {
   const page = await open('visitor', '/keys');
@@ -242,7 +247,7 @@ test('overview: windows count down, usage is grouped, debt and refusals say what
 
 test('overview: the newest refused calls of a code are named first', async () => {
   const page = await open('large', '/');
-  const path = `/api/accounts/acc_large/refusals?from=2000&to=9`;
+  const path = refusalsPath('acc_large');
   const { data } = (await (await page.request.get(path)).json()) as {
     data: { code: string; lastRequestIds: string[] }[];
   };
@@ -301,7 +306,7 @@ test('usage: filters stand in the address, a call shows all of it, a refused id 
   await page.keyboard.press('Escape');
   await dialog(page).waitFor({ state: 'detached' });
 
-  const { data } = (await (await page.request.get(`/api/accounts/acc_large/refusals?from=2000&to=9`)).json()) as {
+  const { data } = (await (await page.request.get(refusalsPath('acc_large'))).json()) as {
     data: { code: string; lastRequestIds: string[] }[];
   };
   const refused = data.find(({ code }) => code === 'rate_limited')?.lastRequestIds[0] ?? '';
@@ -348,11 +353,12 @@ test('billing: ledger and statement, a webhook with its secret once, a wrong add
 });
 
 test('models and quick start: prices, what is usable, snippets with the addresses of the deployment', async () => {
-  const page = await open('small', '/models');
-  await page
+  const empty = await open('empty', '/models');
+  await empty
     .getByRole('row', { name: /Mistral Large/ })
     .getByText('Needs funds')
     .waitFor();
+  const page = await open('small', '/models');
   await see(page, 'No price: it cannot be called');
   await see(page, 'above 200K input tokens');
   await page.getByLabel('Search models').fill('haiku');
@@ -529,7 +535,7 @@ test('the first call that is suggested names no model whose provider does not an
 
 test('an error carries its request id and the way to try again; times are UTC with the local one on hover', async () => {
   const page = await open('small', '/keys');
-  server.failNext('/accounts/acc_small/models', 404, 'not_found', 'There is no such account.');
+  server.failNext('catalog.list-models', 'not_found', 'There is no such account.');
   await page.getByRole('link', { name: 'Models' }).click();
   const alert = page.getByRole('alert');
   await alert.getByText('There is no such account.').waitFor();
@@ -562,7 +568,7 @@ test('states are told as they are: failing sources, refused calls by the minute,
   await page.getByText('7 days').click();
   const row = page.getByRole('row', { name: /rate_limited/ });
   await row.getByText('412', { exact: true }).waitFor();
-  const path = '/api/accounts/acc_large/refusals?from=2000&to=9';
+  const path = refusalsPath('acc_large');
   const { data } = (await (await page.request.get(path)).json()) as { data: { code: string; lastAt: string }[] };
   const newest = data.find(({ code }) => code === 'rate_limited')?.lastAt;
   expect(await row.locator('time').getAttribute('datetime')).toBe(newest);

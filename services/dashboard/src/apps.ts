@@ -1,0 +1,77 @@
+import { makeUuidV7 } from '@gateway/contracts/ids';
+import type { Clock, Logger } from '@gateway/service-kit';
+import type { Express, Request, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createAccessLog } from './access-log.js';
+import type { ClientBounds, ListenerParts } from './http/listener.js';
+import { brokenRequestAnswer, errorBody, refuseForNow, REQUEST_ID_HEADER } from './http/refusals.js';
+import { sendAnswer } from './http/send-answer.js';
+import { createOperatorApp } from './operator-api/app.js';
+import type { Services } from './operator-api/route.js';
+import { ROUTE_TABLE } from './operator-api/routes.js';
+import { createTokenAttempts, type TokenAttempts } from './operator-api/token-attempts.js';
+import { createPagesApp } from './people-api/app.js';
+import type { EdgeClient } from './people-api/models/edge-client.js';
+import type { PagesContext } from './people-api/route.js';
+import { PAGE_TABLE } from './people-api/routes.js';
+import { settingsOf, type SettingsConfig } from './people-api/settings.js';
+import { createPasswords } from './people-api/sign-in/passwords.js';
+import { createSessionSecrets, type SessionSecretsConfig } from './people-api/sign-in/session-secrets.js';
+import type { WebFiles } from './people-api/web-files.js';
+import { createSecrets, type SecretsConfig } from './secrets.js';
+
+export { openListener } from './http/listener.js';
+export { loadWebFiles } from './people-api/web-files.js';
+
+/** People, and whoever else reaches the pages: one laptop takes neither all places nor all connections. */
+export const PAGES_CLIENT: ClientBounds = { connections: 32, requests: 32, worked: 8, files: 8, streams: 16 };
+
+export interface AppsParts {
+  readonly config: SecretsConfig & SessionSecretsConfig & SettingsConfig;
+  readonly services: Services;
+  readonly edge: EdgeClient;
+  readonly web: WebFiles;
+  readonly env: NodeJS.ProcessEnv;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The cost of new password hashes, for tests: the logarithm of scrypt's N. */
+  readonly passwordLogN?: number | undefined;
+  /** In place of the bounds on wrong operator tokens, for tests. */
+  readonly tokenAttempts?: TokenAttempts | undefined;
+}
+
+/** Both APIs and the pages as Express applications, over whoever answers for the services. Nothing listens yet. */
+export function createApps({ config, web, env, passwordLogN, tokenAttempts, ...parts }: AppsParts) {
+  const { services, clock, log } = parts;
+  const settings = settingsOf(config);
+  const context: PagesContext = {
+    ...parts,
+    access: createAccessLog(services, clock, log),
+    secrets: createSecrets(config, env),
+    attempts: tokenAttempts ?? createTokenAttempts(clock),
+    sessions: createSessionSecrets(config, settings.config.keyPrefix),
+    passwords: createPasswords(passwordLogN),
+    settings,
+  };
+  const operatorApp = createOperatorApp(context, ROUTE_TABLE);
+  return { context, operatorApp, pagesApp: createPagesApp({ context, routes: PAGE_TABLE, web, operatorApp }) };
+}
+
+/** How a listener serves applications: `appOf` says which one takes a request. */
+export function servingOf(
+  appOf: (request: IncomingMessage) => Express,
+  { nowMs }: Clock,
+): Pick<ListenerParts, 'serve' | 'refuseBusy' | 'brokenAnswer'> {
+  return {
+    serve: (request, response) => void appOf(request)(request as Request, response as Response),
+    refuseBusy: (request, response) => refuseBusy(request, response, makeUuidV7(nowMs())),
+    brokenAnswer: () => brokenRequestAnswer(makeUuidV7(nowMs())),
+  };
+}
+
+function refuseBusy(request: IncomingMessage, response: ServerResponse, requestId: string): void {
+  const refusal = refuseForNow();
+  response.setHeader(REQUEST_ID_HEADER, requestId);
+  response.setHeader('retry-after', String(refusal.retryAfterSeconds));
+  sendAnswer(request, response, 503, errorBody(refusal, requestId));
+}
