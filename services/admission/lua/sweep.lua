@@ -6,8 +6,7 @@
 --
 -- KEYS  tok, due
 -- ARGV  3 prefix of accounts (a:), 4 prefix of holds (h:), 5 entries at most
--- Replies {state, now, token, caught up, entries seen, slots freed, holds kept, then account, id, hold, shape of each to ask
--- for}
+-- Replies {state, now, token, caught up, entries seen, slots freed, then account, id, hold, shape of each to ask for}
 local ASK_MS = 5000
 local ASK_MAX_MS = 60000
 
@@ -68,5 +67,4 @@ if #gone_members > 0 then
     redis.call('HDEL', hold_key, unpack(ids))
   end
 end
-local kept = redis.call('ZCARD', KEYS[2])
-return { 'open', int(now), token, caught_up, int(#members), int(freed), int(kept), unpack(asks) }
+return { 'open', int(now), token, caught_up, int(#members), int(freed), unpack(asks) }

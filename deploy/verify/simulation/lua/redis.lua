@@ -129,17 +129,18 @@ function commands.ZCARD(key)
   return size
 end
 
-function commands.ZREM(key, member)
-  local set = value_of(key)
-  if not set or not set[member] then
-    return 0
+function commands.ZREM(key, ...)
+  local set = value_of(key) or {}
+  local removed = 0
+  for _, member in ipairs({ ... }) do
+    removed = removed + (set[member] and 1 or 0)
+    set[member] = nil
   end
-  set[member] = nil
   drop_empty(key)
-  return 1
+  return removed
 end
 
--- Only in the one form that the sweep has: from the lowest up to a score, so many at most.
+-- Only in the one form that the sweeps have: from the lowest up to a score, so many at most.
 function commands.ZRANGEBYSCORE(key, _, highest, _, _, limit)
   local set = value_of(key) or {}
   local members = {}

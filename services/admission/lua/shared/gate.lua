@@ -12,10 +12,10 @@ local function redis_now()
   return time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[2])
 end
 
--- Token, state ('open' or 'restoring'), whether billing has caught up since ('1'), and since when; nil when the gate was
+-- Of the bucket of this key: token, state ('open' or 'restoring'), whether billing has caught up since ('1'), and since when; nil when the gate was
 -- lost: no token, or one that another run of the server left behind.
-local function gate_token()
-  local gate = redis.call('GET', KEYS[1])
+local function gate_token(key)
+  local gate = redis.call('GET', key or KEYS[1])
   if not gate or string.sub(gate, 1, #ARGV[1]) ~= ARGV[1] then
     return nil
   end

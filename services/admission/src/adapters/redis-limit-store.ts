@@ -27,8 +27,8 @@ const ROUTE_SECONDS = 90 * 86_400;
 /** How long a digest that the owner does not know is not asked for again. */
 const MISS_SECONDS = 10;
 const EPOCH_RANDOM_BYTES = 8;
-/** Each replica runs them again and again, and they answer the token of their bucket. */
-const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['sweep', 'token']);
+/** They answer the token of their bucket; `due`, which each replica runs again and again, the newest of all buckets. */
+const EPOCH_SCRIPTS: ReadonlySet<ScriptName> = new Set(['due', 'sweep', 'token']);
 
 /** Scripts in one write; more go in the next one of the same moment. */
 const PIPELINE_CALLS_MAX = 1_000;

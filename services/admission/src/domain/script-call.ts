@@ -3,6 +3,7 @@ export const SCRIPT_NAMES = [
   'admit',
   'release',
   'apply',
+  'due',
   'sweep',
   'beat',
   'create',

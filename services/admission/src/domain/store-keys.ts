@@ -3,6 +3,8 @@ export interface BucketKeys {
   readonly bucket: number;
   readonly token: string;
   readonly due: string;
+  /** The last look at this bucket and those that were looked at with it. */
+  readonly look: string;
   /** Prefixes: the account's or the key's id follows. */
   readonly accounts: string;
   readonly holds: string;
@@ -41,6 +43,7 @@ function makeKeys(bucket: number): BucketKeys {
     bucket,
     token: `${tag}tok`,
     due: `${tag}due`,
+    look: `${tag}look`,
     accounts: `${tag}a:`,
     holds: `${tag}h:`,
     keyRecords: `${tag}k:`,

@@ -26,8 +26,6 @@ export interface SweepOutcome {
   /** Entries that were due; {@link SWEEP_ENTRIES_MAX} when there may be more. */
   readonly seen: number;
   readonly slotsFreed: number;
-  /** Holds of the bucket after the sweep: running, done and expiring calls, and tombstones of ended ones. */
-  readonly holds: number;
   readonly asks: readonly DueHold[];
 }
 
@@ -37,7 +35,7 @@ export function sweepCall(keys: BucketKeys): ScriptCall {
 
 export function readSweepReply(reply: ScriptReply): SweepOutcome {
   const asks: DueHold[] = [];
-  for (let at = 7; at + 3 < reply.length; at += 4) {
+  for (let at = 6; at + 3 < reply.length; at += 4) {
     const [account = '', id = '', hold = '', template = ''] = reply.slice(at, at + 4);
     asks.push({ account, id, hold: readHold(hold), template: readTemplate(template) });
   }
@@ -48,7 +46,6 @@ export function readSweepReply(reply: ScriptReply): SweepOutcome {
     caughtUp: reply[3] === '1',
     seen: Number(reply[4] ?? 0),
     slotsFreed: Number(reply[5] ?? 0),
-    holds: Number(reply[6] ?? 0),
     asks,
   };
 }

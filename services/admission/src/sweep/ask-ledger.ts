@@ -38,6 +38,7 @@ interface Question {
 export class LedgerClient {
   readonly #waiting: Question[] = [];
   readonly #asking = new Set<Promise<void>>();
+  #settles = true;
 
   constructor(private readonly ports: Ports) {}
 
@@ -52,6 +53,11 @@ export class LedgerClient {
     this.#askNext();
   }
 
+  /** Whether the last question was settled: billing and the journal answer this replica. */
+  settles(): boolean {
+    return this.#settles;
+  }
+
   /** Resolves when nothing waits for an answer. */
   async idle(): Promise<void> {
     while (this.#asking.size > 0) await Promise.all(this.#asking);
@@ -61,7 +67,8 @@ export class LedgerClient {
     while (this.#asking.size < ASKING_MAX) {
       const question = this.#waiting.shift();
       if (question === undefined) return;
-      const asking = settleQuestion(this.ports, question).finally(() => {
+      const asking = settleQuestion(this.ports, question).then((isSettled) => {
+        this.#settles = isSettled;
         this.#asking.delete(asking);
         this.#askNext();
       });
@@ -70,13 +77,15 @@ export class LedgerClient {
   }
 }
 
-/** Never rejects: what fails is due again. */
-async function settleQuestion(ports: Ports, question: Question): Promise<void> {
+/** Whether it could be done. Never rejects: what fails is due again. */
+async function settleQuestion(ports: Ports, question: Question): Promise<boolean> {
   const { account, holds } = question;
   try {
     await recordExpired(ports, account, await askOnce(ports, question));
+    return true;
   } catch (err) {
     ports.log.warn({ err, account, holds: holds.length }, 'due holds were not settled');
+    return false;
   }
 }
 

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { usageEvent } from '@gateway/contracts/messages';
 import type { HoldFields } from '@gateway/contracts/messages';
 import { duringTests } from '@gateway/testkit/during-tests';
@@ -15,6 +15,12 @@ import {
   running,
 } from '../../test/world.js';
 import type { Admitted, Replica, TestAccount } from '../../test/world.js';
+import { until } from '@gateway/testkit';
+import { Redis } from 'ioredis';
+import { dueCall, type LookSharing } from '../domain/due-script.js';
+import { setAtOf } from '../domain/epoch.js';
+import { LedgerClient } from './ask-ledger.js';
+import { sweepBuckets } from './sweep-buckets.js';
 
 const world = duringTests(makeWorld);
 let one: Replica;
@@ -161,4 +167,101 @@ test('three replicas that sweep at once ask and free no slot twice', async () =>
   await Promise.all([one, ...others].map((replica) => replica.admission.sweep()));
   for (const { id } of calls) expect(asksFor(id)).toBe(1);
   expect(eventsOf(account)).toHaveLength(40);
+});
+
+describe('a look of one replica', () => {
+  /** A pause between two sweeps that no test lasts as long as. */
+  const SHARED = { othersMs: 60_000, ownMs: 60_000 };
+  const noticed: number[] = [];
+  const sweepAs = (replica: Replica, sharing: LookSharing = SHARED) =>
+    sweepBuckets(replica.ports, new LedgerClient(replica.ports), (bucket) => noticed.push(bucket), sharing);
+  const slotsOf = async (account: TestAccount) => (await dump(account)).slots;
+
+  let two: Replica;
+  let redis: Redis;
+  beforeAll(async () => {
+    two = await world.replica();
+    redis = new Redis(world.server.url);
+  });
+  beforeEach(() => {
+    noticed.length = 0;
+    world.advance(SHARED.ownMs + 1);
+  });
+  afterAll(() => void redis.disconnect());
+
+  test('is enough for the others, until its time is over', async () => {
+    const account = makeAccount(world, { wallet: 10 * PRICE });
+    await sweepAs(one);
+    await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    world.advance(11_000);
+    await sweepAs(two);
+    expect(await slotsOf(account)).toBe(1);
+    // It is not enough for who made it.
+    await sweepAs(one);
+    expect(await slotsOf(account)).toBe(0);
+    await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    world.advance(SHARED.ownMs + 1);
+    await sweepAs(two);
+    expect(await slotsOf(account)).toBe(0);
+  });
+
+  test('that found a bucket lost is enough for nobody', async () => {
+    await sweepAs(one);
+    await redis.del('{7}tok');
+    await sweepAs(one);
+    await sweepAs(two);
+    expect(noticed).toEqual([7, 7]);
+    await one.admission.sweep();
+    await until('all buckets are open', () => one.admission.bucketsPending() === 0);
+  });
+
+  test('of another run of Redis, or from the future, is none', async () => {
+    const account = makeAccount(world, { wallet: 10 * PRICE });
+    await sweepAs(one);
+    const look = String(await redis.get('{0}look'));
+    const till = look.split(' ')[2] ?? '';
+    const others = [look.replace(/^\S+/, 'f'.repeat(40)), look.replace(till, String(Number(till) + 120_000))];
+    for (const other of others) {
+      await redis.set('{0}look', other);
+      await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+      world.advance(11_000);
+      await sweepAs(two);
+      expect(await slotsOf(account)).toBe(0);
+    }
+  });
+
+  test('tells the others of the newest epoch and of the holds, and its own replica of all buckets that have something due', async () => {
+    const accounts = Array.from({ length: 20 }, () => makeAccount(world, { wallet: 10 * PRICE }));
+    const calls = [];
+    for (const { digest } of accounts) calls.push(await mustAdmit(one, admitEntry(one.clock, [digest])));
+    const ask = (replica: Replica) =>
+      replica.limitStore.run([dueCall([...Array(256).keys()], replica.ports.replica, SHARED)]);
+    const [state, , newest = '', holds = ''] = (await ask(one))[0] as string[];
+    expect(state).toBe('looked');
+    expect((await ask(two))[0]).toEqual(['enough', expect.any(String), newest, holds]);
+    const epochs = await Promise.all([...Array(256).keys()].map((bucket) => redis.get(`{${bucket}}tok`)));
+    expect(setAtOf(newest)).toBe(Math.max(...epochs.map((epoch) => setAtOf(epoch?.split(' ')[0] ?? ''))));
+    expect(Number(holds)).toBeGreaterThanOrEqual(calls.length);
+    world.advance(11_000);
+    const due = (await ask(one))[0] as string[];
+    expect(due.slice(4)).toEqual(expect.arrayContaining(calls.map(({ bucket }) => String(bucket))));
+  });
+
+  test('is not enough when its replica cannot settle what it finds', async () => {
+    const account = makeAccount(world, { wallet: 10 * PRICE });
+    const call = await mustAdmit(one, admitEntry(one.clock, [account.digest]));
+    await batch(one, { releases: [release(call, 'ok', PRICE)] });
+    world.advance(6_000);
+    const ledger = new LedgerClient(one.ports);
+    expect(ledger.settles()).toBe(true);
+    world.owners.billingDown = true;
+    await sweepBuckets(one.ports, ledger, () => undefined, { othersMs: 0, ownMs: 0 });
+    await ledger.idle();
+    world.owners.billingDown = false;
+    expect(ledger.settles()).toBe(false);
+    world.advance(6_000);
+    await sweepBuckets(one.ports, ledger, () => undefined, { othersMs: 0, ownMs: 0 });
+    await ledger.idle();
+    expect(ledger.settles()).toBe(true);
+  });
 });

@@ -1,4 +1,6 @@
 import { BUCKETS_TOTAL } from '@gateway/contracts/ids';
+import { dueCall, readDueReply } from '../domain/due-script.js';
+import type { LookSharing } from '../domain/due-script.js';
 import { bucketKeys } from '../domain/store-keys.js';
 import { SWEEP_ENTRIES_MAX, readSweepReply, sweepCall } from '../domain/sweep-script.js';
 import type { SweepOutcome } from '../domain/sweep-script.js';
@@ -15,15 +17,16 @@ const ALL_BUCKETS = Array.from({ length: BUCKETS_TOTAL }, (_unused, bucket) => b
 /**
  * Takes everything that has fallen due in all buckets (docs/protocol.md#r9), hands the calls whose
  * end is unknown to whoever asks billing for it, and tells of buckets that were lost. Any replica
- * may do it, also several at once.
+ * may do it, also several at once; nothing is done when the look of another one is enough.
  * @throws AdmissionFault while Redis is away
  */
 export async function sweepBuckets(
   ports: Ports,
   ledger: LedgerClient,
   noticeLoss: (bucket: number) => void,
+  sharing: LookSharing,
 ): Promise<void> {
-  let buckets = ALL_BUCKETS;
+  let buckets = await look(ports, sharing);
   for (let run = 0; run < RUNS_MAX && buckets.length > 0; run += 1) {
     const outcomes = await sweepOnce(ports, buckets);
     for (const [bucket, { state }] of outcomes) {
@@ -32,6 +35,15 @@ export async function sweepBuckets(
     ledger.take(outcomes.values());
     buckets = [...outcomes].flatMap(([bucket, { seen }]) => (seen >= SWEEP_ENTRIES_MAX ? [bucket] : []));
   }
+}
+
+/** The buckets to sweep. */
+async function look({ limitStore, replica }: Ports, sharing: LookSharing): Promise<readonly number[]> {
+  const [reply] = await limitStore.run([dueCall(ALL_BUCKETS, replica, sharing)]);
+  if (reply === undefined || reply instanceof AdmissionFault) throw reply ?? new Error('no reply');
+  const { buckets, holds } = readDueReply(reply);
+  holdsKept.count = holds;
+  return buckets;
 }
 
 async function sweepOnce(
@@ -49,7 +61,6 @@ async function sweepOnce(
     const outcome = readSweepReply(reply);
     slotsFreed.add(outcome.slotsFreed);
     holdsAsked.add(outcome.asks.length);
-    holdsKept.set(bucket, outcome.holds);
     outcomes.set(bucket, outcome);
   }
   return outcomes;

@@ -1,9 +1,13 @@
 import { every, type Background } from '@gateway/service-kit';
 import type { Ports } from '../ports.js';
+import type { LookSharing } from '../domain/due-script.js';
 import { LedgerClient } from './ask-ledger.js';
 import { sweepBuckets } from './sweep-buckets.js';
 
-/** Sweeps all buckets again and again; the pause between two sweeps is `sweepMs`. */
+/**
+ * Sweeps all buckets again and again; the pause between two sweeps is `sweepMs`. While all are open the sweep of one replica
+ * is enough for all.
+ */
 export class SweepTimer {
   readonly #ledger: LedgerClient;
   #background: Background | null = null;
@@ -18,7 +22,7 @@ export class SweepTimer {
   }
 
   start(): void {
-    this.#background = every(this.ports.durations.sweepMs, () => this.#sweep(), {
+    this.#background = every(this.ports.durations.sweepMs, () => this.#sweep(this.#sharing()), {
       atOnce: true,
       failed: (err) => this.ports.log.debug({ err }, 'a sweep was not possible'),
     });
@@ -38,19 +42,28 @@ export class SweepTimer {
     await this.#ledger.idle();
   }
 
-  /** One sweep, after the one that runs, with all that it asks for. Rejects when Redis cannot be asked. */
+  /**
+   * One sweep, after the one that runs, with all that it asks for, whatever other replicas did. Rejects when Redis cannot be
+   * asked.
+   */
   async sweepNow(): Promise<void> {
-    await this.#sweep();
+    await this.#sweep({ othersMs: 0, ownMs: 0 });
     await this.#ledger.idle();
   }
 
-  /** Whether a sweep has once seen all buckets. */
+  /** Whether a sweep, of this replica or another, has once seen all buckets. */
   swept(): boolean {
     return this.#swept;
   }
 
-  #sweep(): Promise<void> {
-    const sweep = this.#running.then(() => sweepBuckets(this.ports, this.#ledger, this.noticeLoss));
+  /** One that cannot settle what it finds keeps nobody else from trying. */
+  #sharing(): LookSharing {
+    const { sweepMs } = this.ports.durations;
+    return { othersMs: sweepMs, ownMs: this.#ledger.settles() ? sweepMs : 0 };
+  }
+
+  #sweep(sharing: LookSharing): Promise<void> {
+    const sweep = this.#running.then(() => sweepBuckets(this.ports, this.#ledger, this.noticeLoss, sharing));
     this.#running = sweep.then(
       () => {
         this.#swept = true;

@@ -1,4 +1,5 @@
 import { loadScripts } from '../../src/adapters/load-scripts.js';
+import { dueCall } from '../../src/domain/due-script.js';
 import { bucketKeys, routeKey } from '../../src/domain/store-keys.js';
 import { SCRIPT_NAMES } from '../../src/domain/script-call.js';
 import type { ScriptCall, ScriptName, ScriptReply } from '../../src/domain/script-call.js';
@@ -155,17 +156,16 @@ export class FrozenLimitStore implements LimitStore {
   async run(calls: readonly ScriptCall[]): Promise<readonly (ScriptReply | AdmissionFault)[]> {
     this.scriptsRun += calls.length;
     const own = bucketKeys(this.bucket).token;
+    const isOwn = ({ keys }: ScriptCall): boolean => keys.includes(own);
     const now = this.clock.wall();
     const replies = await this.redis.run(
-      calls.filter(({ keys }) => keys[0] === own),
+      calls.filter(isOwn).map((call) => (call.script === 'due' ? this.#lookOf(call) : call)),
       this.#runId(),
       now,
     );
     for (const reply of replies) if (!(reply instanceof AdmissionFault)) this.clock.observe(Number(reply[1]));
     let next = 0;
-    return calls.map(({ keys }) =>
-      keys[0] === own ? (replies[next++] ?? []) : ['open', String(now), '-', '0', '0', '0'],
-    );
+    return calls.map((call) => (isOwn(call) ? (replies[next++] ?? []) : ['open', String(now), '-', '0', '0', '0']));
   }
 
   async routes(digests: readonly string[]): Promise<readonly (string | null)[]> {
@@ -208,6 +208,11 @@ export class FrozenLimitStore implements LimitStore {
   /** Another server with all that this one had. */
   failOver(): void {
     this.#runs += 1;
+  }
+
+  /** In the slot of the own bucket. */
+  #lookOf({ args }: ScriptCall): ScriptCall {
+    return { ...dueCall([this.bucket], '', { othersMs: 0, ownMs: 0 }), args };
   }
 
   #runId(): string {

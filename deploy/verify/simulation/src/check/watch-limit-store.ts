@@ -53,6 +53,7 @@ export class LimitStoreWatch {
       case 'release':
       case 'apply':
         break;
+      case 'due':
       case 'read':
       case 'list':
         return;

@@ -60,7 +60,7 @@ export class ReplicaLimitStore implements LimitStore {
         clock.observe(Number(replies.at(-1)?.[1]), offsetMs);
         for (const [index, reply] of replies.entries()) {
           const script = calls[index]?.script;
-          if ((script === 'sweep' || script === 'token') && reply[2]) this.#note(reply[2]);
+          if ((script === 'due' || script === 'sweep' || script === 'token') && reply[2]) this.#note(reply[2]);
         }
         return replies;
       };

@@ -44,7 +44,8 @@ export class LimitStoreServer {
   }
 
   /** Runs a script as it arrives. @throws Error for a script that fails */
-  run(call: ScriptCall, runId: string): ScriptReply {
+  run(all: ScriptCall, runId: string): ScriptReply {
+    const call = all.script === 'due' ? this.#lookOf(all) : all;
     const tokenKey = call.keys[0] ?? '';
     if (!this.buckets.has(tokenKey)) return this.#emptyBucket(call);
     const reply = this.redis.run(call.script, this.time.now, call.keys, [runId, 0, ...call.args]);
@@ -100,6 +101,13 @@ export class LimitStoreServer {
     for (const lost of this.#connections) lost();
     this.#connections.clear();
     this.time.in(null, downMs, () => void (this.isUp = true));
+  }
+
+  /** At the buckets of the run alone: in the others nothing is ever due. */
+  #lookOf({ script, keys, args }: ScriptCall): ScriptCall {
+    const look = keys.slice(-1);
+    const own = keys.slice(0, -1).filter((_key, at) => this.buckets.has(keys[at - (at % 2)] ?? ''));
+    return { script, keys: [...own, ...look], args };
   }
 
   /** The same for each of them at one time: there are many, and they are asked often. */

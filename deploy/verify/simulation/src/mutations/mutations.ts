@@ -86,6 +86,12 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'if false then',
   },
   {
+    name: 'the look of a replica that is gone is enough for ever (docs/protocol.md#r9)',
+    file: 'due.lua',
+    from: 'now < tonumber(till) and tonumber(till) <= now + tonumber(ARGV[4])',
+    to: 'true',
+  },
+  {
     name: 'what closes a due hold brings no rows of months (docs/protocol.md#r8)',
     file: 'admission/dist/sweep/ask-ledger.js',
     from: 'names, ids, afterLoss: false',

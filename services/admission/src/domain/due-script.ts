@@ -1,0 +1,34 @@
+import { bucketKeys } from './store-keys.js';
+import type { ScriptCall, ScriptReply } from './script-call.js';
+
+export interface DueLook {
+  /** Buckets to sweep: something is due there, or they are not open. */
+  readonly buckets: readonly number[];
+  /** Holds of all buckets: running, done and expiring calls, and tombstones of ended ones. */
+  readonly holds: number;
+}
+
+/** How replicas share the looks. */
+export interface LookSharing {
+  /** So long the look of another replica is enough for this one; 0: it looks whatever others did. */
+  readonly othersMs: number;
+  /** So long this one is enough for the others. */
+  readonly ownMs: number;
+}
+
+/**
+ * Looks which buckets have to be swept (docs/protocol.md#r9).
+ * @param buckets at least one; in a Redis cluster those of one slot
+ */
+export function dueCall(buckets: readonly number[], replica: string, { othersMs, ownMs }: LookSharing): ScriptCall {
+  const keys = buckets.map(bucketKeys);
+  return {
+    script: 'due',
+    keys: [...keys.flatMap(({ token, due }) => [token, due]), ...keys.slice(0, 1).map(({ look }) => look)],
+    args: [replica, othersMs, ownMs],
+  };
+}
+
+export function readDueReply(reply: ScriptReply): DueLook {
+  return { buckets: reply.slice(4).map(Number), holds: Number(reply[3] ?? 0) };
+}
