@@ -81,6 +81,8 @@ export interface ConsumeOptions {
   ackWaitMs: number;
   /** A batch that is not full begins at the earliest so long after the one before: fewer, larger batches. Default 0. */
   collectMs?: number;
+  /** With so many bytes a batch is full before it has `batchMax` deliveries; it still gets what came meanwhile. No default. */
+  collectBytes?: number;
   /** Called with one batch at a time. When it throws, what it has not acknowledged is delivered again. */
   handler: (batch: StoredDelivery[]) => Promise<void>;
 }

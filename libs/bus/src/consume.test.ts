@@ -167,6 +167,31 @@ test('batches that are not full begin at the stated distance, the first one at o
   await consumer.stop();
 });
 
+test.each([
+  ['deliveries', { batchMax: 5 }],
+  ['bytes', { collectBytes: 5 * Buffer.byteLength('{"n":10,"v":1}') }],
+])('a batch that has enough %s does not wait for that distance', async (_what, full) => {
+  await billing.ensureStream(USAGE_SETTINGS);
+  const batches: number[][] = [];
+  const consumer = billing.consume(
+    options(
+      async (batch) => {
+        batches.push(batch.map(numberIn));
+        for (const delivery of batch) delivery.ack();
+      },
+      { collectMs: 3_600_000, ...full },
+    ),
+  );
+  await storeNumbers(10, 11);
+  await until('the first comes alone', () => batches.length === 1);
+  for (let n = 11; n < 15; n += 1) await storeNumbers(n, n + 1);
+  expect(batches).toHaveLength(1);
+  await storeNumbers(15, 16);
+  await until('the second one is full', () => batches.length === 2);
+  expect(batches[1]?.sort()).toEqual([11, 12, 13, 14, 15]);
+  await consumer.stop();
+});
+
 test('retryAfter delivers again, after about the stated time', async () => {
   await billing.ensureStream(USAGE_SETTINGS);
   const at: number[] = [];

@@ -52,16 +52,24 @@ export function startConsumer(link: Link, inbox: ReplyInbox, options: ConsumeOpt
     });
   };
 
+  const isFull = (): boolean => {
+    if (waiting.length >= batchMax) return true;
+    const bytes = waiting.reduce((total, { delivery }) => total + delivery.data.length, 0);
+    return bytes >= (options.collectBytes ?? Infinity);
+  };
+
   const next = (): void => {
-    if (stopping !== undefined || handling !== undefined || collecting !== undefined || waiting.length === 0) return;
+    if (stopping !== undefined || handling !== undefined || waiting.length === 0) return;
     const collectMs = begunAt + (options.collectMs ?? 0) - performance.now();
-    if (collectMs > 0 && waiting.length < batchMax) {
-      collecting = setTimeout(() => {
+    if (collectMs > 0 && !isFull()) {
+      collecting ??= setTimeout(() => {
         collecting = undefined;
         next();
       }, collectMs);
       return;
     }
+    clearTimeout(collecting);
+    collecting = undefined;
     begunAt = performance.now();
     inHand = waiting.slice(0, batchMax);
     waiting = waiting.slice(batchMax);

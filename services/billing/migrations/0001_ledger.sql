@@ -316,15 +316,22 @@ GRANT SELECT, INSERT (content_hash, actor, outcomes, resolved) ON set_aside_repl
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON set_aside_replays FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON set_aside_replays EXECUTE FUNCTION refuse_change();
 
--- Stream messages whose events are settled, above the floor; rows at or below it are deleted. The time is part of the
--- key, so that messages of a stream that was lost and made anew are not taken for those of the old one.
-CREATE TABLE applied_messages (
-  sequence bigint NOT NULL CHECK (sequence > 0),
-  stored_at timestamptz NOT NULL,
-  shard smallint NOT NULL,
-  PRIMARY KEY (sequence, stored_at)
+-- Stream messages whose events are settled, above the floor: a row for each batch, which may come again in other batches.
+-- Rows with no message above the floor are deleted. Each message has its time, so that those of a stream that was lost and
+-- made anew are not taken for those of the old one.
+CREATE TABLE applied_batches (
+  first_sequence bigint NOT NULL CHECK (first_sequence > 0),
+  last_sequence bigint NOT NULL CHECK (last_sequence >= first_sequence),
+  -- The latest of the times.
+  last_stored_at timestamptz NOT NULL,
+  sequences bigint[] NOT NULL,
+  stored_at timestamptz[] NOT NULL,
+  CHECK (cardinality(sequences) > 0 AND cardinality(sequences) = cardinality(stored_at))
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
-GRANT SELECT, INSERT, DELETE ON applied_messages TO ${role};
+-- A row is written once and read for a moment: it stays in its page.
+ALTER TABLE applied_batches ALTER COLUMN sequences SET STORAGE PLAIN, ALTER COLUMN stored_at SET STORAGE PLAIN;
+CREATE INDEX applied_batches_first ON applied_batches (first_sequence);
+GRANT SELECT, INSERT, DELETE ON applied_batches TO ${role};
 
 -- One row: every message up to the floor is settled.
 CREATE TABLE stream_progress (

@@ -59,6 +59,8 @@ export interface BillingOptions {
   readonly postgresUrl: string;
   readonly streamBytesMax: number;
   readonly streamReplicas: number;
+  /** How far apart batches of usage events begin; the stream's own figure when absent. */
+  readonly collectMs?: number;
   /** Open the secrets of webhooks. */
   readonly webhookKeys: OpeningKeys;
   /** Webhooks on private and loopback addresses. */
@@ -111,7 +113,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   await months.makeAhead(clock.nowMs());
 
   const bus = await connectBus({ url: options.natsUrl, service: 'billing', replica: options.replica, log });
-  const stream = createUsageStream(bus, options.streamBytesMax, options.streamReplicas, ledgerEpoch);
+  const stream = createUsageStream(bus, options.streamBytesMax, options.streamReplicas, ledgerEpoch, options.collectMs);
   await stream.ensure();
   opened.bus = true;
 

@@ -64,7 +64,7 @@ const EMPTY = `
   DELETE FROM billing.plan_versions;
   DELETE FROM billing.changes;
   DELETE FROM billing.accounts;
-  DELETE FROM billing.applied_messages;
+  DELETE FROM billing.applied_batches;
   DELETE FROM billing.stream_marks;
   DELETE FROM billing.outbox;
   UPDATE billing.stream_progress SET floor_sequence = 0, floor_stored_at = to_timestamp(0), stream_since = to_timestamp(0);

@@ -28,7 +28,7 @@ function apply(sequences: readonly number[], since = T0): Promise<void> {
   return inTransaction(ledger.pool, (tx) =>
     insertApplied(
       tx,
-      sequences.map((sequence) => ({ sequence, storedAtMs: at(sequence, since), shard: 0 })),
+      sequences.map((sequence) => ({ sequence, storedAtMs: at(sequence, since) })),
     ),
   );
 }
@@ -48,7 +48,8 @@ function streamOf(firstSequence: number, lastSequence: number, since = T0): Stre
 const advance = async (stream: StreamState) => store.advance(stream, await store.floor());
 
 const sequence = async (): Promise<number> => (await store.settledPosition()).sequence;
-const rowsLeft = async (): Promise<number> => (await onPool(ledger.pool).query('SELECT FROM applied_messages')).length;
+const batchesLeft = async (): Promise<number> =>
+  (await onPool(ledger.pool).query('SELECT FROM applied_batches')).length;
 
 test('nothing is settled at first', async () => {
   expect(await store.settledPosition()).toEqual({ sequence: 0, storedAtMs: 0 });
@@ -61,11 +62,11 @@ test('the position is the end of what is settled without a gap, before and after
     position: { sequence: 2, storedAtMs: at(2) },
     restarted: false,
   });
-  expect(await rowsLeft()).toBe(2);
+  expect(await batchesLeft()).toBe(1);
   await apply([3]);
   expect(await store.settledPosition()).toEqual({ sequence: 5, storedAtMs: at(5) });
   await advance(streamOf(1, 6));
-  expect(await rowsLeft()).toBe(0);
+  expect(await batchesLeft()).toBe(0);
 });
 
 test('a message delivered again changes nothing', async () => {
@@ -73,7 +74,7 @@ test('a message delivered again changes nothing', async () => {
   await advance(streamOf(1, 3));
   await apply([2]);
   expect(await advance(streamOf(1, 3))).toMatchObject({ position: { sequence: 3 }, restarted: false });
-  expect(await rowsLeft()).toBe(0);
+  expect(await batchesLeft()).toBe(0);
 });
 
 test('messages that left the stream by their age are not waited for', async () => {

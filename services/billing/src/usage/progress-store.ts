@@ -1,30 +1,32 @@
 import { inTransaction, onPool, type Pool, type Tx } from '@gateway/postgres';
-import { int2s, int8s, timestamps } from '../ledger/array-sql.js';
+import { int8s, timestamps } from '../ledger/array-sql.js';
 import { type SettledPosition, STORED_AT_ROUNDING_MS, type StreamState } from './progress-rules.js';
 
 /** A message of the stream, with all its events settled by the transaction that records it. */
 export interface AppliedMessage {
   readonly sequence: number;
   readonly storedAtMs: number;
-  readonly shard: number;
 }
 
+/** Messages in one row: 16 bytes each, well within a page of the database. */
+const ROW_MESSAGES_MAX = 300;
+
 export async function insertApplied(tx: Tx, messages: readonly AppliedMessage[]): Promise<void> {
-  if (messages.length === 0) return;
-  await tx.execute(
-    `INSERT INTO applied_messages (sequence, stored_at, shard)
-     SELECT * FROM unnest($1::bigint[], $2::timestamptz[], $3::smallint[]) ON CONFLICT DO NOTHING`,
-    [
-      int8s(messages.map(({ sequence }) => sequence)),
-      timestamps(messages.map(({ storedAtMs }) => storedAtMs)),
-      int2s(messages.map(({ shard }) => shard)),
-    ],
-    { name: 'insert_applied' },
-  );
+  for (let from = 0; from < messages.length; from += ROW_MESSAGES_MAX) {
+    const row = messages.slice(from, from + ROW_MESSAGES_MAX);
+    const sequences = row.map(({ sequence }) => sequence);
+    const times = row.map(({ storedAtMs }) => storedAtMs);
+    await tx.execute(
+      `INSERT INTO applied_batches (first_sequence, last_sequence, last_stored_at, sequences, stored_at)
+       VALUES ($1, $2, timestamptz 'epoch' + $3::bigint * interval '1 millisecond', $4::bigint[], $5::timestamptz[])`,
+      [Math.min(...sequences), Math.max(...sequences), Math.max(...times), int8s(sequences), timestamps(times)],
+      { name: 'insert_applied' },
+    );
+  }
 }
 
 /** Rows above the floor that are looked at in one step; a longer run is counted in the next step. */
-const RUN_MAX = 20_000;
+const BATCHES_MAX = 1_000;
 
 interface ProgressRow {
   floor_sequence: bigint;
@@ -33,17 +35,21 @@ interface ProgressRow {
 }
 
 /**
- * The last message of the unbroken run above the floor. Sequences of all shards together have no gaps, so a missing one is
- * a message that is not settled.
+ * The last message of the unbroken run above the floor. Sequences of all subjects together have no gaps, so a missing
+ * one is a message that is not settled. A message that came again is in several rows.
  */
 const SETTLED = `
   WITH progress AS (SELECT floor_sequence, floor_stored_at, stream_since FROM stream_progress),
+  batch AS (
+    SELECT sequences, applied_batches.stored_at FROM applied_batches, progress
+     WHERE last_sequence > progress.floor_sequence AND last_stored_at >= progress.stream_since
+     ORDER BY first_sequence LIMIT ${BATCHES_MAX}
+  ),
   above AS (
     SELECT message.sequence, message.stored_at,
-           message.sequence - row_number() OVER (ORDER BY message.sequence) AS island
-      FROM applied_messages message, progress
+           message.sequence - dense_rank() OVER (ORDER BY message.sequence) AS island
+      FROM batch CROSS JOIN LATERAL unnest(batch.sequences, batch.stored_at) AS message (sequence, stored_at), progress
      WHERE message.sequence > progress.floor_sequence AND message.stored_at >= progress.stream_since
-     ORDER BY message.sequence LIMIT ${RUN_MAX}
   )
   SELECT greatest(max(above.sequence), progress.floor_sequence) AS sequence,
          greatest(max(above.stored_at), progress.floor_stored_at) AS stored_at
@@ -116,8 +122,8 @@ async function advance(
   if (restarted || position.sequence > Number(progress.floor_sequence))
     await moveFloor(tx, position.sequence, position.storedAtMs);
   await tx.execute(
-    `DELETE FROM applied_messages message USING stream_progress progress
-      WHERE message.sequence <= progress.floor_sequence OR message.stored_at < progress.stream_since`,
+    `DELETE FROM applied_batches batch USING stream_progress progress
+      WHERE batch.last_sequence <= progress.floor_sequence OR batch.last_stored_at < progress.stream_since`,
   );
   return { position, restarted };
 }
@@ -138,7 +144,11 @@ async function isRestarted(
   const isUnmoved = floor.sequence === floorBefore.sequence && floor.storedAtMs === floorBefore.storedAtMs;
   if (isUnmoved && stream.lastSequence < floor.sequence) return true;
   const row = await tx.one<{ found: boolean }>(
-    'SELECT EXISTS (SELECT FROM applied_messages WHERE sequence <= $1 AND stored_at > $2) AS found',
+    `SELECT EXISTS (
+       SELECT FROM applied_batches batch
+         CROSS JOIN LATERAL unnest(batch.sequences, batch.stored_at) AS message (sequence, stored_at)
+        WHERE batch.first_sequence <= $1 AND batch.last_stored_at > $2
+          AND message.sequence <= $1 AND message.stored_at > $2) AS found`,
     [progress.floor_sequence, progress.floor_stored_at],
   );
   return row?.found === true;

@@ -79,7 +79,7 @@ function* chunksOf(deliveries: readonly UsageDelivery[], shard: number): Generat
     chunk ??= { received: [], deadLetters: [], applied: [], from: [] };
     chunk.received.push(...read.received);
     chunk.deadLetters.push(...read.deadLetters);
-    chunk.applied.push({ sequence, storedAtMs, shard });
+    chunk.applied.push({ sequence, storedAtMs });
     chunk.from.push(delivery);
   }
   if (chunk !== null) yield { batch: chunk, deliveries: chunk.from };
