@@ -59,8 +59,6 @@ export interface BillingOptions {
   readonly postgresUrl: string;
   readonly streamBytesMax: number;
   readonly streamReplicas: number;
-  /** How far apart batches of usage events begin; the stream's own figure when absent. */
-  readonly collectMs?: number;
   /** Open the secrets of webhooks. */
   readonly webhookKeys: OpeningKeys;
   /** Webhooks on private and loopback addresses. */
@@ -113,7 +111,7 @@ export async function startBilling(options: BillingOptions): Promise<RunningServ
   await months.makeAhead(clock.nowMs());
 
   const bus = await connectBus({ url: options.natsUrl, service: 'billing', replica: options.replica, log });
-  const stream = createUsageStream(bus, options.streamBytesMax, options.streamReplicas, ledgerEpoch, options.collectMs);
+  const stream = createUsageStream(bus, options.streamBytesMax, options.streamReplicas, ledgerEpoch);
   await stream.ensure();
   opened.bus = true;
 

@@ -4,8 +4,6 @@ import { type BillingOptions, startBilling } from '../src/service.js';
 import { LEDGER } from './ledger-world.js';
 
 const STREAM_BYTES = 64 * 1024 * 1024;
-/** A quarter of what a service waits. */
-const COLLECT_MS = 250;
 /** Under which the world's webhook secrets are sealed. */
 export const WEBHOOK_KEY = new Secret(Buffer.alloc(32, 9));
 
@@ -24,7 +22,6 @@ export async function startBillingWorld() {
           postgresUrl: ledger.url,
           streamBytesMax: STREAM_BYTES,
           streamReplicas: 1,
-          collectMs: COLLECT_MS,
           webhookKeys: { privateKey: { current: WEBHOOK_KEY, previous: null }, formerKey: null },
           privateAllowed: false,
           replica,

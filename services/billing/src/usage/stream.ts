@@ -24,10 +24,10 @@ const ACK_PENDING_MAX = 1_000;
 const ACK_WAIT_MS = 5_000;
 /**
  * Batches begin at the earliest so far apart: a transaction is a dozen statements and a commit, for one event as for fifty.
- * Nobody waits for it: a call's hold stays until its charge is known, and admission asks only 5 s after the release
- * (docs/protocol.md#r9).
+ * A call's hold stays until its charge is known. A load after a loss waits for the stream to be settled, at most
+ * `CATCH_UP_MS` (docs/protocol.md#r11), so it must be well below that.
  */
-const COLLECT_MS = 1_000;
+const COLLECT_MS = 250;
 /** About 500 events: more at once make none of them cheaper, so a batch of so many waits no longer. */
 const COLLECT_BYTES = 600 * 1024;
 /** Messages handed over at once, as many again are read ahead; a message holds up to 100 events and 256 KiB. */
@@ -43,15 +43,8 @@ export interface UsageStream extends Stream {
 /**
  * Consumers are named by the ledger's epoch: a restored ledger begins with the first message
  * that is stored (docs/protocol.md#r17).
- * @param collectMs how far apart batches that are not full begin; tests do not wait for it
  */
-export function createUsageStream(
-  bus: Bus,
-  bytesMax: number,
-  replicas: number,
-  ledgerEpoch: string,
-  collectMs = COLLECT_MS,
-): UsageStream {
+export function createUsageStream(bus: Bus, bytesMax: number, replicas: number, ledgerEpoch: string): UsageStream {
   const { stream } = usageRecorded;
 
   // One subject per shard and no others: every message is some shard's, so that sequences have no gaps when all is settled.
@@ -94,7 +87,7 @@ export function createUsageStream(
         batchMax: BATCH_MESSAGES_MAX,
         maxAckPending: ACK_PENDING_MAX,
         ackWaitMs: ACK_WAIT_MS,
-        collectMs,
+        collectMs: COLLECT_MS,
         collectBytes: COLLECT_BYTES,
         handler,
       }),
